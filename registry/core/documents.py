@@ -1,0 +1,108 @@
+"""What was asked of a host and what came back: Probe, Fetched, Outcome, Document.
+
+Nothing in here fetches; the crawler fills `Fetched`, the core reads it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import TypeAlias
+
+Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | None"
+
+
+class Outcome(StrEnum):
+    """How one probe, or the visit of one host, ended. Only FOUND is presence; see `ABSENCE` and `UNKNOWN`."""
+
+    FOUND = "found"
+    NEGATIVE = "negative"
+    NOT_A_MANIFEST = "not_a_manifest"
+    MALFORMED = "malformed"
+    ABSENT = "absent"
+    GONE = "gone"
+    REDIRECTED_AWAY = "redirected_away"
+    REFUSED = "refused"
+    RATE_LIMITED = "rate_limited"
+    SERVER_ERROR = "server_error"
+    UNREACHABLE = "unreachable"
+    TLS_ERROR = "tls_error"
+    TOO_LARGE = "too_large"
+    UNSUPPORTED_ENCODING = "unsupported_encoding"
+    DISALLOWED = "disallowed"
+    REFUSED_ADDRESS = "refused_address"
+    SKIPPED = "skipped"
+
+
+ABSENCE = frozenset({Outcome.NEGATIVE, Outcome.NOT_A_MANIFEST, Outcome.ABSENT, Outcome.GONE})
+"""Outcomes that say a document is not there. Everything that is neither presence nor absence is unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Via:
+    """Which document asked for a URL, and what it promised to find there."""
+
+    document: str  # URL of the document that holds the pointer
+    pointer: str  # JSON Pointer into it (RFC 6901), "" for headers, robots.txt and HTML
+    rel: str  # link relation or kind of pointer: "detail_url", "service-desc", "agent_card", ...
+    expected: str | None = None  # format slug
+
+
+class Purpose(StrEnum):
+    """Why a URL is asked for; decides the size cap and how the answer is judged."""
+
+    ROBOTS = "robots"
+    HOME = "home"
+    CONTROL = "control"
+    MANIFEST = "manifest"
+    POINTER = "pointer"
+    DETAIL = "detail"
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """One request of the plan. `url` is always `https://<host>/<path>` built by us from a canonical host."""
+
+    url: str
+    purpose: Purpose
+    stage: str  # "S0" ... "S5", see probes.py
+    accept: str
+    cap: int  # decoded bytes
+    via: Via | None = None
+    etag: str | None = None
+    last_modified: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """What the transport brought back for one probe.
+
+    Either `failure` is set (no usable answer; `reason` says which: "nxdomain", "connect_timeout",
+    "certificate_expired", "redirect_loop" ...) or `status` is. `headers` has lower-case names, repeated fields
+    joined by ", ". `body` is decoded and at most the probe's cap; a cut text has `truncated`.
+    """
+
+    url: str
+    final_url: str
+    at: datetime
+    status: int | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+    hops: tuple[str, ...] = ()  # URLs asked for before final_url, first first
+    failure: Outcome | None = None
+    reason: str = ""
+    elapsed_ms: int = 0
+    address: str | None = None
+    truncated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What a format may know: the answer, already read."""
+
+    raw: bytes
+    value: Json  # None for texts (llms.txt) and for what did not parse
+    url: str  # where it was served; the host in it is the identity
+    media_type: str | None = None  # lower case, without parameters
+    headers: Mapping[str, str] = field(default_factory=dict)
+    text: str | None = None  # the decoded body of a text document

@@ -1,0 +1,98 @@
+"""What search and the doors see of a service: Listing, and the Query and Page that carry them."""
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, field
+from datetime import date
+from enum import StrEnum
+from typing import Literal
+
+
+class TrustLevel(StrEnum):
+    """Contract section 9, ours: what stands behind a listing. `unverified` is hidden unless asked for."""
+
+    VERIFIED = "verified"
+    COMMUNITY = "community"
+    UNVERIFIED = "unverified"
+
+
+AdpAuthType = Literal["none", "api_key", "oauth2"]
+AdpPricingType = Literal["free", "freemium", "paid"]
+
+
+@dataclass(frozen=True, slots=True)
+class ListedCapability:
+    name: str
+    description: str = ""
+    side_effects: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Everything the index shows of one host; its hash decides whether the index must be told."""
+
+    domain: str
+    host: str
+    name: str
+    description: str
+    trust_level: TrustLevel
+    score: int
+    formats: tuple[str, ...]
+    auth_type: AdpAuthType
+    pricing_type: AdpPricingType
+    protocols: tuple[str, ...] = ()
+    capabilities: tuple[ListedCapability, ...] = ()
+    seen_on: date | None = None
+
+    def content_hash(self) -> bytes:
+        """sha256 over the canonical JSON of everything shown."""
+        text = json.dumps(asdict(self), sort_keys=True, ensure_ascii=True, default=str, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Narrow the candidates inside the engine, never after ranking."""
+
+    include_unverified: bool = False
+    formats: tuple[str, ...] = ()
+    auth_types: tuple[str, ...] = ()
+    pricing_types: tuple[str, ...] = ()
+    protocols: tuple[str, ...] = ()
+    min_score: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """`text` blank = browse by score. `offset + limit` at most 1,000 (safety.md section 9)."""
+
+    text: str
+    limit: int = 10
+    offset: int = 0
+    filters: Filters = field(default_factory=Filters)
+
+
+@dataclass(frozen=True, slots=True)
+class CapabilityMatch:
+    name: str
+    matched_terms: tuple[str, ...]
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One ranked service. `relevance` is comparable inside one answer only; `matched_terms` are the query's words."""
+
+    host: str
+    relevance: float
+    matched_terms: tuple[str, ...] = ()
+    capabilities: tuple[CapabilityMatch, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """The ranked pool's slice. `total` is an estimate beyond the pool; `generation` names the index that answered."""
+
+    hits: tuple[Hit, ...]
+    total: int
+    generation: str
