@@ -1,0 +1,111 @@
+"""Every setting, with its one owner, its default and its description. docs/settings.md is generated from here.
+
+Read from the environment (prefix WAYPOST_; DATABASE_URL and MEILI_URL without it). Nothing reads os.environ elsewhere.
+"""
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AliasChoices, Field, SecretStr, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+
+def default_data_folder() -> Path:
+    """`$XDG_DATA_HOME/waypost`, else `~/.local/share/waypost`; under the temporary folder for an account without a home.
+
+    The last case is what container users and `nobody` have.
+    """
+    base = os.environ.get("XDG_DATA_HOME")
+    if base and Path(base).is_absolute():
+        return Path(base) / "waypost"
+    home = Path(os.path.expanduser("~"))  # noqa: PTH111  (Path.home() raises where there is no home)
+    if home.is_absolute() and home != Path("/") and home.is_dir() and os.access(home, os.W_OK):
+        return home / ".local" / "share" / "waypost"
+    return Path(tempfile.gettempdir()) / f"waypost-{os.getuid()}"
+
+
+class Settings(BaseSettings):
+    """All settings. Unknown WAYPOST_ variables are the environment's own business; wrong values are refused."""
+
+    model_config = SettingsConfigDict(env_prefix="WAYPOST_", frozen=True, extra="ignore", validate_default=True)
+
+    # where things are kept
+    data: Path = Field(default_factory=default_data_folder, description="Folder of the embedded database and index.")
+    database_url: SecretStr | None = Field(
+        default=None,
+        validation_alias=AliasChoices("DATABASE_URL", "database_url"),
+        description="PostgreSQL to use (postgresql://user:password@host/name). Unset: an embedded server in `data`.",
+    )
+    public_url: str = Field(
+        default="http://127.0.0.1:8000",
+        pattern=r"^https?://[^\s?#]+$",
+        description="Where clients reach this API; used for the URLs it hands out.",
+    )
+
+    # who we are
+    contact_url: str = Field(
+        default="https://github.com/waypost-registry/waypost#the-crawler",
+        pattern=r"^https?://[^\s()]+$",
+        description="Page that explains the crawler, opt-out and recheck; sent in the User-Agent.",
+    )
+
+    # politeness and reach of the crawler
+    request_delay: float = Field(
+        default=1.0, ge=0, le=60, description="Seconds between two requests to one registrable domain."
+    )
+    connect_to: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="HOST:PORT:ADDRESS:PORT entries, comma separated, as curl's --connect-to: names that are reached at "
+        "a given address and port and may be special-use names. For demos and tests.",
+    )
+    resolve: Literal["system", "table"] = Field(
+        default="system",
+        description="`system`: names resolve as on this machine. `table`: only names of `connect_to` resolve.",
+    )
+    hosts_in_flight: int = Field(
+        default=400, ge=1, le=20_000, description="Domains that one crawler process visits at once."
+    )
+    lease_batch: int = Field(default=100, ge=1, le=1_000, description="Domains taken with one lease.")
+    lease_seconds: int = Field(
+        default=1_800,
+        ge=60,
+        le=86_400,
+        description="How long a lease holds before other workers may take its domains; longer than the worst visit.",
+    )
+    connect_timeout: float = Field(default=5.0, gt=0, le=60, description="Seconds for a TCP and TLS connection.")
+    request_timeout: float = Field(default=15.0, gt=0, le=120, description="Seconds for one whole request.")
+    host_deadline: float = Field(
+        default=120.0, gt=0, le=3_600, description="Seconds for the visit of one host, waits of politeness not counted."
+    )
+    request_budget: int = Field(default=40, ge=1, le=200, description="Requests to one host in one visit.")
+    detail_budget: int = Field(default=25, ge=0, le=500, description="ADP capability details fetched in one visit.")
+    domain_daily_budget: int = Field(
+        default=120, ge=1, le=10_000, description="Requests to one registrable domain in 24 hours, over all its hosts."
+    )
+
+    # the API
+    submit_wait: float = Field(default=8.0, ge=0, le=20, description="Seconds a submission waits for its crawl.")
+    read_rate: int = Field(default=600, ge=1, description="Read requests one client may make in a minute.")
+    submit_rate: int = Field(default=60, ge=1, description="Submissions one client may make in an hour.")
+    trusted_proxies: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(), description="Addresses or networks whose X-Forwarded-For is believed, comma separated."
+    )
+
+    # how it talks
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
+        default="INFO", description="Least severe log event that is written."
+    )
+
+    @field_validator("connect_to", "trusted_proxies", mode="before")
+    @classmethod
+    def _comma_separated(cls, value: object) -> object:
+        if isinstance(value, str):
+            return tuple(part.strip() for part in value.split(",") if part.strip())
+        return value
+
+    @field_validator("database_url", mode="before")
+    @classmethod
+    def _blank_is_unset(cls, value: object) -> object:
+        return None if value == "" else value
