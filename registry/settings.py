@@ -13,9 +13,9 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 
 def default_data_folder() -> Path:
-    """`$XDG_DATA_HOME/waypost`, else `~/.local/share/waypost`; under the temporary folder for an account without a home.
+    """`$XDG_DATA_HOME/waypost`, else `~/.local/share/waypost`.
 
-    The last case is what container users and `nobody` have.
+    An account without a home of its own (`nobody`, container users) gets a folder under the temporary one.
     """
     base = os.environ.get("XDG_DATA_HOME")
     if base and Path(base).is_absolute():
@@ -45,10 +45,11 @@ class Settings(BaseSettings):
     )
 
     # who we are
-    contact_url: str = Field(
-        default="https://github.com/waypost-registry/waypost#the-crawler",
+    contact_url: str | None = Field(
+        default=None,
         pattern=r"^https?://[^\s()]+$",
-        description="Page that explains the crawler, opt-out and recheck; sent in the User-Agent.",
+        description="Page that explains the crawler, opt-out and recheck; sent in the User-Agent. "
+        "Unset: `/bot` below `public_url`.",
     )
 
     # politeness and reach of the crawler
@@ -57,8 +58,8 @@ class Settings(BaseSettings):
     )
     connect_to: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
-        description="HOST:PORT:ADDRESS:PORT entries, comma separated, as curl's --connect-to: names that are reached at "
-        "a given address and port and may be special-use names. For demos and tests.",
+        description="HOST:PORT:ADDRESS:PORT entries, comma separated, as curl's --connect-to: names that are reached "
+        "at a given address and port and may be special-use names. For demos and tests.",
     )
     resolve: Literal["system", "table"] = Field(
         default="system",
@@ -97,6 +98,11 @@ class Settings(BaseSettings):
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         default="INFO", description="Least severe log event that is written."
     )
+
+    @property
+    def contact(self) -> str:
+        """The page named in the crawler's User-Agent."""
+        return self.contact_url or f"{self.public_url.rstrip('/')}/bot"
 
     @field_validator("connect_to", "trusted_proxies", mode="before")
     @classmethod
