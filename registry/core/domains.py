@@ -1,0 +1,262 @@
+"""Host names: one canonical spelling, the registrable domain, what is never probed, and hosts taken out of URLs.
+
+A host is always an A-label name in lower case without a trailing dot. Input that carries anything else (scheme,
+port, path, userinfo, invisible characters) is refused, never repaired: a repaired name is somebody else's name.
+Sources: UTS 46 (non-transitional, STD3), RFC 5890, RFC 6761, the Public Suffix List with its private section, and
+the WHATWG URL standard (ada) for every host that comes out of a URL.
+"""
+
+import re
+import unicodedata
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+import ada_url
+import idna
+import tldextract
+
+from registry.core.lookalikes import looks_alike
+
+MAX_HOST_CHARS: Final = 253
+MAX_LABELS: Final = 10
+MAX_URL_CHARS: Final = 2048
+
+SPECIAL_USE: Final = frozenset(
+    ("localhost", "local", "internal", "test", "invalid", "example", "onion", "alt", "arpa", "lan", "corp", "home",
+     "mail")
+)  # fmt: skip
+"""Top labels that no public web site has (RFC 6761, RFC 9476, ICANN name collision list)."""
+
+_LDH = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+_NUMERIC = re.compile(r"[0-9]+|0x[0-9a-f]*")  # WHATWG "ends in a number": such a name is an IPv4 address
+_PORT = re.compile(r"[^:\[\]]*:[0-9]*")
+
+# Blank or zero-width characters whose category does not say so (fillers, joiners, selectors).
+_BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0")
+
+# suffix_list_urls=() and cache_dir=None: the snapshot in the package, never the network, never a cache file.
+_SUFFIXES = tldextract.TLDExtract(cache_dir=None, suffix_list_urls=(), include_psl_private_domains=True)
+
+_SAYS: Final = {
+    "empty": "the name is empty",
+    "not_text": "the name holds characters that are no text",
+    "too_long": "the name is longer than 253 characters",
+    "label_too_long": "a part of the name is longer than 63 characters",
+    "too_many_labels": "the name has more than 10 parts",
+    "empty_label": "the name has an empty part (two dots, or a leading dot)",
+    "whitespace": "the name holds white space",
+    "invisible_character": "the name holds invisible or control characters",
+    "has_scheme": "give the host name only, without a scheme",
+    "has_port": "give the host name only, without a port",
+    "has_path": "give the host name only, without a path",
+    "has_query": "give the host name only, without a query or fragment",
+    "has_userinfo": "give the host name only, without a user name",
+    "ip_address": "give a host name, not an IP address",
+    "numeric": "the last part of the name is a number: that is an IP address",
+    "bad_character": "only letters, digits and hyphens are allowed, hyphens not at the ends",
+    "reserved_label": "hyphens in the third and fourth place are reserved for xn-- names",
+    "bad_punycode": "an xn-- part of the name is not the canonical form of an international name",
+    "not_idna": "the name is not a valid international domain name",
+    "single_label": "the name has only one part",
+    "special_use": "names below this top level are not public web sites",
+    "unknown_tld": "no such top-level domain",
+    "public_suffix": "this is a public suffix: names are registered below it",
+}
+
+
+class InvalidName(ValueError):
+    """A host name was refused. `code` is one of the keys above; the message never repeats the input."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(_SAYS[code])
+        self.code = code
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """A host that may be probed. `confusable`: a look-alike of another name, accepted but shown as A-labels."""
+
+    host: str
+    domain: str
+    confusable: bool
+
+
+def canonical_host(text: str, *, exempt: Collection[str] = ()) -> Host:
+    """The host that `text` names, for submissions, seeds and pointers. Raises InvalidName.
+
+    `exempt`: canonical names of the connect-to table; they may be special-use, of an unknown top level or a single
+    label. Their spelling is checked like every other.
+    """
+    host = host_syntax(text)
+    if host not in exempt:
+        _refuse_unregistrable(host)
+    return Host(host, registrable_domain(host), _is_confusable(host))
+
+
+def host_syntax(text: str) -> str:
+    """The canonical spelling of a host name, for look-ups: syntax only. Idempotent. Raises InvalidName."""
+    _refuse_decoration(text)
+    name = text.lower() if text.isascii() else _mapped(text)
+    name = name.removesuffix(".")
+    labels = name.split(".")
+    if len(labels) > MAX_LABELS:
+        raise InvalidName("too_many_labels")
+    labels = [_a_label(label) for label in labels]
+    host = ".".join(labels)
+    if len(host) > MAX_HOST_CHARS:
+        raise InvalidName("too_long")
+    if _NUMERIC.fullmatch(labels[-1]):
+        raise InvalidName("ip_address" if re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,3}){3}", host) else "numeric")
+    return host
+
+
+@lru_cache(maxsize=65_536)
+def registrable_domain(host: str) -> str:
+    """The unit of lease, budget and opt-out of a canonical host.
+
+    Public Suffix List with its private section; where no rule matches, the default rule `*` (its section "algorithm"):
+    `a.b.example` belongs to `b.example`. A name that is itself a public suffix, or a single label, stands for itself.
+    """
+    found = _SUFFIXES.extract_str(host)
+    if found.suffix:
+        return f"{found.domain}.{found.suffix}" if found.domain else host
+    return ".".join(host.split(".")[-2:])
+
+
+def same_site(a: str, b: str) -> bool:
+    """Whether two canonical hosts share their registrable domain."""
+    return a == b or registrable_domain(a) == registrable_domain(b)
+
+
+def host_of(url: str) -> str | None:
+    """The canonical DNS name in an http(s) or ws(s) URL, None for anything else, addresses included."""
+    parsed = _parse(url, None)
+    if parsed is None or parsed.protocol not in ("https:", "http:", "wss:", "ws:"):
+        return None
+    return _dns_name(parsed)
+
+
+def parse_https(url: str, base: str | None = None) -> str | None:
+    """The canonical absolute URL, or None where it may not be fetched.
+
+    https on port 443 only, no userinfo, a DNS name, at most MAX_URL_CHARS; the fragment is dropped because it never
+    reaches a server. `base` is the absolute URL of the document that names `url`.
+    """
+    parsed = _parse(url, base)
+    if parsed is None or parsed.protocol != "https:" or parsed.port or parsed.username or parsed.password:
+        return None
+    host = _dns_name(parsed)
+    if host is None:
+        return None
+    canonical = f"https://{host}{parsed.pathname}{parsed.search}"
+    return canonical if len(canonical) <= MAX_URL_CHARS else None
+
+
+def _refuse_unregistrable(host: str) -> None:
+    labels = host.split(".")
+    if labels[-1] in SPECIAL_USE:
+        raise InvalidName("special_use")
+    if len(labels) == 1:
+        raise InvalidName("single_label")
+    found = _SUFFIXES.extract_str(host)
+    if not found.suffix:
+        raise InvalidName("unknown_tld")
+    if not found.domain:
+        raise InvalidName("public_suffix")
+
+
+def _refuse_decoration(text: str) -> None:
+    """Everything that shows that `text` is more, or less, than a bare host name."""
+    if not text:
+        raise InvalidName("empty")
+    if len(text) > MAX_HOST_CHARS + 1:
+        raise InvalidName("too_long")
+    for char in text:
+        category = unicodedata.category(char)
+        if category in ("Zs", "Zl", "Zp") or char in "\t\n\r\v\f":
+            raise InvalidName("whitespace")
+        if category in ("Cs", "Cn", "Co"):
+            raise InvalidName("not_text")
+        if category in ("Cc", "Cf") or char in _BLANK or "\ufe00" <= char <= "\ufe0f":
+            raise InvalidName("invisible_character")
+    for mark, code in (("://", "has_scheme"), ("@", "has_userinfo"), ("/", "has_path"), ("\\", "has_path"),
+                       ("?", "has_query"), ("#", "has_query")):  # fmt: skip
+        if mark in text:
+            raise InvalidName(code)
+    if ":" in text or "[" in text or "]" in text:
+        raise InvalidName(_colon_code(text))
+
+
+def _colon_code(text: str) -> str:
+    if _PORT.fullmatch(text):
+        return "has_port"
+    if text.count(":") == 1:
+        return "has_scheme"  # mailto:, javascript:, data:
+    return "ip_address"
+
+
+def _mapped(text: str) -> str:
+    try:
+        return idna.uts46_remap(text, std3_rules=True, transitional=False)
+    except (idna.IDNAError, UnicodeError):
+        raise InvalidName("not_idna") from None
+
+
+def _a_label(label: str) -> str:
+    if not label:
+        raise InvalidName("empty_label")
+    if not label.isascii():
+        label = _encoded(label)
+    if len(label) > 63:
+        raise InvalidName("label_too_long")
+    if not _LDH.fullmatch(label):
+        raise InvalidName("bad_character")
+    if label[2:4] == "--":
+        _refuse_fake_punycode(label)
+    return label
+
+
+def _encoded(label: str) -> str:
+    try:
+        return idna.alabel(label).decode("ascii")
+    except (idna.IDNAError, UnicodeError):
+        raise InvalidName("not_idna") from None
+
+
+def _refuse_fake_punycode(label: str) -> None:
+    if not label.startswith("xn--"):
+        raise InvalidName("reserved_label")
+    try:
+        shown = idna.ulabel(label)
+        genuine = not shown.isascii() and idna.alabel(shown).decode("ascii") == label
+    except (idna.IDNAError, UnicodeError):
+        genuine = False
+    if not genuine:
+        raise InvalidName("bad_punycode")
+
+
+def _is_confusable(host: str) -> bool:
+    if "xn--" not in host:
+        return False
+    return looks_alike([idna.ulabel(label) if label.startswith("xn--") else label for label in host.split(".")])
+
+
+def _parse(url: str, base: str | None) -> ada_url.URL | None:
+    if len(url) > 4 * MAX_URL_CHARS:
+        return None
+    try:
+        return ada_url.URL(url, base)
+    except ValueError:  # also UnicodeEncodeError: lone surrogates
+        return None
+
+
+def _dns_name(parsed: ada_url.URL) -> str | None:
+    if parsed.host_type != ada_url.HostType.DEFAULT:
+        return None
+    host = parsed.hostname.removesuffix(".")
+    if not host or len(host) > MAX_HOST_CHARS:
+        return None
+    labels = host.split(".")
+    return host if len(labels) <= MAX_LABELS and all(0 < len(label) <= 63 for label in labels) else None
