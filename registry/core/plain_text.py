@@ -1,0 +1,43 @@
+"""Texts of strangers, made fit to show: invisible characters out, lengths bounded, words left as they are.
+
+Format and tag characters, bidi controls and stacks of combining marks hide instructions from people and show them to
+models (safety.md section 7). Raw bytes stay stored; this is what goes to answers and to the index.
+"""
+
+import re
+import unicodedata
+from typing import Final
+
+MAX_COMBINING: Final = 3
+ELLIPSIS: Final = "…"
+
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
+_STACKED = frozenset({"Mn", "Me"})
+_WINDOW = 4  # read at most this many times the wanted length: hidden characters must not buy work
+
+
+def plain(text: str, chars: int) -> str:
+    """`text` without invisible characters and without stacked combining marks, at most `chars` characters long.
+
+    Line breaks and tabs stay. Idempotent; a cut text ends in an ellipsis.
+    """
+    shown: list[str] = []
+    stacked = 0
+    for char in text[: chars * _WINDOW]:
+        if char.isascii() and (char.isprintable() or char in "\n\t"):
+            stacked = 0
+        else:
+            category = unicodedata.category(char)
+            if category in _HIDDEN:
+                continue
+            stacked = stacked + 1 if category in _STACKED else 0
+            if stacked > MAX_COMBINING:
+                continue
+        shown.append(char)
+    clean = "".join(shown).strip()
+    return clean if len(clean) <= chars else clean[: chars - 1].rstrip() + ELLIPSIS
+
+
+def line(text: str, chars: int) -> str:
+    """`plain`, on one line: every run of white space is one blank. For names and notes."""
+    return " ".join(plain(re.sub(r"\s+", " ", text[: chars * _WINDOW]), chars).split())

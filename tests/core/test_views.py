@@ -1,0 +1,208 @@
+"""ADP views: every collapse rule, every trust rule, and detail URLs by concatenation."""
+
+from datetime import date
+from typing import get_args
+
+import pytest
+
+from registry.core.listing import Listing, TrustLevel
+from registry.core.services import (
+    Auth,
+    AuthScheme,
+    AuthType,
+    Capability,
+    Invocation,
+    Plan,
+    Pricing,
+    PricingModel,
+    Protocol,
+    Service,
+)
+from registry.core.views import adp_auth_type, adp_manifest, adp_pricing_type, make_listing, trust_level
+
+HOST = "api.pigeonpost.dev"
+
+
+def ours(name: str) -> str:
+    return f"https://registry.dev/api/services/{HOST}/capabilities/{name}"
+
+
+def calling(endpoint: str, **more: object) -> Capability:
+    return Capability("c", "c", invocations=(Invocation("http", endpoint, "POST", **more),))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ("none", "none"), ("api_key", "api_key"), ("http_basic", "api_key"), ("bearer", "api_key"),
+        ("oauth2", "oauth2"), ("openid", "oauth2"), ("mtls", "api_key"), ("did", "api_key"), ("payment", "none"),
+        ("session", "api_key"), ("custom", "api_key"),
+    ],
+)  # fmt: skip
+def test_every_authentication_collapses_into_one_of_three(kind: AuthType, expected: str) -> None:
+    assert adp_auth_type(Service(auth=Auth((AuthScheme(kind),)))) == expected
+
+
+def test_no_authentication_type_is_forgotten() -> None:
+    for kind in get_args(AuthType):
+        assert adp_auth_type(Service(auth=Auth((AuthScheme(kind),)))) in ("none", "api_key", "oauth2")
+
+
+def test_the_first_scheme_that_asks_for_a_credential_decides() -> None:
+    schemes = (AuthScheme("none"), AuthScheme("payment"), AuthScheme("oauth2"), AuthScheme("api_key"))
+    assert adp_auth_type(Service(auth=Auth(schemes))) == "oauth2"
+
+
+def test_optional_credentials_count_as_none() -> None:
+    assert adp_auth_type(Service(auth=Auth((AuthScheme("bearer"),), required=False))) == "none"
+
+
+def test_schemes_of_the_invocations_count_where_the_service_is_silent() -> None:
+    keyed = calling("https://a.dev/x", auth=Auth((AuthScheme("bearer"),), required=True))
+    free = calling("https://a.dev/y", auth=Auth((AuthScheme("bearer"),), required=False))
+    assert adp_auth_type(Service(capabilities=(free, keyed))) == "api_key"
+    assert adp_auth_type(Service(capabilities=(free,))) == "none"
+    assert adp_auth_type(Service(capabilities=(keyed,), auth=Auth((AuthScheme("oauth2"),)))) == "oauth2"
+
+
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [("free", "free"), ("freemium", "freemium"), ("paid", "paid"), ("pay_per_call", "paid"), ("unknown", "free")],
+)
+def test_every_pricing_collapses_into_one_of_three(model: PricingModel, expected: str) -> None:
+    assert adp_pricing_type(Service(pricing=Pricing(model))) == expected
+
+
+def test_no_pricing_model_is_forgotten() -> None:
+    for model in get_args(PricingModel):
+        assert adp_pricing_type(Service(pricing=Pricing(model))) in ("free", "freemium", "paid")
+
+
+def test_payment_as_the_only_credential_means_paid_unless_the_price_is_stated() -> None:
+    wallet = Auth((AuthScheme("payment"),))
+    assert adp_pricing_type(Service(auth=wallet)) == "paid"
+    assert adp_pricing_type(Service(auth=wallet, pricing=Pricing("freemium"))) == "freemium"
+    assert adp_pricing_type(Service(auth=Auth((AuthScheme("payment"), AuthScheme("api_key"))))) == "free"
+
+
+def test_trust_is_earned_by_the_host_that_served_the_document() -> None:
+    at_home = Service(base_url=f"https://{HOST}", capabilities=(calling("https://pay.pigeonpost.dev/x"),))
+    away = Service(capabilities=(calling("https://other.dev/x"),))
+    assert trust_level(HOST, at_home, has_errors=False) is TrustLevel.VERIFIED
+    assert trust_level(HOST, at_home, has_errors=True) is TrustLevel.COMMUNITY
+    assert trust_level(HOST, away, has_errors=False) is TrustLevel.COMMUNITY
+    assert trust_level(HOST, at_home, has_errors=False, is_failing=True) is TrustLevel.UNVERIFIED
+
+
+def test_every_place_a_client_is_sent_to_counts_for_trust() -> None:
+    base = Service(base_url="https://other.dev/v1")
+    protocol = Service(protocols=(Protocol("mcp", endpoint="https://mcp.other.dev/mcp"),))
+    neighbour = Service(protocols=(Protocol("mcp", endpoint="https://bob.github.io/mcp"),))
+    assert trust_level(HOST, base, has_errors=False) is TrustLevel.COMMUNITY
+    assert trust_level(HOST, protocol, has_errors=False) is TrustLevel.COMMUNITY
+    assert trust_level("alice.github.io", neighbour, has_errors=False) is TrustLevel.COMMUNITY
+
+
+def test_a_document_that_an_intermediary_wrote_is_never_verified() -> None:
+    assert trust_level(HOST, Service(synthetic=True), has_errors=False) is TrustLevel.COMMUNITY
+
+
+def test_manifest_of_an_adp_service_says_what_its_document_said() -> None:
+    service = Service(
+        name="Pigeonpost",
+        description="Books and tracks parcels.",
+        base_url=f"https://{HOST}/v2",
+        auth=Auth((AuthScheme("api_key", "header", "X-Key", setup_url="https://pigeonpost.dev/keys"),), True),
+        pricing=Pricing("freemium", (Plan("Free", "0", "100 a day"),), "https://pigeonpost.dev/pricing"),
+        capabilities=(
+            Capability("track", "track", "Tracks.", detail_url=f"https://{HOST}/v2/caps/track"),
+            Capability("book", "book", "Books.", detail_url="https://docs.pigeonpost.dev/book",
+                       detail={"resource_group": "parcels"}),
+        ),
+    )  # fmt: skip
+    assert adp_manifest(HOST, service, ours) == {
+        "spec_version": "1.0",
+        "name": "Pigeonpost",
+        "description": "Books and tracks parcels.",
+        "base_url": f"https://{HOST}/v2",
+        "auth": {"type": "api_key", "header": "X-Key", "setup_url": "https://pigeonpost.dev/keys"},
+        "pricing": {
+            "type": "freemium",
+            "plans": [{"name": "Free", "price": "0", "limits": "100 a day"}],
+            "plans_url": "https://pigeonpost.dev/pricing",
+        },
+        "capabilities": [
+            {
+                "name": "book",
+                "description": "Books.",
+                "detail_url": "https://docs.pigeonpost.dev/book",
+                "resource_group": "parcels",
+            },
+            {"name": "track", "description": "Tracks.", "detail_url": "/caps/track"},
+        ],
+    }
+
+
+def test_clients_that_concatenate_reach_the_same_url_as_the_document_named() -> None:
+    for base in (f"https://{HOST}/v2", f"https://{HOST}/v2/", f"https://{HOST}"):
+        for url in (f"https://{HOST}/v2/caps/x", f"https://{HOST}/elsewhere", f"https://{HOST}.evil.dev/x"):
+            service = Service(base_url=base, capabilities=(Capability("x", "x", detail_url=url),))
+            manifest = adp_manifest(HOST, service, ours)
+            shown = manifest["capabilities"][0]["detail_url"]
+            assert (shown if shown.startswith("http") else manifest["base_url"] + shown) == url
+
+
+def test_manifest_of_another_format_sends_clients_to_our_details() -> None:
+    service = Service(capabilities=(Capability("say", "say hello"),))
+    manifest = adp_manifest(HOST, service, ours)
+    assert manifest["name"] == HOST
+    assert manifest["base_url"] == f"https://{HOST}"
+    assert manifest["auth"] == {"type": "none"}
+    assert "pricing" not in manifest
+    assert manifest["capabilities"] == [{"name": "say hello", "description": "", "detail_url": ours("say hello")}]
+
+
+@pytest.mark.parametrize(
+    ("scheme", "expected"),
+    [
+        (AuthScheme("bearer"), {"type": "api_key", "header": "Authorization", "prefix": "Bearer"}),
+        (AuthScheme("http_basic"), {"type": "api_key", "header": "Authorization", "prefix": "Basic"}),
+        (AuthScheme("api_key", "query", "key"), {"type": "api_key", "query_param": "key"}),
+        (AuthScheme("did", note="W3C"), {"type": "api_key", "note": "W3C"}),
+        (
+            AuthScheme(
+                "oauth2", authorization_url="https://a.dev/auth", token_url="https://a.dev/token", scopes=("r",)
+            ),
+            {
+                "type": "oauth2",
+                "authorization_url": "https://a.dev/auth",
+                "token_url": "https://a.dev/t",
+                "scopes": ["r"],
+            },
+        ),
+    ],
+)
+def test_manifest_tells_how_to_authenticate(scheme: AuthScheme, expected: dict[str, object]) -> None:
+    assert adp_manifest(HOST, Service(auth=Auth((scheme,))), ours)["auth"] == expected
+
+
+def test_listing_is_clean_collapsed_and_without_dialects() -> None:
+    service = Service(
+        name="Pigeon\u202epost\n",
+        description="Books\u200b parcels.",
+        capabilities=(Capability("book", "book", "B\U000e0042ooks.", side_effects=True),),
+        auth=Auth((AuthScheme("bearer"),)),
+        protocols=(Protocol("mcp"), Protocol("a2a", "0.3.0"), Protocol("mcp", "2025-06-18")),
+    )
+    listing = make_listing(
+        "pigeonpost.dev", HOST, service, 71, TrustLevel.VERIFIED, ["adp/1.0", "a2a/0.3", "a2a/1.0"], date(2026, 11, 20)
+    )
+    assert isinstance(listing, Listing)
+    assert (listing.name, listing.description) == ("Pigeonpost", "Books parcels.")
+    assert listing.formats == ("adp", "a2a")
+    assert (listing.auth_type, listing.pricing_type) == ("api_key", "free")
+    assert listing.protocols == ("a2a", "mcp")
+    assert [(c.name, c.description, c.side_effects) for c in listing.capabilities] == [("book", "Books.", True)]
+    assert (listing.domain, listing.host, listing.score, listing.seen_on) == (
+        "pigeonpost.dev", HOST, 71, date(2026, 11, 20),
+    )  # fmt: skip
