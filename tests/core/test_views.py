@@ -170,9 +170,7 @@ def test_manifest_of_another_format_sends_clients_to_our_details() -> None:
         (AuthScheme("api_key", "query", "key"), {"type": "api_key", "query_param": "key"}),
         (AuthScheme("did", note="W3C"), {"type": "api_key", "note": "W3C"}),
         (
-            AuthScheme(
-                "oauth2", authorization_url="https://a.dev/auth", token_url="https://a.dev/token", scopes=("r",)
-            ),
+            AuthScheme("oauth2", authorization_url="https://a.dev/auth", token_url="https://a.dev/t", scopes=("r",)),
             {
                 "type": "oauth2",
                 "authorization_url": "https://a.dev/auth",
