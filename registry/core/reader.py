@@ -1,0 +1,155 @@
+"""Bytes -> text or JSON value, or the reason why not. Only `Unreadable` leaves this module.
+
+Settings and caps: jiter refuses NaN and duplicate keys, but reads 1e999 as infinity, keeps NUL and nests 200 deep; the
+walk over the value refuses what jsonb or a later reader could not hold (a row that is accepted and cannot be read back
+stops every rebuild of the index).
+"""
+
+import re
+from collections.abc import Iterable
+from math import isfinite
+from typing import NoReturn
+
+import jiter
+
+from registry.core.documents import Json
+from registry.core.findings import EVIDENCE_CHARS, Reason
+from registry.core.plain_text import line as line_of
+
+BOM = b"\xef\xbb\xbf"
+MAX_BYTES = 4 * 1024 * 1024  # the largest cap of any kind of document
+MAX_DEPTH = 32
+MAX_KEYS = 2_000
+MAX_ITEMS = 5_000
+MAX_CHARS = 100_000
+MAX_INTEGER = 2**53  # beyond it readers disagree about the value (RFC 8259 section 6)
+
+_PLACE = re.compile(r" at line (\d+) column (\d+)$")
+_FRONT_MATTER = re.compile(r"---[ \t]*\r?\n.*?\n---[ \t]*\r?\n\s*[{\[]", re.DOTALL)
+_HTML = re.compile(r"(?:<!--.*?-->|<\?xml[^>]*>|\s)*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL)
+
+
+class Unreadable(ValueError):
+    """Why a body was not read: `reason`, the offending piece as `evidence`, and the place (from 1) where known."""
+
+    def __init__(self, reason: Reason, evidence: str = "", line: int | None = None, column: int | None = None) -> None:
+        super().__init__(f"{reason.value}: {evidence}" if evidence else reason.value)
+        self.reason = reason
+        self.evidence = line_of(evidence, EVIDENCE_CHARS)
+        self.line = line
+        self.column = column
+
+
+def read_text(raw: bytes) -> str:
+    """The body as text without a byte order mark. Raises Unreadable: not UTF-8, empty, over MAX_BYTES."""
+    if len(raw) > MAX_BYTES:
+        raise Unreadable(Reason.TOO_LARGE, f"{len(raw)} bytes")
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise Unreadable(Reason.NOT_UTF8, f"byte 0x{raw[error.start]:02x} at offset {error.start}") from None
+    if not text.strip():
+        raise Unreadable(Reason.EMPTY)
+    return text
+
+
+def read_json(raw: bytes) -> Json:
+    """The body as one JSON value within the caps above. Raises Unreadable."""
+    text = read_text(raw)
+    try:
+        value: Json = jiter.from_json(raw.removeprefix(BOM), allow_inf_nan=False, catch_duplicate_keys=True)
+    except ValueError as error:
+        _explain(str(error), text)
+    _walk(value)
+    return value
+
+
+def is_html(text: str) -> bool:
+    """Whether a body is a web page: what a single-page application answers for every path (soft 404)."""
+    return _HTML.match(text[:4096]) is not None
+
+
+def looks_like_json(text: str) -> bool:
+    """Whether somebody meant this body to be JSON, though it does not parse."""
+    start = text.lstrip()
+    if start.startswith(("//", "/*")):
+        return "{" in start
+    return start[:1] in ("{", "[") or _FRONT_MATTER.match(start) is not None
+
+
+def _explain(message: str, text: str) -> NoReturn:
+    place = _PLACE.search(message)
+    line, column = (int(place[1]), int(place[2])) if place else (None, None)
+    raise Unreadable(_reason(message, text, line, column), message, line, column)
+
+
+def _reason(message: str, text: str, line: int | None, column: int | None) -> Reason:
+    if _FRONT_MATTER.match(text.lstrip()):
+        return Reason.FRONT_MATTER
+    for needle, reason in (
+        ("trailing comma", Reason.TRAILING_COMMA),
+        ("duplicate key", Reason.DUPLICATE_KEY),
+        ("recursion limit", Reason.TOO_DEEP),
+        ("number out of range", Reason.NUMBER),
+    ):
+        if needle in message:
+            return reason
+    if line is not None and column is not None and _comment_at(text, line, column):
+        return Reason.COMMENT
+    return Reason.TRUNCATED if message.startswith("EOF") else Reason.NOT_JSON
+
+
+def _comment_at(text: str, line: int, column: int) -> bool:
+    lines = text.split("\n", line)
+    if len(lines) < line:
+        return False
+    # the parser counts bytes and stops at or just behind the slash
+    near = lines[line - 1].encode()[max(0, column - 2) : column + 2]
+    return b"//" in near or b"/*" in near
+
+
+def _walk(root: Json) -> None:
+    """Level by level, not recursive: the depth is somebody else's choice."""
+    level: list[Json] = [root]
+    depth = 0
+    while level:
+        containers = [value for value in level if isinstance(value, dict | list)]
+        depth += bool(containers)
+        if depth > MAX_DEPTH:
+            raise Unreadable(Reason.TOO_DEEP, f"more than {MAX_DEPTH} levels")
+        for value in level:
+            _check(value)
+        level = [child for value in containers for child in _children(value)]
+
+
+def _children(value: dict[str, Json] | list[Json]) -> Iterable[Json]:
+    return value.values() if isinstance(value, dict) else value
+
+
+def _check(value: Json) -> None:
+    if isinstance(value, dict):
+        if len(value) > MAX_KEYS:
+            raise Unreadable(Reason.TOO_MANY, f"{len(value)} keys in one object")
+        for key in value:
+            _check_text(key)
+    elif isinstance(value, list):
+        if len(value) > MAX_ITEMS:
+            raise Unreadable(Reason.TOO_MANY, f"{len(value)} items in one array")
+    else:
+        _check_leaf(value)
+
+
+def _check_leaf(value: Json) -> None:
+    if isinstance(value, str):
+        _check_text(value)
+    elif isinstance(value, float) and not isfinite(value):
+        raise Unreadable(Reason.NUMBER, "not finite")
+    elif isinstance(value, int) and not -MAX_INTEGER <= value <= MAX_INTEGER:
+        raise Unreadable(Reason.NUMBER, "integer beyond 2^53")
+
+
+def _check_text(text: str) -> None:
+    if len(text) > MAX_CHARS:
+        raise Unreadable(Reason.TEXT_TOO_LONG, f"{len(text)} characters in one string")
+    if "\0" in text:
+        raise Unreadable(Reason.NUL)

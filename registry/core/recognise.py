@@ -1,0 +1,103 @@
+"""THE ordered table: which test answers first says what a document is (formats.md section 1).
+
+Content decides. Only the weak rows at the end look at the path, or at what the pointer that led here promised.
+"""
+
+import re
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from registry.core import foreign, negative
+from registry.core.documents import Document
+from registry.core.format import Dialect, Format
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """Another scheme: not a manifest here, but known by name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Negative:
+    """A file that says a protocol is absent; `format` is its slug where the file tells."""
+
+    format: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One test. `only_at` (searched in the URL's path) makes it weak: it counts at its own paths, or where the
+    pointer that led to the document promised this very format. `text` rows see texts, all others JSON objects.
+    `promised` rows count only where the pointer promised the format, wherever the document lies."""
+
+    test: Dialect
+    what: Format | Foreign | Negative
+    only_at: re.Pattern[str] | None = None
+    text: bool = False
+    promised: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """`dialect` is "" for formats that have only one."""
+
+    what: Format | Foreign | Negative
+    dialect: str
+
+
+ROWS: tuple[Row, ...] = (
+    # --- strong rows, numbered as in formats.md section 1
+    Row(negative.stated_absence, Negative()),  # 1
+    Row(foreign.json_rpc, Foreign("json-rpc")),  # 2
+    Row(foreign.ahp, Foreign("ahp")),  # 22
+    Row(foreign.frans, Foreign("frans")),
+    Row(foreign.agent_discovery, Foreign("agent-discovery")),
+    Row(foreign.facts, Foreign("facts")),
+    Row(foreign.aid_like, Foreign("aid-like")),
+    Row(foreign.workstate, Foreign("workstate")),
+    # --- weak rows: only at their own paths
+    # --- texts: only at their own paths
+)
+
+FORMATS: tuple[Format, ...] = tuple({row.what.slug: row.what for row in ROWS if isinstance(row.what, Format)}.values())
+FORMAT_BY_SLUG = MappingProxyType({form.slug: form for form in FORMATS})
+
+
+def recognise(document: Document, expected: str | None = None) -> Match | None:
+    """The first row that answers. `expected`: the format slug that a pointer promised. Total: never raises."""
+    is_text = document.value is None and document.text is not None
+    if not is_text and not isinstance(document.value, dict):
+        return None
+    path = _path(document.url)
+    for row in ROWS:
+        if row.text is not is_text or not _counts(row, path, expected):
+            continue
+        dialect = row.test(document)
+        if dialect is None:
+            continue
+        if isinstance(row.what, Negative):
+            return Match(Negative(dialect or _absent_format(document, path)), "")
+        return Match(row.what, dialect)
+    return None
+
+
+def _counts(row: Row, path: str, expected: str | None) -> bool:
+    promised = expected is not None and isinstance(row.what, Format) and row.what.slug == expected
+    if row.promised:
+        return promised
+    return row.only_at is None or promised or row.only_at.search(path) is not None
+
+
+def _absent_format(document: Document, path: str) -> str | None:
+    """Which format a file would be if it did not deny it; else the one whose path it occupies."""
+    for row in ROWS:
+        strong = row.only_at is None and not row.text and not row.promised
+        if strong and isinstance(row.what, Format) and row.test(document) is not None:
+            return row.what.slug
+    return next((form.slug for form in FORMATS if path in form.paths), None)
+
+
+def _path(url: str) -> str:
+    return "/" + re.split(r"[?#]", url.partition("://")[2].partition("/")[2], maxsplit=1)[0]
