@@ -1,0 +1,203 @@
+"""robots.txt: the recorded cases, statuses, hostile files, pointers, opt-out."""
+
+import json
+import random
+from functools import cache
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from registry.core.robots import CAP, MAX_DELAY, MAX_POINTERS, PRODUCT, Robots
+from tests.support.shared import shared
+
+HOST = "https://shop.example"
+
+
+@cache
+def recorded_cases() -> list[dict[str, object]]:
+    return json.loads(shared("robots", "cases.json").read_text(encoding="utf-8"))
+
+
+def test_agrees_with_every_recorded_case() -> None:
+    wrong = [
+        case["id"]
+        for case in recorded_cases()
+        if Robots.parse(str(case["robots_txt"]).encode(), str(case["user_agent"])).allowed(str(case["url"]))
+        is not case["allowed"]
+    ]
+    assert wrong == []
+    assert len(recorded_cases()) == 145
+
+
+@pytest.mark.parametrize(
+    ("status", "allowed", "reason"),
+    [
+        (404, True, "robots_404"),
+        (401, True, "robots_401"),
+        (410, True, "robots_410"),
+        (302, True, "robots_302"),
+        (429, False, "robots_429"),
+        (500, False, "robots_500"),
+        (503, False, "robots_503"),
+        (None, False, "read_timeout"),
+    ],
+)
+def test_the_status_decides_when_there_is_no_file(status: int | None, allowed: bool, reason: str) -> None:
+    robots = Robots.from_answer(status, b"User-agent: *\nDisallow: /\n", "read_timeout")
+    assert robots.allowed(f"{HOST}/agent.json") is allowed
+    assert robots.reason == reason
+    assert not robots.opted_out
+
+
+def test_a_served_file_is_obeyed() -> None:
+    robots = Robots.from_answer(200, b"User-agent: *\nDisallow: /private\n")
+    assert not robots.allowed(f"{HOST}/private/agent.json")
+    assert robots.allowed(f"{HOST}/agent.json")
+
+
+@pytest.mark.parametrize(
+    "body", [b"<!DOCTYPE html><p>Disallow: /", b"\xef\xbb\xbf  <html>\nUser-agent: *\nDisallow: /"]
+)
+def test_an_html_page_has_no_rules(body: bytes) -> None:
+    assert Robots.parse(body).allowed("/agent.json")
+
+
+def test_only_the_first_500_kib_count() -> None:
+    head = b"User-agent: *\nDisallow: /early\n" + b"#" * (CAP - 31) + b"\n"
+    robots = Robots.parse(head + b"Disallow: /late\n")
+    assert not robots.allowed("/early") and robots.allowed("/late")
+
+
+def test_triplets_are_compared_without_case() -> None:
+    robots = Robots.parse("User-agent: *\nDisallow: /caf%c3%a9\nDisallow: /straße\n".encode())
+    assert not robots.allowed(f"{HOST}/caf%C3%A9") and not robots.allowed(f"{HOST}/caf%c3%a9")
+    assert not robots.allowed(f"{HOST}/stra%c3%9fe")
+
+
+@pytest.mark.parametrize(
+    ("body", "opted_out", "may_ask"),
+    [
+        ("User-agent: WaypostBot\nDisallow: /\n", True, False),
+        ("User-agent: otherbot\nUser-agent: waypostBOT/1.0\nDisallow: /*\n", True, False),
+        ("User-agent: *\nDisallow: /\n", False, False),  # everybody: disallowed, but no opt-out
+        ("User-agent: WaypostBot\nDisallow: /private\n", False, True),
+        ("User-agent: WaypostBot\nDisallow: /\nAllow: /agent.json\n", False, True),
+        ("User-agent: WaypostBot\nDisallow:\n\nUser-agent: *\nDisallow: /\n", False, True),
+        ("User-agent: WaypostBotanist\nDisallow: /\n", False, True),
+    ],
+)
+def test_opting_out_needs_our_own_name(body: str, opted_out: bool, may_ask: bool) -> None:
+    robots = Robots.parse(body.encode())
+    assert robots.opted_out is opted_out
+    assert robots.allowed(f"{HOST}/agent.json") is may_ask
+
+
+@pytest.mark.parametrize(
+    ("line", "seconds"),
+    [
+        ("Crawl-delay: 2.5", 2.5),
+        ("crawl-delay: 3600", MAX_DELAY),
+        ("Crawl-delay: 0", 0.0),
+        ("Crawl-delay: -1", None),
+        ("Crawl-delay: nan", None),
+        ("Crawl-delay: 1e999", None),
+        ("Crawl-delay: soon", None),
+        ("Crawl-delay: " + "9" * 400, MAX_DELAY),
+    ],
+)
+def test_crawl_delay(line: str, seconds: float | None) -> None:
+    assert Robots.parse(f"User-agent: *\n{line}\n".encode()).crawl_delay == seconds
+
+
+def test_our_own_group_sets_our_delay() -> None:
+    body = b"User-agent: *\nCrawl-delay: 9\n\nDisallow: /x\n\nUser-agent: WaypostBot\nCrawl-delay: 1\n"
+    assert Robots.parse(body).crawl_delay == 1.0
+
+
+def test_pointers() -> None:
+    body = b"# agentic-manifest: /ai-actions.json\nAgentmap: https://shop.example/ard.json\n#agentmap: https://no.example\n"
+    assert [(p.url, p.rel, p.expected) for p in Robots.parse(body).pointers] == [
+        ("/ai-actions.json", "agentic-manifest", "awas"),
+        ("https://shop.example/ard.json", "agentmap", "ai-catalog"),
+    ]
+    assert len(Robots.parse(b"Agentmap: https://shop.example/x\n" * 1000).pointers) == MAX_POINTERS
+
+
+def test_bytes_of_any_kind_get_an_answer() -> None:
+    chaos = random.Random(9309)
+    pieces = [
+        b"user-agent",
+        b"disallow",
+        b"allow",
+        b":",
+        b" ",
+        b"\n",
+        b"\r",
+        b"/",
+        b"*",
+        b"$",
+        b"#",
+        b"%",
+        b"\x00",
+        b"\xff",
+    ]
+    for _ in range(20_000):
+        if chaos.random() < 0.5:
+            body = chaos.randbytes(chaos.randrange(60))
+        else:
+            body = b"".join(chaos.choices(pieces, k=chaos.randrange(30)))
+        assert Robots.parse(body).allowed("/a/b?c=%2f") in (True, False)
+
+
+@settings(max_examples=200)
+@given(st.text(alphabet="ab/*$", max_size=12), st.text(alphabet="ab/", max_size=12))
+def test_patterns_match_as_their_regular_expression(pattern: str, tail: str) -> None:
+    import re
+
+    path = "/" + tail
+    body, end = (pattern[:-1], r"\Z") if pattern.endswith("$") else (pattern, "")
+    expression = ".*".join(re.escape(piece) for piece in body.split("*")) + end
+    disallowed = bool(pattern) and re.match(expression, path) is not None
+    assert Robots.parse(f"User-agent: *\nDisallow: {pattern}\n".encode()).allowed(path) is not disallowed
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"".join(b"User-agent: bot%d\n" % n for n in range(100_000)) + b"User-agent: *\nDisallow: /\n",
+        b"User-agent: *\n" + b"Disallow: /" + b"*a" * 200_000 + b"\n",
+        b"User-agent: *\n" + b"".join(b"Disallow: /%s%d*a*a*a*b\n" % (b"a*" * 8, n) for n in range(12_000)),
+    ],
+    ids=["100,000 agents", "one long pattern", "many starred patterns"],
+)
+def test_work_is_bounded_by_the_size_of_the_file(body: bytes, work: "Work") -> None:
+    """Counted, not timed: function calls of ours per byte of the file."""
+    with work:
+        robots = Robots.parse(body)
+        robots.allowed("/" + "a" * 2000)
+    assert work.calls < 3 * min(len(body), CAP)
+
+
+class Work:
+    calls = 0
+
+    def __enter__(self) -> "Work":
+        import sys
+
+        sys.setprofile(lambda *_: setattr(self, "calls", self.calls + 1))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        import sys
+
+        sys.setprofile(None)
+
+
+@pytest.fixture
+def work() -> Work:
+    return Work()
+
+
+def test_the_token_is_one_that_robots_files_can_name() -> None:
+    assert PRODUCT.replace("-", "").replace("_", "").isalpha()
