@@ -1,0 +1,100 @@
+"""0 to 100 with reasons: every point lost is a line that names the finding, its document and its remedy."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from registry.core.findings import Finding, Reason, Severity
+from registry.core.merge import Noted
+from registry.core.scoring.checks import gaps
+from registry.core.scoring.rubric import RUBRIC, SECTION_POINTS, VERSION, Section
+from registry.core.services import Service
+
+_PART = re.compile(r"/[^/]+/\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One reason the score is not 100. `points` are lost ones (0 for notes); `count` findings share the line."""
+
+    reason: Reason
+    section: Section
+    severity: Severity
+    points: float
+    count: int
+    says: str
+    fix: str
+    spec: str
+    pointer: str  # of the first finding
+    evidence: str
+    document: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """`sections` holds what is left of each section's points; the value is their rounded sum."""
+
+    value: int
+    sections: dict[str, float]
+    lines: tuple[Line, ...]
+    version: str
+    facts: dict[str, Any]
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON-ready: what is stored and shown, so that the breakdown shown is the one that was computed."""
+        return asdict(self)
+
+
+def score(service: Service, noted: Sequence[Noted]) -> Score:
+    """The score of a merged service with the findings of its documents; pure, so rescoring needs no crawl."""
+    groups: dict[tuple[Reason, str | None], list[Finding]] = defaultdict(list)
+    for one in noted:
+        groups[one.finding.reason, one.document].append(one.finding)
+    for finding in gaps(service):
+        groups[finding.reason, None].append(finding)
+    total = len(service.capabilities)
+    lines = sorted(
+        (_line(found, document, total) for (_, document), found in groups.items()),
+        key=lambda line: (-line.points, line.severity, line.reason, line.document or ""),
+    )
+    sections = {
+        section.value: round(max(0.0, points - sum(x.points for x in lines if x.section is section)), 2)
+        for section, points in SECTION_POINTS.items()
+    }
+    return Score(round(sum(sections.values())), sections, tuple(lines), VERSION, facts(service, noted))
+
+
+def _line(found: Sequence[Finding], document: str | None, total: int) -> Line:
+    first, rule = found[0], RUBRIC[found[0].reason]
+    points = round(rule.points * _share(found, total), 2)
+    return Line(
+        first.reason, rule.section, rule.severity, points, len(found),
+        rule.says, rule.fix, rule.spec, first.pointer, first.evidence, document,
+    )  # fmt: skip
+
+
+def _share(found: Iterable[Finding], total: int) -> float:
+    """How much of the service a reason touches: all of it, or the share of capabilities, never under a quarter."""
+    parts = {match.group() for finding in found if (match := _PART.match(finding.pointer))}
+    if not parts or total == 0:
+        return 1.0
+    return max(0.25, min(1.0, len(parts) / total))
+
+
+def facts(service: Service, noted: Sequence[Noted]) -> dict[str, Any]:
+    """The numbers the score was computed from, stored beside it."""
+    severities = [RUBRIC[one.finding.reason].severity for one in noted]
+    return {
+        "capabilities": len(service.capabilities),
+        "described": sum(bool(one.description) for one in service.capabilities),
+        "with_params": sum(one.params is not None for one in service.capabilities),
+        "side_effects_told": sum(one.side_effects is not None for one in service.capabilities),
+        "off_site": sum(any(i.off_site for i in one.invocations) for one in service.capabilities),
+        "auth_schemes": sorted({scheme.type for scheme in service.auth.schemes}),
+        "errors": severities.count(Severity.ERROR),
+        "warnings": severities.count(Severity.WARNING),
+        "notes": severities.count(Severity.INFO),
+        "synthetic": service.synthetic,
+    }

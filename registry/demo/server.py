@@ -1,0 +1,123 @@
+"""Serves recorded sites over real TLS on loopback, under a throw-away certificate authority of its own."""
+
+import asyncio
+import contextlib
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import trustme
+import uvicorn
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from registry.demo.sites import Site
+
+NAMES_PER_CERTIFICATE = 50
+"""Certificates name every host (rustls refuses wildcards below a public suffix); groups keep handshakes small."""
+
+_START_SECONDS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """`connect_to`: one HOST:443:ADDRESS:PORT entry for each site. `ca_file`: PEM to trust (SSL_CERT_FILE)."""
+
+    connect_to: tuple[str, ...]
+    ca_file: Path
+
+
+def app_of(sites: Mapping[str, Site]) -> ASGIApp:
+    """The sites as one ASGI application that goes by the Host header."""
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        request = Request(scope)
+        site = sites.get((request.url.hostname or "").lower())
+        response = await _respond(site, request) if site else Response(status_code=421)
+        await response(scope, receive, send)
+
+    return app
+
+
+async def _respond(site: Site, request: Request) -> Response:
+    reply = site.reply(request.url.path)
+    if reply.delay:
+        await asyncio.sleep(reply.delay)
+    if reply.status == 200 and request.headers.get("if-none-match") == reply.headers.get("ETag"):
+        return Response(status_code=304, headers={"ETag": reply.headers["ETag"]})
+    response = Response(reply.body, reply.status)
+    response.headers.update(reply.headers)
+    return response
+
+
+@contextlib.contextmanager
+def serve(sites: Mapping[str, Site], folder: Path) -> Iterator[Served]:
+    """Serve until the block ends. The CA's certificate is written to `folder`; its key never leaves memory."""
+    authority, stranger = trustme.CA(), trustme.CA()
+    ca_file = folder / "demo-ca.pem"
+    authority.cert_pem.write_to_path(ca_file)
+    with socket.socket() as listening, socket.socket() as dead:
+        for one in (listening, dead):
+            one.bind(("127.0.0.1", 0))
+        port, closed = listening.getsockname()[1], dead.getsockname()[1]  # bound but not listening: refused
+        config = uvicorn.Config(app_of(sites), log_level="critical", access_log=False, lifespan="off", http="httptools")
+        config.load()
+        config.ssl = _context(sites, authority, stranger)
+        with _running(uvicorn.Server(config), listening):
+            yield Served(
+                tuple(f"{s.host}:443:127.0.0.1:{closed if s.file.state == 'dead' else port}" for s in sites.values()),
+                ca_file,
+            )
+
+
+@contextlib.contextmanager
+def _running(server: uvicorn.Server, listening: socket.socket) -> Iterator[None]:
+    thread = threading.Thread(target=server.run, args=([listening],), name="sample-web", daemon=True)
+    thread.start()
+    give_up = time.monotonic() + _START_SECONDS
+    while not server.started and thread.is_alive() and time.monotonic() < give_up:
+        time.sleep(0.01)
+    if not server.started:
+        raise RuntimeError("the sample web did not start")
+    try:
+        yield
+    finally:
+        server.should_exit = server.force_exit = True
+        thread.join(_START_SECONDS)
+
+
+def _context(sites: Mapping[str, Site], authority: trustme.CA, stranger: trustme.CA) -> ssl.SSLContext:
+    """A context that answers each server name with the certificate of its group."""
+    trusted = [site.host for site in sites.values() if site.file.state != "untrusted"]
+    groups = [
+        (authority, trusted[i : i + NAMES_PER_CERTIFICATE]) for i in range(0, len(trusted), NAMES_PER_CERTIFICATE)
+    ]
+    groups += [(stranger, [site.host]) for site in sites.values() if site.file.state == "untrusted"]
+    by_name: dict[str, ssl.SSLContext] = {}
+    for issuer, names in groups:
+        context = _tls()
+        issuer.issue_cert(*names).configure_cert(context)
+        by_name |= dict.fromkeys(names, context)
+
+    def choose(connection: ssl.SSLObject, name: str | None, _: ssl.SSLContext) -> int | None:
+        if name not in by_name:
+            return ssl.ALERT_DESCRIPTION_UNRECOGNIZED_NAME
+        connection.context = by_name[name]
+        return None
+
+    front = _tls()
+    front.sni_callback = choose  # type: ignore[assignment]  # typeshed says SSLSocket; asyncio hands an SSLObject
+    return front
+
+
+def _tls() -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    return context

@@ -1,0 +1,131 @@
+"""Recorded web sites in a folder: `DIR/<host>/<path>` are bodies, `_index` answers for its own folder.
+
+An optional `_site.json` per host says how the host behaves otherwise; every key is optional:
+
+    {"state": "dead" | "untrusted",             nothing listens | a certificate that nobody trusts
+     "missing": {"status": 200, "path": "/"},   what every unknown path answers (default: 404)
+     "paths": {"/x": {"status": 301, "headers": {"Location": "/y"}, "delay": 0.2, "path": "/file"}}}
+
+`path` names another recorded body. Types go by extension; a file without one is application/octet-stream.
+"""
+
+import hashlib
+import json
+import mimetypes
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+INDEX = "_index"
+SITE = "_site.json"
+
+_TYPES = {".json": "application/json", ".md": "text/markdown", ".yaml": "application/yaml", ".yml": "application/yaml"}
+
+
+class BadSite(ValueError):
+    """A folder or `_site.json` that cannot be served; the message names the file."""
+
+
+class Behaviour(BaseModel):
+    """How one path (or every missing one) answers."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    status: int | None = Field(default=None, ge=100, le=599)
+    headers: dict[str, str] = {}
+    delay: float = Field(default=0.0, ge=0, le=60)
+    path: str | None = None
+
+
+class SiteFile(BaseModel):
+    """`_site.json`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    state: Literal["up", "dead", "untrusted"] = "up"
+    missing: Behaviour = Behaviour(status=404)
+    paths: dict[str, Behaviour] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a site answers: `body` is read at the time of the request, so an edited file is served edited."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    delay: float = 0.0
+
+
+@dataclass(frozen=True)
+class Site:
+    host: str
+    files: Mapping[str, Path] = field(repr=False)  # path as requested -> file
+    file: SiteFile = field(default_factory=SiteFile)
+
+    def reply(self, path: str) -> Reply:
+        """The answer to GET `path` (without query). Only recorded paths reach the disk."""
+        behaviour = self.file.paths.get(path)
+        if behaviour is None:
+            behaviour = Behaviour() if path in self.files else self.file.missing
+        source = self.files.get(behaviour.path or path)
+        if source is None:
+            status = behaviour.status or 404
+            return Reply(
+                status, {"Content-Type": "text/plain", **behaviour.headers}, _status_line(status), behaviour.delay
+            )
+        body = source.read_bytes()
+        headers = {"Content-Type": media_type(behaviour.path or path, source), "ETag": _etag(body)}
+        return Reply(behaviour.status or 200, headers | behaviour.headers, body, behaviour.delay)
+
+
+def media_type(path: str, source: Path) -> str:
+    """By the requested path's extension; the home page is HTML."""
+    if path == "/":
+        return "text/html; charset=utf-8"
+    suffix = Path(path).suffix.lower() if source.name == INDEX else source.suffix.lower()
+    if suffix in _TYPES:
+        return _TYPES[suffix]
+    guessed = mimetypes.types_map.get(suffix, "application/octet-stream")
+    return f"{guessed}; charset=utf-8" if guessed.startswith("text/") else guessed
+
+
+def load_sites(folder: Path) -> dict[str, Site]:
+    """All sites of a folder by host, in name order. Raises BadSite."""
+    if not folder.is_dir():
+        raise BadSite(f"{folder} is not a folder")
+    sites = {entry.name: _load(entry) for entry in sorted(folder.iterdir()) if entry.is_dir()}
+    if not sites:
+        raise BadSite(f"{folder} holds no site: expected folders named like hosts")
+    return sites
+
+
+def _load(folder: Path) -> Site:
+    files: dict[str, Path] = {}
+    for found in sorted(folder.rglob("*")):
+        if found.is_symlink() or not found.is_file() or found == folder / SITE:
+            continue
+        parts = found.relative_to(folder).parts
+        files["/" + "/".join(parts[:-1] if parts[-1] == INDEX else parts)] = found
+    return Site(folder.name, files, _site_file(folder / SITE))
+
+
+def _site_file(path: Path) -> SiteFile:
+    if not path.exists():
+        return SiteFile()
+    try:
+        value: Any = json.loads(path.read_bytes())
+        return SiteFile.model_validate(value)
+    except (ValueError, ValidationError) as error:
+        raise BadSite(f"{path}: {error}") from error
+
+
+def _etag(body: bytes) -> str:
+    return f'"{hashlib.sha256(body).hexdigest()[:16]}"'
+
+
+def _status_line(status: int) -> bytes:
+    return f"{status}\n".encode()
