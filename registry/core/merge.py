@@ -4,6 +4,7 @@ Every finding that needs two documents is made here: a capability detail that di
 each other, endpoints on another site. Documents come in with their assessments; nothing is read or fetched.
 """
 
+import hashlib
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
@@ -28,6 +29,7 @@ from registry.core.services import (
     Relations,
     Service,
 )
+from registry.core.visits import Answer
 
 PRECEDENCE = (
     "adp", "awp", "atp", "awas", "woa",
@@ -78,6 +80,13 @@ class Merged:
     findings: tuple[Noted, ...]
     formats: tuple[str, ...]
     documents: tuple[str, ...]  # URLs of the documents merged, in order of precedence
+
+
+def held_from(answer: Answer) -> Held:
+    """What the crawler brought back, as a document that its host holds."""
+    fetched = answer.fetched
+    digest = hashlib.sha256(fetched.body).digest()
+    return Held(fetched.final_url, answer.probe.url, answer.assessment, digest, fetched.at, answer.probe.via)
 
 
 def merge(host: str, held: Sequence[Held]) -> Merged:

@@ -1,0 +1,46 @@
+# Two commands on a fresh machine: `make demo`, `make test`. Needs Python 3.11-3.13 and make; uv is brought along.
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-fast check docs clean
+
+PYTHON ?= python3
+PORT   ?= 8000
+UV_VERSION := 0.13.8
+
+# A uv found on PATH may be older than the lock file's format: only the pinned one is trusted.
+UV := .tools/bin/uv
+export UV_PYTHON_DOWNLOADS := never
+export UV_LINK_MODE := copy
+
+help:            ## what can be made
+	@grep -E '^[a-z-]+: .*##|^[a-z-]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14
+
+demo: .venv/.done        ## crawl the sample web over TLS, search it, serve the API (PORT=8000)
+	.venv/bin/waypost demo --port $(PORT)
+
+test: .venv/.done        ## every test
+	.venv/bin/lint-imports
+	.venv/bin/python -m pytest -n 2 --dist loadfile
+
+test-fast: .venv/.done   ## without the tests marked slow
+	.venv/bin/lint-imports
+	.venv/bin/python -m pytest -n 2 --dist loadfile -m "not slow"
+
+check: .venv/.done       ## linters and types
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	.venv/bin/mypy
+
+docs: .venv/.done        ## write the generated pages anew
+	.venv/bin/python -m registry.demo.pages
+
+clean:           ## forget the environment
+	rm -rf .venv .tools
+
+.tools/bin/uv:
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || \
+	  { echo "waypost needs Python 3.11, 3.12 or 3.13; $(PYTHON) is $$($(PYTHON) -V 2>&1). Try: make PYTHON=python3.12"; exit 1; }
+	$(PYTHON) -m pip install -q --disable-pip-version-check --root-user-action=ignore --target .tools uv==$(UV_VERSION)
+
+.venv/.done: pyproject.toml uv.lock | $(UV)
+	$(UV) sync --frozen -q --python $(PYTHON)
+	@touch $@

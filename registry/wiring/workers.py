@@ -1,0 +1,99 @@
+"""One `waypost worker` as a supervised child, for `serve` and `demo` with nothing configured."""
+
+import contextlib
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Self
+
+import structlog
+
+log = structlog.get_logger(__name__)
+
+STOP_SECONDS = 15.0
+"""A worker gives back its leases within 10 s (`crawler/run.py`); after this it is ended."""
+
+_BACK_OFF = (0.2, 1.0, 5.0, 15.0)
+_HEALTHY_SECONDS = 30.0
+
+
+class Worker:
+    """Keeps one worker process alive until `stop`. A worker that dies is started again, later each time.
+
+    The child holds the read end of a pipe as its standard input: when this process dies, however it dies, the pipe
+    closes and the child stops by itself.
+    """
+
+    def __init__(self, environment: Mapping[str, str], *arguments: str, log_file: Path | None = None) -> None:
+        self._command = [sys.executable, "-m", "registry.cli", "worker", "--stop-with-stdin", *arguments]
+        self._environment = {**os.environ, **environment}
+        self._log_file = log_file
+        self._stopping = threading.Event()
+        self._child: subprocess.Popen[bytes] | None = None
+        self._watcher = threading.Thread(target=self._watch, name="worker-watch", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._watcher.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    @property
+    def pid(self) -> int | None:
+        """Of the child that runs now; None between two of them."""
+        child = self._child
+        return child.pid if child is not None and child.poll() is None else None
+
+    def stop(self) -> None:
+        """Asks the child to finish, waits, then ends it; returns when it is gone."""
+        self._stopping.set()
+        child = self._child
+        if child is not None:
+            _let_go(child)
+        self._watcher.join(STOP_SECONDS + 5)
+
+    def _watch(self) -> None:
+        failures = 0
+        while not self._stopping.is_set():
+            started = time.monotonic()
+            with self._output() as output:
+                self._child = child = subprocess.Popen(
+                    self._command, env=self._environment, stdin=subprocess.PIPE, stdout=output, stderr=output
+                )
+            if self._stopping.is_set():
+                _let_go(child)
+            code = child.wait()
+            if child.stdin is not None:
+                child.stdin.close()
+            if self._stopping.is_set():
+                return
+            failures = 0 if time.monotonic() - started > _HEALTHY_SECONDS else failures + 1
+            delay = _BACK_OFF[min(failures, len(_BACK_OFF)) - 1] if failures else 0.0
+            log.warning("worker.died", exit_code=code, again_in_seconds=delay)
+            self._stopping.wait(delay)
+
+    @contextlib.contextmanager
+    def _output(self) -> Iterator[IO[bytes] | None]:
+        if self._log_file is None:
+            yield None
+            return
+        with self._log_file.open("ab") as output:
+            yield output
+
+
+def _let_go(child: subprocess.Popen[bytes]) -> None:
+    if child.stdin is not None:
+        with contextlib.suppress(OSError):
+            child.stdin.close()
+    try:
+        child.wait(STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        child.kill()
