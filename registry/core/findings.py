@@ -66,6 +66,114 @@ class Reason(StrEnum):
 
     # --- adp-detail
 
+    # --- a2a
+    A2A_UNNAMED = "a2a.name"
+    A2A_NO_SKILL = "a2a.no_skill"
+    A2A_SKILL = "a2a.skill"
+    A2A_NO_ENDPOINT = "a2a.no_endpoint"
+    A2A_REQUIRED = "a2a.required"
+    A2A_MISDECLARED = "a2a.misdeclared"
+    A2A_HYBRID = "a2a.hybrid"
+    A2A_PROVIDER_NAME = "a2a.provider_name"
+    A2A_CAPABILITIES = "a2a.capabilities"
+    A2A_SKILL_TEXT = "a2a.skill_text"
+    A2A_SNAKE_CASE = "a2a.snake_case"
+    A2A_INTERFACE = "a2a.interface"
+    A2A_ENDPOINT_DOUBTFUL = "a2a.endpoint_doubtful"
+
+    # --- mcp-server-card, mcp-json, mcp-server-json
+    MCP_REQUIRED = "mcp.required"
+    MCP_NAME = "mcp.name"
+    MCP_NOTHING = "mcp.nothing"
+    MCP_SCHEMA = "mcp.schema"
+    MCP_LONG_TEXT = "mcp.long_text"
+    MCP_VERSION_RANGE = "mcp.version_range"
+    MCP_BLANK = "mcp.blank"
+    MCP_NO_REMOTE = "mcp.no_remote"
+    MCP_REMOTE = "mcp.remote"
+    MCP_TOOL = "mcp.tool"
+    MCP_UNSPECIFIED = "mcp.unspecified"
+    MCP_OLD_RECORD = "mcp.old_record"
+
+    # --- ai-catalog
+    CATALOG_ENTRY = "catalog.entry"
+    CATALOG_DISPLAY_NAME = "catalog.display_name"
+    CATALOG_IDENTIFIER = "catalog.identifier"
+    CATALOG_QUERIES = "catalog.queries"
+    CATALOG_TRUST = "catalog.trust"
+    CATALOG_REPEATED = "catalog.repeated"
+    CATALOG_DRAFT = "catalog.draft"
+    CATALOG_SHAPE = "catalog.shape"
+
+    # --- api-catalog
+    LINKSET_EMPTY = "linkset.empty"
+    LINKSET_ANCHOR = "linkset.anchor"
+    LINKSET_RELATION = "linkset.relation"
+    LINKSET_OTHER_SHAPE = "linkset.other_shape"
+
+    # --- openapi
+    OPENAPI_TITLE = "openapi.title"
+    OPENAPI_EMPTY = "openapi.empty"
+    OPENAPI_VERSION = "openapi.version"
+    OPENAPI_SERVER = "openapi.server"
+    OPENAPI_OPERATION_ID = "openapi.operation_id"
+    OPENAPI_REFERENCE = "openapi.reference"
+    OPENAPI_YAML = "openapi.yaml"
+
+    # --- llms-txt
+    LLMS_TITLE = "llms.title"
+
+    # --- agent-skills-index
+    SKILLS_REQUIRED = "skills.required"
+    SKILLS_SCHEMA = "skills.schema"
+    SKILLS_TYPE = "skills.type"
+    SKILLS_URL = "skills.url"
+    SKILLS_DIGEST = "skills.digest"
+    SKILLS_NAME = "skills.name"
+    SKILLS_LONG_TEXT = "skills.long_text"
+
+    # --- ucp
+    UCP_NOT_AN_OBJECT = "ucp.not_an_object"
+    UCP_NO_SERVICES = "ucp.no_services"
+    UCP_VERSION = "ucp.version"
+    UCP_NO_CAPABILITIES = "ucp.no_capabilities"
+    UCP_TRANSPORT = "ucp.transport"
+    UCP_SHAPE = "ucp.shape"
+
+    # --- acp
+    ACP_REQUIRED = "acp.required"
+    ACP_DECLARATION = "acp.declaration"
+    ACP_SERVICE = "acp.service"
+
+    # --- x402
+    X402_NO_RESOURCE = "x402.no_resource"
+    X402_SHAPE = "x402.shape"
+    X402_ACCEPTS = "x402.accepts"
+
+    # --- ai-plugin
+    AI_PLUGIN_REQUIRED = "ai_plugin.required"
+    AI_PLUGIN_MEMBER = "ai_plugin.member"
+
+    # --- agents-json
+    AGENTS_JSON_REQUIRED = "agents_json.required"
+    AGENTS_JSON_PART = "agents_json.part"
+
+    # --- anp
+    ANP_UNNAMED = "anp.name"
+
+    # --- agent-permissions
+    PERMISSIONS_RULE = "permissions.rule"
+
+    # --- aid
+    AID_VERSION = "aid.version"
+    AID_REQUIRED = "aid.required"
+    AID_ADDRESS = "aid.address"
+    AID_WORD = "aid.word"
+
+    # --- oauth metadata, identity
+    OAUTH_ADDRESS = "oauth.address"
+    IDENTITY_PRIVATE_KEY = "identity.private_key"
+
     # --- several documents of one host (merge.py)
     CONFLICT_NAME = "conflict.name"
     CONFLICT_AUTH = "conflict.auth"

@@ -11,6 +11,7 @@ from enum import StrEnum
 from types import MappingProxyType
 
 from registry.core.findings import Reason, Severity
+from registry.core.scoring.rubric_siblings import SIBLING_ROWS
 
 VERSION = "1"
 """Changes with every change of the table; stored beside each score."""
@@ -219,8 +220,8 @@ _MERGED = {
     ),
     Reason.CONFLICT_AUTH: Rule(
         _W, 4, "Documents of this host contradict each other about authentication.",
-        "Describe the same authentication in all documents.", "ADP 1.0 section 3; AWP 0.2 section 7; ATP 0.1 section 3.3",
-        _COMP,
+        "Describe the same authentication in all documents.",
+        "ADP 1.0 section 3; AWP 0.2 section 7; ATP 0.1 section 3.3", _COMP,
     ),
     Reason.CONFLICT_PRICING: Rule(
         _W, 2, "Documents of this host contradict each other about pricing.",
@@ -315,6 +316,10 @@ RUBRIC: Mapping[Reason, Rule] = MappingProxyType(
         **_WOA,
         **_AWAS,
         **_ADP,
+        **{
+            reason: Rule(severity, points, says, fix, spec, Section(section))
+            for reason, severity, points, says, fix, spec, section in SIBLING_ROWS
+        },
         **_MERGED,
     }
 )

@@ -1,0 +1,196 @@
+"""Rows of THE table for the formats beside the five mandatory ones; rubric.py joins them.
+
+Apart only because the table is long: each sentence still stands in one place. Columns are those of `Rule`.
+"""
+
+from registry.core.findings import Reason, Severity
+
+Row = tuple[Reason, Severity, float, str, str, str, str]
+"""Reason, severity, points, says, fix, spec, name of the section."""
+
+_E, _W, _I = Severity.ERROR, Severity.WARNING, Severity.INFO
+_CONF, _COMP, _SAFE, _OPER, _IDEN = "conformance", "completeness", "safety", "operability", "identity"
+
+_A2A = "A2A 1.0"
+_CARD = "MCP server card v1 (SEP-2127)"
+_ARD = "ARD 0.91"
+_SKILLS = "Agent Skills discovery 0.2.0"
+_UCP = "UCP 2026-04-08"
+_ACP = "ACP"
+
+SIBLING_ROWS: tuple[Row, ...] = (
+    # --- a2a
+    (Reason.A2A_UNNAMED, _E, 8, "The agent card has no name.",
+     "Add a name.", f"{_A2A} AgentCard.name", _CONF),
+    (Reason.A2A_NO_SKILL, _E, 12, "The agent card has no skill with an id and a name.",
+     "Describe at least one skill.", f"{_A2A} AgentCard.skills", _CONF),
+    (Reason.A2A_SKILL, _E, 5, "A skill has neither an id nor a name; it was left out.",
+     "Give every skill an id and a name.", f"{_A2A} AgentSkill", _CONF),
+    (Reason.A2A_NO_ENDPOINT, _E, 12, "The agent card names no address at which the agent can be called.",
+     "Add supportedInterfaces (1.0) or url (0.3 and older).",
+     f"{_A2A} AgentCard.supportedInterfaces; A2A 0.3 AgentCard.url", _CONF),
+    (Reason.A2A_REQUIRED, _W, 2, "A member that the card's own version requires is missing.",
+     "Add the member that is shown.", f"{_A2A} AgentCard, AgentSkill", _CONF),
+    (Reason.A2A_MISDECLARED, _W, 3, "The card declares version 1.0 in the shape of 0.3.",
+     "List the agent's addresses in supportedInterfaces, or declare 0.3.0.",
+     f"{_A2A} AgentCard.supportedInterfaces", _CONF),
+    (Reason.A2A_HYBRID, _I, 0, "The card is written for 1.0 and for older clients at once.",
+     "Nothing to mend while older clients are served.", f"{_A2A} AgentCard; A2A 0.3 AgentCard.url", _CONF),
+    (Reason.A2A_PROVIDER_NAME, _W, 1, "The provider is named by name instead of organization.",
+     "Rename provider.name to provider.organization.", f"{_A2A} AgentProvider.organization", _CONF),
+    (Reason.A2A_CAPABILITIES, _W, 1, "The capabilities are no object.",
+     "Make capabilities an object; what the agent can do belongs into skills.", f"{_A2A} AgentCapabilities", _CONF),
+    (Reason.A2A_SKILL_TEXT, _W, 3, "Skills are texts instead of objects.",
+     "Write each skill as an object with id, name, description and tags.", f"{_A2A} AgentSkill", _CONF),
+    (Reason.A2A_SNAKE_CASE, _W, 2, "Members are written in snake_case.",
+     "Write the card's members in camelCase.", f"{_A2A} section 5.5", _CONF),
+    (Reason.A2A_INTERFACE, _W, 2, "An interface lacks its url, protocolBinding or protocolVersion.",
+     "Give every interface all three members.", f"{_A2A} AgentInterface", _CONF),
+    (Reason.A2A_ENDPOINT_DOUBTFUL, _W, 3, "The address of the agent is a page, the card itself, or a bare site.",
+     "Name the address that answers the protocol's calls.", f"{_A2A} AgentInterface.url", _OPER),
+    # --- mcp-server-card, mcp-json, mcp-server-json
+    (Reason.MCP_REQUIRED, _E, 8, "A member that the document's format requires is missing.",
+     "Add the member that is shown.", f"{_CARD} ServerCard; server.json schema", _CONF),
+    (Reason.MCP_NAME, _E, 4, "The server's name is not written as namespace/name.",
+     "Name the server by a reversed domain, a slash and its own name.", f"{_CARD} ServerCard.name", _CONF),
+    (Reason.MCP_NOTHING, _E, 12, "The document names neither an endpoint nor a tool.",
+     "Name the server's streamable HTTP address.", "SEP-1649", _CONF),
+    (Reason.MCP_SCHEMA, _W, 1, "$schema is not that of the final server card.",
+     "Set $schema to the v1 server card schema.", f"{_CARD} ServerCard.$schema", _CONF),
+    (Reason.MCP_LONG_TEXT, _W, 1, "A text is longer than its format allows.",
+     "Shorten the text that is shown.", f"{_CARD} ServerCard.description, .title, .version", _CONF),
+    (Reason.MCP_VERSION_RANGE, _W, 1, "The version is a range.",
+     "State one version.", f"{_CARD} ServerCard.version", _CONF),
+    (Reason.MCP_BLANK, _W, 2, "A required text is blank.",
+     "Fill in the text that is shown.", "server.json schema ServerDetail", _CONF),
+    (Reason.MCP_NO_REMOTE, _W, 3, "The document names no address at which the server can be called.",
+     "Add remotes, or a transport with its URL.", f"{_CARD} ServerCard.remotes", _COMP),
+    (Reason.MCP_REMOTE, _W, 3, "A remote lacks its type or its URL.",
+     "Give every remote a type (streamable-http or sse) and a URL.", f"{_CARD} Remote", _CONF),
+    (Reason.MCP_TOOL, _W, 3, "A tool has no name; it was left out.",
+     "Give every tool a name.", "Model Context Protocol 2025-06-18, Tool", _CONF),
+    (Reason.MCP_UNSPECIFIED, _I, 0, "The document has a shape that no specification describes.",
+     "Publish a server card beside it.", _CARD, _CONF),
+    (Reason.MCP_OLD_RECORD, _I, 0, "The record is written as in May 2025, in snake_case.",
+     "Rewrite the record for the current schema.", "server.json schema", _CONF),
+    # --- ai-catalog
+    (Reason.CATALOG_ENTRY, _E, 4, "An entry lacks its identifier or type, or has not exactly one of url and data.",
+     "Give every entry an identifier, a type, and either url or data.",
+     f"{_ARD} section 3, AI Catalog 1.0 entries", _CONF),
+    (Reason.CATALOG_DISPLAY_NAME, _W, 1, "An entry has no displayName.",
+     "Give every entry a displayName.", f"{_ARD} entries", _COMP),
+    (Reason.CATALOG_IDENTIFIER, _W, 1, "An identifier is not written as urn:air:<publisher>:<name>.",
+     "Write the identifier as urn:air: with the publisher's host name.", f"{_ARD} identifiers", _CONF),
+    (Reason.CATALOG_QUERIES, _W, 1, "representativeQueries is not a list of 2 to 5 texts.",
+     "Give 2 to 5 sentences that a user would say.", f"{_ARD} representativeQueries", _COMP),
+    (Reason.CATALOG_TRUST, _W, 1, "A trustManifest is no object with an identity.",
+     "Add the identity, or remove the trustManifest.", f"{_ARD} trustManifest", _IDEN),
+    (Reason.CATALOG_REPEATED, _W, 1, "Two entries have the same identifier and version.",
+     "Remove one of them.", f"{_ARD} entries", _CONF),
+    (Reason.CATALOG_DRAFT, _I, 0, "The catalogue is written as in an earlier draft.",
+     "Write type instead of mediaType, data instead of inline, urn:air instead of urn:ai.",
+     f"{_ARD}; AI Catalog 1.0", _CONF),
+    (Reason.CATALOG_SHAPE, _W, 2, "The catalogue lists its resources in a shape of its own.",
+     "List the resources as entries.", f"{_ARD} entries", _CONF),
+    # --- api-catalog
+    (Reason.LINKSET_EMPTY, _E, 6, "No member of the linkset has a link that can be used.",
+     "Give each member an anchor and relations that are lists of {href}.",
+     "RFC 9264 section 4.2; RFC 9727 section 4", _CONF),
+    (Reason.LINKSET_ANCHOR, _W, 1, "A member of the linkset has no anchor.",
+     "Name the API as anchor.", "RFC 9264 section 4.2.2", _CONF),
+    (Reason.LINKSET_RELATION, _W, 1, "A relation is not a list of objects with href.",
+     "Write each relation as a list of {href}.", "RFC 9264 section 4.2.3", _CONF),
+    (Reason.LINKSET_OTHER_SHAPE, _W, 1, "Links are written in a shape of their own.",
+     "Write each relation type as a member with a list of {href}.", "RFC 9264 section 4.2", _CONF),
+    # --- openapi
+    (Reason.OPENAPI_TITLE, _E, 5, "The API description has no title.",
+     "Add info.title.", "OpenAPI 3.1 section 4.8.2", _CONF),
+    (Reason.OPENAPI_EMPTY, _E, 8, "The description has neither paths nor webhooks nor components.",
+     "Describe at least one path.", "OpenAPI 3.1 section 4.8.1", _CONF),
+    (Reason.OPENAPI_VERSION, _W, 1, "The API has no version.",
+     "Add info.version.", "OpenAPI 3.1 section 4.8.2", _CONF),
+    (Reason.OPENAPI_SERVER, _W, 2, "The server's address is missing, relative or a template.",
+     "List the absolute https address of the API in servers.", "OpenAPI 3.1 section 4.8.5", _OPER),
+    (Reason.OPENAPI_OPERATION_ID, _W, 2, "An operationId is used twice; the second operation got another name.",
+     "Give every operation its own operationId.", "OpenAPI 3.1 section 4.8.10", _CONF),
+    (Reason.OPENAPI_REFERENCE, _W, 1, "A $ref leads out of the document; it is not followed.",
+     "Bundle the description into one document.", "OpenAPI 3.1 section 4.8.23", _COMP),
+    (Reason.OPENAPI_YAML, _I, 0, "The description is YAML; its operations are not read.",
+     "Serve the same description as JSON, too.", "OpenAPI 3.1 section 4.3", _OPER),
+    # --- llms-txt
+    (Reason.LLMS_TITLE, _E, 3, "The text does not begin with a title.",
+     "Begin the text with a line of # and the title.", "llmstxt.org, Format", _CONF),
+    # --- agent-skills-index
+    (Reason.SKILLS_REQUIRED, _E, 5, "A skill has no name or no description; it was left out.",
+     "Give every skill a name and a description.", f"{_SKILLS} section 4", _CONF),
+    (Reason.SKILLS_SCHEMA, _W, 1, "$schema is unknown or missing.",
+     "Set $schema to the discovery schema's own address.", f"{_SKILLS} section 4", _CONF),
+    (Reason.SKILLS_TYPE, _W, 1, "A skill's type is neither skill-md nor archive.",
+     "Use skill-md or archive.", f"{_SKILLS} section 4", _CONF),
+    (Reason.SKILLS_URL, _W, 2, "A skill has no usable url.",
+     "Give every skill the https URL of its file.", f"{_SKILLS} section 4", _COMP),
+    (Reason.SKILLS_DIGEST, _W, 1, "A skill has no digest of the form sha256:<64 hex digits>.",
+     "Publish the digest of each file.", f"{_SKILLS} section 4", _IDEN),
+    (Reason.SKILLS_NAME, _W, 1, "A skill's name is not lower case words joined by hyphens.",
+     "Name the skill as its folder.", "Agent Skills specification, name", _CONF),
+    (Reason.SKILLS_LONG_TEXT, _W, 1, "A description is longer than 1,024 characters.",
+     "Shorten the description.", "Agent Skills specification, description", _CONF),
+    # --- ucp
+    (Reason.UCP_NOT_AN_OBJECT, _E, 8, "The profile's ucp member is no object.",
+     "Write ucp as an object with version, services and capabilities.", f"{_UCP} Discovery", _CONF),
+    (Reason.UCP_NO_SERVICES, _E, 8, "The profile has no services.",
+     "List the services with their transports.", f"{_UCP} Services", _CONF),
+    (Reason.UCP_VERSION, _W, 1, "The version is not a date.",
+     "Write the version as YYYY-MM-DD.", f"{_UCP} Versioning", _CONF),
+    (Reason.UCP_NO_CAPABILITIES, _W, 3, "The profile has no capabilities.",
+     "List the capabilities that are offered.", f"{_UCP} Capabilities", _COMP),
+    (Reason.UCP_TRANSPORT, _W, 2, "A service has no transport or no endpoint.",
+     "Give every service its transport and endpoint.", f"{_UCP} Services", _CONF),
+    (Reason.UCP_SHAPE, _W, 3, "The file has a shape of its own.",
+     "Write the profile as the protocol describes it.", f"{_UCP} Discovery", _CONF),
+    # --- acp
+    (Reason.ACP_REQUIRED, _E, 8, "api_base_url, or every known service, is missing.",
+     "Name api_base_url and the services that are offered.", f"{_ACP} discovery document", _CONF),
+    (Reason.ACP_DECLARATION, _W, 1, "Version, supported_versions or transports are missing or unknown.",
+     "Declare version, supported_versions and transports.", f"{_ACP} discovery document", _CONF),
+    (Reason.ACP_SERVICE, _W, 1, "A service is not one that the protocol knows.",
+     "List checkout, orders, delegate_payment or carts.", f"{_ACP} capabilities.services", _CONF),
+    # --- x402
+    (Reason.X402_NO_RESOURCE, _E, 6, "No resource is named by its URL.",
+     "List the resources with absolute https URLs.", "x402 specification, Bazaar discovery", _CONF),
+    (Reason.X402_SHAPE, _W, 2, "The file has a shape of its own.",
+     "List the resources as items with accepts.", "x402 specification, Bazaar discovery", _CONF),
+    (Reason.X402_ACCEPTS, _W, 2, "A resource does not say what payment it accepts.",
+     "Give every resource accepts with scheme, network, asset, amount and payTo.",
+     "x402 specification, PaymentRequirements", _COMP),
+    # --- ai-plugin
+    (Reason.AI_PLUGIN_REQUIRED, _E, 6, "The plugin's api.url or one of its names is missing.",
+     "Add the member that is shown.", "ai-plugin v1 manifest fields", _CONF),
+    (Reason.AI_PLUGIN_MEMBER, _W, 1, "A required member is missing.",
+     "Add the member that is shown.", "ai-plugin v1 manifest fields", _CONF),
+    # --- agents-json
+    (Reason.AGENTS_JSON_REQUIRED, _E, 5, "A required member is missing.",
+     "Add the member that is shown.", "agents.json 0.1.0, top level", _CONF),
+    (Reason.AGENTS_JSON_PART, _E, 4, "A source or flow lacks a required member; it was left out.",
+     "Give sources id and path, flows id, title, description and actions.", "agents.json 0.1.0, sources, flows", _CONF),
+    # --- anp
+    (Reason.ANP_UNNAMED, _E, 4, "The agent description has no name.",
+     "Add a name.", "ANP agent description 1.0", _CONF),
+    # --- agent-permissions
+    (Reason.PERMISSIONS_RULE, _W, 1, "A rule lacks verb, selector or allowed.",
+     "Give every rule all three members.", "agent-permissions 1.0.0, resource_rules", _CONF),
+    # --- aid
+    (Reason.AID_VERSION, _E, 8, "The version is neither aid1 nor aid2.",
+     "Write v=aid2.", "AID 2, record format", _CONF),
+    (Reason.AID_REQUIRED, _E, 10, "The record lacks its address or protocol, or gives one twice.",
+     "Give u and p once each, by their letter or by their name.", "AID 2, record format", _CONF),
+    (Reason.AID_ADDRESS, _E, 8, "The address does not fit the protocol.",
+     "Name an https address (wss for websocket).", "AID 2, u", _CONF),
+    (Reason.AID_WORD, _W, 2, "The protocol or the authentication hint is not a known one.",
+     "Use a word of the registry of the specification.", "AID 2, p, a", _CONF),
+    # --- oauth metadata, identity
+    (Reason.OAUTH_ADDRESS, _W, 2, "An address in the metadata is not an https URL.",
+     "Use https URLs.", "RFC 8414 section 2; RFC 9728 section 2", _CONF),
+    (Reason.IDENTITY_PRIVATE_KEY, _E, 5, "The key set publishes a private key.",
+     "Withdraw the key at once; publish public keys only.", "RFC 7517 section 9.2", _SAFE),
+)  # fmt: skip
