@@ -1,0 +1,98 @@
+"""Link fields and the HTML head: what is followed, what is skipped, hostile pages."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from registry.core.links import MAX_POINTERS, has_awas_hint, home_pointers
+
+HOME = "https://shop.example/"
+
+
+def found(link: str = "", body: str = "") -> list[tuple[str | None, str, str | None]]:
+    return [(p.url, p.rel, p.expected) for p in home_pointers(HOME, {"link": link}, body.encode())]
+
+
+def test_link_fields() -> None:
+    field = (
+        '</agent.json>; rel="agent-manifest"; type="application/json", <https://api.shop.example/o?a=1,2>;rel=service-desc,'
+        '<other>; title="a, <b>; rel=ard"; rel="stylesheet  AI-CATALOG", </style.css>; rel=preload'
+    )
+    assert found(field) == [
+        ("https://shop.example/agent.json", "agent-manifest", None),
+        ("https://api.shop.example/o?a=1,2", "service-desc", "openapi"),
+        ("https://shop.example/other", "ai-catalog", "ai-catalog"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        '</x>; rel=ard; anchor="https://elsewhere.example/"',
+        "<http://shop.example/x>; rel=ard",
+        "<https://u@shop.example/x>; rel=ard",
+        "<https://10.0.0.1/x>; rel=ard",
+        "<https://shop.example:8443/x>; rel=ard",
+        "<javascript:alert(1)>; rel=ard",
+        "/x; rel=ard",
+        "</x>; rev=ard",
+        "</x",
+        "<" * 9000,
+    ],
+)
+def test_link_fields_that_lead_nowhere(field: str) -> None:
+    assert found(field) == []
+
+
+def test_the_head_of_a_page() -> None:
+    page = """<!DOCTYPE html><HTML><head><title>Shop <link rel=ard href=/title></title>
+        <!-- <link rel="ard" href="/comment"> -->
+        <script>document.write('<link rel="ard" href="/script">')</script >
+        <LINK REL='ai-actions' HREF="/ai.json?a=1&amp;b=2" />
+        <link rel=api-catalog href=/.well-known/api-catalog>
+        <link rel="stylesheet" href="/style.css"><linkrel="ard" href="/glued"><link rel="ard">
+        </head><body><link rel="ard" href="/body"></body>"""
+    assert found(body=page) == [
+        ("https://shop.example/ai.json?a=1&b=2", "ai-actions", "awas"),
+        ("https://shop.example/.well-known/api-catalog", "api-catalog", "api-catalog"),
+    ]
+
+
+def test_a_base_element_moves_relative_links() -> None:
+    assert found(body='<base href="/v2/"><link rel=ard href=cards.json>')[0][0] == "https://shop.example/v2/cards.json"
+
+
+def test_fields_come_before_tags_and_repeats_are_dropped() -> None:
+    both = found("</a>; rel=ard", '<link rel="ai-catalog" href="/a"><link rel="ard" href="/b">')
+    assert both == [
+        ("https://shop.example/a", "ard", "ai-catalog"),
+        ("https://shop.example/b", "ard", "ai-catalog"),
+    ]
+
+
+def test_what_is_kept_is_capped() -> None:
+    assert len(found(body="".join(f"<link rel=ard href=/{n}>" for n in range(1000)))) == MAX_POINTERS
+
+
+def test_offsets_survive_characters_that_grow_in_lower_case() -> None:
+    assert found(body="İ" * 50 + "<link rel=ard href=/x>") == [("https://shop.example/x", "ard", "ai-catalog")]
+
+
+@pytest.mark.parametrize(
+    "page",
+    ["<!--" * 1000, "<script>" * 1000, "<link " * 1000, '<link rel="' + '"' * 1000, "<" * 1000, "<link" + " " * 5000],
+)
+def test_unclosed_things_end(page: str) -> None:
+    assert found(body=page) == []
+
+
+def test_the_hint_of_awas() -> None:
+    assert has_awas_hint(b'<button DATA-awas-action="buy">') and has_awas_hint(b"<p\ndata-ai-intent=x>")
+    assert not has_awas_hint(b"<p data-aim=x> metadata-ai-x")
+
+
+@settings(max_examples=200)
+@given(st.binary(max_size=200), st.text(alphabet="<>;,=\"' arelink/", max_size=200))
+def test_any_bytes_get_an_answer(body: bytes, field: str) -> None:
+    for pointer in home_pointers(HOME, {"link": field}, b"<link rel=ard href=" + body):
+        assert pointer.url is not None and pointer.url.startswith("https://")
