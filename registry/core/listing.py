@@ -89,10 +89,12 @@ class Hit:
     capabilities: tuple[CapabilityMatch, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
-    """The ranked pool's slice. `total` is an estimate beyond the pool; `generation` names the index that answered."""
+class SearchUnavailable(Exception):
+    """There is no index that could be asked: not built yet, damaged, or its engine is away. Never an empty answer.
 
-    hits: tuple[Hit, ...]
-    total: int
-    generation: str
+    The message is ours and safe to show. It passes: try again in a few seconds.
+    """
+
+
+class StaleCursor(ValueError):
+    """A cursor that this query, on the index of today, cannot go on from: start again without it."""

@@ -1,0 +1,196 @@
+import math
+import random
+from collections import Counter
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from registry.core.listing import Listing
+from registry.core.ranking import (
+    CAPABILITIES,
+    CAPABILITIES_CHARS,
+    CAPABILITY_CHARS,
+    DESCRIPTION_CHARS,
+    NAME_CHARS,
+    Candidate,
+    CorpusStats,
+    Record,
+    explain,
+    index_hash,
+    indexed_text,
+    make_record,
+    rank,
+)
+from tests.search.listings import listing
+
+
+def collection(*listings: Listing) -> tuple[list[Candidate], CorpusStats]:
+    candidates = [Candidate(one.host, one.score, make_record(one)) for one in listings]
+    df = Counter(stem for one in candidates for stem in one.record.counts)
+    length = sum(one.record.length for one in candidates)
+    return candidates, CorpusStats(len(candidates), df, length / len(candidates))
+
+
+def hosts(query: str, candidates: Sequence[Candidate], stats: CorpusStats) -> list[str]:
+    return [one.host for _, one in rank(query, candidates, stats)]
+
+
+def test_a_record_weighs_name_description_and_capabilities() -> None:
+    record = make_record(listing("a.example", "sendMail: mail", ("mail", "mail mail")))
+    assert record.counts == {"sendmail": 4, "send": 4, "mail": 4 + 2 + 2 + 1 + 1}
+    assert record.length == 4 + 4 + 4 + 2 + 2 + 1 + 1
+    assert record.capabilities == [("mail", [2])]
+
+
+def test_the_engine_gets_the_same_terms_with_the_name_twice() -> None:
+    one = listing("a.example", "sendMail: post", ("list", "all letters"))
+    assert indexed_text(one).split() == ["sendmail", "send", "mail"] * 2 + ["post", "list", "all", "letter"]
+    assert set(indexed_text(one).split()) == set(make_record(one).counts)
+
+
+def test_a_record_survives_its_encoding() -> None:
+    record = make_record(listing("a.example", "Grüße 天気: été", ("x_y", "Z z"), ""))
+    assert Record.decode(record.encode()).encode() == record.encode()
+
+
+@pytest.mark.parametrize("raw", [b"", b"{}", b"[1]", b"\xff", b"[1,2,3,4]"])
+def test_no_other_bytes_are_a_record(raw: bytes) -> None:
+    with pytest.raises(ValueError, match=r".*"):
+        Record.decode(raw)
+
+
+def test_relevance_is_bm25f_over_the_weighted_whole() -> None:
+    candidates, stats = collection(
+        listing("a.example", "Weather: rain"), listing("b.example", "Parcels: ship and track anything anywhere")
+    )
+    ((relevance, _),) = rank("weather", candidates, stats)
+    lengths = [3.0, 2.0 + 5.0]  # name 2, each other word 1
+    idf = math.log(1 + (2 - 1 + 0.5) / (1 + 0.5))
+    expected = idf * 2 * 2.2 / (2 + 1.2 * (0.25 + 0.75 * 3 / (sum(lengths) / 2)))
+    assert relevance == pytest.approx(expected, abs=1e-9)
+
+
+def test_rare_words_count_more_than_frequent_ones() -> None:
+    crowd = [listing(f"h{n}.example", "Email") for n in range(20)]
+    candidates, stats = collection(*crowd, listing("rare.example", "Telegraph"))
+    assert hosts("email telegraph", candidates, stats)[0] == "rare.example"
+
+
+def test_repeating_a_word_in_the_query_changes_nothing() -> None:
+    candidates, stats = collection(listing("a.example", "Email"), listing("b.example", "Weather"))
+    assert rank("email email emails weather", candidates, stats) == rank("email weather", candidates, stats)
+
+
+def test_stuffing_gains_less_and_less() -> None:
+    honest = listing("honest.example", "Mail: sends email to people", ("send_email", "Sends an email"))
+    stuffed = listing("stuffed.example", "Best: " + "email " * 600)
+    both = listing("both.example", "Mail: email and weather")
+    candidates, stats = collection(honest, stuffed, both)
+    assert hosts("send an email", candidates, stats)[0] == "honest.example"
+    assert hosts("email weather", candidates, stats)[0] == "both.example"
+
+
+def test_no_shared_term_no_hit() -> None:
+    candidates, stats = collection(listing("a.example", "Email"))
+    assert rank("weather", candidates, stats) == []
+    assert rank("", candidates, stats) == []
+
+
+def test_ties_go_to_the_better_grade_then_to_the_host() -> None:
+    candidates, stats = collection(
+        listing("c.example", "Email", score=70),
+        listing("b.example", "Email", score=90),
+        listing("a.example", "Email", score=70),
+    )
+    assert hosts("email", candidates, stats) == ["b.example", "a.example", "c.example"]
+
+
+WORDS = st.lists(st.sampled_from(["mail", "post", "rain", "sun", "route", "track", "ship"]), max_size=6).map(" ".join)
+
+
+@settings(max_examples=60)
+@given(st.lists(st.tuples(WORDS, WORDS, st.integers(0, 3)), min_size=1, max_size=8), WORDS, st.randoms())
+def test_the_order_depends_on_neither_company_nor_sequence(
+    texts: list[tuple[str, str, int]], query: str, dice: random.Random
+) -> None:
+    listings = [listing(f"h{n}.example", f"x: {a}", b, score=score) for n, (a, b, score) in enumerate(texts)]
+    candidates, stats = collection(*listings)
+    whole = rank(query, candidates, stats)
+    dice.shuffle(candidates)
+    assert rank(query, candidates, stats) == whole
+    some = candidates[: len(candidates) // 2]
+    assert rank(query, some, stats) == [pair for pair in whole if pair[1] in some]
+
+
+@given(st.text(max_size=500))
+@settings(max_examples=100)
+def test_any_query_is_ranked(query: str) -> None:
+    candidates, stats = collection(listing("a.example", "Email"), listing("b.example", "___"))
+    for relevance, one in rank(query, candidates, stats):
+        assert relevance > 0
+        explain(query, relevance, one, stats)
+
+
+def explained(query: str, one: Listing, *others: Listing) -> list[tuple[str, tuple[str, ...]]]:
+    candidates, stats = collection(one, *others)
+    hit = explain(query, 1.0, candidates[0], stats)
+    return [(match.name, match.matched_terms) for match in hit.capabilities]
+
+
+MAILER = listing(
+    "a.example",
+    "Mailer: works with email",
+    ("send_email", "Sends one email"),
+    ("list_inbox", "Lists received email"),
+    ("billing", "Invoices"),
+    ("telefax", "A fax by phone"),
+)
+OTHER = listing("b.example", "Weather: the inbox of clouds")
+
+
+def test_capabilities_that_cover_most_of_the_query_are_shown_with_the_words_they_matched() -> None:
+    assert explained("please send an email", MAILER, OTHER) == [("send_email", ("send", "email"))]
+    assert explained("fax invoices to a phone", MAILER, OTHER) == [("telefax", ("fax", "phone"))]
+
+
+def test_no_capability_is_shown_where_only_the_services_own_text_matched() -> None:
+    assert explained("mailer works", MAILER, OTHER) == []
+
+
+def test_equal_capabilities_keep_the_documents_order_and_are_three_at_most() -> None:
+    one = listing("a.example", "x", *[f"mail {letter}" for letter in "zyxw"])
+    assert [name for name, _ in explained("mail", one, OTHER)] == ["mail z", "mail y", "mail x"]
+
+
+def test_the_share_of_a_capability_is_of_the_whole_query() -> None:
+    candidates, stats = collection(MAILER, OTHER)
+    (whole,) = explain("billing", 1.0, candidates[0], stats).capabilities
+    part = explain("billing unheardof", 1.0, candidates[0], stats).capabilities[0]
+    assert whole.score == 1.0
+    assert 0 < part.score < 1.0
+
+
+def test_the_matched_words_are_the_querys_in_its_order() -> None:
+    candidates, stats = collection(MAILER, OTHER)
+    assert explain("Invoices, emails; unheard", 1.0, candidates[0], stats).matched_terms == ("invoices", "emails")
+
+
+def test_nobody_ranks_by_writing_more_than_the_bounds() -> None:
+    text = "alpha " * DESCRIPTION_CHARS + "omega"
+    one = listing("a.example", "n" * NAME_CHARS + " omega", ("c", "beta " * CAPABILITY_CHARS + "omega"))
+    long = listing("a.example", f"x: {text}", *[f"c{n}" for n in range(CAPABILITIES)], "omega")
+    assert "omega" not in make_record(one).counts
+    assert "omega" not in make_record(long).counts
+    assert len(make_record(long).capabilities) == CAPABILITIES
+    many = listing("a.example", "x", *[(f"c{n}", "beta " * 399) for n in range(100)])
+    assert make_record(many).counts["beta"] <= CAPABILITIES_CHARS / 5 + 1
+
+
+def test_the_hash_names_listing_and_ranker(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert index_hash(MAILER) == index_hash(MAILER)
+    assert index_hash(MAILER) != index_hash(OTHER)
+    before = index_hash(MAILER)
+    monkeypatch.setattr("registry.core.ranking.RANKER_VERSION", "other")
+    assert index_hash(MAILER) != before
