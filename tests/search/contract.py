@@ -1,0 +1,280 @@
+"""What every search backend must do. A test class per engine inherits this and brings the fixture `backend`."""
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Iterable
+
+import pytest
+
+from registry.core.listing import Filters, Listing, SearchUnavailable, TrustLevel
+from registry.core.ranking import CorpusStats, explain, make_record, rank
+from registry.core.text import query_terms, stems
+from registry.search.backend import Backend, IndexState, Pool, WriterBusy, make_document
+from tests.search.listings import listing
+
+HOSTILE_TERMS = [
+    "\x00", " ", "", "\ud800", "a" * 1_000, "*", "host:x", '"', "\\", "(", "-x", "AND", "é", "日本語", "🦊",
+    "text:*", "[a TO z]", "\u202e", "x\ny",
+]  # fmt: skip
+
+SHOP = listing("shop.example", "Parcel Shop: sells stamps", ("ship_parcel", "Ships a parcel abroad"))
+MAIL = listing("mail.example", "Mailer: sends email", ("send_email", "Sends one message"), "listInbox")
+MAPS = listing("maps.example", "Atlas: finds a route between two places", ("route", "Fastest way by car"))
+
+
+async def fill(backend: Backend, listings: Iterable[Listing]) -> None:
+    async with backend.build() as build:
+        await build.add([make_document(one) for one in listings])
+        await build.swap()
+
+
+async def upsert(backend: Backend, *listings: Listing) -> int:
+    written = await backend.upsert([make_document(one) for one in listings])
+    await backend.commit()
+    return written
+
+
+async def pool(backend: Backend, text: str, **filters: object) -> Pool:
+    return await backend.candidates(list(query_terms(text)), Filters(**filters), 200)  # type: ignore[arg-type]
+
+
+async def found(backend: Backend, text: str, **filters: object) -> list[str]:
+    return sorted(one.host for one in (await pool(backend, text, **filters)).candidates)
+
+
+def stats_of(listings: Iterable[Listing]) -> CorpusStats:
+    records = [make_record(one) for one in listings]
+    df = Counter(stem for record in records for stem in record.counts)
+    return CorpusStats(len(records), df, sum(r.length for r in records) / len(records) if records else 0.0)
+
+
+class BackendContract:
+    async def test_without_an_index_there_is_an_error_never_an_empty_answer(self, backend: Backend) -> None:
+        assert (await backend.health()).state is IndexState.MISSING
+        with pytest.raises(SearchUnavailable):
+            await pool(backend, "email")
+        with pytest.raises(SearchUnavailable):
+            await upsert(backend, MAIL)
+
+    async def test_a_service_is_found_by_any_of_its_texts(self, backend: Backend) -> None:
+        await fill(backend, [SHOP, MAIL, MAPS])
+        assert await found(backend, "stamps") == ["shop.example"]
+        assert await found(backend, "fastest") == ["maps.example"]
+        assert await found(backend, "I need to see my inbox, please") == ["mail.example"]
+        assert await found(backend, "listinbox") == ["mail.example"]
+        assert await found(backend, "route parcels") == ["maps.example", "shop.example"]
+        assert await found(backend, "unheard") == []
+
+    async def test_candidates_carry_what_the_ranker_needs(self, backend: Backend) -> None:
+        await fill(backend, [SHOP, MAIL, MAPS])
+        answer = await pool(backend, "send an email")
+        (candidate,) = answer.candidates
+        assert (candidate.host, candidate.score) == ("mail.example", 50)
+        assert candidate.record.encode() == make_record(MAIL).encode()
+        assert answer.stats == stats_of([SHOP, MAIL, MAPS])
+        assert answer.matching == 1
+
+    async def test_without_terms_the_best_grades_are_proposed(self, backend: Backend) -> None:
+        await fill(backend, [listing(f"h{score}.example", score=score) for score in (3, 100, 0, 40)])
+        answer = await backend.candidates([], Filters(), 2)
+        assert [one.score for one in answer.candidates] == [100, 40]
+        assert answer.matching == 4
+
+    async def test_the_pool_is_bounded_and_the_matches_are_counted(self, backend: Backend) -> None:
+        await fill(backend, [listing(f"h{n}.example", "Weather") for n in range(40)])
+        answer = await backend.candidates(["weather"], Filters(), 7)
+        assert (len(answer.candidates), answer.matching) == (7, 40)
+
+    @pytest.mark.parametrize(
+        ("filters", "expected"),
+        [
+            ({}, ["a.example", "b.example"]),
+            ({"include_unverified": True}, ["a.example", "b.example", "c.example"]),
+            ({"formats": ("awp",)}, ["b.example"]),
+            ({"formats": ("awp", "adp")}, ["a.example", "b.example"]),
+            ({"auth_types": ("oauth2",)}, ["b.example"]),
+            ({"pricing_types": ("paid",)}, ["a.example"]),
+            ({"protocols": ("mcp",)}, ["a.example"]),
+            ({"min_score": 61}, ["b.example"]),
+            ({"min_score": 60}, ["a.example", "b.example"]),
+            ({"min_score": -5}, ["a.example", "b.example"]),
+            ({"formats": ("adp",), "auth_types": ("oauth2",)}, []),
+            ({"formats": ('adp" OR "', "*", "")}, []),
+        ],
+    )
+    @pytest.mark.parametrize("text", ["weather", ""])
+    async def test_filters_narrow_inside_the_query(
+        self, backend: Backend, filters: dict[str, object], expected: list[str], text: str
+    ) -> None:
+        await fill(
+            backend,
+            [
+                listing("a.example", "Weather", score=60, pricing_type="paid", protocols=("adp", "mcp")),
+                listing("b.example", "Weather", score=80, formats=("awp", "woa"), auth_type="oauth2"),
+                listing("c.example", "Weather", score=10, trust_level=TrustLevel.UNVERIFIED),
+            ],
+        )
+        assert await found(backend, text, **filters) == expected
+
+    async def test_filters_do_not_change_which_texts_come_first(self, backend: Backend) -> None:
+        crowd = [listing(f"h{n}.example", "Weather: of the whole wide world", formats=("awp",)) for n in range(30)]
+        rare = [listing(f"r{n}.example", "World", formats=("adp",)) for n in range(3)]
+        await fill(backend, [listing("best.example", "Weather weather", formats=("awp",)), *crowd, *rare])
+        answer = await backend.candidates(["weather"], Filters(formats=("awp", "adp")), 1)
+        assert [one.host for one in answer.candidates] == ["best.example"]
+
+    @pytest.mark.parametrize("term", HOSTILE_TERMS, ids=ascii)
+    async def test_terms_are_data(self, backend: Backend, term: str) -> None:
+        await fill(backend, [SHOP, MAIL])
+        terms = list(query_terms(term))
+        assert (await backend.candidates([*terms, "stamp"], Filters(), 10)).candidates[0].host == "shop.example"
+        assert await found(backend, f"stamps {term}") == ["shop.example"]
+
+    async def test_sixty_four_terms_are_no_trouble(self, backend: Backend) -> None:
+        await fill(backend, [SHOP, MAIL])
+        assert await found(backend, " ".join(f"w{n}" for n in range(63)) + " stamps") == ["shop.example"]
+
+    async def test_other_scripts_are_found_as_they_are_written(self, backend: Backend) -> None:
+        await fill(backend, [listing("a.example", "天気: ÜBERSICHT der Wetterlage"), listing("b.example", "Погода")])
+        assert await found(backend, "天気") == ["a.example"]
+        assert await found(backend, "übersicht") == ["a.example"]
+        assert await found(backend, "ПОГОДА") == ["b.example"]
+
+    async def test_the_capability_after_the_two_hundredth_is_not_indexed(self, backend: Backend) -> None:
+        many = [f"skill number{n}" for n in range(200)]
+        await fill(backend, [listing("a.example", "Many", *many, "overflow")])
+        assert await found(backend, "number199") == ["a.example"]
+        assert await found(backend, "overflow") == []
+
+    async def test_changes_are_seen_after_commit_and_not_before(self, backend: Backend) -> None:
+        await fill(backend, [SHOP])
+        before = await pool(backend, "email")
+        assert await backend.upsert([make_document(MAIL)]) == 1
+        assert await backend.delete(["shop.example"]) == 1
+        assert await found(backend, "stamps email") == ["shop.example"]
+        await backend.commit()
+        after = await pool(backend, "stamps email")
+        assert [one.host for one in after.candidates] == ["mail.example"]
+        assert after.generation != before.generation
+        assert after.stats == stats_of([MAIL])
+        assert await backend.count() == 1
+
+    async def test_a_listing_that_did_not_change_is_not_written(self, backend: Backend) -> None:
+        await fill(backend, [MAIL])
+        before = await backend.health()
+        assert await upsert(backend, MAIL) == 0
+        assert await backend.delete(["unknown.example"]) == 0
+        await backend.commit()
+        assert await backend.health() == before
+
+    async def test_a_changed_listing_replaces_the_old_one(self, backend: Backend) -> None:
+        await fill(backend, [MAIL, SHOP])
+        changed = listing("mail.example", "Pigeons: carry letters", score=51)
+        assert await upsert(backend, changed, changed) == 1
+        assert await found(backend, "email") == []
+        assert await found(backend, "pigeon") == ["mail.example"]
+        assert (await pool(backend, "pigeon")).stats == stats_of([changed, SHOP])
+
+    async def test_deleted_and_written_again_before_one_commit(self, backend: Backend) -> None:
+        await fill(backend, [MAIL])
+        await backend.delete(["mail.example"])
+        assert await upsert(backend, MAIL) == 1
+        assert await found(backend, "email") == ["mail.example"]
+        assert (await pool(backend, "email")).stats == stats_of([MAIL])
+
+    async def test_the_last_service_can_go(self, backend: Backend) -> None:
+        await fill(backend, [MAIL])
+        await backend.delete(["mail.example"])
+        await backend.commit()
+        assert await found(backend, "email") == []
+        assert (await backend.health()).services == 0
+        assert await upsert(backend, MAIL) == 1
+        assert await found(backend, "email") == ["mail.example"]
+
+    async def test_a_build_that_is_left_without_swap_changes_nothing(self, backend: Backend) -> None:
+        await fill(backend, [MAIL])
+        with pytest.raises(ZeroDivisionError):
+            async with backend.build() as build:
+                await build.add([make_document(SHOP)])
+                raise ZeroDivisionError
+        assert await found(backend, "email stamps") == ["mail.example"]
+        await fill(backend, [SHOP])
+        assert await found(backend, "email stamps") == ["shop.example"]
+
+    async def test_one_build_at_a_time(self, backend: Backend) -> None:
+        async with backend.build():
+            with pytest.raises(WriterBusy):
+                async with backend.build():
+                    pass
+
+    async def test_what_is_written_after_a_swap_lands_in_the_new_index(self, backend: Backend) -> None:
+        await fill(backend, [MAIL])
+        await upsert(backend, SHOP)
+        await fill(backend, [MAPS])
+        await upsert(backend, SHOP)
+        assert await found(backend, "email stamps route") == ["maps.example", "shop.example"]
+
+    async def test_readers_never_see_less_than_the_whole_while_it_is_rebuilt(self, backend: Backend) -> None:
+        services = [listing(f"h{n}.example", "Weather") for n in range(30)]
+        await fill(backend, services)
+        sizes: Counter[int] = Counter()
+        done = asyncio.Event()
+
+        async def read() -> None:
+            while not done.is_set():
+                sizes[(await pool(backend, "weather")).matching] += 1
+
+        readers = [asyncio.create_task(read()) for _ in range(3)]
+        for _ in range(5):
+            await fill(backend, services)
+        done.set()
+        await asyncio.gather(*readers)
+        assert set(sizes) == {30}
+
+    @pytest.mark.parametrize("seed", range(4))
+    async def test_after_any_sequence_the_index_is_the_model(self, backend: Backend, seed: int) -> None:
+        dice = random.Random(seed)
+        words = ["weather", "email", "parcel", "route", "stamp", "inbox"]
+        committed: dict[str, Listing] = {}
+        await fill(backend, [])
+        model: dict[str, Listing] = {}
+        for _ in range(80):
+            host = f"h{dice.randrange(8)}.example"
+            match dice.choice(["upsert", "upsert", "delete", "commit", "rebuild"]):
+                case "upsert":
+                    model[host] = listing(host, f"{dice.choice(words)}: {dice.choice(words)}", dice.choice(words))
+                    await backend.upsert([make_document(model[host])])
+                case "delete":
+                    model.pop(host, None)
+                    await backend.delete([host])
+                case "commit":
+                    await backend.commit()
+                    committed = dict(model)
+                case "rebuild":
+                    await fill(backend, model.values())
+                    committed = dict(model)
+            held = {host: digest async for host, digest in backend.hashes()}
+            assert held == {host: make_document(one).hash for host, one in committed.items()}
+            assert (await backend.candidates(["weather"], Filters(), 9)).stats == stats_of(committed.values())
+
+    async def test_the_order_is_the_rankers(self, backend: Backend) -> None:
+        services = [
+            listing("a.example", "Weather: rain and sun", ("forecast", "tomorrow's weather")),
+            listing("b.example", "Rain: umbrellas", "sell umbrella"),
+            listing("c.example", "Weather", score=90),
+            listing("d.example", "Weather", score=20),
+        ]
+        await fill(backend, services)
+        answer = await pool(backend, "weather forecast for rain")
+        ranked = rank("weather forecast for rain", answer.candidates, answer.stats)
+        assert [one.host for _, one in ranked] == ["a.example", "b.example", "c.example", "d.example"]
+        best = explain("weather forecast for rain", *ranked[0], answer.stats)
+        assert best.matched_terms == ("weather", "forecast", "rain")
+        assert [one.name for one in best.capabilities] == ["forecast"]
+
+    async def test_terms_of_documents_and_queries_are_the_same(self, backend: Backend) -> None:
+        text = "Don't miss Bob's getWeather_v2 API: Überraschung naïve cafés 3.5 HTTPServer"
+        await fill(backend, [listing("a.example", f"x: {text}")])
+        for stem in stems(text):
+            assert (await backend.candidates([stem], Filters(), 1)).matching == 1, stem
