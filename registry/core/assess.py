@@ -1,19 +1,24 @@
 """recognise -> validate -> normalise: one fetched answer, as one pure function."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from registry.core.documents import Document, Json, Outcome, Via
+from registry.core.controls import Controls
+from registry.core.documents import Document, Fetched, Json, Outcome, Probe, Purpose, Via
 from registry.core.domains import parse_https
 from registry.core.findings import EVIDENCE_CHARS, Finding, Reason
 from registry.core.format import Format
+from registry.core.links import home_pointers
 from registry.core.reader import BOM, Unreadable, is_html, looks_like_json, read_json, read_text
-from registry.core.recognise import Foreign, Negative, recognise
+from registry.core.recognise import FORMAT_BY_SLUG, Foreign, Negative, recognise
+from registry.core.redirects import is_home
 from registry.core.services import Pointer, Service
+from registry.core.verdicts import by_status, is_challenge
 
 _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 _MAX_ALTERNATIVES = 10
+_NOT_MANIFESTS = frozenset({Purpose.ROBOTS, Purpose.HOME, Purpose.CONTROL})
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +36,72 @@ class Assessment:
     findings: tuple[Finding, ...] = ()
     service: Service | None = None
     pointers: tuple[Pointer, ...] = ()
+
+
+def assess(probe: Probe, fetched: Fetched, controls: Controls) -> Assessment:
+    """Judge one answer of the plan: transport first, then status, then controls, then the body. Never raises.
+
+    An answer to our own validators (304) is FOUND, "unchanged", without format: the plan knows which document it is.
+    A FOUND document of a host that answers everything with JSON has the reason "echo_host".
+    """
+    if fetched.failure is not None or fetched.status is None:
+        return Assessment(fetched.failure or Outcome.UNREACHABLE, fetched.reason)
+    if is_challenge(fetched):
+        return Assessment(Outcome.REFUSED, "challenge")
+    if fetched.status == 304 and (probe.etag or probe.last_modified):
+        return Assessment(Outcome.FOUND, "unchanged")
+    if verdict := by_status(fetched.status):
+        if fetched.status in (401, 403) and controls.home_ok and controls.equal(fetched):
+            return Assessment(Outcome.ABSENT, "control_equal")
+        return Assessment(*verdict)
+    if probe.purpose in _NOT_MANIFESTS:
+        links = home_pointers(fetched.final_url, fetched.headers, fetched.body) if probe.purpose is Purpose.HOME else ()
+        return Assessment(Outcome.NOT_A_MANIFEST, probe.purpose.value, pointers=links)
+    return _assess_against(probe, fetched, controls)
+
+
+def _assess_against(probe: Probe, fetched: Fetched, controls: Controls) -> Assessment:
+    """A body served with 200: is it this path's own, and what is it."""
+    if fetched.hops and is_home(fetched.final_url):
+        return Assessment(Outcome.ABSENT, "redirect_home")
+    twin = controls.equal(fetched)
+    if twin is not None and not _answers_everything_with(twin, fetched):
+        return Assessment(Outcome.ABSENT, "control_equal")
+    if fetched.truncated and looks_like_json(fetched.body[:1024].decode("utf-8", "replace")):
+        return Assessment(Outcome.TOO_LARGE, "truncated")
+    judged = _assess_fetched(fetched, fetched.final_url, probe.via)
+    if judged.outcome is not Outcome.FOUND or not controls.echo:
+        return judged
+    if _assess_fetched(fetched, _nowhere(fetched.final_url), None).format != judged.format:
+        return Assessment(Outcome.NOT_A_MANIFEST, "echo_host")  # a weak match proves nothing where everything answers
+    return replace(judged, reason="echo_host")
+
+
+def _answers_everything_with(twin: Fetched, fetched: Fetched) -> bool:
+    """Whether a catch-all serves one real document for every name: it counts once, at its format's own path."""
+    judged = _assess_fetched(twin, _nowhere(twin.final_url), None)
+    form = FORMAT_BY_SLUG.get(judged.format or "")
+    return judged.outcome is Outcome.FOUND and form is not None and fetched.final_url.endswith(form.paths[:1])
+
+
+def _nowhere(url: str) -> str:
+    """The same host at a path that belongs to no format: only strong tests count there."""
+    return "/".join(url.split("/", 3)[:3]) + "/"
+
+
+def _assess_fetched(fetched: Fetched, url: str, via: Via | None) -> Assessment:
+    body = _whole_characters(fetched.body) if fetched.truncated else fetched.body
+    media_type = fetched.headers.get("content-type", "").partition(";")[0].strip().lower()
+    return assess_body(body, url, media_type or None, fetched.headers, via=via)
+
+
+def _whole_characters(body: bytes) -> bytes:
+    """A cut text without the bytes of a character that the cut went through."""
+    head = body[-4:]
+    cut = next((at for at in range(1, len(head) + 1) if head[-at] & 0xC0 != 0x80), 0)
+    if cut and head[-cut] >= 0xC0 and len(f"{head[-cut]:08b}".split("0", 1)[0]) > cut:
+        return body[:-cut]
+    return body
 
 
 def assess_body(

@@ -1,0 +1,90 @@
+"""What an answer says before its body is read: failures, statuses, challenge pages (probe-plan.md sections 2 and 7).
+
+For manifests the status decides first: a 404 with a JSON body is a 404.
+"""
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from email.utils import parsedate_to_datetime
+from types import MappingProxyType
+from typing import Final
+
+from registry.core.documents import Fetched, Outcome
+
+READ: Final = frozenset({200, 203})
+"""Statuses whose body may be a manifest."""
+
+MAX_RETRY_AFTER: Final = 24 * 3600
+
+_BY_STATUS: Final[Mapping[int, Outcome]] = MappingProxyType(
+    {
+        401: Outcome.REFUSED,
+        402: Outcome.REFUSED,
+        403: Outcome.REFUSED,
+        404: Outcome.ABSENT,
+        407: Outcome.REFUSED,
+        408: Outcome.SERVER_ERROR,
+        410: Outcome.GONE,
+        421: Outcome.SERVER_ERROR,
+        425: Outcome.SERVER_ERROR,
+        429: Outcome.RATE_LIMITED,
+        451: Outcome.REFUSED,
+    }
+)
+
+_CHALLENGE_HEAD = 8 * 1024
+_CHALLENGE_STATUSES = frozenset({200, 202, 203, 401, 403, 405, 503})
+_CHALLENGE_FIELDS = (
+    ("cf-mitigated", "challenge"),
+    ("x-vercel-mitigated", "challenge"),
+    ("x-amzn-waf-action", "challenge"),
+    ("x-amzn-waf-action", "captcha"),
+)
+# What the interstitials of Anubis, Cloudflare, Vercel, AWS WAF, DataDome, HUMAN, Imperva, Sucuri and DDoS-Guard carry.
+_CHALLENGE = re.compile(
+    rb"anubis_challenge|/\.within\.website/x/|/cdn-cgi/challenge-platform/|_cf_chl_opt|cf-chl-widget"
+    rb"|<title>just a moment\.\.\.</title>|vercel security checkpoint|awswafintegration|aws-waf-token"
+    rb"|captcha-delivery\.com|px-captcha|_incapsula_resource|sucuri_cloudproxy_js|ddos-guard/js-challenge",
+    re.IGNORECASE,
+)
+
+
+def by_status(status: int) -> tuple[Outcome, str] | None:
+    """The outcome that a status alone gives, with its reason; None for statuses whose body must be read."""
+    if status in READ:
+        return None
+    if outcome := _BY_STATUS.get(status):
+        return outcome, f"status_{status}"
+    if 200 <= status < 300:
+        return Outcome.NOT_A_MANIFEST, f"status_{status}"
+    if 400 <= status < 500:
+        return Outcome.ABSENT, f"status_{status}"
+    return Outcome.SERVER_ERROR, f"status_{status}"
+
+
+def is_challenge(fetched: Fetched) -> bool:
+    """Whether a bot check answered in the site's place. JSON is never one, whatever it talks about."""
+    if fetched.status not in _CHALLENGE_STATUSES:
+        return False
+    if any(fetched.headers.get(name, "").lower() == value for name, value in _CHALLENGE_FIELDS):
+        return True
+    head = fetched.body[:_CHALLENGE_HEAD]
+    return head.lstrip()[:1] == b"<" and _CHALLENGE.search(head) is not None
+
+
+def retry_after(fetched: Fetched) -> int | None:
+    """Seconds that a 429 or 503 asks us to wait (RFC 9110 section 10.2.3), at most MAX_RETRY_AFTER."""
+    field = fetched.headers.get("retry-after", "").strip()
+    if fetched.status not in (429, 503) or not field:
+        return None
+    seconds = int(field) if re.fullmatch(r"[0-9]{1,9}", field) else _seconds_until(field, fetched.at)
+    return None if seconds is None else max(0, min(seconds, MAX_RETRY_AFTER))
+
+
+def _seconds_until(field: str, now: datetime) -> int | None:
+    try:
+        then = parsedate_to_datetime(field[:64])
+        return int((then - now).total_seconds())
+    except (ValueError, TypeError, OverflowError, IndexError):  # not a date; or one without a zone
+        return None
