@@ -1,0 +1,18 @@
+"""Runs migrations on the database that `registry.store.migrate` names; there is no offline mode."""
+
+from alembic import context
+from sqlalchemy import create_engine
+from sqlalchemy.pool import NullPool
+
+from registry.store.tables import Base
+
+engine = create_engine(context.config.attributes["url"], poolclass=NullPool)
+with engine.connect() as connection:
+    context.configure(
+        connection=connection,
+        target_metadata=Base.metadata,
+        compare_server_default=True,
+        transaction_per_migration=True,
+    )
+    with context.begin_transaction():
+        context.run_migrations()

@@ -1,0 +1,244 @@
+"""Reading services for the doors. What the site wrote is decoded row by row: one bad row never hides the others."""
+
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, Literal
+
+from sqlalchemy import ColumnElement, func, select, tuple_
+from sqlalchemy.dialects.postgresql import aggregate_order_by
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from registry.core.listing import Filters, TrustLevel
+from registry.core.services import Service, from_json
+from registry.store.engine import decode
+from registry.store.records import FindingRecord, ServiceRecord
+from registry.store.services import service_record
+from registry.store.tables import CapabilityRow, FindingRow, HostRow, ServiceRow
+from registry.store.values import key_name
+
+Key = tuple[str, str]
+Sort = Literal["score", "name", "newest", "updated"]
+SLOW_MS: Final = 5_000
+"""A check slower than this counts as degraded (registry contract, section 7)."""
+DOWN_FAILURES: Final = 3
+
+_log = logging.getLogger(__name__)
+
+_ORDER: Final[dict[Sort, tuple[ColumnElement[Any], ...]]] = {
+    "score": (ServiceRow.score.desc(), ServiceRow.host.asc()),
+    "name": (func.lower(ServiceRow.name).asc(), ServiceRow.host.asc()),
+    "newest": (ServiceRow.created_at.desc(), ServiceRow.host.asc()),
+    "updated": (ServiceRow.updated_at.desc(), ServiceRow.host.asc()),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CardCapability:
+    name: str
+    description: str | None
+    detail_url: str | None  # absolute, of the host's own detail document
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A service in a list. `capabilities` are filled where cards are asked for by host, not in long lists."""
+
+    domain: str
+    host: str
+    name: str
+    description: str
+    base_url: str
+    well_known_url: str
+    trust_level: TrustLevel
+    score: int
+    auth_type: str
+    pricing_type: str
+    formats: tuple[str, ...]
+    protocols: tuple[str, ...]
+    cap_count: int
+    crawl_failures: int
+    created_at: datetime
+    updated_at: datetime
+    seen_at: datetime
+    capabilities: tuple[CardCapability, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceView:
+    """Everything about one service. `breakdown`: score.Score.to_json() as it was computed."""
+
+    record: ServiceRecord
+    service: Service
+    findings: tuple[FindingRecord, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HealthLine:
+    host: str
+    name: str
+    status: Literal["up", "degraded", "down", "unknown"]
+    response_time_ms: int | None
+    checked_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """`services` are the worst first, and only as many as were asked for; the numbers count all that are shown."""
+
+    total: int
+    healthy: int
+    degraded: int
+    down: int
+    services: tuple[HealthLine, ...]
+
+
+class Catalogue:
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def service(self, domain: str, host: str, *, include_details: bool) -> ServiceView | None:
+        """None when there is none, or when it is hidden. Raises ValueError when its row cannot be decoded."""
+        statement = select(ServiceRow.__table__).where(*_is(ServiceRow, domain, host), ~ServiceRow.hidden)
+        row = (await self._connection.execute(statement)).mappings().first()
+        if row is None:
+            return None
+        record = service_record(row)
+        capabilities = await self._capabilities(domain, host, include_details)
+        service = from_json({**record.model, "capabilities": capabilities})
+        return ServiceView(record, service, await self.findings(domain, host))
+
+    async def capability(self, domain: str, host: str, name: str) -> tuple[ServiceRecord, dict[str, Any]] | None:
+        """The capability as JSON (services.Capability), with its detail, and its service without capabilities."""
+        shown = select(ServiceRow.__table__).where(*_is(ServiceRow, domain, host), ~ServiceRow.hidden)
+        row = (await self._connection.execute(shown)).mappings().first()
+        if row is None:
+            return None
+        named = select(CapabilityRow.data, CapabilityRow.detail).where(
+            *_is(CapabilityRow, domain, host), CapabilityRow.name == key_name(name)
+        )
+        found = (await self._connection.execute(named)).first()
+        return None if found is None else (service_record(row), _capability(found.data, found.detail))
+
+    async def findings(self, domain: str, host: str) -> tuple[FindingRecord, ...]:
+        row = FindingRow
+        statement = select(row.reason, row.document, row.pointer, row.evidence).where(*_is(row, domain, host))
+        found = await self._connection.execute(statement.order_by(row.ordinal))
+        return tuple(FindingRecord(*one) for one in found)
+
+    async def cards(self, keys: Sequence[Key]) -> dict[str, Card]:
+        """By host, with capabilities, in one query; hidden services are left out."""
+        row = CapabilityRow
+        packed = func.jsonb_build_array(row.name, row.data["description"], row.data["detail_url"])
+        capabilities = (
+            select(func.jsonb_agg(aggregate_order_by(packed, row.position)))
+            .where(row.domain == ServiceRow.domain, row.host == ServiceRow.host)
+            .scalar_subquery()
+        )
+        statement = select(*_CARD_COLUMNS, capabilities.label("capabilities")).where(
+            tuple_(ServiceRow.domain, ServiceRow.host).in_(list(keys)), ~ServiceRow.hidden
+        )
+        return {card.host: card for card in _cards((await self._connection.execute(statement)).mappings())}
+
+    async def page(self, filters: Filters, *, sort: Sort, limit: int, offset: int) -> tuple[list[Card], int]:
+        """A page without capabilities, and how many there are in all."""
+        conditions = _conditions(filters)
+        page = select(*_CARD_COLUMNS).where(*conditions).order_by(*_ORDER[sort]).limit(limit).offset(offset)
+        total = select(func.count()).select_from(ServiceRow).where(*conditions)
+        cards = list(_cards((await self._connection.execute(page)).mappings()))
+        return cards, (await self._connection.execute(total)).scalar_one()
+
+    async def health(self, *, limit: int) -> Health:
+        joined = (HostRow.domain == ServiceRow.domain) & (HostRow.host == ServiceRow.host)
+        down = ServiceRow.trust_level == TrustLevel.UNVERIFIED
+        degraded = ~down & ((ServiceRow.crawl_failures > 0) | (func.coalesce(HostRow.response_ms, 0) > SLOW_MS))
+        of = select(func.count(), func.count().filter(degraded), func.count().filter(down))
+        counted = of.select_from(ServiceRow).outerjoin(HostRow, joined).where(~ServiceRow.hidden)
+        total, are_degraded, are_down = (await self._connection.execute(counted)).one()
+        worst = (
+            select(ServiceRow.host, ServiceRow.name, down.label("down"), degraded.label("degraded"))
+            .add_columns(HostRow.response_ms, HostRow.last_visit_at)
+            .outerjoin(HostRow, joined)
+            .where(~ServiceRow.hidden)
+            .order_by(down.desc(), degraded.desc(), ServiceRow.host)
+            .limit(limit)
+        )
+        lines = tuple(_health_line(*row) for row in await self._connection.execute(worst))
+        return Health(total, total - are_degraded - are_down, are_degraded, are_down, lines)
+
+    async def counts(self) -> dict[str, dict[str, int]]:
+        """Shown services by trust level and by format: {"trust_level": {...}, "format": {...}}."""
+        shown = ~ServiceRow.hidden
+        trust = select(ServiceRow.trust_level, func.count()).where(shown).group_by(ServiceRow.trust_level)
+        slug = func.unnest(ServiceRow.formats).label("slug")
+        each = select(slug).where(shown).subquery()
+        formats = select(each.c.slug, func.count()).group_by(each.c.slug)
+        return {
+            "trust_level": dict((await self._connection.execute(trust)).all()),
+            "format": dict((await self._connection.execute(formats)).all()),
+        }
+
+    async def _capabilities(self, domain: str, host: str, include_details: bool) -> list[dict[str, Any]]:
+        row = CapabilityRow
+        columns = (row.data, row.detail) if include_details else (row.data,)
+        statement = select(*columns).where(*_is(row, domain, host)).order_by(row.position)
+        found = []
+        for one in await self._connection.execute(statement):
+            try:
+                found.append(_capability(one[0], one[1] if include_details else None))
+            except ValueError:
+                _log.error("a capability of %s cannot be decoded: rescore rewrites it", host)
+        return found
+
+
+_CARD_COLUMNS: Final = tuple(getattr(ServiceRow, name) for name in Card.__dataclass_fields__ if name != "capabilities")
+
+
+def _is(table: Any, domain: str, host: str) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+    return table.domain == domain, table.host == host
+
+
+def _conditions(filters: Filters) -> list[ColumnElement[bool]]:
+    """The same meaning as in the search engines: any of the values of a filter, all of the filters."""
+    conditions = [~ServiceRow.hidden]
+    if not filters.include_unverified:
+        conditions.append(ServiceRow.trust_level != TrustLevel.UNVERIFIED)
+    if filters.formats:
+        conditions.append(ServiceRow.formats.overlap(list(filters.formats)))
+    if filters.protocols:
+        conditions.append(ServiceRow.protocols.overlap(list(filters.protocols)))
+    if filters.auth_types:
+        conditions.append(ServiceRow.auth_type.in_(filters.auth_types))
+    if filters.pricing_types:
+        conditions.append(ServiceRow.pricing_type.in_(filters.pricing_types))
+    if filters.min_score is not None:
+        conditions.append(ServiceRow.score >= filters.min_score)
+    return conditions
+
+
+def _cards(rows: Iterable[Any]) -> Iterable[Card]:
+    for row in rows:
+        values = {**row, "trust_level": TrustLevel(row["trust_level"])}
+        values |= {"formats": tuple(row["formats"]), "protocols": tuple(row["protocols"])}
+        if "capabilities" in values:
+            try:
+                values["capabilities"] = tuple(CardCapability(*one) for one in decode(row["capabilities"]) or ())
+            except ValueError:
+                _log.error("the capabilities of %s cannot be decoded: rescore rewrites them", row["host"])
+                values["capabilities"] = ()
+        yield Card(**values)
+
+
+def _capability(data: bytes, detail: bytes | None = None) -> dict[str, Any]:
+    value: dict[str, Any] = decode(data)
+    return value if detail is None else {**value, "detail": decode(detail)}
+
+
+def _health_line(
+    host: str, name: str, down: bool, degraded: bool, response_ms: int | None, checked_at: datetime | None
+) -> HealthLine:
+    if checked_at is None:
+        return HealthLine(host, name, "unknown", None, None)
+    status: Literal["up", "degraded", "down"] = "down" if down else "degraded" if degraded else "up"
+    return HealthLine(host, name, status, response_ms, checked_at)

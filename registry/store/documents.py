@@ -1,0 +1,129 @@
+"""Repository of documents: each body once per domain, the current answer of each URL, and what it was before."""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from sqlalchemy import RowMapping, func, select, text, tuple_
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from registry.core.documents import Outcome, Via
+from registry.store.bulk import columns_of, many, upsert
+from registry.store.engine import decode
+from registry.store.records import DocumentRecord
+from registry.store.tables import BodyRow, DocumentHistoryRow, DocumentRow
+from registry.store.values import REASON_CHARS, clean, clean_json, clean_or_none, url_hash
+
+Key = tuple[str, str]
+
+_PUT = upsert(DocumentRow, columns_of(DocumentRow, "domain", "host", "url_hash", "first_seen_at"))
+_HISTORY = columns_of(DocumentHistoryRow)
+# All that a visit without news writes about a document.
+_STAMP = text(
+    "UPDATE documents SET seen_at = :seen_at, missed_at = :missed_at, etag = :etag, last_modified = :last_modified"
+    " WHERE domain = :domain AND host = :host AND url_hash = :url_hash"
+)
+
+
+class Documents:
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def of(self, domains: Collection[str]) -> list[DocumentRecord]:
+        """Every current document of the domains, without its body; the least recently seen first."""
+        statement = (
+            select(DocumentRow.__table__)
+            .where(DocumentRow.domain.in_(list(domains)))
+            .order_by(DocumentRow.domain, DocumentRow.host, DocumentRow.seen_at, DocumentRow.url)
+        )
+        return [_record(row) for row in (await self._connection.execute(statement)).mappings()]
+
+    async def bodies(self, keys: Collection[tuple[str, bytes]]) -> dict[tuple[str, bytes], bytes]:
+        """Bodies by (domain, sha256)."""
+        if not keys:
+            return {}
+        statement = select(BodyRow.domain, BodyRow.sha256, BodyRow.body).where(
+            tuple_(BodyRow.domain, BodyRow.sha256).in_(sorted(keys))
+        )
+        return {(domain, sha): body for domain, sha, body in await self._connection.execute(statement)}
+
+    async def add_bodies(self, bodies: dict[tuple[str, bytes], bytes]) -> None:
+        rows = [{"domain": domain, "sha256": sha, "body": body} for (domain, sha), body in sorted(bodies.items())]
+        await many(self._connection, insert(BodyRow).on_conflict_do_nothing(), rows)
+
+    async def put(self, documents: Sequence[DocumentRecord]) -> None:
+        await many(self._connection, _PUT, [_row(document) for document in documents])
+
+    async def stamp(self, documents: Iterable[DocumentRecord]) -> None:
+        """Only when it was seen, whether it was missed, and its validators."""
+        rows = [
+            {
+                "domain": one.domain,
+                "host": one.host,
+                "url_hash": url_hash(one.url),
+                "seen_at": one.seen_at,
+                "missed_at": one.missed_at,
+                "etag": clean_or_none(one.etag),
+                "last_modified": clean_or_none(one.last_modified),
+            }
+            for one in documents
+        ]
+        await many(self._connection, _STAMP, rows)
+
+    async def add_history(self, documents: Iterable[DocumentRecord]) -> None:
+        """One row per document as it is from its `changed_at` on."""
+        rows = [{key: value for key, value in _row(one).items() if key in _HISTORY} for one in documents]
+        await many(self._connection, insert(DocumentHistoryRow).on_conflict_do_nothing(), rows)
+
+    async def history(self, domain: str, host: str, url: str) -> list[tuple[Any, ...]]:
+        """(changed_at, outcome, sha256) of one URL, newest first."""
+        row = DocumentHistoryRow
+        statement = (
+            select(row.changed_at, row.outcome, row.sha256)
+            .where(row.domain == domain, row.host == host, row.url_hash == url_hash(url))
+            .order_by(row.changed_at.desc())
+        )
+        return [tuple(one) for one in await self._connection.execute(statement)]
+
+    async def hosts(self, after: Key, *, limit: int) -> list[Key]:
+        """Hosts with documents, by (domain, host), those behind `after`."""
+        key = (DocumentRow.domain, DocumentRow.host)
+        statement = select(*key).where(tuple_(*key) > after).distinct().order_by(*key).limit(limit)
+        return [(domain, host) for domain, host in await self._connection.execute(statement)]
+
+    async def count_hosts(self) -> int:
+        key = select(DocumentRow.domain, DocumentRow.host).distinct().subquery()
+        return (await self._connection.execute(select(func.count()).select_from(key))).scalar_one()
+
+
+def _row(document: DocumentRecord) -> dict[str, Any]:
+    row = {name: getattr(document, name) for name in _FIELDS}
+    return row | {
+        "url_hash": url_hash(document.url),
+        "url": clean(document.url),
+        "final_url": clean(document.final_url),
+        "reason": clean(document.reason, REASON_CHARS),
+        "media_type": clean_or_none(document.media_type, 200),
+        "etag": clean_or_none(document.etag),
+        "last_modified": clean_or_none(document.last_modified),
+        "alias_of": clean_or_none(document.alias_of),
+        "headers": clean_json(document.headers),
+        "via": clean_json(asdict(document.via)) if document.via else None,
+        "findings": clean_json(document.findings),
+    }
+
+
+def _record(row: RowMapping) -> DocumentRecord:
+    values = {name: row[name] for name in _FIELDS}
+    via = decode(row["via"])
+    values |= {
+        "outcome": Outcome(row["outcome"]),
+        "via": Via(**via) if via else None,
+        "headers": decode(row["headers"]),
+        "findings": decode(row["findings"]),
+    }
+    return DocumentRecord(**values)
+
+
+_FIELDS = columns_of(DocumentRow, "url_hash")

@@ -1,0 +1,149 @@
+"""The lease: which domains are due, who holds them, and since when nobody has completed them."""
+
+from collections.abc import Collection
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from sqlalchemy import func, select, text
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from registry.store.bulk import many
+from registry.store.tables import DomainRow
+
+MAX_ATTEMPTS: Final = 3
+"""Leases in a row that nobody completed: the domain kills its workers and is set aside, longer each time."""
+
+LEASE_LOCKS: Final = 0x77617901
+"""First key of the advisory locks that workers hold while they live; the second is their `lease_holder`."""
+
+_TAKE = text("""
+WITH due AS (
+    SELECT domain FROM domains
+    WHERE next_visit_at <= :now AND (lease_token IS NULL OR attempts < :most)
+    ORDER BY next_visit_at LIMIT :limit FOR UPDATE SKIP LOCKED)
+UPDATE domains d
+SET next_visit_at = :until, lease_token = :token, lease_holder = :holder, attempts = least(d.attempts + 1, 1000)
+FROM due WHERE d.domain = due.domain RETURNING d.domain
+""")
+
+# Who dies with a lease again and again waits a day, then two, at most a month; then it gets one more try.
+_EXPIRED_TOO_OFTEN = text("""
+SELECT domain FROM domains
+WHERE next_visit_at <= :now AND lease_token IS NOT NULL AND attempts >= :most
+ORDER BY next_visit_at LIMIT 1000 FOR UPDATE SKIP LOCKED
+""")
+_SET_ASIDE = text("""
+UPDATE domains SET lease_token = NULL, lease_holder = NULL,
+    next_visit_at = CAST(:now AS timestamptz)
+                    + least(power(2, least(attempts - :most, 10)) * interval '1 day', interval '30 days')
+WHERE domain = ANY(:domains)
+""")
+
+_SOONER = text("""
+UPDATE domains SET next_visit_at = least(next_visit_at, :soon)
+WHERE domain = ANY(:domains) AND attempts < :most AND (lease_token IS NULL OR next_visit_at <= :now)
+""")
+
+_HOLD = text("""
+SELECT domain FROM domains WHERE domain = ANY(:domains) AND lease_token = :token ORDER BY domain FOR UPDATE
+""")
+
+# From the hosts, so that a host submitted meanwhile counts.
+_GIVE_BACK = text("""
+UPDATE domains d SET lease_token = NULL, lease_holder = NULL, attempts = greatest(0, d.attempts - :forgiven),
+    next_visit_at = greatest(CAST(:not_before AS timestamptz),
+                             (SELECT min(next_visit_at) FROM hosts h WHERE h.domain = d.domain))
+WHERE d.domain = ANY(:held)
+""")
+
+_ORPHANS = text("""
+SELECT domain, attempts FROM domains d
+WHERE lease_token IS NOT NULL AND NOT EXISTS (
+    SELECT FROM pg_locks l
+    WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 2 AND l.classid = CAST(:locks AS oid)
+      AND l.objid = CAST(CAST(d.lease_holder AS bigint) AS oid)
+      AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()))
+ORDER BY domain FOR UPDATE SKIP LOCKED
+""")
+
+
+class Domains:
+    """The lease. Statements as measured in the notes of the frontier table; see `take`, `hold`, `give_back`."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def add(self, domains: Collection[str], *, source: str, now: datetime, due: datetime) -> int:
+        """New ones only; gives their number. Sorted, so that two seeders cannot deadlock."""
+        rows = [
+            {"domain": domain, "source": source, "created_at": now, "next_visit_at": due} for domain in sorted(domains)
+        ]
+        return await many(self._connection, insert(DomainRow).on_conflict_do_nothing(), rows)
+
+    async def lock(self, domains: Collection[str]) -> None:
+        """Serialises writers of these domains; every writer locks in the order of names."""
+        statement = select(DomainRow.domain).where(DomainRow.domain.in_(list(domains)))
+        await self._connection.execute(statement.order_by(DomainRow.domain).with_for_update())
+
+    async def take(self, *, limit: int, now: datetime, until: datetime, token: UUID, holder: int) -> list[str]:
+        """Leases at most `limit` due domains, the longest overdue first; nobody else's rows are waited for."""
+        dead = await self._connection.execute(_EXPIRED_TOO_OFTEN, {"now": now, "most": MAX_ATTEMPTS})
+        if hopeless := list(dead.scalars()):
+            await self.set_aside(hopeless, now=now)
+        bound = {"now": now, "most": MAX_ATTEMPTS, "limit": limit, "until": until, "token": token, "holder": holder}
+        return sorted((await self._connection.execute(_TAKE, bound)).scalars())
+
+    async def sooner(self, domains: Collection[str], *, soon: datetime, now: datetime) -> None:
+        """Makes them due at `soon` at the latest; a running lease and a domain set aside are left alone."""
+        bound = {"domains": list(domains), "soon": soon, "now": now, "most": MAX_ATTEMPTS}
+        await self._connection.execute(_SOONER, bound)
+
+    async def hold(self, token: UUID, domains: Collection[str]) -> list[str]:
+        """Locks those of `domains` that the lease still owns. What is missing was taken by somebody else."""
+        return list((await self._connection.execute(_HOLD, {"domains": list(domains), "token": token})).scalars())
+
+    async def leased(self, token: UUID) -> list[str]:
+        found = await self._connection.execute(select(DomainRow.domain).where(DomainRow.lease_token == token))
+        return list(found.scalars())
+
+    async def give_back(
+        self, held: Collection[str], *, forgiven: int = 1_000, not_before: datetime | None = None
+    ) -> None:
+        """Ends the lease of locked domains; the next visit is that of their earliest host.
+
+        `forgiven`: how many attempts are taken back: all of them for a completed visit, 1 for one never begun.
+        """
+        bound = {"held": list(held), "forgiven": forgiven, "not_before": not_before}
+        await self._connection.execute(_GIVE_BACK, bound)
+
+    async def set_aside(self, domains: Collection[str], *, now: datetime) -> None:
+        bound = {"domains": list(domains), "now": now, "most": MAX_ATTEMPTS}
+        await self._connection.execute(_SET_ASIDE, bound)
+
+    async def orphans(self) -> list[tuple[str, int]]:
+        """Locked: domains with their attempts whose lease holder's advisory lock is gone, with its process."""
+        found = await self._connection.execute(_ORPHANS, {"locks": LEASE_LOCKS})
+        return [(domain, attempts) for domain, attempts in found]
+
+    async def next_due(self) -> datetime | None:
+        """When the next domain that nobody holds is due."""
+        free = select(func.min(DomainRow.next_visit_at)).where(DomainRow.lease_token.is_(None))
+        return (await self._connection.execute(free)).scalar()
+
+    async def counts(self, now: datetime) -> dict[str, int]:
+        """Domains by state: "due", "leased", "waiting", "never"."""
+        running = DomainRow.lease_token.is_not(None) & (DomainRow.next_visit_at > now)
+        waiting = DomainRow.lease_token.is_(None) & (DomainRow.next_visit_at > now)
+        row = (
+            await self._connection.execute(
+                select(
+                    func.count().filter(DomainRow.next_visit_at <= now),
+                    func.count().filter(running),
+                    func.count().filter(waiting),
+                    func.count().filter(DomainRow.next_visit_at.is_(None)),
+                )
+            )
+        ).one()
+        return dict(zip(("due", "leased", "waiting", "never"), row, strict=True))

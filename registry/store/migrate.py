@@ -1,0 +1,81 @@
+"""The schema's version: bring a database up to date, or say clearly that it is not."""
+
+from pathlib import Path
+from typing import Final
+
+from alembic import command
+from alembic.config import Config
+from alembic.script import ScriptDirectory
+from sqlalchemy import create_engine, text
+from sqlalchemy.exc import ProgrammingError
+from sqlalchemy.ext.asyncio import AsyncEngine
+from sqlalchemy.pool import NullPool
+
+import registry
+from registry.store.engine import sqlalchemy_url
+
+# Beside the package, in a checkout as in an installed wheel.
+MIGRATIONS: Final = Path(registry.__file__).parent.parent / "migrations"
+FILE_TEMPLATE: Final = "%%(year)d%%(month).2d%%(day).2d_%%(hour).2d%%(minute).2d_%%(rev)s_%%(slug)s"
+UPGRADE_LOCK: Final = 0x77617970  # one upgrade at a time, whatever the number of starting processes
+
+
+class SchemaOutdated(RuntimeError):
+    """The database does not have the schema of this program. `found` is None for an empty database."""
+
+    def __init__(self, found: str | None, expected: str, *, unknown: bool) -> None:
+        if unknown:
+            says = f"the database has schema {found}, which is newer than this program: upgrade waypost"
+        else:
+            says = f"the database has {f'schema {found}' if found else 'no schema'}, {expected} is needed: "
+            says += "run `waypost migrate`"
+        super().__init__(says)
+        self.found = found
+        self.expected = expected
+
+
+def make_config(url: str | None = None) -> Config:
+    """Alembic's configuration; there is no ini file to find. `url` is needed by commands that reach the database."""
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+    config.set_main_option("path_separator", "os")
+    config.set_main_option("file_template", FILE_TEMPLATE)
+    config.set_main_option("timezone", "UTC")
+    if url is not None:
+        config.attributes["url"] = sqlalchemy_url(url)
+    return config
+
+
+def current_head() -> str:
+    """The revision that this program needs."""
+    head = ScriptDirectory.from_config(make_config()).get_current_head()
+    if head is None:
+        raise RuntimeError(f"no migrations in {MIGRATIONS}")
+    return head
+
+
+def upgrade(url: str) -> None:
+    """Brings the database of `url` to `current_head()`. Several processes may do it at once: they wait in line."""
+    config = make_config(url)
+    engine = create_engine(sqlalchemy_url(url), poolclass=NullPool)
+    with engine.connect() as lock:
+        lock.execute(text("SELECT pg_advisory_lock(:key)"), {"key": UPGRADE_LOCK})
+        lock.commit()  # the lock is the session's; an open transaction would hold back vacuum meanwhile
+        command.upgrade(config, "head")
+
+
+async def check_schema(engine: AsyncEngine) -> None:
+    """Raises SchemaOutdated unless the database has exactly the schema of this program."""
+    expected = current_head()
+    async with engine.connect() as connection:
+        try:
+            found = (await connection.execute(text("SELECT version_num FROM alembic_version"))).scalar()
+        except ProgrammingError:  # the table is not there
+            found = None
+    if found != expected:
+        raise SchemaOutdated(found, expected, unknown=found is not None and not _is_known(found))
+
+
+def _is_known(revision: str) -> bool:
+    scripts = ScriptDirectory.from_config(make_config()).walk_revisions()
+    return any(script.revision == revision for script in scripts)

@@ -1,0 +1,85 @@
+"""Who waits for a host to be recorded: one listening connection per process, whatever the number of waiters."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Iterable
+from contextlib import suppress
+from datetime import datetime
+from types import TracebackType
+from typing import Final, Self
+
+import psycopg
+
+from registry.store.engine import CONNECT_SECONDS, libpq
+from registry.store.ledger import RECORDED
+from registry.store.unit_of_work import Store
+
+RECONNECT_SECONDS: Final = 1.0
+
+
+class RecordedFeed:
+    """An async context manager; it listens from the first `wait` on."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._waiting: defaultdict[str, set[asyncio.Event]] = defaultdict(set)
+        self._listening = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
+
+    async def wait(self, domain: str, host: str, *, since: datetime, timeout: float) -> bool:  # noqa: ASYNC109
+        """Whether a visit of the host was recorded after `since`, waiting for it at most `timeout` seconds."""
+        if self._task is None:
+            self._task = asyncio.create_task(self._listen())
+        event = asyncio.Event()
+        self._waiting[host].add(event)
+        try:
+            async with asyncio.timeout(timeout):
+                while True:
+                    await self._listening.wait()
+                    event.clear()
+                    # Looked up after listening began: what was recorded before shows here, what comes later wakes us.
+                    if await self._is_recorded(domain, host, since):
+                        return True
+                    await event.wait()
+        except TimeoutError:
+            return await self._is_recorded(domain, host, since)
+        finally:
+            self._waiting[host].discard(event)
+            if not self._waiting[host]:
+                del self._waiting[host]
+
+    async def _is_recorded(self, domain: str, host: str, since: datetime) -> bool:
+        async with self._store.begin() as uow:
+            known = await uow.hosts.get(domain, host)
+        return known is not None and known.last_visit_at is not None and known.last_visit_at >= since
+
+    async def _listen(self) -> None:
+        """Until cancelled. A lost connection wakes everybody, because what was told meanwhile is lost."""
+        while True:
+            with suppress(psycopg.Error, OSError):
+                async with await psycopg.AsyncConnection.connect(
+                    libpq(self._store.engine.url), autocommit=True, connect_timeout=CONNECT_SECONDS
+                ) as connection:
+                    await connection.execute(f"LISTEN {RECORDED}")
+                    self._listening.set()
+                    async for notice in connection.notifies():
+                        self._wake(self._waiting.get(notice.payload, ()))
+            self._listening.clear()
+            self._wake(event for events in self._waiting.values() for event in events)
+            await asyncio.sleep(RECONNECT_SECONDS)
+
+    @staticmethod
+    def _wake(events: Iterable[asyncio.Event]) -> None:
+        for event in list(events):
+            event.set()

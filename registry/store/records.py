@@ -1,0 +1,167 @@
+"""Rows as the actions see them: frozen records of the core's types, no SQLAlchemy."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from registry.core.documents import Outcome, Via
+from registry.core.listing import Listing, TrustLevel
+
+
+@dataclass(frozen=True, slots=True)
+class HostRecord:
+    """A row of `hosts`: what is known of a host between two visits."""
+
+    domain: str
+    host: str
+    source: str
+    created_at: datetime
+    next_visit_at: datetime | None
+    referrer: str | None = None
+    submitted_at: datetime | None = None
+    outcome: Outcome | None = None
+    reason: str = ""
+    streak: int = 0
+    interval_s: int | None = None
+    soft_failures: int = 0
+    first_failure_at: datetime | None = None
+    last_visit_at: datetime | None = None
+    last_found_at: datetime | None = None
+    last_changed_at: datetime | None = None
+    whole_plan_at: datetime | None = None
+    alias_of: str | None = None
+    address: str | None = None
+    response_ms: int | None = None
+    robots_status: int | None = None
+    robots_body: bytes | None = None
+    robots_at: datetime | None = None
+    pending: list[Any] = field(default_factory=list)  # probes, see documents.probe_to_json
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentRecord:
+    """A row of `documents`: the current answer of one URL."""
+
+    domain: str
+    host: str
+    url: str
+    final_url: str
+    purpose: str
+    outcome: Outcome
+    reason: str
+    sha256: bytes
+    size: int
+    has_body: bool
+    first_seen_at: datetime
+    changed_at: datetime
+    seen_at: datetime
+    rubric_version: str
+    format: str | None = None
+    dialect: str | None = None
+    status: int | None = None
+    media_type: str | None = None
+    etag: str | None = None
+    last_modified: str | None = None
+    headers: dict[str, str] = field(default_factory=dict)
+    via: Via | None = None
+    alias_of: str | None = None
+    findings: list[dict[str, str]] = field(default_factory=list)
+    missed_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceRecord:
+    """A row of `services`."""
+
+    domain: str
+    host: str
+    name: str
+    description: str
+    base_url: str
+    well_known_url: str
+    trust_level: TrustLevel
+    score: int
+    auth_type: str
+    pricing_type: str
+    formats: tuple[str, ...]
+    protocols: tuple[str, ...]
+    cap_count: int
+    hidden: bool
+    crawl_failures: int
+    model: dict[str, Any]  # services.to_json without "capabilities"
+    listing: Listing
+    rubric_version: str
+    created_at: datetime
+    updated_at: datetime
+    seen_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class CapabilityRecord:
+    name: str
+    data: dict[str, Any]  # services.Capability as JSON, without "detail"
+    detail: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FindingRecord:
+    reason: str
+    document: str | None
+    pointer: str
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreRecord:
+    domain: str
+    host: str
+    scored_at: datetime
+    value: int
+    rubric_version: str
+    breakdown: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class VisitRecord:
+    """A row of the ledger. `vector` has one entry per probe, see reconcile.vector."""
+
+    domain: str
+    host: str
+    started_at: datetime
+    finished_at: datetime
+    outcome: Outcome
+    reason: str
+    whole_plan: bool
+    requests: int
+    address: str | None
+    vector: list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRecord:
+    """One event of the feed. `kind`: service.listed, service.changed, service.delisted, service.hidden."""
+
+    domain: str
+    host: str
+    kind: str
+    at: datetime
+    data: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateRecord:
+    domain: str
+    host: str
+    referrer: str
+    rel: str
+    document: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class OptOutRecord:
+    domain: str
+    host: str
+    how: str
+    evidence: str
+    created_at: datetime

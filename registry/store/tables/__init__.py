@@ -1,0 +1,30 @@
+"""Every table. All keys begin with the domain, then the host, so that each can be sharded by domain.
+
+The change feed (in order of time), search targets and their dirty rows (by target) are the exceptions.
+"""
+
+from registry.store.tables.base import Base
+from registry.store.tables.documents import BodyRow, DocumentHistoryRow, DocumentRow
+from registry.store.tables.frontier import CandidateRow, DomainRow, HostRow, OptOutRow
+from registry.store.tables.ledger import ChangeRow, VisitRow
+from registry.store.tables.search import SearchDirtyRow, SearchTargetRow
+from registry.store.tables.services import CapabilityRow, FindingRow, ScoreRow, ServiceRow
+
+__all__ = [
+    "Base",
+    "BodyRow",
+    "CandidateRow",
+    "CapabilityRow",
+    "ChangeRow",
+    "DocumentHistoryRow",
+    "DocumentRow",
+    "DomainRow",
+    "FindingRow",
+    "HostRow",
+    "OptOutRow",
+    "ScoreRow",
+    "SearchDirtyRow",
+    "SearchTargetRow",
+    "ServiceRow",
+    "VisitRow",
+]

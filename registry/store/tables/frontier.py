@@ -1,0 +1,104 @@
+"""The frontier: domains are leased, hosts are visited, candidates wait to become hosts, opt-outs stay out.
+
+The set of domains is the queue; there is no other (measured: a lease of 100 takes about 10 ms at a million rows).
+"""
+
+from uuid import UUID
+
+from sqlalchemy import Index, Integer, text
+from sqlalchemy.dialects.postgresql import UUID as PgUUID
+from sqlalchemy.orm import Mapped, mapped_column
+
+from registry.store.tables.base import Base, Bytes, DomainKey, HostKey, JsonB, Moment, Small
+
+# No update of a lease is HOT, because the index column changes: dead rows must be taken away early.
+_BUSY = {"fillfactor": "80", "autovacuum_vacuum_scale_factor": "0.02"}
+
+
+class DomainRow(Base):
+    """A registrable domain: the unit of lease, budget and politeness."""
+
+    __tablename__ = "domains"
+
+    domain: Mapped[DomainKey]
+    next_visit_at: Mapped[Moment | None]  # when due; while leased: when the lease expires; NULL = never by itself
+    lease_token: Mapped[UUID | None] = mapped_column(PgUUID(as_uuid=True))
+    lease_holder: Mapped[int | None] = mapped_column(Integer)  # the advisory lock that its process holds
+    attempts: Mapped[Small] = mapped_column(server_default=text("0"))  # leases since the last one that was completed
+    source: Mapped[str]  # who named it first
+    created_at: Mapped[Moment]
+
+    __table_args__ = (
+        Index(None, "next_visit_at"),
+        # The leases that recovery looks through: a few thousand at most, whatever the size of the table.
+        Index("ix_domains_leased", "lease_holder", postgresql_where=text("lease_token IS NOT NULL")),
+        {"postgresql_with": _BUSY},
+    )
+
+
+class HostRow(Base):
+    """What is visited. Columns from `outcome` on are what the last visits said; the policy in the core reads them."""
+
+    __tablename__ = "hosts"
+
+    domain: Mapped[DomainKey]
+    host: Mapped[HostKey]
+    next_visit_at: Mapped[Moment | None]  # NULL = never by itself
+    source: Mapped[str]
+    referrer: Mapped[str | None]  # host whose document named this one
+    created_at: Mapped[Moment]
+    submitted_at: Mapped[Moment | None]
+    outcome: Mapped[str | None]
+    reason: Mapped[str] = mapped_column(server_default="")
+    streak: Mapped[Small] = mapped_column(server_default=text("0"))  # visits in a row with this outcome
+    interval_s: Mapped[int | None]  # between the last visit and the next
+    soft_failures: Mapped[Small] = mapped_column(server_default=text("0"))  # in a row
+    first_failure_at: Mapped[Moment | None]  # of those in a row
+    last_visit_at: Mapped[Moment | None]
+    last_found_at: Mapped[Moment | None]
+    last_changed_at: Mapped[Moment | None]
+    whole_plan_at: Mapped[Moment | None]
+    alias_of: Mapped[str | None]  # the host of the domain that answers for this one
+    address: Mapped[str | None]
+    response_ms: Mapped[int | None]  # median of the last visit that reached the host
+    robots_status: Mapped[Small | None]
+    robots_body: Mapped[Bytes | None]
+    robots_at: Mapped[Moment | None]
+    pending: Mapped[JsonB] = mapped_column(server_default=text("'[]'"))  # probes that a visit had no budget for
+
+    __table_args__ = (
+        Index("ix_hosts_outcome", "outcome"),
+        {"postgresql_with": _BUSY},
+    )
+
+
+class CandidateRow(Base):
+    """A host that a document of another host names. It becomes a host by `seed.fold_candidates`."""
+
+    __tablename__ = "candidates"
+
+    domain: Mapped[DomainKey]
+    host: Mapped[HostKey]
+    referrer: Mapped[str] = mapped_column(primary_key=True)  # the host whose document names it
+    rel: Mapped[str] = mapped_column(primary_key=True)
+    document: Mapped[str]
+    created_at: Mapped[Moment]
+    folded_at: Mapped[Moment | None]
+    verdict: Mapped[str | None]  # why it became no host
+
+    __table_args__ = (Index("ix_candidates_open", "created_at", postgresql_where=text("folded_at IS NULL")),)
+
+
+class OptOutRow(Base):
+    """Who wants to be left alone. Outlives hosts, services, reindexing and restores; every writer asks here.
+
+    A row covers its host and every host below it; the row of the domain itself covers the whole domain.
+    """
+
+    __tablename__ = "opt_outs"
+
+    domain: Mapped[DomainKey]
+    host: Mapped[HostKey]
+    how: Mapped[str]  # "robots"
+    evidence: Mapped[str]
+    created_at: Mapped[Moment]

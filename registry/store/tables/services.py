@@ -1,0 +1,79 @@
+"""What a host offers, as merged from its current documents, with its score and what was found wrong."""
+
+from sqlalchemy import Index, Text, text
+from sqlalchemy.dialects.postgresql import ARRAY
+from sqlalchemy.orm import Mapped, mapped_column
+
+from registry.store.tables.base import Base, Bytes, DomainKey, HostKey, JsonB, Moment, Small
+
+
+class ServiceRow(Base):
+    """One per host. `model` is the common model without its capabilities; the other columns are for lists."""
+
+    __tablename__ = "services"
+
+    domain: Mapped[DomainKey]
+    host: Mapped[HostKey]
+    name: Mapped[str]
+    description: Mapped[str]
+    base_url: Mapped[str]  # as ADP clients see it
+    well_known_url: Mapped[str]  # the document whose word counts most
+    trust_level: Mapped[str]
+    score: Mapped[Small]
+    auth_type: Mapped[str]
+    pricing_type: Mapped[str]
+    formats: Mapped[list[str]] = mapped_column(ARRAY(Text))
+    protocols: Mapped[list[str]] = mapped_column(ARRAY(Text))
+    cap_count: Mapped[Small]
+    hidden: Mapped[bool]
+    crawl_failures: Mapped[Small]
+    model: Mapped[JsonB]
+    listing: Mapped[JsonB]
+    listing_hash: Mapped[Bytes]
+    rubric_version: Mapped[str]
+    created_at: Mapped[Moment]
+    updated_at: Mapped[Moment]  # last change of anything shown but its date
+    seen_at: Mapped[Moment]
+
+    __table_args__ = (
+        Index("ix_services_best", text("score DESC"), "host", postgresql_where=text("NOT hidden")),
+        Index("ix_services_newest", text("created_at DESC"), "host", postgresql_where=text("NOT hidden")),
+    )
+
+
+class CapabilityRow(Base):
+    """`name` is unique within the service: it is a segment of our URLs."""
+
+    __tablename__ = "capabilities"
+
+    domain: Mapped[DomainKey]
+    host: Mapped[HostKey]
+    name: Mapped[str] = mapped_column(primary_key=True)
+    position: Mapped[Small]
+    data: Mapped[JsonB]
+    detail: Mapped[JsonB | None]  # ADP: the detail document as served
+
+
+class FindingRow(Base):
+    __tablename__ = "findings"
+
+    domain: Mapped[DomainKey]
+    host: Mapped[HostKey]
+    ordinal: Mapped[Small] = mapped_column(primary_key=True)
+    reason: Mapped[str]
+    document: Mapped[str | None]  # URL; None = about the merged service
+    pointer: Mapped[str]
+    evidence: Mapped[str]
+
+
+class ScoreRow(Base):
+    """Every score a host was given, with the facts and lines that it was computed from."""
+
+    __tablename__ = "scores"
+
+    domain: Mapped[DomainKey]
+    host: Mapped[HostKey]
+    scored_at: Mapped[Moment] = mapped_column(primary_key=True)
+    value: Mapped[Small]
+    rubric_version: Mapped[str]
+    breakdown: Mapped[JsonB]  # sections, lines and facts

@@ -1,0 +1,90 @@
+"""One transaction with a repository per aggregate. Repositories only flush; the unit of work commits at the edge."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import cached_property
+
+from sqlalchemy.exc import DataError, IntegrityError, InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from registry.store.candidates import Candidates, OptOuts
+from registry.store.catalogue import Catalogue
+from registry.store.documents import Documents
+from registry.store.domains import Domains
+from registry.store.errors import StoreUnavailable, Unstorable
+from registry.store.hosts import Hosts
+from registry.store.ledger import Ledger
+from registry.store.search_notes import SearchNotes
+from registry.store.services import Services
+
+
+class UnitOfWork:
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    @cached_property
+    def domains(self) -> Domains:
+        return Domains(self._connection)
+
+    @cached_property
+    def hosts(self) -> Hosts:
+        return Hosts(self._connection)
+
+    @cached_property
+    def candidates(self) -> Candidates:
+        return Candidates(self._connection)
+
+    @cached_property
+    def opt_outs(self) -> OptOuts:
+        return OptOuts(self._connection)
+
+    @cached_property
+    def documents(self) -> Documents:
+        return Documents(self._connection)
+
+    @cached_property
+    def services(self) -> Services:
+        return Services(self._connection)
+
+    @cached_property
+    def catalogue(self) -> Catalogue:
+        return Catalogue(self._connection)
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        return Ledger(self._connection)
+
+    @cached_property
+    def search(self) -> SearchNotes:
+        return SearchNotes(self._connection)
+
+
+class Store:
+    """The database. `engine` comes from `make_engine` and is closed with the store."""
+
+    def __init__(self, engine: AsyncEngine) -> None:
+        self.engine = engine
+
+    @asynccontextmanager
+    async def begin(self) -> AsyncIterator[UnitOfWork]:
+        """A transaction: committed at the end of the block, rolled back by any exception.
+
+        Raises Unstorable for values that the database refuses, StoreUnavailable when it is not there.
+        """
+        try:
+            async with self.engine.begin() as connection:
+                yield UnitOfWork(connection)
+        except (DataError, IntegrityError, UnicodeEncodeError) as error:
+            raise Unstorable(_first_line(error)) from error
+        except (OperationalError, InterfaceError, PoolTimeout) as error:
+            raise StoreUnavailable(_first_line(error)) from error
+
+    async def close(self) -> None:
+        await self.engine.dispose()
+
+
+def _first_line(error: Exception) -> str:
+    """What the driver says; never the statement, whose parameters are what strangers published."""
+    cause = getattr(error, "orig", None) or error
+    return f"{type(cause).__name__}: {str(cause).partition(chr(10))[0][:200]}"

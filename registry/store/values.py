@@ -1,0 +1,52 @@
+"""Values as PostgreSQL takes them: text without NUL or lone surrogates, cut to a length; ids in order of time."""
+
+import hashlib
+import secrets
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+REASON_CHARS: Final = 200
+TEXT_CHARS: Final = 2_000
+NAME_CHARS: Final = 200
+
+_UNSTORABLE = {0: "\ufffd"} | dict.fromkeys(range(0xD800, 0xE000), "\ufffd")
+
+
+def clean(text: str, chars: int = TEXT_CHARS) -> str:
+    """`text` cut to `chars` characters, every character replaced that a text column cannot hold."""
+    return text[:chars].translate(_UNSTORABLE)
+
+
+def clean_or_none(text: str | None, chars: int = TEXT_CHARS) -> str | None:
+    return None if text is None else clean(text, chars)
+
+
+def clean_json(value: Any, chars: int = TEXT_CHARS) -> Any:
+    """A small JSON value that did not pass the reader's walk (headers, pointers), made storable. Recursive: small."""
+    if isinstance(value, str):
+        return clean(value, chars)
+    if isinstance(value, dict):
+        return {clean(str(key), chars): clean_json(item, chars) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [clean_json(item, chars) for item in value]
+    return value
+
+
+def key_name(name: str) -> str:
+    """A name short enough for a btree entry (2,704 bytes with domain and host), still unique among its siblings."""
+    cleaned = clean(name, 100_000)
+    if len(cleaned) <= NAME_CHARS:
+        return cleaned
+    return f"{cleaned[: NAME_CHARS - 17]}~{hashlib.sha256(name.encode(errors='replace')).hexdigest()[:16]}"
+
+
+def url_hash(url: str) -> bytes:
+    return hashlib.sha256(url.encode(errors="replace")).digest()
+
+
+def ordered_id(now: datetime) -> UUID:
+    """A UUID of version 7 (RFC 9562 section 5.7): 48 bits of milliseconds, then random bits."""
+    milliseconds = int(now.timestamp() * 1000) & ((1 << 48) - 1)
+    bits = milliseconds << 80 | 0x7 << 76 | secrets.randbits(12) << 64 | 0b10 << 62 | secrets.randbits(62)
+    return UUID(int=bits)

@@ -1,0 +1,51 @@
+"""The schema: what migrations build is what the tables say, and an old schema is refused."""
+
+import psycopg
+import pytest
+from alembic import command
+
+from registry.store.engine import libpq, make_engine, sqlalchemy_url
+from registry.store.migrate import SchemaOutdated, check_schema, current_head, make_config, upgrade
+
+
+async def test_upgraded_database_is_what_the_tables_say(database_url: str) -> None:
+    command.check(make_config(database_url))
+    engine = make_engine(database_url)
+    await check_schema(engine)
+    await engine.dispose()
+
+
+def test_check_notices_a_difference(database_url: str) -> None:
+    with psycopg.connect(libpq(sqlalchemy_url(database_url))) as connection:
+        connection.execute("ALTER TABLE hosts DROP COLUMN referrer")
+    with pytest.raises(Exception, match="referrer"):
+        command.check(make_config(database_url))
+
+
+async def test_empty_database_is_refused_with_the_remedy(empty_database_url: str) -> None:
+    engine = make_engine(empty_database_url)
+    with pytest.raises(SchemaOutdated, match="no schema.*waypost migrate") as refused:
+        await check_schema(engine)
+    assert (refused.value.found, refused.value.expected) == (None, current_head())
+    await engine.dispose()
+
+
+async def test_newer_database_is_refused(database_url: str) -> None:
+    with psycopg.connect(libpq(sqlalchemy_url(database_url))) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = 'ffffffffffff'")
+    engine = make_engine(database_url)
+    with pytest.raises(SchemaOutdated, match="newer than this program"):
+        await check_schema(engine)
+    await engine.dispose()
+
+
+def test_upgrade_can_be_repeated_and_undone(empty_database_url: str) -> None:
+    upgrade(empty_database_url)
+    upgrade(empty_database_url)
+    command.downgrade(make_config(empty_database_url), "base")
+    with psycopg.connect(libpq(sqlalchemy_url(empty_database_url))) as connection:
+        left = connection.execute(
+            "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'S')"
+        ).fetchall()
+    assert left == [("alembic_version",)]
+    upgrade(empty_database_url)

@@ -1,0 +1,104 @@
+"""A real PostgreSQL for every test that wants one: `database_url` is an empty, migrated database of its own.
+
+The server is WAYPOST_TEST_DATABASE_URL (a role that may create databases) or the embedded one, in a folder that all
+runs of this user share. Migrations run once per process, into a template; a database of it takes some 30 ms.
+"""
+
+import os
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from registry.store import embedded
+from registry.store.engine import libpq, make_engine, sqlalchemy_url
+from registry.store.migrate import upgrade
+from registry.store.unit_of_work import Store
+
+SERVER = "WAYPOST_TEST_DATABASE_URL"
+PREFIX = "waypost_test"
+
+_numbers = count(1)
+
+
+@pytest.fixture(scope="session")
+def database_server() -> Iterator[str]:
+    """URL of a server on which databases may be created."""
+    if url := os.environ.get(SERVER):
+        yield url
+        return
+    server = embedded.start(Path(tempfile.gettempdir()) / f"waypost-tests-{os.geteuid()}")
+    _drop_leftovers(server.dsn)
+    yield server.dsn
+    server.release()
+
+
+@pytest.fixture(scope="session")
+def database_template(database_server: str) -> Iterator[str]:
+    """Name of a migrated database that nobody is connected to."""
+    with _database(database_server, "template") as name:
+        upgrade(on(database_server, name))
+        yield name
+
+
+@pytest.fixture
+def database_url(database_server: str, database_template: str) -> Iterator[str]:
+    with _database(database_server, "test", database_template) as name:
+        yield on(database_server, name)
+
+
+@pytest.fixture
+def empty_database_url(database_server: str) -> Iterator[str]:
+    """A database without any schema."""
+    with _database(database_server, "empty") as name:
+        yield on(database_server, name)
+
+
+@pytest.fixture
+async def store(database_url: str) -> AsyncIterator[Store]:
+    opened = Store(make_engine(database_url, pool_size=5))
+    yield opened
+    await opened.close()
+
+
+def on(server: str, database: str) -> str:
+    """The URL of another database of the same server."""
+    return sqlalchemy_url(server).set(database=database).render_as_string(hide_password=False)
+
+
+@contextmanager
+def _database(server: str, kind: str, template: str = "template0") -> Iterator[str]:
+    """The process id in the name tells whose it is: see `_drop_leftovers`."""
+    name = f"{PREFIX}_{os.getpid()}_{kind}_{next(_numbers)}"
+    with psycopg.connect(libpq(sqlalchemy_url(server)), autocommit=True) as admin:
+        admin.execute(
+            sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(sql.Identifier(name), sql.Identifier(template))
+        )
+        try:
+            yield name
+        finally:
+            admin.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+def _drop_leftovers(server: str) -> None:
+    """Databases of runs that were killed."""
+    with psycopg.connect(libpq(sqlalchemy_url(server)), autocommit=True) as admin:
+        names = admin.execute("SELECT datname FROM pg_database WHERE datname LIKE %s", (PREFIX + "%",)).fetchall()
+        for (name,) in names:
+            if not _is_running(int(name.split("_")[2])):
+                admin.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
