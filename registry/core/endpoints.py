@@ -12,7 +12,7 @@ from registry.core import addresses
 from registry.core.documents import Document, Json
 from registry.core.domains import InvalidName, canonical_host, host_of, parse_https, same_site
 from registry.core.findings import Reason
-from registry.core.manifest import NAME_CHARS, Notes, unrendered
+from registry.core.manifest import NAME_CHARS, Notes, unrendered_url
 from registry.core.plain_text import line
 
 MAX_URL_CHARS = 2_048
@@ -38,7 +38,7 @@ def endpoint(target: Json, base: str, document: Document, pointer: str, notes: N
     """
     if not isinstance(target, str) or not target.strip():
         return None
-    if unrendered(target):
+    if unrendered_url(target):
         notes.add(Reason.TEMPLATE, pointer, target)
         return None
     written = target.strip()

@@ -160,12 +160,26 @@ def clean_json(value: Json, chars: int = TEXT_CHARS) -> Any:
 
 # --- texts that were never rendered ---------------------------------------------------------------------------------
 
-_UNRENDERED = re.compile(r"\{\{|\bYOUR_[A-Z][A-Z_]+\b")
+_PLACEHOLDER = re.compile(r"\{\{|\bYOUR_[A-Z][A-Z_]+\b")
 
 
 def unrendered(value: Json) -> bool:
-    """Whether a required text still holds a placeholder of a generator: `{{name}}`, `YOUR_FORM_ID`."""
-    return isinstance(value, str) and _UNRENDERED.search(value) is not None
+    """Whether a required text still holds a placeholder of a generator: `{{name}}`."""
+    return isinstance(value, str) and "{{" in value
+
+
+def unrendered_url(value: Json) -> bool:
+    """Whether a URL does: `{{host}}`, `YOUR_FORM_ID`. A single pair of braces is a variable for the caller."""
+    return isinstance(value, str) and _PLACEHOLDER.search(value) is not None
+
+
+def has_template(holder: Object, texts: tuple[str, ...], pointer: str, notes: Notes, url: str = "") -> bool:
+    """Whether one of these texts, or the address at `url`, was never rendered; noted, so that the part is dropped."""
+    for key in (*texts, url):
+        if unrendered(holder.get(key)) or (key == url and unrendered_url(holder.get(key))):
+            notes.add(Reason.TEMPLATE, at(pointer, key), holder[key])
+            return True
+    return False
 
 
 # --- ids ------------------------------------------------------------------------------------------------------------
@@ -186,21 +200,21 @@ def unique_name(name: str, taken: set[str]) -> str:
     return unique
 
 
-def unique_objects(items: list[Json], pointer: str, key: str, notes: Notes) -> Iterator[tuple[str, Object]]:
-    """The objects of an array with their pointers, the first MAX_CAPABILITIES, without repeated `key` texts.
-
-    Members that are no objects are skipped silently: the caller's rules say whether that is an error.
-    """
+def members(items: list[Json], pointer: str, invalid: Reason, notes: Notes) -> Iterator[tuple[str, Object]]:
+    """The objects among the first MAX_CAPABILITIES of an array, with their pointers; `invalid` for anything else."""
     if len(items) > MAX_CAPABILITIES:
         notes.add(Reason.TOO_MANY_CAPABILITIES, pointer, len(items))
-    seen: set[str] = set()
     for index, item in enumerate(items[:MAX_CAPABILITIES]):
-        if not isinstance(item, dict):
-            continue
-        name = item.get(key)
-        if isinstance(name, str) and name in seen:
-            notes.add(Reason.DUPLICATE_ID, at(pointer, index, key), name)
-            continue
-        if isinstance(name, str):
-            seen.add(name)
-        yield at(pointer, index), item
+        if isinstance(item, dict):
+            yield at(pointer, index), item
+        else:
+            notes.add(invalid, at(pointer, index), item)
+
+
+def is_repeated(key: str, seen: set[str], pointer: str, notes: Notes) -> bool:
+    """Whether `key` came before in this document (the first one counts); otherwise it is added to `seen`."""
+    if key in seen:
+        notes.add(Reason.DUPLICATE_ID, pointer, key)
+        return True
+    seen.add(key)
+    return False

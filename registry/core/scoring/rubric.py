@@ -11,6 +11,7 @@ from enum import StrEnum
 from types import MappingProxyType
 
 from registry.core.findings import Reason, Severity
+from registry.core.scoring.rubric_native import NATIVE_ROWS
 from registry.core.scoring.rubric_siblings import SIBLING_ROWS
 
 VERSION = "1"
@@ -190,27 +191,6 @@ _MANIFEST = {
     ),
 }  # fmt: skip
 
-# --- awp ------------------------------------------------------------------------------------------------------------
-
-_AWP: dict[Reason, Rule] = {}
-
-# --- atp ------------------------------------------------------------------------------------------------------------
-
-_ATP: dict[Reason, Rule] = {}
-
-# --- woa ------------------------------------------------------------------------------------------------------------
-
-_WOA: dict[Reason, Rule] = {}
-
-# --- awas -----------------------------------------------------------------------------------------------------------
-
-_AWAS: dict[Reason, Rule] = {}
-
-# --- adp, adp-detail ------------------------------------------------------------------------------------------------
-
-_ADP: dict[Reason, Rule] = {}
-
-
 # --- several documents of one host, and what none of them says ------------------------------------------------------
 
 _MERGED = {
@@ -311,14 +291,9 @@ RUBRIC: Mapping[Reason, Rule] = MappingProxyType(
         **_BYTES,
         **_RECOGNITION,
         **_MANIFEST,
-        **_AWP,
-        **_ATP,
-        **_WOA,
-        **_AWAS,
-        **_ADP,
         **{
             reason: Rule(severity, points, says, fix, spec, Section(section))
-            for reason, severity, points, says, fix, spec, section in SIBLING_ROWS
+            for reason, severity, points, says, fix, spec, section in (*NATIVE_ROWS, *SIBLING_ROWS)
         },
         **_MERGED,
     }

@@ -1,0 +1,224 @@
+"""An AWP document as a whole -> service (AWP sections 5 to 7 and 10 to 14)."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from registry.core.documents import Document
+from registry.core.endpoints import claim, endpoint, link
+from registry.core.findings import Reason
+from registry.core.format import Format, Role
+from registry.core.formats.awp.actions import SLUG, Surface, capabilities
+from registry.core.manifest import (
+    ID_CHARS,
+    MAX_CAPABILITIES,
+    MAX_TEXTS,
+    NAME_CHARS,
+    Notes,
+    Object,
+    at,
+    first_text,
+    flag_of,
+    has_template,
+    judged,
+    list_of,
+    map_of,
+    sourced,
+    text_of,
+    texts_of,
+    word_of,
+)
+from registry.core.plain_text import line
+from registry.core.services import Auth, AuthScheme, Pointer, Policies, Pricing, Protocol, Relations, Service
+from registry.core.vocabulary import auth_type
+
+PATHS: Final = ("/agent.json", "/.well-known/agent.json")
+KNOWN_VERSIONS: Final = ("0.1", "0.2")
+LEGACY: Final = "legacy"
+
+_MAX_PROTOCOLS: Final = 50
+_VERSION = re.compile(r"\d{1,3}\.\d{1,3}")
+_AT_ROOT = re.compile(r"https://[^/]+/agent\.json(?:\?.*)?")
+_PLACES: Final = {
+    "name": "/domain",
+    "description": "/intent",
+    "auth": "/auth",
+    "pricing": "/protocols",
+    "policies": "/agent_hints",
+    "protocols": "/protocols",
+    "confidence": "/confidence",
+}
+_FOLLOWED: Final = (
+    ("a2a", "agent_card", "agent_card", "", "a2a"),
+    ("mcp", "endpoint", "server-card", "/server-card", "mcp-server-card"),
+    ("openapi", "endpoint", "service-desc", "", "openapi"),
+)
+
+
+def dialect(document: Document) -> str | None:
+    """Formats.md section 1 row 3: the declared MAJOR.MINOR, "other" for anything else."""
+    value = document.value
+    if not isinstance(value, dict) or "awp_version" not in value:
+        return None
+    if not ("actions" in value or "intent" in value) or "workstate_id" in value or "modules" in value:
+        return None
+    version = str(value["awp_version"])
+    return version if _VERSION.fullmatch(version) else "other"
+
+
+def legacy_dialect(document: Document) -> str | None:
+    """Row 4: the shape from before 0.1."""
+    said = document.value.get("protocol") if isinstance(document.value, dict) else None
+    return LEGACY if isinstance(said, str) and said.startswith("awp/") else None
+
+
+def _read(document: Document, dialect: str, notes: Notes) -> Service:
+    body = document.value if isinstance(document.value, dict) else {}
+    if dialect == LEGACY:
+        notes.add(Reason.AWP_LEGACY, "/protocol", body.get("protocol"))
+        holder, start, key = map_of(body, "capabilities"), "/capabilities/actions", "name"
+        domain, auth = None, _auth(text_of(holder, "auth", NAME_CHARS))
+    else:
+        _check_version(body, dialect, document, notes)
+        holder, start, key = body, "/actions", "id"
+        domain, auth = _domain(body, document, notes), _auth(word_of(map_of(body, "auth"), "type"))
+    protocols = {protocol.id: protocol for protocol in _protocols(body, document, notes)}
+    surface = Surface(document, body, auth, protocols, key, notes)
+    service = Service(
+        name=domain,
+        description=_intent(body, notes),
+        capabilities=tuple(capabilities(surface, holder, start)),
+        auth=auth,
+        pricing=_pricing(body),
+        policies=Policies(hints=_hints(body)),
+        protocols=tuple(protocols.values()),
+        pointers=tuple(_pointers(body, document)),
+        relations=_relations(body, document, notes),
+        claims={"domain": domain} if domain else {},
+        synthetic=body.get("source") == "synthetic",
+        confidence=_confidence(body),
+    )
+    return sourced(service, document, SLUG, {"capabilities": start, **_PLACES})
+
+
+def _check_version(body: Object, dialect: str, document: Document, notes: Notes) -> None:
+    said = body.get("awp_version")
+    if not isinstance(said, str) or not said:
+        notes.add(Reason.AWP_VERSION, "/awp_version", said)
+    elif dialect not in KNOWN_VERSIONS:
+        notes.add(Reason.AWP_VERSION_UNKNOWN, "/awp_version", said)
+    # the copy at the root, where there is one, is the document that counts: merge folds equal bytes by path
+    if not _AT_ROOT.fullmatch(document.url):
+        notes.add(Reason.AWP_PATH, "", document.url)
+
+
+def _domain(body: Object, document: Document, notes: Notes) -> str | None:
+    if not word_of(body, "domain"):
+        notes.add(Reason.AWP_DOMAIN, "/domain", body.get("domain", ""))
+        return None
+    return None if has_template(body, ("domain",), "", notes) else claim(body["domain"], document, "/domain", notes)
+
+
+def _intent(body: Object, notes: Notes) -> str | None:
+    intent = text_of(body, "intent")
+    if intent is None:
+        notes.add(Reason.AWP_INTENT, "/intent", body.get("intent", ""))
+        return None
+    return None if has_template(body, ("intent",), "", notes) else intent
+
+
+def _auth(said: str | None) -> Auth:
+    kind = auth_type(said)
+    if kind is None:
+        return Auth()
+    return Auth((AuthScheme(kind, note=said if kind == "custom" else None),), False if kind == "none" else None)
+
+
+def _protocols(body: Object, document: Document, notes: Notes) -> Iterator[Protocol]:
+    for key, entry in list(map_of(body, "protocols").items())[:_MAX_PROTOCOLS]:
+        pointer = at("/protocols", key)
+        version = word_of(entry, "version")
+        if version is None:
+            notes.add(Reason.AWP_PROTOCOL_VERSION, pointer)
+        holder = entry if isinstance(entry, dict) else {}
+        found = endpoint(holder.get("endpoint"), document.url, document, at(pointer, "endpoint"), notes)
+        yield Protocol(
+            id=line(key, ID_CHARS).lower(),
+            version=version,
+            endpoint=found.url if found else None,
+            transport=word_of(entry, "transport"),
+            card_url=link(holder.get("agent_card"), document.url),
+        )
+
+
+def _pricing(body: Object) -> Pricing:
+    protocols = map_of(body, "protocols")
+    payment = first_text(protocols.get("payment"), "type", "note", chars=NAME_CHARS)
+    note = f"payment: {payment}" if payment else None
+    return Pricing(model="pay_per_call" if "x402" in protocols else "unknown", note=note)
+
+
+def _pointers(body: Object, document: Document) -> Iterator[Pointer]:
+    named = map_of(body, "protocols")
+    for key, field, rel, suffix, expected in _FOLLOWED:
+        said = map_of(named, key).get(field)
+        target = link(said, document.url)
+        if target is not None and "{" not in str(said):
+            url = target.rstrip("/") + suffix if suffix else target
+            yield Pointer(url, rel, at("/protocols", key, field), expected)
+
+
+def _hints(body: Object) -> dict[str, str]:
+    hints = map_of(body, "agent_hints")
+    texts = ((line(key, ID_CHARS), text_of(hints, key)) for key in list(hints)[:MAX_TEXTS])
+    return {key: text for key, text in texts if key and text}
+
+
+def _relations(body: Object, document: Document, notes: Notes) -> Relations:
+    status = map_of(body, "agent_status")
+    return Relations(
+        dependencies=_dependencies(body, notes),
+        errors={
+            line(code, ID_CHARS): recovery
+            for code, entry in list(map_of(body, "errors").items())[:MAX_TEXTS]
+            if (recovery := text_of(entry, "recovery"))
+        },
+        operational=flag_of(status, "operational"),
+        degraded=texts_of(status, "degraded_actions", ID_CHARS),
+        status_url=link(status.get("status_endpoint"), document.url),
+    )
+
+
+def _dependencies(body: Object, notes: Notes) -> dict[str, tuple[str, ...]]:
+    known = {text_of(action, "id", ID_CHARS) for action in list_of(body, "actions")}
+    said = map_of(body, "dependencies")
+    found = {}
+    for name in list(said)[:MAX_CAPABILITIES]:
+        action, needed = line(name, ID_CHARS), texts_of(said, name, ID_CHARS)
+        for one in (action, *needed):
+            if one not in known:
+                notes.add(Reason.AWP_DEPENDENCY_UNKNOWN, at("/dependencies", name), one)
+        if needed:
+            found[action] = needed
+    return found
+
+
+def _confidence(body: Object) -> float | None:
+    said = body.get("confidence")
+    if not isinstance(said, int | float) or isinstance(said, bool):
+        return None
+    return float(said) if 0 <= said <= 1 else None
+
+
+validate, normalise = judged(_read)
+
+FORMAT: Final = Format(
+    slug=SLUG,
+    title="Agent Web Protocol",
+    spec="Agent Web Protocol 0.2",
+    paths=PATHS,
+    media_types=("application/json",),
+    role=Role.SERVICE,
+    validate=validate,
+    normalise=normalise,
+)
