@@ -104,6 +104,16 @@ class Settings(BaseSettings):
         """The page named in the crawler's User-Agent."""
         return self.contact_url or f"{self.public_url.rstrip('/')}/bot"
 
+    def as_environment(self) -> dict[str, str]:
+        """These settings as environment variables, for a child process. An unset DATABASE_URL is passed as unset."""
+        found = {"DATABASE_URL": self.database_url.get_secret_value() if self.database_url else ""}
+        for name in type(self).model_fields:
+            value = getattr(self, name)
+            if name == "database_url" or value is None:
+                continue
+            found[f"WAYPOST_{name.upper()}"] = ",".join(value) if isinstance(value, tuple) else str(value)
+        return found
+
     @field_validator("connect_to", "trusted_proxies", mode="before")
     @classmethod
     def _comma_separated(cls, value: object) -> object:

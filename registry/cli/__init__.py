@@ -1,0 +1,230 @@
+"""The porch: `waypost`. Each command reads its arguments, opens the house and prints what a verb answered.
+
+Exit codes: 0 done; 1 done, and the answer is no (nothing found, a check with errors, a refused name); 2 wrong usage;
+3 the registry cannot be reached or is not ready (database, schema, index); 130 interrupted.
+Imports of rooms are inside the commands: `--help` must not load a web framework.
+"""
+
+import asyncio
+import logging
+import sys
+from collections.abc import Awaitable, Callable, Coroutine
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
+
+import structlog
+import typer
+from pydantic import ValidationError
+from rich.console import Console
+
+from registry.settings import Settings
+
+if TYPE_CHECKING:
+    from registry.wiring import Waypost
+
+DONE, NO, USAGE, UNAVAILABLE, INTERRUPTED = 0, 1, 2, 3, 130
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode="rich", help=__doc__)
+console = Console()
+errors = Console(stderr=True)
+
+_T = TypeVar("_T")
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, one object per line, for scripts.")]
+ConnectTo = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="HOST:PORT:ADDRESS:PORT", help="Reach HOST at a given address, as curl does. May be repeated."
+    ),
+]
+
+
+def main() -> None:
+    """The entry point; what commands cannot answer for is told in one line, without a traceback."""
+    try:
+        app()
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+
+
+@app.command()
+def demo(
+    sites: Annotated[Path | None, typer.Option(help="Folder of recorded sites: SITES/<host>/<path>.")] = None,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Where the API is served at the end.")] = 8000,
+    data: Annotated[Path | None, typer.Option(help="Folder of the demo's own database and index.")] = None,
+    serve: Annotated[bool, typer.Option(help="Serve the API at the end; otherwise stop.")] = True,
+    as_json: AsJson = False,
+) -> None:
+    """Crawl a sample web over TLS on loopback, index it, search it, serve it. Needs no internet."""
+    from registry.cli.run import run_demo
+
+    settings = _settings()
+    folder = data or settings.data / "demo"
+    _run(run_demo(folder.absolute(), port, sites, serve=serve, console=errors if as_json else console, as_json=as_json))
+
+
+@app.command()
+def crawl(
+    names: Annotated[list[str], typer.Argument(metavar="DOMAIN...", help="Hosts to visit now.")],
+    connect_to: ConnectTo = None,
+    as_json: AsJson = False,
+) -> None:
+    """Visit domains once, store what they serve, and report. Exit code 1 when none of them is listed."""
+    from registry.cli.run import run_crawl
+
+    settings = _settings(connect_to=tuple(connect_to)) if connect_to else _settings()
+    raise typer.Exit(_run(run_crawl(settings, names, console=console, as_json=as_json)))
+
+
+@app.command()
+def serve(
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535)] = 8000,
+) -> None:
+    """Serve the API. With nothing configured a worker is kept running beside it."""
+    from registry.cli.run import run_serve
+
+    _run(run_serve(_settings(), host, port))
+
+
+@app.command()
+def worker(
+    drain_only: Annotated[bool, typer.Option(help="Only feed the index; do not crawl.")] = False,
+    stop_with_stdin: Annotated[bool, typer.Option(hidden=True)] = False,
+) -> None:
+    """Crawl what is due and feed the index, until stopped. As many as wanted."""
+    from registry.cli.run import run_worker
+
+    _run(run_worker(_settings(), drain_only=drain_only, stop_with_stdin=stop_with_stdin))
+
+
+@app.command()
+def search(
+    query: Annotated[str, typer.Argument(help="What an agent needs, in its own words.")],
+    limit: Annotated[int, typer.Option(min=1, max=50)] = 5,
+    as_json: AsJson = False,
+) -> None:
+    """Ask the registry. Exit code 1 when nothing was found."""
+    from registry.cli.show import show_search
+
+    raise typer.Exit(_run(_opened(lambda waypost: show_search(waypost, query, limit, console, as_json=as_json))))
+
+
+@app.command()
+def check(
+    targets: Annotated[list[str], typer.Argument(metavar="TARGET...", help="Domains, https URLs, files, or -.")],
+    at: Annotated[str | None, typer.Option(metavar="PATH", help="Path at which the files would be served.")] = None,
+    connect_to: ConnectTo = None,
+    as_json: AsJson = False,
+) -> None:
+    """Tell what waypost thinks of a manifest, without storing anything. Exit code 1 when any has errors."""
+    from registry.cli.check import check_targets, json_line, print_checked
+    from registry.core.domains import InvalidName
+
+    settings = _settings(connect_to=tuple(connect_to)) if connect_to else _settings()
+    passed = True
+    try:
+        for one in check_targets(targets, at=at, settings=settings):
+            passed = passed and one.passed
+            if as_json:
+                typer.echo(json_line(one))
+            else:
+                print_checked(console, one)
+    except (InvalidName, OSError) as error:
+        _give_up(str(error), USAGE)
+    raise typer.Exit(DONE if passed else NO)
+
+
+@app.command()
+def submit(
+    names: Annotated[list[str], typer.Argument(metavar="DOMAIN...")],
+    as_json: AsJson = False,
+) -> None:
+    """Queue domains for a visit soon. Exit code 1 when any name is refused."""
+    from registry.cli.show import show_submissions
+
+    raise typer.Exit(_run(_opened(lambda waypost: show_submissions(waypost, names, console, as_json=as_json))))
+
+
+@app.command()
+def reindex() -> None:
+    """Build the search index anew beside the old one, then swap."""
+    from registry.cli.show import show_reindex
+
+    _run(_opened(lambda waypost: show_reindex(waypost, console)))
+
+
+@app.command()
+def rescore() -> None:
+    """Score all stored documents by today's rubric; no site is asked."""
+    from registry.cli.show import show_rescore
+
+    _run(_opened(lambda waypost: show_rescore(waypost, console)))
+
+
+@app.command()
+def migrate() -> None:
+    """Bring the database to the schema of this program."""
+    from registry.store.migrate import current_head, upgrade
+    from registry.wiring import database_url
+
+    async def upgraded() -> None:
+        url, let_go = await asyncio.to_thread(database_url, _settings())
+        try:
+            await asyncio.to_thread(upgrade, url)
+        finally:
+            let_go()
+
+    _run(upgraded())
+    console.print(f"schema is at {current_head()}")
+
+
+def _settings(**overrides: Any) -> Settings:
+    try:
+        settings = Settings(**overrides)
+    except ValidationError as error:
+        wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors(include_input=False))
+        _give_up(wrong, USAGE)
+    _log_to_stderr(settings.log_level)
+    return settings
+
+
+def _log_to_stderr(level: str) -> None:
+    """One JSON object per line on standard error; libraries only from WARNING up."""
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso"),
+            structlog.processors.format_exc_info,
+            structlog.processors.JSONRenderer(),
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level]),
+        logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
+    )
+    logging.basicConfig(level=logging.WARNING, format='{"level": "%(levelname)s", "logger": "%(name)s"}')
+
+
+async def _opened(work: "Callable[[Waypost], Awaitable[_T]]") -> _T:
+    from registry.wiring import open_waypost
+
+    async with open_waypost(_settings()) as waypost:
+        return await work(waypost)
+
+
+def _run(work: Coroutine[Any, Any, _T]) -> _T:
+    """Runs a command's work; what the house cannot do now becomes a line and exit code 3."""
+    from registry.demo.sites import BadSite
+    from registry.demo.tour import DemoFailed
+    from registry.wiring import NOT_READY
+
+    try:
+        return asyncio.run(work)
+    except (*NOT_READY, DemoFailed) as error:
+        _give_up(str(error), UNAVAILABLE)
+    except BadSite as error:
+        _give_up(str(error), USAGE)
+
+
+def _give_up(message: str, code: int) -> NoReturn:
+    errors.print(f"[red]waypost:[/] {message}", highlight=False)
+    raise SystemExit(code)

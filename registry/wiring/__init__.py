@@ -1,0 +1,177 @@
+"""The composition root: settings -> database, index, actions. Nobody else builds an engine, an index or a clock."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+from registry.actions import discover as discovering
+from registry.actions import drain as draining
+from registry.actions import due as leasing
+from registry.actions import inspect
+from registry.actions import record as recording
+from registry.actions import reindex as reindexing
+from registry.actions import rescore as rescoring
+from registry.actions import seed as seeding
+from registry.actions import submit as submitting
+from registry.core.listing import Filters, Query, SearchUnavailable
+from registry.core.visits import FinishedDomain, Lease
+from registry.search.backend import Backend, IndexHealth, WriterBusy
+from registry.search.embedded import EmbeddedBackend
+from registry.settings import Settings
+from registry.store import embedded, migrate
+from registry.store.engine import make_engine
+from registry.store.errors import StoreUnavailable
+from registry.store.holder import Hold, hold_leases
+from registry.store.recorded import RecordedFeed
+from registry.store.unit_of_work import Store
+
+NOT_READY = (
+    embedded.EmbeddedUnavailable,
+    migrate.SchemaOutdated,
+    StoreUnavailable,
+    SearchUnavailable,
+    WriterBusy,
+)
+"""What keeps the registry from answering now and passes, or is mended by its operator; the message says how."""
+
+
+def utc_now() -> datetime:
+    """The clock."""
+    return datetime.now(UTC)
+
+
+class Waypost:
+    """The verbs of the registry, bound to one database and one index. Every door works through this."""
+
+    def __init__(self, settings: Settings, store: Store, backend: Backend, feed: RecordedFeed) -> None:
+        self.settings = settings
+        self._store = store
+        self._backend = backend
+        self._feed = feed
+        self._exempt: Collection[str] = frozenset(entry.split(":")[0].lower() for entry in settings.connect_to)
+
+    # domains in
+
+    async def seed(self, names: Iterable[str], *, source: str) -> seeding.SeedReport:
+        return await seeding.seed(self._store, names, source=source, now=utc_now(), exempt=self._exempt)
+
+    async def fold_candidates(self) -> seeding.SeedReport:
+        return await seeding.fold_candidates(self._store, now=utc_now(), exempt=self._exempt)
+
+    async def make_due(self, names: Iterable[str]) -> int:
+        return await seeding.make_due(self._store, names, now=utc_now(), exempt=self._exempt)
+
+    async def submit(self, name: str) -> submitting.Submission:
+        return await submitting.submit(self._store, name, now=utc_now(), exempt=self._exempt)
+
+    async def wait_recorded(self, domain: str, host: str, *, since: datetime, seconds: float) -> bool:
+        return await self._feed.wait(domain, host, since=since, timeout=seconds)
+
+    # the crawl
+
+    def hold(self) -> contextlib.AbstractAsyncContextManager[Hold]:
+        return hold_leases(self._store.engine)
+
+    async def due(self, *, limit: int, holder: int, only: Collection[str] | None = None) -> Lease | None:
+        lease_for = timedelta(seconds=self.settings.lease_seconds)
+        return await leasing.due(self._store, limit=limit, now=utc_now(), lease_for=lease_for, holder=holder, only=only)
+
+    async def release(
+        self, token: UUID, domains: Sequence[str] | None = None, *, later: timedelta | None = None
+    ) -> int:
+        return await leasing.release(self._store, token, domains, now=utc_now(), later=later)
+
+    async def recover(self) -> int:
+        return await leasing.recover(self._store, now=utc_now())
+
+    async def next_due(self) -> datetime | None:
+        return await leasing.next_due(self._store)
+
+    async def record(self, token: UUID, finished: Sequence[FinishedDomain]) -> recording.Recorded:
+        return await recording.record(self._store, token, finished, now=utc_now())
+
+    async def rescore(self, progress: Callable[[int, int], None] | None = None) -> rescoring.Rescored:
+        return await rescoring.rescore(self._store, now=utc_now(), progress=progress)
+
+    # the index
+
+    async def drain(self) -> draining.Drained:
+        return await draining.drain(self._store, self._backend, now=utc_now())
+
+    async def reindex(self, progress: Callable[[int, int], None] | None = None) -> reindexing.Rebuilt:
+        return await reindexing.reindex(self._store, self._backend, now=utc_now(), progress=progress)
+
+    async def index_lag(self) -> int:
+        """Services whose index entry is not yet what the database says."""
+        async with self._store.begin() as uow:
+            return await uow.search.count(self._backend.target)
+
+    async def index_health(self) -> IndexHealth:
+        return await self._backend.health()
+
+    # answers
+
+    async def discover(self, query: Query, cursor: str | None = None) -> discovering.Discovered:
+        return await discovering.discover(self._store, self._backend, query, cursor=cursor)
+
+    async def list_services(self, filters: Filters, *, sort: str, limit: int, offset: int) -> inspect.Listed:
+        return await inspect.list_services(self._store, filters, sort=sort, limit=limit, offset=offset)
+
+    async def service(self, host: str, *, include_details: bool = False) -> inspect.ServiceView | None:
+        return await inspect.service(self._store, host, include_details=include_details)
+
+    async def capability(self, host: str, name: str) -> inspect.CapabilityView | None:
+        return await inspect.capability(self._store, host, name)
+
+    async def status(self, host: str) -> inspect.HostStatus | None:
+        return await inspect.status(self._store, host, now=utc_now())
+
+    async def visits(self, host: str, *, limit: int = 20) -> Sequence[inspect.VisitRow]:
+        return await inspect.visits(self._store, host, limit=limit)
+
+    async def health(self) -> inspect.Health:
+        return await inspect.health(self._store)
+
+    async def overview(self) -> inspect.Overview:
+        return await inspect.overview(self._store)
+
+    async def check_schema(self) -> None:
+        """Raises SchemaOutdated; also what `/readyz` asks."""
+        await migrate.check_schema(self._store.engine)
+
+
+def database_url(settings: Settings) -> tuple[str, Callable[[], None]]:
+    """The database to use, started where it is the embedded one; the callable lets go of it."""
+    if settings.database_url is not None:
+        return settings.database_url.get_secret_value(), lambda: None
+    server = embedded.start(settings.data / "postgres")
+    return server.dsn, server.release
+
+
+@contextlib.asynccontextmanager
+async def open_waypost(settings: Settings) -> AsyncIterator[Waypost]:
+    """Everything connected and checked. Raises SchemaOutdated for a real server that was not migrated.
+
+    The embedded database belongs to this program alone, so it is migrated as a matter of course.
+    """
+    url, let_go = await asyncio.to_thread(database_url, settings)
+    try:
+        if settings.database_url is None:
+            await asyncio.to_thread(migrate.upgrade, url)
+        async with contextlib.AsyncExitStack() as stack:
+            store = Store(make_engine(url))
+            stack.push_async_callback(store.close)
+            await migrate.check_schema(store.engine)
+            backend = await asyncio.to_thread(EmbeddedBackend, settings.data / "index")
+            stack.push_async_callback(backend.close)
+            feed = await stack.enter_async_context(RecordedFeed(store))
+            yield Waypost(settings, store, backend, feed)
+    finally:
+        await asyncio.to_thread(let_go)
+
+
+def child_environment(settings: Settings, **extra: str) -> Mapping[str, str]:
+    """The same settings for another process of ours; `extra` for what is no setting (SSL_CERT_FILE)."""
+    return settings.as_environment() | extra
