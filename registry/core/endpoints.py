@@ -41,23 +41,29 @@ def endpoint(target: Json, base: str, document: Document, pointer: str, notes: N
     if unrendered_url(target):
         notes.add(Reason.TEMPLATE, pointer, target)
         return None
+    if _parse(_VARIABLE.sub(_STAND_IN, target.strip()), base) is None:
+        notes.add(Reason.ENDPOINT_INVALID, pointer, target)
+        return None
+    found = callable_url(target, base, document.url)
+    if found is None:
+        notes.add(Reason.ENDPOINT_NOT_PUBLIC, pointer, target)
+    elif found.templated:
+        notes.add(Reason.ENDPOINT_TEMPLATED, pointer, target)
+    return found
+
+
+def callable_url(target: str, base: str, trusted: str) -> Endpoint | None:
+    """`target` resolved against `base`, if it is https or wss and public; the site of the URL `trusted` is public."""
     written = target.strip()
     variables = _VARIABLE.findall(written)
     # braces are swapped for letters, because the URL parser would percent-encode them
     parsed = _parse(_VARIABLE.sub(_STAND_IN, written), base)
-    if parsed is None:
-        notes.add(Reason.ENDPOINT_INVALID, pointer, target)
-        return None
-    if not _may_be_called(parsed, document, variables):
-        notes.add(Reason.ENDPOINT_NOT_PUBLIC, pointer, target)
+    if parsed is None or not _may_be_called(parsed, trusted, variables):
         return None
     url = parsed.href.partition("#")[0]
     for variable in variables:
         url = url.replace(_STAND_IN, variable, 1)
-    templated = bool(variables) or _COLON_VARIABLE.search(written) is not None
-    if templated:
-        notes.add(Reason.ENDPOINT_TEMPLATED, pointer, target)
-    return Endpoint(url, templated)
+    return Endpoint(url, bool(variables) or _COLON_VARIABLE.search(written) is not None)
 
 
 def link(target: Json, base: str) -> str | None:
@@ -90,7 +96,7 @@ def _parse(target: str, base: str) -> ada_url.URL | None:
         return None
 
 
-def _may_be_called(parsed: ada_url.URL, document: Document, variables: list[str]) -> bool:
+def _may_be_called(parsed: ada_url.URL, trusted: str, variables: list[str]) -> bool:
     if parsed.protocol not in ("https:", "wss:") or parsed.username or parsed.password:
         return False
     host = parsed.hostname.removesuffix(".")
@@ -98,7 +104,7 @@ def _may_be_called(parsed: ada_url.URL, document: Document, variables: list[str]
         return addresses.refusal(host.strip("[]")) is None
     if variables and host == _STAND_IN:
         return True  # only the caller knows the host
-    serving = host_of(document.url)
+    serving = host_of(trusted)
     return (serving is not None and same_site(host, serving)) or _is_public_name(host)
 
 

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from registry.core import foreign, negative
 from registry.core.documents import Document
 from registry.core.format import Dialect, Format
+from registry.core.formats import adp, adp_detail, awp
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,9 @@ ROWS: tuple[Row, ...] = (
     # --- strong rows, numbered as in formats.md section 1
     Row(negative.stated_absence, Negative()),  # 1
     Row(foreign.json_rpc, Foreign("json-rpc")),  # 2
+    Row(awp.dialect, awp.FORMAT),  # 3
+    Row(awp.legacy_dialect, awp.FORMAT),  # 4
+    Row(adp.dialect, adp.FORMAT),  # 21
     Row(foreign.ahp, Foreign("ahp")),  # 22
     Row(foreign.frans, Foreign("frans")),
     Row(foreign.agent_discovery, Foreign("agent-discovery")),
@@ -58,6 +62,8 @@ ROWS: tuple[Row, ...] = (
     Row(foreign.aid_like, Foreign("aid-like")),
     Row(foreign.workstate, Foreign("workstate")),
     # --- weak rows: only at their own paths
+    # --- only where a pointer promised the format
+    Row(adp_detail.dialect, adp_detail.FORMAT, promised=True),
     # --- texts: only at their own paths
 )
 
