@@ -2,11 +2,11 @@
 
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Literal
 
-from sqlalchemy import ColumnElement, func, select, tuple_
+from sqlalchemy import ColumnElement, func, or_, select, tuple_
 from sqlalchemy.dialects.postgresql import aggregate_order_by
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -19,7 +19,7 @@ from registry.store.tables import CapabilityRow, FindingRow, HostRow, ServiceRow
 from registry.store.values import key_name
 
 Key = tuple[str, str]
-Sort = Literal["score", "name", "newest", "updated"]
+Sort = Literal["score", "name", "newest", "updated", "capabilities"]
 SLOW_MS: Final = 5_000
 """A check slower than this counts as degraded (registry contract, section 7)."""
 DOWN_FAILURES: Final = 3
@@ -31,6 +31,7 @@ _ORDER: Final[dict[Sort, tuple[ColumnElement[Any], ...]]] = {
     "name": (func.lower(ServiceRow.name).asc(), ServiceRow.host.asc()),
     "newest": (ServiceRow.created_at.desc(), ServiceRow.host.asc()),
     "updated": (ServiceRow.updated_at.desc(), ServiceRow.host.asc()),
+    "capabilities": (ServiceRow.cap_count.desc(), ServiceRow.host.asc()),
 }
 
 
@@ -39,11 +40,15 @@ class CardCapability:
     name: str
     description: str | None
     detail_url: str | None  # absolute, of the host's own detail document
+    side_effects: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A service in a list. `capabilities` are filled where cards are asked for by host, not in long lists."""
+    """A service in a list. `capabilities` are filled where cards are asked for by host, not in long lists.
+
+    `auth` and `pricing` are services.Auth and services.Pricing as JSON, defaults left out.
+    """
 
     domain: str
     host: str
@@ -62,6 +67,9 @@ class Card:
     created_at: datetime
     updated_at: datetime
     seen_at: datetime
+    last_visit_at: datetime | None = None
+    auth: dict[str, Any] = field(default_factory=dict)
+    pricing: dict[str, Any] = field(default_factory=dict)
     capabilities: tuple[CardCapability, ...] = ()
 
 
@@ -130,7 +138,9 @@ class Catalogue:
     async def cards(self, keys: Sequence[Key]) -> dict[str, Card]:
         """By host, with capabilities, in one query; hidden services are left out."""
         row = CapabilityRow
-        packed = func.jsonb_build_array(row.name, row.data["description"], row.data["detail_url"])
+        packed = func.jsonb_build_array(
+            row.name, row.data["description"], row.data["detail_url"], row.data["side_effects"]
+        )
         capabilities = (
             select(func.jsonb_agg(aggregate_order_by(packed, row.position)))
             .where(row.domain == ServiceRow.domain, row.host == ServiceRow.host)
@@ -141,9 +151,11 @@ class Catalogue:
         )
         return {card.host: card for card in _cards((await self._connection.execute(statement)).mappings())}
 
-    async def page(self, filters: Filters, *, sort: Sort, limit: int, offset: int) -> tuple[list[Card], int]:
-        """A page without capabilities, and how many there are in all."""
-        conditions = _conditions(filters)
+    async def page(
+        self, filters: Filters, *, sort: Sort, limit: int, offset: int, text: str = ""
+    ) -> tuple[list[Card], int]:
+        """A page without capabilities, and how many there are in all. `text`: part of a name, description or host."""
+        conditions = _conditions(filters) + ([_contains(text)] if text else [])
         page = select(*_CARD_COLUMNS).where(*conditions).order_by(*_ORDER[sort]).limit(limit).offset(offset)
         total = select(func.count()).select_from(ServiceRow).where(*conditions)
         cards = list(_cards((await self._connection.execute(page)).mappings()))
@@ -192,7 +204,16 @@ class Catalogue:
         return found
 
 
-_CARD_COLUMNS: Final = tuple(getattr(ServiceRow, name) for name in Card.__dataclass_fields__ if name != "capabilities")
+_ELSEWHERE: Final = ("last_visit_at", "auth", "pricing", "capabilities")
+_CARD_COLUMNS: Final = (
+    *(getattr(ServiceRow, name) for name in Card.__dataclass_fields__ if name not in _ELSEWHERE),
+    ServiceRow.model["auth"].label("auth"),
+    ServiceRow.model["pricing"].label("pricing"),
+    select(HostRow.last_visit_at)
+    .where(HostRow.domain == ServiceRow.domain, HostRow.host == ServiceRow.host)
+    .scalar_subquery()
+    .label("last_visit_at"),
+)
 
 
 def _is(table: Any, domain: str, host: str) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
@@ -217,17 +238,32 @@ def _conditions(filters: Filters) -> list[ColumnElement[bool]]:
     return conditions
 
 
+def _contains(text: str) -> ColumnElement[bool]:
+    """Case does not count; `%` and `_` are characters like any other. NUL is in no text that was ever stored."""
+    wanted = text.replace("\0", "\ufffd")
+    return or_(
+        *(column.icontains(wanted, autoescape=True) for column in (ServiceRow.name, ServiceRow.description)),
+        ServiceRow.host.icontains(wanted, autoescape=True),
+    )
+
+
 def _cards(rows: Iterable[Any]) -> Iterable[Card]:
     for row in rows:
         values = {**row, "trust_level": TrustLevel(row["trust_level"])}
         values |= {"formats": tuple(row["formats"]), "protocols": tuple(row["protocols"])}
+        values |= {name: _decoded(row[name], row["host"]) or {} for name in ("auth", "pricing")}
         if "capabilities" in values:
-            try:
-                values["capabilities"] = tuple(CardCapability(*one) for one in decode(row["capabilities"]) or ())
-            except ValueError:
-                _log.error("the capabilities of %s cannot be decoded: rescore rewrites them", row["host"])
-                values["capabilities"] = ()
+            listed = _decoded(row["capabilities"], row["host"]) or ()
+            values["capabilities"] = tuple(CardCapability(*one) for one in listed)
         yield Card(**values)
+
+
+def _decoded(value: bytes | None, host: str) -> Any:
+    try:
+        return decode(value)
+    except ValueError:
+        _log.error("a part of %s cannot be decoded: rescore rewrites it", host)
+        return None
 
 
 def _capability(data: bytes, detail: bytes | None = None) -> dict[str, Any]:
