@@ -8,7 +8,7 @@ from datetime import datetime
 from uuid import UUID
 
 from registry.core.assess import Assessment
-from registry.core.documents import Fetched, Outcome, Probe
+from registry.core.documents import Fetched, Outcome, Probe, Via
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,7 @@ class KnownDocument:
     sha256: bytes
     etag: str | None = None
     last_modified: str | None = None
+    via: Via | None = None  # which document asked for it
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +40,14 @@ class HostJob:
     known: tuple[KnownDocument, ...] = ()
     pending: tuple[Probe, ...] = ()  # ADP details (and pointers) that an earlier visit had no budget for
     robots: RobotsRecord | None = None
+    short: bool = False  # a sub-host looked at because its domain had a hit: its label's short list only
 
 
 @dataclass(frozen=True, slots=True)
 class DomainJob:
     domain: str  # registrable domain
     hosts: tuple[HostJob, ...]
+    spent: int = 0  # requests made of the domain in the last 24 hours, over all its hosts
 
 
 @dataclass(frozen=True, slots=True)
