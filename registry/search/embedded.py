@@ -84,6 +84,14 @@ class EmbeddedBackend:
     def target(self) -> str:
         return self._target
 
+    def claim(self) -> bool:
+        """Make this process the one that feeds the folder, until `close`; False where another one does."""
+        try:
+            self._writer_lock.take()
+        except WriterBusy:
+            return False
+        return True
+
     async def candidates(self, terms: Sequence[str], filters: Filters, limit: int) -> Pool:
         return await asyncio.to_thread(_readable, lambda: self._snapshot().candidates(terms, filters, limit))
 
@@ -237,6 +245,19 @@ class _EmbeddedBuild:
             with suppress(ValueError):  # a writer that failed, perhaps for want of space, fails again
                 self._writer.close()
             shutil.rmtree(self._path, ignore_errors=True)
+
+
+def is_fed(folder: Path) -> bool:
+    """Whether some process feeds the folder at the moment."""
+    lock = _Lock(folder / "writer.lock")
+    try:
+        lock.take()
+    except WriterBusy:
+        return True
+    except FileNotFoundError:
+        return False
+    lock.give_back()
+    return False
 
 
 def _generation(folder: Path, build: str) -> Path:

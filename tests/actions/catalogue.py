@@ -1,0 +1,53 @@
+"""Services in the database as `record` leaves them, for the tests of search."""
+
+from datetime import UTC, datetime
+
+from registry.core.listing import Listing
+from registry.core.services import Capability, Service, to_json
+from registry.store.records import CapabilityRecord, ServiceRecord
+from registry.store.unit_of_work import Store
+
+NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+
+
+async def put(store: Store, *listings: Listing, hidden: bool = False) -> None:
+    async with store.begin() as uow:
+        await uow.services.put([_record(one, hidden) for one in listings])
+        await uow.services.replace_capabilities({(one.domain, one.host): _capabilities(one) for one in listings})
+
+
+async def remove(store: Store, *listings: Listing) -> None:
+    async with store.begin() as uow:
+        await uow.services.remove([(one.domain, one.host) for one in listings])
+
+
+def _record(listing: Listing, hidden: bool) -> ServiceRecord:
+    return ServiceRecord(
+        domain=listing.domain,
+        host=listing.host,
+        name=listing.name,
+        description=listing.description,
+        base_url=f"https://{listing.host}",
+        well_known_url=f"https://{listing.host}/.well-known/agent.json",
+        trust_level=listing.trust_level,
+        score=listing.score,
+        auth_type=listing.auth_type,
+        pricing_type=listing.pricing_type,
+        formats=listing.formats,
+        protocols=listing.protocols,
+        cap_count=len(listing.capabilities),
+        hidden=hidden,
+        crawl_failures=0,
+        model=to_json(Service(name=listing.name, description=listing.description)),
+        listing=listing,
+        rubric_version="1",
+        created_at=NOW,
+        updated_at=NOW,
+        seen_at=NOW,
+    )
+
+
+def _capabilities(listing: Listing) -> list[CapabilityRecord]:
+    made = (Capability(id=one.name, name=one.name, description=one.description) for one in listing.capabilities)
+    as_json = (to_json(Service(capabilities=(one,)))["capabilities"][0] for one in made)
+    return [CapabilityRecord(str(value["name"]), value) for value in as_json]

@@ -1,0 +1,184 @@
+"""Discover answers from the database in the ranker's order, whatever state the index is in."""
+
+import base64
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import orjson
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from registry.actions.discover import REACH, DiscoverPage, discover
+from registry.actions.drain import drain
+from registry.actions.reindex import reindex
+from registry.core.listing import Filters, Listing, Query, SearchUnavailable, StaleCursor, TrustLevel
+from registry.search.embedded import EmbeddedBackend
+from registry.store.unit_of_work import Store
+from tests.actions.catalogue import NOW, put, remove
+from tests.search.contract import MAIL, MAPS, SHOP
+from tests.search.listings import listing
+
+
+@pytest.fixture
+async def backend(tmp_path: Path) -> AsyncIterator[EmbeddedBackend]:
+    engine = EmbeddedBackend(tmp_path / "index")
+    yield engine
+    await engine.close()
+
+
+async def fill(store: Store, backend: EmbeddedBackend, *listings: Listing) -> None:
+    await put(store, *listings)
+    await drain(store, backend, now=NOW)
+
+
+def hosts(page: DiscoverPage) -> list[str]:
+    return [found.card.host for found in page.hits]
+
+
+async def test_before_the_first_build_there_is_an_error(store: Store, backend: EmbeddedBackend) -> None:
+    for text in ("email", "", "!!!"):
+        with pytest.raises(SearchUnavailable):
+            await discover(store, backend, Query(text))
+
+
+async def test_an_answer_is_a_card_with_the_capabilities_that_match_and_why(
+    store: Store, backend: EmbeddedBackend
+) -> None:
+    await fill(store, backend, MAIL, SHOP, MAPS)
+    page = await discover(store, backend, Query("I want to send an email"))
+    (hit,) = page.hits
+    assert (hit.card.host, hit.card.name, hit.card.cap_count) == ("mail.example", "Mailer", 2)
+    assert hit.relevance > 0
+    assert hit.matched_terms == ("send", "email")
+    (capability,) = hit.capabilities
+    assert (capability.name, capability.description) == ("send_email", "Sends one message")
+    assert (capability.matched_terms, capability.cover) == (("send", "email"), 1.0)
+    assert (page.total, page.next_cursor) == (1, None)
+
+
+async def test_no_capabilities_where_only_the_services_own_text_matched(store: Store, backend: EmbeddedBackend) -> None:
+    await fill(store, backend, MAIL, SHOP)
+    page = await discover(store, backend, Query("stamps"))
+    assert [(found.card.host, found.capabilities) for found in page.hits] == [("shop.example", ())]
+
+
+async def test_blank_text_browses_by_grade(store: Store, backend: EmbeddedBackend) -> None:
+    await fill(
+        store, backend, *[listing(f"{name}.example", score=score) for name, score in (("a", 5), ("b", 90), ("c", 90))]
+    )
+    page = await discover(store, backend, Query("  "))
+    assert hosts(page) == ["b.example", "c.example", "a.example"]
+    assert page.hits[0].capabilities == ()
+
+
+@pytest.mark.parametrize("text", ["!!!", "\x00", "🦊", "unheardof"])
+async def test_a_text_that_matches_nothing_is_answered_with_nothing(
+    store: Store, backend: EmbeddedBackend, text: str
+) -> None:
+    await fill(store, backend, MAIL)
+    page = await discover(store, backend, Query(text))
+    assert (page.hits, page.total, page.next_cursor) == ((), 0, None)
+    assert page.generation == (await discover(store, backend, Query("email"))).generation
+
+
+async def test_filters_hold(store: Store, backend: EmbeddedBackend) -> None:
+    await fill(
+        store,
+        backend,
+        listing("a.example", "Weather", formats=("adp",)),
+        listing("b.example", "Weather", formats=("awp",)),
+        listing("c.example", "Weather", trust_level=TrustLevel.UNVERIFIED),
+    )
+    assert hosts(await discover(store, backend, Query("weather"))) == ["a.example", "b.example"]
+    page = await discover(store, backend, Query("weather", filters=Filters(include_unverified=True, formats=("adp",))))
+    assert hosts(page) == ["a.example", "c.example"]
+
+
+async def test_pages_follow_one_another_without_gap_or_repeat(store: Store, backend: EmbeddedBackend) -> None:
+    await fill(store, backend, *[listing(f"h{n:02}.example", "Weather", score=n % 7) for n in range(23)])
+    for text in ("weather", ""):
+        whole = hosts(await discover(store, backend, Query(text, limit=50)))
+        assert len(whole) == 23
+        seen: list[str] = []
+        cursor: str | None = None
+        for _ in range(5):
+            page = await discover(store, backend, Query(text, limit=5), cursor)
+            assert page.total == 23
+            seen += hosts(page)
+            cursor = page.next_cursor
+        assert (seen, cursor) == (whole, None)
+        assert hosts(await discover(store, backend, Query(text, limit=4, offset=9))) == whole[9:13]
+
+
+async def test_what_is_gone_or_hidden_is_never_shown_and_the_page_is_filled(
+    store: Store, backend: EmbeddedBackend
+) -> None:
+    """The index still knows all of them."""
+    services = [listing(f"h{n}.example", "Weather", ("now", "weather now")) for n in range(8)]
+    await fill(store, backend, *services)
+    await remove(store, services[0], services[3])
+    await put(store, services[1], hidden=True)
+    await put(store, listing("h2.example", "Weather", trust_level=TrustLevel.UNVERIFIED))
+    page = await discover(store, backend, Query("weather", limit=3))
+    assert hosts(page) == ["h4.example", "h5.example", "h6.example"]
+    rest = await discover(store, backend, Query("weather", limit=3), page.next_cursor)
+    assert (hosts(rest), rest.next_cursor) == (["h7.example"], None)
+
+
+async def test_texts_are_those_of_the_database(store: Store, backend: EmbeddedBackend) -> None:
+    await fill(store, backend, MAIL)
+    await put(store, listing("mail.example", "Renamed", ("send_email", "Another text")))
+    (hit,) = (await discover(store, backend, Query("send email"))).hits
+    assert hit.card.name == "Renamed"
+    assert [one.description for one in hit.capabilities] == ["Another text"]
+    await put(store, listing("mail.example", "Renamed", "other"))
+    (hit,) = (await discover(store, backend, Query("send email"))).hits
+    assert hit.capabilities == ()
+
+
+async def test_a_cursor_outlives_a_commit_but_not_a_rebuild(store: Store, backend: EmbeddedBackend) -> None:
+    await fill(store, backend, *[listing(f"h{n}.example", "Weather") for n in range(4)])
+    first = await discover(store, backend, Query("weather", limit=2))
+    await fill(store, backend, MAIL)
+    second = await discover(store, backend, Query("weather", limit=2), first.next_cursor)
+    assert hosts(first) + hosts(second) == [f"h{n}.example" for n in range(4)]
+    assert second.generation != first.generation
+    await reindex(store, backend, now=NOW)
+    with pytest.raises(StaleCursor, match="rebuilt"):
+        await discover(store, backend, Query("weather", limit=2), first.next_cursor)
+
+
+async def test_a_cursor_belongs_to_its_query(store: Store, backend: EmbeddedBackend) -> None:
+    await fill(store, backend, *[listing(f"h{n}.example", "Weather") for n in range(4)])
+    cursor = (await discover(store, backend, Query("weather", limit=2))).next_cursor
+    assert cursor
+    assert hosts(await discover(store, backend, Query("The WEATHER?", limit=2), cursor)) == ["h2.example", "h3.example"]
+    for other in (Query("rain"), Query(""), Query("weather", filters=Filters(min_score=1))):
+        with pytest.raises(StaleCursor, match="another query"):
+            await discover(store, backend, other, cursor)
+
+
+def forged(value: object) -> str:
+    return base64.urlsafe_b64encode(orjson.dumps(value)).decode()
+
+
+async def test_a_forged_cursor_is_refused(store: Store, backend: EmbeddedBackend) -> None:
+    await fill(store, backend, *[listing(f"h{n}.example", "Weather") for n in range(4)])
+    page = await discover(store, backend, Query("weather", limit=2))
+    assert page.next_cursor
+    build, digest, offset = orjson.loads(base64.urlsafe_b64decode(page.next_cursor + "=="))
+    assert offset == 2
+    wrong = [-1, REACH + 1, 1.5, "2", None, True, [2]]
+    cursors = [forged([build, digest, value]) for value in wrong]
+    for cursor in [*cursors, "", "é", "=", "\x00", forged({}), forged([1]), forged(None), "A" * 10_000]:
+        with pytest.raises(StaleCursor):
+            await discover(store, backend, Query("weather"), cursor)
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(text=st.text(max_size=500))
+async def test_any_text_is_answered(store: Store, backend: EmbeddedBackend, text: str) -> None:
+    await fill(store, backend, MAIL, SHOP)
+    page = await discover(store, backend, Query(text))
+    assert len(page.hits) <= 2
