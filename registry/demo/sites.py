@@ -19,6 +19,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+SAMPLE_WEB = Path(__file__).parent / "web"
+"""The sites of `make demo`, in this layout."""
+
 INDEX = "_index"
 SITE = "_site.json"
 

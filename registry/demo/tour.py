@@ -6,17 +6,16 @@ at each run, which nobody wants to happen to a real registry.
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
-from registry.actions.discover import Discovered
-from registry.actions.inspect import Overview
+from registry.actions.discover import DiscoverPage
+from registry.actions.inspect import HostStatus, Overview
 from registry.core.listing import Query
 from registry.demo.server import serve
 from registry.demo.sites import Site, load_sites
@@ -24,7 +23,6 @@ from registry.settings import Settings
 from registry.wiring import Waypost, child_environment, open_waypost
 from registry.wiring.workers import Worker
 
-SAMPLE_WEB = Path(__file__).parent / "web"
 QUESTIONS = ("send an email", "let customers reschedule a delivery", "book a doctor's appointment", "buy groceries")
 
 _POLL_SECONDS = 0.2
@@ -38,15 +36,19 @@ class DemoFailed(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What the run came to: every host's outcome, and the answers to the example questions."""
+    """What the run came to: every host's outcome, the answers to the example questions, and why not 100 points."""
 
-    hosts: Mapping[str, str]
+    hosts: Mapping[str, HostStatus]
     overview: Overview
-    answers: Mapping[str, Discovered]
+    answers: Mapping[str, DiscoverPage]
+    lost: Mapping[str, tuple[str, ...]]  # host -> what cost its service most
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "hosts": dict(self.hosts),
+            "hosts": {
+                host: {"outcome": one.outcome and one.outcome.value, "reasons": list(one.reasons), "state": one.state}
+                for host, one in self.hosts.items()
+            },
             "answers": {
                 question: [{"host": hit.card.host, "score": hit.card.score} for hit in found.hits]
                 for question, found in self.answers.items()
@@ -115,47 +117,14 @@ async def _watch(waypost: Waypost, sites: Mapping[str, Site], console: Console, 
 
 
 async def _report(waypost: Waypost, sites: Mapping[str, Site]) -> Report:
-    answers = {question: await waypost.discover(Query(question, limit=3)) for question in QUESTIONS}
-    return Report(await waypost.outcomes(sites), await waypost.overview(), answers)
+    answers = {question: await waypost.discover(Query(question, limit=2)) for question in QUESTIONS}
+    shown = {hit.card.host for page in answers.values() for hit in page.hits}
+    lost = {host: await _lost(waypost, host) for host in sorted(shown)}
+    hosts = {host: status for host in sites if (status := await waypost.status(host)) is not None}
+    return Report(hosts, await waypost.overview(), answers, lost)
 
 
-def print_report(console: Console, report: Report) -> None:
-    console.print(_outcomes(report))
-    console.print(_services(report.overview))
-    for question, found in report.answers.items():
-        _print_answer(console, question, found)
-
-
-def _outcomes(report: Report) -> Table:
-    table = Table("outcome", "hosts", "for example", title="What became of the hosts", title_justify="left")
-    by_outcome: dict[str, list[str]] = {}
-    for host, outcome in sorted(report.hosts.items()):
-        by_outcome.setdefault(outcome, []).append(host)
-    for outcome, hosts in sorted(by_outcome.items(), key=lambda item: -len(item[1])):
-        table.add_row(outcome, str(len(hosts)), ", ".join(hosts[:3]))
-    return table
-
-
-def _services(overview: Overview) -> Table:
-    table = Table("format", "services", title="What they speak", title_justify="left")
-    for form, count in sorted(overview.formats.items(), key=lambda item: (-item[1], item[0])):
-        table.add_row(form, str(count))
-    return table
-
-
-def _print_answer(console: Console, question: str, found: Discovered) -> None:
-    console.print(f"\n[bold]“{question}”[/]")
-    if not found.hits:
-        console.print("  nothing found")
-    for hit in found.hits:
-        card = hit.card
-        console.print(f"  [cyan]{card.host}[/] {card.name}, score {card.score}, {card.trust_level}", highlight=False)
-        for match in hit.capabilities:
-            words = ", ".join(match.matched_terms)
-            console.print(f"    [green]{match.name}[/]" + (f" [dim]because of: {words}[/]" if words else ""))
-        for reason in _lost_points(card.reasons):
-            console.print(f"    [dim]{reason}[/]")
-
-
-def _lost_points(reasons: Sequence[Mapping[str, Any]]) -> list[str]:
-    return [f"-{line['points']:g} {line['says']}" for line in reasons[:2] if line["points"]]
+async def _lost(waypost: Waypost, host: str) -> tuple[str, ...]:
+    view = await waypost.service(host)
+    lines = view.record.breakdown["lines"] if view else []
+    return tuple(f"-{line['points']:g} {line['says']}" for line in lines[:2] if line["points"])

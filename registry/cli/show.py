@@ -1,0 +1,127 @@
+"""What a verb answered, for people and for scripts."""
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import orjson
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from registry.actions.discover import Found
+from registry.core.domains import InvalidName
+from registry.core.listing import Query
+from registry.demo.tour import Report
+from registry.wiring import Waypost
+
+DONE, NO = 0, 1
+
+
+def print_json(value: Any) -> None:
+    """One object on one line."""
+    typer.echo(orjson.dumps(value, default=str).decode())
+
+
+def print_found(console: Console, found: Found) -> None:
+    """One result: who, how good, what it can do and why it is here. Texts of sites are shown as text only."""
+    card = found.card
+    head = f"[cyan]{card.host}[/]  {escape(card.name)}, score [bold]{card.score}[/], {card.trust_level.value}"
+    console.print(f"  {head}, {', '.join(card.formats)}", highlight=False)
+    for one in found.capabilities:
+        words = f" [dim](matched: {escape(', '.join(one.matched_terms))})[/]" if one.matched_terms else ""
+        console.print(f"    [green]{escape(one.name)}[/] {escape(one.description)}{words}", highlight=False)
+
+
+async def show_search(waypost: Waypost, query: str, limit: int, console: Console, *, as_json: bool) -> int:
+    page = await waypost.discover(Query(query, limit=limit))
+    for found in page.hits:
+        if as_json:
+            print_json(_found(found))
+        else:
+            print_found(console, found)
+    if not page.hits and not as_json:
+        console.print("nothing found")
+    return DONE if page.hits else NO
+
+
+def _found(found: Found) -> dict[str, Any]:
+    card = found.card
+    return {
+        "host": card.host,
+        "name": card.name,
+        "description": card.description,
+        "score": card.score,
+        "trust_level": card.trust_level.value,
+        "formats": list(card.formats),
+        "relevance": round(found.relevance, 4),
+        "matched_terms": list(found.matched_terms),
+        "capabilities": [asdict(one) for one in found.capabilities],
+    }
+
+
+async def show_submissions(waypost: Waypost, names: Sequence[str], console: Console, *, as_json: bool) -> int:
+    refused = False
+    for name in names:
+        try:
+            answer: dict[str, Any] = asdict(await waypost.submit(name))
+        except InvalidName as error:
+            answer, refused = {"state": "refused", "name": name, "code": error.code, "reason": str(error)}, True
+        if as_json:
+            print_json(answer)
+        else:
+            console.print(
+                f"{escape(name)}: {answer['state']}" + (f" ({answer['reason']})" if "reason" in answer else "")
+            )
+    return NO if refused else DONE
+
+
+async def show_reindex(waypost: Waypost, console: Console) -> None:
+    with _progress(console) as progress:
+        rebuilt = await waypost.reindex(_bar(progress, "indexing"))
+    console.print(f"{rebuilt.services} services indexed, generation {rebuilt.generation}")
+
+
+async def show_rescore(waypost: Waypost, console: Console) -> None:
+    with _progress(console) as progress:
+        rescored = await waypost.rescore(_bar(progress, "scoring"))
+    await waypost.drain()
+    console.print(f"{rescored.hosts} hosts scored, {rescored.changed} changed, {rescored.failed} failed")
+
+
+def _progress(console: Console) -> Progress:
+    return Progress(
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
+        console=console, transient=True,
+    )  # fmt: skip
+
+
+def _bar(progress: Progress, description: str) -> Callable[[int, int], None]:
+    task = progress.add_task(description, total=None)
+    return lambda done, total: progress.update(task, completed=done, total=total)
+
+
+def print_report(console: Console, report: Report) -> None:
+    """The demo's summary: outcomes, formats, and the example questions with their answers."""
+    outcomes = Table("outcome", "hosts", "for example", title="What became of the hosts", title_justify="left")
+    by_outcome: dict[str, list[str]] = defaultdict(list)
+    for host, status in report.hosts.items():
+        by_outcome[status.outcome.value if status.outcome else "not visited"].append(host)
+    for outcome, hosts in sorted(by_outcome.items(), key=lambda item: -len(item[1])):
+        outcomes.add_row(outcome, str(len(hosts)), ", ".join(hosts[:3]))
+    formats = Table("format", "services", title="What they speak", title_justify="left")
+    for form, count in sorted(report.overview.formats.items(), key=lambda item: (-item[1], item[0])):
+        formats.add_row(form, str(count))
+    console.print(outcomes)
+    console.print(formats)
+    for question, page in report.answers.items():
+        console.print(f"\n[bold]“{question}”[/]")
+        for found in page.hits:
+            print_found(console, found)
+            for line in report.lost.get(found.card.host, ()):
+                console.print(f"    [dim]{escape(line)}[/]", highlight=False)
+        if not page.hits:
+            console.print("  nothing found")

@@ -1,0 +1,224 @@
+"""Several documents of one host become one service that says where everything comes from."""
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from registry.core.assess import Assessment, assess_body
+from registry.core.documents import Outcome, Via
+from registry.core.findings import Reason
+from registry.core.merge import Held, Merged, merge
+from registry.core.services import from_json, to_json
+
+HOST = "basket.example"
+NOW = datetime(2026, 11, 21, tzinfo=UTC)
+
+ADP: dict[str, Any] = {
+    "spec_version": "1.0",
+    "name": "Basket",
+    "description": "Groceries on the same day.",
+    "base_url": f"https://{HOST}/v1",
+    "auth": {"type": "api_key", "header": "X-Key"},
+    "capabilities": [
+        {"name": "order", "description": "Order groceries", "detail_url": "/caps/order"},
+        {"name": "browse", "description": "Browse the shelves", "detail_url": "/caps/browse"},
+    ],
+}
+DETAIL: dict[str, Any] = {
+    "name": "order",
+    "description": "Orders groceries and picks a delivery window.",
+    "endpoint": "/orders",
+    "method": "POST",
+    "parameters": [{"name": "items", "type": "string[]", "description": "What to buy", "required": True}],
+    "request_example": {"method": "POST", "url": f"https://{HOST}/v1/orders"},
+    "response_example": {"status": 201, "body": {}},
+}
+AWP: dict[str, Any] = {
+    "awp_version": "0.2",
+    "domain": HOST,
+    "intent": "Groceries.",
+    "auth": {"type": "none"},
+    "actions": [
+        {
+            "id": "place_order",
+            "description": "Place an order",
+            "auth_required": True,
+            "inputs": {"items": {"type": "array[string]", "required": True}},
+            "outputs": {"order": "string"},
+            "endpoint": "/v1/orders",
+            "method": "POST",
+            "requires_human_confirmation": True,
+        }
+    ],
+}
+CARD: dict[str, Any] = {
+    "protocolVersion": "0.3.0",
+    "name": "Basket shopper",
+    "description": "Plans meals.",
+    "url": f"https://{HOST}/a2a",
+    "version": "1.0.0",
+    "capabilities": {},
+    "defaultInputModes": ["text/plain"],
+    "defaultOutputModes": ["text/plain"],
+    "skills": [{"id": "browse", "name": "Browse shelves", "description": "Looks for goods", "tags": ["food"]}],
+}
+
+
+def held(body: Any, path: str, via: Via | None = None) -> Held:
+    raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+    url = f"https://{HOST}{path}"
+    judged = assess_body(raw, url, "application/json", via=via)
+    return Held(url, url, judged, raw[:32], NOW, via)
+
+
+def adp(body: Any = ADP) -> Held:
+    return held(body, "/.well-known/agent")
+
+
+def detail(body: Any, index: int) -> Held:
+    via = Via(f"https://{HOST}/.well-known/agent", f"/capabilities/{index}/detail_url", "detail_url", "adp-detail")
+    return held(body, f"/v1/caps/{index}", via)
+
+
+def reasons(merged: Merged) -> set[Reason]:
+    return {noted.finding.reason for noted in merged.findings}
+
+
+def test_a_host_without_a_service_document_is_no_service() -> None:
+    merged = merge(HOST, [held({"hello": "world"}, "/agent.json")])
+    assert merged.service is None
+    assert merged.formats == ()
+
+
+def test_a_detail_joins_the_capability_that_asked_for_it() -> None:
+    merged = merge(HOST, [adp(), detail(DETAIL, 0)])
+    assert merged.service is not None
+    order, browse = merged.service.capabilities
+    assert order.detail is not None
+    assert order.detail["endpoint"] == "/orders"
+    call = next(i for i in order.invocations if i.kind == "http")
+    assert (call.method, call.endpoint) == ("POST", f"https://{HOST}/v1/orders")  # appended, not RFC 3986
+    assert browse.detail is None
+
+
+def test_a_detail_joins_by_who_asked_and_not_by_its_name() -> None:
+    merged = merge(HOST, [adp(), detail(DETAIL | {"name": "browse"}, 0)])
+    assert merged.service is not None
+    assert [one.detail is not None for one in merged.service.capabilities] == [True, False]
+
+
+def test_a_detail_that_did_not_answer_is_a_finding_of_the_manifest() -> None:
+    via = Via(f"https://{HOST}/.well-known/agent", "/capabilities/1/detail_url", "detail_url", "adp-detail")
+    url = f"https://{HOST}/v1/caps/browse"
+    missing = Held(url, url, Assessment(Outcome.ABSENT, "not_found"), b"", NOW, via)
+    merged = merge(HOST, [adp(), missing])
+    (noted,) = [one for one in merged.findings if one.finding.reason is Reason.ADP_DETAIL_UNANSWERED]
+    assert noted.document == f"https://{HOST}/.well-known/agent"
+    assert noted.finding.pointer == "/capabilities/1/detail_url"
+    assert "absent" in noted.finding.evidence
+
+
+def test_a_detail_that_was_not_asked_for_yet_is_no_finding() -> None:
+    via = Via(f"https://{HOST}/.well-known/agent", "/capabilities/1/detail_url", "detail_url", "adp-detail")
+    url = f"https://{HOST}/v1/caps/browse"
+    skipped = Held(url, url, Assessment(Outcome.SKIPPED, "budget"), b"", NOW, via)
+    assert Reason.ADP_DETAIL_UNANSWERED not in reasons(merge(HOST, [adp(), skipped]))
+
+
+def test_the_same_call_in_two_formats_is_one_capability_with_both_invocations() -> None:
+    merged = merge(HOST, [held(AWP, "/agent.json"), adp(), detail(DETAIL, 0)])
+    assert merged.service is not None
+    order = next(one for one in merged.service.capabilities if one.id == "order")
+    assert {i.origin.format for i in order.invocations if i.origin} >= {"adp-detail"}
+    assert [one.id for one in merged.service.capabilities] == ["order", "browse"]
+    assert order.confirmation is not None
+    assert order.confirmation.required  # only the other document knows
+
+
+def test_a_shared_id_alone_does_not_fold_capabilities() -> None:
+    merged = merge(HOST, [adp(), held(CARD, "/.well-known/agent-card.json")])
+    assert merged.service is not None
+    names = [one.name for one in merged.service.capabilities]
+    assert names == ["order", "browse", "Browse shelves"]
+
+
+def test_names_are_unique_because_they_are_url_segments() -> None:
+    twin = CARD | {"skills": [{"id": "x", "name": "order", "description": "Orders by talking", "tags": ["food"]}]}
+    merged = merge(HOST, [adp(), held(twin, "/.well-known/agent-card.json")])
+    assert merged.service is not None
+    names = [one.name for one in merged.service.capabilities]
+    assert names == ["order", "browse", "order-2"]
+
+
+def test_precedence_decides_fields_and_provenance_tells() -> None:
+    merged = merge(HOST, [held(CARD, "/.well-known/agent-card.json"), adp(), held(AWP, "/agent.json")])
+    service = merged.service
+    assert service is not None
+    assert merged.formats == ("adp", "awp", "a2a")
+    assert service.name == "Basket"
+    assert service.provenance["name"].document == f"https://{HOST}/.well-known/agent"
+    assert service.version == "1.0.0"
+    assert service.provenance["version"].format == "a2a"
+
+
+def test_contradictions_are_findings() -> None:
+    merged = merge(HOST, [held(CARD, "/.well-known/agent-card.json"), adp(), held(AWP, "/agent.json")])
+    assert {Reason.CONFLICT_NAME, Reason.CONFLICT_AUTH} <= reasons(merged)
+
+
+def test_agreement_is_no_finding() -> None:
+    merged = merge(HOST, [adp(), held(CARD | {"name": "basket"}, "/.well-known/agent-card.json")])
+    assert Reason.CONFLICT_NAME not in reasons(merged)
+    assert Reason.CONFLICT_AUTH not in reasons(merged)
+
+
+def test_the_same_bytes_at_two_paths_are_one_document() -> None:
+    merged = merge(HOST, [held(AWP, "/.well-known/agent.json"), held(AWP, "/agent.json")])
+    assert merged.documents == (f"https://{HOST}/agent.json",)
+    assert merged.service is not None
+    assert len(merged.service.capabilities) == 1
+
+
+def test_a_native_document_wins_over_a_synthetic_one() -> None:
+    synthetic = AWP | {"source": "synthetic", "generated_by": "mill", "confidence": 0.5, "last_verified": "2026-01-01"}
+    merged = merge(HOST, [held(synthetic, "/agent.json"), held(CARD, "/.well-known/agent-card.json")])
+    assert merged.formats == ("a2a", "awp")
+    assert merged.service is not None
+    assert not merged.service.synthetic
+
+
+def test_endpoints_on_another_site_are_kept_and_marked() -> None:
+    merged = merge(HOST, [held(CARD | {"url": "https://other.example/a2a"}, "/.well-known/agent-card.json")])
+    assert merged.service is not None
+    assert all(i.off_site for one in merged.service.capabilities for i in one.invocations)
+    assert Reason.ENDPOINT_OFF_SITE in reasons(merged)
+
+
+def test_endpoints_on_a_sub_host_are_on_site() -> None:
+    merged = merge(HOST, [held(CARD | {"url": f"https://api.{HOST}/a2a"}, "/.well-known/agent-card.json")])
+    assert Reason.ENDPOINT_OFF_SITE not in reasons(merged)
+
+
+def test_a_malformed_document_tells_its_findings() -> None:
+    merged = merge(HOST, [held(b'{"spec_version": "1.0", ', "/.well-known/agent")])
+    assert merged.service is None
+    assert Reason.TRUNCATED in reasons(merged)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.permutations([0, 1, 2, 3]))
+def test_the_order_of_documents_does_not_matter(order: list[int]) -> None:
+    documents = [adp(), detail(DETAIL, 0), held(AWP, "/agent.json"), held(CARD, "/.well-known/agent-card.json")]
+    expected = merge(HOST, documents)
+    merged = merge(HOST, [documents[i] for i in order])
+    assert merged.service == expected.service
+    assert merged.formats == expected.formats
+
+
+def test_a_merged_service_survives_storage() -> None:
+    merged = merge(HOST, [adp(), detail(DETAIL, 0), held(AWP, "/agent.json")])
+    assert merged.service is not None
+    assert from_json(json.loads(json.dumps(to_json(merged.service)))) == merged.service

@@ -1,0 +1,126 @@
+"""Recorded sites: what a folder means, and that it is served over TLS that a stranger can verify."""
+
+import json
+import ssl
+from http.client import HTTPSConnection
+from pathlib import Path
+
+import pytest
+
+from registry.demo.server import Served, serve
+from registry.demo.sites import SAMPLE_WEB, BadSite, load_sites
+
+
+def write(folder: Path, files: dict[str, str]) -> Path:
+    for name, body in files.items():
+        target = folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(body)
+    return folder
+
+
+def test_paths_answer_with_their_files(tmp_path: Path) -> None:
+    sites = load_sites(
+        write(
+            tmp_path,
+            {
+                "expected.tsv": "beside the sites, not one of them",
+                "a.example/_index": "<h1>home</h1>",
+                "a.example/agent.json": "{}",
+                "a.example/.well-known/agent/_index": "adp",
+                "a.example/.well-known/agent/caps/x": "detail",
+                "a.example/notes.md": "# notes",
+            },
+        )
+    )
+    site = sites["a.example"]
+    assert list(sites) == ["a.example"]
+    assert site.reply("/").headers["Content-Type"].startswith("text/html")
+    assert site.reply("/agent.json").headers["Content-Type"] == "application/json"
+    assert site.reply("/.well-known/agent").body == b"adp"
+    assert site.reply("/.well-known/agent").headers["Content-Type"] == "application/octet-stream"
+    assert site.reply("/.well-known/agent/caps/x").body == b"detail"
+    assert site.reply("/notes.md").headers["Content-Type"].startswith("text/markdown")
+    for unknown in ("/nope", "/.well-known", "/_index", "/_site.json", "/../expected.tsv", "//agent.json"):
+        assert site.reply(unknown).status == 404, unknown
+
+
+def test_behaviour_of_a_site_file(tmp_path: Path) -> None:
+    rules = {
+        "missing": {"status": 200, "path": "/"},
+        "paths": {
+            "/old": {"status": 301, "headers": {"Location": "/new"}},
+            "/slow": {"delay": 0.5, "path": "/new"},
+            "/gone": {"status": 410},
+        },
+    }
+    write(tmp_path, {"a.example/_index": "app", "a.example/new": "new", "a.example/_site.json": json.dumps(rules)})
+    site = load_sites(tmp_path)["a.example"]
+    assert (site.reply("/old").status, site.reply("/old").headers["Location"]) == (301, "/new")
+    assert (site.reply("/slow").delay, site.reply("/slow").body) == (0.5, b"new")
+    assert site.reply("/gone").status == 410
+    assert (site.reply("/anything").status, site.reply("/anything").body) == (200, b"app")
+
+
+@pytest.mark.parametrize("text", ["{", '{"missing": {"status": 9}}', '{"unknown": 1}', "[]"])
+def test_a_bad_site_file_names_itself(tmp_path: Path, text: str) -> None:
+    write(tmp_path, {"a.example/_site.json": text})
+    with pytest.raises(BadSite, match=r"a\.example/_site\.json"):
+        load_sites(tmp_path)
+
+
+def test_a_folder_without_sites_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadSite):
+        load_sites(tmp_path)
+    with pytest.raises(BadSite):
+        load_sites(tmp_path / "absent")
+
+
+def get(served: Served, host: str, path: str, headers: dict[str, str] | None = None) -> tuple[int, bytes, str | None]:
+    """As a client that trusts the throw-away authority would, by server name and pinned address."""
+    entry = next(one for one in served.connect_to if one.startswith(f"{host}:"))
+    connection = HTTPSConnection(host, context=ssl.create_default_context(cafile=str(served.ca_file)), timeout=10)
+    connection._create_connection = lambda *_args, **_kw: _dial(entry)  # type: ignore[attr-defined]
+    connection.request("GET", path, headers=headers or {})
+    answer = connection.getresponse()
+    result = answer.status, answer.read(), answer.headers.get("ETag")
+    connection.close()
+    return result
+
+
+def _dial(entry: str) -> object:
+    import socket
+
+    return socket.create_connection(("127.0.0.1", int(entry.rsplit(":", 1)[1])), timeout=10)
+
+
+def test_sites_are_served_over_verified_tls(tmp_path: Path) -> None:
+    files = {f"h{n}.example/agent.json": json.dumps({"n": n}) for n in range(60)}  # more than one certificate
+    files["dead.example/_site.json"] = '{"state": "dead"}'
+    files["stranger.example/_site.json"] = '{"state": "untrusted"}'
+    (tmp_path / "out").mkdir()
+    with serve(load_sites(write(tmp_path / "in", files)), tmp_path / "out") as served:
+        assert get(served, "h0.example", "/agent.json")[:2] == (200, b'{"n": 0}')
+        status, body, etag = get(served, "h59.example", "/agent.json")
+        assert (status, body) == (200, b'{"n": 59}')
+        assert get(served, "h59.example", "/agent.json", {"If-None-Match": etag or ""})[0] == 304
+        assert get(served, "h3.example", "/nope")[0] == 404
+        with pytest.raises(ConnectionRefusedError):
+            get(served, "dead.example", "/")
+        with pytest.raises(ssl.SSLCertVerificationError):
+            get(served, "stranger.example", "/")
+
+
+def test_the_sample_web_holds_every_format_and_what_goes_wrong() -> None:
+    sites = load_sites(SAMPLE_WEB)
+    assert len(sites) >= 25
+    states = {site.file.state for site in sites.values()}
+    assert states == {"up", "dead", "untrusted"}
+    assert any(site.file.missing.status == 200 for site in sites.values())
+    assert any(rule.status in (301, 302) for site in sites.values() for rule in site.file.paths.values())
+    for path in ("/agent.json", "/.well-known/agent.json", "/.well-known/agent", "/.well-known/woa.json"):
+        assert sum(path in site.files for site in sites.values()) >= 2, path
+    assert (
+        sum("/.well-known/ai-actions.json" in site.files or "/ai-actions.json" in site.files for site in sites.values())
+        >= 2
+    )
