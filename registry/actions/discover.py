@@ -25,7 +25,7 @@ from registry.store.catalogue import Card
 from registry.store.unit_of_work import Store
 
 POOL: Final = 200
-"""Candidates that are ranked; more change no answer (benchmarks)."""
+"""Candidates that are ranked. On 3,095 services, ranking all that match gives the same ten to the decimal."""
 
 REACH: Final = 1_000
 """How deep a client may page, and how many services are proposed when browsing."""

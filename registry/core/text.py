@@ -1,4 +1,4 @@
-"""From text to terms: the one recipe that documents and queries share (docs/search.md, "Text").
+"""From text to terms: the one recipe that documents and queries share.
 
 Names are kept as written and split again at case changes and punctuation, so that `getWeather_v2` is found by
 "weather" and by "getweather". Terms are Snowball stems of English; a run of a script without spaces is one term.

@@ -13,7 +13,7 @@ import pytest
 from registry.core.listing import Filters, SearchUnavailable
 from registry.search import generation
 from registry.search.backend import Backend, IndexState, WriterBusy, make_document
-from registry.search.embedded import EmbeddedBackend
+from registry.search.embedded import EmbeddedBackend, is_fed
 from tests.search.contract import MAIL, MAPS, SHOP, BackendContract, fill, found, upsert
 from tests.support.shared import ROOT
 
@@ -65,6 +65,20 @@ async def test_one_process_feeds_and_the_lock_is_free_after_it(tmp_path: Path) -
         await upsert(second, MAPS)
     await first.close()
     assert await upsert(second, MAPS) == 1
+    await second.close()
+
+
+async def test_a_process_can_claim_a_folder_before_it_has_anything_to_write(tmp_path: Path) -> None:
+    assert not is_fed(tmp_path / "nowhere")
+    first, second = EmbeddedBackend(tmp_path), EmbeddedBackend(tmp_path)
+    assert not is_fed(tmp_path)
+    assert first.claim()
+    assert first.claim()
+    assert not second.claim()
+    assert is_fed(tmp_path)
+    await first.close()
+    assert not is_fed(tmp_path)
+    assert second.claim()
     await second.close()
 
 
