@@ -15,8 +15,6 @@ from registry.core.robots import CAP as ROBOTS_CAP
 
 BUDGET: Final = 40  # requests of one visit, robots.txt and redirects included, capability details apart
 DETAIL_BUDGET: Final = 25
-SLOW_BUDGET: Final = 12  # of a host whose Crawl-delay is above SLOW_DELAY: its visit is cut into several
-SLOW_DELAY: Final = 5.0  # seconds
 MAX_POINTERS: Final = 10  # followed in one visit
 MAX_DEPTH: Final = 4  # documents between a path of this table and the last pointer followed
 

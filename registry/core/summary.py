@@ -1,4 +1,7 @@
-"""One outcome for one visit of a host: every host ends with a stored outcome (probe-plan.md section 7)."""
+"""What the answers of one visit say together: what is here, where the host went, and one outcome for all of it.
+
+Every host ends with a stored outcome (probe-plan.md section 7).
+"""
 
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -7,11 +10,14 @@ from typing import Final
 from registry.core.documents import ABSENCE, Outcome, Purpose
 from registry.core.domains import host_of
 from registry.core.format import Role
+from registry.core.probes import Seen
 from registry.core.recognise import FORMAT_BY_SLUG
 from registry.core.visits import Answer
 
 _TELLING: Final = (Outcome.NEGATIVE, Outcome.MALFORMED)
 _ASKED: Final = frozenset({Purpose.MANIFEST, Purpose.POINTER})
+_HEAD: Final = 64 * 1024  # bytes of a document that are searched for words
+_NEVER_LED: Final = frozenset({403, 429})
 
 
 def served_here(answer: Answer, host: str) -> bool:
@@ -36,25 +42,71 @@ def summarise(host: str, answers: Sequence[Answer], known: Collection[str]) -> t
     telling = [one for one in asked if one.assessment.outcome in _TELLING]
     for group in (lost, telling):
         if group:
-            return _of(group[0])
+            return _verdict(group[0])
     others = sorted({one.assessment.format or "" for one in found(answers, host)})
     if others:
         return Outcome.NOT_A_MANIFEST, "only " + ", ".join(others)
-    return _most_common(asked or list(answers))
+    return _most_common(asked or answers)
+
+
+def moved_to(host: str, home: Answer | None, control: Answer | None) -> str | None:
+    """The host that the front page and a random name both went to, the name under its path: the whole host moved."""
+    if home is None or control is None or not control.fetched.final_url.endswith(_path(control.probe.url)):
+        return None
+    there = host_of(home.fetched.final_url)
+    return there if there != host and there == host_of(control.fetched.final_url) else None
+
+
+def gone_away(home: Answer | None, control: Answer | None) -> str | None:
+    """The reason, where front page and a random name both lead to the same other site."""
+    if home is None or control is None or home.assessment.outcome is not Outcome.REDIRECTED_AWAY:
+        return None
+    return home.assessment.reason if _verdict(home) == _verdict(control) else None
+
+
+def only_refusals(answers: Sequence[Answer]) -> bool:
+    """Whether every path so far was answered with 403 or 429: guessing on would only annoy."""
+    asked = (Purpose.HOME, Purpose.CONTROL, Purpose.MANIFEST)
+    statuses = [one.fetched.status for one in answers if one.probe.purpose in asked]
+    return bool(statuses) and all(status in _NEVER_LED for status in statuses)
+
+
+def seen(host: str, answers: Sequence[Answer]) -> Seen:
+    """The facts that conditional probes hang on."""
+    here = found(answers, host)
+    homes = [one for one in answers if one.probe.purpose is Purpose.HOME]
+    return Seen(
+        label=host.partition(".")[0],
+        formats=frozenset(one.assessment.format or "" for one in here),
+        outcomes={_path(one.probe.url): one.assessment.outcome for one in answers if host_of(one.probe.url) == host},
+        texts=tuple(one.fetched.body[:_HEAD] for one in (*here, *homes)),
+        rpc_here=any(_offers_rpc(one, host) for one in here),
+    )
 
 
 def _most_common(answers: Sequence[Answer]) -> tuple[Outcome, str]:
     """Absence when any path said so: what is unknown about the rest is unknown about paths, not about the host."""
-    verdicts = [_of(one) for one in answers if one.assessment.outcome is not Outcome.SKIPPED]
+    verdicts = [_verdict(one) for one in answers if one.assessment.outcome is not Outcome.SKIPPED]
     absences = [verdict for verdict in verdicts if verdict[0] in ABSENCE]
     counted = Counter(absences or verdicts).most_common(1)
     return counted[0][0] if counted else (Outcome.SKIPPED, "nothing_asked")
 
 
-def _of(answer: Answer) -> tuple[Outcome, str]:
+def _verdict(answer: Answer) -> tuple[Outcome, str]:
     return answer.assessment.outcome, answer.assessment.reason
 
 
 def _makes_a_service(answer: Answer) -> bool:
     form = FORMAT_BY_SLUG.get(answer.assessment.format or "")
     return form is not None and form.role is Role.SERVICE
+
+
+def _offers_rpc(answer: Answer, host: str) -> bool:
+    service = answer.assessment.service
+    if service is None:
+        return False
+    return any(one.id in ("mcp", "a2a") and one.endpoint and host_of(one.endpoint) == host for one in service.protocols)
+
+
+def _path(url: str) -> str:
+    return "/" + url.split("/", 3)[3]
