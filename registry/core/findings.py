@@ -117,7 +117,6 @@ class Reason(StrEnum):
 
     # --- awas
     AWAS_REQUIRED = "awas.required"
-    AWAS_ACTIONS = "awas.actions"
     AWAS_ACTION = "awas.action"
     AWAS_ACTION_REQUIRED = "awas.action_required"
     AWAS_DIALECT = "awas.dialect"

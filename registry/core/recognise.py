@@ -10,7 +10,7 @@ from types import MappingProxyType
 from registry.core import foreign, negative
 from registry.core.documents import Document
 from registry.core.format import Dialect, Format
-from registry.core.formats import adp, adp_detail, awp
+from registry.core.formats import adp, adp_detail, atp, awas, awp, woa
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +54,8 @@ ROWS: tuple[Row, ...] = (
     Row(foreign.json_rpc, Foreign("json-rpc")),  # 2
     Row(awp.dialect, awp.FORMAT),  # 3
     Row(awp.legacy_dialect, awp.FORMAT),  # 4
+    Row(atp.dialect, atp.FORMAT),  # 5
+    Row(woa.dialect, woa.FORMAT),  # 6
     Row(adp.dialect, adp.FORMAT),  # 21
     Row(foreign.ahp, Foreign("ahp")),  # 22
     Row(foreign.frans, Foreign("frans")),
@@ -61,7 +63,9 @@ ROWS: tuple[Row, ...] = (
     Row(foreign.facts, Foreign("facts")),
     Row(foreign.aid_like, Foreign("aid-like")),
     Row(foreign.workstate, Foreign("workstate")),
+    Row(atp.lax_dialect, atp.FORMAT),  # 31
     # --- weak rows: only at their own paths
+    Row(awas.weak_dialect, awas.FORMAT, only_at=awas.OWN_PATHS),
     # --- only where a pointer promised the format
     Row(adp_detail.dialect, adp_detail.FORMAT, promised=True),
     # --- texts: only at their own paths

@@ -134,8 +134,6 @@ NATIVE_ROWS: tuple[Row, ...] = (
     # --- awas
     (Reason.AWAS_REQUIRED, _E, 6, "version, name or description is missing, or not a text.",
      "Add the member that is shown.", f"{_AWAS} Top-Level Properties", _CONF),
-    (Reason.AWAS_ACTIONS, _E, 12, "actions is missing, or not a list.",
-     "List the actions.", f"{_AWAS} Top-Level Properties", _CONF),
     (Reason.AWAS_ACTION, _E, 8, "A member of actions is not an object; it was left out.",
      "Write every action as an object.", f"{_AWAS} Action Object Structure", _CONF),
     (Reason.AWAS_ACTION_REQUIRED, _E, 10, "An action lacks id, path or method; it was left out.",

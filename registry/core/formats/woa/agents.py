@@ -1,0 +1,182 @@
+"""WoA agents and their operations -> capabilities (draft-00 sections 4.1, 4.2 and 5)."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import jsonschema_rs
+
+from registry.core.documents import Document, Json
+from registry.core.endpoints import callable_url, link
+from registry.core.findings import Reason
+from registry.core.formats.woa.transports import Mcp, Rest, Transport
+from registry.core.manifest import (
+    ID_CHARS,
+    NAME_CHARS,
+    Notes,
+    Object,
+    at,
+    clean_json,
+    has_template,
+    is_repeated,
+    list_of,
+    map_of,
+    members,
+    text_of,
+    texts_of,
+    word_of,
+)
+from registry.core.plain_text import line
+from registry.core.services import Auth, AuthScheme, Capability, Invocation, Origin
+
+SLUG: Final = "woa"
+DRAFT_2020_12: Final = "https://json-schema.org/draft/2020-12/schema"
+
+_ID = re.compile(r"[A-Za-z0-9_-]+")
+_REQUIRED: Final = (("name", str), ("description", str), ("inputs", dict), ("outputs", dict), ("transports", list))
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """What the agents of one document share."""
+
+    document: Document
+    configured: Object  # the top-level transports as written
+    transports: Mapping[str, Transport]  # the usable ones
+    notes: Notes
+
+
+def capabilities(host: Host, agents: Json) -> Iterator[Capability]:
+    """One capability for each agent, or for each of its operations; unusable agents are noted and left out."""
+    if not isinstance(agents, list):
+        host.notes.add(Reason.WOA_AGENTS, "/agents", agents if agents is not None else "")
+        return
+    seen: set[str] = set()
+    for pointer, agent in members(agents, "/agents", Reason.WOA_AGENT, host.notes):
+        if _is_usable(agent, pointer, seen, host.notes):
+            usable = _transports(host, agent, pointer)
+            if usable:
+                yield from _of_agent(host, agent, pointer, usable)
+
+
+def authz(holder: Object, document: Document) -> Auth | None:
+    """`authz{scheme, policy_uri, token_header}` of an agent or of the document (Appendix A)."""
+    said = map_of(holder, "authz")
+    if not said:
+        return None
+    header = word_of(said, "token_header")
+    setup = link(said.get("policy_uri"), document.url)
+    scheme = AuthScheme("custom", "header" if header else None, header, setup_url=setup, note=word_of(said, "scheme"))
+    return Auth((scheme,), True)
+
+
+def _is_usable(agent: Object, pointer: str, seen: set[str], notes: Notes) -> bool:
+    name = agent.get("id")
+    if not isinstance(name, str) or not _ID.fullmatch(name) or len(name) > ID_CHARS:
+        notes.add(Reason.WOA_AGENT_ID, at(pointer, "id"), agent.get("id", ""))
+        return False
+    missing = [key for key, kind in _REQUIRED if not isinstance(agent.get(key), kind) or agent[key] == ""]
+    for key in missing:
+        notes.add(Reason.WOA_AGENT_REQUIRED, at(pointer, key), agent.get(key, ""))
+    if missing or is_repeated(name, seen, at(pointer, "id"), notes):
+        return False
+    return not has_template(agent, ("name", "description"), pointer, notes)
+
+
+def _transports(host: Host, agent: Object, pointer: str) -> dict[str, Transport]:
+    usable = {}
+    for name in texts_of(agent, "transports"):
+        if name not in host.configured:
+            host.notes.add(Reason.WOA_TRANSPORT_UNKNOWN, at(pointer, "transports"), name)
+        elif name in host.transports:
+            usable[name] = host.transports[name]
+    return usable
+
+
+def _of_agent(host: Host, agent: Object, pointer: str, usable: Mapping[str, Transport]) -> Iterator[Capability]:
+    name, auth = str(agent["id"]), authz(agent, host.document)
+    whole = Capability(
+        id=name,
+        name=word_of(agent, "name") or name,
+        description=text_of(agent, "description"),
+        params=_schema(agent["inputs"], at(pointer, "inputs"), host.notes),
+        result=_schema(agent["outputs"], at(pointer, "outputs"), host.notes),
+        side_effects=True,  # it is called by POST, and the draft has no way to say more
+        tags=texts_of(agent, "capabilities"),
+    )
+    operations = list(_operations(agent, pointer, host.notes))
+    if not operations:
+        yield replace(whole, invocations=_calls(host, name, None, usable, auth, pointer))
+    for place, operation in operations:
+        own = str(operation["name"])
+        yield replace(
+            _of_operation(whole, operation, place, host.notes),
+            invocations=_calls(host, name, own, usable, auth, place),
+        )
+
+
+def _operations(agent: Object, pointer: str, notes: Notes) -> Iterator[tuple[str, Object]]:
+    seen: set[str] = set()
+    for place, operation in members(
+        list_of(agent, "operations"), at(pointer, "operations"), Reason.WOA_OPERATION, notes
+    ):
+        for key in ("name", "description"):
+            if not text_of(operation, key):
+                notes.add(Reason.WOA_OPERATION, at(place, key), operation.get(key, ""))
+        name = operation.get("name")
+        if isinstance(name, str) and name.strip() and not is_repeated(name, seen, at(place, "name"), notes):
+            yield place, operation
+
+
+def _of_operation(whole: Capability, operation: Object, pointer: str, notes: Notes) -> Capability:
+    """Its own schemas override the agent's."""
+    own = str(operation["name"])
+    schemas = {
+        field: _schema(operation[key], at(pointer, key), notes)
+        for key, field in (("inputs", "params"), ("outputs", "result"))
+        if key in operation
+    }
+    return replace(
+        whole,
+        id=f"{whole.id}.{line(own, ID_CHARS)}",
+        name=f"{whole.name}: {line(own, NAME_CHARS)}",
+        description=text_of(operation, "description") or whole.description,
+        params=schemas.get("params", whole.params),
+        result=schemas.get("result", whole.result),
+    )
+
+
+def _calls(
+    host: Host, agent: str, operation: str | None, usable: Mapping[str, Transport], auth: Auth | None, pointer: str
+) -> tuple[Invocation, ...]:
+    origin = Origin(host.document.url, pointer, SLUG)
+    calls = []
+    for transport in usable.values():
+        if isinstance(transport, Rest):
+            found = callable_url(transport.template.replace("{agent_id}", agent), host.document.url, host.document.url)
+            url, templated = (found.url, found.templated) if found else (None, False)
+            call = Invocation("rpc", url, "POST", operation or agent, templated=templated)
+        elif isinstance(transport, Mcp):
+            tool = operation if operation and transport.tool_field == "operation" else agent
+            call = Invocation("mcp_tool", transport.server, name=tool)
+        else:
+            call = Invocation("rpc", name=operation or agent)
+        calls.append(replace(call, auth=auth, origin=origin))
+    return tuple(calls)
+
+
+def _schema(said: Json, pointer: str, notes: Notes) -> dict[str, Any] | None:
+    """The schema as stored data; None, with a finding, where it is none of draft 2020-12."""
+    if not isinstance(said, dict) or not _is_schema(said):
+        notes.add(Reason.WOA_SCHEMA, pointer, said)
+        return None
+    if said.get("type") != "object" or not isinstance(said.get("properties"), dict):
+        notes.add(Reason.WOA_OBJECT_SCHEMA, pointer)
+    cleaned: dict[str, Any] = clean_json(said)
+    return cleaned
+
+
+def _is_schema(said: Object) -> bool:
+    """Checked as data against the built-in meta-schema, whatever `$schema` says: nothing is compiled or fetched."""
+    return jsonschema_rs.meta.is_valid({**said, "$schema": DRAFT_2020_12})
