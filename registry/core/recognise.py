@@ -10,7 +10,35 @@ from types import MappingProxyType
 from registry.core import foreign, negative
 from registry.core.documents import Document
 from registry.core.format import Dialect, Format
-from registry.core.formats import adp, adp_detail, atp, awas, awp, woa
+from registry.core.formats import (
+    a2a,
+    acp,
+    adp,
+    adp_detail,
+    agent_permissions,
+    agent_skills_index,
+    agents_json,
+    ai_catalog,
+    ai_plugin,
+    aid,
+    anp,
+    api_catalog,
+    atp,
+    awas,
+    awp,
+    identity,
+    llms_txt,
+    mcp_json,
+    mcp_server_card,
+    mcp_server_json,
+    oasf,
+    oauth,
+    openapi,
+    texts,
+    ucp,
+    woa,
+    x402,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +76,11 @@ class Match:
     dialect: str
 
 
+def _named(form: Format) -> re.Pattern[str]:
+    """The last segment of the format's preferred path, in any folder."""
+    return re.compile(re.escape("/" + form.paths[0].rpartition("/")[2]) + "$")
+
+
 ROWS: tuple[Row, ...] = (
     # --- strong rows, numbered as in formats.md section 1
     Row(negative.stated_absence, Negative()),  # 1
@@ -56,6 +89,22 @@ ROWS: tuple[Row, ...] = (
     Row(awp.legacy_dialect, awp.FORMAT),  # 4
     Row(atp.dialect, atp.FORMAT),  # 5
     Row(woa.dialect, woa.FORMAT),  # 6
+    Row(ucp.dialect, ucp.FORMAT),  # 7
+    Row(api_catalog.dialect, api_catalog.FORMAT),  # 8
+    Row(ai_catalog.dialect, ai_catalog.FORMAT),  # 9
+    Row(acp.dialect, acp.FORMAT),  # 10
+    Row(openapi.dialect, openapi.FORMAT),  # 11
+    Row(ai_plugin.dialect, ai_plugin.FORMAT),  # 12
+    Row(agents_json.dialect, agents_json.FORMAT),  # 13
+    Row(anp.dialect, anp.FORMAT),  # 14
+    Row(x402.dialect, x402.FORMAT),  # 15
+    Row(agent_skills_index.dialect, agent_skills_index.FORMAT),  # 16
+    Row(oauth.resource, oauth.RESOURCE),  # 17
+    Row(oauth.server, oauth.SERVER),
+    Row(identity.jwks, identity.JWKS),  # 18
+    Row(identity.did, identity.DID),
+    Row(aid.dialect, aid.FORMAT),  # 19
+    Row(agent_permissions.dialect, agent_permissions.FORMAT),  # 20
     Row(adp.dialect, adp.FORMAT),  # 21
     Row(foreign.ahp, Foreign("ahp")),  # 22
     Row(foreign.frans, Foreign("frans")),
@@ -63,12 +112,29 @@ ROWS: tuple[Row, ...] = (
     Row(foreign.facts, Foreign("facts")),
     Row(foreign.aid_like, Foreign("aid-like")),
     Row(foreign.workstate, Foreign("workstate")),
+    Row(oasf.dialect, oasf.FORMAT),  # 23
+    Row(mcp_server_card.by_schema, mcp_server_card.FORMAT),  # 24
+    Row(mcp_server_json.dialect, mcp_server_json.FORMAT),  # 25
+    Row(mcp_server_card.by_remotes, mcp_server_card.FORMAT),  # 26
+    Row(mcp_server_card.by_server_info, mcp_server_card.FORMAT),  # 27
+    Row(a2a.dialect, a2a.FORMAT),  # 28, 29
+    Row(mcp_json.dialect, mcp_json.FORMAT),  # 30
     Row(atp.lax_dialect, atp.FORMAT),  # 31
     # --- weak rows: only at their own paths
     Row(awas.weak_dialect, awas.FORMAT, only_at=awas.OWN_PATHS),
+    Row(a2a.without_skills, a2a.FORMAT, only_at=re.compile(r"/agent(-card)?\.json$")),
+    Row(mcp_json.at_mcp_path, mcp_json.FORMAT, only_at=re.compile(r"mcp")),
+    Row(agent_skills_index.at_own_path, agent_skills_index.FORMAT, only_at=re.compile(r"/(agent-)?skills/")),
+    Row(x402.at_own_path, x402.FORMAT, only_at=re.compile(r"x402")),
+    Row(ai_catalog.at_own_path, ai_catalog.FORMAT, only_at=re.compile(r"/(ard|ai-catalog)\.json$")),
+    Row(ucp.at_own_path, ucp.FORMAT, only_at=re.compile(r"^/\.well-known/ucp(/|$)")),
+    Row(api_catalog.at_own_path, api_catalog.FORMAT, only_at=re.compile(r"^/\.well-known/api-catalog$")),
     # --- only where a pointer promised the format
     Row(adp_detail.dialect, adp_detail.FORMAT, promised=True),
     # --- texts: only at their own paths
+    Row(openapi.yaml, openapi.FORMAT, only_at=re.compile(r"(openapi|swagger)[^/]*\.ya?ml$|/openapi$"), text=True),
+    Row(llms_txt.dialect, llms_txt.FORMAT, only_at=re.compile(r"/llms\.txt$"), text=True),
+    *(Row(texts.text, form, only_at=_named(form), text=True) for form in texts.FORMATS),
 )
 
 FORMATS: tuple[Format, ...] = tuple({row.what.slug: row.what for row in ROWS if isinstance(row.what, Format)}.values())

@@ -1,0 +1,120 @@
+"""ACP discovery (Agentic Commerce Protocol): a shop's base address and which of the protocol's services it answers."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from registry.core.documents import Document, Json
+from registry.core.endpoints import Endpoint, endpoint, link
+from registry.core.findings import Reason
+from registry.core.format import Format, Role
+from registry.core.manifest import MAX_TEXTS, Notes, Object, at, judged, list_of, map_of, sourced, text_of, word_of
+from registry.core.services import (
+    Auth,
+    AuthScheme,
+    Capability,
+    Invocation,
+    Origin,
+    Pointer,
+    Protocol,
+    Provider,
+    Service,
+)
+
+_SLUG: Final = "acp"
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_PATHS: Final = {
+    "checkout": "/checkout_sessions",
+    "orders": None,
+    "delegate_payment": "/delegate_payment",
+    "carts": "/carts",
+}
+"""Services of the protocol and the path of each; orders are told to the agent by webhook."""
+_DISCOVERY: Final = {
+    "mcp_server_card": "mcp-server-card", "openapi": "openapi", "agent_card": "a2a", "ucp": "ucp",
+}  # fmt: skip
+
+
+def dialect(document: Document) -> str | None:
+    return "" if map_of(document.value, "protocol").get("name") == _SLUG else None
+
+
+def _read(document: Document, dialect: str, notes: Notes) -> Service:
+    value = document.value if isinstance(document.value, dict) else {}
+    protocol = map_of(value, "protocol")
+    _grade(value, protocol, notes)
+    if not text_of(value, "api_base_url"):
+        notes.add(Reason.ACP_REQUIRED, "/api_base_url")
+    base = endpoint(value.get("api_base_url"), document.url, document, "/api_base_url", notes)
+    services = list(_known(value, notes))
+    if not services:
+        notes.add(Reason.ACP_REQUIRED, "/capabilities/services")
+    version = word_of(protocol, "version")
+    service = Service(
+        provider=_provider(value),
+        base_url=base.url if base else None,
+        capabilities=tuple(_capability(name, pointer, base, document) for name, pointer in services),
+        auth=Auth((AuthScheme("bearer", "header", "Authorization", "Bearer"),), True) if services else Auth(),
+        protocols=(Protocol(_SLUG, version, base.url, "rest"),) if base and services else (),
+        pointers=tuple(_pointers(value, document)),
+    )
+    return sourced(service, document, _SLUG, {"base_url": "/api_base_url", "capabilities": "/capabilities/services"})
+
+
+def _grade(value: Object, protocol: Object, notes: Notes) -> None:
+    if not _DATE.fullmatch(text_of(protocol, "version") or ""):
+        notes.add(Reason.ACP_DECLARATION, "/protocol/version", protocol.get("version", ""))
+    if not list_of(protocol, "supported_versions"):
+        notes.add(Reason.ACP_DECLARATION, "/protocol/supported_versions")
+    transports = list_of(value, "transports")
+    if not transports or any(one not in ("rest", "mcp") for one in transports):
+        notes.add(Reason.ACP_DECLARATION, "/transports")
+
+
+def _known(value: Object, notes: Notes) -> Iterator[tuple[str, str]]:
+    for index, item in enumerate(list_of(map_of(value, "capabilities"), "services")[:MAX_TEXTS]):
+        name: Json = item.get("name", item.get("id")) if isinstance(item, dict) else item
+        pointer = at("", "capabilities", "services", index)
+        if isinstance(name, str) and name in _PATHS:
+            yield name, pointer
+        else:
+            notes.add(Reason.ACP_SERVICE, pointer, name)
+
+
+def _capability(name: str, pointer: str, base: Endpoint | None, document: Document) -> Capability:
+    path = _PATHS[name]
+    url = base.url.rstrip("/") + path if base and path else None
+    call = Invocation(
+        "http",
+        url,
+        "POST" if url else None,
+        templated=bool(url and base and base.templated),
+        origin=Origin(document.url, pointer, _SLUG),
+    )
+    return Capability(name, name, side_effects=True if url else None, invocations=(call,))
+
+
+def _provider(value: Object) -> Provider | None:
+    contact = word_of(value, "contact")
+    return Provider(contact=contact) if contact else None
+
+
+def _pointers(value: Object, document: Document) -> Iterator[Pointer]:
+    for key, promised in _DISCOVERY.items():
+        target = link(map_of(value, "discovery").get(key), document.url)
+        if target:
+            yield Pointer(target, "discovery", at("", "discovery", key), promised)
+
+
+_validate, _normalise = judged(_read)
+
+FORMAT = Format(
+    slug=_SLUG,
+    title="ACP discovery document",
+    spec="Agentic Commerce Protocol, discovery",
+    paths=("/.well-known/acp.json",),
+    media_types=("application/json",),
+    role=Role.SERVICE,
+    validate=_validate,
+    normalise=_normalise,
+)

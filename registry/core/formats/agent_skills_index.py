@@ -1,0 +1,125 @@
+"""Agent Skills discovery 0.1 and 0.2: files of instructions that an agent reads. Nothing in it is called."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from registry.core.documents import Document, Json
+from registry.core.endpoints import link
+from registry.core.findings import Reason
+from registry.core.format import Format, Role
+from registry.core.manifest import (
+    ID_CHARS,
+    Notes,
+    Object,
+    at,
+    has_template,
+    is_repeated,
+    judged,
+    list_of,
+    members,
+    sourced,
+    text_of,
+    texts_of,
+    word_of,
+)
+from registry.core.services import Capability, Invocation, Origin, Service
+
+_SLUG: Final = "agent-skills-index"
+_SCHEMA: Final = "https://schemas.agentskills.io/discovery/0.2.0/schema.json"
+_FILE = re.compile(r"\.(md|zip|tar\.gz)$")
+_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+_LONGEST: Final = 1_024
+_AD_HOC: Final = "adhoc"
+
+
+def dialect(document: Document) -> str | None:
+    """By the schema's address, or by skills that are files and not an agent card's."""
+    value = document.value
+    if not isinstance(value, dict):
+        return None
+    schema, skills = text_of(value, "$schema"), value.get("skills")
+    if schema and "agentskills.io" in schema:
+        return "0.2.0" if schema == _SCHEMA else "other-schema"
+    is_card = "url" in value and ("defaultInputModes" in value or "protocolVersion" in value)
+    if is_card or not isinstance(skills, list) or not any(_is_file(item) for item in skills):
+        return None
+    return "no-schema"
+
+
+def at_own_path(document: Document) -> str | None:
+    value = document.value if isinstance(document.value, dict) else {}
+    return _AD_HOC if isinstance(value.get("skills"), list) else None
+
+
+def _is_file(item: Json) -> bool:
+    if not isinstance(item, dict):
+        return False
+    return any(key in item for key in ("digest", "sha256", "files")) or bool(_FILE.search(text_of(item, "url") or ""))
+
+
+def _read(document: Document, dialect: str, notes: Notes) -> Service:
+    value = document.value if isinstance(document.value, dict) else {}
+    if dialect != "0.2.0":
+        notes.add(Reason.SKILLS_SCHEMA, "/$schema", value.get("$schema", ""))
+    service = Service(
+        name=word_of(value, "name"),
+        description=text_of(value, "description"),
+        capabilities=tuple(_skills(value, dialect, document, notes)),
+    )
+    return sourced(
+        service, document, _SLUG, {"name": "/name", "description": "/description", "capabilities": "/skills"}
+    )
+
+
+def _skills(value: Object, dialect: str, document: Document, notes: Notes) -> Iterator[Capability]:
+    seen: set[str] = set()
+    for pointer, item in members(list_of(value, "skills"), "/skills", Reason.SKILLS_REQUIRED, notes):
+        name, description = text_of(item, "name", ID_CHARS), text_of(item, "description")
+        if name is None or description is None:
+            notes.add(Reason.SKILLS_REQUIRED, pointer, name or "")
+            continue
+        if is_repeated(name, seen, at(pointer, "name"), notes):
+            continue
+        if has_template(item, ("name", "description"), pointer, notes, "url"):
+            continue
+        target = link(item.get("url"), document.url)
+        _grade(item, name, target, pointer, notes)
+        yield Capability(
+            name,
+            name,
+            description,
+            tags=texts_of(item, "tags"),
+            docs_url=target,
+            invocations=(Invocation("instructions", origin=Origin(document.url, pointer, _SLUG)),),
+        )
+
+
+def _grade(item: Object, name: str, target: str | None, pointer: str, notes: Notes) -> None:
+    if not _NAME.fullmatch(name):
+        notes.add(Reason.SKILLS_NAME, at(pointer, "name"), name)
+    if len(text_of(item, "description") or "") > _LONGEST:
+        notes.add(Reason.SKILLS_LONG_TEXT, at(pointer, "description"))
+    if "files" in item:
+        return  # 0.1 names files below the index instead of an address
+    if item.get("type") not in ("skill-md", "archive"):
+        notes.add(Reason.SKILLS_TYPE, at(pointer, "type"), item.get("type", ""))
+    if target is None:
+        notes.add(Reason.SKILLS_URL, at(pointer, "url"), item.get("url", ""))
+    if not _DIGEST.fullmatch(text_of(item, "digest") or ""):
+        notes.add(Reason.SKILLS_DIGEST, at(pointer, "digest"), item.get("digest", ""))
+
+
+_validate, _normalise = judged(_read)
+
+FORMAT = Format(
+    slug=_SLUG,
+    title="Agent Skills index",
+    spec="Agent Skills discovery 0.2.0",
+    paths=("/.well-known/agent-skills/index.json", "/.well-known/skills/index.json"),
+    media_types=("application/json",),
+    role=Role.SERVICE,
+    validate=_validate,
+    normalise=_normalise,
+)

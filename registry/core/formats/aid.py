@@ -1,0 +1,117 @@
+"""AID (Agent Identity and Discovery): one record, in DNS or as JSON at `/.well-known/agent`, that names one address.
+
+Commands to start locally (docker:, npx:, pip:) are never executed and give no endpoint.
+"""
+
+import re
+from typing import Final
+
+from registry.core.documents import Document
+from registry.core.endpoints import Endpoint, endpoint, link
+from registry.core.findings import Reason
+from registry.core.format import Format, Role
+from registry.core.manifest import Notes, Object, judged, sourced, text_of, word_of
+from registry.core.mcp_parts import card_pointer
+from registry.core.services import Auth, AuthScheme, Pointer, Protocol, Service
+from registry.core.vocabulary import auth_type
+
+_SLUG: Final = "aid"
+_VERSION = re.compile(r"aid\d+")
+_ALIASES: Final = {
+    "v": "version", "u": "uri", "p": "proto", "a": "auth", "s": "desc", "d": "docs", "e": "dep", "k": "pka",
+}  # fmt: skip
+_PROTOCOLS: Final = frozenset({"mcp", "a2a", "openapi", "grpc", "graphql", "websocket", "local", "zeroconf", "ucp"})
+_AUTH: Final = frozenset({"none", "pat", "apikey", "basic", "oauth2_device", "oauth2_code", "mtls", "custom"})
+_LOCAL = re.compile(r"(docker|npx|pip|zeroconf):")
+MAX_RECORD_CHARS: Final = 4_096
+
+
+def dialect(document: Document) -> str | None:
+    """The record's version; the record may still be invalid."""
+    value = document.value
+    if not isinstance(value, dict):
+        return None
+    version = text_of(value, "v", 20) or text_of(value, "version", 20)
+    return version if version and _VERSION.fullmatch(version) else None
+
+
+def txt_record(text: str) -> dict[str, str]:
+    """The members of a TXT record, `v=aid2;u=...;p=...`: keys in lower case, the first of a repeated key."""
+    members: dict[str, str] = {}
+    for part in text[:MAX_RECORD_CHARS].split(";"):
+        key, equals, value = part.partition("=")
+        if equals:
+            members.setdefault(key.strip().lower(), value.strip())
+    return members
+
+
+def _read(document: Document, dialect: str, notes: Notes) -> Service:
+    given = document.value if isinstance(document.value, dict) else {}
+    record = _canonical({key.lower(): value for key, value in given.items()}, notes)
+    if dialect not in ("aid1", "aid2"):
+        notes.add(Reason.AID_VERSION, "/v", dialect)
+    for key in ("u", "p"):
+        if not text_of(record, key):
+            notes.add(Reason.AID_REQUIRED, f"/{key}")
+    protocol, auth = (word_of(record, "p") or "").lower(), (word_of(record, "a") or "").lower()
+    for key, word, known in (("p", protocol, _PROTOCOLS), ("a", auth, _AUTH)):
+        if word and word not in known:
+            notes.add(Reason.AID_WORD, f"/{key}", word)
+    address = _address(record, protocol, document, notes)
+    kind = auth_type(auth)
+    service = Service(
+        description=text_of(record, "s"),
+        docs_url=link(record.get("d"), document.url),
+        auth=Auth((AuthScheme(kind),), kind != "none") if kind else Auth(),
+        protocols=(Protocol(protocol, None, address.url),) if address and protocol else (),
+        pointers=_pointers(protocol, address),
+    )
+    return sourced(service, document, _SLUG, {"description": "/s", "docs_url": "/d", "auth": "/a", "protocols": "/u"})
+
+
+def _canonical(record: Object, notes: Notes) -> Object:
+    """Members by their letters; a letter and its long name together are invalid, and aid2 has no kid or i."""
+    for letter, name in _ALIASES.items():
+        if letter in record and name in record:
+            notes.add(Reason.AID_REQUIRED, f"/{name}", f"{letter} and {name}")
+    return {**{letter: record[name] for letter, name in _ALIASES.items() if name in record}, **record}
+
+
+def _address(record: Object, protocol: str, document: Document, notes: Notes) -> Endpoint | None:
+    target = text_of(record, "u")
+    if target is None:
+        return None
+    is_local = _LOCAL.match(target) is not None
+    if is_local or protocol in ("local", "zeroconf"):
+        if not (is_local and protocol in ("local", "zeroconf")):
+            notes.add(Reason.AID_ADDRESS, "/u", target)
+        return None
+    if not target.startswith("wss://" if protocol == "websocket" else "https://"):
+        notes.add(Reason.AID_ADDRESS, "/u", target)
+        return None
+    return endpoint(target, document.url, document, "/u", notes)
+
+
+def _pointers(protocol: str, address: Endpoint | None) -> tuple[Pointer, ...]:
+    if address is None:
+        return ()
+    if protocol == "mcp":
+        return card_pointer(address, "/u")
+    if protocol == "openapi":
+        return (Pointer(address.url, "openapi", "/u", "openapi"),)
+    card = link("/.well-known/agent-card.json", address.url)
+    return (Pointer(card, "a2a", "/u", "a2a"),) if protocol == "a2a" and card else ()
+
+
+_validate, _normalise = judged(_read)
+
+FORMAT = Format(
+    slug=_SLUG,
+    title="AID record",
+    spec="AID 2, record format",
+    paths=("/.well-known/agent",),
+    media_types=("application/json",),
+    role=Role.SERVICE,
+    validate=_validate,
+    normalise=_normalise,
+)

@@ -1,0 +1,126 @@
+"""RFC 9727 API catalogues: a linkset (RFC 9264) from each API to its descriptions."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from registry.core.documents import Document, Json
+from registry.core.endpoints import link
+from registry.core.findings import Reason
+from registry.core.format import Format, Role
+from registry.core.manifest import MAX_TEXTS, Notes, Object, at, judged, list_of, members, sourced, text_of, word_of
+from registry.core.services import Pointer, Policies, Service
+
+_SLUG: Final = "api-catalog"
+_LOOSE: Final = "adhoc"
+_FOLLOWED: Final = {
+    "service-desc": None,
+    "service-meta": None,
+    "describedby": None,
+    "api-catalog": _SLUG,
+    "oauth-protected-resource": "oauth-protected-resource",
+    "oauth-authorization-server": "oauth-authorization-server",
+    "ucp-profile": "ucp",
+    "acp-discovery": "acp",
+}
+"""Relations whose targets are documents. `item` counts where it is typed as one; payment resources are never asked."""
+_DOCUMENT_TYPES: Final = ("json", "yaml")
+
+
+def dialect(document: Document) -> str | None:
+    value = document.value
+    return "" if isinstance(value, dict) and isinstance(value.get("linkset"), list) else None
+
+
+def at_own_path(document: Document) -> str | None:
+    """Only at the catalogue's path: a list of APIs in a shape of its own."""
+    value = document.value if isinstance(document.value, dict) else {}
+    return _LOOSE if any(isinstance(value.get(key), list) for key in ("apis", "api-catalog")) else None
+
+
+def _read(document: Document, dialect: str, notes: Notes) -> Service:
+    value = document.value if isinstance(document.value, dict) else {}
+    if dialect == _LOOSE:
+        value = {"linkset": [{"anchor": document.url, "apis": value.get("apis", value.get("api-catalog"))}]}
+    linked = False
+    pointers: list[Pointer] = []
+    found: dict[str, str] = {}
+    for place, member in members(list_of(value, "linkset"), "/linkset", Reason.LINKSET_RELATION, notes):
+        if not text_of(member, "anchor"):
+            notes.add(Reason.LINKSET_ANCHOR, at(place, "anchor"))
+        for relation, where, item in _links(member, place, notes):
+            target = link(item.get("href"), document.url)
+            if target is None:
+                notes.add(Reason.LINKSET_RELATION, where, item.get("href", ""))
+                continue
+            linked = True
+            found.setdefault(relation, target)
+            if (pointer := _pointer(relation, where, item, target)) is not None:
+                pointers.append(pointer)
+            if relation == "service-desc" and (anchor := link(member.get("anchor"), document.url)):
+                found.setdefault("base", anchor)
+        pointers += _ad_hoc(member, place, document, notes)
+    if not linked:
+        notes.add(Reason.LINKSET_EMPTY, "/linkset")
+    service = Service(
+        base_url=found.get("base"),
+        docs_url=found.get("service-doc"),
+        policies=Policies(terms_url=found.get("terms-of-service"), privacy_url=found.get("privacy-policy")),
+        pointers=tuple(pointers)[:MAX_TEXTS],
+    )
+    return sourced(service, document, _SLUG, {"base_url": "/linkset", "docs_url": "/linkset"})
+
+
+def _links(member: Object, place: str, notes: Notes) -> Iterator[tuple[str, str, Object]]:
+    """(relation, pointer, target object) of the relations that are lists, as RFC 9264 section 4.2.3 demands."""
+    for relation, targets in member.items():
+        if relation in ("anchor", "links", "apis", "relation", "href"):
+            continue
+        if not isinstance(targets, list):
+            if relation in _FOLLOWED:
+                notes.add(Reason.LINKSET_RELATION, at(place, relation), targets)
+            continue
+        for index, item in enumerate(targets[:MAX_TEXTS]):
+            if isinstance(item, dict):
+                yield relation, at(place, relation, index), item
+
+
+def _pointer(relation: str, where: str, item: Object, target: str) -> Pointer | None:
+    kind = (word_of(item, "type") or "").lower()
+    typed = any(word in kind for word in _DOCUMENT_TYPES)
+    if relation not in _FOLLOWED and not (relation == "item" and typed):
+        return None
+    promised = "openapi" if "openapi" in kind or "vnd.oai" in kind else _FOLLOWED.get(relation)
+    return Pointer(target, relation, where, promised)
+
+
+def _ad_hoc(member: Object, place: str, document: Document, notes: Notes) -> Iterator[Pointer]:
+    """`links[]{rel, href}`, `relation` with `href`, `apis[]{specUrl}`: seen on sites, written by no specification."""
+    named: list[tuple[str | None, Json, str]] = []
+    for index, item in enumerate(list_of(member, "links")[:MAX_TEXTS]):
+        if isinstance(item, dict):
+            named.append((word_of(item, "rel"), item.get("href"), at(place, "links", index)))
+    for index, item in enumerate(list_of(member, "apis")[:MAX_TEXTS]):
+        if isinstance(item, dict):
+            named.append(("service-desc", item.get("specUrl"), at(place, "apis", index, "specUrl")))
+    if "relation" in member:
+        named.append((word_of(member, "relation"), member.get("href"), at(place, "href")))
+    if named:
+        notes.add(Reason.LINKSET_OTHER_SHAPE, place)
+    for relation, href, where in named:
+        target = link(href, document.url)
+        if target and relation in _FOLLOWED:
+            yield Pointer(target, relation, where, _FOLLOWED[relation])
+
+
+_validate, _normalise = judged(_read)
+
+FORMAT = Format(
+    slug=_SLUG,
+    title="API catalogue (RFC 9727)",
+    spec="RFC 9727 section 4; RFC 9264 section 4.2",
+    paths=("/.well-known/api-catalog",),
+    media_types=("application/linkset+json", "application/json"),
+    role=Role.POINTERS,
+    validate=_validate,
+    normalise=_normalise,
+)

@@ -1,0 +1,39 @@
+"""OASF records: entries of a directory, seldom served by sites; known, so that no other format takes them."""
+
+from typing import Final
+
+from registry.core.documents import Document
+from registry.core.findings import Finding
+from registry.core.format import Format, Role
+from registry.core.services import Service
+
+_SLUG: Final = "oasf"
+_LISTS: Final = ("locators", "modules", "extensions")
+
+
+def dialect(document: Document) -> str | None:
+    value = document.value
+    if not isinstance(value, dict) or "schema_version" not in value or "name" not in value:
+        return None
+    return "" if any(isinstance(value.get(key), list) for key in _LISTS) else None
+
+
+def _validate(document: Document, dialect: str) -> tuple[Finding, ...]:
+    return ()
+
+
+def _normalise(document: Document, dialect: str) -> Service:
+    """A record speaks for whoever is listed in it, never for the host that serves it."""
+    return Service()
+
+
+FORMAT = Format(
+    slug=_SLUG,
+    title="OASF record",
+    spec="OASF 1.0.0, record",
+    paths=(),
+    media_types=("application/json",),
+    role=Role.ENRICHER,
+    validate=_validate,
+    normalise=_normalise,
+)

@@ -1,0 +1,160 @@
+"""x402 discovery: resources that answer 402 and say what they cost. All of it is a claim; nothing is ever paid."""
+
+import re
+from collections.abc import Iterator
+from decimal import Decimal, InvalidOperation
+from typing import Final
+
+from registry.core.documents import Document, Json
+from registry.core.endpoints import endpoint
+from registry.core.findings import Reason
+from registry.core.format import Format, Role
+from registry.core.manifest import (
+    ID_CHARS,
+    MAX_CAPABILITIES,
+    Notes,
+    Object,
+    at,
+    clean_json,
+    flag_of,
+    judged,
+    list_of,
+    map_of,
+    slug,
+    sourced,
+    text_of,
+    texts_of,
+    unique_name,
+    word_of,
+)
+from registry.core.services import Auth, AuthScheme, Capability, Invocation, Origin, Plan, Pricing, Protocol, Service
+from registry.core.vocabulary import SAFE_METHODS, http_method
+
+_SLUG: Final = "x402"
+_AD_HOC: Final = "adhoc"
+_OWN_KEYS: Final = ("resources", "payTo", "payment", "pricing")
+_LISTS: Final = ("items", "resources")
+_USDC_DECIMALS: Final = 6
+_AMOUNT = re.compile(r"\d{1,30}")
+
+
+def dialect(document: Document) -> str | None:
+    """The protocol's version, or "adhoc" for files that only name the protocol."""
+    value = document.value
+    if not isinstance(value, dict):
+        return None
+    if "x402Version" in value and "skills" not in value and "serverInfo" not in value:
+        version = value["x402Version"]
+        return str(version) if version in (1, 2) and not isinstance(version, bool) else _AD_HOC
+    return _AD_HOC if value.get("protocol") == _SLUG else None
+
+
+def at_own_path(document: Document) -> str | None:
+    value = document.value
+    return _AD_HOC if isinstance(value, dict) and any(key in value for key in _OWN_KEYS) else None
+
+
+def _read(document: Document, dialect: str, notes: Notes) -> Service:
+    value = document.value if isinstance(document.value, dict) else {}
+    if flag_of(value, "enabled") is False:
+        notes.add(Reason.DECLARED_INACTIVE, "/enabled", False)
+    if dialect == _AD_HOC:
+        notes.add(Reason.X402_SHAPE)
+    found = list(_resources(value, dialect, document, notes))
+    if not found:
+        notes.add(Reason.X402_NO_RESOURCE, "/resources" if "resources" in value else "/items")
+    version = None if dialect == _AD_HOC else dialect
+    service = Service(
+        name=word_of(value, "serviceName") or word_of(value, "name"),
+        description=text_of(value, "description"),
+        capabilities=tuple(capability for capability, _ in found),
+        auth=Auth((AuthScheme("none"),), False) if found else Auth(),
+        pricing=Pricing("pay_per_call", tuple(plan for _, plan in found if plan is not None)[:100]),
+        protocols=(Protocol(_SLUG, version),) if found else (),
+    )
+    return sourced(service, document, _SLUG, {"name": "/serviceName", "description": "/description"})
+
+
+def _resources(
+    value: Object, dialect: str, document: Document, notes: Notes
+) -> Iterator[tuple[Capability, Plan | None]]:
+    """The same resource may be listed in both lists, and once per price: it stays one capability."""
+    listed = [(at("", key, i), item) for key in _LISTS for i, item in enumerate(list_of(value, key))]
+    if len(listed) > MAX_CAPABILITIES:
+        notes.add(Reason.TOO_MANY_CAPABILITIES, "/items", len(listed))
+    taken: set[str] = set()
+    seen: set[str] = set()
+    loose = [(at("", "endpoints", name), item) for name, item in map_of(value, "endpoints").items()]
+    for pointer, item in (*listed, *(loose if dialect == _AD_HOC else ()))[:MAX_CAPABILITIES]:
+        holder: Object = {"resource": item} if isinstance(item, str) else item if isinstance(item, dict) else {}
+        key = "resource" if "resource" in holder else "url"
+        target = holder.get(key)
+        if not isinstance(target, str) or not target.startswith("http"):
+            continue  # a bare path says nothing about the host that is paid
+        address = endpoint(target, document.url, document, at(pointer, key), notes)
+        if address is None or address.url in seen:
+            continue
+        seen.add(address.url)
+        accepts = next((one for one in list_of(holder, "accepts") if isinstance(one, dict)), None)
+        if accepts is None and dialect != _AD_HOC:
+            notes.add(Reason.X402_ACCEPTS, at(pointer, "accepts"))
+        name = unique_name(slug(address.url.partition("://")[2].partition("?")[0].partition("/")[2])[:ID_CHARS], taken)
+        method = http_method(holder) or http_method(_input(holder))
+        call = Invocation(
+            "http", address.url, method, templated=address.templated, origin=Origin(document.url, pointer, _SLUG)
+        )
+        capability = Capability(
+            name,
+            name,
+            text_of(holder, "description"),
+            params=_params(holder),
+            side_effects=None if method is None else method not in SAFE_METHODS,
+            tags=texts_of(holder, "tags"),
+            invocations=(call,),
+        )
+        yield capability, _plan(name, accepts)
+
+
+def _input(resource: Object) -> Object:
+    return map_of(map_of(map_of(map_of(resource, "extensions"), "bazaar"), "info"), "input")
+
+
+def _params(resource: Object) -> Object | None:
+    """The Bazaar extension describes the input; its schema is data."""
+    schema = map_of(map_of(map_of(resource, "extensions"), "bazaar"), "schema")
+    return clean_json(schema) if schema else None
+
+
+def _plan(name: str, accepts: Object | None) -> Plan | None:
+    """Amounts are in the asset's smallest unit; only USDC's decimals are known."""
+    if accepts is None:
+        return None
+    amount = accepts.get("amount", accepts.get("maxAmountRequired"))
+    asset = word_of(map_of(accepts, "extra"), "name") or ""
+    limits = " ".join(part for part in (word_of(accepts, "network"), word_of(accepts, "payTo")) if part)
+    return Plan(name, _price(amount, asset), limits or None)
+
+
+def _price(amount: Json, asset: str) -> str | None:
+    if not isinstance(amount, str) or not _AMOUNT.fullmatch(amount):
+        return None
+    if "usd" not in asset.lower():
+        return f"{amount} units of {asset}" if asset else None
+    try:
+        return f"{(Decimal(amount) / 10**_USDC_DECIMALS).normalize():f} USDC"
+    except InvalidOperation:
+        return None
+
+
+_validate, _normalise = judged(_read)
+
+FORMAT = Format(
+    slug=_SLUG,
+    title="x402 discovery",
+    spec="x402 specification, discovery",
+    paths=("/.well-known/x402", "/.well-known/x402.json"),
+    media_types=("application/json",),
+    role=Role.SERVICE,
+    validate=_validate,
+    normalise=_normalise,
+)

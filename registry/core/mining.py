@@ -1,0 +1,78 @@
+"""Texts that name manifests: the URLs in them that are worth asking for, and the format that each promises.
+
+Whole path segments are compared: `ard.json` is also the end of `agent-card.json` (formats.md 3.8).
+"""
+
+import re
+from typing import Final
+
+from registry.core.domains import parse_https
+from registry.core.endpoints import Endpoint
+from registry.core.mcp_parts import card_pointer
+from registry.core.services import Pointer
+
+MAX_MINED: Final = 40
+SCANNED_CHARS: Final = 200_000
+
+PROMISED: Final = {
+    "/.well-known/agent": None,
+    "/.well-known/agent.json": None,
+    "/agent.json": None,
+    "/.well-known/woa.json": "woa",
+    "/.well-known/ai-actions.json": "awas",
+    "/.well-known/agent-card.json": "a2a",
+    "/.well-known/mcp/server-card.json": "mcp-server-card",
+    "/.well-known/mcp/server-cards.json": "mcp-json",
+    "/.well-known/mcp-server-card.json": "mcp-server-card",
+    "/.well-known/mcp.json": None,
+    "/.well-known/mcp": "mcp-json",
+    "/server.json": "mcp-server-json",
+    "/.well-known/ard.json": "ai-catalog",
+    "/.well-known/ai-catalog.json": "ai-catalog",
+    "/.well-known/api-catalog": "api-catalog",
+    "/.well-known/agent-skills/index.json": "agent-skills-index",
+    "/.well-known/skills/index.json": "agent-skills-index",
+    "/.well-known/ucp": "ucp",
+    "/.well-known/acp.json": "acp",
+    "/.well-known/x402": "x402",
+    "/.well-known/x402.json": "x402",
+    "/.well-known/ai-plugin.json": "ai-plugin",
+    "/.well-known/agents.json": "agents-json",
+    "/.well-known/agent-descriptions": "anp",
+    "/.well-known/agent-permissions.json": "agent-permissions",
+    "/auth.md": "auth-md",
+    "/pricing.md": "pricing-md",
+}
+"""Well-known paths and what to expect there; None where several formats share the path."""
+
+_URL = re.compile(r"https://[^\s<>()\[\]\"'`|\\]{4,500}")
+_LINK = re.compile(r"\]\((/[^\s()]{1,500})\)")
+_TAIL = re.compile(r"[.,;:!?*_]+$")
+_DESCRIPTION = re.compile(r"/(openapi|swagger)\.(json|ya?ml)$")
+
+
+def mined(text: str, base: str) -> tuple[Pointer, ...]:
+    """Pointers from the Markdown links and bare URLs of a text, in order, distinct, at most MAX_MINED."""
+    text = text[:SCANNED_CHARS]
+    found: dict[str, Pointer] = {}
+    for match in (*_URL.finditer(text), *_LINK.finditer(text)):
+        url = parse_https(_TAIL.sub("", match[match.lastindex or 0]), base)
+        pointer = _pointer(url) if url else None
+        if pointer is not None and pointer.url is not None:
+            found.setdefault(pointer.url, pointer)
+        if len(found) == MAX_MINED:
+            break
+    return tuple(found.values())
+
+
+def _pointer(url: str) -> Pointer | None:
+    path = "/" + url.partition("://")[2].partition("/")[2].partition("?")[0]
+    if path in PROMISED:
+        return Pointer(url, "mentioned", expected=PROMISED[path])
+    if _DESCRIPTION.search(path):
+        return Pointer(url, "mentioned", expected="openapi")
+    if path.endswith("/server-card"):
+        return Pointer(url, "mentioned", expected="mcp-server-card")
+    if path.rstrip("/").endswith("/mcp"):
+        return next(iter(card_pointer(Endpoint(url), "")), None)
+    return None
