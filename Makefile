@@ -25,13 +25,14 @@ test-fast: .venv/.done   ## without the tests marked slow
 	.venv/bin/lint-imports
 	.venv/bin/python -m pytest -n 2 --dist loadfile -m "not slow"
 
-check: .venv/.done       ## linters and types
+check: .venv/.done       ## linters, types, import contracts
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
+	.venv/bin/lint-imports
 
 docs: .venv/.done        ## write the generated pages anew
-	.venv/bin/python -m registry.demo.pages
+	.venv/bin/python -m registry.cli.pages
 
 clean:           ## forget the environment
 	rm -rf .venv .tools

@@ -1,0 +1,112 @@
+"""docs/formats.md: every format that is read, in the order of recognition, with its paths and its own rules."""
+
+import ast
+import importlib
+import inspect
+import pkgutil
+import sys
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType, ModuleType
+
+from registry.cli.pages.markdown import codes, page, table
+from registry.core import formats
+from registry.core.findings import Reason
+from registry.core.format import Format, Role
+from registry.core.recognise import FORMATS, ROWS, Foreign
+from registry.core.scoring.rubric import RUBRIC
+
+_GENERAL = frozenset({"document", "manifest", "endpoint", "conflict", "service", "capability"})
+"""Families of reasons that belong to no single format."""
+
+_ROLES: Mapping[Role, str] = MappingProxyType(
+    {
+        Role.SERVICE: "describes a service: its host is listed",
+        Role.POINTERS: "names other documents, which are then visited",
+        Role.TEXT: "a text for readers, searched for pointers",
+        Role.ENRICHER: "adds to a service that another document describes",
+    }
+)
+
+
+def formats_page() -> str:
+    """Every format that is read, in the order of recognition, with its paths and its own rules."""
+    foreign = sorted({row.what.name for row in ROWS if isinstance(row.what, Foreign)})
+    overview = table(
+        ("format", "slug", "role", "paths", "rules"),
+        (
+            (form.title, f"[`{form.slug}`](#{form.slug})", form.role, codes(form.paths), str(len(rules_of(form))))
+            for form in FORMATS
+        ),
+    )
+    return page(
+        "Formats",
+        f"What waypost recognises, read and graded by one module each below `registry/core/formats/`: {len(FORMATS)} "
+        "formats. Content decides what a document is, in the order of `registry/core/recognise.py`; the path never "
+        "does, except for formats without any mark of their own.",
+        "*Paths*: where the format is usually served, most preferred first. *Rules*: findings that only this format "
+        "has; those that every document can have are in [rubric.md](rubric.md).",
+        overview,
+        *(_format_section(form) for form in FORMATS),
+        "## Recognised and left alone",
+        "Documents of other schemes at the same paths are no manifests here; a visit names them as "
+        f"`foreign:<name>`: {codes(foreign)}.",
+    )
+
+
+def _format_section(form: Format) -> str:
+    facts = table(
+        ("", ""),
+        (
+            ("specification", form.spec),
+            ("role", f"`{form.role}`: {_ROLES[form.role]}"),
+            ("paths", codes(form.paths) or "none: found by pointers only"),
+            ("media types", codes(form.media_types)),
+        ),
+    )
+    rules = table(
+        ("rule", "severity", "what is seen"), ((f"`{r}`", RUBRIC[r].severity, RUBRIC[r].says) for r in rules_of(form))
+    )
+    return "\n\n".join([f'<a id="{form.slug}"></a>', f"## {form.title}", facts, *([rules] if rules_of(form) else [])])
+
+
+def rules_of(form: Format) -> tuple[Reason, ...]:
+    """The reasons that only this format, or a family of relatives, gives; in the order of the rubric.
+
+    Read from the sources of its module and of what that imports from the core: rules are not registered anywhere else.
+    """
+    sources = list(_sources(_module_of(form)))
+    sources += [inspect.getsource(helper) for source in tuple(sources) for helper in _helpers(source)]
+    named = {name for source in sources for name in _reasons_in(source)}
+    return tuple(reason for reason in RUBRIC if reason.name in named and reason.partition(".")[0] not in _GENERAL)
+
+
+def format_modules() -> tuple[ModuleType, ...]:
+    """The modules and packages below registry/core/formats, by name."""
+    names = sorted(found.name for found in pkgutil.iter_modules(formats.__path__))
+    return tuple(importlib.import_module(f"{formats.__name__}.{name}") for name in names)
+
+
+def _module_of(form: Format) -> ModuleType:
+    return next(module for module in format_modules() if any(value is form for value in vars(module).values()))
+
+
+def _sources(module: ModuleType) -> Iterator[str]:
+    yield inspect.getsource(module)
+    for found in pkgutil.iter_modules(getattr(module, "__path__", ())):
+        yield inspect.getsource(importlib.import_module(f"{module.__name__}.{found.name}"))
+
+
+def _helpers(source: str) -> Iterator[ModuleType]:
+    """Modules of the core, but no formats, that a source imports from."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("registry.core"):
+            for name in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names)):
+                module = sys.modules.get(name)
+                if module is not None and not name.startswith(formats.__name__) and name != "registry.core.findings":
+                    yield module
+
+
+def _reasons_in(source: str) -> Iterator[str]:
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "Reason":
+            yield node.attr
