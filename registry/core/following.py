@@ -15,7 +15,7 @@ from registry.core.services import Pointer
 DETAIL_REL: Final = "detail_url"
 MAX_INLINE: Final = 20  # payloads of one visit that are assessed without a request
 
-_FOLLOWED = frozenset({*EXPECTED, "agentmap", "agentic-manifest", "service-meta", "alternative"})
+_FOLLOWED = frozenset({*EXPECTED, "agentmap", "agentic-manifest", "service-meta", "alternative", "entry", "item"})
 _TEMPLATE = re.compile(r"[{}]|%7[bd]", re.IGNORECASE)
 
 

@@ -300,7 +300,7 @@ class HostPlan:
         self._answers.append(answer)
         self._visited.add(fetched.final_url)  # a path that redirects to another path of the plan answers for both
         self._learn(probe, fetched)
-        if host_of(probe.url) == self._job.host:
+        if served_here(answer, self._job.host):  # where a redirect led to is another host's affair
             self._patience.judge(answer.assessment)
         if fetched.failure is Outcome.REDIRECTED_AWAY:
             self._add_candidate(fetched.reason.removeprefix("to "), "redirect", probe.url)
