@@ -138,6 +138,8 @@ def _judge_text(document: Document, promised: str | None, refusal: Unreadable) -
     match = recognise(document, promised)
     if match is not None and isinstance(match.what, Format):
         return _found(document, match.what, match.dialect)
+    if match is not None and isinstance(match.what, Foreign):
+        return _foreign(match.what)
     if looks_like_json(document.text or ""):
         return _unreadable(refusal)
     return _no_manifest("text", Reason.TEXT)
@@ -150,7 +152,7 @@ def _judge_object(document: Document, value: dict[str, Json], promised: str | No
             return _no_manifest("empty", Reason.UNRECOGNISED)
         return _no_manifest("unrecognised", Reason.UNRECOGNISED, " ".join(sorted(value)))
     if isinstance(match.what, Foreign):
-        return _no_manifest(f"foreign:{match.what.name}", Reason.FOREIGN, match.what.name)
+        return _foreign(match.what)
     if isinstance(match.what, Negative):
         return _negative(document, value, match.what)
     return _found(document, match.what, match.dialect)
@@ -198,6 +200,10 @@ def _alternatives(url: str, value: dict[str, Json]) -> tuple[Pointer, ...]:
 def _unreadable(refusal: Unreadable) -> Assessment:
     outcome = Outcome.TOO_LARGE if refusal.reason is Reason.TOO_LARGE else Outcome.MALFORMED
     return Assessment(outcome, _code(refusal.reason), findings=(Finding(refusal.reason, "", refusal.evidence),))
+
+
+def _foreign(scheme: Foreign) -> Assessment:
+    return _no_manifest(f"foreign:{scheme.name}", Reason.FOREIGN, scheme.name)
 
 
 def _no_manifest(code: str, reason: Reason, evidence: str = "") -> Assessment:

@@ -49,3 +49,8 @@ def workstate(document: Document) -> str | None:
     if not isinstance(value, dict) or "awp_version" not in value:
         return None
     return "" if "workstate_id" in value or "modules" in value else None
+
+
+def agents_md(document: Document) -> str | None:
+    """Instructions for the coding agents of a source repository, when its AGENTS.md is served with the site."""
+    return "" if document.text is not None else None

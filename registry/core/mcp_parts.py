@@ -3,6 +3,7 @@
 Model Context Protocol 2025-06-18 (Tool), server card v1 (SEP-2127), server.json of the MCP registry.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -30,6 +31,7 @@ from registry.core.manifest import (
 from registry.core.services import Auth, AuthScheme, Capability, Confirmation, Invocation, Origin, Pointer, Protocol
 
 MAX_REMOTES: Final = 50
+_ANGLED = re.compile(r"<([A-Za-z][\w-]*)>")
 TRANSPORTS: Final = frozenset({"streamable-http", "sse", "streamable", "streamable_http", "http", "https"})
 
 
@@ -51,7 +53,7 @@ def remotes(holder: Object, document: Document, notes: Notes) -> Remotes:
         kind = word_of(item, "type") or word_of(item, "transport_type")
         if kind not in TRANSPORTS or not text_of(item, "url"):
             notes.add(Reason.MCP_REMOTE, pointer, kind or "")
-        address = endpoint(item.get("url"), document.url, document, at(pointer, "url"), notes)
+        address = endpoint(_with_variables(item.get("url")), document.url, document, at(pointer, "url"), notes)
         if address is None:
             continue
         addresses.append(address)
@@ -102,6 +104,11 @@ def card_pointer(address: Endpoint | None, pointer: str) -> tuple[Pointer, ...]:
         return ()
     place = address.url.partition("?")[0].rstrip("/")
     return (Pointer(f"{place}/server-card", "mcp", pointer, "mcp-server-card"),)
+
+
+def _with_variables(url: Json) -> Json:
+    """`?key=<YOUR_TOKEN>` asks the caller for a value, as `{token}` does: no generator forgot it."""
+    return _ANGLED.sub(lambda match: f"{{{match[1].lower()}}}", url) if isinstance(url, str) else url
 
 
 def _tools(

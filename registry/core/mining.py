@@ -15,16 +15,16 @@ MAX_MINED: Final = 40
 SCANNED_CHARS: Final = 200_000
 
 PROMISED: Final = {
-    "/.well-known/agent": None,
-    "/.well-known/agent.json": None,
-    "/agent.json": None,
+    "/.well-known/agent": "adp",
+    "/.well-known/agent.json": "atp",
+    "/agent.json": "awp",
     "/.well-known/woa.json": "woa",
     "/.well-known/ai-actions.json": "awas",
     "/.well-known/agent-card.json": "a2a",
     "/.well-known/mcp/server-card.json": "mcp-server-card",
     "/.well-known/mcp/server-cards.json": "mcp-json",
     "/.well-known/mcp-server-card.json": "mcp-server-card",
-    "/.well-known/mcp.json": None,
+    "/.well-known/mcp.json": "mcp-json",
     "/.well-known/mcp": "mcp-json",
     "/server.json": "mcp-server-json",
     "/.well-known/ard.json": "ai-catalog",
@@ -43,7 +43,7 @@ PROMISED: Final = {
     "/auth.md": "auth-md",
     "/pricing.md": "pricing-md",
 }
-"""Well-known paths and what to expect there; None where several formats share the path."""
+"""Well-known paths and what to expect there; the content decides where several formats share a path."""
 
 _URL = re.compile(r"https://[^\s<>()\[\]\"'`|\\]{4,500}")
 _LINK = re.compile(r"\]\((/[^\s()]{1,500})\)")

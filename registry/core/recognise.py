@@ -134,6 +134,7 @@ ROWS: tuple[Row, ...] = (
     # --- texts: only at their own paths
     Row(openapi.yaml, openapi.FORMAT, only_at=re.compile(r"(openapi|swagger)[^/]*\.ya?ml$|/openapi$"), text=True),
     Row(llms_txt.dialect, llms_txt.FORMAT, only_at=re.compile(r"/llms\.txt$"), text=True),
+    Row(foreign.agents_md, Foreign("agents-md"), only_at=re.compile(r"/AGENTS\.md$"), text=True),
     *(Row(texts.text, form, only_at=_named(form), text=True) for form in texts.FORMATS),
 )
 

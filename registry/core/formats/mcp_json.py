@@ -39,8 +39,7 @@ _LINKS = {
     "openapi": "openapi",
     "serverCard": "mcp-server-card",
     "server_card": "mcp-server-card",
-    "manifest": None,
-}  # fmt: skip
+}
 """Members that name other documents of the same site, and what they promise."""
 
 
