@@ -1,0 +1,314 @@
+"""One request over verified TLS to a pinned address: bytes out, bytes in, every cap enforced while they come.
+
+The only module that drives pyreqwest. What it may do is little: https on port 443, HTTP/1.1, no redirects, no proxy,
+no cookies, no decompression of its own. Failures leave as pyreqwest's exceptions or as `Broken`; what they mean is
+`translate.py`'s business.
+
+Certificates: the platform's trust store. `SSL_CERT_FILE` (and `SSL_CERT_DIR`, a list of folders of hashed names) take
+its place, as with OpenSSL; a client reads them when it is built.
+"""
+
+import asyncio
+import atexit
+import re
+import time
+import zlib
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Final
+
+from pyreqwest.client import Client, ClientBuilder
+from pyreqwest.http import HeaderMap
+from pyreqwest.response import ResponseBodyReader
+
+from crawler.guards import Pin
+
+HEADER_CAP: Final = 64 * 1024
+"""Bytes of the header section (probe-plan.md section 6). The parser below us stops at about 400 KiB or 100 fields."""
+
+DOCUMENT: Final = frozenset({200, 203})
+"""Statuses whose body counts. Of other pages the head tells enough (challenge marks, comparison with a control)."""
+
+PAGE_KEPT: Final = 64 * 1024
+PAGE_DRAINED: Final = 256 * 1024
+"""Bytes of a page that is no document: kept; and read at most, because a connection with a rest is a lost one."""
+
+GATHER: Final = 0.02
+"""Seconds in which pins are gathered for one client: building one parses the trust store (3.4 ms of CPU, 0.1 MB)."""
+
+# The transport's own thread may be delivering a last result when the interpreter ends, and that aborts the process
+# (exit code 134, seen in nearly every run that left a request unfinished): give it a moment while threads still run.
+atexit.register(time.sleep, 0.1)
+
+
+class Broken(Exception):
+    """The server answered, and the answer cannot be used. `reason` is one of translate.BROKEN."""
+
+    def __init__(self, reason: str, detail: str = "") -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.detail = detail
+
+
+@dataclass(frozen=True, slots=True)
+class Wire:
+    """An answer as it came: `headers` in order with lower-case names, `body` decoded and at most the cap.
+
+    `truncated`: there was more body than `body`, or it broke off.
+    """
+
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    body: bytes = b""
+    truncated: bool = False
+
+    def all(self, name: str) -> list[str]:
+        """Every value of a field."""
+        return [value for key, value in self.headers if key == name]
+
+
+@dataclass(slots=True)
+class _Shared:
+    """A client and how many pins still use it. Its pins are fixed at birth: that is why pins are gathered."""
+
+    client: Client
+    pins: Mapping[str, Pin]
+    users: int
+
+
+@dataclass(slots=True)
+class _Wanted:
+    pin: Pin
+    ready: asyncio.Future[_Shared] = field(repr=False)
+
+
+class Clients:
+    """Clients with pinned addresses. Pins that are asked for within a moment share one; unused ones are closed."""
+
+    def __init__(self, *, user_agent: str, connect_timeout: float, keep_idle: float) -> None:
+        self._user_agent = user_agent
+        self._connect_timeout = timedelta(seconds=connect_timeout)
+        self._keep_idle = timedelta(seconds=keep_idle)
+        self._wanted: list[_Wanted] = []
+        self._alive: set[int] = set()
+
+    def __len__(self) -> int:
+        """Clients in use."""
+        return len(self._alive)
+
+    @asynccontextmanager
+    async def pinned(self, pin: Pin) -> AsyncIterator[Client]:
+        """A client that dials `pin.host` at the pinned address and nothing else for that name."""
+        shared = await self._shared(pin)
+        try:
+            if shared.pins.get(pin.host) != pin:
+                raise AssertionError(f"{pin.host} is not pinned")
+            yield shared.client
+        finally:
+            await self._let_go(shared)
+
+    async def _shared(self, pin: Pin) -> _Shared:
+        loop = asyncio.get_running_loop()
+        wanted = _Wanted(pin, loop.create_future())
+        if not self._wanted:
+            loop.call_later(GATHER, self._build)
+        self._wanted.append(wanted)
+        try:
+            return await wanted.ready
+        except asyncio.CancelledError:
+            if wanted.ready.done() and not wanted.ready.cancelled() and not wanted.ready.exception():
+                await self._let_go(wanted.ready.result())
+            raise
+
+    def _build(self) -> None:
+        gathered, self._wanted = self._wanted, []
+        while gathered:
+            pins: dict[str, Pin] = {}
+            mine: list[_Wanted] = []
+            rest: list[_Wanted] = []
+            for wanted in gathered:  # the same name at two addresses (two visits, two answers) needs two clients
+                if wanted.ready.cancelled():
+                    continue
+                fits = pins.setdefault(wanted.pin.host, wanted.pin) == wanted.pin
+                (mine if fits else rest).append(wanted)
+            self._hand_out(mine, pins)
+            gathered = rest
+
+    def _hand_out(self, gathered: Sequence[_Wanted], pins: Mapping[str, Pin]) -> None:
+        if not gathered:
+            return
+        try:
+            shared = _Shared(self._client(pins.values()), pins, len(gathered))
+        except Exception as error:
+            for wanted in gathered:
+                wanted.ready.set_exception(error)
+            return
+        self._alive.add(id(shared))
+        for wanted in gathered:
+            wanted.ready.set_result(shared)
+
+    async def _let_go(self, shared: _Shared) -> None:
+        shared.users -= 1
+        if not shared.users:
+            self._alive.discard(id(shared))
+            await shared.client.close()
+
+    def _client(self, pins: Iterable[Pin]) -> Client:
+        builder = (
+            ClientBuilder()
+            .user_agent(self._user_agent)
+            .https_only(True)
+            .http1_only()
+            .follow_redirects(False)
+            .no_proxy()
+            .referer(False)
+            .default_cookie_store(False)
+            .gzip(False).brotli(False).zstd(False).deflate(False)
+            .min_tls_version("TLSv1.2")
+            .connect_timeout(self._connect_timeout)
+            .pool_max_idle_per_host(1)
+            .pool_idle_timeout(self._keep_idle)
+        )  # fmt: skip
+        for pin in pins:
+            builder = builder.resolve(pin.host, pin.address, pin.port)
+        return builder.build()
+
+
+async def ask(
+    client: Client, pin: Pin, url: str, headers: Mapping[str, str], *, cap: int, keep_head: bool, seconds: float
+) -> Wire:
+    """GET `url`, which must be on `pin.host`. At most `seconds` for everything and `cap` decoded bytes of body.
+
+    Over the cap: the head is kept with `truncated` where `keep_head` says so, else Broken("body"). Of answers that are
+    no document only a short head is kept, and it may be broken: a "not found" page that breaks off still says so.
+    Raises pyreqwest's exceptions and Broken.
+    """
+    request = client.get(url)
+    for name, value in headers.items():
+        request = request.header(name, value)
+    # Limit 0: nothing is read ahead, so that a body that breaks off does not take its status with it.
+    stream = request.streamed_read_buffer_limit(0).build_streamed()
+    if stream.url.host_str != pin.host or stream.url.port is not None or stream.url.scheme != "https":
+        raise AssertionError(f"{pin.host} is not the host of the URL")  # the pin would not apply: never dial
+    phase = "request_timeout"
+    try:
+        async with asyncio.timeout(seconds) as limit, stream as response:
+            status, fields = response.status, _fields(response.headers)
+            phase = "read_timeout"
+            return await _read(response.body_reader, status, fields, cap, keep_head)
+    except TimeoutError:
+        if limit.expired():
+            raise Broken(phase) from None
+        raise  # the transport's own: the connection was not made in time
+
+
+def _fields(headers: HeaderMap) -> tuple[tuple[str, str], ...]:
+    """All fields as text. A field with a value that is not ASCII cannot be read through this transport: left out."""
+    fields: list[tuple[str, str]] = []
+    size = 0
+    for name in dict.fromkeys(headers.keys()):
+        try:
+            values = headers.getall(name)
+        except ValueError:
+            continue
+        fields += ((name.lower(), value) for value in values)
+        size += sum(len(name) + len(value) + 4 for value in values)
+        if size > HEADER_CAP:
+            raise Broken("headers")
+    return tuple(fields)
+
+
+async def _read(
+    reader: ResponseBodyReader, status: int, fields: tuple[tuple[str, str], ...], cap: int, keep_head: bool
+) -> Wire:
+    document = status in DOCUMENT
+    body = _Body(cap if document else min(cap, PAGE_KEPT))
+    raw = 0
+    try:
+        body.decode(_coding(fields))
+        while (chunk := await reader.read_chunk()) is not None:
+            raw += len(chunk)
+            body.feed(chunk.to_bytes())
+            if body.full and (document or raw > PAGE_DRAINED):
+                break
+        body.finish()
+    except Exception as error:
+        if document or isinstance(error, TimeoutError):
+            raise
+        return Wire(status, fields, body.head, truncated=True)
+    if body.full and document and not keep_head:
+        raise Broken("body")
+    return Wire(status, fields, body.head, truncated=body.full)
+
+
+_TOKEN = re.compile(r"[a-z0-9!#$%&'*+.^_`|~-]{1,20}")
+
+
+def _coding(fields: Iterable[tuple[str, str]]) -> str:
+    """Either identity or gzip, the codings that were offered. Raises Broken("encoding")."""
+    codings = [
+        coding
+        for name, value in fields
+        if name == "content-encoding"
+        for coding in (part.strip().lower() for part in value.split(","))
+        if coding not in ("", "identity")
+    ]
+    if not codings:
+        return "identity"
+    if codings in (["gzip"], ["x-gzip"]):
+        return "gzip"
+    raise Broken("encoding", codings[0] if len(codings) == 1 and _TOKEN.fullmatch(codings[0]) else "other")
+
+
+class _Body:
+    """Takes a body in pieces and keeps at most `cap` decoded bytes; `full` when there was more.
+
+    gzip: exactly one complete member. A decoder that is only asked for what still fits never unpacks a bomb.
+    """
+
+    def __init__(self, cap: int) -> None:
+        self._cap = cap
+        self._parts: list[bytes] = []
+        self._size = 0
+        self._gzip: zlib._Decompress | None = None
+        self._fed = False
+        self.full = False
+
+    @property
+    def head(self) -> bytes:
+        return b"".join(self._parts)[: self._cap]
+
+    def decode(self, coding: str) -> None:
+        if coding == "gzip":
+            self._gzip = zlib.decompressobj(wbits=31)
+
+    def feed(self, chunk: bytes) -> None:
+        self._fed = self._fed or bool(chunk)
+        if self.full:
+            return
+        if self._gzip is None:
+            self._keep(chunk)
+        else:
+            self._unpack(self._gzip, chunk)
+
+    def finish(self) -> None:
+        """The stream has ended: was it whole? An empty body needs no gzip frame (204 and 304 have none)."""
+        if self._gzip is not None and self._fed and not self.full and not self._gzip.eof:
+            raise Broken("gzip_truncated")
+
+    def _unpack(self, gzip: "zlib._Decompress", chunk: bytes) -> None:
+        if gzip.eof and chunk:
+            raise Broken("gzip_trailing_data")
+        try:
+            self._keep(gzip.decompress(chunk, self._cap + 1 - self._size))
+        except zlib.error:
+            raise Broken("gzip_corrupt") from None
+        if gzip.unused_data:
+            raise Broken("gzip_trailing_data")
+
+    def _keep(self, data: bytes) -> None:
+        self._parts.append(data)
+        self._size += len(data)
+        self.full = self._size > self._cap

@@ -1,0 +1,64 @@
+"""Visits of sites that a test serves on loopback: the real guard with its connect-to table, the real transport."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crawler.visit import Session, Visitor
+from registry.core.documents import Fetched, Probe, Purpose
+from registry.core.redirects import redirect
+from registry.settings import Settings
+from tests.support.sites import Site, Sites
+
+JSON_CAP = 100_000
+
+
+def probe(url: str, purpose: Purpose = Purpose.MANIFEST, cap: int = JSON_CAP, **more: Any) -> Probe:
+    return Probe(url, purpose, "S2", "application/json, */*;q=0.1", cap, **more)
+
+
+def settings(*connect_to: str, **more: Any) -> Settings:
+    """Quick and small: nothing but the table resolves, no pauses, short deadlines."""
+    defaults: dict[str, Any] = {
+        "resolve": "table",
+        "request_delay": 0,
+        "connect_timeout": 1,
+        "request_timeout": 1,
+        "host_deadline": 20,
+        "database_url": None,
+    }
+    return Settings(connect_to=connect_to, **(defaults | more))
+
+
+@asynccontextmanager
+async def visiting(
+    monkeypatch: pytest.MonkeyPatch,
+    folder: Path,
+    sites: Mapping[str, Site],
+    certificates: Mapping[str, str] | None = None,
+    **more: Any,
+) -> AsyncIterator[tuple[Sites, Visitor]]:
+    """The sites, whose authority is the only one that is trusted, and a visitor who knows where they are."""
+    async with Sites(sites, certificates) as served:
+        monkeypatch.setenv("SSL_CERT_FILE", str(served.write_authority(folder)))
+        monkeypatch.delenv("SSL_CERT_DIR", raising=False)
+        async with Visitor(settings(*served.connect_to(), **more)) as visitor:
+            yield served, visitor
+
+
+async def fetch(visitor: Visitor, *probes: Probe) -> list[Fetched]:
+    """The answers to some probes in one session, redirects after the bare policy."""
+    async with Session(visitor, visitor.pace(), far()) as session:
+        return [
+            await session.fetch(one, lambda p, url, location, hops: redirect(url, location, hops, p.purpose))
+            for one in probes
+        ]
+
+
+def far() -> datetime:
+    """A lease that does not run out."""
+    return datetime.now(UTC) + timedelta(hours=1)

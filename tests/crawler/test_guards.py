@@ -1,0 +1,65 @@
+import pytest
+from structlog.testing import capture_logs
+
+from crawler.guards import AddressRefused, BadEntry, ConnectTo, Guard, Pin, Unresolved, pick
+
+
+def test_table_sends_a_name_to_its_address_and_port() -> None:
+    table = ConnectTo.parse(["Shop.Example:443:127.0.0.1:8443", "six.example:443:[::1]:9000"])
+    assert table.pin("shop.example") == Pin("shop.example", "127.0.0.1", 8443, "shop.example")
+    assert table.pin("six.example") == Pin("six.example", "::1", 9000, "six.example")
+    assert table.pin("www.shop.example") is None
+    assert table.names == {"shop.example", "six.example"}
+
+
+@pytest.mark.parametrize(
+    ("entry", "says"),
+    [
+        ("shop.example:443", "HOST:PORT:ADDRESS:PORT"),
+        ("shop.example:443:::1:8443", "HOST:PORT:ADDRESS:PORT"),
+        ("::127.0.0.1:8443", "empty"),
+        ("shop.example:80:127.0.0.1:8443", "only port 443"),
+        ("shop.example::127.0.0.1:8443", "only port 443"),
+        ("shop.example:443:localhost:8443", "not an IP address"),
+        ("shop.example:443:127.1:8443", "not an IP address"),
+        ("shop.example:443:[127.0.0.1]:8443", "not an IP address"),
+        ("shop.example:443:127.0.0.1:", "not a port"),
+        ("shop.example:443:127.0.0.1:0", "not a port"),
+        ("shop.example:443:127.0.0.1:65536", "not a port"),
+        ("10.0.0.1:443:127.0.0.1:8443", "IP address"),
+        ("user@shop.example:443:127.0.0.1:8443", "user name"),
+    ],
+)
+def test_entry_that_says_too_little_or_too_much_is_refused(entry: str, says: str) -> None:
+    with pytest.raises(BadEntry, match=says):
+        ConnectTo.parse([entry])
+
+
+def test_one_name_has_one_target() -> None:
+    ConnectTo.parse(["a.example:443:127.0.0.1:1", "a.example:443:127.0.0.1:1"])
+    with pytest.raises(BadEntry, match="already"):
+        ConnectTo.parse(["a.example:443:127.0.0.1:1", "A.example:443:127.0.0.1:2"])
+
+
+def test_table_cannot_be_added_to() -> None:
+    table = ConnectTo.parse(["a.example:443:127.0.0.1:1"])
+    with pytest.raises(TypeError):
+        table.entries["b.example"] = ("127.0.0.1", 1)  # type: ignore[index]
+
+
+async def test_table_is_loud_and_nothing_else_resolves() -> None:
+    with capture_logs() as logs:
+        guard = Guard(ConnectTo.parse(["a.example:443:127.0.0.1:1"]), None)
+    assert logs[0]["log_level"] == "warning" and "a.example -> 127.0.0.1:1" in logs[0]["names"]
+    assert (await guard.pin("a.example")).port == 1
+    with pytest.raises(Unresolved, match="nxdomain"):
+        await guard.pin("localhost")
+
+
+def test_every_answer_is_judged_and_an_allowed_one_picked() -> None:
+    assert pick("a.example", ["10.0.0.1", "::1", "8.8.8.8"]).address == "8.8.8.8"
+    with pytest.raises(AddressRefused, match=r"Private-Use") as refused:
+        pick("a.example", ["10.0.0.1", "::ffff:8.8.8.8"])
+    assert refused.value.address == "10.0.0.1"
+    with pytest.raises(Unresolved, match="no_address"):
+        pick("a.example", [])
