@@ -1,0 +1,74 @@
+"""The download handler of `probe://`: a lease goes in, a response whose results are still to come goes out.
+
+Scrapy hands a whole response to a callback. A lease would then be as slow as its slowest domain, so the response is
+there at once and carries an iterator; the spider's callback passes on each domain at the moment it is finished.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from uuid import UUID
+
+import structlog
+from scrapy import Request
+from scrapy.core.downloader.handlers.base import BaseDownloadHandler
+from scrapy.http import Response
+
+from crawler.visit import Visitor
+from registry.core.visits import DomainJob, FinishedDomain, Lease
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What became of one domain of a lease. `finished` None: it was cut, or (`crashed`) a bug of ours ended it."""
+
+    token: UUID
+    domain: str
+    finished: FinishedDomain | None
+    crashed: bool = False
+
+
+class LeaseResponse(Response):
+    """The answer to a lease: `results` yields each of its domains once, in the order in which they finish."""
+
+    results: AsyncIterator[Done]
+
+
+class ProbeHandler(BaseDownloadHandler):
+    """Visits the domains of a lease at the same time, the hosts of each one after another."""
+
+    async def download_request(self, request: Request) -> Response:
+        visitor: Visitor = self.crawler.spider.visitor  # type: ignore[union-attr]
+        response = LeaseResponse(request.url, request=request)
+        response.results = results(visitor, request.meta["lease"])
+        return response
+
+
+async def results(visitor: Visitor, lease: Lease) -> AsyncIterator[Done]:
+    """Runs the visits of a lease. When the iterator is closed early, what still runs is cancelled."""
+    tasks = [asyncio.create_task(_visited(visitor, lease, job)) for job in lease.domains]
+    visitor.running.update(tasks)
+    try:
+        for finished in asyncio.as_completed(tasks):
+            yield await finished
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        visitor.running.difference_update(tasks)
+
+
+async def _visited(visitor: Visitor, lease: Lease, job: DomainJob) -> Done:
+    try:
+        finished = await visitor.visit_domain(job, lease.expires_at)
+    except asyncio.CancelledError:
+        if not visitor.stop.is_set():
+            raise
+        return Done(lease.token, job.domain, None)  # `Visitor.halt`: the domain goes back as if never taken
+    except Exception:
+        # A bug of ours must cost this domain its turn, never the other domains of the lease theirs.
+        log.exception("visit.crashed", domain=job.domain)
+        return Done(lease.token, job.domain, None, crashed=True)
+    return Done(lease.token, job.domain, finished)

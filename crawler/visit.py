@@ -1,0 +1,271 @@
+"""The visit of one domain: its hosts one after another, each along its plan, gently and inside its deadlines.
+
+What to ask for, and where a redirect may lead, is decided by `registry.core.plan.HostPlan`; here only bytes are
+moved. Nothing in here knows Scrapy: `waypost check` visits hosts by the same code.
+"""
+
+import asyncio
+import contextlib
+import secrets
+import time
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from datetime import UTC, datetime, timedelta
+from types import TracebackType
+from typing import Any, Final, Protocol, Self
+
+from pyreqwest.client import Client
+
+from crawler.guards import ConnectTo, Guard, Pin, Resolver
+from crawler.politeness import Pace, Places
+from crawler.settings import user_agent
+from crawler.translate import HOST_DEADLINE, TWO_LOCATIONS, WORTH_A_SECOND_TRY, Failure, answered, failed, failure
+from crawler.translate import request_headers as headers_of
+from crawler.transport import Clients, Wire, ask
+from registry.core.documents import Fetched, Outcome, Probe
+from registry.core.domains import host_of
+from registry.core.plan import HostPlan
+from registry.core.probes import keeps_head
+from registry.core.redirects import STATUSES, Follow, Stop
+from registry.core.visits import DomainJob, FinishedDomain, HostJob, Visit
+from registry.settings import Settings
+
+OFF_LOOP_BYTES: Final = 32 * 1024
+"""Bodies above this are assessed in a thread: a megabyte of JSON costs tens of milliseconds."""
+
+LEAST_BUDGET: Final = 10
+"""Requests that a domain must have left today for the visit of a host to be worth its robots.txt."""
+
+RECORD_MARGIN: Final = timedelta(seconds=30)
+"""Visits end this long before their lease does, so that what was found can still be recorded under it."""
+
+
+class Cut(Exception):
+    """The visit ends before its plan does: the crawler stops, or the lease runs out. Nothing is wrong with the host."""
+
+
+class Redirects(Protocol):
+    """Decides about one hop: a host's plan, or the bare policy where one URL is looked at."""
+
+    def __call__(self, probe: Probe, from_url: str, location: str | None, hops: tuple[str, ...]) -> Follow | Stop: ...
+
+
+class Visitor:
+    """What all visits of one crawler share: guard, clients, places. An async context manager, bound to its loop."""
+
+    def __init__(self, settings: Settings, stop: asyncio.Event | None = None) -> None:
+        """`stop`: once set, visits are cut before their next request. Raises guards.BadEntry for a bad table."""
+        self.settings = settings
+        self.stop = stop or asyncio.Event()
+        self.guard = Guard(ConnectTo.parse(settings.connect_to), None if settings.resolve == "table" else Resolver())
+        self.clients = Clients(
+            user_agent=user_agent(settings),
+            connect_timeout=settings.connect_timeout,
+            keep_idle=2 * settings.request_delay + settings.request_timeout,
+        )
+        self.places = Places()
+        self.running: set[asyncio.Task[Any]] = set()
+
+    def halt(self) -> None:
+        """Ends the visits that have not ended by themselves since `stop` was set."""
+        for task in self.running:
+            task.cancel()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.guard.close()
+
+    async def visit_domain(self, job: DomainJob, until: datetime) -> FinishedDomain | None:
+        """The visits of all due hosts, or of those that were done before the visit was cut; None: of none."""
+        pace = self.pace(job.spent)
+        visits: list[Visit] = []
+        with contextlib.suppress(Cut):
+            for host in job.hosts:
+                visits.append(await self.visit_host(host, pace, until))
+        return FinishedDomain(job.domain, tuple(visits)) if visits else None
+
+    async def visit_host(self, job: HostJob, pace: Pace, until: datetime) -> Visit:
+        """One host along its plan. Raises Cut; whatever the host does is an outcome."""
+        started = _now()
+        if pace.left < LEAST_BUDGET:
+            return _skipped(job, started)
+        plan = HostPlan(
+            job,
+            now=started,
+            nonce=secrets.token_hex(16),
+            exempt=self.guard.table.names,
+            budget=min(self.settings.request_budget, pace.left),
+            detail_budget=max(0, min(self.settings.detail_budget, pace.left - self.settings.request_budget)),
+        )
+        async with Session(self, pace, until) as session:
+            while (probe := plan.next()) is not None:
+                fetched = await session.fetch(probe, plan.redirect)
+                if len(fetched.body) > OFF_LOOP_BYTES:
+                    await asyncio.to_thread(plan.take, probe, fetched)
+                else:
+                    plan.take(probe, fetched)
+                pace.obey(plan.robots.crawl_delay if plan.robots else None)
+        return plan.finish(started, _now())
+
+    def pace(self, spent: int = 0) -> Pace:
+        """For one domain, of which so many requests were made in the last 24 hours."""
+        return Pace(self.settings.request_delay, self.settings.domain_daily_budget - spent)
+
+
+class Session:
+    """The connections of one visit: where its hosts are pinned, and the time that it has left.
+
+    It stays at one place at a time. Whoever held a connection at one address while waiting for a second could wait
+    for somebody who does the same the other way round.
+    """
+
+    def __init__(self, visitor: Visitor, pace: Pace, until: datetime) -> None:
+        self._visitor = visitor
+        self._settings = visitor.settings
+        self._pace = pace
+        self._until = until - RECORD_MARGIN
+        self._seconds = visitor.settings.host_deadline
+        self._pins: dict[str, Pin | Failure] = {}
+        self._clients: dict[str, Client] = {}
+        self._held = AsyncExitStack()
+        self._place: AbstractAsyncContextManager[None] | None = None
+        self._place_name: str | None = None
+        self._spoke: set[str] = set()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._leave()
+        await self._held.aclose()
+
+    async def fetch(self, probe: Probe, redirects: Redirects) -> Fetched:
+        """The answer to one probe after its redirects. Raises Cut."""
+        at, began = _now(), time.monotonic()
+        url, hops = probe.url, tuple[str, ...]()
+        while True:
+            host = host_of(url) or ""
+            pin = await self._pin(host)
+            elapsed = int((time.monotonic() - began) * 1000)
+            if isinstance(pin, Failure):
+                return failed(probe, pin, at=at, url=url, hops=hops, elapsed_ms=elapsed)
+            wire = await self._ask(probe, pin, url)
+            elapsed = int((time.monotonic() - began) * 1000)
+            if isinstance(wire, Failure):
+                return failed(probe, wire, at=at, url=url, hops=hops, pin=pin, elapsed_ms=elapsed)
+            step = _step(probe, wire, url, hops, redirects)
+            if step is None:
+                return answered(probe, wire, at=at, url=url, hops=hops, pin=pin, elapsed_ms=elapsed)
+            if isinstance(step, Failure):
+                return failed(probe, step, at=at, url=url, hops=hops, pin=pin, elapsed_ms=elapsed)
+            url, hops = step.url, (*hops, url)
+
+    async def _pin(self, host: str) -> Pin | Failure:
+        """Resolved once per visit; a name that failed is not asked again."""
+        if host not in self._pins:
+            began = time.monotonic()
+            try:
+                self._pins[host] = await self._visitor.guard.pin(host)
+            except Exception as error:
+                self._pins[host] = _outcome(error)
+            self._seconds -= time.monotonic() - began
+        return self._pins[host]
+
+    async def _ask(self, probe: Probe, pin: Pin, url: str) -> Wire | Failure:
+        """One request, and a second one where the server had closed the idle connection that the first was sent on."""
+        wire = await self._ask_once(probe, pin, url)
+        if isinstance(wire, Failure) and wire.reason in WORTH_A_SECOND_TRY and pin.host in self._spoke:
+            self._spoke.discard(pin.host)
+            wire = await self._ask_once(probe, pin, url)
+        if not isinstance(wire, Failure):
+            self._spoke.add(pin.host)
+        return wire
+
+    async def _ask_once(self, probe: Probe, pin: Pin, url: str) -> Wire | Failure:
+        await self._go_to(pin.place)
+        await self._wait()
+        if self._seconds <= 0:
+            return HOST_DEADLINE
+        client = await self._client(pin)
+        began = time.monotonic()
+        seconds = min(self._settings.request_timeout, self._seconds)
+        try:
+            return await ask(
+                client, pin, url, headers_of(probe), cap=probe.cap, keep_head=keeps_head(probe), seconds=seconds
+            )
+        except Exception as error:
+            return _outcome(error)
+        finally:
+            self._seconds -= time.monotonic() - began
+            self._pace.asked()
+
+    async def _client(self, pin: Pin) -> Client:
+        if pin.host not in self._clients:
+            self._clients[pin.host] = await self._held.enter_async_context(self._visitor.clients.pinned(pin))
+        return self._clients[pin.host]
+
+    async def _wait(self) -> None:
+        """The pause of politeness; it does not count against the host. Raises Cut."""
+        pause = self._pace.pause()
+        if _now() + timedelta(seconds=pause) >= self._until:
+            raise Cut
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._visitor.stop.wait(), pause)
+        if self._visitor.stop.is_set():
+            raise Cut
+
+    async def _go_to(self, place: str) -> None:
+        if place == self._place_name:
+            return
+        await self._leave()
+        waiting = self._visitor.places.at(place)
+        await waiting.__aenter__()
+        self._place, self._place_name = waiting, place
+
+    async def _leave(self) -> None:
+        place, self._place, self._place_name = self._place, None, None
+        if place is not None:
+            await place.__aexit__(None, None, None)
+
+
+def _step(probe: Probe, wire: Wire, url: str, hops: tuple[str, ...], redirects: Redirects) -> Follow | Failure | None:
+    """Where a redirect leads, why it is not followed, or None for an answer that is none."""
+    if wire.status not in STATUSES:
+        return None
+    locations = wire.all("location")
+    if len(locations) > 1:
+        return TWO_LOCATIONS
+    decision = redirects(probe, url, locations[0] if locations else None, hops)
+    return decision if isinstance(decision, Follow) else Failure(decision.outcome, decision.reason)
+
+
+def _outcome(error: Exception) -> Failure:
+    why = failure(error)
+    if why is None:
+        raise error
+    return why
+
+
+def _skipped(job: HostJob, now: datetime) -> Visit:
+    """The domain has had its requests for today: unfinished business stays, nothing is asked."""
+    return Visit(
+        host=job.host,
+        started_at=now,
+        finished_at=now,
+        outcome=Outcome.SKIPPED,
+        reason="domain_budget",
+        answers=(),
+        whole_plan=False,
+        requests=0,
+        robots=job.robots,
+        pending=job.pending,
+    )
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
