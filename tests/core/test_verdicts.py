@@ -1,0 +1,170 @@
+"""What an answer says before its body is read; redirects; what assess does with bodies of 200."""
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+from registry.core.assess import assess
+from registry.core.controls import Controls
+from registry.core.documents import Fetched, Outcome, Probe, Purpose
+from registry.core.redirects import Follow, Stop, redirect
+from registry.core.verdicts import by_status, is_challenge, retry_after
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+HOME = "https://shop.example"
+URL = f"{HOME}/agent.json"
+PROBE = Probe(URL, Purpose.MANIFEST, "S2", "*/*", 1000)
+
+
+def fetched(status: int, body: bytes = b"", **headers: str) -> Fetched:
+    return Fetched(URL, URL, NOW, status, {k.replace("_", "-"): v for k, v in headers.items()}, body)
+
+
+@pytest.mark.parametrize(
+    ("status", "outcome"),
+    [
+        (201, Outcome.NOT_A_MANIFEST),
+        (204, Outcome.NOT_A_MANIFEST),
+        (206, Outcome.NOT_A_MANIFEST),
+        (300, Outcome.SERVER_ERROR),
+        (304, Outcome.SERVER_ERROR),
+        (400, Outcome.ABSENT),
+        (401, Outcome.REFUSED),
+        (402, Outcome.REFUSED),
+        (403, Outcome.REFUSED),
+        (404, Outcome.ABSENT),
+        (405, Outcome.ABSENT),
+        (407, Outcome.REFUSED),
+        (408, Outcome.SERVER_ERROR),
+        (410, Outcome.GONE),
+        (418, Outcome.ABSENT),
+        (429, Outcome.RATE_LIMITED),
+        (451, Outcome.REFUSED),
+        (500, Outcome.SERVER_ERROR),
+        (599, Outcome.SERVER_ERROR),
+        (999, Outcome.SERVER_ERROR),
+    ],
+)
+def test_the_status_decides_before_the_body(status: int, outcome: Outcome) -> None:
+    awp = json.dumps({"awp_version": "0.2", "intent": "x", "actions": [], "domain": "shop.example"}).encode()
+    judged = assess(PROBE, fetched(status, awp), Controls())
+    assert (judged.outcome, judged.reason) == (outcome, f"status_{status}")
+
+
+def test_only_200_and_203_are_read() -> None:
+    assert [status for status in range(100, 600) if by_status(status) is None] == [200, 203]
+
+
+@pytest.mark.parametrize(
+    ("answer", "challenged"),
+    [
+        (fetched(200, b'<html><script id="anubis_challenge">'), True),
+        (fetched(403, b"<!DOCTYPE html><title>Just a moment...</title>"), True),
+        (fetched(503, b"<html><script src=/cdn-cgi/challenge-platform/x.js>"), True),
+        (fetched(202, b"", x_amzn_waf_action="challenge"), True),
+        (fetched(403, b"", cf_mitigated="challenge"), True),
+        (fetched(404, b"<html>anubis_challenge"), False),
+        (fetched(200, b'{"description": "solves anubis_challenge pages"}'), False),
+        (fetched(200, b"# Docs about px-captcha"), False),
+        (fetched(200, b"<html>" + b" " * 9000 + b"px-captcha"), False),
+    ],
+)
+def test_challenges(answer: Fetched, challenged: bool) -> None:
+    assert is_challenge(answer) is challenged
+    assert (assess(PROBE, answer, Controls()).reason == "challenge") is challenged
+
+
+@pytest.mark.parametrize(
+    ("status", "field", "seconds"),
+    [
+        (429, "120", 120),
+        (503, "0", 0),
+        (429, "999999999", 86_400),
+        (429, "99999999999999999999", None),
+        (429, "Sun, 01 Mar 2026 12:05:00 GMT", 300),
+        (429, "Sun, 01 Mar 2026 11:00:00 GMT", 0),
+        (429, "Sun, 01 Mar 2026 12:05:00", None),
+        (429, "soon", None),
+        (429, "-5", None),
+        (429, "1" * 5000, None),
+        (200, "120", None),
+    ],
+)
+def test_retry_after(status: int, field: str, seconds: int | None) -> None:
+    assert retry_after(fetched(status, retry_after=field)) == seconds
+
+
+def test_failures_keep_their_name() -> None:
+    lost = Fetched(URL, URL, NOW, failure=Outcome.TLS_ERROR, reason="certificate_expired")
+    judged = assess(PROBE, lost, Controls())
+    assert (judged.outcome, judged.reason) == (Outcome.TLS_ERROR, "certificate_expired")
+
+
+def test_304_counts_only_for_our_own_validators() -> None:
+    conditional = Probe(URL, Purpose.MANIFEST, "S2", "*/*", 1000, etag='"1"')
+    assert assess(conditional, fetched(304), Controls()).outcome is Outcome.FOUND
+    assert assess(PROBE, fetched(304), Controls()).outcome is Outcome.SERVER_ERROR
+
+
+def test_cut_json_is_never_parsed_and_cut_text_keeps_whole_characters() -> None:
+    cut = Fetched(URL, URL, NOW, 200, {}, b'{"awp_version": "0.2"}', truncated=True)
+    assert assess(PROBE, cut, Controls()).outcome is Outcome.TOO_LARGE
+    text = f"{HOME}/llms.txt"
+    probe = Probe(text, Purpose.MANIFEST, "S1", "text/markdown, text/plain, */*;q=0.1", 40)
+    body = "# Gärten\n\n> Werkzeug für alle €".encode()
+    for end in range(len(body) - 3, len(body)):
+        judged = assess(probe, Fetched(text, text, NOW, 200, {}, body[:end], truncated=True), Controls())
+        assert judged.format == "llms-txt"
+
+
+def test_a_front_page_is_no_manifest_but_points() -> None:
+    probe = Probe(f"{HOME}/", Purpose.HOME, "S0", "*/*", 1000)
+    answer = Fetched(probe.url, probe.url, NOW, 200, {"link": "</a>; rel=ard"}, b"<link rel=ard href=/b>")
+    judged = assess(probe, answer, Controls())
+    assert judged.outcome is Outcome.NOT_A_MANIFEST
+    assert [pointer.url for pointer in judged.pointers] == [f"{HOME}/a", f"{HOME}/b"]
+
+
+@pytest.mark.parametrize(
+    ("location", "step"),
+    [
+        ("/.well-known/agent.json", Follow(f"{HOME}/.well-known/agent.json")),
+        ("https://www.shop.example/agent.json#x", Follow("https://www.shop.example/agent.json")),
+        ("//api.shop.example/a", Follow("https://api.shop.example/a")),
+        ("https://shop.example:443/a", Follow(f"{HOME}/a")),
+        ("https://other.example/agent.json", Stop(Outcome.REDIRECTED_AWAY, "to other.example", "other.example")),
+        ("https://shop.example.evil.org", Stop(Outcome.REDIRECTED_AWAY, *(f"{p}shop.example.evil.org" for p in ("to ", "")))),
+        ("/", Stop(Outcome.ABSENT, "redirect_home", "shop.example")),
+        ("/index.html", Stop(Outcome.ABSENT, "redirect_home", "shop.example")),
+        ("/404", Stop(Outcome.ABSENT, "redirect_home", "shop.example")),
+        ("https://www.shop.example/Login/?next=/x", Stop(Outcome.ABSENT, "redirect_home", "www.shop.example")),
+        ("http://shop.example/a", Stop(Outcome.REFUSED_ADDRESS, "redirect_http", "shop.example")),
+        ("https://shop.example:8443/a", Stop(Outcome.REFUSED_ADDRESS, "redirect_port", "shop.example")),
+        ("https://u:p@shop.example/a", Stop(Outcome.REFUSED_ADDRESS, "redirect_userinfo", "shop.example")),
+        ("https://2130706433/a", Stop(Outcome.REFUSED_ADDRESS, "redirect_address", None)),
+        ("https://[::1]/a", Stop(Outcome.REFUSED_ADDRESS, "redirect_address", None)),
+        ("javascript:alert(1)", Stop(Outcome.REFUSED_ADDRESS, "redirect_scheme", None)),
+        ("file:///etc/passwd", Stop(Outcome.REFUSED_ADDRESS, "redirect_scheme", None)),
+        ("https://", Stop(Outcome.REFUSED_ADDRESS, "redirect_unreadable", None)),
+        ("/" + "a" * 5000, Stop(Outcome.REFUSED_ADDRESS, "redirect_name", "shop.example")),
+        ("/agent.json", Stop(Outcome.SERVER_ERROR, "redirect_loop", "shop.example")),
+        ("/seen", Stop(Outcome.SERVER_ERROR, "redirect_loop", "shop.example")),
+        ("  ", Stop(Outcome.SERVER_ERROR, "redirect_without_location")),
+        (None, Stop(Outcome.SERVER_ERROR, "redirect_without_location")),
+    ],
+)  # fmt: skip
+def test_redirects(location: str | None, step: Follow | Stop) -> None:
+    assert redirect(URL, location, (f"{HOME}/seen",), Purpose.MANIFEST) == step
+
+
+@pytest.mark.parametrize(("purpose", "hops"), [(Purpose.MANIFEST, 3), (Purpose.HOME, 3), (Purpose.ROBOTS, 5)])
+def test_hops_are_counted(purpose: Purpose, hops: int) -> None:
+    seen: list[str] = []
+    while isinstance(step := redirect(f"{HOME}/{len(seen)}", f"/{len(seen) + 1}", seen, purpose), Follow):
+        seen.append(f"{HOME}/{len(seen)}")
+    assert len(seen) == hops and step.reason == "redirect_loop"
+
+
+def test_a_front_page_may_move_to_a_login() -> None:
+    assert redirect(f"{HOME}/", "/login", (), Purpose.HOME) == Follow(f"{HOME}/login")

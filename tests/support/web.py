@@ -1,0 +1,106 @@
+"""A web of dictionaries for the pure plan: host -> path -> answer, driven as the transport drives it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from registry.core.documents import Fetched, Outcome, Probe
+from registry.core.domains import host_of
+from registry.core.plan import HostPlan
+from registry.core.probes import keeps_head
+from registry.core.redirects import STATUSES, Stop
+from registry.core.visits import HostJob, Visit
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+NONCE = "0123456789abcdef0123456789abcdef"
+
+
+@dataclass(frozen=True)
+class Page:
+    status: int = 200
+    body: bytes = b""
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Broken:
+    failure: Outcome
+    reason: str
+
+
+Site = Mapping[str, Page | Broken] | Callable[[str], Page | Broken]
+
+
+def page(body: str | bytes, kind: str = "application/json", status: int = 200, **headers: str) -> Page:
+    raw = body.encode() if isinstance(body, str) else body
+    return Page(
+        status, raw, {"content-type": kind, **{name.replace("_", "-"): value for name, value in headers.items()}}
+    )
+
+
+def moved(location: str, status: int = 301) -> Page:
+    return Page(status, b"", {"location": location})
+
+
+class Web:
+    """Answers like a transport that follows redirects by the plan's decision. `asked` are all URLs requested."""
+
+    def __init__(self, sites: Mapping[str, Site]) -> None:
+        self.sites = sites
+        self.asked: list[str] = []
+
+    def fetch(self, plan: HostPlan, probe: Probe) -> Fetched:
+        url, hops = probe.url, ()
+        while True:
+            self.asked.append(url)
+            answer = self._answer(url)
+            if isinstance(answer, Broken):
+                return Fetched(probe.url, url, NOW, hops=hops, failure=answer.failure, reason=answer.reason)
+            if answer.status not in STATUSES:
+                break
+            step = plan.redirect(probe, url, answer.headers.get("location"), hops)
+            if isinstance(step, Stop):
+                return Fetched(probe.url, url, NOW, hops=hops, failure=step.outcome, reason=step.reason)
+            url, hops = step.url, (*hops, url)
+        if probe.etag and answer.headers.get("etag") == probe.etag:
+            return Fetched(probe.url, url, NOW, 304, answer.headers, hops=hops)
+        cut = len(answer.body) > probe.cap
+        if cut and not keeps_head(probe):
+            return Fetched(probe.url, url, NOW, hops=hops, failure=Outcome.TOO_LARGE, reason="body")
+        body = answer.body[: probe.cap]
+        return Fetched(
+            probe.url, url, NOW, answer.status, answer.headers, body, hops, address="203.0.113.9", truncated=cut
+        )
+
+    def _answer(self, url: str) -> Page | Broken:
+        site = self.sites.get(host_of(url) or "")
+        if site is None:
+            return Broken(Outcome.UNREACHABLE, "nxdomain")
+        path = "/" + url.split("/", 3)[3]
+        return site(path) if callable(site) else site.get(path, Page(404, b"not here", {"content-type": "text/plain"}))
+
+
+def visit(
+    web: Web,
+    host: str = "shop.example",
+    *,
+    job: HostJob | None = None,
+    steps: int = 500,
+    now: datetime = NOW,
+    budget: int = 40,
+    detail_budget: int = 25,
+) -> Visit:
+    """One whole visit, or its first `steps` requests."""
+    exempt = frozenset(web.sites)
+    plan = HostPlan(
+        job or HostJob(host, whole_plan=True),
+        now=now,
+        nonce=NONCE,
+        exempt=exempt,
+        budget=budget,
+        detail_budget=detail_budget,
+    )
+    while steps and (probe := plan.next()) is not None:
+        plan.take(probe, web.fetch(plan, probe))
+        steps -= 1
+    return plan.finish(now, now + timedelta(seconds=20))
