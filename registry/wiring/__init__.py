@@ -15,10 +15,11 @@ from registry.actions import reindex as reindexing
 from registry.actions import rescore as rescoring
 from registry.actions import seed as seeding
 from registry.actions import submit as submitting
+from registry.core.domains import Host, canonical_host
 from registry.core.listing import Filters, Query, SearchUnavailable
 from registry.core.visits import FinishedDomain, Lease
-from registry.search.backend import Backend, IndexHealth, WriterBusy
-from registry.search.embedded import EmbeddedBackend
+from registry.search.backend import IndexHealth, WriterBusy
+from registry.search.embedded import EmbeddedBackend, is_fed
 from registry.settings import Settings
 from registry.store import embedded, migrate
 from registry.store.engine import make_engine
@@ -26,6 +27,9 @@ from registry.store.errors import StoreUnavailable
 from registry.store.holder import Hold, hold_leases
 from registry.store.recorded import RecordedFeed
 from registry.store.unit_of_work import Store
+
+INDEX_FOLDER = "index"
+POSTGRES_FOLDER = "postgres"
 
 NOT_READY = (
     embedded.EmbeddedUnavailable,
@@ -45,7 +49,7 @@ def utc_now() -> datetime:
 class Waypost:
     """The verbs of the registry, bound to one database and one index. Every door works through this."""
 
-    def __init__(self, settings: Settings, store: Store, backend: Backend, feed: RecordedFeed) -> None:
+    def __init__(self, settings: Settings, store: Store, backend: EmbeddedBackend, feed: RecordedFeed) -> None:
         self.settings = settings
         self._store = store
         self._backend = backend
@@ -97,11 +101,19 @@ class Waypost:
 
     # the index
 
-    async def drain(self) -> draining.Drained:
+    async def drain(self) -> draining.Drained | None:
         return await draining.drain(self._store, self._backend, now=utc_now())
 
-    async def reindex(self, progress: Callable[[int, int], None] | None = None) -> reindexing.Rebuilt:
+    async def reindex(self, progress: Callable[[int, int], None] | None = None) -> reindexing.Reindexed:
         return await reindexing.reindex(self._store, self._backend, now=utc_now(), progress=progress)
+
+    def claim_index(self) -> bool:
+        """Become the index's writer until this process ends; False while another process is."""
+        return self._backend.claim()
+
+    def index_is_fed(self) -> bool:
+        """Whether some process is the index's writer."""
+        return is_fed(self.settings.data / INDEX_FOLDER)
 
     async def index_lag(self) -> int:
         """Services whose index entry is not yet what the database says."""
@@ -113,11 +125,13 @@ class Waypost:
 
     # answers
 
-    async def discover(self, query: Query, cursor: str | None = None) -> discovering.Discovered:
+    async def discover(self, query: Query, cursor: str | None = None) -> discovering.DiscoverPage:
         return await discovering.discover(self._store, self._backend, query, cursor=cursor)
 
-    async def list_services(self, filters: Filters, *, sort: str, limit: int, offset: int) -> inspect.Listed:
-        return await inspect.list_services(self._store, filters, sort=sort, limit=limit, offset=offset)
+    async def list_services(
+        self, filters: Filters, *, sort: inspect.Sort, limit: int, offset: int, text: str = ""
+    ) -> inspect.Listed:
+        return await inspect.list_services(self._store, filters, sort=sort, limit=limit, offset=offset, text=text)
 
     async def service(self, host: str, *, include_details: bool = False) -> inspect.ServiceView | None:
         return await inspect.service(self._store, host, include_details=include_details)
@@ -127,6 +141,14 @@ class Waypost:
 
     async def status(self, host: str) -> inspect.HostStatus | None:
         return await inspect.status(self._store, host, now=utc_now())
+
+    def hosts_of(self, names: Iterable[str]) -> list[Host]:
+        """The canonical hosts of names that were seeded. Raises InvalidName."""
+        return [canonical_host(name, exempt=self._exempt) for name in names]
+
+    async def waiting(self, hosts: Collection[Host], *, since: datetime) -> int:
+        """How many of the hosts have not been visited since then."""
+        return await inspect.waiting(self._store, hosts, since=since)
 
     async def visits(self, host: str, *, limit: int = 20) -> Sequence[inspect.VisitRow]:
         return await inspect.visits(self._store, host, limit=limit)
@@ -146,7 +168,7 @@ def database_url(settings: Settings) -> tuple[str, Callable[[], None]]:
     """The database to use, started where it is the embedded one; the callable lets go of it."""
     if settings.database_url is not None:
         return settings.database_url.get_secret_value(), lambda: None
-    server = embedded.start(settings.data / "postgres")
+    server = embedded.start(settings.data / POSTGRES_FOLDER)
     return server.dsn, server.release
 
 
@@ -164,7 +186,7 @@ async def open_waypost(settings: Settings) -> AsyncIterator[Waypost]:
             store = Store(make_engine(url))
             stack.push_async_callback(store.close)
             await migrate.check_schema(store.engine)
-            backend = await asyncio.to_thread(EmbeddedBackend, settings.data / "index")
+            backend = await asyncio.to_thread(EmbeddedBackend, settings.data / INDEX_FOLDER)
             stack.push_async_callback(backend.close)
             feed = await stack.enter_async_context(RecordedFeed(store))
             yield Waypost(settings, store, backend, feed)

@@ -1,0 +1,45 @@
+"""The API as an ASGI application. `create_app` is what a server runs; it owns nothing that must be closed."""
+
+from fastapi import FastAPI
+
+from registry.api import about, discover, documents, health, problems, rubric, services, submit, validate
+from registry.api.edge import Edge
+from registry.settings import Settings
+from registry.wiring import Waypost
+
+TAGS = [
+    {"name": "discovery", "description": "Find services."},
+    {"name": "services", "description": "What is known of one service."},
+    {"name": "submission", "description": "Get a host visited, check a document."},
+    {"name": "health", "description": "Whether services, and this one, are up."},
+    {"name": "about", "description": "How this registry works."},
+]
+
+
+def create_app(waypost: Waypost, settings: Settings) -> FastAPI:
+    """The application over the given verbs. The caller opens and closes `waypost`.
+
+    Run it without the server's own proxy handling: forwarded addresses are believed by `trusted_proxies` only.
+    """
+    app = make_routes(settings)
+    app.state.waypost = waypost
+    return app
+
+
+def make_routes(settings: Settings) -> FastAPI:
+    """Everything but the verbs: enough for the OpenAPI document."""
+    # No interactive pages: they load scripts from elsewhere. No slash redirects: they are built from the Host header.
+    app = FastAPI(
+        title=documents.TITLE, version=documents.VERSION, docs_url=None, redoc_url=None, openapi_url=None,
+        openapi_tags=TAGS, redirect_slashes=False, separate_input_output_schemas=False,
+    )  # fmt: skip
+    app.state.settings = settings
+    app.state.base_url = settings.public_url.rstrip("/")
+    for module in (discover, services, submit, validate, health, rubric, about):
+        app.include_router(module.router)
+    app.openapi = lambda: documents.openapi(app)  # type: ignore[method-assign]  # FastAPI's own way to replace it
+    problems.install(app)
+    app.add_middleware(
+        Edge, read_rate=settings.read_rate, submit_rate=settings.submit_rate, trusted_proxies=settings.trusted_proxies
+    )
+    return app

@@ -1,0 +1,140 @@
+"""What happens to every request before and after the routes: the outermost ASGI layer.
+
+Request id, `//api` as `/api`, HEAD as GET without its body, CORS on what browsers of ADP clients read, the body limit
+(declared and counted), rate limits, and the last resort for faults: a 500 that says nothing but its own id.
+"""
+
+import logging
+import re
+import time
+from collections.abc import Iterable
+from uuid import UUID, uuid4
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from registry.api.limiter import Allowance, Clients, Limiter
+from registry.api.problems import BODY_TOO_LARGE, INTERNAL, RATE_LIMITED, Problem, render
+from registry.core.reader import MAX_BYTES
+
+CORS = {
+    "Access-Control-Allow-Origin": "*",
+    "Access-Control-Allow-Methods": "GET, POST, PUT, DELETE, OPTIONS",
+    "Access-Control-Allow-Headers": "Content-Type, Authorization",
+    "Access-Control-Expose-Headers": "ETag, Link, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id",
+}
+_OPEN = ("/api/", "/.well-known/")
+_UNLIMITED = ("/healthz", "/readyz")
+
+_log = logging.getLogger(__name__)
+
+
+class Edge:
+    """`read_rate` requests per minute and `submit_rate` submissions per hour, per client."""
+
+    def __init__(self, app: ASGIApp, *, read_rate: int, submit_rate: int, trusted_proxies: Iterable[str]) -> None:
+        self._app = app
+        self._reads = Limiter(read_rate, 60, time.monotonic)
+        self._submissions = Limiter(submit_rate, 3_600, time.monotonic)
+        self._clients = Clients(trusted_proxies)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        request_id = _request_id(headers.get("x-request-id"))
+        path = re.sub("^/{2,}", "/", scope["path"])
+        scope = {**scope, "path": path, "waypost.request_id": request_id}
+        sender = _Sender(send, request_id, is_open=path.startswith(_OPEN), is_head=scope["method"] == "HEAD")
+        if scope["method"] == "HEAD":
+            scope["method"] = "GET"
+        if scope["method"] == "OPTIONS" and path.startswith(_OPEN):
+            await _empty(sender)
+            return
+        try:
+            await self._guarded(scope, headers, _counted(receive), sender)
+        except Problem as problem:
+            await render(problem, f"urn:uuid:{request_id}")(scope, receive, sender)
+        except Exception:
+            _log.exception("request %s failed", request_id)
+            if not sender.started:
+                fault = Problem(INTERNAL, "Something went wrong here.")
+                await render(fault, f"urn:uuid:{request_id}")(scope, receive, sender)
+
+    async def _guarded(self, scope: Scope, headers: Headers, receive: Receive, sender: "_Sender") -> None:
+        if scope["path"] not in _UNLIMITED:
+            sender.allowance = self._take(scope, headers)
+            if sender.allowance.remaining < 0:
+                retry = {"Retry-After": str(sender.allowance.reset)}
+                raise Problem(RATE_LIMITED, f"Try again in {sender.allowance.reset} seconds.", headers=retry)
+        declared = headers.get("content-length", "")
+        if re.fullmatch("[0-9]+", declared) and (len(declared) > 18 or int(declared) > MAX_BYTES):
+            raise _too_large()
+        await self._app(scope, receive, sender)
+
+    def _take(self, scope: Scope, headers: Headers) -> Allowance:
+        client = self._clients.key(_peer(scope), ",".join(headers.getlist("x-forwarded-for")))
+        submits = scope["method"] == "POST" and scope["path"] == "/api/services"
+        return (self._submissions if submits else self._reads).take(client)
+
+
+class _Sender:
+    """Adds the headers that every answer has, errors and 304 included, and drops the body of a HEAD."""
+
+    def __init__(self, send: Send, request_id: str, *, is_open: bool, is_head: bool) -> None:
+        self._send = send
+        self._request_id = request_id
+        self._is_open = is_open
+        self._is_head = is_head
+        self.started = False
+        self.allowance: Allowance | None = None
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.started = True
+            headers = MutableHeaders(scope=message)
+            headers["X-Request-Id"] = self._request_id
+            headers["X-Content-Type-Options"] = "nosniff"
+            headers.update({**(CORS if self._is_open else {}), **(self.allowance.headers() if self.allowance else {})})
+        elif self._is_head and message["type"] == "http.response.body":
+            if message.get("more_body"):
+                return
+            message = {**message, "body": b""}
+        await self._send(message)
+
+
+def _counted(receive: Receive) -> Receive:
+    """Counts what arrives: a chunked body declares no length, and a declared one may be a lie."""
+    total = 0
+
+    async def counted() -> Message:
+        nonlocal total
+        message = await receive()
+        total += len(message.get("body", b""))
+        if total > MAX_BYTES:
+            raise _too_large()
+        return message
+
+    return counted
+
+
+def _too_large() -> Problem:
+    return Problem(BODY_TOO_LARGE, f"A request body may have {MAX_BYTES} bytes.", headers={"Connection": "close"})
+
+
+async def _empty(send: Send) -> None:
+    await send({"type": "http.response.start", "status": 204, "headers": [(b"access-control-max-age", b"86400")]})
+    await send({"type": "http.response.body", "body": b""})
+
+
+def _request_id(given: str | None) -> str:
+    """The client's own id where it is a UUID, so that two logs can be joined; anything else could forge a log."""
+    if given is not None and re.fullmatch("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", given):
+        return str(UUID(given))
+    return str(uuid4())
+
+
+def _peer(scope: Scope) -> str | None:
+    client = scope.get("client")
+    return client[0] if client else None

@@ -1,0 +1,256 @@
+"""Examples of requests and answers: in the OpenAPI document and in our own capability details.
+
+The tests hold each against its schema, so that an example never outlives the shape it shows.
+"""
+
+from typing import Any, Final
+
+_MOMENT: Final = "2026-11-20T03:00:11.000Z"
+_BASE: Final = "https://registry.example"
+_DETAIL: Final = "https://api.pigeonpost.example/v2/caps/create_parcel"
+
+_SUMMARY: Final[dict[str, Any]] = {
+    "name": "Pigeonpost",
+    "domain": "api.pigeonpost.example",
+    "description": "Books, prices and tracks parcels with local couriers.",
+    "base_url": "https://api.pigeonpost.example/v2",
+    "auth_type": "api_key",
+    "pricing_type": "freemium",
+    "verified": True,
+    "trust_level": "verified",
+    "category": None,
+    "format": "adp",
+    "formats": ["adp"],
+    "protocols": ["adp"],
+    "score": 87,
+    "auth": {"schemes": [{"type": "api_key", "location": "header", "name": "X-Key"}], "required": True},
+    "pricing": {"model": "freemium"},
+    "freshness": {"last_crawled_at": _MOMENT, "seen_at": _MOMENT, "stale": False},
+    "url": f"{_BASE}/api/services/api.pigeonpost.example",
+    "untrusted_text": ["name", "description"],
+}
+
+DISCOVERED: Final[dict[str, Any]] = {
+    "success": True,
+    "query": "send a parcel",
+    "result_count": 1,
+    "data": [
+        {
+            "service": {**_SUMMARY, "cap_count": 4},
+            "matching_capabilities": [
+                {
+                    "name": "create_parcel",
+                    "description": "Creates a parcel and returns its label.",
+                    "detail_url": _DETAIL,
+                    "side_effects": True,
+                    "why": {"matched_terms": ["parcel"], "score": 1.0},
+                }
+            ],
+            "relevance": 0.93,
+            "matched_terms": ["parcel"],
+        }
+    ],
+    "total": 1,
+    "next_cursor": None,
+}
+
+LISTED: Final[dict[str, Any]] = {
+    "success": True,
+    "data": [{**_SUMMARY, "capability_count": 4, "created_at": "2026-11-02T08:15:30.000Z"}],
+    "total": 31,
+    "page": 1,
+    "totalPages": 31,
+    "next_offset": 1,
+}
+
+DETAIL: Final[dict[str, Any]] = {
+    "name": "create_parcel",
+    "description": "Creates a parcel and returns its label.",
+    "endpoint": "/parcels",
+    "method": "POST",
+    "parameters": [
+        {
+            "name": "weight_g",
+            "type": "number",
+            "description": "Weight in grams.",
+            "required": True,
+            "example": 250,
+            "in": "body",
+        }
+    ],
+    "request_example": {
+        "method": "POST",
+        "url": "https://api.pigeonpost.example/v2/parcels",
+        "headers": {"X-Key": "..."},
+        "body": {"weight_g": 250},
+    },
+    "response_example": {"status": 201, "body": {"id": "p_1"}},
+    "auth_scopes": [],
+    "rate_limits": {"requests_per_minute": 30, "daily_limit": 1000},
+    "resource_group": "parcels",
+    "derived": [],
+    "untrusted_text": True,
+}
+
+SERVICE: Final[dict[str, Any]] = {
+    "success": True,
+    "data": {
+        "domain": "api.pigeonpost.example",
+        "well_known_url": "https://api.pigeonpost.example/.well-known/agent",
+        "verified": True,
+        "trust_level": "verified",
+        "crawl_failures": 0,
+        "last_crawled_at": _MOMENT,
+        "created_at": "2026-11-02T08:15:30.000Z",
+        "updated_at": _MOMENT,
+        "manifest": {
+            "spec_version": "1.0",
+            "name": "Pigeonpost",
+            "description": "Books, prices and tracks parcels with local couriers.",
+            "base_url": "https://api.pigeonpost.example/v2",
+            "auth": {"type": "api_key", "header": "X-Key"},
+            "pricing": {"type": "freemium"},
+            "capabilities": [
+                {
+                    "name": "create_parcel",
+                    "description": "Creates a parcel and returns its label.",
+                    "detail_url": "/caps/create_parcel",
+                    "resource_group": "parcels",
+                }
+            ],
+        },
+        "format": "adp",
+        "formats": ["adp"],
+        "protocols": [{"id": "adp", "version": "1.0"}],
+        "score": {
+            "value": 97,
+            "rubric_version": "1",
+            "sections": {
+                "conformance": 28.0,
+                "completeness": 29.0,
+                "safety": 15.0,
+                "operability": 15.0,
+                "identity": 10.0,
+            },
+            "lines": [
+                {
+                    "reason": "document.content_type",
+                    "points": 2.0,
+                    "says": "The file is served with another media type than its format names.",
+                    "fix": "Configure the web server to send application/json for this path.",
+                    "spec": "Agent Discovery Protocol 1.0, section 1",
+                }
+            ],
+        },
+        "auth": {"schemes": [{"type": "api_key", "location": "header", "name": "X-Key"}], "required": True},
+        "pricing": {"model": "freemium"},
+        "freshness": {"last_crawled_at": _MOMENT, "seen_at": _MOMENT, "stale": False},
+        "documents": [
+            {
+                "url": "https://api.pigeonpost.example/.well-known/agent",
+                "format": "adp",
+                "dialect": "1.0",
+                "outcome": "found",
+                "seen_at": _MOMENT,
+            }
+        ],
+        "untrusted_text": ["manifest"],
+    },
+}
+
+STATUS: Final[dict[str, Any]] = {
+    "success": True,
+    "data": {
+        "domain": "api.pigeonpost.example",
+        "state": "listed",
+        "outcome": "found",
+        "reasons": [],
+        "next_visit_at": "2026-11-21T03:00:11.000Z",
+        "last_visit_at": _MOMENT,
+        "status_url": f"{_BASE}/api/services/api.pigeonpost.example/status",
+    },
+}
+
+SUBMISSION: Final[dict[str, Any]] = {"domain": "api.pigeonpost.example"}
+
+PASTED: Final[dict[str, Any]] = {
+    "manifest": {
+        "spec_version": "1.0",
+        "name": "Pigeonpost",
+        "description": "Books, prices and tracks parcels with local couriers.",
+        "base_url": "https://api.pigeonpost.example/v2",
+        "auth": {"type": "none"},
+        "capabilities": [
+            {"name": "create_parcel", "description": "Creates a parcel.", "detail_url": "/caps/create_parcel"}
+        ],
+    }
+}
+
+SUBMITTED: Final[dict[str, Any]] = {
+    "success": True,
+    "data": {
+        "domain": "api.pigeonpost.example",
+        "name": "Pigeonpost",
+        "trust_level": "verified",
+        "verified": True,
+        "detail_url_ok": True,
+        "response_time_ms": 184,
+        "message": "Listed.",
+        "status_url": f"{_BASE}/api/services/api.pigeonpost.example/status",
+    },
+}
+
+QUEUED: Final[dict[str, Any]] = {
+    "success": True,
+    "data": {
+        "domain": "api.pigeonpost.example",
+        "status": "queued",
+        "status_url": f"{_BASE}/api/services/api.pigeonpost.example/status",
+        "message": "Queued with priority; a visit takes up to a minute.",
+    },
+}
+
+VALIDATED: Final[dict[str, Any]] = {
+    "valid": False,
+    "errors": [
+        {
+            "path": "capabilities[2].name",
+            "message": "A capability has no name.",
+            "severity": "error",
+            "reason": "adp.capability_name",
+            "fix": "Give every capability a name.",
+            "spec": "Agent Discovery Protocol 1.0, section 2",
+        }
+    ],
+    "notes": [],
+    "outcome": "found",
+    "format": "adp",
+    "dialect": "1.0",
+}
+
+HEALTH: Final[dict[str, Any]] = {
+    "success": True,
+    "data": {
+        "status": "healthy",
+        "total_monitored": 1,
+        "healthy": 1,
+        "degraded": 0,
+        "down": 0,
+        "services": [
+            {"domain": "api.pigeonpost.example", "status": "up", "response_time_ms": 184, "checked_at": _MOMENT}
+        ],
+    },
+}
+
+HOST_HEALTH: Final[dict[str, Any]] = {
+    "success": True,
+    "data": {
+        "domain": "api.pigeonpost.example",
+        "name": "Pigeonpost",
+        "current_status": "up",
+        "response_time_ms": 184,
+        "uptime_percentage": 100.0,
+        "last_checked": _MOMENT,
+        "history": [{"status": "up", "response_time_ms": 184, "checked_at": _MOMENT}],
+    },
+}

@@ -1,0 +1,114 @@
+"""The API over a real database and a real index that hold a small crawled web.
+
+The web is visited once per run, by the real plan and the real verbs; each test gets a copy of database and index.
+"""
+
+import asyncio
+import shutil
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from registry.api.app import create_app
+from registry.core.documents import Outcome
+from registry.search.embedded import EmbeddedBackend
+from registry.settings import Settings
+from registry.store.engine import make_engine
+from registry.store.recorded import RecordedFeed
+from registry.store.unit_of_work import Store
+from registry.wiring import Waypost
+from tests.api.sites import FAILING, SITES
+from tests.support import database
+from tests.support.builders import Page, crawl
+from tests.support.database import database_server, database_template
+
+__all__ = ["database_server", "database_template"]
+
+PUBLIC_URL = "https://registry.example"
+
+
+@dataclass(frozen=True)
+class Api:
+    """`get` and `post` go through the whole application; `waypost` is what it works with."""
+
+    client: httpx2.AsyncClient
+    waypost: Waypost
+
+    async def get(self, path: str, **options: Any) -> httpx2.Response:
+        return await self.client.get(path, **options)
+
+    async def post(self, path: str, **options: Any) -> httpx2.Response:
+        return await self.client.post(path, **options)
+
+    async def json(self, path: str, **params: Any) -> Any:
+        response = await self.client.get(path, params=params)
+        assert response.status_code == 200, response.text
+        return response.json()
+
+
+@pytest.fixture(scope="session")
+def crawled(
+    database_server: str, database_template: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[str, Path]]:
+    """Name of a database and folder of an index with everything in `sites`, nobody connected to either."""
+    folder = tmp_path_factory.mktemp("crawled")
+    with database._database(database_server, "crawled", database_template) as name:
+        asyncio.run(_crawl(database.on(database_server, name), folder))
+        yield name, folder
+
+
+async def _crawl(url: str, folder: Path) -> None:
+    """Today and on the three days before: one host of the web fails three times, over three days."""
+    store = Store(make_engine(url, pool_size=2))
+    today = datetime.now(UTC).replace(microsecond=0)
+    try:
+        await crawl(store, SITES, today - timedelta(days=8))
+        for days in (6, 4, 1):
+            broken = {FAILING: Page(failure=Outcome.UNREACHABLE, reason="connect_timeout")}
+            await crawl(store, {**SITES, **broken}, today - timedelta(days=days))
+        waypost = Waypost(_settings(folder), store, EmbeddedBackend(folder / "index"), RecordedFeed(store))
+        await waypost.reindex()
+        await waypost._backend.close()
+    finally:
+        await store.close()
+
+
+def _settings(folder: Path, **changes: Any) -> Settings:
+    return Settings(
+        **{
+            "data": folder, "public_url": PUBLIC_URL, "read_rate": 1_000_000, "submit_rate": 1_000_000,
+            "connect_to": ("new.pigeonpost.example:443:127.0.0.1:443",), **changes,
+        }
+    )  # fmt: skip
+
+
+@pytest.fixture
+def settings(crawled: tuple[str, Path], tmp_path: Path) -> Settings:
+    shutil.copytree(crawled[1] / "index", tmp_path / "index")
+    return _settings(tmp_path)
+
+
+@pytest.fixture
+async def api(database_server: str, crawled: tuple[str, Path], settings: Settings) -> AsyncIterator[Api]:
+    with database._database(database_server, "api", crawled[0]) as name:
+        store = Store(make_engine(database.on(database_server, name), pool_size=4))
+        backend = EmbeddedBackend(settings.data / "index")
+        try:
+            async with RecordedFeed(store) as feed:
+                waypost = Waypost(settings, store, backend, feed)
+                async with _client(waypost, settings) as client:
+                    yield Api(client, waypost)
+        finally:
+            await backend.close()
+            await store.close()
+
+
+def _client(waypost: Waypost, settings: Settings, address: str = "203.0.113.7") -> httpx2.AsyncClient:
+    app = create_app(waypost, settings)
+    transport = httpx2.ASGITransport(app=app, client=(address, 50_000))
+    return httpx2.AsyncClient(transport=transport, base_url="http://testserver", timeout=60)
