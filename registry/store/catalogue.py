@@ -13,8 +13,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from registry.core.listing import Filters, TrustLevel
 from registry.core.services import Service, from_json
 from registry.store.engine import decode
-from registry.store.records import FindingRecord, ServiceRecord
-from registry.store.services import service_record
+from registry.store.records import DocumentRecord, FindingRecord, ServiceRecord
+from registry.store.services import Services, service_record
 from registry.store.tables import CapabilityRow, FindingRow, HostRow, ServiceRow
 from registry.store.values import key_name
 
@@ -75,11 +75,16 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class ServiceView:
-    """Everything about one service. `breakdown`: score.Score.to_json() as it was computed."""
+    """Everything about one service. `breakdown`: score.Score.to_json() as it was computed; `response_ms` and
+    `last_visit_at` are of the last visit of its host, whatever that found; `documents` are the current ones."""
 
     record: ServiceRecord
     service: Service
     findings: tuple[FindingRecord, ...]
+    breakdown: dict[str, Any]
+    response_ms: int | None
+    last_visit_at: datetime | None
+    documents: tuple[DocumentRecord, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +120,17 @@ class Catalogue:
         record = service_record(row)
         capabilities = await self._capabilities(domain, host, include_details)
         service = from_json({**record.model, "capabilities": capabilities})
-        return ServiceView(record, service, await self.findings(domain, host))
+        graded = await Services(self._connection).last_score(domain, host)
+        visited = select(HostRow.response_ms, HostRow.last_visit_at).where(*_is(HostRow, domain, host))
+        response_ms, last_visit_at = (await self._connection.execute(visited)).first() or (None, None)
+        return ServiceView(
+            record=record,
+            service=service,
+            findings=await self.findings(domain, host),
+            breakdown=graded.breakdown if graded else {},
+            response_ms=response_ms,
+            last_visit_at=last_visit_at,
+        )
 
     async def capability(self, domain: str, host: str, name: str) -> tuple[ServiceRecord, dict[str, Any]] | None:
         """The capability as JSON (services.Capability), with its detail, and its service without capabilities."""

@@ -22,6 +22,7 @@ _TAKE = text("""
 WITH due AS (
     SELECT domain FROM domains
     WHERE next_visit_at <= :now AND (lease_token IS NULL OR attempts < :most)
+      AND (CAST(:only AS text[]) IS NULL OR domain = ANY(CAST(:only AS text[])))
     ORDER BY next_visit_at LIMIT :limit FOR UPDATE SKIP LOCKED)
 UPDATE domains d
 SET next_visit_at = :until, lease_token = :token, lease_holder = :holder, attempts = least(d.attempts + 1, 1000)
@@ -44,6 +45,15 @@ WHERE domain = ANY(:domains)
 _SOONER = text("""
 UPDATE domains SET next_visit_at = least(next_visit_at, :soon)
 WHERE domain = ANY(:domains) AND attempts < :most AND (lease_token IS NULL OR next_visit_at <= :now)
+""")
+
+# The same for hosts that were added: no sooner than they are due themselves, so that seeding a list again, none of
+# whose hosts is due, makes no domain due.
+_FROM_HOSTS = text("""
+UPDATE domains d SET next_visit_at = h.due
+FROM (SELECT domain, min(next_visit_at) AS due FROM hosts WHERE domain = ANY(:domains) GROUP BY domain) h
+WHERE d.domain = h.domain AND d.attempts < :most AND (d.lease_token IS NULL OR d.next_visit_at <= :now)
+  AND h.due < coalesce(d.next_visit_at, 'infinity')
 """)
 
 _HOLD = text("""
@@ -87,18 +97,35 @@ class Domains:
         statement = select(DomainRow.domain).where(DomainRow.domain.in_(list(domains)))
         await self._connection.execute(statement.order_by(DomainRow.domain).with_for_update())
 
-    async def take(self, *, limit: int, now: datetime, until: datetime, token: UUID, holder: int) -> list[str]:
-        """Leases at most `limit` due domains, the longest overdue first; nobody else's rows are waited for."""
+    async def take(
+        self,
+        *,
+        limit: int,
+        now: datetime,
+        until: datetime,
+        token: UUID,
+        holder: int,
+        only: Collection[str] | None = None,
+    ) -> list[str]:
+        """Leases at most `limit` due domains (of `only`), the longest overdue first; nobody else's rows are waited for.
+
+        Those whose leases expired again and again are set aside instead.
+        """
         dead = await self._connection.execute(_EXPIRED_TOO_OFTEN, {"now": now, "most": MAX_ATTEMPTS})
         if hopeless := list(dead.scalars()):
             await self.set_aside(hopeless, now=now)
         bound = {"now": now, "most": MAX_ATTEMPTS, "limit": limit, "until": until, "token": token, "holder": holder}
+        bound["only"] = None if only is None else list(only)
         return sorted((await self._connection.execute(_TAKE, bound)).scalars())
 
     async def sooner(self, domains: Collection[str], *, soon: datetime, now: datetime) -> None:
         """Makes them due at `soon` at the latest; a running lease and a domain set aside are left alone."""
         bound = {"domains": list(domains), "soon": soon, "now": now, "most": MAX_ATTEMPTS}
         await self._connection.execute(_SOONER, bound)
+
+    async def from_hosts(self, domains: Collection[str], *, now: datetime) -> None:
+        """Makes domains due as soon as their earliest host is; a running lease and those set aside are left alone."""
+        await self._connection.execute(_FROM_HOSTS, {"domains": list(domains), "now": now, "most": MAX_ATTEMPTS})
 
     async def hold(self, token: UUID, domains: Collection[str]) -> list[str]:
         """Locks those of `domains` that the lease still owns. What is missing was taken by somebody else."""

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, RowMapping, func, or_, select, text, update
+from sqlalchemy import ColumnElement, RowMapping, func, or_, select, text, tuple_, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -61,6 +61,13 @@ class Hosts:
     async def waiting(self, domain: str) -> int:
         """How many hosts of the domain were named and never visited."""
         statement = select(func.count()).where(HostRow.domain == domain, HostRow.last_visit_at.is_(None))
+        return (await self._connection.execute(statement)).scalar_one()
+
+    async def count_due(self, keys: Collection[tuple[str, str]], *, now: datetime) -> int:
+        """How many of these hosts are due, those of running leases included."""
+        statement = select(func.count()).where(
+            tuple_(HostRow.domain, HostRow.host).in_(list(keys)), HostRow.next_visit_at <= now
+        )
         return (await self._connection.execute(statement)).scalar_one()
 
     async def outcomes(self) -> dict[str, int]:

@@ -1,0 +1,311 @@
+"""What finished visits mean for everything that is stored of their hosts: pure, from `Before` to `Writes`."""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from statistics import median
+from typing import Final
+
+from registry.actions.pending import probe_to_json
+from registry.actions.present import Shown, Standing, held_documents, present
+from registry.actions.reconcile import Documents, is_detail, lose_all, reconcile, visit_record
+from registry.actions.seed import SEED_HEAD_START
+from registry.core.documents import ABSENCE, Outcome
+from registry.core.domains import registrable_domain, same_site
+from registry.core.listing import TrustLevel
+from registry.core.revisit import History, next_visit
+from registry.core.robots import Robots
+from registry.core.scoring.rubric import VERSION
+from registry.core.visits import FinishedDomain, Visit
+from registry.store.candidates import is_covered
+from registry.store.records import (
+    CandidateRecord,
+    CapabilityRecord,
+    ChangeRecord,
+    DocumentRecord,
+    FindingRecord,
+    HostRecord,
+    OptOutRecord,
+    ScoreRecord,
+    ServiceRecord,
+    VisitRecord,
+)
+
+Key = tuple[str, str]
+
+FAILING_TIMES: Final = 3
+FAILING_AFTER: Final = timedelta(days=3)
+"""So many soft failures in a row, over so long: the service may not be there any more (probe-plan.md section 7)."""
+
+NAMELESS_TIMES: Final = 3
+"""Visits in a row that found no such name: then the host is gone, with everything it served."""
+
+PENDING_AFTER: Final = timedelta(hours=1)
+
+_SOFT: Final = frozenset({Outcome.SERVER_ERROR, Outcome.UNREACHABLE, Outcome.TLS_ERROR})
+_SAYS_NOTHING: Final = frozenset(
+    {Outcome.REFUSED, Outcome.RATE_LIMITED, Outcome.DISALLOWED, Outcome.REFUSED_ADDRESS, Outcome.SKIPPED}
+)
+_MAY_BE_ASKED_AGAIN: Final = ABSENCE | {Outcome.MALFORMED, Outcome.UNREACHABLE, Outcome.TLS_ERROR, Outcome.SERVER_ERROR}
+_MAX_AGE: Final = re.compile(r"(?:^|[\s,])max-age=([0-9]{1,8})(?![0-9])", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What was stored of the domains before."""
+
+    hosts: Mapping[Key, HostRecord]
+    documents: Sequence[DocumentRecord]
+    services: Mapping[str, ServiceRecord]  # by host
+    opted_out: Mapping[str, frozenset[str]]  # by domain
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """One visit, compared with what was stored. `is_merged_again`: the service is computed anew."""
+
+    visit: Visit
+    host: HostRecord  # as it is after the visit, without its next one
+    documents: Documents
+    is_failing: bool
+    is_hidden: bool
+    opt_out: OptOutRecord | None
+    is_merged_again: bool
+
+
+@dataclass(slots=True)
+class Writes:
+    """Rows to write, by table."""
+
+    hosts: list[HostRecord] = field(default_factory=list)
+    new_hosts: list[HostRecord] = field(default_factory=list)
+    bodies: dict[tuple[str, bytes], bytes] = field(default_factory=dict)
+    documents: list[DocumentRecord] = field(default_factory=list)
+    history: list[DocumentRecord] = field(default_factory=list)
+    stamped: list[DocumentRecord] = field(default_factory=list)
+    visits: list[VisitRecord] = field(default_factory=list)
+    services: list[ServiceRecord] = field(default_factory=list)
+    seen: list[ServiceRecord] = field(default_factory=list)
+    delisted: list[Key] = field(default_factory=list)
+    capabilities: dict[Key, Sequence[CapabilityRecord]] = field(default_factory=dict)
+    findings: dict[Key, Sequence[FindingRecord]] = field(default_factory=dict)
+    scores: list[ScoreRecord] = field(default_factory=list)
+    changes: list[ChangeRecord] = field(default_factory=list)
+    candidates: list[CandidateRecord] = field(default_factory=list)
+    opt_outs: list[OptOutRecord] = field(default_factory=list)
+
+    def note_hidden(self, opt_out: OptOutRecord, hosts: Sequence[str]) -> None:
+        """Services that an opt-out took out of every answer."""
+        self.changes += [ChangeRecord(opt_out.domain, h, "service.hidden", opt_out.created_at, {}) for h in hosts]
+
+
+def look(finished: Sequence[FinishedDomain], before: Before, now: datetime) -> list[Looked]:
+    """Every visit beside what was stored. Raises ValueError for a visit of a host outside its domain."""
+    documents: dict[Key, list[DocumentRecord]] = {}
+    for one in before.documents:
+        documents.setdefault((one.domain, one.host), []).append(one)
+    looked = []
+    for domain in finished:
+        opt_outs = [opt_out for visit in domain.visits if (opt_out := _opt_out(domain.domain, visit, now))]
+        hidden = before.opted_out.get(domain.domain, frozenset()) | {one.host for one in opt_outs}
+        for visit in domain.visits:
+            if registrable_domain(visit.host) != domain.domain:
+                raise ValueError("a visit of a host that is not of its domain")
+            key = (domain.domain, visit.host)
+            host = before.hosts.get(key) or HostRecord(*key, "visit", now, now)
+            service = before.services.get(visit.host)
+            looked.append(_looked(visit, host, documents.get(key, ()), service, hidden, now))
+    return looked
+
+
+def conclude(
+    looked: Sequence[Looked], before: Before, bodies: Mapping[tuple[str, bytes], bytes], now: datetime
+) -> Writes:
+    """Everything to write. `bodies`: stored ones of documents that the visits did not bring."""
+    writes = Writes()
+    for one in looked:
+        domain, host = one.host.domain, one.host.host
+        writes.bodies |= one.documents.bodies
+        writes.documents += one.documents.put.values()
+        writes.history += one.documents.history
+        writes.stamped += one.documents.stamped.values()
+        writes.visits.append(visit_record(domain, one.visit))
+        writes.opt_outs += [one.opt_out] if one.opt_out else []
+        writes.candidates += _candidates(one, now)
+        writes.hosts.append(_scheduled(one, now))
+        if one.visit.alias_of is not None and same_site(one.visit.alias_of, host):
+            writes.new_hosts.append(_answering_host(one, one.visit.alias_of, now))
+        previous = before.services.get(host)
+        if one.is_merged_again:
+            _show(writes, one, previous, bodies, now)
+        elif previous is not None:
+            writes.seen.append(_seen_again(one, previous))
+    return writes
+
+
+def _looked(
+    visit: Visit,
+    host: HostRecord,
+    stored: Sequence[DocumentRecord],
+    service: ServiceRecord | None,
+    hidden: Collection[str],
+    now: datetime,
+) -> Looked:
+    documents = reconcile(host.domain, visit, stored, now)
+    after = _after(host, visit, documents, now)
+    if _is_nameless(visit) and after.streak >= NAMELESS_TIMES:
+        lose_all(documents, "nxdomain", now)
+    first = after.first_failure_at
+    is_failing = after.soft_failures >= FAILING_TIMES and first is not None and now - first >= FAILING_AFTER
+    is_hidden = is_covered(visit.host, hidden)
+    return Looked(
+        visit=visit,
+        host=after,
+        documents=documents,
+        is_failing=is_failing,
+        is_hidden=is_hidden,
+        opt_out=_opt_out(host.domain, visit, now),
+        is_merged_again=documents.has_news or _is_outdated(service, documents, is_failing, is_hidden),
+    )
+
+
+def _is_outdated(service: ServiceRecord | None, documents: Documents, is_failing: bool, is_hidden: bool) -> bool:
+    """Whether the service must be computed anew although no document changed."""
+    if service is None:
+        return any(one.record.outcome is Outcome.FOUND for one in documents.current.values())
+    was_failing = service.trust_level is TrustLevel.UNVERIFIED
+    return (service.rubric_version, was_failing, service.hidden) != (VERSION, is_failing, is_hidden)
+
+
+def _after(host: HostRecord, visit: Visit, documents: Documents, now: datetime) -> HostRecord:
+    """The host as the visit leaves it. A row of failures is broken by any answer, not by being refused."""
+    is_soft = visit.outcome in _SOFT
+    keeps = visit.outcome in _SAYS_NOTHING
+    same = (host.outcome, host.reason) == (visit.outcome, visit.reason)
+    is_found = visit.outcome is Outcome.FOUND
+    whole_plan_at = visit.started_at if visit.whole_plan else host.whole_plan_at
+    robots = visit.robots
+    return replace(
+        host,
+        outcome=visit.outcome,
+        reason=visit.reason,
+        streak=min(host.streak + 1, 1_000) if same else 1,
+        soft_failures=min(host.soft_failures + 1, 1_000) if is_soft else host.soft_failures if keeps else 0,
+        first_failure_at=(host.first_failure_at or now) if is_soft else host.first_failure_at if keeps else None,
+        last_visit_at=visit.finished_at,
+        last_found_at=visit.finished_at if is_found else host.last_found_at,
+        last_changed_at=now if documents.has_news else host.last_changed_at,
+        whole_plan_at=None if documents.has_losses else whole_plan_at,  # what is missed here may be elsewhere
+        alias_of=visit.alias_of,
+        address=visit.address or host.address,
+        response_ms=_response_ms(visit) or host.response_ms,
+        robots_status=robots.status if robots else host.robots_status,
+        robots_body=robots.body if robots else host.robots_body,
+        robots_at=robots.fetched_at if robots else host.robots_at,
+        pending=[probe_to_json(probe) for probe in visit.pending],
+    )
+
+
+def _scheduled(one: Looked, now: datetime) -> HostRecord:
+    """The host with its next visit: the policy's, or sooner for a second look, for what is pending, for who asked."""
+    host, visit = one.host, one.visit
+    if one.is_hidden:
+        return replace(host, next_visit_at=None, pending=[])
+    due = next_visit(visit.outcome, _history(one), now)
+    interval_s = None if due is None else round((due - now).total_seconds())
+    sooner = [one.documents.second_look_at, now + PENDING_AFTER if host.pending else None]
+    if host.submitted_at is not None and visit.started_at < host.submitted_at and visit.outcome in _MAY_BE_ASKED_AGAIN:
+        sooner.append(now)
+    due = min((moment for moment in (due, *sooner) if moment is not None), default=None)
+    return replace(host, next_visit_at=due, interval_s=interval_s)
+
+
+def _history(one: Looked) -> History:
+    found = [current.record for current in one.documents.current.values() if current.record.outcome is Outcome.FOUND]
+    return History(
+        host=one.host.host,
+        streak=one.host.streak,
+        interval=None if one.host.interval_s is None else timedelta(seconds=one.host.interval_s),
+        has_changed=one.documents.has_news,
+        max_age=max((age for document in found if (age := _max_age(document)) is not None), default=None),
+        retry_after=None if one.visit.retry_after is None else timedelta(seconds=one.visit.retry_after),
+    )
+
+
+def _max_age(document: DocumentRecord) -> timedelta | None:
+    """RFC 9111 section 5.2.2.1. Details are left out: they are not asked for by themselves."""
+    stated = _MAX_AGE.search(document.headers.get("cache-control", ""))
+    return None if stated is None or is_detail(document) else timedelta(seconds=int(stated[1]))
+
+
+def _show(
+    writes: Writes,
+    one: Looked,
+    previous: ServiceRecord | None,
+    bodies: Mapping[tuple[str, bytes], bytes],
+    now: datetime,
+) -> None:
+    domain, host = key = (one.host.domain, one.host.host)
+    seen_at = one.visit.finished_at if one.visit.outcome is Outcome.FOUND or previous is None else previous.seen_at
+    standing = Standing(seen_at, one.host.soft_failures, one.is_failing, one.is_hidden)
+    held = held_documents(one.documents.current.values(), bodies)
+    shown = present(domain, host, held, previous, standing, now)
+    writes.findings[key] = shown.findings
+    if shown.service is None or shown.score is None:
+        if previous is not None:
+            writes.delisted.append(key)
+            writes.changes.append(ChangeRecord(domain, host, "service.delisted", now, {"reason": one.visit.reason}))
+        return
+    writes.services.append(shown.service)
+    writes.capabilities[key] = shown.capabilities
+    writes.scores.append(shown.score)
+    writes.changes += change_of(previous, shown, now)
+
+
+def change_of(previous: ServiceRecord | None, shown: Shown, now: datetime) -> list[ChangeRecord]:
+    """What subscribers are told of a service that was computed anew; nothing of hidden ones."""
+    service = shown.service
+    if service is None or service.hidden or (previous is not None and service.updated_at != now):
+        return []
+    data = {"name": service.name, "score": service.score, "trust_level": service.trust_level.value}
+    kind = "service.listed" if previous is None or previous.hidden else "service.changed"
+    return [ChangeRecord(service.domain, service.host, kind, now, {**data, "formats": list(service.formats)})]
+
+
+def _seen_again(one: Looked, previous: ServiceRecord) -> ServiceRecord:
+    again = replace(previous, crawl_failures=one.host.soft_failures)
+    if one.visit.outcome is not Outcome.FOUND:
+        return again
+    seen_at = one.visit.finished_at
+    return replace(again, seen_at=seen_at, listing=replace(previous.listing, seen_on=seen_at.date()))
+
+
+def _opt_out(domain: str, visit: Visit, now: datetime) -> OptOutRecord | None:
+    """robots.txt names us and disallows everything. At the apex, or at www, that is the whole domain."""
+    if visit.robots is None or not Robots.from_answer(visit.robots.status, visit.robots.body).opted_out:
+        return None
+    covered = domain if visit.host == f"www.{domain}" else visit.host
+    return OptOutRecord(domain, covered, "robots", f"https://{visit.host}/robots.txt", now)
+
+
+def _candidates(one: Looked, now: datetime) -> list[CandidateRecord]:
+    return [
+        CandidateRecord(registrable_domain(named.host), named.host, one.host.host, named.rel, named.document, now)
+        for named in one.visit.candidates
+    ]
+
+
+def _answering_host(one: Looked, host: str, now: datetime) -> HostRecord:
+    """The host that answers for this one stands in for it, also in the queue."""
+    due = now - SEED_HEAD_START
+    return HostRecord(one.host.domain, host, "alias", now, due, one.host.host, one.host.submitted_at)
+
+
+def _is_nameless(visit: Visit) -> bool:
+    return visit.outcome is Outcome.UNREACHABLE and visit.reason == "nxdomain"
+
+
+def _response_ms(visit: Visit) -> int | None:
+    times = [one.fetched.elapsed_ms for one in visit.answers if one.fetched.status is not None]
+    return round(median(times)) if times else None

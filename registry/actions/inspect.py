@@ -1,0 +1,230 @@
+"""Reading for the doors: one service, one capability, what became of a host, lists and summaries.
+
+Hosts are given in their canonical spelling (`domains.host_syntax`); nothing here changes anything.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Final, Literal
+
+from registry.core.documents import Outcome
+from registry.core.domains import registrable_domain
+from registry.core.findings import Reason, Severity
+from registry.core.listing import Filters
+from registry.core.scoring.rubric import RUBRIC
+from registry.core.services import Capability, Service, from_json
+from registry.store.candidates import is_covered
+from registry.store.catalogue import Card, Health, ServiceView, Sort
+from registry.store.records import FindingRecord, HostRecord, ServiceRecord, VisitRecord
+from registry.store.unit_of_work import Store
+
+__all__ = [
+    "CapabilityView", "Card", "Health", "HostStatus", "Listed", "Overview", "ServiceView", "Sort", "VisitRow",
+    "capability", "cards", "health", "list_services", "overview", "service", "status", "visits", "waiting",
+]  # fmt: skip
+
+MAX_REASONS: Final = 20
+HEALTH_LINES: Final = 100
+
+VisitRow = VisitRecord
+State = Literal["queued", "listed", "not_listed", "opted_out"]
+
+
+@dataclass(frozen=True, slots=True)
+class CapabilityView:
+    """A capability with its detail, and the service it belongs to without its capabilities."""
+
+    record: ServiceRecord
+    service: Service
+    capability: Capability
+
+
+@dataclass(frozen=True, slots=True)
+class HostStatus:
+    """`state`: queued (not visited yet, or due again because somebody asked), listed, not_listed, opted_out.
+
+    `reasons`: sentences, why it is not listed or what is wrong. `next_visit_at` is never in the past; None = never by
+    itself.
+    """
+
+    domain: str
+    host: str
+    state: State
+    outcome: Outcome | None
+    reason: str
+    reasons: tuple[str, ...]
+    last_visit_at: datetime | None
+    next_visit_at: datetime | None
+    submitted_at: datetime | None
+    alias_of: str | None
+    crawl_failures: int
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """One page of services, and how many there are in all."""
+
+    items: tuple[Card, ...]
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """Numbers: visited hosts by outcome, shown services by format and trust level, domains by state of the frontier."""
+
+    outcomes: dict[str, int]
+    formats: dict[str, int]
+    trust_levels: dict[str, int]
+    frontier: dict[str, int]
+    candidates: int
+
+    @property
+    def services(self) -> int:
+        return sum(self.trust_levels.values())
+
+
+async def service(store: Store, host: str, *, include_details: bool = False) -> ServiceView | None:
+    """With its current documents; None when the host offers none, or is hidden."""
+    domain = registrable_domain(host)
+    async with store.begin() as uow:
+        view = await uow.catalogue.service(domain, host, include_details=include_details)
+        if view is None:
+            return None
+        documents = await uow.documents.of([domain])
+    return replace(view, documents=tuple(one for one in documents if one.host == host))
+
+
+async def capability(store: Store, host: str, name: str) -> CapabilityView | None:
+    async with store.begin() as uow:
+        found = await uow.catalogue.capability(registrable_domain(host), host, name)
+    if found is None:
+        return None
+    record, value = found
+    described = from_json({**record.model, "capabilities": [value]})
+    return CapabilityView(record, described, described.capabilities[0])
+
+
+async def status(store: Store, host: str, *, now: datetime) -> HostStatus | None:
+    """None for a host that nobody ever named."""
+    domain = registrable_domain(host)
+    async with store.begin() as uow:
+        opted_out = is_covered(host, (await uow.opt_outs.of([domain])).get(domain, ()))
+        known = await uow.hosts.get(domain, host)
+        listed = (await uow.services.of([domain])).get(host)
+        findings = await uow.catalogue.findings(domain, host)
+        last = await uow.ledger.visits(domain, host, limit=1)
+    if known is None:
+        return None
+    is_listed = listed is not None and not listed.hidden
+    return HostStatus(
+        domain=domain,
+        host=host,
+        state=_state(known, is_listed, opted_out, now),
+        outcome=known.outcome,
+        reason=known.reason,
+        reasons=tuple(_reasons(known, is_listed, opted_out, findings, last))[:MAX_REASONS],
+        last_visit_at=known.last_visit_at,
+        next_visit_at=known.next_visit_at and max(known.next_visit_at, now),
+        submitted_at=known.submitted_at,
+        alias_of=known.alias_of,
+        crawl_failures=known.soft_failures,
+    )
+
+
+async def list_services(
+    store: Store, filters: Filters, *, sort: Sort = "score", limit: int = 20, offset: int = 0, text: str = ""
+) -> Listed:
+    async with store.begin() as uow:
+        items, total = await uow.catalogue.page(filters, sort=sort, limit=limit, offset=offset, text=text)
+    return Listed(tuple(items), total)
+
+
+async def cards(store: Store, hosts: Sequence[str]) -> dict[str, Card]:
+    """Cards with their capabilities, by host; hosts that are hidden or gone are left out."""
+    async with store.begin() as uow:
+        return await uow.catalogue.cards([(registrable_domain(host), host) for host in hosts])
+
+
+async def health(store: Store) -> Health:
+    async with store.begin() as uow:
+        return await uow.catalogue.health(limit=HEALTH_LINES)
+
+
+async def visits(store: Store, host: str, *, limit: int = 20) -> list[VisitRow]:
+    """The ledger of a host, the latest visit first."""
+    async with store.begin() as uow:
+        return await uow.ledger.visits(registrable_domain(host), host, limit=limit)
+
+
+async def waiting(store: Store, hosts: Sequence[str], *, now: datetime) -> int:
+    """How many of these hosts are due and not recorded yet, those being visited right now included."""
+    keys = [(registrable_domain(host), host) for host in hosts]
+    async with store.begin() as uow:
+        return await uow.hosts.count_due(keys, now=now)
+
+
+async def overview(store: Store, *, now: datetime) -> Overview:
+    async with store.begin() as uow:
+        shown = await uow.catalogue.counts()
+        return Overview(
+            outcomes=await uow.hosts.outcomes(),
+            formats=shown["format"],
+            trust_levels=shown["trust_level"],
+            frontier=await uow.domains.counts(now),
+            candidates=await uow.candidates.waiting(),
+        )
+
+
+def _state(known: HostRecord, is_listed: bool, opted_out: bool, now: datetime) -> State:
+    if opted_out:
+        return "opted_out"
+    if is_listed:
+        return "listed"
+    asked_again = known.submitted_at is not None and (
+        known.last_visit_at is None or known.submitted_at > known.last_visit_at
+    )
+    is_due = known.next_visit_at is not None and known.next_visit_at <= now
+    return "queued" if known.last_visit_at is None or (asked_again and is_due) else "not_listed"
+
+
+def _reasons(
+    known: HostRecord,
+    is_listed: bool,
+    opted_out: bool,
+    findings: Sequence[FindingRecord],
+    last: Sequence[VisitRecord],
+) -> Iterator[str]:
+    if opted_out:
+        yield "The site asked to be left alone."
+        return
+    if known.outcome is None:
+        return
+    if known.outcome is not Outcome.FOUND:
+        yield _said(known.outcome.value, known.reason)
+    for one in findings:
+        rule = RUBRIC.get(Reason(one.reason)) if one.reason in _REASONS else None
+        if rule is not None and rule.severity is Severity.ERROR:
+            yield f"{_path(known.host, one.document)}{one.pointer and '#' + one.pointer}: {rule.says}"
+    if not is_listed and last:
+        yield from (line for entry in last[0].vector if (line := _unread(known.host, entry)))
+
+
+_REASONS: Final = frozenset(reason.value for reason in Reason)
+_SILENT: Final = frozenset({Outcome.ABSENT, Outcome.FOUND, Outcome.SKIPPED})
+
+
+def _unread(host: str, entry: dict[str, Any]) -> str | None:
+    """What came instead of a manifest, for everything but a plain absence."""
+    if entry["purpose"] not in ("manifest", "pointer") or entry["outcome"] in _SILENT:
+        return None
+    return f"{_path(host, entry['url'])}: {_said(entry['outcome'], entry.get('reason', ''))}"
+
+
+def _said(outcome: str, reason: str) -> str:
+    words = outcome.replace("_", " ")
+    return f"{words} ({reason})" if reason else words
+
+
+def _path(host: str, url: str | None) -> str:
+    return "" if url is None else url.removeprefix(f"https://{host}")

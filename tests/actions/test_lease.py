@@ -1,0 +1,289 @@
+"""Leases: no domain twice, none lost, whoever dies."""
+
+import asyncio
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from registry.actions.due import MAX_ATTEMPTS, due, next_due, recover, release
+from registry.actions.record import record
+from registry.actions.seed import fold_candidates, make_due, seed
+from registry.actions.submit import MAX_WAITING, submit
+from registry.core.domains import InvalidName
+from registry.core.visits import FinishedDomain
+from registry.store.holder import hold_leases
+from registry.store.records import CandidateRecord, OptOutRecord
+from registry.store.unit_of_work import Store
+from tests.support.builders import (
+    DAY,
+    HOUR,
+    LEASE_FOR,
+    NOW,
+    adp_site,
+    crawl,
+    domains_of,
+    finish,
+    hosts_of,
+    take,
+)  # fmt: skip
+
+NAMES = [f"site-{number:03}.com" for number in range(200)]
+
+
+async def _seed(store: Store, *names: str) -> None:
+    report = await seed(store, names, source="test", now=NOW, exempt=names)
+    assert not report.refused
+
+
+async def test_four_workers_share_the_domains_without_taking_one_twice(store: Store) -> None:
+    await _seed(store, *NAMES)
+
+    async def worker() -> list[str]:
+        taken: list[str] = []
+        while lease := await take(store, limit=7):
+            taken += domains_of(lease)
+            await asyncio.sleep(0)
+        return taken
+
+    shares = await asyncio.gather(*(worker() for _ in range(4)))
+    assert sorted(domain for share in shares for domain in share) == NAMES
+    assert sum(bool(share) for share in shares) > 1
+
+
+async def test_an_expired_lease_is_taken_again_and_its_first_holder_cannot_complete_it(store: Store) -> None:
+    await _seed(store, "a.com")
+    first = await take(store)
+    assert await take(store) is None
+    second = await take(store, now=NOW + LEASE_FOR)
+    assert first is not None and second is not None and domains_of(second) == ["a.com"]
+
+    late = await record(store, first.token, [finish(first.domains[0], {"a.com": adp_site("a.com")})], now=NOW)
+    assert (late.lost, late.hosts) == (["a.com"], [])
+    assert await release(store, first.token, now=NOW) == 0
+    done = await record(store, second.token, [finish(second.domains[0], {"a.com": adp_site("a.com")})], now=NOW)
+    assert (done.lost, done.listed) == ([], ["a.com"])
+
+
+async def test_all_due_hosts_of_a_domain_come_with_it(store: Store) -> None:
+    await _seed(store, "shop.co.uk", "api.shop.co.uk", "other.co.uk")
+    lease = await take(store, limit=2)
+    assert lease is not None
+    assert {job.domain: [host.host for host in job.hosts] for job in lease.domains} == {
+        "other.co.uk": ["other.co.uk"],
+        "shop.co.uk": ["api.shop.co.uk", "shop.co.uk"],
+    }
+    assert all(host.whole_plan for job in lease.domains for host in job.hosts)
+
+
+async def test_new_domains_come_first_then_the_longest_overdue(store: Store) -> None:
+    await crawl(store, {"old.com": {}})
+    await crawl(store, {"older.com": {}}, NOW - DAY)
+    later = NOW + 100 * DAY
+    await seed(store, ["new.com"], source="test", now=later)
+    order = []
+    while lease := await take(store, limit=1, now=later):
+        order += domains_of(lease)
+    assert order == ["new.com", "older.com", "old.com"]
+
+
+async def test_seeding_twice_changes_nothing_and_bad_names_are_told(store: Store) -> None:
+    names = ["Shop.com", "shop.com", "https://shop.com", "co.uk", "127.0.0.1", "fine.org"]
+    report = await seed(store, names, source="test", now=NOW)
+    assert (report.domains, report.hosts, report.known) == (2, 2, 1)
+    assert [(one.name, one.code) for one in report.refused] == [
+        ("https://shop.com", "has_scheme"),
+        ("co.uk", "public_suffix"),
+        ("127.0.0.1", "ip_address"),
+    ]
+    await crawl(store, {})
+    again = await seed(store, ["shop.com", "fine.org"], source="test", now=NOW + HOUR)
+    assert (again.domains, again.hosts, again.known) == (0, 0, 2)
+    assert await take(store, now=NOW + HOUR) is None
+
+
+async def test_a_new_host_makes_its_waiting_domain_due(store: Store) -> None:
+    await crawl(store, {"shop.com": {}})
+    assert await take(store, now=NOW + HOUR) is None
+    await seed(store, ["api.shop.com"], source="test", now=NOW + HOUR)
+    assert hosts_of(await take(store, now=NOW + HOUR)) == ["api.shop.com"]
+
+
+async def test_a_host_submitted_while_its_domain_is_leased_is_not_lost(store: Store) -> None:
+    await _seed(store, "shop.com")
+    lease = await take(store)
+    assert lease is not None
+    submission = await submit(store, "api.shop.com", now=NOW)
+    assert submission.state == "new"
+    assert await take(store) is None, "the running lease is left alone"
+    await record(store, lease.token, [finish(lease.domains[0], {})], now=NOW)
+    assert hosts_of(await take(store)) == ["api.shop.com"]
+
+
+async def test_the_same_host_submitted_while_it_is_visited_is_looked_at_once_more(store: Store) -> None:
+    await _seed(store, "shop.com")
+    lease = await take(store)
+    assert lease is not None
+    (visit,) = finish(lease.domains[0], {}, NOW + timedelta(seconds=30)).visits
+    await submit(store, "shop.com", now=NOW + timedelta(seconds=20))
+    visits = (replace(visit, started_at=NOW + timedelta(seconds=10)),)
+    await record(store, lease.token, [FinishedDomain("shop.com", visits)], now=NOW + timedelta(seconds=31))
+    assert hosts_of(await take(store, now=NOW + timedelta(seconds=32))) == ["shop.com"]
+
+
+async def test_many_submissions_cause_no_more_than_one_visit(store: Store) -> None:
+    states = [(await submit(store, "Shop.com.", now=NOW)).state for _ in range(50)]
+    assert states == ["new"] + ["queued"] * 49
+    first = await take(store)
+    assert hosts_of(first) == ["shop.com"] and first is not None
+    await record(store, first.token, [finish(first.domains[0], {})], now=NOW)
+    again = await submit(store, "shop.com", now=NOW + timedelta(minutes=5))
+    assert again.state == "known"
+    assert again.next_visit_at is not None and again.next_visit_at > NOW
+    assert await take(store, now=NOW + timedelta(minutes=5)) is None
+
+
+async def test_where_nothing_was_found_a_later_submission_is_heard_but_not_where_something_was(store: Store) -> None:
+    await crawl(store, {"empty.com": {}, "shop.com": adp_site("shop.com")})
+    later = NOW + 2 * HOUR
+    assert (await submit(store, "shop.com", now=later)).state == "known"
+    assert (await submit(store, "empty.com", now=later)).state == "queued"
+    lease = await take(store, now=later)
+    assert lease is not None and hosts_of(lease) == ["empty.com"]
+    assert lease.domains[0].hosts[0].whole_plan
+
+
+async def test_submissions_go_before_seeds(store: Store) -> None:
+    await _seed(store, *NAMES[:20])
+    await submit(store, "wanted.com", now=NOW)
+    assert domains_of(await take(store, limit=1)) == ["wanted.com"]
+
+
+async def test_sub_hosts_of_one_domain_cannot_fill_the_queue(store: Store) -> None:
+    states = [(await submit(store, f"s{number}.shop.com", now=NOW)).state for number in range(MAX_WAITING + 3)]
+    assert states == ["new"] * MAX_WAITING + ["too_many"] * 3
+
+
+async def test_bad_names_are_refused(store: Store) -> None:
+    with pytest.raises(InvalidName):
+        await submit(store, "shop.example", now=NOW)
+    assert (await submit(store, "shop.example", now=NOW, exempt=["shop.example"])).state == "new"
+
+
+async def test_released_domains_are_due_again_at_once_or_later(store: Store) -> None:
+    await _seed(store, "a.com", "b.com", "c.com")
+    lease = await take(store)
+    assert lease is not None
+    assert await release(store, lease.token, ["a.com"], now=NOW) == 1
+    assert await release(store, lease.token, ["b.com"], now=NOW, later=HOUR) == 1
+    assert domains_of(await take(store)) == ["a.com"]
+    assert domains_of(await take(store, now=NOW + HOUR)) == ["a.com", "b.com", "c.com"]
+
+
+async def test_who_outlives_several_leases_is_set_aside_and_submissions_do_not_bring_it_back(store: Store) -> None:
+    await _seed(store, "killer.com", "fine.com")
+    now = NOW
+    for _ in range(MAX_ATTEMPTS):
+        assert "killer.com" in domains_of(await take(store, now=now))
+        now += LEASE_FOR
+    assert await take(store, now=now) is None
+    await submit(store, "www.killer.com", now=now)
+    assert await take(store, now=now + HOUR) is None
+    lease = await take(store, now=now + DAY)
+    assert lease is not None and "killer.com" in domains_of(lease), "one more try after the back-off"
+    assert await take(store, now=now + DAY + LEASE_FOR) is None
+    assert await take(store, now=now + 2 * DAY + LEASE_FOR) is None, "twice as long the second time"
+    last = await take(store, now=now + 3 * DAY + LEASE_FOR)
+    assert last is not None and "killer.com" in domains_of(last)
+    await record(store, last.token, [finish(job, {}) for job in last.domains], now=now + 4 * DAY)
+    assert (await take(store, now=now + 200 * DAY)) is not None, "a completed visit ends the count"
+
+
+async def test_leases_of_the_dead_are_recovered_those_of_the_living_are_not(store: Store) -> None:
+    await _seed(store, "a.com", "b.com")
+    async with hold_leases(store.engine) as alive:
+        async with hold_leases(store.engine) as doomed:
+            assert alive.id != doomed.id and await doomed.is_alive()
+            first = await take(store, limit=1, holder=doomed.id)
+            second = await take(store, limit=1, holder=alive.id)
+            assert first is not None and second is not None
+            assert await recover(store, now=NOW) == 0
+        assert await recover(store, now=NOW) == 1
+        assert domains_of(await take(store)) == domains_of(first)
+        assert await recover(store, now=NOW) == 1, "that lease names a holder that never was"
+    late = await record(store, first.token, [finish(first.domains[0], {})], now=NOW)
+    assert late.lost == domains_of(first)
+
+
+async def test_a_worker_whose_session_is_killed_learns_of_it(store: Store) -> None:
+    async with hold_leases(store.engine) as holder:
+        assert await holder.is_alive()
+        async with store.engine.begin() as connection:
+            await connection.exec_driver_sql(
+                "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND granted"
+            )
+        assert not await holder.is_alive()
+
+
+async def test_only_the_named_hosts_are_leased_when_asked_so(store: Store) -> None:
+    await _seed(store, "a.com", "b.com")
+    wanted = await due(store, limit=10, now=NOW, lease_for=LEASE_FOR, holder=1, only=["www.b.com"])
+    assert domains_of(wanted) == ["b.com"]
+
+
+async def test_next_due_looks_past_leases(store: Store) -> None:
+    assert await next_due(store) is None
+    await _seed(store, "a.com")
+    assert (await next_due(store) or NOW) < NOW
+    await take(store)
+    assert await next_due(store) is None
+
+
+async def test_what_documents_name_becomes_hosts_behind_everything_due(store: Store) -> None:
+    names = ["good.com", "10.0.0.1", *(f"h{n}.many.com" for n in range(12)), "api.shop.com"]
+    async with store.begin() as uow:
+        await uow.candidates.add(
+            CandidateRecord(".".join(name.split(".")[-2:]), name, "shop.com", "sub-host", "https://shop.com/", NOW)
+            for name in names
+        )
+    await _seed(store, "seeded.com")
+    report = await fold_candidates(store, now=NOW)
+    assert report.hosts == 12
+    assert sorted(one.code for one in report.refused) == ["ip_address", "too_many_hosts", "too_many_hosts"]
+    lease = await take(store, limit=1)
+    assert domains_of(lease) == ["seeded.com"]
+    rest = await take(store)
+    assert rest is not None and {"good.com", "many.com", "shop.com"} == set(domains_of(rest))
+    assert all(host.short for job in rest.domains for host in job.hosts)
+    assert (await fold_candidates(store, now=NOW)).hosts == 0
+
+
+async def test_whoever_opted_out_stays_out(store: Store) -> None:
+    async with store.begin() as uow:
+        await uow.opt_outs.add([OptOutRecord("shop.com", "shop.com", "robots", "", NOW)])
+        await uow.opt_outs.add([OptOutRecord("big.com", "blog.big.com", "robots", "", NOW)])
+        await uow.candidates.add([CandidateRecord("shop.com", "api.shop.com", "x.com", "item", "https://x.com/", NOW)])
+    report = await seed(store, ["www.shop.com", "a.blog.big.com", "notblog.big.com"], source="test", now=NOW)
+    assert [(one.name, one.code) for one in report.refused] == [
+        ("www.shop.com", "opted_out"),
+        ("a.blog.big.com", "opted_out"),
+    ]
+    assert (await submit(store, "shop.com", now=NOW)).state == "opted_out"
+    assert [one.code for one in (await fold_candidates(store, now=NOW)).refused] == ["opted_out"]
+    assert await make_due(store, ["shop.com"], now=NOW) == 0
+    assert hosts_of(await take(store)) == ["notblog.big.com"]
+
+
+async def test_an_operators_rerun_makes_known_hosts_due_with_the_whole_plan(store: Store) -> None:
+    await crawl(store, {"shop.com": adp_site("shop.com", etag='"1"')})
+    assert await take(store, now=NOW + HOUR) is None
+    assert await make_due(store, ["shop.com", "unknown.com"], now=NOW + HOUR) == 1
+    lease = await take(store, now=NOW + HOUR)
+    assert lease is not None
+    (job,) = lease.domains[0].hosts
+    assert job.whole_plan and job.robots is None
+    assert {one.url for one in job.known} == {
+        "https://shop.com/.well-known/agent",
+        "https://shop.com/caps/create_parcel",
+    }
+    assert lease.domains[0].spent > 10

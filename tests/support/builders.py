@@ -1,0 +1,155 @@
+"""Visits as the crawler makes them, without a network: the real probe plan walks through a dict of pages.
+
+`Page` is what a path answers; everything else on the host is a plain 404. A host may also fail as a whole.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from registry.actions.due import due
+from registry.actions.record import Recorded, record
+from registry.actions.seed import seed
+from registry.core.documents import Fetched, Outcome, Probe
+from registry.core.domains import registrable_domain
+from registry.core.plan import HostPlan
+from registry.core.visits import DomainJob, FinishedDomain, HostJob, Lease, Visit
+from registry.store.unit_of_work import Store
+
+NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+LEASE_FOR = timedelta(minutes=30)
+HOLDER = 1
+ADP = "/.well-known/agent"
+
+
+@dataclass(frozen=True)
+class Page:
+    """`body`: text, bytes, or a JSON value. With `etag`, a request that names it gets 304."""
+
+    body: Any = b""
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    media_type: str = "application/json"
+    etag: str | None = None
+    failure: Outcome | None = None
+    reason: str = ""
+
+    @property
+    def raw(self) -> bytes:
+        if isinstance(self.body, bytes):
+            return self.body
+        return self.body.encode() if isinstance(self.body, str) else json.dumps(self.body).encode()
+
+
+Site = Mapping[str, Page] | Page
+"""Pages by path, or one page for every path (a host that fails as a whole)."""
+
+
+def adp_manifest(host: str, *names: str, **members: Any) -> dict[str, Any]:
+    """A valid ADP manifest whose capabilities are `names`, with details below /caps/."""
+    return {
+        "spec_version": "1.0",
+        "name": "Pigeon post of " + host.partition(".")[0],
+        "description": "Books, prices and tracks parcels with the local couriers of a town.",
+        "base_url": f"https://{host}",
+        "auth": {"type": "api_key", "header": "X-Key"},
+        "pricing": {"type": "freemium"},
+        "capabilities": [
+            {"name": name, "description": f"Does what {name} says, carefully.", "detail_url": f"/caps/{name}"}
+            for name in names
+        ],
+        **members,
+    }
+
+
+def adp_detail(name: str) -> dict[str, Any]:
+    return {
+        "name": name,
+        "endpoint": f"/v1/{name}",
+        "method": "POST",
+        "parameters": [{"name": "weight", "type": "number", "description": "Grams.", "required": True, "example": 1}],
+        "request_example": {"method": "POST", "url": f"https://x.example/v1/{name}"},
+        "response_example": {"status": 200, "body": {}},
+    }
+
+
+def adp_site(host: str, *names: str, etag: str | None = None, **members: Any) -> dict[str, Page]:
+    """A host that serves an ADP manifest and a detail for each capability."""
+    names = names or ("create_parcel",)
+    pages = {ADP: Page(adp_manifest(host, *names, **members), etag=etag)}
+    return pages | {f"/caps/{name}": Page(adp_detail(name)) for name in names}
+
+
+def awp_manifest(host: str) -> dict[str, Any]:
+    return {
+        "awp_version": "0.2",
+        "domain": host,
+        "intent": "Rents bicycles by the hour in three cities.",
+        "actions": [
+            {
+                "id": "rent_bike",
+                "description": "Rents one bicycle.",
+                "endpoint": "/rent",
+                "method": "POST",
+                "auth_required": False,
+                "inputs": {"station": {"type": "string", "required": True}},
+                "outputs": {"code": {"type": "string"}},
+            }
+        ],
+    }
+
+
+def visit(job: HostJob, site: Site, now: datetime = NOW) -> Visit:
+    """The visit that the plan makes of a host with these pages; it takes no time."""
+    plan = HostPlan(job, now=now, nonce="0123456789abcdef" * 2)
+    while (probe := plan.next()) is not None:
+        plan.take(probe, answer(probe, site, now))
+    return plan.finish(now, now)
+
+
+def answer(probe: Probe, site: Site, now: datetime) -> Fetched:
+    path = "/" + probe.url.split("/", 3)[3]
+    page = site if isinstance(site, Page) else site.get(path, Page("gone fishing", 404, media_type="text/plain"))
+    if page.failure is not None:
+        return Fetched(probe.url, probe.url, now, failure=page.failure, reason=page.reason)
+    headers = {"content-type": page.media_type, **page.headers} | ({"etag": page.etag} if page.etag else {})
+    if page.etag is not None and probe.etag == page.etag:
+        return Fetched(probe.url, probe.url, now, 304, headers, elapsed_ms=5)
+    return Fetched(probe.url, probe.url, now, page.status, headers, page.raw, elapsed_ms=20, address="192.0.2.1")
+
+
+def finish(job: DomainJob, sites: Mapping[str, Site], now: datetime = NOW) -> FinishedDomain:
+    return FinishedDomain(job.domain, tuple(visit(one, sites.get(one.host, {}), now) for one in job.hosts))
+
+
+async def take(store: Store, *, limit: int = 100, now: datetime = NOW, holder: int = HOLDER) -> Lease | None:
+    return await due(store, limit=limit, now=now, lease_for=LEASE_FOR, holder=holder)
+
+
+async def crawl(store: Store, sites: Mapping[str, Site], now: datetime = NOW) -> Recorded:
+    """Seeds the sites, leases what is due and records its visits, once."""
+    await seed(store, sites, source="test", now=now, exempt=set(sites))
+    lease = await take(store, now=now)
+    assert lease is not None, "nothing is due"
+    return await record(store, lease.token, [finish(job, sites, now) for job in lease.domains], now=now)
+
+
+def new_job(host: str) -> DomainJob:
+    """The job of a host that nothing is known of."""
+    return DomainJob(registrable_domain(host), (HostJob(host, whole_plan=True),))
+
+
+def hosts_of(lease: Lease | None) -> list[str]:
+    return [] if lease is None else [host.host for job in lease.domains for host in job.hosts]
+
+
+def domains_of(lease: Lease | None) -> list[str]:
+    return [] if lease is None else [job.domain for job in lease.domains]
+
+
+def tokens(leases: Sequence[Lease]) -> set[UUID]:
+    return {lease.token for lease in leases}
