@@ -1,103 +1,100 @@
-"""When to come back: a pure policy over outcomes (probe-plan.md section 7). `actions.due` only selects.
+"""When a host is visited again: a pure policy over its last outcome and its history (probe-plan.md section 7).
 
-Found things are looked at as often as they change; absence is asked for ever more seldom; refusals back off; a failing
-host gets quick second chances and then patience. Every interval is spread a little, so that hosts seeded together do
-not come back together.
+The wait is spread by up to a tenth either way, always the same for the same host and streak, so that hosts seeded
+together do not stay together. Second looks and unfinished business come sooner; whoever records a visit adds those.
 """
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from types import MappingProxyType
 from typing import Final
 
 from registry.core.documents import Outcome
 
-HOUR: Final = timedelta(hours=1)
-DAY: Final = timedelta(days=1)
-SPREAD: Final = 0.1
-"""An interval is lengthened by up to a tenth, never shortened: a host's own wish for patience stays granted."""
+_HOUR = timedelta(hours=1)
+_DAY = timedelta(days=1)
 
-_FIRST_FOUND: Final = DAY
-_MOST_FOUND: Final = 7 * DAY
+FOUND_FIRST: Final = _DAY
+FOUND_LEAST: Final = _HOUR
+FOUND_MOST: Final = 7 * _DAY
+SPREAD: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """What the visits up to the one just finished say. `streak` counts visits in a row with this outcome, it included.
+    """What the policy needs to know beside the outcome.
 
-    `interval`: between the last two visits, None after the first. `has_changed`: this visit brought something new.
-    `max_age`: how long the host allows caches to keep its documents. `retry_after`: what it asked for, capped.
+    `streak`: visits in a row with this outcome, this one included. `interval`: the wait that ended with this visit,
+    None at the first. `has_changed`: a document came, went or reads differently. `max_age`: how long the host lets
+    its documents be kept. `retry_after`: what it asked for with a 429 or 503.
     """
 
     host: str
     streak: int = 1
     interval: timedelta | None = None
-    has_changed: bool = True
+    has_changed: bool = False
     max_age: timedelta | None = None
     retry_after: timedelta | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class _Steps:
-    """Intervals by streak; after the last one it is doubled each time up to `most`, or kept where `most` is None."""
+class Wait:
+    """`first` after the first visit of a streak, doubled by each further one up to `most`."""
 
-    steps: tuple[timedelta, ...]
-    most: timedelta | None = None
+    first: timedelta
+    most: timedelta
 
     def after(self, streak: int) -> timedelta:
-        if streak <= len(self.steps) or self.most is None:
-            return self.steps[min(streak, len(self.steps)) - 1]
-        doublings = min(streak - len(self.steps), 16)
-        return min(self.steps[-1] * (1 << doublings), self.most)
+        return min(self.first * (1 << min(max(streak - 1, 0), 16)), self.most)
 
 
-_POLICY: Final[dict[Outcome, _Steps]] = {
-    Outcome.NEGATIVE: _Steps((30 * DAY,)),
-    Outcome.NOT_A_MANIFEST: _Steps((14 * DAY,), 90 * DAY),
-    Outcome.MALFORMED: _Steps((3 * DAY,)),
-    Outcome.ABSENT: _Steps((14 * DAY,), 90 * DAY),
-    Outcome.GONE: _Steps((90 * DAY,)),
-    Outcome.REDIRECTED_AWAY: _Steps((30 * DAY,)),
-    Outcome.REFUSED: _Steps((7 * DAY,), 90 * DAY),
-    Outcome.SERVER_ERROR: _Steps((HOUR, 6 * HOUR, DAY)),
-    Outcome.UNREACHABLE: _Steps((DAY,), 90 * DAY),
-    Outcome.TLS_ERROR: _Steps((DAY,), 90 * DAY),
-    Outcome.TOO_LARGE: _Steps((7 * DAY,)),
-    Outcome.UNSUPPORTED_ENCODING: _Steps((7 * DAY,)),
-    Outcome.DISALLOWED: _Steps((DAY,)),
-    Outcome.SKIPPED: _Steps((DAY,)),
-}
+WAITS: Final[Mapping[Outcome, Wait]] = MappingProxyType(
+    {
+        Outcome.NEGATIVE: Wait(30 * _DAY, 30 * _DAY),
+        Outcome.NOT_A_MANIFEST: Wait(14 * _DAY, 90 * _DAY),
+        Outcome.MALFORMED: Wait(3 * _DAY, 3 * _DAY),
+        Outcome.ABSENT: Wait(14 * _DAY, 90 * _DAY),
+        Outcome.GONE: Wait(90 * _DAY, 90 * _DAY),
+        Outcome.REDIRECTED_AWAY: Wait(30 * _DAY, 30 * _DAY),
+        Outcome.REFUSED: Wait(7 * _DAY, 90 * _DAY),
+        Outcome.RATE_LIMITED: Wait(_HOUR, _DAY),
+        Outcome.UNREACHABLE: Wait(_DAY, 90 * _DAY),
+        Outcome.TLS_ERROR: Wait(_DAY, 90 * _DAY),
+        Outcome.TOO_LARGE: Wait(7 * _DAY, 7 * _DAY),
+        Outcome.UNSUPPORTED_ENCODING: Wait(7 * _DAY, 7 * _DAY),
+        Outcome.DISALLOWED: Wait(_DAY, _DAY),
+        Outcome.SKIPPED: Wait(_HOUR, _DAY),
+    }
+)
+_SERVER_ERRORS: Final = (_HOUR, 6 * _HOUR, _DAY)
 
 
 def next_visit(outcome: Outcome, history: History, now: datetime) -> datetime | None:
-    """When the host is due again after a visit that ended at `now` with `outcome`; None = never by itself."""
+    """The moment of the next visit; None: never by itself, only when somebody asks (REFUSED_ADDRESS)."""
     if outcome is Outcome.REFUSED_ADDRESS:
         return None
-    wait = _wait(outcome, history)
-    if history.retry_after is not None:
-        wait = max(wait, min(history.retry_after, DAY))
-    return now + wait * (1 + SPREAD * _fraction(history.host, now))
-
-
-def _wait(outcome: Outcome, history: History) -> timedelta:
     if outcome is Outcome.FOUND:
-        return _found(history)
-    if outcome is Outcome.RATE_LIMITED:
-        return HOUR
-    return _POLICY[outcome].after(history.streak)
+        return now + _found(history)
+    if outcome is Outcome.SERVER_ERROR:
+        wait = _SERVER_ERRORS[min(max(history.streak, 1), len(_SERVER_ERRORS)) - 1]
+    else:
+        wait = WAITS[outcome].after(history.streak)
+    asked = min(history.retry_after or timedelta(), _DAY)
+    return now + max(_spread(wait, history), asked, _HOUR)
 
 
 def _found(history: History) -> timedelta:
-    """Halved by a change, doubled by none; a day at first, whatever was before it was found."""
-    least = min(max(HOUR, history.max_age or HOUR), _MOST_FOUND)
-    if history.streak <= 1 or history.interval is None:
-        wait = _FIRST_FOUND
-    else:
+    """Halved when something changed, doubled when not: a host is read about as often as it changes."""
+    wait = FOUND_FIRST
+    if history.interval is not None and history.streak > 1:
         wait = history.interval / 2 if history.has_changed else history.interval * 2
-    return max(least, min(wait, _MOST_FOUND))
+    least = max(FOUND_LEAST, min(history.max_age or FOUND_LEAST, FOUND_MOST))
+    return min(max(_spread(wait, history), least), FOUND_MOST)
 
 
-def _fraction(host: str, now: datetime) -> float:
-    """Between 0 and 1, different for every host and visit, the same whenever it is computed."""
-    digest = hashlib.sha256(f"{host} {now.isoformat()}".encode()).digest()
-    return int.from_bytes(digest[:4]) / 2**32
+def _spread(wait: timedelta, history: History) -> timedelta:
+    digest = hashlib.sha256(f"{history.host} {history.streak}".encode()).digest()
+    share = int.from_bytes(digest[:4], "big") / 0xFFFFFFFF  # 0 to 1
+    return wait * (1 + SPREAD * (2 * share - 1))

@@ -1,0 +1,119 @@
+"""When a host is visited again: every outcome, back-off, bounds, the spread."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from registry.core.documents import Outcome
+from registry.core.revisit import FOUND_LEAST, FOUND_MOST, SPREAD, History, next_visit
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+
+
+def wait(outcome: Outcome, history: History) -> timedelta:
+    due = next_visit(outcome, history, NOW)
+    assert due is not None
+    return due - NOW
+
+
+def near(actual: timedelta, expected: timedelta) -> bool:
+    return abs(actual - expected) <= expected * SPREAD
+
+
+@pytest.mark.parametrize(
+    ("outcome", "streak", "expected"),
+    [
+        (Outcome.FOUND, 1, DAY),
+        (Outcome.NEGATIVE, 1, 30 * DAY),
+        (Outcome.NEGATIVE, 5, 30 * DAY),
+        (Outcome.NOT_A_MANIFEST, 1, 14 * DAY),
+        (Outcome.NOT_A_MANIFEST, 3, 56 * DAY),
+        (Outcome.MALFORMED, 4, 3 * DAY),
+        (Outcome.ABSENT, 1, 14 * DAY),
+        (Outcome.ABSENT, 2, 28 * DAY),
+        (Outcome.ABSENT, 1000, 90 * DAY),
+        (Outcome.GONE, 1, 90 * DAY),
+        (Outcome.REDIRECTED_AWAY, 2, 30 * DAY),
+        (Outcome.REFUSED, 1, 7 * DAY),
+        (Outcome.REFUSED, 2, 14 * DAY),
+        (Outcome.RATE_LIMITED, 4, 8 * HOUR),
+        (Outcome.SERVER_ERROR, 2, 6 * HOUR),
+        (Outcome.SERVER_ERROR, 3, DAY),
+        (Outcome.SERVER_ERROR, 9, DAY),
+        (Outcome.UNREACHABLE, 1, DAY),
+        (Outcome.UNREACHABLE, 3, 4 * DAY),
+        (Outcome.TLS_ERROR, 2, 2 * DAY),
+        (Outcome.TOO_LARGE, 3, 7 * DAY),
+        (Outcome.UNSUPPORTED_ENCODING, 1, 7 * DAY),
+        (Outcome.DISALLOWED, 7, DAY),
+        (Outcome.SKIPPED, 2, 2 * HOUR),
+    ],
+)
+def test_each_outcome_has_its_wait(outcome: Outcome, streak: int, expected: timedelta) -> None:
+    assert near(wait(outcome, History("shop.example", streak)), expected)
+
+
+@pytest.mark.parametrize("outcome", Outcome)
+def test_only_refused_addresses_are_never_visited_again(outcome: Outcome) -> None:
+    assert (next_visit(outcome, History("shop.example"), NOW) is None) is (outcome is Outcome.REFUSED_ADDRESS)
+
+
+@pytest.mark.parametrize(
+    ("interval", "has_changed", "max_age", "expected"),
+    [
+        (2 * DAY, False, None, 4 * DAY),
+        (2 * DAY, True, None, DAY),
+        (5 * DAY, False, None, FOUND_MOST),
+        (90 * timedelta(minutes=1), True, None, FOUND_LEAST),
+        (2 * HOUR, True, 12 * HOUR, 12 * HOUR),
+        (2 * HOUR, False, 400 * DAY, FOUND_MOST),
+    ],
+)
+def test_what_changes_is_read_more_often(
+    interval: timedelta, has_changed: bool, max_age: timedelta | None, expected: timedelta
+) -> None:
+    history = History("shop.example", 3, interval, has_changed, max_age)
+    assert near(wait(Outcome.FOUND, history), expected)
+
+
+def test_something_found_again_starts_at_a_day() -> None:
+    assert near(wait(Outcome.FOUND, History("shop.example", 1, interval=56 * DAY)), DAY)
+
+
+@pytest.mark.parametrize(
+    ("asked", "least", "most"),
+    [(60, HOUR, 1.1 * HOUR), (7200, 2 * HOUR, 2 * HOUR), (10**9, DAY, DAY), (None, HOUR, 1.1 * HOUR)],
+)
+def test_a_host_may_ask_for_time_between_an_hour_and_a_day(
+    asked: int | None, least: timedelta, most: timedelta
+) -> None:
+    retry_after = None if asked is None else timedelta(seconds=asked)
+    assert least <= wait(Outcome.RATE_LIMITED, History("shop.example", retry_after=retry_after)) <= most
+
+
+def test_hosts_are_spread_and_each_keeps_its_place() -> None:
+    waits = [wait(Outcome.ABSENT, History(f"host{n}.example")) for n in range(500)]
+    assert waits == [wait(Outcome.ABSENT, History(f"host{n}.example")) for n in range(500)]
+    assert len(set(waits)) > 450
+    assert 14 * DAY * 0.9 <= min(waits) < 14 * DAY * 0.92 and 14 * DAY * 1.08 < max(waits) <= 14 * DAY * 1.1
+
+
+durations = st.none() | st.timedeltas(timedelta(), 4000 * DAY)
+
+
+@given(st.sampled_from(Outcome), st.integers(0, 10**9), durations, st.booleans(), durations, durations)
+def test_always_later_and_never_too_late(
+    outcome: Outcome,
+    streak: int,
+    interval: timedelta | None,
+    has_changed: bool,
+    max_age: timedelta | None,
+    retry_after: timedelta | None,
+) -> None:
+    due = next_visit(outcome, History("h.example", streak, interval, has_changed, max_age, retry_after), NOW)
+    assert due is None or NOW + HOUR <= due <= NOW + 99 * DAY
+    if outcome is Outcome.FOUND:
+        assert due is not None and due <= NOW + FOUND_MOST
