@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from registry.core.documents import Document, Json
-from registry.core.endpoints import endpoint
+from registry.core.endpoints import endpoint, link
 from registry.core.findings import Reason
 from registry.core.formats.awas import params
 from registry.core.formats.awas.dialects import Dialect
@@ -155,7 +155,7 @@ def _navigation(catalogue: Catalogue, target: Json, pointer: str, origin: Origin
 def _auth(catalogue: Catalogue, action: Object) -> Auth | None:
     own = map_of(action, "authentication")
     if own:
-        return auth_of(own) or None
+        return auth_of(own, catalogue.base)
     for key in ("authentication_required", "auth_required"):
         needed = flag_of(action, key)
         if needed is not None:
@@ -165,11 +165,19 @@ def _auth(catalogue: Catalogue, action: Object) -> Auth | None:
     return None
 
 
-def auth_of(said: Object) -> Auth:
-    """`{required, methods}` of version 1.0, `{type, ...}` of others."""
+def auth_of(said: Object, base: str) -> Auth:
+    """`{required, methods}` of version 1.0, `{type, token_endpoint, ...}` of others."""
     words = texts_of(said, "methods") or tuple(filter(None, [word_of(said, "type")]))
     kinds = [(word, kind) for word in words if (kind := auth_type(word)) is not None]
-    schemes = tuple(AuthScheme(kind, note=word if kind == "custom" else None) for word, kind in kinds)
+    schemes = tuple(
+        AuthScheme(
+            kind,
+            authorization_url=link(said.get("authorization_endpoint"), base),
+            token_url=link(said.get("token_endpoint"), base),
+            note=word if kind == "custom" else None,
+        )
+        for word, kind in kinds
+    )
     return Auth(schemes, flag_of(said, "required"))
 
 

@@ -64,7 +64,7 @@ def _read(document: Document, dialect: str, notes: Notes) -> Service:
         notes.add(Reason.AWAS_DIALECT, "", form.name)
     _check_required(body, form, notes)
     base_url = _base_url(body, document, notes)
-    auth = auth_of(map_of(body, "authentication") or map_of(body, "auth"))
+    auth = auth_of(map_of(body, "authentication") or map_of(body, "auth"), base_url or document.url)
     catalogue = Catalogue(document, form, base_url or origin_of(document.url), auth, notes)
     limit = body.get("rateLimit", body.get("rate_limits"))
     service = Service(

@@ -27,8 +27,8 @@ def _schema(fields: Object, entities: Object, depth: int) -> dict[str, Any]:
 def _field(field: Json, entities: Object, depth: int) -> dict[str, Any]:
     if not isinstance(field, dict):
         return _typed(field, entities, depth)
-    described = property_of({**field, "enum": field.get("options", field.get("enum"))})
-    return {**described, **_typed(field.get("type"), entities, depth)}
+    described = property_of({**field, "type": None, "enum": field.get("options", field.get("enum"))})
+    return {**_typed(field.get("type"), entities, depth), **described}
 
 
 def _typed(kind: Json, entities: Object, depth: int) -> dict[str, Any]:

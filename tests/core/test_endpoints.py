@@ -1,0 +1,124 @@
+"""Addresses that documents name: joined, kept with their variables, refused when nobody should call them."""
+
+import pytest
+
+from registry.core.documents import Document
+from registry.core.endpoints import Endpoint, claim, endpoint, link
+from registry.core.findings import Finding, Reason
+from registry.core.manifest import Notes
+
+SERVED = "https://api.shop.example/.well-known/agent.json"
+
+
+def read(target: object, base: str = SERVED) -> tuple[Endpoint | None, tuple[Finding, ...]]:
+    notes = Notes()
+    found = endpoint(target, base, Document(b"", None, SERVED), "/endpoint", notes)  # type: ignore[arg-type]
+    return found, notes.findings()
+
+
+@pytest.mark.parametrize(
+    ("target", "url"),
+    [
+        ("/orders", "https://api.shop.example/orders"),
+        ("orders", "https://api.shop.example/.well-known/orders"),
+        ("https://other.com/a#part", "https://other.com/a"),
+        ("//other.com/a", "https://other.com/a"),
+        ("https://other.com:8443/a", "https://other.com:8443/a"),
+        ("wss://www.shop.example/socket", "wss://www.shop.example/socket"),
+        ("https://8.8.8.8/dns", "https://8.8.8.8/dns"),
+        ("HTTPS://BÜCHER.com/", "https://xn--bcher-kva.com/"),
+    ],
+)
+def test_public_endpoints_are_kept(target: str, url: str) -> None:
+    assert read(target) == (Endpoint(url), ())
+
+
+@pytest.mark.parametrize(
+    ("target", "url"),
+    [
+        ("/orders/{id}?full={full}", "https://api.shop.example/orders/{id}?full={full}"),
+        ("https://{tenant}.shop.com/a", "https://{tenant}.shop.com/a"),
+        ("https://{host}/a", "https://{host}/a"),
+        ("/orders/:id/lines", "https://api.shop.example/orders/:id/lines"),
+    ],
+)
+def test_variables_stay_and_are_marked(target: str, url: str) -> None:
+    found, findings = read(target)
+    assert found == Endpoint(url, templated=True)
+    assert [one.reason for one in findings] == [Reason.ENDPOINT_TEMPLATED]
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "http://other.com/",
+        "ws://other.com/",
+        "ftp://other.com/",
+        "javascript:alert(1)",
+        "file:///etc/passwd",
+        "https://localhost/",
+        "https://printer.local/",
+        "https://service.internal/x",
+        "https://intranet/",
+        "https://other.example/",
+        "https://127.0.0.1/",
+        "https://2130706433/",
+        "https://0x7f.1/",
+        "https://169.254.169.254/latest",
+        "https://10.1.2.3/",
+        "https://[::1]/",
+        "https://[::ffff:10.0.0.1]/",
+        "https://user:secret@other.com/",
+        "https://other.com\\@localhost/",
+        "https://{x}.localhost/",
+        "https://127.0.0.{x}/",
+    ],
+)
+def test_what_nobody_outside_should_call_is_removed(target: str) -> None:
+    found, findings = read(target)
+    if target.startswith("https://other.com\\"):  # the host is other.com: the rest is its path
+        assert found is not None and found.url.startswith("https://other.com/")
+    else:
+        assert found is None
+        assert [one.reason for one in findings] in ([Reason.ENDPOINT_NOT_PUBLIC], [Reason.ENDPOINT_INVALID])
+
+
+@pytest.mark.parametrize("target", ["https://", "https://a b.com/", "https://[::1", "/" + "x" * 3_000])
+def test_what_is_no_url_is_said_to_be_none(target: str) -> None:
+    found, findings = read(target)
+    assert found is None
+    assert [one.reason for one in findings] == [Reason.ENDPOINT_INVALID]
+
+
+@pytest.mark.parametrize("target", [None, 5, "", "  ", ["/a"]])
+def test_no_text_is_no_endpoint_and_no_finding(target: object) -> None:
+    assert read(target) == (None, ())
+
+
+@pytest.mark.parametrize("target", ["https://{{ host }}/", "https://forms.com/f/YOUR_FORM_ID"])
+def test_placeholders_are_named(target: str) -> None:
+    found, findings = read(target)
+    assert found is None
+    assert [one.reason for one in findings] == [Reason.TEMPLATE]
+
+
+def test_links_are_quiet() -> None:
+    assert link("/terms", SERVED) == "https://api.shop.example/terms"
+    assert link("http://other.com/", SERVED) is None
+    assert link(7, SERVED) is None
+
+
+@pytest.mark.parametrize(
+    ("said", "warned"),
+    [
+        ("shop.example", False),
+        ("https://www.shop.example/x", False),
+        ("other.com", True),
+        ("https://shop.example.other.com/", True),
+        ("not a host", False),
+    ],
+)
+def test_claims_are_shown_and_doubted(said: str, warned: bool) -> None:
+    notes = Notes()
+    assert claim(said, Document(b"", None, SERVED), "/domain", notes) == said
+    assert bool(notes.findings()) is warned
