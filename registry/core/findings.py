@@ -204,6 +204,7 @@ class Reason(StrEnum):
     OPENAPI_OPERATION_ID = "openapi.operation_id"
     OPENAPI_REFERENCE = "openapi.reference"
     OPENAPI_YAML = "openapi.yaml"
+    OPENAPI_CUT = "openapi.cut"
 
     # --- llms-txt
     LLMS_TITLE = "llms.title"

@@ -95,7 +95,7 @@ def whole_server(
             templated=address.templated if address else False,
             origin=origin,
         )
-    return Capability(f"mcp:{name}"[:ID_CHARS], title or name, description, invocations=(call,))
+    return Capability(f"mcp:{name}"[:ID_CHARS], title or name.rpartition("/")[2], description, invocations=(call,))
 
 
 def card_pointer(address: Endpoint | None, pointer: str) -> tuple[Pointer, ...]:

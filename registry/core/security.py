@@ -5,6 +5,7 @@ members of early A2A cards and MCP documents.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from registry.core.documents import Json
@@ -15,6 +16,7 @@ from registry.core.services import Auth, AuthScheme
 from registry.core.vocabulary import auth_type
 
 MAX_SCHEMES: Final = 50
+MAX_ALTERNATIVES: Final = 10
 
 NOTHING_NEEDED: Final = Auth((AuthScheme("none"),), False)
 
@@ -63,15 +65,27 @@ def demanded(requirements: Json, known: Mapping[str, AuthScheme]) -> Auth | None
         return None
     used: dict[str, AuthScheme] = {}
     optional = not requirements
-    for alternative in requirements[:MAX_SCHEMES]:
+    for alternative in requirements[:MAX_ALTERNATIVES]:
         named = _alternative(alternative)
         optional = optional or not named
-        for name, scopes in named.items():
+        for name, scopes in list(named.items())[:MAX_ALTERNATIVES]:
             if name in known:
                 used.setdefault(name, _with_scopes(known[name], scopes))
     if not used and optional:
         return NOTHING_NEEDED
     return Auth(tuple(used.values()), not optional)
+
+
+def demanded_by(part: Object, known: Mapping[str, AuthScheme]) -> Auth | None:
+    """What one operation or skill demands: schemes by kind and place only.
+
+    The service's own schemes hold the rest: thousands of parts may name the same scheme, and each would repeat it.
+    """
+    said = demanded(part.get("securityRequirements", part.get("security")), known)
+    if said is None:
+        return None
+    brief = (replace(one, note=None, setup_url=None, authorization_url=None, token_url=None) for one in said.schemes)
+    return replace(said, schemes=tuple(replace(one, scopes=one.scopes[:MAX_ALTERNATIVES]) for one in brief))
 
 
 def declared(authentication: Json, base: str) -> Auth:
@@ -147,11 +161,4 @@ def _with_scopes(scheme: AuthScheme, scopes: Json) -> AuthScheme:
     asked = texts_of({"list": scopes} if isinstance(scopes, list) else scopes, "list", _SCOPE_CHARS)
     if scheme.type not in ("oauth2", "openid") or not asked:
         return scheme
-    return AuthScheme(
-        scheme.type,
-        authorization_url=scheme.authorization_url,
-        token_url=scheme.token_url,
-        scopes=asked,
-        setup_url=scheme.setup_url,
-        note=scheme.note,
-    )
+    return replace(scheme, scopes=asked)

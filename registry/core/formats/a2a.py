@@ -27,7 +27,7 @@ from registry.core.manifest import (
     texts_of,
     word_of,
 )
-from registry.core.security import declared, demanded, schemes_of
+from registry.core.security import declared, demanded, demanded_by, schemes_of
 from registry.core.services import (
     Auth,
     AuthScheme,
@@ -291,7 +291,7 @@ def _call(
         interface.address.url if interface else None,
         "POST" if by_post else None,
         identifier,
-        auth=demanded(item.get("securityRequirements", item.get("security")), known),
+        auth=demanded_by(item, known),
         templated=interface.address.templated if interface else False,
         origin=origin,
     )

@@ -60,7 +60,7 @@ def _read(document: Document, dialect: str, notes: Notes) -> Service:
         description=first_text(value, "description_for_human", "description_for_model"),
         provider=_provider(value),
         icon_url=link(value.get("logo_url"), document.url),
-        capabilities=_capability(value, name, target, document) if name else (),
+        capabilities=(_capability(value, name, target, document),) if name and target else (),
         auth=_auth(map_of(value, "auth"), document),
         policies=Policies(terms_url=link(value.get("legal_info_url"), document.url)),
         pointers=(pointer,) if pointer else (),
@@ -87,12 +87,12 @@ def _is_rendered(value: Object, key: str) -> bool:
     return bool(text_of(value, key)) and not unrendered(value.get(key))
 
 
-def _capability(value: Object, name: str, target: str | None, document: Document) -> tuple[Capability, ...]:
+def _capability(value: Object, name: str, target: str, document: Document) -> Capability:
     """The text written for models is the better one to search."""
     call = Invocation("pointer", target, origin=Origin(document.url, "/api", _SLUG))
     identifier = word_of(value, "name_for_model") or slug(name)
     description = first_text(value, "description_for_model", "description_for_human")
-    return (Capability(identifier, identifier, description, invocations=(call,)),)
+    return Capability(identifier, identifier, description, invocations=(call,))
 
 
 def _provider(value: Object) -> Provider | None:

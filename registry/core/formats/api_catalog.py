@@ -56,7 +56,8 @@ def _read(document: Document, dialect: str, notes: Notes) -> Service:
             found.setdefault(relation, target)
             if (pointer := _pointer(relation, where, item, target)) is not None:
                 pointers.append(pointer)
-            if relation == "service-desc" and (anchor := link(member.get("anchor"), document.url)):
+            anchor = link(member.get("anchor"), document.url)
+            if relation == "service-desc" and anchor and anchor != document.url:
                 found.setdefault("base", anchor)
         pointers += _ad_hoc(member, place, document, notes)
     if not linked:
@@ -65,7 +66,7 @@ def _read(document: Document, dialect: str, notes: Notes) -> Service:
         base_url=found.get("base"),
         docs_url=found.get("service-doc"),
         policies=Policies(terms_url=found.get("terms-of-service"), privacy_url=found.get("privacy-policy")),
-        pointers=tuple(pointers)[:MAX_TEXTS],
+        pointers=tuple({pointer.url: pointer for pointer in reversed(pointers)}.values())[::-1][:MAX_TEXTS],
     )
     return sourced(service, document, _SLUG, {"base_url": "/linkset", "docs_url": "/linkset"})
 

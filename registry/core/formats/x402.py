@@ -1,16 +1,15 @@
 """x402 discovery: resources that answer 402 and say what they cost. All of it is a claim; nothing is ever paid."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from decimal import Decimal, InvalidOperation
 from typing import Final
 
 from registry.core.documents import Document, Json
-from registry.core.endpoints import endpoint
+from registry.core.endpoints import Endpoint, endpoint
 from registry.core.findings import Reason
 from registry.core.format import Format, Role
 from registry.core.manifest import (
-    ID_CHARS,
     MAX_CAPABILITIES,
     Notes,
     Object,
@@ -78,27 +77,13 @@ def _read(document: Document, dialect: str, notes: Notes) -> Service:
 def _resources(
     value: Object, dialect: str, document: Document, notes: Notes
 ) -> Iterator[tuple[Capability, Plan | None]]:
-    """The same resource may be listed in both lists, and once per price: it stays one capability."""
-    listed = [(at("", key, i), item) for key in _LISTS for i, item in enumerate(list_of(value, key))]
-    if len(listed) > MAX_CAPABILITIES:
-        notes.add(Reason.TOO_MANY_CAPABILITIES, "/items", len(listed))
     taken: set[str] = set()
-    seen: set[str] = set()
-    loose = [(at("", "endpoints", name), item) for name, item in map_of(value, "endpoints").items()]
-    for pointer, item in (*listed, *(loose if dialect == _AD_HOC else ()))[:MAX_CAPABILITIES]:
-        holder: Object = {"resource": item} if isinstance(item, str) else item if isinstance(item, dict) else {}
-        key = "resource" if "resource" in holder else "url"
-        target = holder.get(key)
-        if not isinstance(target, str) or not target.startswith("http"):
-            continue  # a bare path says nothing about the host that is paid
-        address = endpoint(target, document.url, document, at(pointer, key), notes)
-        if address is None or address.url in seen:
-            continue
-        seen.add(address.url)
+    for address, pointer, holder in _addressed(value, dialect, document, notes):
         accepts = next((one for one in list_of(holder, "accepts") if isinstance(one, dict)), None)
         if accepts is None and dialect != _AD_HOC:
             notes.add(Reason.X402_ACCEPTS, at(pointer, "accepts"))
-        name = unique_name(slug(address.url.partition("://")[2].partition("?")[0].partition("/")[2])[:ID_CHARS], taken)
+        path = address.url.partition("://")[2].partition("?")[0].partition("/")[2]
+        name = unique_name(slug(path), taken)
         method = http_method(holder) or http_method(_input(holder))
         call = Invocation(
             "http", address.url, method, templated=address.templated, origin=Origin(document.url, pointer, _SLUG)
@@ -113,6 +98,29 @@ def _resources(
             invocations=(call,),
         )
         yield capability, _plan(name, accepts)
+
+
+def _addressed(value: Object, dialect: str, document: Document, notes: Notes) -> Iterable[tuple[Endpoint, str, Object]]:
+    """(address, pointer, members). Listed twice, or once per price, a resource stays one; members are united."""
+    listed: list[tuple[str, Json]] = [
+        (at("", key, i), one) for key in _LISTS for i, one in enumerate(list_of(value, key))
+    ]
+    if dialect == _AD_HOC:
+        listed += [(at("", "endpoints", name), one) for name, one in map_of(value, "endpoints").items()]
+    if len(listed) > MAX_CAPABILITIES:
+        notes.add(Reason.TOO_MANY_CAPABILITIES, "/items", len(listed))
+    found: dict[str, tuple[Endpoint, str, Object]] = {}
+    for pointer, item in listed[:MAX_CAPABILITIES]:
+        holder: Object = {"resource": item} if isinstance(item, str) else item if isinstance(item, dict) else {}
+        key = "resource" if "resource" in holder else "url"
+        target = holder.get(key)
+        if not isinstance(target, str) or not target.startswith("http"):
+            continue  # a bare path says nothing about the host that is paid
+        address = endpoint(target, document.url, document, at(pointer, key), notes)
+        if address is not None:
+            _, place, known = found.get(address.url, (address, pointer, {}))
+            found[address.url] = (address, place, {**holder, **known})
+    return found.values()
 
 
 def _input(resource: Object) -> Object:

@@ -117,6 +117,8 @@ SIBLING_ROWS: tuple[Row, ...] = (
      "Bundle the description into one document.", "OpenAPI 3.1 section 4.8.23", _COMP),
     (Reason.OPENAPI_YAML, _I, 0, "The description is YAML; its operations are not read.",
      "Serve the same description as JSON, too.", "OpenAPI 3.1 section 4.3", _OPER),
+    (Reason.OPENAPI_CUT, _I, 0, "Schemas are repeated by so many operations that not all are written out.",
+     "Nothing to mend; clients resolve the references themselves.", "OpenAPI 3.1 section 4.8.23", _OPER),
     # --- llms-txt
     (Reason.LLMS_TITLE, _E, 3, "The text does not begin with a title.",
      "Begin the text with a line of # and the title.", "llmstxt.org, Format", _CONF),
