@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 DONE, NO, USAGE, UNAVAILABLE, INTERRUPTED = 0, 1, 2, 3, 130
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode="rich", help=__doc__)
+app = typer.Typer(
+    pretty_exceptions_enable=False, no_args_is_help=True, add_completion=False, rich_markup_mode="rich", help=__doc__
+)
 console = Console()
 errors = Console(stderr=True)
 
@@ -212,17 +214,28 @@ async def _opened(work: "Callable[[Waypost], Awaitable[_T]]") -> _T:
 
 
 def _run(work: Coroutine[Any, Any, _T]) -> _T:
-    """Runs a command's work; what the house cannot do now becomes a line and exit code 3."""
+    """Runs a command's work; what a person can mend becomes a line and an exit code, a bug stays a traceback."""
+    try:
+        return asyncio.run(work)
+    except Exception as error:
+        code = _exit_code(error)
+        if code is None:
+            raise
+        _give_up(str(error), code)
+
+
+def _exit_code(error: Exception) -> int | None:
+    """Imported here: only a command that failed pays for knowing all the ways to fail."""
+    from crawler.guards import BadEntry
+    from registry.cli.serving import PortTaken
+    from registry.core.domains import InvalidName
     from registry.demo.sites import BadSite
     from registry.demo.tour import DemoFailed
     from registry.wiring import NOT_READY
 
-    try:
-        return asyncio.run(work)
-    except (*NOT_READY, DemoFailed) as error:
-        _give_up(str(error), UNAVAILABLE)
-    except BadSite as error:
-        _give_up(str(error), USAGE)
+    if isinstance(error, BadSite | BadEntry | InvalidName):
+        return USAGE
+    return UNAVAILABLE if isinstance(error, (PortTaken, DemoFailed, *NOT_READY)) else None
 
 
 def _give_up(message: str, code: int) -> NoReturn:

@@ -13,6 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from registry.actions.discover import Found
+from registry.actions.inspect import ServiceView
 from registry.core.domains import InvalidName
 from registry.core.listing import Query
 from registry.demo.tour import Report
@@ -125,3 +126,38 @@ def print_report(console: Console, report: Report) -> None:
                 console.print(f"    [dim]{escape(line)}[/]", highlight=False)
         if not page.hits:
             console.print("  nothing found")
+
+
+async def show_visited(waypost: Waypost, hosts: Sequence[str], console: Console, *, as_json: bool) -> int:
+    """What became of each host; gives the number of those that are listed."""
+    listed = 0
+    for host in hosts:
+        status, view = await waypost.status(host), await waypost.service(host)
+        listed += view is not None
+        answer = {"host": host, **(asdict(status) if status else {}), **(_service(view) if view else {})}
+        if as_json:
+            print_json(answer)
+            continue
+        outcome = status.outcome.value if status and status.outcome else "not visited"
+        console.print(
+            f"[bold]{escape(host)}[/]: {outcome}" + (f", {escape('; '.join(status.reasons))}" if status else "")
+        )
+        if view:
+            record = view.record
+            console.print(
+                f"  {escape(record.name)}, score [bold]{record.score}[/], {record.trust_level.value}, "
+                f"{', '.join(record.formats)}, {record.cap_count} capabilities",
+                highlight=False,
+            )
+    return listed
+
+
+def _service(view: ServiceView) -> dict[str, Any]:
+    record = view.record
+    return {
+        "name": record.name,
+        "score": record.score,
+        "trust_level": record.trust_level.value,
+        "formats": list(record.formats),
+        "capabilities": [one.name for one in view.service.capabilities],
+    }

@@ -104,10 +104,11 @@ async def _watch(waypost: Waypost, sites: Mapping[str, Site], console: Console, 
         MofNCompleteColumn(),
         TimeElapsedColumn(),
     )
+    hosts = waypost.hosts_of(sites)
     with Progress(*columns, console=console, transient=True) as progress:
         bar = progress.add_task("crawling", total=len(sites))
         quiet, before = 0.0, -1
-        while (waiting := await waypost.waiting(sites)) or await waypost.index_lag():
+        while (waiting := await waypost.waiting(hosts)) or await waypost.index_lag():
             progress.update(bar, completed=len(sites) - waiting, description="crawling" if waiting else "indexing")
             quiet, before = (quiet + _POLL_SECONDS, before) if waiting == before else (0.0, waiting)
             if quiet > _STALLED_SECONDS:
@@ -126,5 +127,5 @@ async def _report(waypost: Waypost, sites: Mapping[str, Site]) -> Report:
 
 async def _lost(waypost: Waypost, host: str) -> tuple[str, ...]:
     view = await waypost.service(host)
-    lines = view.record.breakdown["lines"] if view else []
+    lines = view.breakdown["lines"] if view else []
     return tuple(f"-{line['points']:g} {line['says']}" for line in lines[:2] if line["points"])

@@ -146,9 +146,9 @@ class Waypost:
         """The canonical hosts of names that were seeded. Raises InvalidName."""
         return [canonical_host(name, exempt=self._exempt) for name in names]
 
-    async def waiting(self, hosts: Collection[Host], *, since: datetime) -> int:
-        """How many of the hosts have not been visited since then."""
-        return await inspect.waiting(self._store, hosts, since=since)
+    async def waiting(self, hosts: Collection[Host]) -> int:
+        """How many of the hosts are due and not recorded yet, those in flight included."""
+        return await inspect.waiting(self._store, [one.host for one in hosts], now=utc_now())
 
     async def visits(self, host: str, *, limit: int = 20) -> Sequence[inspect.VisitRow]:
         return await inspect.visits(self._store, host, limit=limit)
@@ -157,7 +157,7 @@ class Waypost:
         return await inspect.health(self._store)
 
     async def overview(self) -> inspect.Overview:
-        return await inspect.overview(self._store)
+        return await inspect.overview(self._store, now=utc_now())
 
     async def check_schema(self) -> None:
         """Raises SchemaOutdated; also what `/readyz` asks."""

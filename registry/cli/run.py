@@ -1,0 +1,125 @@
+"""The commands that keep something running: demo, crawl, serve, worker."""
+
+import asyncio
+import contextlib
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import structlog
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from crawler.flight import Tally
+from crawler.run import crawl, stop_on_signals
+from registry.cli.serving import bound, serve_api
+from registry.cli.show import print_json, print_report, show_visited
+from registry.demo.sites import SAMPLE_WEB
+from registry.demo.tour import crawled, demo_settings
+from registry.settings import Settings
+from registry.wiring import child_environment, open_waypost
+from registry.wiring.upkeep import upkeep
+from registry.wiring.workers import Worker
+
+NO = 1
+_ELSEWHERE_SECONDS = 1.0
+
+log = structlog.get_logger(__name__)
+
+
+async def run_demo(data: Path, port: int, sites: Path | None, *, serve: bool, console: Console, as_json: bool) -> None:
+    """The tour; then the API on the same database until interrupted."""
+    with bound("127.0.0.1", port) if serve else contextlib.nullcontext() as listening:
+        settings = demo_settings(data, listening.getsockname()[1] if listening else port)
+        async with crawled(settings, sites or SAMPLE_WEB, console) as (waypost, report):
+            if as_json:
+                print_json(report.to_json())
+            else:
+                print_report(console, report)
+            if listening:
+                await serve_api(waypost, listening, console)
+
+
+async def run_serve(settings: Settings, host: str, port: int) -> None:
+    """The API; with nothing configured also a worker, beside an embedded index that nobody feeds a feeder."""
+    with bound(host, port) as listening:
+        async with open_waypost(settings) as waypost:
+            with contextlib.ExitStack() as children:
+                if settings.database_url is None:
+                    children.enter_context(Worker(child_environment(settings)))
+                elif not waypost.index_is_fed():
+                    children.enter_context(Worker(child_environment(settings), "--drain-only"))
+                await serve_api(waypost, listening, Console(stderr=True))
+
+
+async def run_worker(settings: Settings, *, drain_only: bool, stop_with_stdin: bool) -> None:
+    """Until SIGINT, SIGTERM or, for a supervised child, the end of standard input."""
+    async with contextlib.AsyncExitStack() as stack:
+        waypost = await stack.enter_async_context(open_waypost(settings))
+        stop = stack.enter_context(stop_on_signals())
+        if stop_with_stdin:
+            _set_at_end_of_input(stop)
+        waypost.claim_index()
+        await stack.enter_async_context(upkeep(waypost, crawls=not drain_only))
+        log.info("worker.started", drain_only=drain_only)
+        if drain_only:
+            await stop.wait()
+        else:
+            await crawl(waypost, settings, until_idle=False, stop=stop)
+        await waypost.drain()
+        log.info("worker.stopped")
+
+
+def _set_at_end_of_input(stop: asyncio.Event) -> None:
+    """A pipe from the parent closes when it dies, however it dies. A thread: no loop waits on every kind of file."""
+    loop = asyncio.get_running_loop()
+
+    def wait() -> None:
+        while sys.stdin.buffer.read(4096):
+            pass
+        loop.call_soon_threadsafe(stop.set)
+
+    threading.Thread(target=wait, name="stdin", daemon=True).start()
+
+
+async def run_crawl(settings: Settings, names: Sequence[str], *, console: Console, as_json: bool) -> int:
+    """One pass over the named hosts, stored and indexed; a running worker may take some of them, which is as good."""
+    async with open_waypost(settings) as waypost:
+        refused = (await waypost.seed(names, source="command")).refused
+        taken = [name for name in names if name not in {one.name for one in refused}]
+        await waypost.make_due(taken)
+        hosts = waypost.hosts_of(taken)
+        with stop_on_signals() as stop, _progress(console, quiet=as_json) as show:
+            while not stop.is_set() and await waypost.waiting(hosts):
+                await crawl(
+                    waypost, settings, until_idle=True, only={one.domain for one in hosts}, progress=show, stop=stop
+                )
+                if await waypost.waiting(hosts):
+                    await asyncio.sleep(_ELSEWHERE_SECONDS)
+        waypost.claim_index()
+        await waypost.drain()
+        for one in refused:
+            if as_json:
+                print_json({"host": one.name, "state": "refused", "reasons": [one.message]})
+            else:
+                console.print(f"{escape(one.name)}: refused, {escape(one.message)}")
+        listed = await show_visited(waypost, [one.host for one in hosts], console, as_json=as_json)
+    return 0 if listed and not refused else NO
+
+
+@contextlib.contextmanager
+def _progress(console: Console, *, quiet: bool) -> Iterator[Callable[[Tally], None] | None]:
+    if quiet:
+        yield None
+        return
+    with Progress(
+        SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=console, transient=True
+    ) as progress:
+        task = progress.add_task("crawling")
+
+        def show(tally: Tally) -> None:
+            progress.update(task, description=f"crawling: {tally.hosts} hosts visited, {tally.requests} requests")
+
+        yield show
