@@ -160,10 +160,10 @@ class HostPlan:
         self._purse.slow_down(robots.crawl_delay)
         for pointer in robots.pointers:
             self._consider(pointer, f"https://{host}/robots.txt", 1)
-        if self._job.whole_plan or self._job.short:
-            yield from self._cold()
-        else:
+        if any(probe.purpose is Purpose.MANIFEST for probe in self._job.pending):
             yield from self._resumed()
+        elif self._job.whole_plan or self._job.short:
+            yield from self._cold()
         yield from self._ask_known()
         for probe in self._job.pending:
             if probe.purpose is Purpose.DETAIL:
@@ -190,11 +190,14 @@ class HostPlan:
             yield from self._ask_steps([step for step in probes.STEPS if step.stage == "S3"])
 
     def _resumed(self) -> _Walk:
-        """A visit that goes on with paths of a whole plan needs its yardstick again."""
-        if any(probe.purpose is Purpose.MANIFEST for probe in self._job.pending):
-            host = self._job.host
-            yield from self._ask(probes.home_probe(host))
-            yield from self._ask(probes.control_probe(host, f"/.well-known/{self._nonce}.json"))
+        """A whole plan that was cut goes on where it stopped; it needs its yardstick again."""
+        host = self._job.host
+        yield from self._ask(probes.home_probe(host))
+        yield from self._ask(probes.control_probe(host, f"/.well-known/{self._nonce}.json"))
+        for probe in self._job.pending:
+            if probe.purpose is Purpose.MANIFEST:
+                yield from self._ask(probe)
+        yield from self._ask_steps([step for step in probes.STEPS if step.fallback_of is not None])
 
     def _ask_steps(self, steps: Iterable[probes.Step]) -> _Walk:
         for step in steps:

@@ -549,7 +549,8 @@ def test_robots_of_an_earlier_visit_hold_for_a_day(age: int, status: int | None,
     assert (verdict(done, "/agent.json")[0] is Outcome.DISALLOWED) is (cached and status == 200)
 
 
-def test_a_host_that_wants_long_pauses_is_visited_in_parts() -> None:
+@pytest.mark.parametrize("whole_plan", [True, False])
+def test_a_host_that_wants_long_pauses_is_visited_in_parts(whole_plan: bool) -> None:
     site = {
         "/robots.txt": page("User-agent: *\nCrawl-delay: 10", "text/plain"),
         "/.well-known/agent-card.json": page(card()),
@@ -557,9 +558,11 @@ def test_a_host_that_wants_long_pauses_is_visited_in_parts() -> None:
     web = Web({HOST: site})
     first = visit(web)
     assert len(web.asked) == 12 and first.pending
-    second = visit(web, job=HostJob(HOST, whole_plan=False, pending=first.pending, robots=first.robots))
-    assert second.outcome is Outcome.FOUND and not second.pending
+    second = visit(web, job=HostJob(HOST, whole_plan, pending=first.pending, robots=first.robots))
+    assert second.outcome is Outcome.FOUND and second.requests <= 12
     assert any(a.probe.purpose is Purpose.CONTROL for a in second.answers)  # its yardstick again
+    asked = {*paths(first), *paths(second), *(p.url.removeprefix(HOME) for p in second.pending)}
+    assert {step.path for step in probes.STEPS} <= asked
 
 
 def test_sub_hosts_of_a_hit_become_candidates_where_they_may_exist() -> None:
