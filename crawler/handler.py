@@ -5,8 +5,10 @@ there at once and carries an iterator; the spider's callback passes on each doma
 """
 
 import asyncio
+import traceback
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from pathlib import PurePath
 from uuid import UUID
 
 import structlog
@@ -67,8 +69,15 @@ async def _visited(visitor: Visitor, lease: Lease, job: DomainJob) -> Done:
         if not visitor.stop.is_set():
             raise
         return Done(lease.token, job.domain, None)  # `Visitor.halt`: the domain goes back as if never taken
-    except Exception:
+    except Exception as error:
         # A bug of ours must cost this domain its turn, never the other domains of the lease theirs.
-        log.exception("visit.crashed", domain=job.domain)
+        log.error("visit.crashed", domain=job.domain, **told(error))
         return Done(lease.token, job.domain, None, crashed=True)
     return Done(lease.token, job.domain, finished)
+
+
+def told(error: Exception) -> dict[str, str]:
+    """What may be logged of a bug: its kind and its place. Messages and local variables carry what strangers wrote."""
+    frames = traceback.extract_tb(error.__traceback__)[-4:]
+    place = " < ".join(f"{PurePath(frame.filename).name}:{frame.lineno}" for frame in reversed(frames))
+    return {"error": type(error).__name__, "place": place}

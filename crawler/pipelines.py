@@ -18,7 +18,7 @@ from scrapy.logformatter import LogFormatter, LogFormatterResult
 from twisted.python.failure import Failure
 
 from crawler.flight import Flight
-from crawler.handler import Done
+from crawler.handler import Done, told
 from registry.wiring import NOT_READY, Waypost
 
 log = structlog.get_logger(__name__)
@@ -54,7 +54,7 @@ class RecordPipeline:
 
     async def process_item(self, item: Done) -> Done:
         self._waiting.append(item)
-        if len(self._waiting) >= BATCH:
+        if len(self._waiting) >= min(BATCH, self._flight.tally.in_flight):  # all that could fill the batch is here
             await self._flush()
         elif self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(SECONDS, self._time_is_up)
@@ -117,7 +117,7 @@ class RecordPipeline:
             await self._record(token, batch[:middle])
             await self._record(token, batch[middle:])
             return
-        log.error("record.failed", domain=batch[0].domain, error=type(error).__name__, exc_info=error)
+        log.error("record.failed", domain=batch[0].domain, **told(error))
         await self._release(token, [replace(batch[0], finished=None, crashed=True)], later=AFTER_CRASH)
 
     async def _release(self, token: UUID, batch: Sequence[Done], later: timedelta | None = None) -> None:

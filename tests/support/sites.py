@@ -94,6 +94,7 @@ class Sites:
         self._contexts = {name: self._certificate(kind, name) for name, kind in (certificates or {}).items()}
         self._good = self._certificate("good", *self.sites)
         self._tasks: set[asyncio.Task[None]] = set()
+        self._request = asyncio.Event()
 
     def _certificate(self, kind: str, *names: str) -> ssl.SSLContext:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -120,6 +121,12 @@ class Sites:
     def paths(self, host: str) -> list[str]:
         """Every path that was asked of a host, in order."""
         return [exchange.path for exchange in self.seen if exchange.host == host]
+
+    async def asked(self, number: int) -> None:
+        """Waits until so many requests have come in all."""
+        while len(self.seen) < number:
+            self._request.clear()
+            await self._request.wait()
 
     async def __aenter__(self) -> Self:
         context = self._good
@@ -158,6 +165,7 @@ class Sites:
 
     async def _answer(self, exchange: Exchange) -> None:
         self.seen.append(exchange)
+        self._request.set()
         answer = _choose(self.sites.get(exchange.host, Reply(status=421, type=None)), exchange.path)
         if isinstance(answer, Reply):
             await exchange.send(answer.encode())

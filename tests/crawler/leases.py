@@ -1,0 +1,61 @@
+"""Leases from memory: the boundary between crawler and database, of our own making, for tests of the crawler alone.
+
+The crawl against a real database is tested with the flow.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+from typing import Any
+from uuid import UUID, uuid4
+
+from registry.core.visits import DomainJob, FinishedDomain, HostJob, Lease
+
+
+class Leases:
+    """Hands out each domain once. `record` and `release` remember what they were given, in order."""
+
+    def __init__(self, *domains: str) -> None:
+        self.due_now = list(domains)
+        self.recorded: list[FinishedDomain] = []
+        self.released: list[tuple[str, timedelta | None]] = []
+        self.tokens: dict[str, UUID] = {}
+        self.batches: list[int] = []
+        self.most_out = 0
+        self.on_record: Callable[[Sequence[FinishedDomain]], Any] = lambda finished: None
+
+    @property
+    def out(self) -> int:
+        """Domains leased and not yet given back."""
+        return len(self.tokens) - len(self.recorded) - len(self.released)
+
+    @asynccontextmanager
+    async def hold(self) -> AsyncIterator[Any]:
+        yield SimpleNamespace(id=7)
+
+    async def due(self, *, limit: int, holder: int, only: Collection[str] | None = None) -> Lease | None:
+        assert holder == 7
+        taken, self.due_now = self.due_now[:limit], self.due_now[limit:]
+        if not taken:
+            return None
+        token = uuid4()
+        self.tokens |= dict.fromkeys(taken, token)
+        self.most_out = max(self.most_out, self.out)
+        jobs = tuple(DomainJob(domain, (HostJob(domain, whole_plan=True),)) for domain in taken)
+        return Lease(token, datetime.now(UTC) + timedelta(hours=1), jobs)
+
+    async def record(self, token: UUID, finished: Sequence[FinishedDomain]) -> None:
+        await asyncio.sleep(0)
+        self.on_record(finished)
+        assert all(self.tokens[one.domain] == token for one in finished)
+        self.batches.append(len(finished))
+        self.recorded += finished
+
+    async def release(
+        self, token: UUID, domains: Sequence[str] | None = None, *, later: timedelta | None = None
+    ) -> int:
+        assert domains is not None and all(self.tokens[domain] == token for domain in domains)
+        self.released += ((domain, later) for domain in domains)
+        return len(domains)

@@ -1,0 +1,238 @@
+"""Visits of one domain over real TLS: the plan asks, the transport moves bytes, politeness and deadlines hold."""
+
+import asyncio
+import json
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from crawler.visit import Cut, Visitor
+from registry.core.documents import Outcome, Purpose
+from registry.core.visits import DomainJob, HostJob, KnownDocument, Visit
+from tests.crawler.support import far, fetch, probe, visiting
+from tests.support.sites import Answer, Exchange, Reply, moved
+
+HOST = "shop.example"
+CARD = json.dumps(
+    {
+        "name": "Shop",
+        "description": "Sells lamps.",
+        "url": f"https://{HOST}/a2a",
+        "version": "1.0.0",
+        "protocolVersion": "0.3.0",
+        "capabilities": {},
+        "defaultInputModes": ["text/plain"],
+        "defaultOutputModes": ["text/plain"],
+        "skills": [{"id": "order", "name": "Order", "description": "Orders a lamp.", "tags": ["lamps"]}],
+    }
+)
+CARD_PATH = "/.well-known/agent-card.json"
+SHOP: dict[str, Answer] = {
+    "/robots.txt": Reply("User-agent: *\nDisallow: /llms.txt\n", type="text/plain"),
+    "/": Reply("<title>Shop</title>", type="text/html"),
+    CARD_PATH: Reply(CARD, headers=(("ETag", '"v1"'),)),
+}
+
+
+async def visit(visitor: Visitor, job: HostJob) -> Visit:
+    return await visitor.visit_host(job, visitor.pace(), far())
+
+
+async def test_one_host_one_connection_and_the_document_is_found(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    async with visiting(monkeypatch, tmp_path, {HOST: SHOP}) as (sites, visitor):
+        seen = await visit(visitor, HostJob(HOST, whole_plan=True))
+    asked = sites.paths(HOST)
+    assert seen.outcome is Outcome.FOUND
+    assert [one.probe.url for one in seen.answers if one.assessment.outcome is Outcome.FOUND] == [
+        f"https://{HOST}{CARD_PATH}"
+    ]
+    assert asked[0] == "/robots.txt" and len(asked) == len(set(asked)) == seen.requests
+    assert "/llms.txt" not in asked
+    assert sites.connections == 1
+    first = sites.seen[0].headers
+    assert first["user-agent"].startswith("WaypostBot/") and "(+http" in first["user-agent"]
+    assert first["accept-encoding"] == "gzip" and "cookie" not in first and "referer" not in first
+
+
+async def test_nothing_is_asked_where_robots_disallows_everything(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    closed = SHOP | {"/robots.txt": Reply("User-agent: *\nDisallow: /\n", type="text/plain")}
+    async with visiting(monkeypatch, tmp_path, {HOST: closed}) as (sites, visitor):
+        seen = await visit(visitor, HostJob(HOST, whole_plan=True))
+    assert sites.paths(HOST) == ["/robots.txt"]
+    assert seen.outcome is Outcome.DISALLOWED
+
+
+async def test_known_document_is_asked_for_conditionally(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    async def card(exchange: Exchange) -> None:
+        fresh = exchange.headers.get("if-none-match") == '"v1"'
+        await exchange.send(Reply(status=304, type=None).encode() if fresh else Reply(CARD).encode())
+
+    url = f"https://{HOST}{CARD_PATH}"
+    known = KnownDocument(url, "a2a", Outcome.FOUND, b"", etag='"v1"')
+    async with visiting(monkeypatch, tmp_path, {HOST: SHOP | {CARD_PATH: card}}) as (sites, visitor):
+        seen = await visit(visitor, HostJob(HOST, whole_plan=False, known=(known,)))
+        [odd] = await fetch(visitor, probe(url, etag='"v1"\r\nX-Evil: 1'))
+    [answer] = [one for one in seen.answers if one.probe.url == url]
+    assert (answer.fetched.status, answer.fetched.body) == (304, b"")
+    assert answer.assessment.outcome is Outcome.FOUND
+    assert odd.status == 200  # a validator that is no field value is left out, not sent and not fatal
+    assert "x-evil" not in sites.seen[-1].headers
+
+
+async def test_redirects_inside_the_domain_are_followed_hop_by_hop(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    www = f"www.{HOST}"
+    sites = {
+        HOST: {"/a": moved("/b", 302), "/b": moved(f"https://{www}/c", 308)},
+        www: {"/c": Reply(b"{}"), "/again": moved("/again2"), "/again2": moved("/again")},
+    }
+    async with visiting(monkeypatch, tmp_path, sites) as (served, visitor):
+        followed, looped = await fetch(visitor, probe(f"https://{HOST}/a"), probe(f"https://{www}/again"))
+    assert followed.final_url == f"https://{www}/c"
+    assert followed.hops == (f"https://{HOST}/a", f"https://{HOST}/b")
+    assert followed.body == b"{}"
+    assert (looped.failure, looped.reason) == (Outcome.SERVER_ERROR, "redirect_loop")
+    assert served.paths(www) == ["/c", "/again", "/again2"]
+
+
+async def test_connection_closed_between_two_requests_is_made_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Servers close idle connections whenever they like, also at the moment in which one is used again."""
+    dropped = 0
+
+    async def impatient(exchange: Exchange) -> None:
+        nonlocal dropped
+        if exchange.path == "/second" and dropped == 0:
+            dropped += 1
+            exchange.reset()
+        else:
+            await exchange.send(Reply(b"{}").encode())
+
+    async with visiting(monkeypatch, tmp_path, {HOST: impatient}) as (sites, visitor):
+        first, second = await fetch(visitor, probe(f"https://{HOST}/first"), probe(f"https://{HOST}/second"))
+    assert (first.body, second.body) == (b"{}", b"{}")
+    assert sites.paths(HOST) == ["/first", "/second", "/second"]
+
+
+async def test_host_that_never_lets_go_is_left_at_its_deadline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    async def crawls(exchange: Exchange) -> None:
+        await asyncio.sleep(0.2)
+        await exchange.send(Reply(b"none", 404).encode())
+
+    async with visiting(monkeypatch, tmp_path, {HOST: crawls}, host_deadline=1.1) as (sites, visitor):
+        async with asyncio.timeout(8):
+            seen = await visit(visitor, HostJob(HOST, whole_plan=True))
+    assert (seen.outcome, seen.reason) == (Outcome.SKIPPED, "host_deadline")
+    assert 0 < len(sites.paths(HOST)) < 15  # of the 18 and more of the whole plan
+
+
+async def test_silent_host_is_given_up_after_a_few_timeouts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    async def silent(exchange: Exchange) -> None:
+        if exchange.path in ("/robots.txt", "/"):
+            await exchange.send(Reply(b"").encode())
+        else:
+            await asyncio.sleep(60)
+
+    async with visiting(monkeypatch, tmp_path, {HOST: silent}, request_timeout=0.2) as (sites, visitor):
+        seen = await visit(visitor, HostJob(HOST, whole_plan=True))
+    assert (seen.outcome, seen.reason) == (Outcome.UNREACHABLE, "request_timeout")
+    assert len(sites.paths(HOST)) == 2 + 5
+
+
+async def test_pauses_between_requests_over_all_hosts_of_a_domain(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    times: list[float] = []
+
+    async def timed(exchange: Exchange) -> None:
+        times.append(asyncio.get_running_loop().time())
+        await exchange.send(Reply(b"no", 403).encode())
+
+    hosts = (HOST, f"api.{HOST}")
+    job = DomainJob(HOST, tuple(HostJob(host, whole_plan=True) for host in hosts))
+    async with visiting(monkeypatch, tmp_path, dict.fromkeys(hosts, timed), request_delay=0.05) as (_, visitor):
+        done = await visitor.visit_domain(job, far())
+    assert done is not None and [one.host for one in done.visits] == list(hosts)
+    assert len(times) > 10
+    assert min(later - earlier for earlier, later in pairwise(times)) >= 0.05
+
+
+async def test_budget_of_the_day_is_kept_over_all_hosts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    hosts = (HOST, f"api.{HOST}", f"docs.{HOST}")
+    job = DomainJob(HOST, tuple(HostJob(host, whole_plan=True) for host in hosts), spent=85)
+    async with visiting(monkeypatch, tmp_path, dict.fromkeys(hosts, SHOP)) as (sites, visitor):
+        done = await visitor.visit_domain(job, far())
+    assert done is not None
+    assert len(sites.seen) <= 120 - 85
+    assert sum(one.requests for one in done.visits) == len(sites.seen)
+    assert [(one.outcome, one.reason, one.requests) for one in done.visits][-1] == (
+        Outcome.SKIPPED,
+        "domain_budget",
+        0,
+    )
+
+
+async def test_visit_is_cut_before_the_lease_runs_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    async with visiting(monkeypatch, tmp_path, {HOST: SHOP}) as (sites, visitor):
+        with pytest.raises(Cut):
+            await visitor.visit_host(
+                HostJob(HOST, whole_plan=True), visitor.pace(), datetime.now(UTC) + timedelta(seconds=20)
+            )
+    assert sites.seen == []
+
+
+async def test_visit_is_cut_between_two_hosts_and_keeps_the_first(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    second = f"api.{HOST}"
+
+    async def stops(exchange: Exchange) -> None:
+        visitor.stop.set()
+        await exchange.send(Reply(b"").encode())
+
+    job = DomainJob(HOST, (HostJob(HOST, whole_plan=True), HostJob(second, whole_plan=True)))
+    async with visiting(monkeypatch, tmp_path, {HOST: SHOP, second: stops}) as (sites, visitor):
+        done = await visitor.visit_domain(job, far())
+    assert done is not None and [one.host for one in done.visits] == [HOST]
+    assert sites.paths(second) == ["/robots.txt"]
+
+
+async def test_what_a_visit_took_is_given_back(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    async with visiting(monkeypatch, tmp_path, {HOST: SHOP, "b.example": SHOP}) as (_, visitor):
+        await asyncio.gather(*(visit(visitor, HostJob(host, whole_plan=True)) for host in (HOST, "b.example")))
+        assert len(visitor.places) == 0
+        assert len(visitor.clients) == 0
+
+
+async def test_hosts_that_are_visited_together_share_a_client(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Building one parses the trust store: one for each host would double the cost of a visit."""
+    most = 0
+    hosts = [f"h{number}.example" for number in range(20)]
+
+    async def answer(exchange: Exchange) -> None:
+        nonlocal most
+        most = max(most, len(visitor.clients))
+        await exchange.send(Reply(b"", 404).encode())
+
+    async with visiting(monkeypatch, tmp_path, dict.fromkeys(hosts, answer)) as (_, visitor):
+        await asyncio.gather(*(fetch(visitor, probe(f"https://{host}/x", Purpose.HOME)) for host in hosts))
+    assert 1 <= most <= 3
+
+
+async def test_one_name_at_two_addresses_is_two_clients(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    async with visiting(monkeypatch, tmp_path, {HOST: SHOP}) as (_, visitor):
+        here = await visitor.guard.pin(HOST)
+        async with visitor.clients.pinned(here) as one, visitor.clients.pinned(here) as other:
+            assert one is not other  # pins of a client are fixed when it is built
+        elsewhere = replace(here, port=1)
+        held = await asyncio.gather(*(visitor.clients.pinned(pin).__aenter__() for pin in (here, here, elsewhere)))
+    assert held[0] is held[1] and held[0] is not held[2]
