@@ -10,6 +10,7 @@ from registry.core.domains import parse_https
 from registry.core.findings import EVIDENCE_CHARS, Finding, Reason
 from registry.core.format import Format
 from registry.core.links import home_pointers
+from registry.core.plain_text import line
 from registry.core.reader import BOM, Unreadable, is_html, looks_like_json, read_json, read_text
 from registry.core.recognise import FORMAT_BY_SLUG, Foreign, Negative, recognise
 from registry.core.redirects import is_home
@@ -173,7 +174,7 @@ def _served(document: Document, form: Format) -> list[Finding]:
     if kind in ("text/html", "application/xhtml+xml"):
         found.append(Finding(Reason.HTML_TYPE, "", kind))
     elif kind is not None and kind not in form.media_types:
-        found.append(Finding(Reason.CONTENT_TYPE, "", kind[:EVIDENCE_CHARS]))
+        found.append(Finding(Reason.CONTENT_TYPE, "", line(kind, EVIDENCE_CHARS)))
     return found
 
 
@@ -207,7 +208,7 @@ def _foreign(scheme: Foreign) -> Assessment:
 
 
 def _no_manifest(code: str, reason: Reason, evidence: str = "") -> Assessment:
-    return Assessment(Outcome.NOT_A_MANIFEST, code, findings=(Finding(reason, "", evidence[:EVIDENCE_CHARS]),))
+    return Assessment(Outcome.NOT_A_MANIFEST, code, findings=(Finding(reason, "", line(evidence, EVIDENCE_CHARS)),))
 
 
 def _code(reason: Reason) -> str:

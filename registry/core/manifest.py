@@ -6,14 +6,15 @@ out, because both happen at the same place. `judged` makes the format's two func
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 from registry.core.documents import Document, Json
 from registry.core.findings import EVIDENCE_CHARS, Finding, Reason
 from registry.core.plain_text import line, plain
-from registry.core.services import Origin, Service
+from registry.core.services import Capability, Origin, Service
 
 NAME_CHARS = 200
 TEXT_CHARS = 4_000
@@ -138,10 +139,10 @@ def count_of(holder: Json, key: str) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
-def texts_of(holder: Json, key: str, chars: int = NAME_CHARS) -> tuple[str, ...]:
-    """The texts in the array at `key`, fit to show, distinct, at most MAX_TEXTS."""
+def texts_of(holder: Json, key: str, chars: int = NAME_CHARS, most: int = MAX_TEXTS) -> tuple[str, ...]:
+    """The first `most` texts in the array at `key`, fit to show, distinct."""
     texts = (line(value, chars) for value in list_of(holder, key) if isinstance(value, str))
-    return tuple(dict.fromkeys(text for text in texts if text))[:MAX_TEXTS]
+    return tuple(dict.fromkeys(text for text in islice(texts, most) if text))
 
 
 def clean_json(value: Json, chars: int = TEXT_CHARS) -> Any:
@@ -209,6 +210,14 @@ def members(items: list[Json], pointer: str, invalid: Reason, notes: Notes) -> I
             yield at(pointer, index), item
         else:
             notes.add(invalid, at(pointer, index), item)
+
+
+def capped(capabilities: Iterable[Capability], pointer: str, notes: Notes) -> tuple[Capability, ...]:
+    """The first MAX_CAPABILITIES, for formats in which one entry makes several."""
+    found = tuple(islice(capabilities, MAX_CAPABILITIES + 1))
+    if len(found) > MAX_CAPABILITIES:
+        notes.add(Reason.TOO_MANY_CAPABILITIES, pointer, f"more than {MAX_CAPABILITIES}")
+    return found[:MAX_CAPABILITIES]
 
 
 def is_repeated(key: str, seen: set[str], pointer: str, notes: Notes) -> bool:

@@ -1,7 +1,9 @@
 """Parameters of documents -> JSON Schema. The result describes; it is never compiled, resolved or matched."""
 
+import json
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from registry.core.documents import Json
@@ -10,6 +12,7 @@ from registry.core.plain_text import line
 
 MAX_PARAMS: Final = 500
 MAX_ENUM: Final = 500
+MAX_EXPANSION: Final = 500_000  # characters that one document may grow by writing out what it names
 
 _JSON_TYPES: Final = frozenset({"string", "number", "integer", "boolean", "array", "object", "null"})
 _OTHER_NAMES: Final = {
@@ -70,3 +73,23 @@ def type_of(kind: Json) -> dict[str, Any]:
     if known in _JSON_TYPES:
         return {"type": known}
     return {"type": "string", "format": _FORMATS.get(name.lower()) or line(name, NAME_CHARS)}
+
+
+@dataclass(slots=True)
+class Definitions:
+    """What a document defines once and names often, within a budget: a few definitions that name each other, or one
+    that is named by every capability, would grow a small document beyond any memory."""
+
+    named: Object
+    left: int = MAX_EXPANSION
+    _sizes: dict[str, int] = field(default_factory=dict)
+
+    def taken(self, name: str) -> Json:
+        """The definition, paid for by its size; None where there is none or the budget is spent."""
+        found = self.named.get(name)
+        if found is None:
+            return None
+        if name not in self._sizes:
+            self._sizes[name] = len(json.dumps(found, ensure_ascii=False))
+        self.left -= self._sizes[name]
+        return found if self.left >= 0 else None

@@ -23,7 +23,7 @@ from registry.core.manifest import (
     texts_of,
     word_of,
 )
-from registry.core.params import listed
+from registry.core.params import Definitions, listed
 from registry.core.services import Capability, Confirmation, Invocation, Origin
 from registry.core.vocabulary import SAFE_METHODS, http_method
 
@@ -41,7 +41,7 @@ def capabilities(body: Object, document: Document, notes: Notes) -> Iterator[Cap
     if not isinstance(entries, list):
         notes.add(Reason.ATP_CAPABILITIES, "/capabilities", body.get("capabilities", ""))
         return
-    schemas = Schemas(map_of(body, "schemas"), notes)
+    schemas = Schemas(Definitions(map_of(body, "schemas")), notes)
     seen: set[str] = set()
     for pointer, entry in members(entries, "/capabilities", Reason.ATP_CAPABILITY, notes):
         missing = [key for key in REQUIRED if not text_of(entry, key)]

@@ -8,27 +8,23 @@ from typing import Any, Final
 
 from registry.core.documents import Json
 from registry.core.findings import Reason
-from registry.core.manifest import NAME_CHARS, TEXT_CHARS, Notes, Object, at
+from registry.core.manifest import NAME_CHARS, TEXT_CHARS, Notes, at
+from registry.core.params import Definitions
 from registry.core.plain_text import line, plain
 
 MAX_DEPTH: Final = 4  # schemas may refer to each other in a circle
-MAX_NODES: Final = 50_000  # a few schemas that refer to each other often multiply
 PREFIX: Final = "#/schemas/"
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Schemas:
-    """The document's own schemas; `nodes` is what one document may still be expanded to."""
+    """The document's own schemas."""
 
-    named: Object
+    definitions: Definitions
     notes: Notes
-    nodes: int = MAX_NODES
 
     def resolved(self, value: Json, pointer: str, depth: int = 0) -> Any:
         """A copy of `value`, its texts fit to show, its references replaced by what they name."""
-        self.nodes -= 1
-        if self.nodes < 0:
-            return {}
         if isinstance(value, str):
             return plain(value, TEXT_CHARS)
         if isinstance(value, list):
@@ -41,9 +37,8 @@ class Schemas:
 
     def _followed(self, reference: Json, pointer: str, depth: int) -> Any:
         name = reference.removeprefix(PREFIX) if isinstance(reference, str) else ""
-        if not isinstance(reference, str) or not reference.startswith(PREFIX) or name not in self.named:
+        if not isinstance(reference, str) or not reference.startswith(PREFIX) or name not in self.definitions.named:
             self.notes.add(Reason.ATP_REFERENCE, at(pointer, "$ref"), reference)
             return {}
-        if depth >= MAX_DEPTH:
-            return {"type": "object"}
-        return self.resolved(self.named[name], at("/schemas", name), depth + 1)
+        found = self.definitions.taken(name) if depth < MAX_DEPTH else None
+        return {"type": "object"} if found is None else self.resolved(found, at("/schemas", name), depth + 1)

@@ -34,6 +34,7 @@ from registry.core.services import Auth, AuthScheme, Capability, Confirmation, I
 from registry.core.vocabulary import SAFE_METHODS, auth_type, http_method, rate_limit_object, rate_limit_text
 
 SLUG: Final = "awas"
+MAX_SCHEMES: Final = 10  # repeated for every action that needs them
 
 _ID_1_1 = re.compile(r"[a-z_][a-z0-9_]*")
 _WINDOW = re.compile(r"\d+[smhd]")
@@ -167,7 +168,7 @@ def _auth(catalogue: Catalogue, action: Object) -> Auth | None:
 
 def auth_of(said: Object, base: str) -> Auth:
     """`{required, methods}` of version 1.0, `{type, token_endpoint, ...}` of others."""
-    words = texts_of(said, "methods") or tuple(filter(None, [word_of(said, "type")]))
+    words = texts_of(said, "methods", most=MAX_SCHEMES) or tuple(filter(None, [word_of(said, "type")]))
     kinds = [(word, kind) for word in words if (kind := auth_type(word)) is not None]
     schemes = tuple(
         AuthScheme(

@@ -1,6 +1,6 @@
 """AWP actions -> capabilities (AWP section 9, `via` section 5.5)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -20,9 +20,9 @@ from registry.core.manifest import (
     map_of,
     members,
     text_of,
-    texts_of,
     word_of,
 )
+from registry.core.params import Definitions
 from registry.core.services import Auth, Capability, Confirmation, Invocation, InvocationKind, Origin, Protocol
 from registry.core.vocabulary import SAFE_METHODS, http_method, rate_limit_text
 
@@ -37,9 +37,10 @@ class Surface:
     """What the actions of one document share. `key` is the member that names an action in this dialect."""
 
     document: Document
-    body: Object
     auth: Auth
-    protocols: dict[str, Protocol]
+    needing_auth: Mapping[str, bool]  # action id -> whether `auth` at the top requires it
+    protocols: Mapping[str, Protocol]
+    entities: Definitions
     key: str
     notes: Notes
 
@@ -116,32 +117,23 @@ def _http(surface: Surface, action: Object, name: str, pointer: str) -> Invocati
 
 
 def _auth(surface: Surface, action: Object, name: str) -> Auth | None:
-    needed = _needs_auth(surface.body, action, name)
+    """What the action says itself counts before the lists at the top."""
+    said = flag_of(action, "auth_required")
+    needed = said if said is not None else surface.needing_auth.get(name)
     if needed is None:
         return None
     return Auth(surface.auth.schemes if needed else (), needed)
 
 
-def _needs_auth(body: Object, action: Object, name: str) -> bool | None:
-    said = flag_of(action, "auth_required")
-    if said is not None:
-        return said
-    auth = map_of(body, "auth")
-    if name in texts_of(auth, "required_for", ID_CHARS):
-        return True
-    return False if name in texts_of(auth, "optional_for", ID_CHARS) else None
-
-
 def _capability(surface: Surface, action: Object, name: str, pointer: str, call: Invocation) -> Capability:
     if surface.key == "id":
         _check_fields(action, pointer, surface.notes)
-    entities = map_of(surface.body, "entities")
     return Capability(
         id=name,
         name=name,
         description=first_text(action, "description", "intent"),
-        params=schema(action.get("inputs", action.get("parameters")), entities),
-        result=schema(action.get("outputs"), entities),
+        params=schema(action.get("inputs", action.get("parameters")), surface.entities),
+        result=schema(action.get("outputs"), surface.entities),
         side_effects=_side_effects(action, call),
         confirmation=_confirmation(action),
         idempotent=flag_of(map_of(action, "idempotency"), "supported"),

@@ -28,6 +28,7 @@ from registry.core.manifest import (
     texts_of,
     word_of,
 )
+from registry.core.params import Definitions
 from registry.core.plain_text import line
 from registry.core.services import Auth, AuthScheme, Pointer, Policies, Pricing, Protocol, Relations, Service
 from registry.core.vocabulary import auth_type
@@ -83,7 +84,8 @@ def _read(document: Document, dialect: str, notes: Notes) -> Service:
         holder, start, key = body, "/actions", "id"
         domain, auth = _domain(body, document, notes), _auth(word_of(map_of(body, "auth"), "type"))
     protocols = {protocol.id: protocol for protocol in _protocols(body, document, notes)}
-    surface = Surface(document, body, auth, protocols, key, notes)
+    entities = Definitions(map_of(body, "entities"))
+    surface = Surface(document, auth, _needing_auth(body), protocols, entities, key, notes)
     service = Service(
         name=domain,
         description=_intent(body, notes),
@@ -132,6 +134,12 @@ def _auth(said: str | None) -> Auth:
     if kind is None:
         return Auth()
     return Auth((AuthScheme(kind, note=said if kind == "custom" else None),), False if kind == "none" else None)
+
+
+def _needing_auth(body: Object) -> dict[str, bool]:
+    auth = map_of(body, "auth")
+    optional, required = (texts_of(auth, key, ID_CHARS, MAX_CAPABILITIES) for key in ("optional_for", "required_for"))
+    return {**dict.fromkeys(optional, False), **dict.fromkeys(required, True)}
 
 
 def _protocols(body: Object, document: Document, notes: Notes) -> Iterator[Protocol]:

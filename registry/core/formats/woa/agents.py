@@ -27,11 +27,15 @@ from registry.core.manifest import (
     texts_of,
     word_of,
 )
+from registry.core.params import Definitions
 from registry.core.plain_text import line
 from registry.core.services import Auth, AuthScheme, Capability, Invocation, Origin
 
 SLUG: Final = "woa"
 DRAFT_2020_12: Final = "https://json-schema.org/draft/2020-12/schema"
+
+INHERITED: Final = ("inputs", "outputs", "capabilities")
+MAX_TRANSPORTS: Final = 8
 
 _ID = re.compile(r"[A-Za-z0-9_-]+")
 _REQUIRED: Final = (("name", str), ("description", str), ("inputs", dict), ("outputs", dict), ("transports", list))
@@ -44,7 +48,13 @@ class Host:
     document: Document
     configured: Object  # the top-level transports as written
     transports: Mapping[str, Transport]  # the usable ones
+    inherited: Definitions  # agent id -> what its operations take over
     notes: Notes
+
+
+def inherited(body: Object) -> Definitions:
+    agents = ((text_of(one, "id"), one) for one in list_of(body, "agents") if isinstance(one, dict))
+    return Definitions({name: {key: one.get(key) for key in INHERITED} for name, one in agents if name})
 
 
 def capabilities(host: Host, agents: Json) -> Iterator[Capability]:
@@ -86,7 +96,7 @@ def _is_usable(agent: Object, pointer: str, seen: set[str], notes: Notes) -> boo
 
 def _transports(host: Host, agent: Object, pointer: str) -> dict[str, Transport]:
     usable = {}
-    for name in texts_of(agent, "transports"):
+    for name in texts_of(agent, "transports", most=MAX_TRANSPORTS):
         if name not in host.configured:
             host.notes.add(Reason.WOA_TRANSPORT_UNKNOWN, at(pointer, "transports"), name)
         elif name in host.transports:
@@ -110,8 +120,9 @@ def _of_agent(host: Host, agent: Object, pointer: str, usable: Mapping[str, Tran
         yield replace(whole, invocations=_calls(host, name, None, usable, auth, pointer))
     for place, operation in operations:
         own = str(operation["name"])
+        base = whole if host.inherited.taken(name) else replace(whole, params=None, result=None, tags=())
         yield replace(
-            _of_operation(whole, operation, place, host.notes),
+            _of_operation(base, operation, place, host.notes),
             invocations=_calls(host, name, own, usable, auth, place),
         )
 

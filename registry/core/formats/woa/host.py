@@ -6,9 +6,9 @@ from registry.core.documents import Document
 from registry.core.domains import host_of
 from registry.core.findings import Reason
 from registry.core.format import Format, Role
-from registry.core.formats.woa.agents import SLUG, Host, authz, capabilities
+from registry.core.formats.woa.agents import SLUG, Host, authz, capabilities, inherited
 from registry.core.formats.woa.transports import VERSION, protocols, transports
-from registry.core.manifest import TEXT_CHARS, Notes, Object, judged, list_of, map_of, sourced, word_of
+from registry.core.manifest import TEXT_CHARS, Notes, Object, capped, judged, list_of, map_of, sourced, text_of, word_of
 from registry.core.plain_text import line
 from registry.core.services import Auth, Capability, Service
 
@@ -33,8 +33,8 @@ def _read(document: Document, dialect: str, notes: Notes) -> Service:
     _check_version(body, notes)
     _check_served(document, notes)
     usable = dict(transports(body, document, notes))
-    host = Host(document, map_of(body, "transports"), usable, notes)
-    found = tuple(capabilities(host, body.get("agents")))
+    host = Host(document, map_of(body, "transports"), usable, inherited(body), notes)
+    found = capped(capabilities(host, body.get("agents")), "/agents", notes)
     service = Service(
         name=host_of(document.url),
         description=_description(body, found),
@@ -63,7 +63,7 @@ def _check_served(document: Document, notes: Notes) -> None:
 def _description(body: Object, found: tuple[Capability, ...]) -> str | None:
     """The draft describes agents only: the names of the usable ones, joined."""
     usable = {one.id.partition(".")[0] for one in found}
-    agents = (one for one in list_of(body, "agents") if isinstance(one, dict) and one.get("id") in usable)
+    agents = (one for one in list_of(body, "agents") if text_of(one, "id") in usable)
     names = dict.fromkeys(name for one in agents if (name := word_of(one, "name")))
     return line(", ".join(names), TEXT_CHARS) or None
 

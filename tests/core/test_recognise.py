@@ -1,0 +1,152 @@
+"""Content decides: the table is total, its weak rows keep to their paths, and judging never raises."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from registry.core.assess import Assessment, assess_body
+from registry.core.documents import Document, Outcome
+from registry.core.findings import EVIDENCE_CHARS
+from registry.core.format import Format
+from registry.core.manifest import FINDINGS_PER_DOCUMENT, MAX_CAPABILITIES
+from registry.core.recognise import FORMAT_BY_SLUG, FORMATS, ROWS, recognise
+from registry.core.scoring.rubric import RUBRIC
+from registry.core.services import from_json, to_json
+
+FIXTURES = Path(__file__).parents[1] / "formats"
+BODIES = sorted(FIXTURES.glob("*/*/body"))
+PATHS = sorted({path for form in FORMATS for path in form.paths} | {"/", "/x.json"})
+MEDIA_TYPES = [None, "application/json", "text/html", "application/octet-stream", "text/markdown"]
+
+json_values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**53), 2**53)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+def check(assessment: Assessment) -> None:
+    """What holds for every assessment, whatever came in."""
+    assert len(assessment.findings) <= FINDINGS_PER_DOCUMENT + 5
+    for finding in assessment.findings:
+        assert finding.reason in RUBRIC
+        assert len(finding.evidence) <= EVIDENCE_CHARS
+        assert finding.evidence.isprintable()
+        assert finding.pointer == "" or finding.pointer.startswith("/")
+    found = assessment.outcome is Outcome.FOUND
+    assert (assessment.service is not None) is found
+    if assessment.service is not None:
+        assert assessment.format in FORMAT_BY_SLUG
+        assert len(assessment.service.capabilities) <= MAX_CAPABILITIES
+        stored = json.loads(json.dumps(to_json(assessment.service), allow_nan=False))
+        assert to_json(from_json(stored)) == stored
+        for capability in assessment.service.capabilities:
+            assert capability.id
+            assert capability.name
+            for call in capability.invocations:
+                absolute = call.endpoint is None or call.endpoint.startswith(("https://", "wss://"))
+                assert absolute or assessment.format == "adp-detail"
+
+
+@given(json_values, st.sampled_from(PATHS), st.sampled_from(MEDIA_TYPES))
+@settings(max_examples=150, deadline=None)
+@example({}, "/agent.json", None)
+@example([], "/agent.json", None)
+def test_any_json_is_judged(value: Any, path: str, media_type: str | None) -> None:
+    check(assess_body(json.dumps(value).encode(), f"https://www.shop.example{path}", media_type, {}))
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """The paths of all values inside `value`, itself included."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [path, *(place for key, child in inner for place in places(child, (*path, key)))]
+
+
+def put(value: Any, place: tuple[Any, ...], new: Any) -> Any:
+    if not place:
+        return new
+    copy = dict(value) if isinstance(value, dict) else list(value)
+    copy[place[0]] = put(value[place[0]], place[1:], new)
+    return copy
+
+
+def manifests() -> list[tuple[str, str, Any]]:
+    found = []
+    for body in BODIES:
+        response = json.loads((body.parent / "response.json").read_text())
+        try:
+            value = json.loads(body.read_bytes().decode("utf-8-sig"))
+        except ValueError:
+            continue
+        found.append((response["url"], response.get("expected", ""), value))
+    return found
+
+
+MANIFESTS = [one for one in manifests() if len(json.dumps(one[2])) < 20_000]
+
+
+@given(st.data())
+@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+def test_a_manifest_with_anything_anywhere_is_judged(data: st.DataObject) -> None:
+    url, expected, value = data.draw(st.sampled_from(MANIFESTS))
+    for _ in range(data.draw(st.integers(1, 3))):
+        place = data.draw(st.sampled_from(places(value)))
+        value = put(value, place, data.draw(json_values))
+    check(assess_body(json.dumps(value).encode(), url, "application/json", {"etag": "x"}, expected=expected or None))
+
+
+@given(st.binary(max_size=200), st.sampled_from(PATHS))
+@settings(max_examples=150, deadline=None)
+def test_any_bytes_are_judged(raw: bytes, path: str) -> None:
+    check(assess_body(raw, f"https://www.shop.example{path}", None, {}))
+
+
+@pytest.mark.parametrize("value", [None, [], "text", 5, True])
+def test_what_is_no_object_is_no_format(value: Any) -> None:
+    assert recognise(Document(b"", value, "https://www.shop.example/agent.json")) is None
+
+
+def test_weak_rows_keep_to_their_paths_unless_a_pointer_promised_them() -> None:
+    value = {"version": "1.0", "actions": [{"id": "wish", "path": "/wish", "method": "GET"}]}
+    elsewhere = Document(b"", value, "https://well.example/actions.json?x=/ai-actions.json")
+    assert recognise(elsewhere) is None
+    assert recognise(elsewhere, "awp") is None
+    promised = recognise(elsewhere, "awas")
+    assert promised is not None
+    assert isinstance(promised.what, Format)
+    assert promised.what.slug == "awas"
+
+
+def test_a_detail_counts_only_where_it_was_promised() -> None:
+    value = {"name": "a", "endpoint": "/a", "method": "GET", "parameters": []}
+    document = Document(b"", value, "https://well.example/detail/a")
+    assert recognise(document) is None
+    promised = recognise(document, "adp-detail")
+    assert promised is not None
+    assert isinstance(promised.what, Format)
+
+
+def test_slugs_are_unique_and_weak_rows_come_last() -> None:
+    assert len(FORMAT_BY_SLUG) == len(FORMATS)
+    strengths = [row.only_at is None and not row.text and not row.promised for row in ROWS]
+    assert strengths == sorted(strengths, reverse=True)
+
+
+def test_the_same_file_is_another_thing_at_another_path_only_for_weak_rows() -> None:
+    """Strong rows: the outcome of every fixture that has no path of its own is the same anywhere."""
+    for url, expected, value in MANIFESTS:
+        document = Document(b"", value, url)
+        here = recognise(document, expected or None)
+        if here is None or not isinstance(here.what, Format):
+            continue
+        rows = [row for row in ROWS if row.what is here.what and row.test(document) is not None]
+        if all(row.only_at is None and not row.promised for row in rows):
+            assert recognise(Document(b"", value, "https://well.example/anywhere")) == here
