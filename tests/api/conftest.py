@@ -4,6 +4,7 @@ The web is visited once per run, by the real plan and the real verbs; each test 
 """
 
 import asyncio
+import contextlib
 import shutil
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from typing import Any
 
 import httpx2
 import pytest
+import pytest_asyncio
 
 from registry.api.app import create_app
 from registry.core.documents import Outcome
@@ -22,7 +24,7 @@ from registry.store.engine import make_engine
 from registry.store.recorded import RecordedFeed
 from registry.store.unit_of_work import Store
 from registry.wiring import Waypost
-from tests.api.sites import FAILING, SITES
+from tests.api.sites import FAILING, NEW, SITES
 from tests.support import database
 from tests.support.builders import Page, crawl
 from tests.support.database import database_server, database_template
@@ -38,6 +40,7 @@ class Api:
 
     client: httpx2.AsyncClient
     waypost: Waypost
+    store: Store
 
     async def get(self, path: str, **options: Any) -> httpx2.Response:
         return await self.client.get(path, **options)
@@ -82,33 +85,45 @@ def _settings(folder: Path, **changes: Any) -> Settings:
     return Settings(
         **{
             "data": folder, "public_url": PUBLIC_URL, "read_rate": 1_000_000, "submit_rate": 1_000_000,
-            "connect_to": ("new.pigeonpost.example:443:127.0.0.1:443",), **changes,
+            "connect_to": tuple(f"{host}:443:127.0.0.1:443" for host in (*SITES, NEW)), **changes,
         }
     )  # fmt: skip
 
 
-@pytest.fixture
-def settings(crawled: tuple[str, Path], tmp_path: Path) -> Settings:
-    shutil.copytree(crawled[1] / "index", tmp_path / "index")
-    return _settings(tmp_path)
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def api(
+    database_server: str, crawled: tuple[str, Path], tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Api]:
+    """For the tests of a module that only read; they carry the module's event loop."""
+    async with _opened(database_server, crawled, tmp_path_factory.mktemp("api")) as opened:
+        yield opened
 
 
 @pytest.fixture
-async def api(database_server: str, crawled: tuple[str, Path], settings: Settings) -> AsyncIterator[Api]:
-    with database._database(database_server, "api", crawled[0]) as name:
-        store = Store(make_engine(database.on(database_server, name), pool_size=4))
-        backend = EmbeddedBackend(settings.data / "index")
+async def own_api(database_server: str, crawled: tuple[str, Path], tmp_path: Path) -> AsyncIterator[Api]:
+    """For one test that writes."""
+    async with _opened(database_server, crawled, tmp_path) as opened:
+        yield opened
+
+
+@contextlib.asynccontextmanager
+async def _opened(server: str, crawled: tuple[str, Path], folder: Path) -> AsyncIterator[Api]:
+    shutil.copytree(crawled[1] / "index", folder / "index")
+    settings = _settings(folder)
+    with database._database(server, "api", crawled[0]) as name:
+        store = Store(make_engine(database.on(server, name), pool_size=4))
+        backend = EmbeddedBackend(folder / "index")
         try:
             async with RecordedFeed(store) as feed:
                 waypost = Waypost(settings, store, backend, feed)
-                async with _client(waypost, settings) as client:
-                    yield Api(client, waypost)
+                async with make_client(waypost, settings) as client:
+                    yield Api(client, waypost, store)
         finally:
             await backend.close()
             await store.close()
 
 
-def _client(waypost: Waypost, settings: Settings, address: str = "203.0.113.7") -> httpx2.AsyncClient:
+def make_client(waypost: Waypost, settings: Settings, address: str = "203.0.113.7") -> httpx2.AsyncClient:
     app = create_app(waypost, settings)
     transport = httpx2.ASGITransport(app=app, client=(address, 50_000))
     return httpx2.AsyncClient(transport=transport, base_url="http://testserver", timeout=60)

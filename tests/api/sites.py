@@ -13,6 +13,7 @@ SLOPPY = "sloppy.example"
 FAILING = "flaky.example"
 NOTHING = "nothing.example"
 AWKWARD = "awkward.example"
+NEW = "new.pigeonpost.example"  # in the table of names, not yet in the web
 
 PIGEON_BASE = f"https://{PIGEON}/v2"
 AWKWARD_NAME = "say hello/100% “now”?"

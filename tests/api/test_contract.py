@@ -1,0 +1,399 @@
+"""What an existing client of an ADP registry relies on, statement by statement (registry contract, section 13)."""
+
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from tests.api import shapes
+from tests.api.conftest import PUBLIC_URL, Api
+from tests.api.shapes import assert_shape
+from tests.api.sites import (
+    AWKWARD,
+    AWKWARD_NAME,
+    BIKES,
+    CARD,
+    ELSEWHERE,
+    FAILING,
+    NOTHING,
+    PIGEON,
+    PIGEON_BASE,
+    SITES,
+    SLOPPY,
+    TOOLS,
+)  # fmt: skip
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+LISTED = set(SITES) - {NOTHING}
+TIMES = ("last_crawled_at", "created_at", "updated_at")
+
+
+def hosts(answer: dict[str, Any]) -> list[str]:
+    return [row.get("service", row)["domain"] for row in answer["data"]]
+
+
+# --- discover -------------------------------------------------------------------------------------------------------
+
+
+async def test_a_sentence_finds_the_service_that_does_it(api: Api) -> None:
+    found = await api.json("/api/discover", q="I need to send a parcel to my aunt")
+    assert_shape(shapes.DISCOVER, found)
+    first = found["data"][0]
+    assert first["service"]["domain"] == PIGEON
+    assert first["service"]["cap_count"] == 3
+    assert {one["name"] for one in first["matching_capabilities"]} <= {"create_parcel", "track_parcel", "price_parcel"}
+    assert found["query"] == "I need to send a parcel to my aunt"
+    assert found["result_count"] == len(found["data"])
+
+
+async def test_every_row_of_every_format_has_the_promised_shape(api: Api) -> None:
+    seen = set()
+    for question in ("parcels", "bicycles", "table tickets", "weather forecast", "shoes", "hats", "visitors", "song"):
+        found = await api.json("/api/discover", q=question, include_unverified="true", limit=50)
+        assert_shape(shapes.DISCOVER, found)
+        for row in found["data"]:
+            assert row["service"]["verified"] is (row["service"]["trust_level"] == "verified")
+            seen.add(row["service"]["domain"])
+    assert seen == LISTED
+
+
+async def test_a_base_url_with_a_path_keeps_it_in_detail_urls(api: Api) -> None:
+    found = await api.json("/api/discover", q="create parcel")
+    urls = {
+        one["name"]: one["detail_url"]
+        for row in found["data"]
+        if row["service"]["domain"] == PIGEON
+        for one in row["matching_capabilities"]
+    }
+    assert urls["create_parcel"] == f"{PIGEON_BASE}/caps/create_parcel"
+
+
+async def test_a_capability_without_a_document_of_its_own_leads_to_us_and_the_link_works(api: Api) -> None:
+    found = await api.json("/api/discover", q="rent a bicycle")
+    capability = found["data"][0]["matching_capabilities"][0]
+    assert capability["detail_url"] == f"{PUBLIC_URL}/api/services/{BIKES}/capabilities/rent_bike"
+    detail = await api.json(capability["detail_url"].removeprefix(PUBLIC_URL))
+    assert_shape(shapes.DETAIL, detail)
+    assert (detail["endpoint"], detail["method"]) == (f"https://{BIKES}/rent", "POST")
+
+
+async def test_unverified_services_are_shown_only_to_who_asks_for_them(api: Api) -> None:
+    question = {"q": "sing a song"}
+    assert FAILING not in hosts(await api.json("/api/discover", **question))
+    for asked in ("1", "TRUE", "yes", ""):
+        assert FAILING not in hosts(await api.json("/api/discover", **question, include_unverified=asked))
+    shown = await api.json("/api/discover", **question, include_unverified="true")
+    row = next(row for row in shown["data"] if row["service"]["domain"] == FAILING)
+    assert row["service"]["trust_level"] == "unverified"
+    assert row["service"]["freshness"]["stale"] is False
+
+
+async def test_limits_are_read_strictly_and_cut_at_fifty(api: Api) -> None:
+    assert (await api.json("/api/discover", q="parcel", limit="0"))["data"] == []
+    assert (await api.json("/api/discover", q="parcel", limit="1"))["result_count"] == 1
+    assert (await api.json("/api/discover", q="parcel", limit="999"))["result_count"] >= 1
+    for wrong in ("-1", "abc", "7abc", "1e3", "1_0", " 10", "", "１", "1.0", "99999999999"):
+        response = await api.get("/api/discover", params={"q": "parcel", "limit": wrong})
+        assert response.status_code == 400, wrong
+        assert_shape(shapes.FAILED, response.json())
+
+
+@pytest.mark.parametrize("q", [None, "", "   ", "\u3000\n"])
+async def test_a_question_is_required(api: Api, q: str | None) -> None:
+    response = await api.get("/api/discover", params={} if q is None else {"q": q})
+    assert response.status_code == 400
+    assert_shape(shapes.FAILED, response.json())
+
+
+async def test_a_question_is_data_and_echoed_as_searched(api: Api) -> None:
+    for asked in ("a<b and c>d parcel", "100% _parcel_", "parcel \x00 \x1b[31m", "NOT (parcel OR *) AND host:x"):
+        assert (await api.json("/api/discover", q=f"  {asked} "))["query"] == asked
+    assert (await api.json("/api/discover", q="parcel " * 200))["query"] == ("parcel " * 200)[:400].strip()
+
+
+async def test_pages_join_without_gaps_or_repeats(api: Api) -> None:
+    asked = {"q": "books parcels bicycles weather hats shoes visitors", "include_unverified": "true"}
+    whole = hosts(await api.json("/api/discover", **asked, limit=50))
+    assert len(whole) >= 5
+    paged: list[str] = []
+    cursor: dict[str, str] = {}
+    while True:
+        page = await api.json("/api/discover", **asked, **cursor, limit=2)
+        paged += hosts(page)
+        if page["next_cursor"] is None:
+            break
+        cursor = {"cursor": page["next_cursor"]}
+    assert paged == whole
+
+
+async def test_a_cursor_is_good_for_its_own_question_only(api: Api) -> None:
+    page = await api.json("/api/discover", q="books parcels with couriers", limit=1)
+    for cursor, q in ((page["next_cursor"], "bicycles"), ("x", "parcels"), ("é\x00", "parcels"), ("bnVsbA", "p")):
+        response = await api.get("/api/discover", params={"q": q, "cursor": cursor})
+        assert response.status_code == 400
+        assert response.json()["type"] == "/api/problems/invalid-cursor"
+
+
+@pytest.mark.parametrize(
+    ("narrowed", "expected"),
+    [
+        ({"format": "awp"}, {BIKES, AWKWARD}),
+        ({"format": "a2a,mcp-server-card"}, {CARD, TOOLS}),
+        ({"protocol": "a2a"}, {CARD}),
+        ({"auth_type": "api_key", "format": "adp"}, {PIGEON, ELSEWHERE}),
+        ({"auth_type": "none", "format": "adp"}, {SLOPPY}),
+        ({"pricing_type": "freemium"}, {PIGEON, ELSEWHERE, SLOPPY}),
+        ({"pricing_type": "paid"}, set()),
+        ({"min_score": "100"}, set()),
+        ({"min_score": "0"}, LISTED - {FAILING}),
+    ],
+)
+async def test_filters_narrow_search_and_list_alike(api: Api, narrowed: dict[str, str], expected: set[str]) -> None:
+    everything = "parcels bicycles tables weather shoes hats visitors"
+    assert set(hosts(await api.json("/api/discover", q=everything, limit=50, **narrowed))) == expected
+    assert set(hosts(await api.json("/api/services", **narrowed))) == expected
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"format": "adp,"}, {"format": "gopher"}, {"format": ""}, {"auth_type": "API_KEY"}, {"pricing_type": "cheap"},
+        {"protocol": 'a"b'}, {"protocol": "a b"}, {"min_score": "101"}, {"min_score": "nan"}, {"min_score": "-1"},
+    ],
+)  # fmt: skip
+async def test_filters_that_mean_nothing_are_refused(api: Api, wrong: dict[str, str]) -> None:
+    for path in ("/api/discover", "/api/services"):
+        question = {"q": "x"} if path == "/api/discover" else {}
+        response = await api.get(path, params={**question, **wrong})
+        assert response.status_code == 400, response.text
+        assert next(iter(wrong)) in response.json()["error"]
+
+
+async def test_unknown_and_repeated_parameters_are_refused_by_name(api: Api) -> None:
+    unknown = await api.get("/api/discover?q=parcel&ofset=3")
+    assert unknown.status_code == 400
+    assert "limit" in unknown.json()["accepted"]
+    assert "ofset" not in unknown.text
+    twice = await api.get("/api/discover?q=parcel&q=bicycle")
+    assert twice.status_code == 400
+    assert (await api.get("/api/rubric?x=1")).status_code == 400
+
+
+async def test_a_trailing_slash_in_the_configured_address_does_no_harm(api: Api) -> None:
+    plain = await api.json("/api/discover", q="parcel")
+    doubled = await api.client.get("http://testserver//api/discover?q=parcel")
+    assert doubled.status_code == 200
+    assert doubled.json() == plain
+
+
+async def test_why_a_row_stands_there_is_told(api: Api) -> None:
+    row = (await api.json("/api/discover", q="rent a bicycle"))["data"][0]
+    assert set(row["matched_terms"]) == {"rent", "bicycle"}
+    assert row["matching_capabilities"][0]["side_effects"] is True
+    assert "rent" in row["matching_capabilities"][0]["why"]["matched_terms"]
+    service = row["service"]
+    assert (service["format"], service["formats"], service["auth"]["required"]) == ("awp", ["awp"], None)
+    assert 0 < service["score"] <= 100
+    assert service["untrusted_text"] == ["name", "description"]
+
+
+# --- list -----------------------------------------------------------------------------------------------------------
+
+
+async def test_the_list_pages_and_counts_as_adp_registries_do(api: Api) -> None:
+    first = await api.json("/api/services", limit=3)
+    assert_shape(shapes.LIST, first)
+    shown = len(LISTED) - 1
+    assert (first["total"], first["page"], first["totalPages"]) == (shown, 1, -(-shown // 3))
+    second = await api.json("/api/services", limit=3, offset=first["next_offset"])
+    assert second["page"] == 2
+    assert not set(hosts(first)) & set(hosts(second))
+    assert (await api.json("/api/services", limit=0))["totalPages"] == 1
+    beyond = await api.json("/api/services", offset=5_000)
+    assert (beyond["data"], beyond["next_offset"], beyond["total"]) == ([], None, shown)
+
+
+async def test_the_list_sorts_and_searches(api: Api) -> None:
+    names = [row["name"] for row in (await api.json("/api/services", sort="name"))["data"]]
+    assert names == sorted(names, key=str.lower)
+    sizes = [row["capability_count"] for row in (await api.json("/api/services", sort="capabilities"))["data"]]
+    assert sizes == sorted(sizes, reverse=True)
+    assert hosts(await api.json("/api/services", search="CONCIERGE")) == [CARD]
+    assert hosts(await api.json("/api/services", search="%")) == []
+    assert hosts(await api.json("/api/services", search="_ikes")) == []
+    assert hosts(await api.json("/api/services", search="a\x00b")) == []
+    assert (await api.get("/api/services?sort=unheard-of")).status_code == 200
+
+
+async def test_categories_exist_and_are_empty(api: Api) -> None:
+    assert (await api.json("/api/services", category="all"))["total"] > 0
+    assert (await api.json("/api/services", category="email")) | {"success": True} == {
+        "success": True, "data": [], "total": 0, "page": 1, "totalPages": 1, "next_offset": None,
+    }  # fmt: skip
+    assert (await api.get("/api/services?category=soup")).status_code == 400
+
+
+# --- one service ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("host", sorted(LISTED))
+async def test_every_service_can_be_read_as_an_adp_manifest(api: Api, host: str) -> None:
+    one = await api.json(f"/api/services/{host}", include_details="true")
+    assert_shape(shapes.SERVICE, one)
+    manifest = one["data"]["manifest"]
+    assert manifest["capabilities"] == sorted(manifest["capabilities"], key=lambda entry: entry["name"])
+    for entry in manifest["capabilities"]:
+        url = entry["detail_url"]
+        url = url if url.startswith("http") else manifest["base_url"] + url
+        assert url.startswith(("https://", PUBLIC_URL))
+        if "detail" in entry:
+            assert_shape(shapes.DETAIL, entry["detail"])
+    without = (await api.json(f"/api/services/{host}"))["data"]["manifest"]["capabilities"]
+    assert not any("detail" in entry for entry in without)
+
+
+async def test_the_manifest_of_an_adp_host_says_what_its_document_says(api: Api) -> None:
+    data = (await api.json(f"/api/services/{PIGEON}"))["data"]
+    assert data["manifest"]["auth"]["header"] == "X-Key"
+    assert data["manifest"]["pricing"]["plans"] == [{"name": "Free", "price": "0", "limits": "100 a day"}]
+    assert [one["detail_url"] for one in data["manifest"]["capabilities"]] == [
+        "/caps/create_parcel", "/caps/price_parcel", "/caps/track_parcel",
+    ]  # fmt: skip
+    assert data["well_known_url"] == f"https://{PIGEON}/.well-known/agent"
+    assert data["score"]["lines"][0]["fix"]
+    assert f"https://{PIGEON}/.well-known/agent" in [one["url"] for one in data["documents"]]
+
+
+@pytest.mark.parametrize(
+    "spelling", [PIGEON.upper(), PIGEON + ".", "API.pigeonpost.EXAMPLE.", "api%2Epigeonpost.example"]
+)
+async def test_a_host_is_found_in_any_spelling(api: Api, spelling: str) -> None:
+    assert (await api.json(f"/api/services/{spelling}"))["data"]["domain"] == PIGEON
+
+
+@pytest.mark.parametrize(
+    "unknown", ["unknown.example", "api.pigeonpost.example%3A8443", "%00", "..", "é" * 300, "1.2.3.4"]
+)
+async def test_unknown_hosts_are_a_404_that_clients_can_read(api: Api, unknown: str) -> None:
+    for path in (f"/api/services/{unknown}", f"/api/services/{unknown}/status", f"/api/health/{unknown}"):
+        response = await api.get(path)
+        assert response.status_code == 404, path
+        assert_shape(shapes.FAILED, response.json())
+
+
+async def test_trust_says_who_stands_behind_a_listing(api: Api) -> None:
+    levels = {
+        host: (await api.json(f"/api/services/{host}"))["data"]["trust_level"]
+        for host in (PIGEON, BIKES, ELSEWHERE, SLOPPY, FAILING)
+    }
+    assert levels == {
+        PIGEON: "verified", BIKES: "verified", ELSEWHERE: "community", SLOPPY: "community", FAILING: "unverified",
+    }  # fmt: skip
+
+
+# --- capabilities ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("host", "name", "endpoint"),
+    [
+        (PIGEON, "create_parcel", "/v1/create_parcel"),
+        (BIKES, "rent_bike", f"https://{BIKES}/rent"),
+        (CARD, "Book a table", f"https://{CARD}/a2a"),
+        (TOOLS, "get_forecast", f"https://{TOOLS}/mcp"),
+        (AWKWARD, AWKWARD_NAME, f"https://{AWKWARD}/rent"),
+    ],
+)
+async def test_capabilities_of_every_format_are_bare_details(api: Api, host: str, name: str, endpoint: str) -> None:
+    detail = await api.json(f"/api/services/{host}/capabilities/{quote(name, safe='')}")
+    assert_shape(shapes.DETAIL, detail)
+    assert "success" not in detail
+    assert (detail["name"], detail["endpoint"], detail["method"]) == (name, endpoint, "POST")
+
+
+async def test_a_capability_nobody_described_is_a_404_that_says_why(api: Api) -> None:
+    response = await api.get(f"/api/services/{PIGEON}/capabilities/price_parcel")
+    assert response.status_code == 404
+    assert_shape(shapes.FAILED, response.json())
+    assert response.json()["reason"] == "detail_not_fetched"
+    assert response.json()["detail_url"] == f"{PIGEON_BASE}/caps/price_parcel"
+    for unknown in (f"/api/services/{PIGEON}/capabilities/fly", "/api/services/unknown.example/capabilities/fly"):
+        assert (await api.get(unknown)).json()["type"] == "/api/problems/unknown-capability"
+
+
+# --- status, health, about ------------------------------------------------------------------------------------------
+
+
+async def test_status_tells_of_hosts_that_are_not_listed_too(api: Api) -> None:
+    listed = (await api.json(f"/api/services/{PIGEON}/status"))["data"]
+    assert (listed["state"], listed["reasons"]) == ("listed", [])
+    empty = (await api.json(f"/api/services/{NOTHING}/status"))["data"]
+    assert empty["state"] == "not_listed"
+    assert empty["reasons"]
+    assert empty["next_visit_at"]
+
+
+async def test_health_counts_every_listed_service(api: Api) -> None:
+    known = await api.json("/api/health")
+    assert_shape(shapes.HEALTH, known)
+    data = known["data"]
+    assert data["total_monitored"] == len(LISTED)
+    assert (data["healthy"], data["degraded"], data["down"]) == (len(LISTED) - 1, 0, 1)
+    assert (data["status"], data["services"][0]["domain"]) == ("degraded", FAILING)
+
+
+async def test_the_health_of_a_host_is_its_ledger(api: Api) -> None:
+    good = await api.json(f"/api/health/{PIGEON}", days=30)
+    assert_shape(shapes.HOST_HEALTH, good)
+    assert (good["data"]["current_status"], good["data"]["uptime_percentage"]) == ("up", 100.0)
+    bad = (await api.json(f"/api/health/{FAILING}", days=30))["data"]
+    assert bad["current_status"] == "down"
+    assert [check["status"] for check in bad["history"]] == ["down", "down", "down", "up"]
+    assert bad["uptime_percentage"] == 25.0
+    nothing = (await api.json(f"/api/health/{PIGEON}", days=0))["data"]
+    assert (nothing["uptime_percentage"], nothing["history"]) == (None, [])
+
+
+async def test_the_registry_describes_itself_as_a_client_expects(api: Api) -> None:
+    manifest = await api.json("/.well-known/agent")
+    assert_shape(shapes.MANIFEST, manifest)
+    assert 10 <= len(manifest["description"]) <= 200
+    assert [one["name"] for one in manifest["capabilities"]] == [
+        "discover_services", "list_services", "submit_service", "verify_service",
+    ]  # fmt: skip
+    for one in manifest["capabilities"]:
+        detail = await api.json(one["detail_url"])
+        assert_shape(shapes.DETAIL, detail)
+        assert detail["name"] == one["name"]
+    assert (await api.get("/api/capabilities/fly")).status_code == 404
+
+
+async def test_our_own_manifest_is_one_we_would_list(api: Api) -> None:
+    manifest = (await api.get("/.well-known/agent")).content
+    judged = (await api.post("/api/validate", content=manifest)).json()
+    assert (judged["valid"], judged["errors"], judged["format"]) == (True, [], "adp")
+
+
+async def test_our_request_examples_work(api: Api) -> None:
+    for one in (await api.json("/.well-known/agent"))["capabilities"]:
+        detail = await api.json(one["detail_url"])
+        example = detail["request_example"]
+        path = example["url"].removeprefix(PUBLIC_URL)
+        if example["method"] == "GET":
+            assert (await api.get(path)).status_code == 200
+        else:
+            assert (await api.post(path, json=example["body"])).status_code == 409
+
+
+async def test_the_rubric_names_every_rule(api: Api) -> None:
+    rubric = await api.json("/api/rubric")
+    assert rubric["version"]
+    assert sum(rubric["sections"].values()) == 100
+    assert all(rule["fix"] and rule["spec"] and rule["says"] for rule in rubric["data"])
+    assert {"adp", "awp", "atp", "woa", "awas"} <= {form["slug"] for form in rubric["formats"]}
+
+
+async def test_the_process_is_up_and_ready(api: Api) -> None:
+    assert (await api.json("/healthz")) == {"status": "ok"}
+    assert (await api.json("/readyz")) == {"status": "ok", "parts": {"database": "ok", "index": "ok"}}
