@@ -91,7 +91,9 @@ def held_from(answer: Answer) -> Held:
 
 def merge(host: str, held: Sequence[Held]) -> Merged:
     """One service from all current documents of `host`; never raises on assessed documents."""
-    details = {one.requested: one for one in held if one.via is not None and one.via.rel == "detail_url"}
+    details: dict[Via | None, Held] = {
+        one.via: one for one in held if one.via is not None and one.via.rel == "detail_url"
+    }
     found = _without_copies(sorted(_found(held), key=_rank))
     noted = [Noted(f, one.url) for one in chain(found, _broken(held)) for f in one.assessment.findings]
     found, about_details = _with_details(found, details)
@@ -123,8 +125,8 @@ def _rank(one: Held) -> tuple[bool, int, int, str]:
     synthetic = one.assessment.service is not None and one.assessment.service.synthetic
     place = PRECEDENCE.index(slug) if slug in PRECEDENCE else len(PRECEDENCE)
     paths = form.paths if form else ()
-    path = next((i for i, path in enumerate(paths) if one.url.endswith(path)), len(paths))
-    return synthetic, place, path, one.url
+    at = "/" + one.url.partition("://")[2].partition("/")[2]
+    return synthetic, place, paths.index(at) if at in paths else len(paths), one.url
 
 
 def _without_copies(found: Iterable[Held]) -> list[Held]:
@@ -157,7 +159,7 @@ def _united(found: Sequence[Held]) -> tuple[Service, list[Finding]]:
     chosen: dict[str, object] = {}
     provenance: dict[str, Origin] = {}
     for name in _FIRST_WINS:
-        for origin, service in parts:
+        for origin, service in _named_first(parts) if name == "name" else parts:
             if (value := getattr(service, name)) not in _NOTHING:
                 chosen[name] = value
                 provenance[name] = service.provenance.get(name, origin)
@@ -176,7 +178,19 @@ def _united(found: Sequence[Held]) -> tuple[Service, list[Finding]]:
         synthetic=all(s.synthetic for s in services),
         provenance=provenance | _provenance_of_parts(parts),
     )
-    return merged, _conflicts(services)
+    return merged, _conflicts(parts)
+
+
+def _named_first(parts: Sequence[tuple[Origin, Service]]) -> list[tuple[Origin, Service]]:
+    """AWP and WoA have no name of a service and give the host's: any real name tells more."""
+    return sorted(parts, key=lambda part: _is_host_name(part[0], part[1].name))
+
+
+def _is_host_name(origin: Origin, name: str | None) -> bool:
+    return name is not None and name.casefold() in (
+        host_of(origin.document),
+        registrable_domain(host_of(origin.document) or ""),
+    )
 
 
 def _origin(one: Held) -> Origin:
@@ -221,10 +235,11 @@ def _pricing(parts: Sequence[Pricing]) -> Pricing:
     return _overlaid(Pricing(), told + [part for part in parts if part.model == "unknown"])
 
 
-def _conflicts(services: Sequence[Service]) -> list[Finding]:
+def _conflicts(parts: Sequence[tuple[Origin, Service]]) -> list[Finding]:
     """What the documents of one host contradict each other in; precedence has decided, the operator should know."""
     found = []
-    names = _distinct(s.name.strip() for s in services if s.name)
+    services = [service for _, service in parts]
+    names = _distinct(s.name.strip() for origin, s in parts if s.name and not _is_host_name(origin, s.name))
     if len({name.casefold() for name in names}) > 1:
         found.append(_finding(Reason.CONFLICT_NAME, "/name", " | ".join(names)))
     open_and_closed = {s.auth.required for s in services} >= {True, False}
@@ -307,8 +322,8 @@ def _named_apart(capabilities: Sequence[Capability]) -> tuple[Capability, ...]:
 # --- what needs two documents ---------------------------------------------------------------------------------------
 
 
-def _with_details(found: Sequence[Held], details: Mapping[str, Held]) -> tuple[list[Held], list[Noted]]:
-    """ADP sections 5 and 7: details join the capability whose `detail_url` asked for them, by URL, never by name.
+def _with_details(found: Sequence[Held], details: Mapping[Via | None, Held]) -> tuple[list[Held], list[Noted]]:
+    """ADP sections 5 and 7: details join the capability whose `detail_url` asked for them, never by name.
 
     Before documents are united, so that a capability is known by the call that its detail describes.
     """
@@ -321,13 +336,19 @@ def _with_details(found: Sequence[Held], details: Mapping[str, Held]) -> tuple[l
             continue
         capabilities = []
         for capability in service.capabilities:
-            detail = details.get(capability.detail_url or "")
+            detail = details.get(_asking(capability))
             joined, about = _joined_detail(capability, detail, service.base_url) if detail else (capability, [])
             capabilities.append(joined)
             noted += about
         detailed = replace(service, capabilities=tuple(capabilities))
         result.append(replace(one, assessment=replace(one.assessment, service=detailed)))
     return result, noted
+
+
+def _asking(capability: Capability) -> Via | None:
+    """How the plan named the place that asked for the capability's detail."""
+    origin = next((i.origin for i in capability.invocations if i.kind == "pointer"), None)
+    return Via(origin.document, f"{origin.pointer}/detail_url", "detail_url", DETAIL) if origin else None
 
 
 def _joined_detail(capability: Capability, one: Held, base_url: str | None) -> tuple[Capability, list[Noted]]:

@@ -164,6 +164,14 @@ def test_precedence_decides_fields_and_provenance_tells() -> None:
     assert service.provenance["version"].format == "a2a"
 
 
+def test_a_host_name_is_the_last_choice_for_a_name() -> None:
+    merged = merge(HOST, [held(AWP, "/agent.json"), held(CARD, "/.well-known/agent-card.json")])
+    assert merged.service is not None
+    assert merged.service.name == "Basket shopper"
+    assert merged.service.provenance["name"].format == "a2a"
+    assert Reason.CONFLICT_NAME not in reasons(merged)
+
+
 def test_contradictions_are_findings() -> None:
     merged = merge(HOST, [held(CARD, "/.well-known/agent-card.json"), adp(), held(AWP, "/agent.json")])
     assert {Reason.CONFLICT_NAME, Reason.CONFLICT_AUTH} <= reasons(merged)
@@ -191,7 +199,7 @@ def test_a_native_document_wins_over_a_synthetic_one() -> None:
 
 
 def test_endpoints_on_another_site_are_kept_and_marked() -> None:
-    merged = merge(HOST, [held(CARD | {"url": "https://other.example/a2a"}, "/.well-known/agent-card.json")])
+    merged = merge(HOST, [held(CARD | {"url": "https://other-basket.com/a2a"}, "/.well-known/agent-card.json")])
     assert merged.service is not None
     assert all(i.off_site for one in merged.service.capabilities for i in one.invocations)
     assert Reason.ENDPOINT_OFF_SITE in reasons(merged)

@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterator
 from registry.core.findings import Finding, Reason
 from registry.core.services import Capability, Service
 
-_CALLABLE = frozenset({"http", "rpc", "mcp_tool", "a2a_skill"})
+_DESCRIBED_CALLS = frozenset({"http", "mcp_tool"})
+"""Calls whose formats have a place for parameters and effects. An A2A skill or an MCP server card has none: its silence
+is the format's."""
 
 
 def gaps(service: Service) -> tuple[Finding, ...]:
@@ -60,7 +62,7 @@ def _capability_gaps(service: Service) -> Iterator[Finding]:
 
 
 def _plannable(capability: Capability) -> bool:
-    return any(call.kind in _CALLABLE for call in capability.invocations)
+    return any(call.kind in _DESCRIBED_CALLS for call in capability.invocations)
 
 
 def _unreachable(capability: Capability) -> bool:
