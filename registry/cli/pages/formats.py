@@ -2,10 +2,11 @@
 
 import ast
 import importlib
-import inspect
 import pkgutil
 import sys
 from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
 from types import MappingProxyType, ModuleType
 
 from registry.cli.pages.markdown import codes, page, table
@@ -74,9 +75,9 @@ def rules_of(form: Format) -> tuple[Reason, ...]:
 
     Read from the sources of its module and of what that imports from the core: rules are not registered anywhere else.
     """
-    sources = list(_sources(_module_of(form)))
-    sources += [inspect.getsource(helper) for source in tuple(sources) for helper in _helpers(source)]
-    named = {name for source in sources for name in _reasons_in(source)}
+    own = tuple(_with_submodules(_module_of(form)))
+    helpers = {helper for module in own for helper in _helpers(module)}
+    named = frozenset[str]().union(*(_reasons_in(module) for module in {*own, *helpers}))
     return tuple(reason for reason in RUBRIC if reason.name in named and reason.partition(".")[0] not in _GENERAL)
 
 
@@ -90,23 +91,34 @@ def _module_of(form: Format) -> ModuleType:
     return next(module for module in format_modules() if any(value is form for value in vars(module).values()))
 
 
-def _sources(module: ModuleType) -> Iterator[str]:
-    yield inspect.getsource(module)
+def _with_submodules(module: ModuleType) -> Iterator[ModuleType]:
+    yield module
     for found in pkgutil.iter_modules(getattr(module, "__path__", ())):
-        yield inspect.getsource(importlib.import_module(f"{module.__name__}.{found.name}"))
+        yield importlib.import_module(f"{module.__name__}.{found.name}")
 
 
-def _helpers(source: str) -> Iterator[ModuleType]:
-    """Modules of the core, but no formats, that a source imports from."""
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("registry.core"):
-            for name in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names)):
-                module = sys.modules.get(name)
-                if module is not None and not name.startswith(formats.__name__) and name != "registry.core.findings":
-                    yield module
+@cache
+def _parsed(module: ModuleType) -> ast.Module:
+    return ast.parse(Path(module.__file__ or "").read_text(encoding="utf-8"))
 
 
-def _reasons_in(source: str) -> Iterator[str]:
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "Reason":
-            yield node.attr
+@cache
+def _helpers(module: ModuleType) -> frozenset[ModuleType]:
+    """Modules of the core, but no formats, that a module imports from."""
+    named = {
+        name
+        for node in ast.walk(_parsed(module))
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("registry.core")
+        for name in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names))
+        if not name.startswith(formats.__name__) and name != Reason.__module__
+    }
+    return frozenset(sys.modules[name] for name in named if name in sys.modules)
+
+
+@cache
+def _reasons_in(module: ModuleType) -> frozenset[str]:
+    return frozenset(
+        node.attr
+        for node in ast.walk(_parsed(module))
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "Reason"
+    )
