@@ -350,6 +350,34 @@ def test_a_path_that_redirects_to_a_path_of_the_plan_is_asked_once() -> None:
     assert done.outcome is Outcome.FOUND
 
 
+def test_a_redirect_that_the_budget_has_no_request_for_is_not_followed() -> None:
+    def site(path: str) -> Page:
+        hop = path.partition("?")[2] or "0"
+        return (
+            moved(f"{path.partition('?')[0]}?{int(hop) + 1}")
+            if path.startswith("/.well-known/ard")
+            else page("", status=404)
+        )
+
+    web = Web({HOST: site})
+    done = visit(web, budget=5)
+    assert len(web.asked) == done.requests == 5
+    assert verdict(done, "/.well-known/ard.json") == (Outcome.SKIPPED, "redirect_budget")
+
+
+def test_robots_count_for_the_end_of_a_redirect_too() -> None:
+    robots = page("User-agent: *\nDisallow: /private/", "text/plain")
+    web = Web({HOST: {"/robots.txt": robots, "/agent.json": moved("/private/a.json"), "/private/a.json": page(AWP)}})
+    assert verdict(visit(web), "/agent.json") == (Outcome.DISALLOWED, "robots")
+    assert f"{HOME}/private/a.json" not in web.asked
+
+
+def test_a_dead_host_at_the_end_of_a_redirect_is_not_this_host() -> None:
+    site = {"/agent.json": moved("https://gone.shop.example/a"), "/.well-known/agent.json": page(AWP)}
+    done = visit(Web({HOST: site}))
+    assert done.outcome is Outcome.FOUND and "/.well-known/ucp" in paths(done)
+
+
 @pytest.mark.parametrize(
     ("location", "outcome", "reason"),
     [
@@ -502,6 +530,13 @@ def test_a_later_visit_asks_only_for_what_is_known() -> None:
     assert (done.outcome, done.reason) == (Outcome.FOUND, "awp")
     held = answer(done, "/agent.json")
     assert (held.fetched.status, held.assessment.reason, held.assessment.format) == (304, "unchanged", "awp")
+
+
+def test_a_known_document_is_not_held_against_a_control_every_day() -> None:
+    body = adp(0)
+    web = Web({HOST: {"/.well-known/agent": page(body)}})
+    visit(web, job=HostJob(HOST, whole_plan=False, known=(known("/.well-known/agent", body, "adp"),)))
+    assert web.asked == [f"{HOME}/robots.txt", f"{HOME}/.well-known/agent"]
 
 
 def test_a_lost_document_is_the_outcome_of_the_visit() -> None:

@@ -1,0 +1,72 @@
+"""What becomes of a pointer: a request now, a host for later, nothing."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from registry.core.documents import Purpose, Via
+from registry.core.following import Elsewhere, Request, follow, inline
+from registry.core.services import Pointer
+
+DOCUMENT = "https://shop.example/agent.json"
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("pointer", "url", "purpose"),
+    [
+        (Pointer("/openapi.json", "service-desc", "/a"), "https://shop.example/openapi.json", Purpose.POINTER),
+        (Pointer("https://api.shop.example/x#y", "odd", "/a", "a2a"), "https://api.shop.example/x", Purpose.POINTER),
+        (Pointer("/d/1", "detail_url", "/a", "adp-detail"), "https://shop.example/d/1", Purpose.DETAIL),
+    ],
+)
+def test_documents_of_this_site_are_asked_for(pointer: Pointer, url: str, purpose: Purpose) -> None:
+    request = follow(pointer, DOCUMENT)
+    assert isinstance(request, Request)
+    assert (request.probe.url, request.probe.purpose) == (url, purpose)
+    assert request.probe.via == Via(DOCUMENT, "/a", pointer.rel, pointer.expected)
+
+
+@pytest.mark.parametrize(
+    ("pointer", "host"),
+    [
+        (Pointer("https://agents.example/card.json", "entry", "", "a2a"), "agents.example"),
+        (Pointer("https://api.shop.example/rpc", "endpoint"), "api.shop.example"),  # named, never called
+    ],
+)
+def test_other_hosts_are_named(pointer: Pointer, host: str) -> None:
+    assert follow(pointer, DOCUMENT) == Elsewhere(host, pointer.rel, DOCUMENT)
+
+
+@pytest.mark.parametrize(
+    "pointer",
+    [
+        Pointer(None, "entry"),
+        Pointer("/api/send", "endpoint"),
+        Pointer("/status", "status"),
+        Pointer("/cards/{tenant}.json", "entry", "", "a2a"),
+        Pointer("/cards/%7Btenant%7D.json", "entry", "", "a2a"),
+        Pointer("https://other.example/d/1", "detail_url", "", "adp-detail"),
+        Pointer("http://shop.example/x", "ard", "", "ai-catalog"),
+        Pointer("https://shop.example:8443/x", "ard", "", "ai-catalog"),
+        Pointer("https://u@shop.example/x", "ard", "", "ai-catalog"),
+        Pointer("https://169.254.169.254/latest", "ard", "", "ai-catalog"),
+        Pointer("file:///etc/passwd", "ard", "", "ai-catalog"),
+        Pointer("https://", "ard", "", "ai-catalog"),
+    ],
+    ids=lambda pointer: f"{pointer.rel} {pointer.url}",
+)
+def test_everything_else_is_left_alone(pointer: Pointer) -> None:
+    assert follow(pointer, DOCUMENT) is None
+
+
+def test_a_payload_has_its_own_url_and_cannot_break_anything() -> None:
+    carried = inline(Pointer(None, "entry", "/entries/0/data", "a2a", {"name": "Größe"}), DOCUMENT, NOW)
+    assert carried is not None
+    probe, fetched = carried
+    assert probe.url == fetched.final_url == f"{DOCUMENT}#/entries/0/data"
+    assert fetched.body == '{"name":"Größe"}'.encode()
+    loop: list[object] = []
+    loop.append(loop)
+    for payload in (loop, {"x": "\ud800"}, {"x": "y" * 2_000_000}, {1: object()}):
+        assert inline(Pointer(None, "entry", "", None, payload), DOCUMENT, NOW) is None
