@@ -166,16 +166,16 @@ def _looked(
         is_failing=is_failing,
         is_hidden=is_hidden,
         opt_out=_opt_out(host.domain, visit, now),
-        is_merged_again=documents.has_news or _is_outdated(service, documents, is_failing, is_hidden),
+        is_merged_again=documents.has_news or _is_outdated(service, documents, is_failing),
     )
 
 
-def _is_outdated(service: ServiceRecord | None, documents: Documents, is_failing: bool, is_hidden: bool) -> bool:
+def _is_outdated(service: ServiceRecord | None, documents: Documents, is_failing: bool) -> bool:
     """Whether the service must be computed anew although no document changed."""
     if service is None:
         return any(one.record.outcome is Outcome.FOUND for one in documents.current.values())
     was_failing = service.trust_level is TrustLevel.UNVERIFIED
-    return (service.rubric_version, was_failing, service.hidden) != (VERSION, is_failing, is_hidden)
+    return (service.rubric_version, was_failing) != (VERSION, is_failing)
 
 
 def _after(host: HostRecord, visit: Visit, documents: Documents, now: datetime) -> HostRecord:
@@ -264,10 +264,13 @@ def _show(
 
 
 def change_of(previous: ServiceRecord | None, shown: Shown, now: datetime) -> list[ChangeRecord]:
-    """What subscribers are told of a service that was computed anew; nothing of hidden ones."""
+    """What subscribers are told of a service that was computed anew; of a hidden one only that."""
     service = shown.service
-    if service is None or service.hidden or (previous is not None and service.updated_at != now):
+    if service is None or (previous is not None and service.updated_at != now):
         return []
+    if service.hidden:
+        was_shown = previous is not None and not previous.hidden
+        return [ChangeRecord(service.domain, service.host, "service.hidden", now, {})] if was_shown else []
     data = {"name": service.name, "score": service.score, "trust_level": service.trust_level.value}
     kind = "service.listed" if previous is None or previous.hidden else "service.changed"
     return [ChangeRecord(service.domain, service.host, kind, now, {**data, "formats": list(service.formats)})]

@@ -5,7 +5,7 @@ needs a second one at least SECOND_LOOK later; refusals, failures and budgets sa
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -71,7 +71,7 @@ def reconcile(domain: str, visit: Visit, stored: Sequence[DocumentRecord], now: 
     _drop_carried(found, visit, now)
     if visit.alias_of is not None:
         _miss_all(found, now)
-    _name_copies(found)
+    _name_copies(found, {answer.probe.url for answer in visit.answers})
     return found
 
 
@@ -242,13 +242,18 @@ def _drop_carried(found: Documents, visit: Visit, now: datetime) -> None:
             _lose(found, old, Outcome.ABSENT, "no_longer_carried", now)
 
 
-def _name_copies(found: Documents) -> None:
+def _name_copies(found: Documents, answered: Collection[str]) -> None:
     """The same bytes at several paths are one document: all but the most preferred path get `alias_of`.
 
-    A detail is never a copy: merge asks for each by the URL that its capability names.
+    A copy that was not asked for in this visit stays one, whatever its original says now. A detail is never a copy:
+    merge asks for each by the URL that its capability names.
     """
     documents = [
-        one for one in found.current.values() if one.record.outcome is Outcome.FOUND and not is_detail(one.record)
+        one
+        for one in found.current.values()
+        if one.record.outcome is Outcome.FOUND
+        and not is_detail(one.record)
+        and (one.record.alias_of is None or one.record.url in answered)
     ]
     first: dict[bytes, str] = {}
     for one in sorted(documents, key=_preference):

@@ -15,7 +15,7 @@ from registry.actions.conclude import Before, Looked, Writes, conclude, look
 from registry.actions.present import needs_body
 from registry.core.documents import Outcome
 from registry.core.visits import FinishedDomain
-from registry.store.errors import StoreUnavailable
+from registry.store.errors import StoreUnavailable, Unstorable
 from registry.store.records import VisitRecord
 from registry.store.unit_of_work import Store, UnitOfWork
 
@@ -133,15 +133,13 @@ async def _write(uow: UnitOfWork, writes: Writes) -> None:
 async def _set_aside(store: Store, token: UUID, finished: FinishedDomain, error: Exception, now: datetime) -> str:
     """The domain that cannot be written leaves a trace in the ledger and waits, longer each time."""
     reason = f"unrecordable: {type(error).__name__}"
-    _log.error("the visit of %s cannot be recorded", finished.domain, exc_info=error)
+    if isinstance(error, Unstorable):
+        _log.error("the visit of %s cannot be recorded: %s", finished.domain, error)
+    else:
+        _log.error("the visit of %s cannot be recorded", finished.domain, exc_info=error)
     async with store.begin() as uow:
         if held := await uow.domains.hold(token, [finished.domain]):
             await uow.domains.set_aside(held, now=now)
-            await uow.ledger.add_visits(
-                VisitRecord(
-                    finished.domain, visit.host, visit.started_at, visit.finished_at, Outcome.SKIPPED, reason,
-                    visit.whole_plan, visit.requests, visit.address, [],
-                )
-                for visit in finished.visits
-            )  # fmt: skip
+            trace = VisitRecord(finished.domain, finished.domain, now, now, Outcome.SKIPPED, reason, False, 0, None, [])
+            await uow.ledger.add_visits([trace])
     return reason

@@ -23,6 +23,7 @@ def make_engine(url: str, *, pool_size: int = 10) -> AsyncEngine:
         pool_size=pool_size,
         max_overflow=pool_size,
         pool_pre_ping=True,  # the embedded server may have been restarted under us
+        hide_parameters=True,  # they are what strangers published: not for logs
         json_serializer=encode,
         json_deserializer=bytes,
         connect_args={"connect_timeout": CONNECT_SECONDS, "application_name": "waypost"},

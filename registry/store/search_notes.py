@@ -64,6 +64,11 @@ class SearchNotes:
         statement = update(SearchTargetRow).where(SearchTargetRow.target == target).values(seen_at=now)
         await self._connection.execute(statement)
 
+    async def seen_at(self, target: str) -> datetime | None:
+        """None = not known."""
+        statement = select(SearchTargetRow.seen_at).where(SearchTargetRow.target == target)
+        return (await self._connection.execute(statement)).scalar()
+
     async def targets(self) -> list[str]:
         found = await self._connection.execute(select(SearchTargetRow.target).order_by(SearchTargetRow.target))
         return list(found.scalars())
@@ -91,7 +96,7 @@ class SearchNotes:
         statement = select(ServiceRow.host, ServiceRow.listing).where(
             tuple_(ServiceRow.domain, ServiceRow.host).in_(list(keys)), ~ServiceRow.hidden
         )
-        return {one.host: one for one in _decoded((await self._connection.execute(statement)).tuples())}
+        return {one.host: one for one in _decoded((await self._connection.execute(statement)).all())}
 
     async def all_listings(self, after: Key, *, limit: int) -> list[Listing]:
         """Every visible listing behind `after` by (domain, host), for a rebuild; ("", "") to begin with.
@@ -105,7 +110,7 @@ class SearchNotes:
             .order_by(*key)
             .limit(limit)
         )
-        return list(_decoded((await self._connection.execute(statement)).tuples()))
+        return list(_decoded((await self._connection.execute(statement)).all()))
 
     async def done(self, target: str, told: Sequence[Dirty]) -> int:
         """Drops the notes that are still what was read; gives their number."""

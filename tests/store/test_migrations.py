@@ -24,7 +24,7 @@ def test_check_notices_a_difference(database_url: str) -> None:
 
 async def test_empty_database_is_refused_with_the_remedy(empty_database_url: str) -> None:
     engine = make_engine(empty_database_url)
-    with pytest.raises(SchemaOutdated, match="no schema.*waypost migrate") as refused:
+    with pytest.raises(SchemaOutdated, match=r"no schema.*waypost migrate") as refused:
         await check_schema(engine)
     assert (refused.value.found, refused.value.expected) == (None, current_head())
     await engine.dispose()

@@ -1,0 +1,451 @@
+"""Recording visits: what is found is listed, what is gone goes when that is sure, and one bad domain harms no other."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from registry.actions import inspect
+from registry.actions.record import Recorded, record
+from registry.actions.seed import fold_candidates, seed
+from registry.core.documents import Outcome
+from registry.core.listing import Filters, TrustLevel
+from registry.core.visits import FinishedDomain
+from registry.store.recorded import RecordedFeed
+from registry.store.unit_of_work import Store
+from tests.support.builders import (
+    ADP,
+    DAY,
+    HOUR,
+    NOW,
+    Page,
+    Site,
+    adp_manifest,
+    adp_site,
+    awp_manifest,
+    crawl,
+    finish,
+    hosts_of,
+    take,
+    visit,
+)  # fmt: skip
+
+HOST = "pigeons.com"
+DOWN = Page(failure=Outcome.UNREACHABLE, reason="connect_timeout")
+
+
+async def again(store: Store, sites: Mapping[str, Site], now: datetime) -> Recorded:
+    """The next visit of whatever is due."""
+    lease = await take(store, now=now)
+    assert lease is not None, "nothing is due"
+    return await record(store, lease.token, [finish(job, sites, now) for job in lease.domains], now=now)
+
+
+async def status(store: Store, now: datetime, host: str = HOST) -> inspect.HostStatus:
+    found = await inspect.status(store, host, now=now)
+    assert found is not None
+    return found
+
+
+async def rows(store: Store, statement: str) -> list[tuple[Any, ...]]:
+    async with store.engine.connect() as connection:
+        return [tuple(row) for row in await connection.exec_driver_sql(statement)]
+
+
+async def versions(store: Store) -> list[tuple[Any, ...]]:
+    """Every row version of what a visit without news leaves alone."""
+    tables = ("capabilities", "findings", "scores", "bodies", "document_history")
+    return [
+        row for table in tables for row in await rows(store, f"SELECT '{table}', ctid::text, xmin::text FROM {table}")
+    ]
+
+
+async def changes(store: Store, host: str = HOST) -> list[str]:
+    async with store.begin() as uow:
+        return [one.kind for one in await uow.ledger.changes(".".join(host.split(".")[-2:]), host)]
+
+
+async def test_a_found_manifest_is_listed_with_its_details(store: Store) -> None:
+    done = await crawl(store, {HOST: adp_site(HOST, "create_parcel", "track_parcel")})
+    assert (done.hosts, done.listed, done.failed) == ([HOST], [HOST], {})
+
+    view = await inspect.service(store, HOST, include_details=True)
+    assert view is not None
+    assert (view.record.name, view.record.formats, view.record.cap_count) == ("Pigeon post of pigeons", ("adp",), 2)
+    assert view.record.trust_level is TrustLevel.VERIFIED
+    assert view.record.well_known_url == f"https://{HOST}{ADP}"
+    assert [one.name for one in view.service.capabilities] == ["create_parcel", "track_parcel"]
+    detail = view.service.capabilities[1].detail
+    assert detail is not None and detail["endpoint"] == "/v1/track_parcel"
+    assert view.breakdown["value"] == view.record.score > 0
+    assert view.response_ms == 20
+
+    capability = await inspect.capability(store, HOST, "create_parcel")
+    assert capability is not None and capability.capability.detail is not None
+    assert await inspect.capability(store, HOST, "no_such") is None
+    assert (await status(store, NOW)).state == "listed"
+    assert await changes(store) == ["service.listed"]
+
+
+async def test_nothing_found_says_why_and_comes_back_later(store: Store) -> None:
+    done = await crawl(store, {"empty.com": {"/agent.json": Page("<html><p>hi</p></html>", media_type="text/html")}})
+    assert done.listed == []
+    found = await status(store, NOW, "empty.com")
+    assert (found.state, found.outcome) == ("not_listed", Outcome.ABSENT)
+    assert "/agent.json: not a manifest (html)" in found.reasons
+    assert found.next_visit_at is not None and 14 * DAY <= found.next_visit_at - NOW <= 16 * DAY
+    assert await inspect.status(store, "never-heard-of.com", now=NOW) is None
+
+
+async def test_two_formats_are_one_service(store: Store) -> None:
+    await crawl(store, {HOST: {**adp_site(HOST), "/agent.json": Page(awp_manifest(HOST))}})
+    view = await inspect.service(store, HOST)
+    assert view is not None and view.record.formats == ("adp", "awp")
+    assert {one.name for one in view.service.capabilities} == {"create_parcel", "rent_bike"}
+
+
+async def test_a_visit_without_news_writes_stamps_only(store: Store) -> None:
+    async with store.begin() as uow:
+        await uow.search.register("index", now=NOW)
+    site = adp_site(HOST, etag='"1"')
+    await crawl(store, {HOST: site})
+    async with store.begin() as uow:
+        (noted,) = await uow.search.dirty("index", limit=10)
+        await uow.search.done("index", [noted])
+    before = await versions(store)
+
+    await again(store, {HOST: site}, NOW + 26 * HOUR)
+
+    assert await versions(store) == before
+    assert await rows(store, f"SELECT count(*) FROM document_history WHERE url = 'https://{HOST}{ADP}'") == [(1,)]
+    assert await rows(store, f"SELECT seen_at FROM documents WHERE url = 'https://{HOST}{ADP}'") == [(NOW + 26 * HOUR,)]
+    assert await rows(store, "SELECT count(*) FROM visits") == [(2,)]
+    view = await inspect.service(store, HOST)
+    assert view is not None and (view.record.updated_at, view.record.seen_at) == (NOW, NOW + 26 * HOUR)
+    assert await changes(store) == ["service.listed"]
+    async with store.begin() as uow:
+        assert [one.host for one in await uow.search.dirty("index", limit=10)] == [HOST], "its date is another one"
+        assert view.record.listing.seen_on == (NOW + 26 * HOUR).date()
+
+
+async def test_a_second_visit_on_the_same_day_leaves_the_index_alone(store: Store) -> None:
+    async with store.begin() as uow:
+        await uow.search.register("index", now=NOW)
+    site = adp_site(HOST, etag='"1"')
+    await crawl(store, {HOST: site})
+    async with store.begin() as uow:
+        await uow.search.done("index", await uow.search.dirty("index", limit=10))
+    await rows(store, "SELECT 1")
+    async with store.engine.begin() as connection:
+        await connection.exec_driver_sql("UPDATE hosts SET next_visit_at = now() - interval '1 year'")
+        await connection.exec_driver_sql("UPDATE domains SET next_visit_at = now() - interval '1 year'")
+    await again(store, {HOST: site}, NOW + HOUR)
+    async with store.begin() as uow:
+        assert await uow.search.count("index") == 0
+
+
+async def test_a_change_makes_history_and_is_told(store: Store) -> None:
+    await crawl(store, {HOST: adp_site(HOST)})
+    await again(store, {HOST: adp_site(HOST, name="Carrier pigeons")}, NOW + 2 * DAY)
+    view = await inspect.service(store, HOST)
+    assert view is not None and view.record.name == "Carrier pigeons"
+    assert (view.record.created_at, view.record.updated_at) == (NOW, NOW + 2 * DAY)
+    assert await changes(store) == ["service.listed", "service.changed"]
+    async with store.begin() as uow:
+        history = await uow.documents.history(HOST, HOST, f"https://{HOST}{ADP}")
+    assert [changed_at for changed_at, *_ in history] == [NOW + 2 * DAY, NOW]
+    assert await rows(store, "SELECT count(*) FROM bodies") == [(3,)]
+    due = (await status(store, NOW)).next_visit_at
+    assert due is not None and due - (NOW + 2 * DAY) < 14 * HOUR, "what changes is looked at twice as often"
+
+
+async def test_recording_twice_changes_nothing(store: Store) -> None:
+    await seed(store, [HOST], source="test", now=NOW)
+    lease = await take(store)
+    assert lease is not None
+    finished = [finish(lease.domains[0], {HOST: adp_site(HOST)})]
+    first = await record(store, lease.token, finished, now=NOW)
+    second = await record(store, lease.token, finished, now=NOW)
+    assert (first.hosts, second.hosts, second.lost) == ([HOST], [], [HOST])
+    assert await changes(store) == ["service.listed"]
+
+
+async def test_what_disappears_is_delisted_at_the_second_look_six_hours_later(store: Store) -> None:
+    await crawl(store, {HOST: adp_site(HOST)})
+    first_look = NOW + 2 * DAY
+    done = await again(store, {HOST: {}}, first_look)
+    assert done.delisted == []
+    found = await status(store, first_look)
+    assert found.state == "listed" and found.next_visit_at == first_look + 6 * HOUR
+    lease = await take(store, now=first_look + 6 * HOUR)
+    assert lease is not None and lease.domains[0].hosts[0].whole_plan, "it may have moved to another path"
+    done = await record(
+        store, lease.token, [finish(lease.domains[0], {}, first_look + 6 * HOUR)], now=first_look + 6 * HOUR
+    )
+    assert done.delisted == [HOST]
+    assert await inspect.service(store, HOST) is None
+    assert (await status(store, first_look)).state == "not_listed"
+    assert await changes(store) == ["service.listed", "service.delisted"]
+    assert await rows(store, "SELECT count(*) FROM capabilities") == [(0,)]
+
+
+async def test_what_comes_back_before_the_second_look_was_never_gone(store: Store) -> None:
+    await crawl(store, {HOST: adp_site(HOST)})
+    await again(store, {HOST: {}}, NOW + 2 * DAY)
+    await again(store, {HOST: adp_site(HOST)}, NOW + 2 * DAY + 6 * HOUR)
+    assert await rows(store, f"SELECT missed_at FROM documents WHERE url = 'https://{HOST}{ADP}'") == [(None,)]
+    await again(store, {HOST: {}}, NOW + 9 * DAY)
+    assert (await status(store, NOW + 9 * DAY)).state == "listed"
+
+
+async def test_gone_is_gone_at_once(store: Store) -> None:
+    await crawl(store, {HOST: adp_site(HOST)})
+    done = await again(store, {HOST: {ADP: Page("gone", 410)}}, NOW + 2 * DAY)
+    assert done.delisted == [HOST]
+
+
+@pytest.mark.parametrize(
+    "page", [Page("no", 403), Page("later", 429), Page("oops", 500), DOWN, Page(failure=Outcome.TLS_ERROR, reason="x")]
+)
+@pytest.mark.parametrize("everywhere", [True, False])
+async def test_the_unknown_delists_nothing(store: Store, page: Page, everywhere: bool) -> None:
+    await crawl(store, {HOST: adp_site(HOST)})
+    for day in range(1, 3):
+        await again(store, {HOST: page if everywhere else {ADP: page}}, NOW + 10 * day * DAY)
+    assert (await status(store, NOW + 20 * DAY)).state == "listed"
+
+
+async def test_three_soft_failures_over_three_days_make_a_service_unverified_until_it_answers(store: Store) -> None:
+    site = adp_site(HOST)
+    await crawl(store, {HOST: site})
+    levels, failures = [], []
+    for day in (2, 3.5, 6):
+        await again(store, {HOST: DOWN}, NOW + day * DAY)
+        view = await inspect.service(store, HOST)
+        assert view is not None
+        levels.append(view.record.trust_level)
+        failures.append(view.record.crawl_failures)
+    assert failures == [1, 2, 3]
+    assert levels == [TrustLevel.VERIFIED, TrustLevel.VERIFIED, TrustLevel.UNVERIFIED]
+    assert (await inspect.list_services(store, Filters())).total == 0
+    assert (await inspect.list_services(store, Filters(include_unverified=True))).total == 1
+    assert (await inspect.health(store)).down == 1
+
+    await again(store, {HOST: site}, NOW + 30 * DAY)
+    view = await inspect.service(store, HOST)
+    assert view is not None and (view.record.trust_level, view.record.crawl_failures) == (TrustLevel.VERIFIED, 0)
+
+
+async def test_three_failures_within_a_day_are_not_yet_an_outage(store: Store) -> None:
+    await crawl(store, {HOST: adp_site(HOST)})
+    for hours in (48, 50, 57):
+        await again(store, {HOST: {ADP: Page("oops", 500)}}, NOW + hours * HOUR)
+    view = await inspect.service(store, HOST)
+    assert view is not None and (view.record.trust_level, view.record.crawl_failures) == (TrustLevel.VERIFIED, 3)
+
+
+async def test_a_name_that_is_gone_three_times_is_gone(store: Store) -> None:
+    await crawl(store, {HOST: adp_site(HOST)})
+    nameless = Page(failure=Outcome.UNREACHABLE, reason="nxdomain")
+    delisted = [(await again(store, {HOST: nameless}, NOW + day * DAY)).delisted for day in (2, 5, 9)]
+    assert delisted == [[], [], [HOST]]
+
+
+async def test_an_opt_out_hides_at_once_and_sticks(store: Store) -> None:
+    robots = Page("User-agent: WaypostBot\nDisallow: /\n", media_type="text/plain")
+    await crawl(store, {HOST: adp_site(HOST), "api." + HOST: adp_site("api." + HOST)})
+    done = await again(store, {HOST: {"/robots.txt": robots}, "api." + HOST: adp_site("api." + HOST)}, NOW + 2 * DAY)
+    assert done.failed == {}
+    for host in (HOST, "api." + HOST):
+        assert await inspect.service(store, host) is None
+        found = await status(store, NOW + 2 * DAY, host)
+        assert (found.state, found.next_visit_at) == ("opted_out", None)
+        assert await inspect.cards(store, [host]) == {}
+    assert (await inspect.list_services(store, Filters(include_unverified=True))).total == 0
+    assert await take(store, now=NOW + 400 * DAY) is None
+    assert "service.hidden" in await changes(store)
+
+
+async def test_an_opt_out_of_a_sub_host_is_its_own(store: Store) -> None:
+    robots = Page("User-agent: WaypostBot\nDisallow: /\n", media_type="text/plain")
+    await crawl(store, {HOST: adp_site(HOST), "blog." + HOST: {"/robots.txt": robots}})
+    assert (await status(store, NOW)).state == "listed"
+    assert (await status(store, NOW, "blog." + HOST)).state == "opted_out"
+
+
+async def test_copies_of_one_document_are_one_document(store: Store) -> None:
+    manifest = awp_manifest(HOST)
+    await crawl(store, {HOST: {"/agent.json": Page(manifest), "/.well-known/agent.json": Page(manifest)}})
+    named = dict(await rows(store, "SELECT url, alias_of FROM documents"))
+    assert named == {
+        f"https://{HOST}/agent.json": None,
+        f"https://{HOST}/.well-known/agent.json": f"https://{HOST}/agent.json",
+    }
+    changed = {**manifest, "intent": "Rents cargo bicycles by the hour in three cities."}
+    await again(store, {HOST: {"/agent.json": Page(changed)}}, NOW + 2 * DAY)
+    view = await inspect.service(store, HOST)
+    assert view is not None and view.service.description == changed["intent"]
+
+
+async def test_a_host_that_another_one_answers_for(store: Store) -> None:
+    apex = f"https://{HOST}"
+    await seed(store, ["www." + HOST], source="test", now=NOW)
+    lease = await take(store)
+    assert lease is not None
+    (www,) = finish(lease.domains[0], {}).visits
+    moved = replace(www, outcome=Outcome.REDIRECTED_AWAY, reason="alias", alias_of=HOST, answers=())
+    await record(store, lease.token, [FinishedDomain(HOST, (moved,))], now=NOW)
+    assert (await status(store, NOW, "www." + HOST)).alias_of == HOST
+    lease = await take(store)
+    assert hosts_of(lease) == [HOST] and lease is not None
+    await record(store, lease.token, [finish(lease.domains[0], {HOST: adp_site(HOST)})], now=NOW)
+    view = await inspect.service(store, HOST)
+    assert view is not None and view.record.base_url == apex
+
+
+async def test_documents_name_candidates_that_become_hosts(store: Store) -> None:
+    await crawl(store, {HOST: adp_site(HOST)})
+    report = await fold_candidates(store, now=NOW)
+    assert report.hosts == 3
+    lease = await take(store)
+    assert lease is not None and hosts_of(lease) == [f"api.{HOST}", f"docs.{HOST}", f"mcp.{HOST}"]
+    assert all(host.short for host in lease.domains[0].hosts)
+
+
+async def test_details_beyond_the_budget_wait_for_the_next_visit(store: Store) -> None:
+    names = [f"cap_{number:02}" for number in range(40)]
+    site = adp_site(HOST, *names)
+    await crawl(store, {HOST: site})
+    due = (await status(store, NOW)).next_visit_at
+    assert due == NOW + HOUR
+    lease = await take(store, now=NOW + HOUR)
+    assert lease is not None
+    (job,) = lease.domains[0].hosts
+    assert job.pending and not job.whole_plan and job.robots is not None
+    assert all(probe.via is not None and probe.via.rel == "detail_url" for probe in job.pending)
+    await record(store, lease.token, [finish(lease.domains[0], {HOST: site}, NOW + HOUR)], now=NOW + HOUR)
+    for hours in (2, 3):
+        if (lease := await take(store, now=NOW + hours * HOUR)) is not None:
+            later = NOW + hours * HOUR
+            await record(store, lease.token, [finish(lease.domains[0], {HOST: site}, later)], now=later)
+    view = await inspect.service(store, HOST, include_details=True)
+    assert view is not None
+    assert [one.name for one in view.service.capabilities if one.detail is None] == []
+
+
+async def test_a_bad_domain_does_not_take_the_others_with_it(store: Store) -> None:
+    hosts = [f"site-{number}.com" for number in range(7)]
+    await seed(store, hosts, source="test", now=NOW)
+    lease = await take(store)
+    assert lease is not None
+    finished = [finish(job, {job.domain: adp_site(job.domain)}) for job in lease.domains]
+    (bad,) = finished[3].visits
+    hurt = replace(bad, requests=2**40)  # an integer that its column cannot hold
+    finished[3] = FinishedDomain(finished[3].domain, (hurt,))
+    stray = replace(finished[5].visits[0], host="elsewhere.com")
+    finished[5] = FinishedDomain(finished[5].domain, (stray,))
+
+    done = await record(store, lease.token, finished, now=NOW)
+
+    assert set(done.failed) == {"site-3.com", "site-5.com"}
+    assert sorted(done.listed) == [f"site-{number}.com" for number in (0, 1, 2, 4, 6)]
+    assert await take(store, now=NOW) is None, "they wait"
+    assert sorted(hosts_of(await take(store, now=NOW + DAY))) == ["site-3.com", "site-5.com"]
+
+
+async def test_hostile_values_are_stored_and_read_back_by_every_reader(store: Store) -> None:
+    deep: Any = "x"
+    for _ in range(900):
+        deep = [deep]
+    bodies = {
+        "/.well-known/agent": b'{"spec_version":"1.0","name":"a\\u0000b"}',
+        "/agent.json": b'{"awp_version":"0.2","x":1e5000}',
+        "/.well-known/agent.json": str(deep).replace("'", '"').encode(),
+        "/.well-known/woa.json": b'{"a":"\\ud800"}',
+        "/.well-known/ai-actions.json": b"\x00\xff\xfe",
+        "/llms.txt": b"# A\x00B\n\n> text\n",
+    }
+    odd = {"etag": 'W/"\x00\ud800"', "link": "<\x00>; rel=x", "content-language": "\ud800" * 9_000}
+    site: dict[str, Page] = {path: Page(body, headers=odd) for path, body in bodies.items()}
+    done = await crawl(store, {"hostile.com": site, HOST: adp_site(HOST)})
+    assert done.failed == {} and set(done.hosts) == {"hostile.com", HOST}
+    found = await status(store, NOW, "hostile.com")
+    assert found.state == "not_listed" and len(found.reasons) > 3
+    kept = dict(await rows(store, "SELECT d.url, b.body FROM documents d JOIN bodies b USING (domain, sha256)"))
+    for path in ("/.well-known/agent", "/agent.json", "/.well-known/agent.json"):
+        assert kept[f"https://hostile.com{path}"] == bodies[path]
+    lease = await take(store, now=NOW + 60 * DAY)
+    assert lease is not None
+    done = await record(store, lease.token, [finish(job, {"hostile.com": site}, NOW + 60 * DAY) for job in lease.domains], now=NOW + 60 * DAY)  # fmt: skip  # noqa: E501
+    assert done.failed == {}
+
+
+async def test_a_poison_row_hides_only_itself(store: Store) -> None:
+    await crawl(store, {HOST: adp_site(HOST), "other.com": adp_site("other.com")})
+    async with store.engine.begin() as connection:
+        await connection.exec_driver_sql(
+            "UPDATE services SET model = '{\"pricing\": 1e5000}', listing = '{\"score\": 1e5000}'"
+            f" WHERE host = '{HOST}'"
+        )
+        await connection.exec_driver_sql(f"UPDATE capabilities SET data = '[1e5000]' WHERE host = '{HOST}'")
+    listed = await inspect.list_services(store, Filters())
+    assert {one.host for one in listed.items} == {HOST, "other.com"}
+    assert "other.com" in await inspect.cards(store, [HOST, "other.com"])
+    async with store.begin() as uow:
+        assert [one.host for one in await uow.search.all_listings(("", ""), limit=10)] == ["other.com"]
+    assert (await status(store, NOW)).state in ("listed", "not_listed")
+    site = adp_site(HOST, name="Pigeons again")
+    await again(store, {HOST: site, "other.com": adp_site("other.com")}, NOW + 2 * DAY)
+    view = await inspect.service(store, HOST)
+    assert view is not None and view.record.name == "Pigeons again"
+
+
+async def test_whoever_waits_is_told(store: Store) -> None:
+    await seed(store, [HOST, "slow.com"], source="test", now=NOW)
+    lease = await take(store)
+    assert lease is not None
+    jobs = {job.domain: job for job in lease.domains}
+    async with RecordedFeed(store) as feed:
+        waiters = [asyncio.create_task(feed.wait(HOST, HOST, since=NOW, timeout=20)) for _ in range(3)]
+        slow = asyncio.create_task(feed.wait("slow.com", "slow.com", since=NOW, timeout=0.2))
+        await asyncio.sleep(0.05)
+        await record(store, lease.token, [finish(jobs[HOST], {})], now=NOW)
+        assert await asyncio.gather(*waiters) == [True, True, True]
+        assert await feed.wait(HOST, HOST, since=NOW, timeout=20), "recorded before it was asked for"
+        assert not await slow
+
+
+async def test_the_ledger_tells_what_was_asked_and_what_came(store: Store) -> None:
+    await crawl(store, {HOST: {ADP: Page(adp_manifest(HOST, "a_thing")), "/caps/a_thing": Page("no", 404)}})
+    (row,) = await inspect.visits(store, HOST)
+    assert (row.outcome, row.whole_plan) == (Outcome.FOUND, True)
+    assert row.requests == len(row.vector) > 15
+    by_url = {entry["url"]: entry for entry in row.vector}
+    manifest = by_url[f"https://{HOST}{ADP}"]
+    assert (manifest["outcome"], manifest["format"], manifest["status"], manifest["ms"]) == ("found", "adp", 200, 20)
+    detail = by_url[f"https://{HOST}/caps/a_thing"]
+    assert (detail["outcome"], detail["via"]["rel"]) == ("absent", "detail_url")
+    view = await inspect.service(store, HOST)
+    assert view is not None and "adp.detail_unanswered" in {one.reason for one in view.findings}
+    numbers = await inspect.overview(store, now=NOW)
+    assert (numbers.outcomes, numbers.formats, numbers.services) == ({"found": 1}, {"adp": 1}, 1)
+    assert numbers.frontier == {"due": 0, "leased": 0, "waiting": 1, "never": 0}
+
+
+async def test_a_batch_of_hosts_of_one_domain_is_one_lease(store: Store) -> None:
+    hosts = [HOST, "api." + HOST, "eu." + HOST]
+    done = await crawl(store, {host: adp_site(host) for host in hosts})
+    assert sorted(done.listed) == sorted(hosts)
+    assert await inspect.waiting(store, hosts, now=NOW) == 0
+
+
+async def test_a_visit_of_a_known_host_only_is_not_a_plan(store: Store) -> None:
+    await crawl(store, {HOST: adp_site(HOST, etag='"7"')})
+    lease = await take(store, now=NOW + 2 * DAY)
+    assert lease is not None
+    job = lease.domains[0].hosts[0]
+    assert (job.whole_plan, [one.etag for one in job.known if one.format == "adp"]) == (False, ['"7"'])
+    assert visit(job, adp_site(HOST, etag='"7"'), NOW + 2 * DAY).requests == 2

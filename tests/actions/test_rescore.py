@@ -1,0 +1,91 @@
+"""Rescoring works from what is stored: no crawl, no change where nothing changed, one bad host harms no other."""
+
+import pytest
+
+from registry.actions import inspect, present, rescore
+from registry.core.scoring import rubric, score
+from registry.store.unit_of_work import Store
+from tests.support.builders import DAY, NOW, Page, adp_site, awp_manifest, crawl
+
+HOSTS = [f"site-{number:02}.com" for number in range(23)]
+LATER = NOW + DAY
+
+
+async def _crawl(store: Store) -> None:
+    sites = {host: adp_site(host) for host in HOSTS} | {"bikes.com": {"/agent.json": Page(awp_manifest("bikes.com"))}}
+    await crawl(store, sites)
+
+
+async def test_by_the_same_rules_nothing_changes(store: Store) -> None:
+    await _crawl(store)
+    before = {host: await inspect.service(store, host, include_details=True) for host in (*HOSTS, "bikes.com")}
+    async with store.begin() as uow:
+        await uow.search.register("index", now=NOW)
+        await uow.search.done("index", await uow.search.dirty("index", limit=100))
+    seen: list[tuple[int, int]] = []
+
+    done = await rescore.rescore(store, now=LATER, progress=lambda made, total: seen.append((made, total)))
+
+    assert (done.hosts, done.changed, done.failed) == (24, 0, [])
+    assert seen == [(20, 24), (24, 24)]
+    after = {host: await inspect.service(store, host, include_details=True) for host in before}
+    assert after == before
+    async with store.begin() as uow:
+        assert await uow.search.count("index") == 0
+
+
+async def test_by_other_rules_scores_change_and_the_index_is_told(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await _crawl(store)
+    async with store.begin() as uow:
+        await uow.search.register("index", now=NOW)
+        await uow.search.done("index", await uow.search.dirty("index", limit=100))
+    points = {section: 2 * number for section, number in rubric.SECTION_POINTS.items()}
+    monkeypatch.setattr(score, "SECTION_POINTS", points)
+    monkeypatch.setattr(present, "VERSION", "next")
+    before = await inspect.service(store, "bikes.com")
+
+    done = await rescore.rescore(store, now=LATER)
+
+    after = await inspect.service(store, "bikes.com")
+    assert done.changed == 24
+    assert before is not None and after is not None
+    assert after.record.score == before.record.score + 100 == after.breakdown["value"]
+    assert (after.record.rubric_version, after.record.updated_at) == ("next", LATER)
+    assert after.record.seen_at == before.record.seen_at
+    async with store.begin() as uow:
+        assert await uow.search.count("index") == 24
+
+
+async def test_what_is_damaged_is_repaired_from_the_stored_documents(store: Store) -> None:
+    await _crawl(store)
+    whole = await inspect.service(store, HOSTS[3])
+    async with store.engine.begin() as connection:
+        await connection.exec_driver_sql("DELETE FROM capabilities")
+        await connection.exec_driver_sql("DELETE FROM findings")
+        await connection.exec_driver_sql("UPDATE services SET listing = '1e5000', model = '1e5000'")
+    done = await rescore.rescore(store, now=LATER)
+    assert (done.hosts, done.failed) == (24, [])
+    mended = await inspect.service(store, HOSTS[3])
+    assert whole is not None and mended is not None
+    assert (mended.service, mended.findings, mended.record.score) == (whole.service, whole.findings, whole.record.score)
+
+
+async def test_one_host_that_cannot_be_read_does_not_stop_the_others(store: Store) -> None:
+    await _crawl(store)
+    async with store.engine.begin() as connection:
+        await connection.exec_driver_sql(f"UPDATE documents SET findings = '[1e5000]' WHERE host = '{HOSTS[7]}'")
+        await connection.exec_driver_sql("DELETE FROM capabilities")
+    done = await rescore.rescore(store, now=LATER)
+    assert done.failed == [HOSTS[7]]
+    view = await inspect.service(store, HOSTS[8])
+    assert view is not None and view.service.capabilities
+
+
+async def test_opted_out_services_stay_hidden(store: Store) -> None:
+    await _crawl(store)
+    async with store.begin() as uow:
+        await uow.services.hide(HOSTS[0], [HOSTS[0]])
+    await rescore.rescore(store, now=LATER)
+    assert await inspect.service(store, HOSTS[0]) is None
