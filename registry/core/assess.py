@@ -9,7 +9,7 @@ from registry.core.documents import Document, Fetched, Json, Outcome, Probe, Pur
 from registry.core.domains import parse_https
 from registry.core.findings import EVIDENCE_CHARS, Finding, Reason
 from registry.core.format import Format
-from registry.core.links import home_pointers
+from registry.core.links import has_awas_hint, home_pointers
 from registry.core.plain_text import line
 from registry.core.reader import BOM, Unreadable, is_html, looks_like_json, read_json, read_text
 from registry.core.recognise import FORMAT_BY_SLUG, Foreign, Negative, recognise
@@ -56,9 +56,16 @@ def assess(probe: Probe, fetched: Fetched, controls: Controls) -> Assessment:
             return Assessment(Outcome.ABSENT, "control_equal")
         return Assessment(*verdict)
     if probe.purpose in _NOT_MANIFESTS:
-        links = home_pointers(fetched.final_url, fetched.headers, fetched.body) if probe.purpose is Purpose.HOME else ()
-        return Assessment(Outcome.NOT_A_MANIFEST, probe.purpose.value, pointers=links)
+        judged = Assessment(Outcome.NOT_A_MANIFEST, probe.purpose.value)
+        return _with_links(judged, fetched) if probe.purpose is Purpose.HOME else judged
     return _assess_against(probe, fetched, controls)
+
+
+def _with_links(judged: Assessment, fetched: Fetched) -> Assessment:
+    """What a front page tells about the host: where its documents are, and that it speaks to agents in attributes."""
+    hints = (Finding(Reason.AWAS_HINT),) if has_awas_hint(fetched.body) else ()
+    links = home_pointers(fetched.final_url, fetched.headers, fetched.body)
+    return replace(judged, findings=hints, pointers=links)
 
 
 def _assess_against(probe: Probe, fetched: Fetched, controls: Controls) -> Assessment:

@@ -128,6 +128,7 @@ class Reason(StrEnum):
     AWAS_SIZE = "awas.size"
     AWAS_ID = "awas.id"
     AWAS_BRIDGE = "awas.bridge"
+    AWAS_HINT = "awas.hint"
 
     # --- adp
     ADP_VERSION = "adp.version"

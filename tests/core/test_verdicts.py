@@ -1,6 +1,7 @@
 """What an answer says before its body is read; redirects; what assess does with bodies of 200."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from registry.core.assess import assess
 from registry.core.controls import Controls
 from registry.core.documents import Fetched, Outcome, Probe, Purpose
+from registry.core.findings import Finding, Reason
 from registry.core.redirects import Follow, Stop, redirect
 from registry.core.verdicts import by_status, is_challenge, retry_after
 
@@ -124,6 +126,9 @@ def test_a_front_page_is_no_manifest_but_points() -> None:
     judged = assess(probe, answer, Controls())
     assert judged.outcome is Outcome.NOT_A_MANIFEST
     assert [pointer.url for pointer in judged.pointers] == [f"{HOME}/a", f"{HOME}/b"]
+    assert judged.findings == ()
+    marked = replace(answer, body=b"<button data-awas-action=buy>")
+    assert assess(probe, marked, Controls()).findings == (Finding(Reason.AWAS_HINT),)
 
 
 @pytest.mark.parametrize(

@@ -159,6 +159,9 @@ NATIVE_ROWS: tuple[Row, ...] = (
     (Reason.AWAS_BRIDGE, _W, 3, "The bridge manifest lacks a section that its protocol must have.",
      "Add capabilities and endpoints, and for A2A interoperability.",
      f"{_AWAS} MCP and A2A Integration, Manifest Requirements", _CONF),
+    (Reason.AWAS_HINT, _I, 0, "The front page marks actions up for agents, with data-awas or data-ai attributes.",
+     "Describe the same actions in /.well-known/ai-actions.json: attributes alone are not read as a manifest.",
+     f"{_AWAS} HTML Attributes", _CONF),
     # --- adp
     (Reason.ADP_VERSION, _E, 8, 'spec_version is not "1.0".',
      'Set spec_version to "1.0".', f"{_ADP} 7", _CONF),
