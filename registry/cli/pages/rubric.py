@@ -31,7 +31,8 @@ def rubric_page() -> str:
         "A service starts with all points of all sections and only ever loses points, each to a reason:",
         sections,
         "1. The current documents of the host are merged into one service. Their findings, those that need two "
-        "documents, and what no document says (`service.*`, `capability.*`) are collected.\n"
+        "documents, and what no document says (`service.*`, `capability.*`) are collected. The silence of a format "
+        "that has no place for something is no finding.\n"
         "2. Findings of one reason in one document are one line. It costs the points of its row, however often it was "
         "found; where it touches only some of the capabilities, their share of the points, at least a quarter.\n"
         "3. Each section keeps its points less those of its lines, never below zero. The score is the rounded sum.\n"
