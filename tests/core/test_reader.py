@@ -111,7 +111,13 @@ def test_only_unreadable_leaves_the_reader_for_texts(text: str, start: str) -> N
 
 @pytest.mark.parametrize(
     "text",
-    ["<!doctype html>", "\n<!DOCTYPE HTML PUBLIC>", "<html lang=no>", '<?xml version="1.0"?><html>', "<!-- x -->\n<html>"],
+    [
+        "<!doctype html>",
+        "\n<!DOCTYPE HTML PUBLIC>",
+        "<html lang=no>",
+        '<?xml version="1.0"?><html>',
+        "<!-- x -->\n<html>",
+    ],
 )
 def test_web_pages_are_known(text: str) -> None:
     assert is_html(text)
