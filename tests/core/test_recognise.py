@@ -1,6 +1,7 @@
 """Content decides: the table is total, its weak rows keep to their paths, and judging never raises."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,11 @@ from registry.core.documents import Document, Outcome
 from registry.core.findings import EVIDENCE_CHARS
 from registry.core.format import Format
 from registry.core.manifest import FINDINGS_PER_DOCUMENT, MAX_CAPABILITIES
-from registry.core.recognise import FORMAT_BY_SLUG, FORMATS, ROWS, recognise
+from registry.core.reader import Unreadable, read_json
+from registry.core.recognise import FORMAT_BY_SLUG, FORMATS, ROWS, Negative, Row, recognise
 from registry.core.scoring.rubric import RUBRIC
 from registry.core.services import from_json, to_json
+from tests.support.shared import SHARED
 
 FIXTURES = Path(__file__).parents[1] / "formats"
 BODIES = sorted(FIXTURES.glob("*/*/body"))
@@ -150,3 +153,45 @@ def test_the_same_file_is_another_thing_at_another_path_only_for_weak_rows() -> 
         rows = [row for row in ROWS if row.what is here.what and row.test(document) is not None]
         if all(row.only_at is None and not row.promised for row in rows):
             assert recognise(Document(b"", value, "https://well.example/anywhere")) == here
+
+
+ORDER_MATTERS = {
+    ("negative", "awp"),
+    ("negative", "mcp-server-card"),
+    ("negative", "ucp"),
+    ("openapi", "mcp-json"),
+    ("agent-skills-index", "frans"),
+    ("agent-skills-index", "a2a"),
+    ("oauth-protected-resource", "oauth-authorization-server"),
+    ("mcp-server-json", "mcp-server-card"),
+    ("mcp-server-card", "mcp-json"),
+}
+"""Strong rows that answer to one document: the earlier one is meant. All other pairs may be swapped without effect."""
+
+
+def row_name(row: Row) -> str:
+    if isinstance(row.what, Negative):
+        return "negative"
+    return row.what.slug if isinstance(row.what, Format) else row.what.name
+
+
+def corpus() -> Iterator[dict[str, Any]]:
+    for path in sorted((SHARED / "corpus").glob("*/*")):
+        try:
+            value = read_json(path.read_bytes())
+        except Unreadable:
+            continue
+        if isinstance(value, dict):
+            yield value
+
+
+def test_rows_meet_only_where_their_order_is_meant() -> None:
+    """Every fixture, and every real document where they are at hand: a new overlap must be decided, not happen."""
+    strong = [row for row in ROWS if row.only_at is None and not row.text and not row.promised]
+    values = [value for _, _, value in MANIFESTS if isinstance(value, dict)]
+    met = set()
+    for value in (*values, *corpus()):
+        document = Document(b"", value, "https://well.example/anywhere")
+        answering = list(dict.fromkeys(row_name(row) for row in strong if row.test(document) is not None))
+        met |= {(first, second) for at, first in enumerate(answering) for second in answering[at + 1 :]}
+    assert met <= ORDER_MATTERS
