@@ -12,7 +12,7 @@ from registry.core.documents import Json
 from registry.core.endpoints import link
 from registry.core.manifest import Object, flag_of, list_of, map_of, text_of, texts_of, word_of
 from registry.core.plain_text import line
-from registry.core.services import Auth, AuthScheme
+from registry.core.services import Auth, AuthScheme, AuthType
 from registry.core.vocabulary import auth_type
 
 MAX_SCHEMES: Final = 50
@@ -27,6 +27,7 @@ _WRAPPED: Final = {  # A2A 1.0: the kind is the member's name (a protobuf oneof)
     "openIdConnectSecurityScheme": "openIdConnect",
     "mtlsSecurityScheme": "mutualTLS",
 }
+_HTTP: Final[dict[AuthType, str]] = {"bearer": "bearer", "http_basic": "basic"}
 _SCOPE_CHARS: Final = 100
 
 
@@ -45,6 +46,8 @@ def scheme_of(item: Object, base: str) -> AuthScheme:
     note = text_of(item, "description")
     if word_of(item, "type") == "http":
         return _http(word_of(item, "scheme"), note)
+    if kind in _HTTP:
+        return replace(_http(_HTTP[kind], note), setup_url=_setup(item, base))
     if kind == "api_key":
         location = word_of(item, "in") or word_of(item, "location") or "header"
         return AuthScheme("api_key", location, word_of(item, "name"), setup_url=_setup(item, base), note=note)
@@ -105,8 +108,8 @@ def declared(authentication: Json, base: str) -> Auth:
 
 def _loose(item: Json, base: str) -> AuthScheme | None:
     if isinstance(item, str):
-        kind = auth_type(item)
-        return None if kind is None else AuthScheme(kind, note=line(item, _SCOPE_CHARS) if kind == "custom" else None)
+        scheme = scheme_of({"type": item}, base)
+        return replace(scheme, note=line(item, _SCOPE_CHARS)) if scheme.type == "custom" else scheme
     return scheme_of(item, base) if isinstance(item, dict) else None
 
 

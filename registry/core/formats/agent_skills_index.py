@@ -61,19 +61,25 @@ def _is_file(item: Json) -> bool:
 
 def _read(document: Document, dialect: str, notes: Notes) -> Service:
     value = document.value if isinstance(document.value, dict) else {}
-    if dialect != "0.2.0":
+    if dialect != "0.2.0" and not _is_first_version(value):
         notes.add(Reason.SKILLS_SCHEMA, "/$schema", value.get("$schema", ""))
     service = Service(
         name=word_of(value, "name"),
         description=text_of(value, "description"),
-        capabilities=tuple(_skills(value, dialect, document, notes)),
+        capabilities=tuple(_skills(value, document, notes)),
     )
     return sourced(
         service, document, _SLUG, {"name": "/name", "description": "/description", "capabilities": "/skills"}
     )
 
 
-def _skills(value: Object, dialect: str, document: Document, notes: Notes) -> Iterator[Capability]:
+def _is_first_version(value: Object) -> bool:
+    """0.1 has no $schema and names the files of each skill."""
+    named = ["files" in item for item in list_of(value, "skills") if isinstance(item, dict)]
+    return "$schema" not in value and bool(named) and all(named)
+
+
+def _skills(value: Object, document: Document, notes: Notes) -> Iterator[Capability]:
     seen: set[str] = set()
     for pointer, item in members(list_of(value, "skills"), "/skills", Reason.SKILLS_REQUIRED, notes):
         name, description = text_of(item, "name", ID_CHARS), text_of(item, "description")

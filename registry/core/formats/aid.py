@@ -47,9 +47,13 @@ def txt_record(text: str) -> dict[str, str]:
 
 def _read(document: Document, dialect: str, notes: Notes) -> Service:
     given = document.value if isinstance(document.value, dict) else {}
-    record = _canonical({key.lower(): value for key, value in given.items()}, notes)
+    members = {key.lower(): value for key, value in given.items()}
     if dialect not in ("aid1", "aid2"):
         notes.add(Reason.AID_VERSION, "/v", dialect)
+        return Service()
+    if _is_ambiguous(members, notes):
+        return Service()
+    record = {**{letter: members[name] for letter, name in _ALIASES.items() if name in members}, **members}
     for key in ("u", "p"):
         if not text_of(record, key):
             notes.add(Reason.AID_REQUIRED, f"/{key}")
@@ -69,12 +73,13 @@ def _read(document: Document, dialect: str, notes: Notes) -> Service:
     return sourced(service, document, _SLUG, {"description": "/s", "docs_url": "/d", "auth": "/a", "protocols": "/u"})
 
 
-def _canonical(record: Object, notes: Notes) -> Object:
-    """Members by their letters; a letter and its long name together are invalid, and aid2 has no kid or i."""
-    for letter, name in _ALIASES.items():
-        if letter in record and name in record:
-            notes.add(Reason.AID_REQUIRED, f"/{name}", f"{letter} and {name}")
-    return {**{letter: record[name] for letter, name in _ALIASES.items() if name in record}, **record}
+def _is_ambiguous(members: Object, notes: Notes) -> bool:
+    """A letter and its long name together make a record invalid; so do kid and i, which aid2 dropped."""
+    twice = [letter for letter, name in _ALIASES.items() if letter in members and name in members]
+    dropped = [key for key in ("kid", "i") if key in members and members.get("v", members.get("version")) == "aid2"]
+    for key in (*twice, *dropped):
+        notes.add(Reason.AID_REQUIRED, f"/{key}", f"{key} and {_ALIASES[key]}" if key in twice else key)
+    return bool(twice or dropped)
 
 
 def _address(record: Object, protocol: str, document: Document, notes: Notes) -> Endpoint | None:

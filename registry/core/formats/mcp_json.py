@@ -116,7 +116,7 @@ def _listed(value: Object, document: Document, notes: Notes) -> Iterator[Pointer
 def _flat(value: Object, document: Document, notes: Notes) -> Service:
     address, place = _address(value, document, notes)
     items = list_of(value, "tools") or list_of(map_of(map_of(value, "capabilities"), "tools"), "available")
-    if address is None:
+    if not place:
         notes.add(Reason.MCP_NO_REMOTE if items else Reason.MCP_NOTHING, "/endpoint")
     name = None if unrendered(value.get("name")) else word_of(value, "name")
     title = first_text(value, "title", "displayName", "display_name", chars=NAME_CHARS)

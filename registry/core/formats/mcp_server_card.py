@@ -126,7 +126,7 @@ def _draft(card: Object, document: Document, notes: Notes) -> Service:
     transport = map_of(card, "transport")
     address = _address(transport, document, notes)
     items = list_of(card, "tools") or list_of(map_of(map_of(card, "capabilities"), "tools"), "available")
-    if address is None:
+    if not _names_address(transport):
         notes.add(Reason.MCP_NO_REMOTE if items else Reason.MCP_NOTHING, "/transport", transport.get("type", ""))
     name = word_of(info, "name")
     title = first_text(info, "title", "displayName", chars=NAME_CHARS)
@@ -151,8 +151,12 @@ def _draft(card: Object, document: Document, notes: Notes) -> Service:
     return sourced(service, document, _SLUG, {**places, "capabilities": "/tools", "auth": "/authentication"})
 
 
+def _names_address(transport: Object) -> bool:
+    return word_of(transport, "type") != "none" and first_text(transport, "url", "endpoint") is not None
+
+
 def _address(transport: Object, document: Document, notes: Notes) -> Endpoint | None:
-    if word_of(transport, "type") == "none":
+    if not _names_address(transport):
         return None
     key = "url" if text_of(transport, "url") else "endpoint"
     return endpoint(transport.get(key), document.url, document, f"/transport/{key}", notes)

@@ -1,0 +1,40 @@
+"""AID records as DNS holds them."""
+
+import re
+
+import pytest
+
+from registry.core.documents import Document
+from registry.core.formats import aid
+from tests.support.shared import shared
+
+
+def test_keys_are_case_insensitive_and_blanks_are_no_part_of_values() -> None:
+    assert aid.txt_record(" V=aid2 ; u=https://a.example/mcp ;; P=mcp;x") == {
+        "v": "aid2",
+        "u": "https://a.example/mcp",
+        "p": "mcp",
+    }
+
+
+def test_equals_signs_belong_to_the_value() -> None:
+    assert aid.txt_record("v=aid2;u=https://a.example/?a=b")["u"] == "https://a.example/?a=b"
+
+
+@pytest.mark.parametrize("address", ["docker:image", "npx:thing", "pip:thing"])
+def test_commands_are_never_an_endpoint(address: str) -> None:
+    document = Document(b"", {"v": "aid2", "u": address, "p": "local"}, "https://a.example/.well-known/agent")
+    assert aid.FORMAT.validate(document, "aid2") == ()
+    assert aid.FORMAT.normalise(document, "aid2").protocols == ()
+    pretended = Document(b"", {"v": "aid2", "u": address, "p": "mcp"}, "https://a.example/.well-known/agent")
+    assert [one.pointer for one in aid.FORMAT.validate(pretended, "aid2")] == ["/u"]
+
+
+def test_every_published_example_record_is_read() -> None:
+    text = (shared() / "corpus" / "aid" / "AID_examples.yml").read_text()
+    records = re.findall(r"record:\s*'([^']+)'", text)
+    assert len(records) > 10
+    for record in records:
+        document = Document(b"", dict(aid.txt_record(record)), "https://a.com/.well-known/agent")
+        assert aid.dialect(document) in ("aid1", "aid2")
+        aid.FORMAT.normalise(document, "aid2")

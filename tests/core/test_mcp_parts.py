@@ -1,0 +1,92 @@
+"""Tools and remotes of MCP documents."""
+
+from registry.core.documents import Document, Json
+from registry.core.endpoints import Endpoint
+from registry.core.findings import Reason
+from registry.core.manifest import MAX_CAPABILITIES, Notes
+from registry.core.mcp_parts import card_pointer, remotes, tools, whole_server
+from registry.core.services import Capability, Origin
+
+DOCUMENT = Document(b"", {}, "https://marsh.example/.well-known/mcp.json")
+ADDRESS = Endpoint("https://marsh.example/mcp")
+
+
+def read(items: list[Json], notes: Notes | None = None) -> tuple[Capability, ...]:
+    return tools(items, "/tools", ADDRESS, DOCUMENT, "mcp-json", notes or Notes())
+
+
+def effects(**hints: bool) -> tuple[bool | None, bool]:
+    tool = read([{"name": "t", "annotations": {**hints}}])[0]
+    return tool.side_effects, tool.confirmation is not None
+
+
+def test_hints_say_what_a_call_does_to_the_world() -> None:
+    assert effects() == (None, False)
+    assert effects(readOnlyHint=True) == (False, False)
+    assert effects(readOnlyHint=False) == (True, False)
+    assert effects(destructiveHint=True) == (True, True)
+    assert effects(readOnlyHint=True, destructiveHint=True) == (False, False), "destructive means nothing when reading"
+
+
+def test_names_alone_are_tools() -> None:
+    assert [tool.name for tool in read(["count", {"name": "list"}])] == ["count", "list"]
+
+
+def test_what_has_no_name_and_what_is_repeated_is_left_out() -> None:
+    notes = Notes()
+    assert [tool.id for tool in read([{"name": "a"}, {"name": "a"}, {}, None, {"name": "{{b}}"}], notes)] == ["a"]
+    assert {one.reason for one in notes.findings()} == {Reason.DUPLICATE_ID, Reason.MCP_TOOL, Reason.TEMPLATE}
+
+
+def test_more_tools_than_are_kept_are_counted() -> None:
+    notes = Notes()
+    assert len(read([f"t{i}" for i in range(MAX_CAPABILITIES + 5)], notes)) == MAX_CAPABILITIES
+    assert [one.reason for one in notes.findings()] == [Reason.TOO_MANY_CAPABILITIES]
+
+
+def test_secret_headers_are_credentials_and_others_are_not() -> None:
+    remote: Json = {
+        "type": "streamable-http",
+        "url": "https://marsh.example/mcp",
+        "headers": [
+            {"name": "X-Region", "isRequired": True},
+            {"name": "X-Key", "isSecret": True, "isRequired": True},
+            {"name": "Authorization", "value": "Bearer {t}", "variables": {"t": {"isSecret": True}}},
+        ],
+    }
+    found = remotes({"remotes": [remote]}, DOCUMENT, Notes())
+    assert [(scheme.type, scheme.name) for scheme in found.auth.schemes] == [
+        ("api_key", "X-Key"),
+        ("bearer", "Authorization"),
+    ]
+    assert found.auth.required is True
+
+
+def test_a_value_for_the_caller_is_a_variable_and_no_forgotten_template() -> None:
+    notes = Notes()
+    found = remotes({"remotes": [{"type": "sse", "url": "https://marsh.example/sse?k=<YOUR_TOKEN>"}]}, DOCUMENT, notes)
+    assert found.address == Endpoint("https://marsh.example/sse?k={your_token}", True)
+    assert [one.reason for one in notes.findings()] == [Reason.ENDPOINT_TEMPLATED]
+
+
+def test_addresses_that_nobody_outside_can_call_are_removed() -> None:
+    notes = Notes()
+    found = remotes({"remotes": [{"type": "sse", "url": "http://192.168.0.9/sse"}]}, DOCUMENT, notes)
+    assert found.protocols == ()
+    assert [one.reason for one in notes.findings()] == [Reason.ENDPOINT_NOT_PUBLIC]
+
+
+def test_a_card_lies_beside_its_server() -> None:
+    assert (
+        card_pointer(Endpoint("https://marsh.example/mcp/?v=1"), "/url")[0].url
+        == "https://marsh.example/mcp/server-card"
+    )
+    assert card_pointer(Endpoint("https://{site}.marsh.example/mcp", True), "/url") == ()
+    assert card_pointer(Endpoint("wss://marsh.example/mcp"), "/url") == ()
+
+
+def test_a_server_without_known_tools_is_one_capability_with_a_name_for_a_path() -> None:
+    one = whole_server("example.marsh/birds", None, None, ADDRESS, Origin(DOCUMENT.url, "", "mcp-json"))
+    assert (one.id, one.name) == ("mcp:example.marsh/birds", "birds")
+    local = whole_server("n", "T", None, None, Origin(DOCUMENT.url, "", "mcp-server-json"), local=True)
+    assert [(call.kind, call.endpoint) for call in local.invocations] == [("instructions", None)]

@@ -1,0 +1,57 @@
+"""Pointers out of prose."""
+
+import pytest
+
+from registry.core.mining import MAX_MINED, PROMISED, mined
+from registry.core.recognise import FORMAT_BY_SLUG
+
+BASE = "https://orchard.example/llms.txt"
+
+
+@pytest.mark.parametrize(
+    ("text", "url", "expected"),
+    [
+        (
+            "see https://orchard.example/.well-known/ard.json.",
+            "https://orchard.example/.well-known/ard.json",
+            "ai-catalog",
+        ),
+        ("[card](/.well-known/agent-card.json)", "https://orchard.example/.well-known/agent-card.json", "a2a"),
+        (
+            "[api](https://api.orchard.example/v1/openapi.yaml)",
+            "https://api.orchard.example/v1/openapi.yaml",
+            "openapi",
+        ),
+        ("MCP at `https://orchard.example/mcp`", "https://orchard.example/mcp/server-card", "mcp-server-card"),
+        ("<https://orchard.example/x/server-card>", "https://orchard.example/x/server-card", "mcp-server-card"),
+    ],
+)
+def test_found(text: str, url: str, expected: str) -> None:
+    assert [(one.url, one.expected) for one in mined(text, BASE)] == [(url, expected)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "https://orchard.example/my-ard.json",
+        "https://orchard.example/docs/agent-card.json",
+        "http://orchard.example/.well-known/ard.json",
+        "https://orchard.example/mcp-guide",
+        "https://user:secret@orchard.example/.well-known/ard.json",
+        "https://",
+    ],
+)
+def test_not_found(text: str) -> None:
+    assert mined(text, BASE) == ()
+
+
+def test_repeats_count_once_and_the_number_is_bounded() -> None:
+    many = "\n".join(f"https://h{i}.orchard.example/mcp" for i in range(MAX_MINED * 3))
+    assert len(mined(many, BASE)) == MAX_MINED
+    assert len(mined("https://a.orchard.example/mcp " * 50, BASE)) == 1
+
+
+def test_the_table_of_paths_agrees_with_the_formats() -> None:
+    """One owner says which paths a format has; this table may only repeat it."""
+    for path, slug in PROMISED.items():
+        assert path in FORMAT_BY_SLUG[slug].paths

@@ -1,0 +1,109 @@
+"""Security schemes in all the spellings that documents use."""
+
+import pytest
+
+from registry.core.security import declared, demanded, demanded_by, scheme_of, schemes_of
+from registry.core.services import Auth, AuthScheme
+
+BASE = "https://mill.example/card.json"
+
+
+@pytest.mark.parametrize(
+    ("written", "kind"),
+    [
+        ({"type": "http", "scheme": "Bearer"}, "bearer"),
+        ({"type": "http", "scheme": "digest"}, "custom"),
+        ({"type": "basic"}, "http_basic"),
+        ({"type": "apiKey", "in": "query", "name": "k"}, "api_key"),
+        ({"type": "openIdConnect", "openIdConnectUrl": "https://mill.example/oidc"}, "openid"),
+        ({"type": "mutualTLS"}, "mtls"),
+        ({"httpAuthSecurityScheme": {"scheme": "bearer"}}, "bearer"),
+        ({"mtlsSecurityScheme": {}}, "mtls"),
+        ({"type": "carrier pigeon"}, "custom"),
+        ({}, "custom"),
+    ],
+)
+def test_kinds(written: dict[str, object], kind: str) -> None:
+    assert scheme_of(written, BASE).type == kind  # type: ignore[arg-type]
+
+
+def test_api_key_place_in_both_spellings() -> None:
+    old = scheme_of({"type": "apiKey", "in": "query", "name": "k"}, BASE)
+    new = scheme_of({"apiKeySecurityScheme": {"location": "query", "name": "k"}}, BASE)
+    assert old == new == AuthScheme("api_key", "query", "k")
+
+
+def test_oauth_takes_the_first_urls_and_all_scopes() -> None:
+    flows = {
+        "implicit": {"authorizationUrl": "/authorize", "scopes": {"read": ""}},
+        "clientCredentials": {"tokenUrl": "http://mill.example/token", "scopes": {"write": "", "read": ""}},
+        "password": {"tokenUrl": "https://mill.example/token2", "scopes": {}},
+    }
+    scheme = scheme_of({"type": "oauth2", "flows": flows}, BASE)  # type: ignore[dict-item]
+    assert scheme.authorization_url == "https://mill.example/authorize"
+    assert scheme.token_url == "https://mill.example/token2", "plain http is no place for a secret"
+    assert scheme.scopes == ("read", "write")
+
+
+def test_swagger_writes_the_flow_beside_the_type() -> None:
+    scheme = scheme_of({"type": "oauth2", "flow": "application", "tokenUrl": "https://mill.example/t"}, BASE)
+    assert scheme.token_url == "https://mill.example/t"
+
+
+KNOWN = schemes_of({"key": {"type": "apiKey", "name": "K"}, "login": {"type": "oauth2", "flows": {}}}, BASE)
+
+
+@pytest.mark.parametrize(
+    ("requirements", "types", "required"),
+    [
+        ([{"key": []}], ["api_key"], True),
+        ([{"key": []}, {}], ["api_key"], False),
+        ([{"key": [], "login": ["a"]}], ["api_key", "oauth2"], True),
+        ([{"schemes": {"login": {"list": ["a"]}}}], ["oauth2"], True),
+        ([], ["none"], False),
+        ([{}], ["none"], False),
+        ([{"unknown": []}], [], True),
+    ],
+)
+def test_requirements(requirements: list[object], types: list[str], required: bool) -> None:
+    auth = demanded(requirements, KNOWN)  # type: ignore[arg-type]
+    assert auth is not None
+    assert [scheme.type for scheme in auth.schemes] == types
+    assert auth.required is required
+
+
+def test_nothing_said_is_not_nothing_needed() -> None:
+    assert demanded(None, KNOWN) is None
+    assert demanded("key", KNOWN) is None
+
+
+def test_scopes_asked_for_replace_those_on_offer() -> None:
+    auth = demanded([{"login": ["write"]}], KNOWN)
+    assert auth is not None
+    assert auth.schemes[0].scopes == ("write",)
+
+
+def test_a_part_does_not_repeat_what_the_service_says_at_length() -> None:
+    known = {"key": AuthScheme("api_key", "header", "K", note="n" * 4_000, setup_url="https://mill.example/keys")}
+    auth = demanded_by({"security": [{"key": []}]}, known)
+    assert auth == Auth((AuthScheme("api_key", "header", "K"),), True)
+    many = {f"s{i}": AuthScheme("api_key", name=f"s{i}") for i in range(200)}
+    wide = demanded_by({"security": [{name: []} for name in many]}, many)
+    assert wide is not None
+    assert len(wide.schemes) <= 10
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("none", Auth((AuthScheme("none"),), False)),
+        ({"schemes": ["none"]}, Auth((AuthScheme("none"),), False)),
+        ({"required": True, "schemes": ["apiKey"]}, Auth((AuthScheme("api_key", "header"),), True)),
+        ({"type": "apiKey", "in": "query", "name": "k"}, Auth((AuthScheme("api_key", "query", "k"),), None)),
+        ({"schemes": ["riddle"]}, Auth((AuthScheme("custom", note="riddle"),), None)),
+        (7, Auth()),
+        (None, Auth()),
+    ],
+)
+def test_loose_authentication(written: object, expected: Auth) -> None:
+    assert declared(written, BASE) == expected  # type: ignore[arg-type]
