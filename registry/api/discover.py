@@ -6,9 +6,8 @@ from typing import Annotated, Any
 from fastapi import Depends, Query, Request, Response
 
 from registry.actions.discover import DiscoverPage, Found, FoundCapability
-from registry.api import examples
 from registry.api.answers import answer, capability_url
-from registry.api.documents import errors, not_modified
+from registry.api.documents import errors, example, not_modified
 from registry.api.params import Limit, base_url, filters, question, registry_of
 from registry.api.problems import INVALID_CURSOR, INVALID_PARAMETER, Problem
 from registry.api.rows import summary
@@ -29,7 +28,7 @@ router = strict_router(tags=["discovery"])
     "/api/discover",
     response_model=Discovered,
     responses={
-        200: {"content": {"application/json": {"example": examples.DISCOVERED}}},
+        200: example("DISCOVERED"),
         **not_modified(),
         **errors(INVALID_PARAMETER, INVALID_CURSOR),
     },

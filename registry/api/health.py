@@ -8,9 +8,8 @@ from fastapi import Request, Response
 from sqlalchemy.exc import SQLAlchemyError
 
 from registry.actions.inspect import VisitRow
-from registry.api import examples
 from registry.api.answers import FRESH, answer, moment
-from registry.api.documents import errors, not_modified
+from registry.api.documents import errors, example, not_modified
 from registry.api.params import Days, DomainPath, host_in, registry_of
 from registry.api.problems import INVALID_PARAMETER, UNAVAILABLE, UNKNOWN_SERVICE, Problem
 from registry.api.schemas import Alive, Health, HostHealth, Readiness
@@ -33,7 +32,7 @@ router = strict_router(tags=["health"])
 @router.get(
     "/api/health",
     response_model=Health,
-    responses={200: {"content": {"application/json": {"example": examples.HEALTH}}}, **not_modified(), **errors()},
+    responses={200: example("HEALTH"), **not_modified(), **errors()},
     summary="Health of the listed services",
     description="By their last visits; a service slower than 5 s is degraded. The worst come first; the numbers count "
     "every listed service.",
@@ -64,7 +63,7 @@ async def health(request: Request) -> Response:
     "/api/health/{domain}",
     response_model=HostHealth,
     responses={
-        200: {"content": {"application/json": {"example": examples.HOST_HEALTH}}},
+        200: example("HOST_HEALTH"),
         **not_modified(),
         **errors(INVALID_PARAMETER, UNKNOWN_SERVICE),
     },

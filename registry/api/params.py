@@ -94,8 +94,8 @@ Offset = Annotated[
     Query(description=f"Rows to skip, at most {MAX_OFFSET}.", le=MAX_OFFSET, examples=[0]),
 ]
 Wait = Annotated[
-    int,
-    _cut(MAX_WAIT),
+    int | None,
+    BeforeValidator(lambda text: None if text is None else min(_whole(text), MAX_WAIT)),
     _capped(MAX_WAIT),
     Query(description="Seconds to wait for the visit; 0 answers at once.", examples=[8]),
 ]

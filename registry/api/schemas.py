@@ -7,7 +7,7 @@ each shape, ours after them; all shapes may grow.
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 AuthType = Literal["none", "api_key", "oauth2"]
 PricingType = Literal["free", "freemium", "paid"]
@@ -257,6 +257,12 @@ class ManifestSubmission(Shape):
     manifest: dict[str, Any]
     capability_details: dict[str, dict[str, Any]] | None = None
     setup_guide: dict[str, Any] | None = None
+
+
+SUBMISSION_SCHEMA: dict[str, Any] = TypeAdapter(DomainSubmission | ManifestSubmission).json_schema(
+    ref_template="#/components/schemas/{model}"
+)
+"""Of a request body that the route reads by itself, so that FastAPI does not know it."""
 
 
 class ValidationFault(Shape):

@@ -7,9 +7,8 @@ from fastapi import Depends, Query, Request, Response
 from pydantic import WithJsonSchema
 
 from registry.actions.inspect import HostStatus, ServiceView
-from registry.api import examples
 from registry.api.answers import FRESH, answer, capability_url, moment, status_url
-from registry.api.documents import errors, not_modified
+from registry.api.documents import errors, example, not_modified
 from registry.api.params import (
     CapabilityPath,
     DomainPath,
@@ -52,7 +51,7 @@ router = strict_router(tags=["services"])
     "/api/services",
     response_model=ServiceList,
     responses={
-        200: {"content": {"application/json": {"example": examples.LISTED}}},
+        200: example("LISTED"),
         **not_modified(),
         **errors(INVALID_PARAMETER),
     },
@@ -115,7 +114,7 @@ def _sort(text: str) -> Sort:
     "/api/services/{domain}/capabilities/{name:path}",
     response_model=CapabilityDetail,
     responses={
-        200: {"content": {"application/json": {"example": examples.DETAIL}}},
+        200: example("DETAIL"),
         **not_modified(),
         **errors(UNKNOWN_SERVICE, UNKNOWN_CAPABILITY, NO_DETAIL, own={NO_DETAIL.slug: {"reason": "no_endpoint"}}),
     },
@@ -146,7 +145,7 @@ async def capability(request: Request, domain: DomainPath, name: CapabilityPath)
     "/api/services/{domain}/status",
     response_model=StatusShape,
     responses={
-        200: {"content": {"application/json": {"example": examples.STATUS}}},
+        200: example("STATUS"),
         **not_modified(),
         **errors(UNKNOWN_SERVICE),
     },
@@ -181,7 +180,7 @@ def _status(known: HostStatus, base: str) -> dict[str, Any]:
     "/api/services/{domain}",
     response_model=OneService,
     responses={
-        200: {"content": {"application/json": {"example": examples.SERVICE}}},
+        200: example("SERVICE"),
         **not_modified(),
         **errors(UNKNOWN_SERVICE),
     },

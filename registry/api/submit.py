@@ -10,12 +10,11 @@ from typing import Any, Final
 
 import orjson
 from fastapi import Request, Response
-from pydantic import TypeAdapter
 
 from registry.actions.inspect import HostStatus
 from registry.api import examples
 from registry.api.answers import answer, status_url
-from registry.api.documents import errors
+from registry.api.documents import errors, example
 from registry.api.params import Wait, base_url, registry_of
 from registry.api.problems import (
     ALREADY_KNOWN,
@@ -28,7 +27,7 @@ from registry.api.problems import (
     UNREADABLE_BODY,
     Problem,
 )
-from registry.api.schemas import DomainSubmission, ManifestSubmission, Queued, Submitted
+from registry.api.schemas import SUBMISSION_SCHEMA, Queued, Submitted
 from registry.api.strict import read_body, strict_router
 from registry.api.validate import ADP_PATH, Judged, judge
 from registry.core.domains import InvalidName
@@ -39,9 +38,6 @@ from registry.wiring import Waypost, utc_now
 
 MAX_NAME_CHARS: Final = 2_048
 _DOMAIN_BUSY_SECONDS: Final = 3_600
-_SCHEMA: Final = TypeAdapter(DomainSubmission | ManifestSubmission).json_schema(
-    ref_template="#/components/schemas/{model}"
-)
 
 router = strict_router(tags=["submission"])
 
@@ -55,14 +51,11 @@ router = strict_router(tags=["submission"])
             "model": Submitted,
             "description": "A pasted manifest is valid. It is not listed: submit the domain that serves it.",
         },
-        201: {
-            "description": "Visited and listed.",
-            "content": {"application/json": {"example": examples.SUBMITTED}},
-        },
+        201: {"description": "Visited and listed.", **example("SUBMITTED")},
         202: {
             "model": Queued,
             "description": "Queued; `status_url` tells when the visit is over.",
-            "content": {"application/json": {"example": examples.QUEUED}},
+            **example("QUEUED"),
         },
         **errors(
             UNREADABLE_BODY,
@@ -87,7 +80,7 @@ router = strict_router(tags=["submission"])
             "required": True,
             "content": {
                 "application/json": {
-                    "schema": {key: value for key, value in _SCHEMA.items() if key != "$defs"},
+                    "schema": {key: value for key, value in SUBMISSION_SCHEMA.items() if key != "$defs"},
                     "examples": {
                         "domain": {"summary": "Have a host visited", "value": examples.SUBMISSION},
                         "manifest": {"summary": "Check a manifest", "value": examples.PASTED},
@@ -97,7 +90,7 @@ router = strict_router(tags=["submission"])
         }
     },
 )
-async def submit(request: Request, wait: Wait | None = None) -> Response:
+async def submit(request: Request, wait: Wait = None) -> Response:
     body = await read_body(request)
     if not isinstance(body, dict):
         raise Problem(INVALID_BODY, "The body must be an object with `domain` or `manifest`.")

@@ -9,7 +9,7 @@ from fastapi import Query, Request, Response
 
 from registry.api import examples
 from registry.api.answers import answer
-from registry.api.documents import errors
+from registry.api.documents import errors, example
 from registry.api.problems import BODY_TOO_LARGE, UNREADABLE_BODY, Problem
 from registry.api.schemas import Validated
 from registry.api.strict import explain, strict_router
@@ -51,7 +51,7 @@ class Judged:
     "/api/validate",
     response_model=Validated,
     responses={
-        200: {"content": {"application/json": {"example": examples.VALIDATED}}},
+        200: example("VALIDATED"),
         **errors(
             UNREADABLE_BODY,
             BODY_TOO_LARGE,

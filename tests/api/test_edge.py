@@ -1,0 +1,154 @@
+"""What holds for every request: CORS, caching, HEAD, ids, limits, problems. Through the whole application."""
+
+import re
+import uuid
+
+import pytest
+
+from registry.api import problems
+from tests.api import shapes
+from tests.api.conftest import Api, make_client
+from tests.api.shapes import assert_shape
+from tests.api.sites import PIGEON
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+CORS = {
+    "access-control-allow-origin": "*",
+    "access-control-allow-methods": "GET, POST, PUT, DELETE, OPTIONS",
+    "access-control-allow-headers": "Content-Type, Authorization",
+}
+READABLE = (
+    "/api/discover?q=parcel", "/api/services", f"/api/services/{PIGEON}", f"/api/services/{PIGEON}/status",
+    f"/api/services/{PIGEON}/capabilities/create_parcel", "/api/health", f"/api/health/{PIGEON}", "/api/rubric",
+    "/.well-known/agent", "/api/capabilities/discover_services", "/api/problems", "/api/problems/not-found",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *READABLE, "/api/nothing", "/api/discover", "/.well-known/nothing", "/api/services/x.dev/oauth-client",
+        "/api/services/unknown.example",
+    ],
+)  # fmt: skip
+async def test_browsers_may_read_every_answer_errors_included(api: Api, path: str) -> None:
+    response = await api.get(path)
+    assert {name: response.headers[name] for name in CORS} == CORS
+    preflight = await api.client.options(path)
+    assert (preflight.status_code, preflight.content) == (204, b"")
+    assert {name: preflight.headers[name] for name in CORS} == CORS
+    assert "content-length" not in preflight.headers
+
+
+async def test_what_browsers_have_no_business_with_is_not_opened(api: Api) -> None:
+    assert "access-control-allow-origin" not in (await api.get("/healthz")).headers
+    assert (await api.client.options("/healthz")).status_code == 405
+
+
+@pytest.mark.parametrize("path", READABLE)
+async def test_a_client_that_has_the_answer_gets_none(api: Api, path: str) -> None:
+    first = await api.get(path)
+    tag = first.headers["etag"]
+    assert re.fullmatch('"[0-9a-f]{32}"', tag)
+    for known in (tag, f"W/{tag}", f'"other", {tag}', "*"):
+        again = await api.get(path, headers={"If-None-Match": known})
+        assert (again.status_code, again.content) == (304, b"")
+        assert again.headers["etag"] == tag
+        assert again.headers["cache-control"] == first.headers["cache-control"]
+        assert {name: again.headers[name] for name in CORS} == CORS
+    assert (await api.get(path, headers={"If-None-Match": '"other"'})).status_code == 200
+
+
+async def test_different_answers_have_different_tags(api: Api) -> None:
+    tags = {(await api.get(path)).headers["etag"] for path in READABLE}
+    assert len(tags) == len(READABLE)
+
+
+@pytest.mark.parametrize("path", [*READABLE, "/api/nothing", "/healthz"])
+async def test_head_is_get_without_its_body(api: Api, path: str) -> None:
+    got, head = await api.get(path), await api.client.head(path)
+    assert (head.status_code, head.content) == (got.status_code, b"")
+    varying = ("x-request-id", "ratelimit", "content-length" if got.status_code >= 400 else "")
+    assert {k: v for k, v in head.headers.items() if k not in varying} == {
+        k: v for k, v in got.headers.items() if k not in varying
+    }
+
+
+async def test_errors_are_problems_that_adp_clients_can_read(api: Api) -> None:
+    for path, kind in (
+        ("/nothing/here", problems.NOT_FOUND),
+        ("/api/nothing", problems.NOT_FOUND),
+        ("/api/services/", problems.NOT_FOUND),
+        ("/api/services/unknown.example", problems.UNKNOWN_SERVICE),
+        ("/api/discover", problems.INVALID_PARAMETER),
+        ("/api/rubric?x=1", problems.UNKNOWN_PARAMETER),
+    ):
+        response = await api.get(path)
+        body = response.json()
+        assert response.headers["content-type"] == "application/problem+json"
+        assert response.headers["cache-control"] == "no-store"
+        assert_shape(shapes.PROBLEM, body)
+        assert_shape(shapes.FAILED, body)
+        assert (response.status_code, body["status"], body["title"]) == (kind.status, kind.status, kind.title)
+        assert body["instance"] == "urn:uuid:" + response.headers["x-request-id"]
+        told = await api.json(body["type"])
+        assert told["data"]["title"] == kind.title
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("DELETE", "/api/services", "GET, HEAD, OPTIONS, POST"),
+        ("PUT", f"/api/services/{PIGEON}", "GET, HEAD, OPTIONS"),
+        ("POST", "/api/discover", "GET, HEAD, OPTIONS"),
+        ("GET", "/api/validate", "OPTIONS, POST"),
+        ("HEAD", "/api/validate", "OPTIONS, POST"),
+        ("POST", "/healthz", "GET, HEAD"),
+    ],
+)
+async def test_a_wrong_method_is_told_all_right_ones(api: Api, method: str, path: str, allowed: str) -> None:
+    response = await api.client.request(method, path)
+    assert (response.status_code, response.headers["allow"]) == (405, allowed)
+    assert response.headers["content-type"] == "application/problem+json"
+
+
+async def test_ids_of_requests_are_kept_only_when_they_are_ids(api: Api) -> None:
+    own = str(uuid.uuid4())
+    assert (await api.get("/healthz", headers={"X-Request-Id": own.upper()})).headers["x-request-id"] == own
+    for forged in ("abc", "x" * 500, f"{own}\tforged", ""):
+        answered = (await api.get("/healthz", headers={"X-Request-Id": forged})).headers["x-request-id"]
+        assert str(uuid.UUID(answered)) == answered
+        assert answered != forged
+
+
+async def test_each_client_has_its_own_allowance(api: Api) -> None:
+    settings = api.waypost.settings.model_copy(update={"read_rate": 2, "submit_rate": 1})
+    async with make_client(api.waypost, settings) as client:
+        answers = [await client.get("/api/rubric") for _ in range(3)]
+        assert [one.status_code for one in answers] == [200, 200, 429]
+        refused = answers[-1]
+        assert 1 <= int(refused.headers["retry-after"]) <= 60
+        assert refused.headers["ratelimit-policy"] == '"default";q=2;w=60'
+        assert refused.headers["ratelimit"].startswith('"default";r=0;t=')
+        assert_shape(shapes.FAILED, refused.json())
+        assert {name: refused.headers[name] for name in CORS} == CORS
+        assert [(await client.get("/healthz")).status_code for _ in range(5)] == [200] * 5
+        submitted = [(await client.post("/api/services", json={"domain": ""})).status_code for _ in range(2)]
+        assert submitted == [400, 429]
+
+
+async def test_a_forged_address_does_not_buy_a_new_allowance(api: Api) -> None:
+    settings = api.waypost.settings.model_copy(update={"read_rate": 1, "trusted_proxies": ("10.0.0.0/8",)})
+    async with make_client(api.waypost, settings) as client:
+        codes = [
+            (await client.get("/api/rubric", headers={"X-Forwarded-For": f"198.51.100.{n}"})).status_code
+            for n in range(2)
+        ]
+    assert codes == [200, 429]
+    async with make_client(api.waypost, settings, address="10.0.0.1") as client:
+        codes = [
+            (await client.get("/api/rubric", headers={"X-Forwarded-For": f"198.51.100.{n}"})).status_code
+            for n in (1, 2, 2)
+        ]
+    assert codes == [200, 200, 429]

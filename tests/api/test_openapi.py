@@ -1,0 +1,152 @@
+"""The OpenAPI document: complete, true, and the one in docs/."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import orjson
+import pytest
+
+from registry.api import examples, problems
+from registry.api.openapi import document
+from tests.api.conftest import Api
+from tests.api.sites import PIGEON
+from tests.support.shared import ROOT
+
+DOCUMENT: dict[str, Any] = orjson.loads(document())
+METHODS = ("get", "post", "put", "patch", "delete")
+PROBLEM = "application/problem+json"
+
+
+def operations() -> Iterator[tuple[str, str, dict[str, Any]]]:
+    for path, item in DOCUMENT["paths"].items():
+        for method in METHODS:
+            if method in item:
+                yield path, method, item[method]
+
+
+OPERATIONS = [pytest.param(*one, id=f"{one[1]} {one[0]}") for one in operations()]
+
+
+def resolved(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema with our components beside it, so that its references lead somewhere."""
+    return {**schema, "components": DOCUMENT["components"]}
+
+
+def faults(schema: dict[str, Any], value: Any) -> list[str]:
+    return [f"{list(one.instance_path)}: {one.message}" for one in jsonschema_rs.iter_errors(resolved(schema), value)]
+
+
+def test_the_document_in_docs_is_the_one_the_code_makes() -> None:
+    kept = Path(ROOT, "docs", "openapi.json")
+    assert kept.read_bytes() == document(), "run `make docs`"
+
+
+def test_every_operation_of_the_contract_is_there() -> None:
+    assert {(method, path) for path, method, _ in operations()} >= {
+        ("get", "/api/discover"),
+        ("get", "/api/services"),
+        ("post", "/api/services"),
+        ("get", "/api/services/{domain}"),
+        ("get", "/api/services/{domain}/capabilities/{name}"),
+        ("get", "/api/services/{domain}/status"),
+        ("post", "/api/validate"),
+        ("get", "/api/health"),
+        ("get", "/api/health/{domain}"),
+        ("get", "/api/rubric"),
+        ("get", "/.well-known/agent"),
+        ("get", "/api/capabilities/{name}"),
+        ("get", "/healthz"),
+        ("get", "/readyz"),
+    }
+
+
+@pytest.mark.parametrize(("path", "method", "operation"), OPERATIONS)
+def test_every_operation_is_described(path: str, method: str, operation: dict[str, Any]) -> None:
+    assert operation["summary"]
+    assert operation["description"].endswith(".")
+    assert operation["tags"]
+    for parameter in operation.get("parameters", ()):
+        assert parameter.get("description") or parameter["schema"].get("description"), parameter["name"]
+    assert set(re.findall(r"\{(\w+)\}", path)) == {
+        one["name"] for one in operation.get("parameters", ()) if one["in"] == "path"
+    }
+
+
+@pytest.mark.parametrize(("path", "method", "operation"), OPERATIONS)
+def test_every_error_is_a_problem_with_an_example(path: str, method: str, operation: dict[str, Any]) -> None:
+    responses = operation["responses"]
+    assert {"400", "429", "500", "503"} <= set(responses)
+    kinds = {kind.slug: kind for kind in problems.KINDS}
+    for status, response in responses.items():
+        assert response["description"]
+        if int(status) < 400:
+            continue
+        assert list(response["content"]) == [PROBLEM], f"{status} is no problem"
+        media = response["content"][PROBLEM]
+        assert media["examples"]
+        for slug, example in media["examples"].items():
+            assert kinds[slug].status == int(status)
+            assert faults(media["schema"], example["value"]) == []
+
+
+@pytest.mark.parametrize(("path", "method", "operation"), OPERATIONS)
+def test_examples_of_answers_fit_their_schemas(path: str, method: str, operation: dict[str, Any]) -> None:
+    for status, response in operation["responses"].items():
+        media = response.get("content", {}).get("application/json", {})
+        if "example" in media:
+            assert faults(media["schema"], media["example"]) == [], status
+    body = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
+    for example in body.get("examples", {}).values():
+        assert faults(body["schema"], example["value"]) == []
+    if body:
+        assert body.get("examples") or body.get("example")
+
+
+def test_every_example_is_shown_somewhere() -> None:
+    text = document()
+    for name in ("DISCOVERED", "LISTED", "SERVICE", "DETAIL", "STATUS", "SUBMITTED", "QUEUED", "HEALTH", "HOST_HEALTH"):
+        shown = orjson.dumps(getattr(examples, name), option=orjson.OPT_SORT_KEYS)
+        assert shown in orjson.dumps(orjson.loads(text), option=orjson.OPT_SORT_KEYS), name
+
+
+def test_no_reference_leads_nowhere() -> None:
+    known = {f"#/components/schemas/{name}" for name in DOCUMENT["components"]["schemas"]}
+    used = set(re.findall(r'"\$ref": "([^"]+)"', document().decode()))
+    assert used <= known
+    assert "#/components/schemas/HTTPValidationError" not in known
+
+
+@pytest.mark.parametrize(
+    ("path", "template"),
+    [
+        ("/api/discover?q=create+a+parcel&include_unverified=true", "/api/discover"),
+        ("/api/services?include_unverified=true", "/api/services"),
+        (f"/api/services/{PIGEON}?include_details=true", "/api/services/{domain}"),
+        (f"/api/services/{PIGEON}/capabilities/create_parcel", "/api/services/{domain}/capabilities/{name}"),
+        (f"/api/services/{PIGEON}/status", "/api/services/{domain}/status"),
+        ("/api/health", "/api/health"),
+        (f"/api/health/{PIGEON}", "/api/health/{domain}"),
+        ("/api/rubric", "/api/rubric"),
+        ("/.well-known/agent", "/.well-known/agent"),
+        ("/api/capabilities/submit_service", "/api/capabilities/{name}"),
+        ("/api/problems", "/api/problems"),
+        ("/api/problems/not-found", "/api/problems/{slug}"),
+        ("/healthz", "/healthz"),
+        ("/readyz", "/readyz"),
+    ],
+)
+@pytest.mark.asyncio(loop_scope="module")
+async def test_real_answers_fit_the_document(api: Api, path: str, template: str) -> None:
+    response = await api.get(path)
+    assert response.status_code == 200, response.text
+    schema = DOCUMENT["paths"][template]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
+    assert faults(schema, response.json()) == []
+
+
+def test_every_operation_with_an_answer_is_held_against_the_document() -> None:
+    tested = {mark.args[1][n][1] for mark in test_real_answers_fit_the_document.pytestmark if mark.name == "parametrize"
+              for n in range(len(mark.args[1]))}  # fmt: skip
+    assert tested == {path for path, method, _ in operations() if method == "get"}

@@ -1,0 +1,183 @@
+"""Submission: canonical, once, waiting for a visit that somebody else makes."""
+
+import asyncio
+from datetime import UTC, datetime
+
+import pytest
+
+from registry.core.documents import Outcome
+from registry.store.records import OptOutRecord
+from tests.api import shapes
+from tests.api.conftest import PUBLIC_URL, Api
+from tests.api.shapes import assert_shape
+from tests.api.sites import NEW, NOTHING, PIGEON, SITES
+from tests.support.builders import Page, Site, adp_manifest, adp_site, finish, hosts_of, record, take
+
+STATUS_URL = f"{PUBLIC_URL}/api/services/{NEW}/status"
+
+
+async def visit_next(api: Api, site: Site) -> None:
+    """What a worker does: take whatever is due, visit, record, until the new host was among it."""
+    async with asyncio.timeout(20):
+        while True:
+            lease = await take(api.store, limit=1, now=datetime.now(UTC))
+            if lease is None:
+                await asyncio.sleep(0.01)
+                continue
+            now, sites = datetime.now(UTC), {**SITES, NEW: site}
+            await record(api.store, lease.token, [finish(job, sites, now) for job in lease.domains], now=now)
+            if NEW in hosts_of(lease):
+                return
+
+
+async def test_a_host_that_is_visited_while_the_client_waits_is_answered_as_listed(own_api: Api) -> None:
+    worker = asyncio.create_task(visit_next(own_api, adp_site(NEW, "fold_letters")))
+    response = await own_api.post("/api/services?wait=20", json={"domain": f"HTTPS://{NEW.upper()}/some/path"})
+    await worker
+    assert response.status_code == 201, response.text
+    data = response.json()["data"]
+    assert (data["domain"], data["trust_level"], data["verified"]) == (NEW, "verified", True)
+    assert (data["detail_url_ok"], data["response_time_ms"]) == (True, 20)
+    assert response.headers["location"] == STATUS_URL
+    assert (await own_api.json(f"/api/services/{NEW}"))["data"]["domain"] == NEW
+
+
+async def test_a_host_with_nothing_to_list_is_told_why(own_api: Api) -> None:
+    site = {"/.well-known/agent": Page(b'{"spec_version": "1.0", }'), "/agent.json": Page("<!doctype html><p>hi")}
+    worker = asyncio.create_task(visit_next(own_api, site))
+    response = await own_api.post("/api/services?wait=20", json={"domain": NEW})
+    await worker
+    assert response.status_code == 422, response.text
+    body = response.json()
+    assert_shape(shapes.FAILED, body)
+    assert body["errors"]
+    assert all(isinstance(one, str) for one in body["errors"])
+    assert body["status_url"] == STATUS_URL
+
+
+async def test_a_host_that_cannot_be_reached_is_told_so(own_api: Api) -> None:
+    worker = asyncio.create_task(visit_next(own_api, Page(failure=Outcome.UNREACHABLE, reason="connect_timeout")))
+    response = await own_api.post("/api/services?wait=20", json={"domain": NEW})
+    await worker
+    assert response.status_code == 422
+    assert any("connect_timeout" in one for one in response.json()["errors"])
+
+
+async def test_nobody_waits_longer_than_asked_and_asking_twice_queues_once(own_api: Api) -> None:
+    for _ in range(2):
+        response = await own_api.post("/api/services?wait=0", json={"domain": NEW})
+        assert response.status_code == 202, response.text
+        assert response.json()["data"]["status"] == "queued"
+        assert response.json()["data"]["status_url"] == STATUS_URL
+    status = (await own_api.json(f"/api/services/{NEW}/status"))["data"]
+    assert (status["state"], status["outcome"]) == ("queued", None)
+    lease = await take(own_api.store, now=datetime.now(UTC), limit=100)
+    assert lease is not None
+    assert [host.host for job in lease.domains for host in job.hosts].count(NEW) == 1
+
+
+async def test_a_listed_host_is_known(own_api: Api) -> None:
+    response = await own_api.post("/api/services", json={"domain": PIGEON})
+    assert response.status_code == 409
+    assert_shape(shapes.FAILED, response.json())
+    assert response.json()["status_url"] == f"{PUBLIC_URL}/api/services/{PIGEON}/status"
+
+
+async def test_a_host_where_nothing_was_found_long_ago_is_looked_at_again(own_api: Api) -> None:
+    response = await own_api.post("/api/services?wait=0", json={"domain": NOTHING})
+    assert response.status_code == 202
+
+
+async def test_an_opted_out_domain_stays_out(own_api: Api) -> None:
+    async with own_api.store.begin() as uow:
+        await uow.opt_outs.add([OptOutRecord("pigeonpost.example", NEW, "robots", "", datetime.now(UTC))])
+    response = await own_api.post("/api/services?wait=0", json={"domain": NEW})
+    assert response.status_code == 403
+    assert_shape(shapes.FAILED, response.json())
+
+
+@pytest.mark.parametrize(
+    ("domain", "code"),
+    [
+        ("localhost", "special_use"),
+        ("printer.local", "special_use"),
+        ("127.0.0.1", "ip_address"),
+        ("0x7f.1", "numeric"),
+        ("[::1]", "ip_address"),
+        ("https://user:secret@host.dev/", "has_userinfo"),
+        ("host.dev:8443", "has_port"),
+        ("co.uk", "public_suffix"),
+        ("no-such-top-level.zzzz", "unknown_tld"),
+        ("a b.dev", "whitespace"),
+        ("", "empty"),
+        ("javascript:alert(1)", "has_scheme"),
+        ("x" * 300 + ".dev", "too_long"),
+        ("x" * 5_000, "too_long"),
+    ],
+)
+async def test_names_that_are_no_public_host_are_refused_by_rule(own_api: Api, domain: str, code: str) -> None:
+    response = await own_api.post("/api/services", json={"domain": domain})
+    assert response.status_code == 400
+    assert_shape(shapes.FAILED, response.json())
+    assert response.json()["code"] == code
+    assert "secret" not in response.text
+
+
+async def test_a_pasted_manifest_is_judged_and_never_listed(own_api: Api) -> None:
+    manifest = adp_manifest("paste.pigeonpost.dev", "fold_letters")
+    response = await own_api.post("/api/services", json={"manifest": manifest, "domain": "other.dev"})
+    assert response.status_code == 200, response.text
+    data = response.json()["data"]
+    assert (data["domain"], data["trust_level"], data["verified"]) == ("paste.pigeonpost.dev", "unverified", False)
+    assert (await own_api.get("/api/services/paste.pigeonpost.dev")).status_code == 404
+    assert (await own_api.get("/api/services/paste.pigeonpost.dev/status")).status_code == 404
+
+
+async def test_a_broken_paste_is_told_every_fault(own_api: Api) -> None:
+    manifest = adp_manifest("paste.pigeonpost.dev", "fold_letters")
+    del manifest["description"]
+    manifest["capabilities"].append({"name": "nameless", "detail_url": "/x"})
+    response = await own_api.post("/api/services", json={"manifest": manifest})
+    assert response.status_code == 422
+    errors = response.json()["errors"]
+    assert any(one.startswith("description: ") for one in errors)
+    assert any(one.startswith("capabilities[1]") for one in errors)
+
+
+@pytest.mark.parametrize("manifest", [{}, {"name": "x"}, {"available": False}, {"jsonrpc": "2.0"}])
+async def test_a_paste_that_is_no_manifest_is_refused(own_api: Api, manifest: object) -> None:
+    response = await own_api.post("/api/services", json={"manifest": manifest})
+    assert response.status_code == 422
+    assert response.json()["errors"]
+
+
+async def test_a_document_can_be_checked_before_it_is_published(own_api: Api) -> None:
+    manifest = adp_manifest("paste.pigeonpost.dev", "fold_letters", description="short")
+    judged = (await own_api.post("/api/validate", json=manifest)).json()
+    assert_shape(shapes.VALIDATED, judged)
+    assert judged["valid"] is False
+    assert judged["errors"][0]["path"] == "description"
+    assert judged["errors"][0]["fix"]
+    good = (await own_api.post("/api/validate", json=adp_manifest("paste.pigeonpost.dev", "fold_letters"))).json()
+    assert (good["valid"], good["errors"], good["format"]) == (True, [], "adp")
+
+
+async def test_formats_that_are_known_only_at_their_path_can_be_checked(own_api: Api) -> None:
+    actions = {
+        "version": "1.0",
+        "name": "Kiosk",
+        "description": "Sells newspapers and tickets.",
+        "actions": [
+            {"id": "buy-paper", "name": "Buy", "description": "Buys a paper.", "path": "/buy", "method": "POST"},
+        ],
+    }
+    assert (await own_api.post("/api/validate", json=actions)).json()["valid"] is False
+    there = await own_api.post("/api/validate?at=/.well-known/ai-actions.json", json=actions)
+    assert (there.json()["format"], there.json()["valid"]) == ("awas", True)
+
+
+async def test_a_body_that_is_no_json_is_told_in_the_validators_own_shape(own_api: Api) -> None:
+    response = await own_api.post("/api/validate", content=b"{")
+    assert response.status_code == 400
+    assert_shape(shapes.VALIDATED, response.json())
+    assert (response.json()["valid"], response.json()["errors"][0]["path"]) == (False, "$")
