@@ -14,7 +14,8 @@ from registry.core.probes import Seen
 from registry.core.recognise import FORMAT_BY_SLUG
 from registry.core.visits import Answer
 
-_TELLING: Final = (Outcome.NEGATIVE, Outcome.MALFORMED)
+_TELLING: Final = (Outcome.NEGATIVE, Outcome.MALFORMED, Outcome.GONE, Outcome.NOT_A_MANIFEST)
+_PAGES: Final = frozenset({"html", "empty", "text"})  # a page at a manifest's path says no more than its absence
 _ASKED: Final = frozenset({Purpose.MANIFEST, Purpose.POINTER})
 _HEAD: Final = 64 * 1024  # bytes of a document that are searched for words
 _NEVER_LED: Final = frozenset({403, 429})
@@ -39,11 +40,14 @@ def summarise(host: str, answers: Sequence[Answer], known: Collection[str]) -> t
         return Outcome.FOUND, services[0].assessment.format or ""
     asked = [one for one in answers if one.probe.purpose in _ASKED]
     lost = [one for one in asked if one.probe.url in known and one.assessment.outcome is not Outcome.FOUND]
-    telling = [one for one in asked if one.assessment.outcome in _TELLING]
-    for group in (lost, telling):
-        if group:
-            return _verdict(group[0])
+    if lost:
+        return _verdict(lost[0])
     others = sorted({one.assessment.format or "" for one in found(answers, host)})
+    telling = [one for one in asked if one.assessment.outcome in _TELLING and one.assessment.reason not in _PAGES]
+    if telling:
+        first = min(telling, key=lambda one: _TELLING.index(one.assessment.outcome))
+        if first.assessment.outcome is not Outcome.NOT_A_MANIFEST or not others:
+            return _verdict(first)
     if others:
         return Outcome.NOT_A_MANIFEST, "only " + ", ".join(others)
     return _most_common(asked or answers)

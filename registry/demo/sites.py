@@ -6,7 +6,8 @@ An optional `_site.json` per host says how the host behaves otherwise; every key
      "missing": {"status": 200, "path": "/"},   what every unknown path answers (default: 404)
      "paths": {"/x": {"status": 301, "headers": {"Location": "/y"}, "delay": 0.2, "path": "/file"}}}
 
-`path` names another recorded body. Types go by extension; a file without one is application/octet-stream.
+`path` names another recorded body; `{path}` in a header stands for the path that was asked for.
+Types go by extension; a file without one is application/octet-stream.
 """
 
 import hashlib
@@ -74,15 +75,14 @@ class Site:
         behaviour = self.file.paths.get(path)
         if behaviour is None:
             behaviour = Behaviour() if path in self.files else self.file.missing
+        extra = {name: value.replace("{path}", path) for name, value in behaviour.headers.items()}
         source = self.files.get(behaviour.path or path)
         if source is None:
             status = behaviour.status or 404
-            return Reply(
-                status, {"Content-Type": "text/plain", **behaviour.headers}, _status_line(status), behaviour.delay
-            )
+            return Reply(status, {"Content-Type": "text/plain", **extra}, _status_line(status), behaviour.delay)
         body = source.read_bytes()
         headers = {"Content-Type": media_type(behaviour.path or path, source), "ETag": _etag(body)}
-        return Reply(behaviour.status or 200, headers | behaviour.headers, body, behaviour.delay)
+        return Reply(behaviour.status or 200, headers | extra, body, behaviour.delay)
 
 
 def media_type(path: str, source: Path) -> str:
