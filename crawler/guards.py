@@ -175,7 +175,9 @@ class Guard:
             log.warning("connect_to.in_force", says="the address policy does not apply to these", names=_listed(table))
 
     async def pin(self, host: str) -> Pin:
-        """Where to dial a canonical host name. Raises Unresolved or AddressRefused."""
+        """Where to dial a canonical host name (`host_of`; empty for IP literals). Raises Unresolved, AddressRefused."""
+        if not host:
+            raise AddressRefused("no host name", "")
         if pin := self.table.pin(host):
             return pin
         if self._resolver is None:
