@@ -6,10 +6,11 @@ from types import MappingProxyType
 
 from registry.core.controls import Controls
 from registry.core.documents import Document, Fetched, Json, Outcome, Probe, Purpose, Via
-from registry.core.domains import parse_https
+from registry.core.endpoints import link
 from registry.core.findings import EVIDENCE_CHARS, Finding, Reason
 from registry.core.format import Format
 from registry.core.links import has_awas_hint, home_pointers
+from registry.core.manifest import at, map_of
 from registry.core.plain_text import line
 from registry.core.reader import BOM, Unreadable, is_html, looks_like_json, read_json, read_text
 from registry.core.recognise import FORMAT_BY_SLUG, Foreign, Negative, recognise
@@ -19,6 +20,7 @@ from registry.core.verdicts import by_status, is_challenge
 
 _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 _MAX_ALTERNATIVES = 10
+_HEAD_BYTES = 4096
 _NOT_MANIFESTS = frozenset({Purpose.ROBOTS, Purpose.HOME, Purpose.CONTROL})
 
 
@@ -127,12 +129,13 @@ def assess_body(
     slug that a pointer promised: it admits the weak rows of that format, it never overrules the content.
     """
     promised = expected or (via.expected if via else None)
+    # before the encoding: a page in Latin-1 is a soft 404, not a broken manifest
+    if is_html(raw[:_HEAD_BYTES].decode("utf-8-sig", "replace")):
+        return _no_manifest("html", Reason.HTML)
     try:
         text = read_text(raw)
     except Unreadable as refusal:
         return _unreadable(refusal)
-    if is_html(text):
-        return _no_manifest("html", Reason.HTML)
     try:
         value = read_json(raw)
     except Unreadable as refusal:
@@ -193,16 +196,14 @@ def _negative(document: Document, value: dict[str, Json], absent: Negative) -> A
 
 
 def _alternatives(url: str, value: dict[str, Json]) -> tuple[Pointer, ...]:
-    """Values of `alternatives` are pointers to what the host does offer (formats.md section 5)."""
-    named = value.get("alternatives")
-    if not isinstance(named, dict):
-        return ()
+    """Values of `alternatives`, at the top or in a container, point to what the host does offer (section 5)."""
     found = []
-    for key, target in list(named.items())[:_MAX_ALTERNATIVES]:
-        joined = parse_https(target, url) if isinstance(target, str) else None
-        if joined is not None:
-            found.append(Pointer(joined, "alternative", f"/alternatives/{key}"))
-    return tuple(found)
+    for pointer, holder in (("", value), *((at("", key), inner) for key, inner in value.items())):
+        for key, target in map_of(holder, "alternatives").items():
+            joined = link(target, url)
+            if joined is not None:
+                found.append(Pointer(joined, "alternative", at(pointer, "alternatives", key)))
+    return tuple(found[:_MAX_ALTERNATIVES])
 
 
 def _unreadable(refusal: Unreadable) -> Assessment:
