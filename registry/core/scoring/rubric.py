@@ -163,7 +163,9 @@ _MANIFEST = {
     ),
     Reason.DUPLICATE_ID: Rule(
         _E, 5, "Two parts carry the same id; only the first one counts.",
-        "Give every part its own id.", "the format's section about ids", _CONF,
+        "Give every part its own id.",
+        "AWP 0.2 section 9; ATP 0.1 section 3.5; WoA draft-00 section 4.1; AWAS 1.0 Validation; ADP 1.0 section 7",
+        _CONF,
     ),
     Reason.TOO_MANY_CAPABILITIES: Rule(
         _W, 2, "More capabilities are listed than are kept (2,000).",
