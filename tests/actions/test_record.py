@@ -1,4 +1,7 @@
-"""Recording visits: what is found is listed, what is gone goes when that is sure, and one bad domain harms no other."""
+"""Recording visits: what is found is listed, what is gone goes when that is sure, and one bad domain harms no other.
+
+Longer than other modules because one verb decides all of it, and every rule is told by the visits that lead there.
+"""
 
 import asyncio
 from collections.abc import Mapping

@@ -177,6 +177,15 @@ def test_contradictions_are_findings() -> None:
     assert {Reason.CONFLICT_NAME, Reason.CONFLICT_AUTH} <= reasons(merged)
 
 
+def test_two_prices_are_a_finding_and_one_of_them_counts() -> None:
+    free, paid = ({"pricing": {"type": kind}} | ADP for kind in ("free", "paid"))
+    merged = merge(HOST, [adp(free), held(paid, "/agent.json")])
+    assert [n.finding.evidence for n in merged.findings if n.finding.reason is Reason.CONFLICT_PRICING] == [
+        "free | paid"
+    ]
+    assert merged.service is not None and merged.service.pricing.model == "free"
+
+
 def test_agreement_is_no_finding() -> None:
     merged = merge(HOST, [adp(), held(CARD | {"name": "basket"}, "/.well-known/agent-card.json")])
     assert Reason.CONFLICT_NAME not in reasons(merged)

@@ -1,4 +1,7 @@
-"""The visit of a host: order, controls, conditions, pointers, budgets, endings. Sites are dictionaries."""
+"""The visit of a host: order, controls, conditions, pointers, budgets, endings. Sites are dictionaries.
+
+Longer than other modules because one plan is walked for every rule, on the same few sites.
+"""
 
 import json
 from collections.abc import Callable

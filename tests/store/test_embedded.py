@@ -1,4 +1,7 @@
-"""The embedded PostgreSQL against its promises: real servers, real processes, killed for real."""
+"""The embedded PostgreSQL against its promises: real servers, real processes, killed for real.
+
+Longer than other modules because each promise needs processes of its own, and all of them the same few programs.
+"""
 
 import fcntl
 import os
