@@ -135,6 +135,12 @@ async def own_capability(request: Request, name: CapabilityPath) -> Response:
     return answer(request, content, cache=_HOUR)
 
 
+@router.get("/openapi.json", include_in_schema=False)
+async def openapi_document(request: Request) -> Response:
+    """The document that is also kept in docs/."""
+    return answer(request, request.app.openapi(), cache=_HOUR)
+
+
 @router.get(
     "/api/problems",
     response_model=ProblemTypes,

@@ -1,7 +1,4 @@
-"""`python -m registry.api.openapi FILE` writes the OpenAPI document, as `make docs` does; a test compares it."""
-
-import sys
-from pathlib import Path
+"""The OpenAPI document as it is kept in docs/openapi.json."""
 
 import orjson
 
@@ -10,10 +7,6 @@ from registry.settings import Settings
 
 
 def document() -> bytes:
-    """The document as it is kept in docs/openapi.json: sorted, indented, the same whatever the settings."""
+    """Sorted, indented, the same whatever the settings."""
     content = make_routes(Settings()).openapi()
     return orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE)
-
-
-if __name__ == "__main__":
-    Path(sys.argv[1]).write_bytes(document())
