@@ -43,8 +43,8 @@ def dialect(document: Document) -> str | None:
     if not isinstance(value, dict):
         return None
     if "x402Version" in value and "skills" not in value and "serverInfo" not in value:
-        version = value["x402Version"]
-        return str(version) if version in (1, 2) and not isinstance(version, bool) else _AD_HOC
+        version = str(value["x402Version"])
+        return version if version in ("1", "2") else _AD_HOC
     return _AD_HOC if value.get("protocol") == _SLUG else None
 
 
