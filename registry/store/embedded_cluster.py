@@ -130,7 +130,7 @@ def detach(script: str, command: list[str], output: Path, **how: Any) -> None:
     """
     log = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
     try:
-        subprocess.run(["/bin/sh", "-c", script, *command], stdout=log, stderr=log, start_new_session=True, **how)  # noqa: S603
+        subprocess.run(["/bin/sh", "-c", script, *command], stdout=log, stderr=log, start_new_session=True, **how)
     finally:
         os.close(log)
 
@@ -192,9 +192,7 @@ def _initialise(place: Place, programs: Path, version: int, start_lock: int) -> 
         "--auth-local=trust",
         "--auth-host=reject",  # the socket's directory admits nobody else
     ]
-    done = subprocess.run(  # noqa: S603
-        command, capture_output=True, text=True, pass_fds=(start_lock,), **identity(place.account)
-    )
+    done = subprocess.run(command, capture_output=True, text=True, pass_fds=(start_lock,), **identity(place.account))
     if done.returncode != 0:
         raise EmbeddedUnavailable(f"initdb failed: {done.stderr.strip()[-1000:]}")
     fresh.rename(place.data)
@@ -258,9 +256,7 @@ def _create_database(place: Place, programs: Path) -> None:
     """Our role owns its database and may make others, no more: an injected statement is not a superuser's."""
     command = [str(programs / "psql"), "-X", "-q", "-v", "ON_ERROR_STOP=1", "-h", str(place.sockets),
                "-U", "postgres", "-d", "postgres"]  # fmt: skip
-    done = subprocess.run(  # noqa: S603
-        command, input=CREATE_DATABASE, capture_output=True, text=True, **identity(place.account)
-    )
+    done = subprocess.run(command, input=CREATE_DATABASE, capture_output=True, text=True, **identity(place.account))
     if done.returncode != 0:
         raise EmbeddedUnavailable(f"cannot create the database {NAME}: {done.stderr.strip()[-1000:]}")
 

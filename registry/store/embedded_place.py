@@ -190,7 +190,7 @@ def _package() -> Path | None:
 def _major_version(directory: Path) -> int | None:
     """None when the programs are missing or do not run on this machine."""
     try:
-        done = subprocess.run(  # noqa: S603
+        done = subprocess.run(
             [str(directory / "postgres"), "--version"],
             capture_output=True,
             text=True,
@@ -213,7 +213,7 @@ def _data_version(place: Place) -> int | None:
 
 def _succeeds(command: list[str], account: Account) -> bool:
     try:
-        return subprocess.run(command, capture_output=True, timeout=20, **identity(account)).returncode == 0  # noqa: S603
+        return subprocess.run(command, capture_output=True, timeout=20, **identity(account)).returncode == 0
     except OSError:
         return False
 

@@ -52,7 +52,7 @@ def arguments(pid: int) -> bytes:
             return b""
     import subprocess  # here only: Linux does not need it
 
-    return subprocess.run(["/bin/ps", "-ww", "-o", "args=", "-p", str(pid)], capture_output=True, check=False).stdout  # noqa: S603
+    return subprocess.run(["/bin/ps", "-ww", "-o", "args=", "-p", str(pid)], capture_output=True, check=False).stdout
 
 
 def pid_in(pid_file: str) -> int | None:
