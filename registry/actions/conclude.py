@@ -1,7 +1,7 @@
 """What finished visits mean for everything that is stored of their hosts: pure, from `Before` to `Writes`."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from statistics import median
@@ -69,9 +69,9 @@ class Looked:
     host: HostRecord  # as it is after the visit, without its next one
     documents: Documents
     is_failing: bool
-    is_hidden: bool
-    opt_out: OptOutRecord | None
     is_merged_again: bool
+    is_hidden: bool = False
+    opt_out: OptOutRecord | None = None
 
 
 @dataclass(slots=True)
@@ -107,15 +107,17 @@ def look(finished: Sequence[FinishedDomain], before: Before, now: datetime) -> l
         documents.setdefault((one.domain, one.host), []).append(one)
     looked = []
     for domain in finished:
-        opt_outs = [opt_out for visit in domain.visits if (opt_out := _opt_out(domain.domain, visit, now))]
-        hidden = before.opted_out.get(domain.domain, frozenset()) | {one.host for one in opt_outs}
+        opt_outs = {visit.host: _opt_out(domain.domain, visit, now) for visit in domain.visits}
+        hidden = before.opted_out.get(domain.domain, frozenset()) | {one.host for one in opt_outs.values() if one}
         for visit in domain.visits:
             if registrable_domain(visit.host) != domain.domain:
                 raise ValueError("a visit of a host that is not of its domain")
             key = (domain.domain, visit.host)
             host = before.hosts.get(key) or HostRecord(*key, "visit", now, now)
             service = before.services.get(visit.host)
-            looked.append(_looked(visit, host, documents.get(key, ()), service, hidden, now))
+            compared = _looked(visit, host, documents.get(key, ()), service, now)
+            is_hidden = is_covered(visit.host, hidden)
+            looked.append(replace(compared, opt_out=opt_outs[visit.host], is_hidden=is_hidden))
     return looked
 
 
@@ -134,7 +136,7 @@ def conclude(
         writes.opt_outs += [one.opt_out] if one.opt_out else []
         writes.candidates += _candidates(one, now)
         writes.hosts.append(_scheduled(one, now))
-        if one.visit.alias_of is not None and same_site(one.visit.alias_of, host):
+        if one.visit.alias_of is not None and not one.is_hidden and same_site(one.visit.alias_of, host):
             writes.new_hosts.append(_answering_host(one, one.visit.alias_of, now))
         previous = before.services.get(host)
         if one.is_merged_again:
@@ -149,7 +151,6 @@ def _looked(
     host: HostRecord,
     stored: Sequence[DocumentRecord],
     service: ServiceRecord | None,
-    hidden: Collection[str],
     now: datetime,
 ) -> Looked:
     documents = reconcile(host.domain, visit, stored, now)
@@ -158,14 +159,11 @@ def _looked(
         lose_all(documents, "nxdomain", now)
     first = after.first_failure_at
     is_failing = after.soft_failures >= FAILING_TIMES and first is not None and now - first >= FAILING_AFTER
-    is_hidden = is_covered(visit.host, hidden)
     return Looked(
         visit=visit,
         host=after,
         documents=documents,
         is_failing=is_failing,
-        is_hidden=is_hidden,
-        opt_out=_opt_out(host.domain, visit, now),
         is_merged_again=documents.has_news or _is_outdated(service, documents, is_failing),
     )
 

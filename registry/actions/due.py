@@ -87,11 +87,12 @@ async def next_due(store: Store) -> datetime | None:
 
 async def _jobs(uow: UnitOfWork, domains: Sequence[str], now: datetime) -> tuple[DomainJob, ...]:
     opted_out = await uow.opt_outs.of(domains)
-    hosts = [
-        host
-        for host in await uow.hosts.due(domains, now=now)
-        if not is_covered(host.host, opted_out.get(host.domain, ()))
-    ]
+    hosts = []
+    for host in await uow.hosts.due(domains, now=now):
+        if is_covered(host.host, opted_out.get(host.domain, ())):
+            await uow.hosts.never_again(host.domain, host.host)  # or its domain would be due for ever, for nothing
+        else:
+            hosts.append(host)
     spent = await uow.ledger.spent(domains, since=now - BUDGET_WINDOW)
     known: dict[str, list[DocumentRecord]] = {}
     for document in await uow.documents.of(domains):

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from registry.core.assess import Assessment
-from registry.core.documents import ABSENCE, Fetched, Outcome, Purpose
+from registry.core.documents import ABSENCE, Fetched, Outcome, Probe, Purpose, Via
 from registry.core.domains import host_of, same_site
 from registry.core.following import DETAIL_REL
 from registry.core.recognise import FORMAT_BY_SLUG
@@ -26,14 +26,7 @@ _DOCUMENTS: Final = frozenset({Purpose.MANIFEST, Purpose.POINTER, Purpose.DETAIL
 _BODIES: Final = frozenset({Outcome.FOUND, Outcome.NEGATIVE, Outcome.MALFORMED})
 _SAYS_NO: Final = ABSENCE | {Outcome.MALFORMED}
 # What findings and later assessments can depend on; cookies and the like are nobody's business.
-_HEADERS: Final = (
-    "link",
-    "content-type",
-    "content-language",
-    "cache-control",
-    "access-control-allow-origin",
-    "expires",
-)
+_HEADERS: Final = ("link", "content-type", "content-language", "cache-control", "access-control-allow-origin")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +119,7 @@ def document_record(
         etag=fetched.headers.get("etag"),
         last_modified=fetched.headers.get("last-modified"),
         headers={name: fetched.headers[name] for name in _HEADERS if name in fetched.headers},
-        via=probe.via or (old.via if old else None),
+        via=_via(probe, old),
         findings=findings_json(judged),
     )
 
@@ -165,6 +158,9 @@ def _update(found: Documents, new: DocumentRecord, old: DocumentRecord, answer: 
         _change(found, new, answer)
     elif _served(new) != _served(old):
         _replace(found, Current(replace(new, changed_at=old.changed_at), answer.assessment), history=False)
+    elif new.headers != old.headers:
+        found.current[new.url] = Current(new, answer.assessment)
+        found.put[new.url] = replace(new, changed_at=old.changed_at)
     else:
         seen = replace(_seen(old, answer.fetched), etag=new.etag, last_modified=new.last_modified)
         _stamp(found, seen, answer.assessment)
@@ -202,7 +198,7 @@ def _seen(old: DocumentRecord, fetched: Fetched) -> DocumentRecord:
 
 
 def _served(one: DocumentRecord) -> tuple[Any, ...]:
-    return one.findings, one.final_url, one.media_type, one.via, one.headers, one.reason, one.rubric_version
+    return one.findings, one.final_url, one.media_type, one.via, one.reason, one.rubric_version
 
 
 def _miss(found: Documents, old: DocumentRecord, now: datetime) -> None:
@@ -303,6 +299,13 @@ def _is_missed(old: DocumentRecord, judged: Assessment) -> bool:
 
 def _is_sure(old: DocumentRecord, judged: Assessment, now: datetime) -> bool:
     return judged.outcome is Outcome.GONE or (old.missed_at is not None and now - old.missed_at >= SECOND_LOOK)
+
+
+def _via(probe: Probe, old: DocumentRecord | None) -> Via | None:
+    """Who asked for the document first, where it is now asked for only because it is known."""
+    if old is not None and (probe.via is None or probe.via.rel == "known"):
+        return old.via
+    return probe.via
 
 
 def _media_type(headers: Mapping[str, str]) -> str | None:

@@ -4,7 +4,8 @@ Everything is canonicalised first and inserted in sorted batches, new rows only:
 processes at once, changes nothing.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import islice
@@ -75,9 +76,10 @@ async def fold_candidates(
     async with store.begin() as uow:
         named = await uow.candidates.open(limit=limit)
         verdicts: list[tuple[CandidateRecord, str | None]] = []
-        opted_out = await uow.opt_outs.of({one.domain for one in named})
-        await uow.domains.lock({one.domain for one in named})
-        waiting = {domain: await uow.hosts.waiting(domain) for domain in {one.domain for one in named}}
+        domains = {one.domain for one in named}
+        await uow.domains.lock(domains)
+        opted_out = await uow.opt_outs.of(domains)
+        waiting = Counter(await uow.hosts.waiting(domains))
         hosts: dict[str, HostRecord] = {}
         for one in named:
             verdict = _verdict(one, opted_out.get(one.domain, frozenset()), exempt, waiting, hosts)
@@ -161,7 +163,7 @@ def _verdict(
     one: CandidateRecord,
     opted_out: Collection[str],
     exempt: Collection[str],
-    waiting: dict[str, int],
+    waiting: Mapping[str, int],
     accepted: Collection[str],
 ) -> str | None:
     try:

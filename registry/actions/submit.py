@@ -49,7 +49,7 @@ async def _queue(uow: UnitOfWork, domain: str, host: str, now: datetime) -> tupl
     await uow.domains.lock([domain])
     known = await uow.hosts.get(domain, host)
     if known is None:
-        if await uow.hosts.waiting(domain) >= MAX_WAITING:
+        if (await uow.hosts.waiting([domain])).get(domain, 0) >= MAX_WAITING:
             return "too_many", None
         await uow.hosts.add([HostRecord(domain, host, "submission", now, soon, submitted_at=now)])
     elif not await _may_repeat(uow, known, now):

@@ -58,10 +58,14 @@ class Hosts:
         rows = [{"due": due, "domain": domain, "host": host} for domain, host in sorted(keys)]
         return await many(self._connection, _DUE_AS_NEW, rows)
 
-    async def waiting(self, domain: str) -> int:
-        """How many hosts of the domain were named and never visited."""
-        statement = select(func.count()).where(HostRow.domain == domain, HostRow.last_visit_at.is_(None))
-        return (await self._connection.execute(statement)).scalar_one()
+    async def waiting(self, domains: Collection[str]) -> dict[str, int]:
+        """How many hosts of each domain were named and never visited; domains without any are left out."""
+        statement = (
+            select(HostRow.domain, func.count())
+            .where(HostRow.domain.in_(list(domains)), HostRow.last_visit_at.is_(None))
+            .group_by(HostRow.domain)
+        )
+        return dict((await self._connection.execute(statement)).all())
 
     async def count_due(self, keys: Collection[tuple[str, str]], *, now: datetime) -> int:
         """How many of these hosts are due, those of running leases included."""

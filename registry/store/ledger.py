@@ -5,7 +5,7 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import RowMapping, func, select
+from sqlalchemy import RowMapping, func, select, text
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -63,12 +63,13 @@ class Ledger:
 
     async def announce(self, hosts: Collection[str]) -> None:
         """Tells who listens that these hosts were recorded, as soon as the transaction is committed."""
-        for host in sorted(hosts):
-            await self._connection.execute(select(func.pg_notify(RECORDED, host)))
+        await self._connection.execute(_ANNOUNCE, {"channel": RECORDED, "hosts": sorted(hosts)})
 
 
 RECORDED = "waypost_recorded"
 """The channel on which `record` names each host that it has written."""
+
+_ANNOUNCE = text("SELECT pg_notify(:channel, host) FROM unnest(CAST(:hosts AS text[])) AS host")
 
 
 def _row(visit: VisitRecord) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -27,15 +28,16 @@ _numbers = count(1)
 
 
 @pytest.fixture(scope="session")
-def database_server() -> Iterator[str]:
-    """URL of a server on which databases may be created."""
+def database_server() -> str:
+    """URL of a server on which databases may be created.
+
+    The embedded one is let go of by the end of the process: there is a fixture for each conftest that imports it.
+    """
     if url := os.environ.get(SERVER):
-        yield url
-        return
+        return url
     server = embedded.start(Path(tempfile.gettempdir()) / f"waypost-tests-{os.geteuid()}")
     _drop_leftovers(server.dsn)
-    yield server.dsn
-    server.release()
+    return server.dsn
 
 
 @pytest.fixture(scope="session")
@@ -76,13 +78,18 @@ def _database(server: str, kind: str, template: str = "template0") -> Iterator[s
     """The process id in the name tells whose it is: see `_drop_leftovers`."""
     name = f"{PREFIX}_{os.getpid()}_{kind}_{next(_numbers)}"
     with psycopg.connect(libpq(sqlalchemy_url(server)), autocommit=True) as admin:
-        admin.execute(
-            sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(sql.Identifier(name), sql.Identifier(template))
-        )
+        admin.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(sql.Identifier(name), sql.Identifier(template)))
         try:
             yield name
         finally:
-            admin.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+            _drop(admin, name)
+
+
+def _drop(admin: psycopg.Connection[Any], name: str) -> None:
+    """Not WITH (FORCE), which fails when autovacuum, whom only a superuser may stop by force, is at work there."""
+    ours = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s AND usename = current_user"
+    admin.execute(ours, (name,))
+    admin.execute(sql.SQL("DROP DATABASE IF EXISTS {}").format(sql.Identifier(name)))
 
 
 def _drop_leftovers(server: str) -> None:
@@ -91,7 +98,7 @@ def _drop_leftovers(server: str) -> None:
         names = admin.execute("SELECT datname FROM pg_database WHERE datname LIKE %s", (PREFIX + "%",)).fetchall()
         for (name,) in names:
             if not _is_running(int(name.split("_")[2])):
-                admin.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
+                _drop(admin, name)
 
 
 def _is_running(process: int) -> bool:
