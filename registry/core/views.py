@@ -121,7 +121,8 @@ def adp_auth(service: Service) -> dict[str, Any]:
             auth["header"] = scheme.name or "Authorization"
         if scheme.location == "query" and scheme.name:
             auth["query_param"] = scheme.name
-        auth["prefix"] = scheme.prefix or {"bearer": "Bearer", "http_basic": "Basic"}.get(scheme.type)
+        by_type = {"bearer": "Bearer", "http_basic": "Basic"}.get(scheme.type)
+        auth["prefix"] = by_type if scheme.prefix is None else scheme.prefix  # "" is a statement: no prefix at all
     auth["setup_url"] = scheme.setup_url
     auth["authorization_url"] = scheme.authorization_url
     auth["token_url"] = scheme.token_url

@@ -168,6 +168,7 @@ def test_manifest_of_another_format_sends_clients_to_our_details() -> None:
         (AuthScheme("bearer"), {"type": "api_key", "header": "Authorization", "prefix": "Bearer"}),
         (AuthScheme("http_basic"), {"type": "api_key", "header": "Authorization", "prefix": "Basic"}),
         (AuthScheme("api_key", "query", "key"), {"type": "api_key", "query_param": "key"}),
+        (AuthScheme("api_key", "header", "X-Key", ""), {"type": "api_key", "header": "X-Key", "prefix": ""}),
         (AuthScheme("did", note="W3C"), {"type": "api_key", "note": "W3C"}),
         (
             AuthScheme("oauth2", authorization_url="https://a.dev/auth", token_url="https://a.dev/t", scopes=("r",)),
