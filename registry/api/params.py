@@ -19,7 +19,7 @@ from registry.wiring import Waypost
 
 MAX_DISCOVER: Final = 50
 MAX_LIST: Final = 100
-MAX_OFFSET: Final = 10_000
+MAX_OFFSET: Final = 100_000
 MAX_WAIT: Final = 20
 _AUTH_TYPES: Final = ("none", "api_key", "oauth2")
 _PRICING_TYPES: Final = ("free", "freemium", "paid")

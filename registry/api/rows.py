@@ -1,15 +1,16 @@
 """A service as it stands in lists: ADP's keys first, what we know beyond them after."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Final
 from urllib.parse import quote
 
 from registry.api.answers import moment
 from registry.core.listing import TrustLevel
+from registry.core.revisit import FOUND_MOST
 from registry.store.catalogue import Card
 
-STALE_AFTER: Final = timedelta(days=14)
-"""Twice the longest ordinary interval between two visits: the crawler, not the site, may be what is late."""
+STALE_AFTER: Final = 2 * FOUND_MOST
+"""Twice the longest ordinary wait between two visits: it may be the crawler that is late, not the site."""
 
 
 def summary(card: Card, base: str, now: datetime) -> dict[str, Any]:

@@ -38,7 +38,7 @@ CATEGORIES = (
     "social", "crm", "e-commerce", "location", "authentication", "other",
 )  # fmt: skip
 _NO_DETAIL = {
-    "detail_not_fetched": "The site has a document of its own for this capability, which this registry could not read yet.",
+    "detail_not_fetched": "The document that the site has for this capability could not be read yet.",
     "no_endpoint": "No document of the site names an endpoint for this capability.",
     "not_http": "This capability is not called over HTTPS.",
     "no_method": "No document of the site names the HTTP method of this capability.",

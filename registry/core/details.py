@@ -135,7 +135,7 @@ def _built(capability: Capability, call: Invocation) -> dict[str, Any]:
         "endpoint": endpoint,
         "method": method,
         "parameters": parameters,
-        "request_example": _envelope(call, _request(method, endpoint, parameters)),
+        "request_example": _wrapped(capability, call, _request(method, endpoint, parameters)),
         "response_example": {},
     }
     if call.scopes:
@@ -197,16 +197,17 @@ def _request(method: str, url: str, parameters: Iterable[Mapping[str, Any]]) -> 
     return request
 
 
-def _envelope(call: Invocation, request: dict[str, Any]) -> dict[str, Any]:
-    """What the protocol wraps around the arguments, where it is fixed and the name to call is known."""
+def _wrapped(capability: Capability, call: Invocation, request: dict[str, Any]) -> dict[str, Any]:
+    """The request with what its protocol puts around the arguments, where that is fixed and the name is known."""
+    arguments = request.get("body", {})
     if call.kind == "mcp_tool" and call.name:  # Model Context Protocol, tools/call over JSON-RPC 2.0
-        arguments = request.get("body", {})
-        request["body"] = {
-            "jsonrpc": "2.0",
-            "id": 1,
-            "method": "tools/call",
-            "params": {"name": call.name, "arguments": arguments},
-        }
+        parameters = {"name": call.name, "arguments": arguments}
+        request["body"] = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": parameters}
+    elif call.origin is not None and call.origin.format == "woa" and call.kind == "rpc" and call.name:
+        # Web of Agents draft-00: the id is the agent's, or `agent.operation`
+        agent = capability.id.removesuffix(f".{call.name}")
+        operation = {} if agent == capability.id else {"operation": call.name}
+        request["body"] = {"agent": agent, **operation, "input": arguments}
     return request
 
 

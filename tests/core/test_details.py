@@ -132,6 +132,20 @@ def test_an_mcp_tool_is_shown_as_the_call_it_is() -> None:
     assert detail["invocations"][0]["source"] == {"document": f"https://{HOST}/c", "pointer": "/tools/0", "format": "x"}
 
 
+@pytest.mark.parametrize(
+    ("id", "name", "envelope"),
+    [
+        ("summarizer", "summarizer", {"agent": "summarizer", "input": {"text": "hi"}}),
+        ("summarizer.short", "short", {"agent": "summarizer", "operation": "short", "input": {"text": "hi"}}),
+    ],
+)
+def test_a_woa_agent_is_called_with_its_envelope(id: str, name: str, envelope: dict[str, Any]) -> None:
+    origin = Origin(f"https://{HOST}/.well-known/woa.json", "/agents/0", "woa")
+    call = Invocation("rpc", f"https://{HOST}/agents/summarizer/invoke", "POST", name, origin=origin)
+    schema = {"properties": {"text": {"type": "string", "default": "hi"}}}
+    assert detail_of(Capability(id, id, params=schema, invocations=(call,)))["request_example"]["body"] == envelope
+
+
 def test_plain_http_is_preferred_and_the_own_site_before_another() -> None:
     calls = (
         Invocation("mcp_tool", f"https://{HOST}/mcp"),
