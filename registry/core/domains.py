@@ -130,6 +130,7 @@ def same_site(a: str, b: str) -> bool:
     return a == b or registrable_domain(a) == registrable_domain(b)
 
 
+@lru_cache(maxsize=8_192)  # the same few URLs are asked about again and again while one document is read
 def host_of(url: str) -> str | None:
     """The canonical DNS name in an http(s) or ws(s) URL, None for anything else, addresses included."""
     parsed = _parse(url, None)
@@ -138,6 +139,7 @@ def host_of(url: str) -> str | None:
     return _dns_name(parsed)
 
 
+@lru_cache(maxsize=8_192)
 def parse_https(url: str, base: str | None = None) -> str | None:
     """The canonical absolute URL, or None where it may not be fetched.
 

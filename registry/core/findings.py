@@ -293,9 +293,11 @@ class Finding:
     """What was seen and where; never a sentence.
 
     `pointer` is a JSON Pointer (RFC 6901), "" for the whole document. `evidence` is the offending value as short
-    text (at most EVIDENCE_CHARS characters), "" where the absence itself is the evidence.
+    text (at most EVIDENCE_CHARS characters), "" where the absence itself is the evidence. `count`: more than 1 where
+    the finding stands for others like it that are not kept.
     """
 
     reason: Reason
     pointer: str = ""
     evidence: str = ""
+    count: int = 1

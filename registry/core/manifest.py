@@ -53,7 +53,8 @@ class Notes:
     def _of(self, reason: Reason) -> list[Finding]:
         kept, more = self._kept[reason], self._seen[reason] - FINDINGS_PER_REASON
         if more > 0:
-            kept = [*kept[:-1], replace(kept[-1], evidence=f"and {more + 1} more of {self._seen[reason]}")]
+            evidence = f"and {more + 1} more of {self._seen[reason]}"
+            kept = [*kept[:-1], replace(kept[-1], evidence=evidence, count=more + 1)]
         return kept
 
 

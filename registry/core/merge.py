@@ -5,7 +5,7 @@ each other, endpoints on another site. Documents come in with their assessments;
 """
 
 import hashlib
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from itertools import chain
@@ -96,7 +96,7 @@ def merge(host: str, held: Sequence[Held]) -> Merged:
     }
     found = _without_copies(sorted(_found(held), key=_rank))
     noted = [Noted(f, one.url) for one in chain(found, _broken(held)) for f in one.assessment.findings]
-    found, about_details = _with_details(found, details)
+    found, about_details = _with_details(_without_referrals(found, host), details)
     noted += about_details
     if not any(_offers(one) for one in found):
         return Merged(None, tuple(noted), _formats(found), tuple(one.url for one in found))
@@ -137,11 +137,34 @@ def _without_copies(found: Iterable[Held]) -> list[Held]:
     return list(first.values())
 
 
+def _without_referrals(found: Sequence[Held], host: str) -> list[Held]:
+    """Entries of a catalogue are not what this host can do where another host, or a document merged here, does it."""
+    merged = {one.url for one in found}
+    return [_own_entries(one, host, merged) if _role(one) is Role.POINTERS else one for one in found]
+
+
+def _own_entries(catalogue: Held, host: str, merged: Collection[str]) -> Held:
+    service = catalogue.assessment.service
+    if service is None:
+        return catalogue
+    own = tuple(
+        capability
+        for capability in service.capabilities
+        if all(i.endpoint and host_of(i.endpoint) == host and i.endpoint not in merged for i in capability.invocations)
+    )
+    judged = replace(catalogue.assessment, service=replace(service, capabilities=own))
+    return replace(catalogue, assessment=judged)
+
+
+def _role(one: Held) -> Role | None:
+    form = FORMAT_BY_SLUG.get(one.assessment.format or "")
+    return form.role if form else None
+
+
 def _offers(one: Held) -> bool:
     """Does the document by itself make its host a service? A list of other servers, say, does not."""
-    form = FORMAT_BY_SLUG.get(one.assessment.format or "")
     service = one.assessment.service
-    if form is None or form.role is not Role.SERVICE or service is None:
+    if _role(one) is not Role.SERVICE or service is None:
         return False
     return bool(service.capabilities or service.protocols or service.name)
 

@@ -13,6 +13,7 @@ ELLIPSIS: Final = "…"
 
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
 _STACKED = frozenset({"Mn", "Me"})
+_EASY = re.compile(r"[ -~\n\t]*")  # most texts: nothing to look up
 _WINDOW = 4  # read at most this many times the wanted length: hidden characters must not buy work
 
 
@@ -21,9 +22,15 @@ def plain(text: str, chars: int) -> str:
 
     Line breaks and tabs stay. Idempotent; a cut text ends in an ellipsis.
     """
+    head = text[: chars * _WINDOW]
+    clean = (head if _EASY.fullmatch(head) else _visible(head)).strip()
+    return clean if len(clean) <= chars else clean[: chars - 1].rstrip() + ELLIPSIS
+
+
+def _visible(text: str) -> str:
     shown: list[str] = []
     stacked = 0
-    for char in text[: chars * _WINDOW]:
+    for char in text:
         if char.isascii() and (char.isprintable() or char in "\n\t"):
             stacked = 0
         else:
@@ -34,8 +41,7 @@ def plain(text: str, chars: int) -> str:
             if stacked > MAX_COMBINING:
                 continue
         shown.append(char)
-    clean = "".join(shown).strip()
-    return clean if len(clean) <= chars else clean[: chars - 1].rstrip() + ELLIPSIS
+    return "".join(shown)
 
 
 def line(text: str, chars: int) -> str:

@@ -6,7 +6,7 @@ at each run, which nobody wants to happen to a real registry.
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,10 +16,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 
 from registry.actions.discover import DiscoverPage
 from registry.actions.inspect import HostStatus, Overview
+from registry.core.domains import Host
 from registry.core.listing import Query
 from registry.demo.server import serve
 from registry.demo.sites import Site, load_sites
 from registry.settings import Settings
+from registry.store.errors import StoreUnavailable
 from registry.wiring import Waypost, child_environment, open_waypost
 from registry.wiring.workers import Worker
 
@@ -97,6 +99,7 @@ async def _queue(waypost: Waypost, sites: Mapping[str, Site]) -> None:
 
 async def _watch(waypost: Waypost, sites: Mapping[str, Site], console: Console, log_file: Path) -> None:
     """Until every host has been visited and the index says what the database says."""
+    hosts = waypost.hosts_of(sites)
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}"),
@@ -104,17 +107,24 @@ async def _watch(waypost: Waypost, sites: Mapping[str, Site], console: Console, 
         MofNCompleteColumn(),
         TimeElapsedColumn(),
     )
-    hosts = waypost.hosts_of(sites)
     with Progress(*columns, console=console, transient=True) as progress:
         bar = progress.add_task("crawling", total=len(sites))
-        quiet, before = 0.0, -1
-        while (waiting := await waypost.waiting(hosts)) or await waypost.index_lag():
+        quiet, before = 0.0, (-1, -1)
+        while any(left := await _left(waypost, hosts, before)):
+            waiting = left[0]
             progress.update(bar, completed=len(sites) - waiting, description="crawling" if waiting else "indexing")
-            quiet, before = (quiet + _POLL_SECONDS, before) if waiting == before else (0.0, waiting)
+            quiet, before = (quiet + _POLL_SECONDS, before) if left == before else (0.0, left)
             if quiet > _STALLED_SECONDS:
                 raise DemoFailed(f"nothing happened for {_STALLED_SECONDS:.0f} s; the worker's log is {log_file}")
             await asyncio.sleep(_POLL_SECONDS)
-        progress.update(bar, completed=len(sites), description="crawled")
+
+
+async def _left(waypost: Waypost, hosts: Sequence[Host], before: tuple[int, int]) -> tuple[int, int]:
+    """Hosts to visit and services to index; as before while the database is being started again."""
+    try:
+        return await waypost.waiting(hosts), await waypost.index_lag()
+    except StoreUnavailable:
+        return before
 
 
 async def _report(waypost: Waypost, sites: Mapping[str, Site]) -> Report:

@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mappi
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
+import structlog
+
 from registry.actions import discover as discovering
 from registry.actions import drain as draining
 from registry.actions import due as leasing
@@ -27,6 +29,10 @@ from registry.store.errors import StoreUnavailable
 from registry.store.holder import Hold, hold_leases
 from registry.store.recorded import RecordedFeed
 from registry.store.unit_of_work import Store
+
+log = structlog.get_logger(__name__)
+
+LOOK_SECONDS = 1.0  # a look at a server that runs takes 2 ms
 
 INDEX_FOLDER = "index"
 POSTGRES_FOLDER = "postgres"
@@ -180,9 +186,10 @@ async def open_waypost(settings: Settings) -> AsyncIterator[Waypost]:
     """
     url, let_go = await asyncio.to_thread(database_url, settings)
     try:
-        if settings.database_url is None:
-            await asyncio.to_thread(migrate.upgrade, url)
         async with contextlib.AsyncExitStack() as stack:
+            if settings.database_url is None:
+                await asyncio.to_thread(migrate.upgrade, url)
+                await stack.enter_async_context(_kept_up(settings))
             store = Store(make_engine(url))
             stack.push_async_callback(store.close)
             await migrate.check_schema(store.engine)
@@ -192,6 +199,26 @@ async def open_waypost(settings: Settings) -> AsyncIterator[Waypost]:
             yield Waypost(settings, store, backend, feed)
     finally:
         await asyncio.to_thread(let_go)
+
+
+@contextlib.asynccontextmanager
+async def _kept_up(settings: Settings) -> AsyncIterator[None]:
+    """A killed embedded server is started again while the block runs; until then its users see StoreUnavailable."""
+
+    async def look() -> None:
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            try:
+                await asyncio.to_thread(embedded.start, settings.data / POSTGRES_FOLDER)
+            except (embedded.EmbeddedUnavailable, OSError) as error:
+                log.warning("postgres.not_restarted", error=str(error))
+
+    looking = asyncio.create_task(look())
+    try:
+        yield
+    finally:
+        looking.cancel()
+        await asyncio.gather(looking, return_exceptions=True)
 
 
 def child_environment(settings: Settings, **extra: str) -> Mapping[str, str]:

@@ -219,6 +219,23 @@ def test_endpoints_on_a_sub_host_are_on_site() -> None:
     assert Reason.ENDPOINT_OFF_SITE not in reasons(merged)
 
 
+def test_a_catalogue_does_not_lend_its_host_the_capabilities_of_others() -> None:
+    entry = {"type": "application/a2a-agent-card+json", "displayName": "X", "description": "Does X"}
+    catalogue = {
+        "specVersion": "1.0",
+        "entries": [
+            {**entry, "identifier": f"urn:air:{HOST}:a:own", "url": f"https://{HOST}/.well-known/agent-card.json"},
+            {**entry, "identifier": f"urn:air:{HOST}:a:unread", "url": f"https://{HOST}/cards/unread.json"},
+            {**entry, "identifier": f"urn:air:{HOST}:a:other", "url": "https://another-basket.com/card.json"},
+        ],
+    }
+    documents = [held(CARD, "/.well-known/agent-card.json"), held(catalogue, "/.well-known/ai-catalog.json")]
+    merged = merge(HOST, documents)
+    assert merged.service is not None
+    endpoints = [i.endpoint for one in merged.service.capabilities for i in one.invocations]
+    assert endpoints == [f"https://{HOST}/a2a", f"https://{HOST}/cards/unread.json"]
+
+
 def test_a_malformed_document_tells_its_findings() -> None:
     merged = merge(HOST, [held(b'{"spec_version": "1.0", ', "/.well-known/agent")])
     assert merged.service is None

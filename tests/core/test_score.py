@@ -83,6 +83,14 @@ def test_a_reason_costs_its_share_of_the_capabilities() -> None:
     assert lost(score(one_of_many, []))[Reason.CAPABILITY_UNDESCRIBED] == full / 4  # never under a quarter
 
 
+def test_findings_that_stand_for_others_count_as_all_of_them() -> None:
+    many = replace(FULL, capabilities=FULL.capabilities * 40)
+    found = [Noted(Finding(Reason.ADP_NAME, f"/capabilities/{n}/name"), "https://a.example/") for n in range(4)]
+    rest = Noted(Finding(Reason.ADP_NAME, "/capabilities/4/name", "and 36 more of 40", 36), "https://a.example/")
+    (line,) = score(many, [*found, rest]).lines
+    assert (line.count, line.points) == (40, RUBRIC[Reason.ADP_NAME].points)
+
+
 def test_a_section_never_falls_below_zero() -> None:
     everything = [Noted(Finding(reason), "https://a.example/") for reason in Reason]
     result = score(Service(), everything)

@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -68,19 +68,23 @@ def score(service: Service, noted: Sequence[Noted]) -> Score:
 
 def _line(found: Sequence[Finding], document: str | None, total: int) -> Line:
     first, rule = found[0], RUBRIC[found[0].reason]
-    points = round(rule.points * _share(found, total), 2)
+    points = round(rule.points * _share(found, total, is_dropped=rule.severity is Severity.ERROR), 2)
     return Line(
-        first.reason, rule.section, rule.severity, points, len(found),
+        first.reason, rule.section, rule.severity, points, sum(finding.count for finding in found),
         rule.says, rule.fix, rule.spec, first.pointer, first.evidence, document,
     )  # fmt: skip
 
 
-def _share(found: Iterable[Finding], total: int) -> float:
-    """How much of the service a reason touches: all of it, or the share of capabilities, never under a quarter."""
+def _share(found: Sequence[Finding], total: int, *, is_dropped: bool) -> float:
+    """How much of the service a reason touches: all of it, or the share of its capabilities, never under a quarter.
+
+    `total` capabilities are left; what an error dropped was one of more.
+    """
     parts = {match.group() for finding in found if (match := _PART.match(finding.pointer))}
-    if not parts or total == 0:
+    if not parts:
         return 1.0
-    return max(0.25, min(1.0, len(parts) / total))
+    touched = len(parts) + sum(finding.count - 1 for finding in found)
+    return max(0.25, min(1.0, touched / max(1, total + touched * is_dropped)))
 
 
 def facts(service: Service, noted: Sequence[Noted]) -> dict[str, Any]:
