@@ -29,7 +29,11 @@ _AI_NOSORT: Final = 1 << 7  # ARES_AI_NOSORT of ares.h, which pycares does not e
 log = structlog.get_logger(__name__)
 
 
-class BadEntry(ValueError):
+class BadSetup(ValueError):
+    """The crawler cannot run as it was set up; the message says what to mend."""
+
+
+class BadEntry(BadSetup):
     """An entry of the connect-to table that cannot be used; the message names the entry and what is wrong."""
 
 

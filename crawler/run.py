@@ -44,7 +44,7 @@ async def crawl(
 
     `only`: domains to keep to. `progress` is called after every lease and every record. Stopping (also by cancelling
     this coroutine) takes no new leases, cuts visits before their next request, gives unfinished domains back and
-    records the rest: within 10 s. Raises guards.BadEntry; with `until_idle` also what the database raises.
+    records the rest: within 10 s. Raises guards.BadSetup; with `until_idle` also what the database raises.
     """
     from crawler.spider import scrape  # Scrapy takes half a second to import: a check of one host needs none of it
 
@@ -58,7 +58,7 @@ async def crawl(
 async def visit_host(name: str, settings: Settings) -> Visit:
     """The visit of one host by the whole plan; nothing is stored. A host that is another one's alias: of that one.
 
-    Raises InvalidName and guards.BadEntry.
+    Raises InvalidName and guards.BadSetup.
     """
     async with Visitor(settings) as visitor:
         host = canonical_host(name, exempt=visitor.guard.table.names).host
@@ -72,7 +72,7 @@ async def visit_host(name: str, settings: Settings) -> Visit:
 async def fetch_url(url: str, settings: Settings) -> Answer:
     """One https URL as somebody who looks at it by hand would see it: no plan, no controls; nothing is stored.
 
-    Raises InvalidName for anything but https on port 443 of a host that may be probed, and guards.BadEntry.
+    Raises InvalidName for anything but https on port 443 of a host that may be probed, and guards.BadSetup.
     """
     async with Visitor(settings) as visitor:
         canonical = parse_https(url)

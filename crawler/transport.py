@@ -20,10 +20,11 @@ from datetime import timedelta
 from typing import Final
 
 from pyreqwest.client import Client, ClientBuilder
+from pyreqwest.exceptions import BuilderError
 from pyreqwest.http import HeaderMap
 from pyreqwest.response import ResponseBodyReader
 
-from crawler.guards import Pin
+from crawler.guards import BadSetup, Pin
 
 HEADER_CAP: Final = 64 * 1024
 """Bytes of the header section (probe-plan.md section 6). The parser below us stops at about 400 KiB or 100 fields."""
@@ -41,6 +42,10 @@ GATHER: Final = 0.02
 # The transport's own thread may be delivering a last result when the interpreter ends, and that aborts the process
 # (exit code 134, seen in nearly every run that left a request unfinished): give it a moment while threads still run.
 atexit.register(time.sleep, 0.1)
+
+
+class NoTrust(BadSetup):
+    """No certificate authority could be read, so that no server could be trusted."""
 
 
 class Broken(Exception):
@@ -93,6 +98,14 @@ class Clients:
         self._keep_idle = timedelta(seconds=keep_idle)
         self._wanted: list[_Wanted] = []
         self._alive: set[int] = set()
+
+    async def check(self) -> None:
+        """Raises NoTrust where no visit could succeed: better once at the start than for each host."""
+        try:
+            await self._client(()).close()
+        except BuilderError as error:
+            says = "no certificate authority could be read (SSL_CERT_FILE, SSL_CERT_DIR, or the system's trust store)"
+            raise NoTrust(says) from error
 
     def __len__(self) -> int:
         """Clients in use."""

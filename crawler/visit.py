@@ -71,6 +71,8 @@ class Visitor:
             task.cancel()
 
     async def __aenter__(self) -> Self:
+        """Raises transport.NoTrust."""
+        await self.clients.check()
         return self
 
     async def __aexit__(
@@ -214,8 +216,9 @@ class Session:
         pause = self._pace.pause()
         if _now() + timedelta(seconds=pause) >= self._until:
             raise Cut
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._visitor.stop.wait(), pause)
+        if pause > 0:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._visitor.stop.wait(), pause)
         if self._visitor.stop.is_set():
             raise Cut
 

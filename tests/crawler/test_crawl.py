@@ -13,6 +13,7 @@ from structlog.testing import capture_logs
 
 from crawler import run
 from crawler.flight import Tally
+from crawler.guards import BadSetup
 from crawler.pipelines import AFTER_CRASH
 from crawler.visit import Visitor
 from registry.core.documents import Outcome
@@ -226,3 +227,12 @@ async def test_signals_ask_the_crawl_to_stop(number: signal.Signals) -> None:
         async with asyncio.timeout(5):
             await stop.wait()
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+
+async def test_without_any_authority_nothing_is_begun(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "absent.pem"))
+    monkeypatch.delenv("SSL_CERT_DIR", raising=False)
+    leases = Leases("site0.example")
+    with pytest.raises(BadSetup, match="SSL_CERT_FILE"):
+        await crawl(leases, settings())
+    assert leases.due_now == ["site0.example"]
