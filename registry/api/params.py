@@ -157,7 +157,7 @@ def question(text: str) -> str:
     return cut
 
 
-def filters(
+async def filters(
     include_unverified: OnlyTrue = False,
     formats: Formats = (),
     auth_types: AuthTypes = (),
@@ -165,7 +165,7 @@ def filters(
     protocols: Protocols = (),
     min_score: MinScore = None,
 ) -> Filters:
-    """The filters that discover and the list share."""
+    """The filters that discover and the list share. Async, because a plain function would be sent to a thread."""
     return Filters(include_unverified, formats, auth_types, pricing_types, protocols, min_score)
 
 

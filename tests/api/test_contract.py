@@ -5,9 +5,7 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.api import shapes
 from tests.api.conftest import PUBLIC_URL, Api
-from tests.api.shapes import assert_shape
 from tests.api.sites import (
     AWKWARD,
     AWKWARD_NAME,
@@ -22,6 +20,8 @@ from tests.api.sites import (
     SLOPPY,
     TOOLS,
 )  # fmt: skip
+from tests.support import shapes
+from tests.support.shapes import assert_shape
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

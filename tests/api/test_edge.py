@@ -6,10 +6,10 @@ import uuid
 import pytest
 
 from registry.api import problems
-from tests.api import shapes
 from tests.api.conftest import Api, make_client
-from tests.api.shapes import assert_shape
 from tests.api.sites import PIGEON
+from tests.support import shapes
+from tests.support.shapes import assert_shape
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -12,10 +12,10 @@ from psycopg import sql
 
 from registry.core.reader import MAX_BYTES
 from registry.store.engine import libpq
-from tests.api import shapes
 from tests.api.conftest import Api, make_client
-from tests.api.shapes import assert_shape
 from tests.api.sites import PIGEON
+from tests.support import shapes
+from tests.support.shapes import assert_shape
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -1,0 +1,40 @@
+"""Every real document of the shared corpus that is a service can be seen in ADP's words."""
+
+import csv
+from pathlib import Path
+
+from registry.core.assess import assess_body
+from registry.core.details import adp_detail, why_no_detail
+from registry.core.listing import TrustLevel
+from registry.core.views import adp_manifest, make_listing, trust_level
+from tests.support import shapes
+from tests.support.shapes import assert_shape
+from tests.support.shared import shared
+
+HOST = "served.example.dev"
+
+
+def test_real_services_have_manifests_details_and_listings() -> None:
+    folder = shared("corpus")
+    services = details = 0
+    with Path(folder, "INDEX.tsv").open(encoding="utf-8", newline="") as rows:
+        for row in csv.DictReader(rows, delimiter="\t"):
+            path = row["served_path"] if row["served_path"].startswith("/") else "/.well-known/agent.json"
+            found = assess_body(Path(folder, row["file"]).read_bytes(), f"https://{HOST}{path}")
+            if found.service is None:
+                continue
+            services += 1
+            trust = trust_level(HOST, found.service, has_errors=False)
+            assert trust is not TrustLevel.UNVERIFIED
+            assert make_listing("example.dev", HOST, found.service, 50, trust, [row["format"]], None).name
+            manifest = adp_manifest(HOST, found.service, lambda name: f"https://registry.example/{name}")
+            assert_shape(shapes.MANIFEST, manifest)
+            for capability in found.service.capabilities:
+                detail = adp_detail(HOST, found.service, capability)
+                if detail is None:
+                    assert why_no_detail(capability), row["file"]
+                else:
+                    details += 1
+                    assert_shape(shapes.DETAIL, detail)
+    assert services > 300
+    assert details > 200
