@@ -93,7 +93,12 @@ def judged(current: Current, bodies: Mapping[tuple[str, bytes], bytes]) -> Asses
         return current.assessment
     if not record.has_body or body is None:
         return Assessment(record.outcome, record.reason, record.format, record.dialect, _findings(record))
-    return assess_body(body, record.final_url, record.media_type, record.headers, via=record.via)
+    return assess_body(body, record.final_url, record.media_type, _served_with(record), via=record.via)
+
+
+def _served_with(record: DocumentRecord) -> dict[str, str]:
+    validators = {"etag": record.etag, "last-modified": record.last_modified}
+    return record.headers | {name: value for name, value in validators.items() if value is not None}
 
 
 def same_but_for_dates(one: ServiceRecord, other: ServiceRecord) -> bool:

@@ -15,7 +15,8 @@ _UNSTORABLE = {0: "\ufffd"} | dict.fromkeys(range(0xD800, 0xE000), "\ufffd")
 
 def clean(text: str, chars: int = TEXT_CHARS) -> str:
     """`text` cut to `chars` characters, every character replaced that a text column cannot hold."""
-    return text[:chars].translate(_UNSTORABLE)
+    text = text[:chars]
+    return text if text.isascii() and "\0" not in text else text.translate(_UNSTORABLE)
 
 
 def clean_or_none(text: str | None, chars: int = TEXT_CHARS) -> str | None:

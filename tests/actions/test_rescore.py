@@ -1,12 +1,16 @@
 """Rescoring works from what is stored: no crawl, no change where nothing changed, one bad host harms no other."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from registry.actions import inspect, present, rescore
 from registry.core.scoring import rubric, score
 from registry.store.unit_of_work import Store
-from tests.support.builders import DAY, NOW, Page, adp_site, awp_manifest, crawl
+from tests.support.builders import DAY, NOW, Page, Site, adp_site, awp_manifest, crawl
 
+FIXTURES = Path(__file__).parent.parent / "formats"
 HOSTS = [f"site-{number:02}.com" for number in range(23)]
 LATER = NOW + DAY
 
@@ -32,6 +36,34 @@ async def test_by_the_same_rules_nothing_changes(store: Store) -> None:
     assert after == before
     async with store.begin() as uow:
         assert await uow.search.count("index") == 0
+
+
+async def test_every_fixture_reads_from_the_database_as_it_did_when_it_came(store: Store) -> None:
+    cases = sorted(path.parent for path in FIXTURES.glob("*/*/response.json"))
+    sites: dict[str, Site] = {}
+    for number, case in enumerate(cases):
+        response = json.loads((case / "response.json").read_text())
+        headers = response.get("headers", {})
+        page = Page(
+            (case / "body").read_bytes(),
+            response.get("status", 200),
+            {name: value for name, value in headers.items() if name != "etag"},
+            headers.get("content-type", "application/json"),
+            headers.get("etag"),
+        )
+        sites[f"case-{number}.com"] = {"/" + response["url"].split("/", 3)[3]: page}
+    recorded = await crawl(store, {"a.com": adp_site("a.com"), **sites})
+    assert recorded.failed == {}
+    assert len(recorded.listed) > 50
+
+    done = await rescore.rescore(store, now=LATER)
+
+    assert (done.changed, done.failed) == (0, [])
+    for host in recorded.listed:
+        view = await inspect.service(store, host, include_details=True)
+        assert view is not None
+        for one in view.service.capabilities:
+            assert await inspect.capability(store, host, one.name) is not None
 
 
 async def test_by_other_rules_scores_change_and_the_index_is_told(
