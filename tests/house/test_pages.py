@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from registry import cli
 from registry.cli import pages
 from registry.cli.pages.formats import rules_of
 from registry.core.findings import Reason
@@ -64,6 +65,11 @@ def test_every_rule_of_a_format_is_on_its_page() -> None:
     general = {"document", "manifest", "endpoint", "conflict", "service", "capability"}
     own = {reason for reason in RUBRIC if reason.partition(".")[0] not in general}
     assert own - {reason for form in FORMATS for reason in rules_of(form)} == set(GIVEN_ELSEWHERE)
+
+
+def test_every_exit_code_is_told() -> None:
+    codes = re.findall(r"^\| (\d+) \| \w", pages.PAGES["cli.md"](), re.MULTILINE)
+    assert codes == [str(code) for code in (cli.DONE, cli.NO, cli.USAGE, cli.UNAVAILABLE, cli.INTERRUPTED)]
 
 
 @pytest.mark.parametrize("page", TEXTS, ids=lambda page: page.relative_to(ROOT).as_posix())

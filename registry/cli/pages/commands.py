@@ -4,6 +4,7 @@ import inspect
 from typing import Any
 
 import typer
+from rich.text import Text
 
 from registry import cli
 from registry.cli.pages.markdown import page, table
@@ -20,7 +21,7 @@ def commands_page() -> str:
         table(("command", ""), ((f"[`{c.name}`](#waypost-{c.name})", _sentence(c.help)) for c in commands)),
         *(_command_section(command) for command in commands),
         "## Exit codes",
-        _exit_codes(cli.__doc__ or ""),
+        _exit_codes(Text.from_markup(group.help).plain),
     )
 
 
@@ -53,9 +54,9 @@ def _option_default(one: Any) -> str:
     return "" if one.default is None else f"`{one.default}`"
 
 
-def _exit_codes(doc: str) -> str:
-    """The paragraph of the porch's docstring as a table, one row per code."""
-    told = " ".join(doc.partition("Exit codes:")[2].partition(".\n")[0].split())
+def _exit_codes(text: str) -> str:
+    """The paragraph of the help about exit codes as a table, one row per code."""
+    told = " ".join(text.partition("Exit codes:")[2].partition("\n\n")[0].split()).rstrip(".")
     return table(("code", "meaning"), (part.strip().partition(" ")[::2] for part in told.split(";")))
 
 
