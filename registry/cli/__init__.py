@@ -1,14 +1,13 @@
 """The porch: `waypost`. Each command reads its arguments, opens the house and prints what a verb answered.
 
-Exit codes: 0 done; 1 done, and the answer is no (nothing found, a check with errors, a refused name); 2 wrong usage;
-3 the registry cannot be reached or is not ready (database, schema, index); 130 interrupted.
 Imports of rooms are inside the commands: `--help` must not load a web framework.
 """
 
 import asyncio
+import contextlib
 import logging
 import sys
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 
@@ -24,8 +23,14 @@ if TYPE_CHECKING:
 
 DONE, NO, USAGE, UNAVAILABLE, INTERRUPTED = 0, 1, 2, 3, 130
 
+HELP = """Waypost, the open discovery registry of the agent web.
+
+[bold]Exit codes[/]: 0 done; 1 done, and the answer is no (nothing found, a check with errors, a refused name);
+2 wrong usage; 3 the registry cannot be reached or is not ready (database, schema, index, port); 130 interrupted.
+"""
+
 app = typer.Typer(
-    pretty_exceptions_enable=False, no_args_is_help=True, add_completion=False, rich_markup_mode="rich", help=__doc__
+    pretty_exceptions_enable=False, no_args_is_help=True, add_completion=False, rich_markup_mode="rich", help=HELP
 )
 console = Console()
 errors = Console(stderr=True)
@@ -121,19 +126,16 @@ def check(
 ) -> None:
     """Tell what waypost thinks of a manifest, without storing anything. Exit code 1 when any has errors."""
     from registry.cli.check import check_targets, json_line, print_checked
-    from registry.core.domains import InvalidName
 
     settings = _settings(connect_to=tuple(connect_to)) if connect_to else _settings()
     passed = True
-    try:
+    with _mended():
         for one in check_targets(targets, at=at, settings=settings):
             passed = passed and one.passed
             if as_json:
                 typer.echo(json_line(one))
             else:
                 print_checked(console, one)
-    except (InvalidName, OSError) as error:
-        _give_up(str(error), USAGE)
     raise typer.Exit(DONE if passed else NO)
 
 
@@ -214,9 +216,18 @@ async def _opened(work: "Callable[[Waypost], Awaitable[_T]]") -> _T:
 
 
 def _run(work: Coroutine[Any, Any, _T]) -> _T:
-    """Runs a command's work; what a person can mend becomes a line and an exit code, a bug stays a traceback."""
+    """Runs a command's work on the loop that the crawler was measured on."""
+    import uvloop
+
+    with _mended():
+        return uvloop.run(work)
+
+
+@contextlib.contextmanager
+def _mended() -> Iterator[None]:
+    """What a person can mend becomes a line and an exit code; a bug stays a traceback."""
     try:
-        return asyncio.run(work)
+        yield
     except Exception as error:
         code = _exit_code(error)
         if code is None:
@@ -226,16 +237,17 @@ def _run(work: Coroutine[Any, Any, _T]) -> _T:
 
 def _exit_code(error: Exception) -> int | None:
     """Imported here: only a command that failed pays for knowing all the ways to fail."""
-    from crawler.guards import BadEntry
+    from crawler.guards import BadSetup
+    from registry.cli.check import BadTarget
     from registry.cli.serving import PortTaken
     from registry.core.domains import InvalidName
     from registry.demo.sites import BadSite
     from registry.demo.tour import DemoFailed
     from registry.wiring import NOT_READY
 
-    if isinstance(error, BadSite | BadEntry | InvalidName):
-        return USAGE
-    return UNAVAILABLE if isinstance(error, (PortTaken, DemoFailed, *NOT_READY)) else None
+    if isinstance(error, (PortTaken, DemoFailed, OSError, *NOT_READY)):
+        return UNAVAILABLE
+    return USAGE if isinstance(error, BadSite | BadSetup | BadTarget | InvalidName) else None
 
 
 def _give_up(message: str, code: int) -> NoReturn:

@@ -17,6 +17,7 @@ from registry.core.documents import Outcome
 from registry.core.domains import InvalidName, canonical_host, host_of
 from registry.core.findings import Finding, Severity
 from registry.core.merge import Held, Noted, held_from, merge
+from registry.core.reader import Unreadable, read_json
 from registry.core.recognise import FORMATS
 from registry.core.scoring.rubric import RUBRIC
 from registry.core.scoring.score import Score, score
@@ -26,6 +27,7 @@ from registry.settings import Settings
 UNKNOWN_HOST = "unknown.invalid"
 """Stands for the host of a file that does not name one: special-use (RFC 6761), so it is nobody's."""
 
+_OWN_NAMES = ("domain", "base_url", "baseUrl", "url")
 _MAX_FILE = 16 * 1024 * 1024
 _ASKED_FOR = frozenset({Outcome.ABSENT, Outcome.SKIPPED})
 
@@ -86,7 +88,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
 
 
 def check_targets(targets: Sequence[str], *, at: str | None, settings: Settings) -> Iterator[Checked]:
-    """One result for each target, in order. Raises OSError for files that cannot be read, InvalidName for names."""
+    """One result for each target, in order. Raises BadTarget for what is no target, OSError for unreadable files."""
     for target in targets:
         if target == "-":
             yield _check_bytes(target, sys.stdin.buffer.read(_MAX_FILE + 1), at or "/")
@@ -96,6 +98,10 @@ def check_targets(targets: Sequence[str], *, at: str | None, settings: Settings)
             yield _check_bytes(target, _read(path), at or _usual_path(path.name))
         else:
             yield asyncio.run(_check_domain(target, settings))
+
+
+class BadTarget(ValueError):
+    """Neither a file, nor an https URL, nor a host name that may be asked."""
 
 
 def _read(path: Path) -> bytes:
@@ -113,9 +119,8 @@ def _check_bytes(target: str, raw: bytes, path: str) -> Checked:
     path = path if path.startswith("/") else f"/{path}"
     if len(raw) > _MAX_FILE:
         return _checked(target, UNKNOWN_HOST, [_held(Assessment(Outcome.TOO_LARGE, "body"), raw, UNKNOWN_HOST, path)])
-    first = assess_body(raw, f"https://{UNKNOWN_HOST}{path}")
-    host = _claimed_host(first.service) or UNKNOWN_HOST
-    judged = first if host == UNKNOWN_HOST else assess_body(raw, f"https://{host}{path}")
+    host = _claimed_host(raw) or UNKNOWN_HOST
+    judged = assess_body(raw, f"https://{host}{path}")
     return _checked(target, host, [_held(judged, raw, host, path)])
 
 
@@ -124,11 +129,18 @@ def _held(judged: Assessment, raw: bytes, host: str, path: str) -> Held:
     return Held(url, url, judged, b"", datetime.now(UTC))
 
 
-def _claimed_host(service: Service | None) -> str | None:
-    for claim in service.claims.values() if service else ():
-        text = host_of(claim) if "://" in claim else claim
+def _claimed_host(raw: bytes) -> str | None:
+    """The first host that the document names as its own, whatever its format calls it."""
+    try:
+        value = read_json(raw)
+    except Unreadable:
+        return None
+    for key in _OWN_NAMES if isinstance(value, dict) else ():
+        claim = value.get(key) if isinstance(value, dict) else None
+        text = (host_of(claim) or "" if "://" in claim else claim) if isinstance(claim, str) else ""
+        exempt = {text} if text.endswith(".example") else ()  # RFC 6761: what documentation is written with
         try:
-            return canonical_host(text or "").host
+            return canonical_host(text, exempt=exempt).host
         except InvalidName:
             continue
     return None
@@ -145,7 +157,10 @@ def _checked(target: str, host: str, held: Sequence[Held], stopped: tuple[Outcom
 async def _check_domain(target: str, settings: Settings) -> Checked:
     from crawler.run import visit_host  # loads Scrapy: files need none of it
 
-    visit = await visit_host(target, settings)
+    try:
+        visit = await visit_host(target, settings)
+    except InvalidName as error:
+        raise BadTarget(f"{target}: there is no such file, and as a host name: {error}") from error
     held = [held_from(answer) for answer in visit.answers]
     return _checked(target, visit.host, held, (visit.outcome, visit.reason))
 
@@ -153,7 +168,10 @@ async def _check_domain(target: str, settings: Settings) -> Checked:
 async def _check_url(target: str, settings: Settings) -> Checked:
     from crawler.run import fetch_url  # loads Scrapy: files need none of it
 
-    held = held_from(await fetch_url(target, settings))
+    try:
+        held = held_from(await fetch_url(target, settings))
+    except InvalidName as error:
+        raise BadTarget(f"{target}: only https URLs on port 443 of public host names are asked") from error
     return _checked(target, host_of(held.url) or UNKNOWN_HOST, [held])
 
 

@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from registry.actions.discover import Found
-from registry.actions.inspect import ServiceView
+from registry.actions.inspect import HostStatus, ServiceView
 from registry.core.domains import InvalidName
 from registry.core.listing import Query
 from registry.demo.tour import Report
@@ -38,6 +38,8 @@ def print_found(console: Console, found: Found) -> None:
 
 
 async def show_search(waypost: Waypost, query: str, limit: int, console: Console, *, as_json: bool) -> int:
+    if not waypost.index_is_fed():
+        await waypost.drain()  # no worker runs: what was crawled before is carried over now
     page = await waypost.discover(Query(query, limit=limit))
     for found in page.hits:
         if as_json:
@@ -90,7 +92,7 @@ async def show_rescore(waypost: Waypost, console: Console) -> None:
     with _progress(console) as progress:
         rescored = await waypost.rescore(_bar(progress, "scoring"))
     await waypost.drain()
-    console.print(f"{rescored.hosts} hosts scored, {rescored.changed} changed, {rescored.failed} failed")
+    console.print(f"{rescored.hosts} hosts scored, {rescored.changed} changed, {len(rescored.failed)} failed")
 
 
 def _progress(console: Console) -> Progress:
@@ -138,10 +140,7 @@ async def show_visited(waypost: Waypost, hosts: Sequence[str], console: Console,
         if as_json:
             print_json(answer)
             continue
-        outcome = status.outcome.value if status and status.outcome else "not visited"
-        console.print(
-            f"[bold]{escape(host)}[/]: {outcome}" + (f", {escape('; '.join(status.reasons))}" if status else "")
-        )
+        console.print(f"[bold]{escape(host)}[/]: {escape(_ended(status))}", highlight=False)
         if view:
             record = view.record
             console.print(
@@ -150,6 +149,12 @@ async def show_visited(waypost: Waypost, hosts: Sequence[str], console: Console,
                 highlight=False,
             )
     return listed
+
+
+def _ended(status: HostStatus | None) -> str:
+    if status is None or status.outcome is None:
+        return "not visited"
+    return "; ".join(status.reasons) or status.outcome.value
 
 
 def _service(view: ServiceView) -> dict[str, Any]:
