@@ -4,13 +4,15 @@ Request id, `//api` as `/api`, HEAD as GET without its body, CORS on what browse
 (declared and counted), rate limits, and the last resort for faults: a 500 that says nothing but its own id.
 """
 
-import logging
 import re
 import time
+import traceback
 from collections.abc import Iterable
 from uuid import UUID, uuid4
 
+import structlog
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from registry.api.limiter import Allowance, Clients, Limiter
@@ -26,7 +28,7 @@ CORS = {
 _OPEN = ("/api/", "/.well-known/")
 _UNLIMITED = ("/healthz", "/readyz")
 
-_log = logging.getLogger(__name__)
+log = structlog.get_logger(__name__)
 
 
 class Edge:
@@ -56,8 +58,10 @@ class Edge:
             await self._guarded(scope, headers, _counted(receive), sender)
         except Problem as problem:
             await render(problem, f"urn:uuid:{request_id}")(scope, receive, sender)
-        except Exception:
-            _log.exception("request %s failed", request_id)
+        except ClientDisconnect:
+            return
+        except Exception as error:
+            _tell(error, request_id)
             if not sender.started:
                 fault = Problem(INTERNAL, "Something went wrong here.")
                 await render(fault, f"urn:uuid:{request_id}")(scope, receive, sender)
@@ -77,6 +81,12 @@ class Edge:
         client = self._clients.key(_peer(scope), ",".join(headers.getlist("x-forwarded-for")))
         submits = scope["method"] == "POST" and scope["path"] == "/api/services"
         return (self._submissions if submits else self._reads).take(client)
+
+
+def _tell(error: Exception, request_id: str) -> None:
+    """Where it happened and what kind it was; an exception's text may hold what clients or sites sent."""
+    frames = "".join(traceback.format_tb(error.__traceback__))
+    log.error("request.failed", request_id=request_id, error=type(error).__name__, frames=frames)
 
 
 class _Sender:

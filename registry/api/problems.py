@@ -5,12 +5,12 @@ the client's input; beside the RFC's members it has `success: false` and `error`
 registry read. `type` resolves to a page of this API (`GET /api/problems/{slug}`).
 """
 
-import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 import orjson
+import structlog
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
@@ -22,7 +22,7 @@ from registry.store.errors import StoreUnavailable
 MEDIA_TYPE: Final = "application/problem+json"
 RETRY_SECONDS: Final = 5
 
-_log = logging.getLogger(__name__)
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +153,7 @@ def install(app: FastAPI) -> None:
         return render(_from_validation(error), instance_of(request))
 
     async def on_outage(request: Request, error: Exception) -> Response:
-        _log.warning("cannot answer: %s", type(error).__name__)
+        log.warning("request.unavailable", error=type(error).__name__)
         return render(unavailable(), instance_of(request))
 
     handlers: dict[Any, Callable[..., Awaitable[Response]]] = {

@@ -6,6 +6,8 @@ from typing import Any
 
 import psycopg
 import pytest
+import structlog
+import structlog.testing
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from psycopg import sql
@@ -221,7 +223,12 @@ async def test_a_fault_of_ours_says_nothing_but_its_number(api: Api, monkeypatch
 
     monkeypatch.setattr(type(api.waypost), "health", broken)
     async with make_client(api.waypost, api.waypost.settings) as client:
-        response = await client.get("/api/health")
+        with structlog.testing.capture_logs() as logged:
+            response = await client.get("/api/health")
+    assert [(one["event"], one["error"]) for one in logged] == [("request.failed", "RuntimeError")]
+    assert logged[0]["request_id"] == response.headers["x-request-id"]
+    assert "test_hostile.py" in logged[0]["frames"]
+    assert SECRET not in str(logged)
     assert response.status_code == 500
     assert response.headers["content-type"] == "application/problem+json"
     assert response.headers["access-control-allow-origin"] == "*"

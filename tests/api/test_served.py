@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import structlog
+import structlog.testing
 import uvicorn
 
 from registry.api.app import create_app
@@ -76,6 +78,17 @@ def test_a_body_over_the_limit_is_refused_while_it_comes(served: tuple[str, int]
         else:
             answer = client.recv(65_536)
             assert b" 413 " in answer.split(b"\r\n")[0]
+
+
+def test_a_client_that_goes_away_in_the_middle_is_no_fault_of_ours(served: tuple[str, int]) -> None:
+    with structlog.testing.capture_logs() as logged:
+        with socket.create_connection(served, timeout=20) as client:
+            client.sendall(b"POST /api/validate HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
+        with socket.create_connection(served, timeout=20) as client:  # answered after the other one has gone
+            client.sendall(b"GET /api/services HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            while client.recv(65_536):
+                pass
+    assert logged == []
 
 
 @pytest.mark.slow
