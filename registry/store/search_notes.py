@@ -113,12 +113,19 @@ class SearchNotes:
         return list(_decoded((await self._connection.execute(statement)).all()))
 
     async def done(self, target: str, told: Sequence[Dirty]) -> int:
-        """Drops the notes that are still what was read; gives their number."""
+        """Drops the notes that are still what was read; gives their number.
+
+        A note that a writer holds is about to be another one; waiting for it could end in a deadlock.
+        """
         row = SearchDirtyRow
-        statement = delete(row).where(
-            row.target == target, tuple_(row.host, row.version).in_([(one.host, one.version) for one in told])
+        unchanged = (
+            select(row.host)
+            .where(row.target == target, tuple_(row.host, row.version).in_([(one.host, one.version) for one in told]))
+            .with_for_update(skip_locked=True)
         )
-        return (await self._connection.execute(statement)).rowcount
+        hosts = list((await self._connection.execute(unchanged)).scalars())
+        await self._connection.execute(delete(row).where(row.target == target, row.host.in_(hosts)))
+        return len(hosts)
 
     async def note(self, target: str, keys: Collection[Key], *, now: datetime) -> None:
         """Notes services again, to repair an index."""

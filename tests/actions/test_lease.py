@@ -1,8 +1,10 @@
 """Leases: no domain twice, none lost, whoever dies."""
 
 import asyncio
+import sys
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -28,6 +30,7 @@ from tests.support.builders import (
     take,
 )  # fmt: skip
 
+ROOT = Path(__file__).parents[2]
 NAMES = [f"site-{number:03}.com" for number in range(200)]
 
 
@@ -213,6 +216,40 @@ async def test_leases_of_the_dead_are_recovered_those_of_the_living_are_not(stor
         assert await recover(store, now=NOW) == 1, "that lease names a holder that never was"
     late = await record(store, first.token, [finish(first.domains[0], {})], now=NOW)
     assert late.lost == domains_of(first)
+
+
+async def test_a_lease_of_a_killed_process_is_recovered(store: Store, database_url: str) -> None:
+    await _seed(store, "a.com")
+    worker = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", DOOMED, database_url, stdout=asyncio.subprocess.PIPE, cwd=ROOT
+    )
+    try:
+        assert worker.stdout is not None and await worker.stdout.readline() == b"a.com\n"
+        assert await recover(store, now=NOW) == 0
+    finally:
+        worker.kill()
+        await worker.wait()
+    async with asyncio.timeout(30):
+        while await recover(store, now=NOW) == 0:
+            await asyncio.sleep(0.05)  # the server needs a moment to notice; nobody tells us
+    assert domains_of(await take(store)) == ["a.com"]
+
+
+DOOMED = """
+import asyncio, sys
+from registry.store.engine import make_engine
+from registry.store.holder import hold_leases
+from registry.store.unit_of_work import Store
+from tests.support.builders import domains_of, take
+
+async def work():
+    store = Store(make_engine(sys.argv[1]))
+    async with hold_leases(store.engine) as holder:
+        print(*domains_of(await take(store, holder=holder.id)), flush=True)
+        await asyncio.sleep(60)
+
+asyncio.run(work())
+"""
 
 
 async def test_a_worker_whose_session_is_killed_learns_of_it(store: Store) -> None:

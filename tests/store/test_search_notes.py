@@ -1,5 +1,6 @@
 """What an index has to be told: noted by trigger, for every index, and dropped only as it was read."""
 
+import asyncio
 from datetime import timedelta
 
 from registry.core.listing import Filters
@@ -77,6 +78,16 @@ async def test_what_was_noted_again_since_it_was_read_stays(store: Store) -> Non
         assert await uow.search.done("one", read) == 1
         (left,) = await uow.search.dirty("one", limit=10)
         assert (left.host, left.noted_at) == (A, oldest)
+
+
+async def test_a_note_that_a_writer_holds_is_not_waited_for(store: Store) -> None:
+    await _register(store, "one")
+    await crawl(store, {A: adp_site(A), B: adp_site(B)})
+    async with store.begin() as writer, asyncio.timeout(10):
+        await writer.services.hide(A, [A])
+        async with store.begin() as uow:
+            assert await uow.search.done("one", await uow.search.dirty("one", limit=10)) == 1
+    assert await _dirty(store) == [A]
 
 
 async def test_a_note_read_before_it_was_done_and_made_anew_is_another_one(store: Store) -> None:
