@@ -92,7 +92,7 @@ def test_a_client_that_goes_away_in_the_middle_is_no_fault_of_ours(served: tuple
 
 
 @pytest.mark.slow
-def test_the_document_holds_from_all_sides(served: tuple[str, int]) -> None:
+def test_the_document_holds_from_all_sides(served: tuple[str, int], tmp_path: Path) -> None:
     """Schemathesis: generated, odd and wrong requests for every operation, answers held against the document."""
     command = Path(sys.executable).with_name("schemathesis")
     host, port = served
@@ -103,6 +103,6 @@ def test_the_document_holds_from_all_sides(served: tuple[str, int]) -> None:
             "--checks", "all", "--exclude-checks", "positive_data_acceptance,negative_data_rejection,ignored_auth",
             "--suppress-health-check", "all", "--no-color",
         ],
-        capture_output=True, text=True, timeout=280,
+        capture_output=True, text=True, timeout=280, cwd=tmp_path,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-6_000:] + done.stderr[-2_000:]
