@@ -60,7 +60,7 @@ def crawled(
 ) -> Iterator[tuple[str, Path]]:
     """Name of a database and folder of an index with everything in `sites`, nobody connected to either."""
     folder = tmp_path_factory.mktemp("crawled")
-    with database._database(database_server, "crawled", database_template) as name:
+    with database.new_database(database_server, "crawled", database_template) as name:
         asyncio.run(_crawl(database.on(database_server, name), folder))
         yield name, folder
 
@@ -110,7 +110,7 @@ async def own_api(database_server: str, crawled: tuple[str, Path], tmp_path: Pat
 async def _opened(server: str, crawled: tuple[str, Path], folder: Path) -> AsyncIterator[Api]:
     shutil.copytree(crawled[1] / "index", folder / "index")
     settings = _settings(folder)
-    with database._database(server, "api", crawled[0]) as name:
+    with database.new_database(server, "api", crawled[0]) as name:
         store = Store(make_engine(database.on(server, name), pool_size=4))
         backend = EmbeddedBackend(folder / "index")
         try:
