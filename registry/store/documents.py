@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import RowMapping, func, select, text, tuple_
 from sqlalchemy.dialects.postgresql import insert
@@ -16,6 +16,8 @@ from registry.store.tables import BodyRow, DocumentHistoryRow, DocumentRow
 from registry.store.values import REASON_CHARS, clean, clean_json, clean_or_none, url_hash
 
 Key = tuple[str, str]
+
+URL_CHARS: Final = 20_000  # longer than any that is asked for, with the JSON Pointer of a document inside another
 
 _PUT = upsert(DocumentRow, columns_of(DocumentRow, "domain", "host", "url_hash", "first_seen_at"))
 _HISTORY = columns_of(DocumentHistoryRow)
@@ -101,13 +103,13 @@ def _row(document: DocumentRecord) -> dict[str, Any]:
     row = {name: getattr(document, name) for name in _FIELDS}
     return row | {
         "url_hash": url_hash(document.url),
-        "url": clean(document.url),
-        "final_url": clean(document.final_url),
+        "url": clean(document.url, URL_CHARS),
+        "final_url": clean(document.final_url, URL_CHARS),
         "reason": clean(document.reason, REASON_CHARS),
         "media_type": clean_or_none(document.media_type, 200),
         "etag": clean_or_none(document.etag),
         "last_modified": clean_or_none(document.last_modified),
-        "alias_of": clean_or_none(document.alias_of),
+        "alias_of": clean_or_none(document.alias_of, URL_CHARS),
         "headers": clean_json(document.headers),
         "via": clean_json(asdict(document.via)) if document.via else None,
         "findings": clean_json(document.findings),

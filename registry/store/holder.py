@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -38,7 +38,10 @@ async def hold_leases(engine: AsyncEngine) -> AsyncIterator[Hold]:
         number = _draw()
         while not await _try_lock(connection, LEASE_LOCKS, number):
             number = _draw()
-        yield Hold(number, connection)
+        try:
+            yield Hold(number, connection)
+        finally:
+            await _unlock(connection)
 
 
 @asynccontextmanager
@@ -48,7 +51,10 @@ async def hold_target(engine: AsyncEngine, target: str) -> AsyncIterator[Hold | 
         found = await connection.execute("SELECT hashtext(%s)", (target,))
         row = await found.fetchone()
         number = int(str(row[0])) if row else 0
-        yield Hold(number, connection) if await _try_lock(connection, TARGET_LOCKS, number) else None
+        try:
+            yield Hold(number, connection) if await _try_lock(connection, TARGET_LOCKS, number) else None
+        finally:
+            await _unlock(connection)
 
 
 async def _connect(engine: AsyncEngine) -> "psycopg.AsyncConnection[tuple[object, ...]]":
@@ -66,6 +72,12 @@ async def _try_lock(connection: "psycopg.AsyncConnection[tuple[object, ...]]", l
     found = await connection.execute("SELECT pg_try_advisory_lock(%s::int, %s::int)", (locks, number))
     row = await found.fetchone()
     return row is not None and row[0] is True
+
+
+async def _unlock(connection: "psycopg.AsyncConnection[tuple[object, ...]]") -> None:
+    """The end of the session does it too, but a moment later: the next one to come would find it locked."""
+    with suppress(psycopg.Error):
+        await connection.execute("SELECT pg_advisory_unlock_all()")
 
 
 def _draw() -> int:

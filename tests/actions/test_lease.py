@@ -230,8 +230,8 @@ async def test_a_lease_of_a_killed_process_is_recovered(store: Store, database_u
         worker.kill()
         await worker.wait()
     async with asyncio.timeout(30):
-        while await recover(store, now=NOW) == 0:
-            await asyncio.sleep(0.05)  # the server needs a moment to notice; nobody tells us
+        while await recover(store, now=NOW) == 0:  # noqa: ASYNC110  # the server needs a moment to notice
+            await asyncio.sleep(0.05)
     assert domains_of(await take(store)) == ["a.com"]
 
 

@@ -4,15 +4,11 @@ Longer than other modules because one verb decides all of it, and every rule is 
 """
 
 import asyncio
-from collections.abc import Mapping
 from dataclasses import replace
-from datetime import datetime
 from typing import Any
 
-import pytest
-
 from registry.actions import inspect
-from registry.actions.record import Recorded, record
+from registry.actions.record import record
 from registry.actions.seed import fold_candidates, seed
 from registry.core.documents import Outcome
 from registry.core.listing import Filters, TrustLevel
@@ -25,37 +21,21 @@ from tests.support.builders import (
     HOUR,
     NOW,
     Page,
-    Site,
     adp_manifest,
     adp_site,
+    again,
     awp_manifest,
+    changes_of,
     crawl,
     finish,
     hosts_of,
+    status_of,
     take,
     visit,
 )  # fmt: skip
+from tests.support.database import rows
 
 HOST = "pigeons.com"
-DOWN = Page(failure=Outcome.UNREACHABLE, reason="connect_timeout")
-
-
-async def again(store: Store, sites: Mapping[str, Site], now: datetime) -> Recorded:
-    """The next visit of whatever is due."""
-    lease = await take(store, now=now)
-    assert lease is not None, "nothing is due"
-    return await record(store, lease.token, [finish(job, sites, now) for job in lease.domains], now=now)
-
-
-async def status(store: Store, now: datetime, host: str = HOST) -> inspect.HostStatus:
-    found = await inspect.status(store, host, now=now)
-    assert found is not None
-    return found
-
-
-async def rows(store: Store, statement: str) -> list[tuple[Any, ...]]:
-    async with store.engine.connect() as connection:
-        return [tuple(row) for row in await connection.exec_driver_sql(statement)]
 
 
 async def versions(store: Store) -> list[tuple[Any, ...]]:
@@ -64,11 +44,6 @@ async def versions(store: Store) -> list[tuple[Any, ...]]:
     return [
         row for table in tables for row in await rows(store, f"SELECT '{table}', ctid::text, xmin::text FROM {table}")
     ]
-
-
-async def changes(store: Store, host: str = HOST) -> list[str]:
-    async with store.begin() as uow:
-        return [one.kind for one in await uow.ledger.changes(".".join(host.split(".")[-2:]), host)]
 
 
 async def test_a_found_manifest_is_listed_with_its_details(store: Store) -> None:
@@ -89,14 +64,14 @@ async def test_a_found_manifest_is_listed_with_its_details(store: Store) -> None
     capability = await inspect.capability(store, HOST, "create_parcel")
     assert capability is not None and capability.capability.detail is not None
     assert await inspect.capability(store, HOST, "no_such") is None
-    assert (await status(store, NOW)).state == "listed"
-    assert await changes(store) == ["service.listed"]
+    assert (await status_of(store, HOST, NOW)).state == "listed"
+    assert await changes_of(store, HOST) == ["service.listed"]
 
 
 async def test_nothing_found_says_why_and_comes_back_later(store: Store) -> None:
     done = await crawl(store, {"empty.com": {"/agent.json": Page("<html><p>hi</p></html>", media_type="text/html")}})
     assert done.listed == []
-    found = await status(store, NOW, "empty.com")
+    found = await status_of(store, "empty.com", NOW)
     assert (found.state, found.outcome) == ("not_listed", Outcome.ABSENT)
     assert "/agent.json: not a manifest (html)" in found.reasons
     assert found.next_visit_at is not None and 14 * DAY <= found.next_visit_at - NOW <= 16 * DAY
@@ -128,7 +103,7 @@ async def test_a_visit_without_news_writes_stamps_only(store: Store) -> None:
     assert await rows(store, "SELECT count(*) FROM visits") == [(2,)]
     view = await inspect.service(store, HOST)
     assert view is not None and (view.record.updated_at, view.record.seen_at) == (NOW, NOW + 26 * HOUR)
-    assert await changes(store) == ["service.listed"]
+    assert await changes_of(store, HOST) == ["service.listed"]
     async with store.begin() as uow:
         assert [one.host for one in await uow.search.dirty("index", limit=10)] == [HOST], "its date is another one"
         assert view.record.listing.seen_on == (NOW + 26 * HOUR).date()
@@ -156,12 +131,12 @@ async def test_a_change_makes_history_and_is_told(store: Store) -> None:
     view = await inspect.service(store, HOST)
     assert view is not None and view.record.name == "Carrier pigeons"
     assert (view.record.created_at, view.record.updated_at) == (NOW, NOW + 2 * DAY)
-    assert await changes(store) == ["service.listed", "service.changed"]
+    assert await changes_of(store, HOST) == ["service.listed", "service.changed"]
     async with store.begin() as uow:
         history = await uow.documents.history(HOST, HOST, f"https://{HOST}{ADP}")
     assert [changed_at for changed_at, *_ in history] == [NOW + 2 * DAY, NOW]
     assert await rows(store, "SELECT count(*) FROM bodies") == [(3,)]
-    due = (await status(store, NOW)).next_visit_at
+    due = (await status_of(store, HOST, NOW)).next_visit_at
     assert due is not None and due - (NOW + 2 * DAY) < 14 * HOUR, "what changes is looked at twice as often"
 
 
@@ -173,110 +148,7 @@ async def test_recording_twice_changes_nothing(store: Store) -> None:
     first = await record(store, lease.token, finished, now=NOW)
     second = await record(store, lease.token, finished, now=NOW)
     assert (first.hosts, second.hosts, second.lost) == ([HOST], [], [HOST])
-    assert await changes(store) == ["service.listed"]
-
-
-async def test_what_disappears_is_delisted_at_the_second_look_six_hours_later(store: Store) -> None:
-    await crawl(store, {HOST: adp_site(HOST)})
-    first_look = NOW + 2 * DAY
-    done = await again(store, {HOST: {}}, first_look)
-    assert done.delisted == []
-    found = await status(store, first_look)
-    assert found.state == "listed" and found.next_visit_at == first_look + 6 * HOUR
-    lease = await take(store, now=first_look + 6 * HOUR)
-    assert lease is not None and lease.domains[0].hosts[0].whole_plan, "it may have moved to another path"
-    done = await record(
-        store, lease.token, [finish(lease.domains[0], {}, first_look + 6 * HOUR)], now=first_look + 6 * HOUR
-    )
-    assert done.delisted == [HOST]
-    assert await inspect.service(store, HOST) is None
-    assert (await status(store, first_look)).state == "not_listed"
-    assert await changes(store) == ["service.listed", "service.delisted"]
-    assert await rows(store, "SELECT count(*) FROM capabilities") == [(0,)]
-
-
-async def test_what_comes_back_before_the_second_look_was_never_gone(store: Store) -> None:
-    await crawl(store, {HOST: adp_site(HOST)})
-    await again(store, {HOST: {}}, NOW + 2 * DAY)
-    await again(store, {HOST: adp_site(HOST)}, NOW + 2 * DAY + 6 * HOUR)
-    assert await rows(store, f"SELECT missed_at FROM documents WHERE url = 'https://{HOST}{ADP}'") == [(None,)]
-    await again(store, {HOST: {}}, NOW + 9 * DAY)
-    assert (await status(store, NOW + 9 * DAY)).state == "listed"
-
-
-async def test_gone_is_gone_at_once(store: Store) -> None:
-    await crawl(store, {HOST: adp_site(HOST)})
-    done = await again(store, {HOST: {ADP: Page("gone", 410)}}, NOW + 2 * DAY)
-    assert done.delisted == [HOST]
-
-
-@pytest.mark.parametrize(
-    "page", [Page("no", 403), Page("later", 429), Page("oops", 500), DOWN, Page(failure=Outcome.TLS_ERROR, reason="x")]
-)
-@pytest.mark.parametrize("everywhere", [True, False])
-async def test_the_unknown_delists_nothing(store: Store, page: Page, everywhere: bool) -> None:
-    await crawl(store, {HOST: adp_site(HOST)})
-    for day in range(1, 3):
-        await again(store, {HOST: page if everywhere else {ADP: page}}, NOW + 10 * day * DAY)
-    assert (await status(store, NOW + 20 * DAY)).state == "listed"
-
-
-async def test_three_soft_failures_over_three_days_make_a_service_unverified_until_it_answers(store: Store) -> None:
-    site = adp_site(HOST)
-    await crawl(store, {HOST: site})
-    levels, failures = [], []
-    for day in (2, 3.5, 6):
-        await again(store, {HOST: DOWN}, NOW + day * DAY)
-        view = await inspect.service(store, HOST)
-        assert view is not None
-        levels.append(view.record.trust_level)
-        failures.append(view.record.crawl_failures)
-    assert failures == [1, 2, 3]
-    assert levels == [TrustLevel.VERIFIED, TrustLevel.VERIFIED, TrustLevel.UNVERIFIED]
-    assert (await inspect.list_services(store, Filters())).total == 0
-    assert (await inspect.list_services(store, Filters(include_unverified=True))).total == 1
-    assert (await inspect.health(store)).down == 1
-
-    await again(store, {HOST: site}, NOW + 30 * DAY)
-    view = await inspect.service(store, HOST)
-    assert view is not None and (view.record.trust_level, view.record.crawl_failures) == (TrustLevel.VERIFIED, 0)
-
-
-async def test_three_failures_within_a_day_are_not_yet_an_outage(store: Store) -> None:
-    await crawl(store, {HOST: adp_site(HOST)})
-    for hours in (48, 50, 57):
-        await again(store, {HOST: {ADP: Page("oops", 500)}}, NOW + hours * HOUR)
-    view = await inspect.service(store, HOST)
-    assert view is not None and (view.record.trust_level, view.record.crawl_failures) == (TrustLevel.VERIFIED, 3)
-
-
-async def test_a_name_that_is_gone_three_times_is_gone(store: Store) -> None:
-    await crawl(store, {HOST: adp_site(HOST)})
-    nameless = Page(failure=Outcome.UNREACHABLE, reason="nxdomain")
-    delisted = [(await again(store, {HOST: nameless}, NOW + day * DAY)).delisted for day in (2, 5, 9)]
-    assert delisted == [[], [], [HOST]]
-
-
-async def test_an_opt_out_hides_at_once_and_sticks(store: Store) -> None:
-    robots = Page("User-agent: WaypostBot\nDisallow: /\n", media_type="text/plain")
-    await crawl(store, {HOST: adp_site(HOST), "api." + HOST: adp_site("api." + HOST)})
-    done = await again(store, {HOST: {"/robots.txt": robots}, "api." + HOST: adp_site("api." + HOST)}, NOW + 2 * DAY)
-    assert done.failed == {}
-    for host in (HOST, "api." + HOST):
-        assert await inspect.service(store, host) is None
-        found = await status(store, NOW + 2 * DAY, host)
-        assert (found.state, found.next_visit_at) == ("opted_out", None)
-        assert await inspect.cards(store, [host]) == {}
-    assert (await inspect.list_services(store, Filters(include_unverified=True))).total == 0
-    assert await take(store, now=NOW + 400 * DAY) is None
-    assert "service.hidden" in await changes(store)
-
-
-async def test_an_opt_out_of_a_sub_host_is_its_own(store: Store) -> None:
-    robots = Page("User-agent: WaypostBot\nDisallow: /\n", media_type="text/plain")
-    await crawl(store, {HOST: adp_site(HOST), "blog." + HOST: {"/robots.txt": robots}})
-    assert (await status(store, NOW)).state == "listed"
-    assert (await status(store, NOW, "blog." + HOST)).state == "opted_out"
+    assert await changes_of(store, HOST) == ["service.listed"]
 
 
 async def test_copies_of_one_document_are_one_document(store: Store) -> None:
@@ -301,7 +173,7 @@ async def test_a_host_that_another_one_answers_for(store: Store) -> None:
     (www,) = finish(lease.domains[0], {}).visits
     moved = replace(www, outcome=Outcome.REDIRECTED_AWAY, reason="alias", alias_of=HOST, answers=())
     await record(store, lease.token, [FinishedDomain(HOST, (moved,))], now=NOW)
-    assert (await status(store, NOW, "www." + HOST)).alias_of == HOST
+    assert (await status_of(store, "www." + HOST, NOW)).alias_of == HOST
     lease = await take(store)
     assert hosts_of(lease) == [HOST] and lease is not None
     await record(store, lease.token, [finish(lease.domains[0], {HOST: adp_site(HOST)})], now=NOW)
@@ -322,7 +194,7 @@ async def test_details_beyond_the_budget_wait_for_the_next_visit(store: Store) -
     names = [f"cap_{number:02}" for number in range(40)]
     site = adp_site(HOST, *names)
     await crawl(store, {HOST: site})
-    due = (await status(store, NOW)).next_visit_at
+    due = (await status_of(store, HOST, NOW)).next_visit_at
     assert due == NOW + HOUR
     lease = await take(store, now=NOW + HOUR)
     assert lease is not None
@@ -375,7 +247,7 @@ async def test_hostile_values_are_stored_and_read_back_by_every_reader(store: St
     site: dict[str, Page] = {path: Page(body, headers=odd) for path, body in bodies.items()}
     done = await crawl(store, {"hostile.com": site, HOST: adp_site(HOST)})
     assert done.failed == {} and set(done.hosts) == {"hostile.com", HOST}
-    found = await status(store, NOW, "hostile.com")
+    found = await status_of(store, "hostile.com", NOW)
     assert found.state == "not_listed" and len(found.reasons) > 3
     kept = dict(await rows(store, "SELECT d.url, b.body FROM documents d JOIN bodies b USING (domain, sha256)"))
     for path in ("/.well-known/agent", "/agent.json", "/.well-known/agent.json"):
@@ -399,7 +271,7 @@ async def test_a_poison_row_hides_only_itself(store: Store) -> None:
     assert "other.com" in await inspect.cards(store, [HOST, "other.com"])
     async with store.begin() as uow:
         assert [one.host for one in await uow.search.all_listings(("", ""), limit=10)] == ["other.com"]
-    assert (await status(store, NOW)).state in ("listed", "not_listed")
+    assert (await status_of(store, HOST, NOW)).state in ("listed", "not_listed")
     site = adp_site(HOST, name="Pigeons again")
     await again(store, {HOST: site, "other.com": adp_site("other.com")}, NOW + 2 * DAY)
     view = await inspect.service(store, HOST)

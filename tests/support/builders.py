@@ -4,13 +4,14 @@
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from uuid import UUID
 
+from registry.actions import inspect
 from registry.actions.due import due
+from registry.actions.inspect import HostStatus
 from registry.actions.record import Recorded, record
 from registry.actions.seed import seed
 from registry.core.documents import Fetched, Outcome, Probe
@@ -138,9 +139,23 @@ async def crawl(store: Store, sites: Mapping[str, Site], now: datetime = NOW) ->
     return await record(store, lease.token, [finish(job, sites, now) for job in lease.domains], now=now)
 
 
-def new_job(host: str) -> DomainJob:
-    """The job of a host that nothing is known of."""
-    return DomainJob(registrable_domain(host), (HostJob(host, whole_plan=True),))
+async def again(store: Store, sites: Mapping[str, Site], now: datetime) -> Recorded:
+    """The next visit of whatever is due."""
+    lease = await take(store, now=now)
+    assert lease is not None, "nothing is due"
+    return await record(store, lease.token, [finish(job, sites, now) for job in lease.domains], now=now)
+
+
+async def status_of(store: Store, host: str, now: datetime) -> HostStatus:
+    found = await inspect.status(store, host, now=now)
+    assert found is not None
+    return found
+
+
+async def changes_of(store: Store, host: str) -> list[str]:
+    """Kinds of what subscribers were told of a host, oldest first."""
+    async with store.begin() as uow:
+        return [one.kind for one in await uow.ledger.changes(registrable_domain(host), host)]
 
 
 def hosts_of(lease: Lease | None) -> list[str]:
@@ -149,7 +164,3 @@ def hosts_of(lease: Lease | None) -> list[str]:
 
 def domains_of(lease: Lease | None) -> list[str]:
     return [] if lease is None else [job.domain for job in lease.domains]
-
-
-def tokens(leases: Sequence[Lease]) -> set[UUID]:
-    return {lease.token for lease in leases}

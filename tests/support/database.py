@@ -43,21 +43,21 @@ def database_server() -> str:
 @pytest.fixture(scope="session")
 def database_template(database_server: str) -> Iterator[str]:
     """Name of a migrated database that nobody is connected to."""
-    with _database(database_server, "template") as name:
+    with new_database(database_server, "template") as name:
         upgrade(on(database_server, name))
         yield name
 
 
 @pytest.fixture
 def database_url(database_server: str, database_template: str) -> Iterator[str]:
-    with _database(database_server, "test", database_template) as name:
+    with new_database(database_server, "test", database_template) as name:
         yield on(database_server, name)
 
 
 @pytest.fixture
 def empty_database_url(database_server: str) -> Iterator[str]:
     """A database without any schema."""
-    with _database(database_server, "empty") as name:
+    with new_database(database_server, "empty") as name:
         yield on(database_server, name)
 
 
@@ -68,13 +68,19 @@ async def store(database_url: str) -> AsyncIterator[Store]:
     await opened.close()
 
 
+async def rows(store: Store, statement: str) -> list[tuple[Any, ...]]:
+    """What a query gives, read as it is stored."""
+    async with store.engine.connect() as connection:
+        return [tuple(row) for row in await connection.exec_driver_sql(statement)]
+
+
 def on(server: str, database: str) -> str:
     """The URL of another database of the same server."""
     return sqlalchemy_url(server).set(database=database).render_as_string(hide_password=False)
 
 
 @contextmanager
-def _database(server: str, kind: str, template: str = "template0") -> Iterator[str]:
+def new_database(server: str, kind: str, template: str = "template0") -> Iterator[str]:
     """The process id in the name tells whose it is: see `_drop_leftovers`."""
     name = f"{PREFIX}_{os.getpid()}_{kind}_{next(_numbers)}"
     with psycopg.connect(libpq(sqlalchemy_url(server)), autocommit=True) as admin:
