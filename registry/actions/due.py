@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import Final
 from uuid import UUID, uuid4
 
-from registry.actions.pending import probe_from_json
+from registry.actions.pending import probes_from_json
 from registry.actions.seed import SUB_HOST
 from registry.core.documents import Outcome
 from registry.core.domains import registrable_domain
@@ -114,7 +114,7 @@ def _host_job(host: HostRecord, known: Sequence[DocumentRecord], now: datetime) 
         host.host,
         whole,
         tuple(_known_document(one) for one in known),
-        tuple(probe_from_json(one) for one in host.pending),
+        probes_from_json(host.pending),
         _robots(host, now),
         short=host.source == SUB_HOST and host.submitted_at is None and not has_any,
     )

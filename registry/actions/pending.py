@@ -1,5 +1,6 @@
 """Probes that a visit had no budget for, as they are kept until the next visit."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -10,7 +11,14 @@ def probe_to_json(probe: Probe) -> dict[str, Any]:
     return asdict(probe)
 
 
-def probe_from_json(value: dict[str, Any]) -> Probe:
-    """The inverse. Raises KeyError or TypeError for anything that is none."""
-    via = value["via"]
-    return Probe(**{**value, "purpose": Purpose(value["purpose"]), "via": Via(**via) if via else None})
+def probes_from_json(values: Sequence[Any]) -> tuple[Probe, ...]:
+    """The inverse. What another version of the program wrote in another shape is left out: a plan finds it again."""
+    return tuple(probe for value in values if (probe := _probe(value)) is not None)
+
+
+def _probe(value: Any) -> Probe | None:
+    try:
+        via = value["via"]
+        return Probe(**{**value, "purpose": Purpose(value["purpose"]), "via": Via(**via) if via else None})
+    except (KeyError, TypeError, ValueError):
+        return None

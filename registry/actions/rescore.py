@@ -74,7 +74,7 @@ async def _rescore_together(store: Store, keys: Sequence[Key], now: datetime) ->
     async with store.begin() as uow:
         domains = {domain for domain, _ in keys}
         await uow.domains.lock(domains)
-        documents = await uow.documents.of(domains)
+        documents = await uow.documents.of(domains, strict=True)
         services = await uow.services.of(domains)
         by_host = {key: [Current(one) for one in of_host] for key, of_host in groupby(documents, key=_key)}
         wanted = {key: by_host[key] for key in keys if key in by_host}

@@ -1,5 +1,6 @@
 """Repository of documents: each body once per domain, the current answer of each URL, and what it was before."""
 
+import logging
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict
 from typing import Any, Final
@@ -17,6 +18,8 @@ from registry.store.values import REASON_CHARS, clean, clean_json, clean_or_none
 
 Key = tuple[str, str]
 
+_log = logging.getLogger(__name__)
+
 URL_CHARS: Final = 20_000  # longer than any that is asked for, with the JSON Pointer of a document inside another
 
 _PUT = upsert(DocumentRow, columns_of(DocumentRow, "domain", "host", "url_hash", "first_seen_at"))
@@ -32,14 +35,26 @@ class Documents:
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection
 
-    async def of(self, domains: Collection[str]) -> list[DocumentRecord]:
-        """Every current document of the domains, without its body; the least recently seen first."""
+    async def of(self, domains: Collection[str], *, strict: bool = False) -> list[DocumentRecord]:
+        """Every current document of the domains, without its body; the least recently seen first.
+
+        A row that cannot be decoded is left out, as if its URL had never been asked for, and so written anew by the
+        next visit; with `strict` it raises ValueError.
+        """
         statement = (
             select(DocumentRow.__table__)
             .where(DocumentRow.domain.in_(list(domains)))
             .order_by(DocumentRow.domain, DocumentRow.host, DocumentRow.seen_at, DocumentRow.url)
         )
-        return [_record(row) for row in (await self._connection.execute(statement)).mappings()]
+        found = []
+        for row in (await self._connection.execute(statement)).mappings():
+            try:
+                found.append(_record(row))
+            except (ValueError, TypeError) as error:
+                if strict:
+                    raise
+                _log.error("a document of %s cannot be decoded: %s", row["host"], type(error).__name__)
+        return found
 
     async def bodies(self, keys: Collection[tuple[str, bytes]]) -> dict[tuple[str, bytes], bytes]:
         """Bodies by (domain, sha256)."""

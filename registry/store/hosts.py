@@ -89,5 +89,10 @@ def _row(host: HostRecord) -> dict[str, Any]:
 
 
 def _record(row: RowMapping) -> HostRecord:
+    """What is pending is a convenience: where it cannot be read, the next whole plan finds it again."""
     outcome = Outcome(row["outcome"]) if row["outcome"] else None
-    return HostRecord(**{**row, "outcome": outcome, "pending": decode(row["pending"])})
+    try:
+        pending = decode(row["pending"])
+    except ValueError:
+        pending = []
+    return HostRecord(**{**row, "outcome": outcome, "pending": pending})

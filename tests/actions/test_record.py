@@ -266,6 +266,9 @@ async def test_a_poison_row_hides_only_itself(store: Store) -> None:
             f" WHERE host = '{HOST}'"
         )
         await connection.exec_driver_sql(f"UPDATE capabilities SET data = '[1e5000]' WHERE host = '{HOST}'")
+        await connection.exec_driver_sql(f"UPDATE hosts SET pending = '[1e5000]' WHERE host = '{HOST}'")
+        await connection.exec_driver_sql("UPDATE hosts SET pending = '[7, {}, {\"via\": 1}]' WHERE host = 'other.com'")
+        await connection.exec_driver_sql(f"UPDATE documents SET headers = '[1e5000]' WHERE host = '{HOST}'")
     listed = await inspect.list_services(store, Filters())
     assert {one.host for one in listed.items} == {HOST, "other.com"}
     assert "other.com" in await inspect.cards(store, [HOST, "other.com"])
