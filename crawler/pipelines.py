@@ -4,7 +4,7 @@ because a transaction costs a commit."""
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Final, Self
@@ -30,7 +30,7 @@ SECONDS: Final = 0.5
 """A finished domain waits no longer for its batch to fill."""
 
 PATIENCE: Final = (1.0, 2.0, 4.0, 8.0)
-"""Seconds between attempts to record while the database is away: it restarts in two to five."""
+"""Seconds between attempts to record a batch while the database is away: it restarts in two to five."""
 
 AFTER_CRASH: Final = timedelta(hours=1)
 """A domain whose visit was ended by a bug of ours is left alone for so long."""
@@ -82,24 +82,23 @@ class RecordPipeline:
                 await self._settle(token, of_lease)
 
     async def _settle(self, token: UUID, batch: Sequence[Done]) -> None:
-        await self._record(token, [done for done in batch if done.finished is not None])
-        await self._release(token, [done for done in batch if done.finished is None and not done.crashed])
-        await self._release(token, [done for done in batch if done.crashed], later=AFTER_CRASH)
+        pauses = iter(PATIENCE)
+        await self._record(token, [done for done in batch if done.finished is not None], pauses)
+        await self._release(token, [done for done in batch if done.finished is None and not done.crashed], pauses)
+        await self._release(token, [done for done in batch if done.crashed], pauses, later=AFTER_CRASH)
 
-    async def _record(self, token: UUID, batch: Sequence[Done]) -> None:
-        if not batch:
-            return
+    async def _record(self, token: UUID, batch: Sequence[Done], pauses: Iterator[float]) -> None:
         finished = [done.finished for done in batch if done.finished is not None]
-        for pause in (*PATIENCE, None):
+        while finished:
             try:
                 await self._source.record(token, finished)
             except NOT_READY as error:
-                if pause is None:
+                if (pause := next(pauses, None)) is None:
                     self._lose(batch, error)
                     return
                 await asyncio.sleep(pause)
             except Exception as error:
-                await self._halve(token, batch, error)
+                await self._halve(token, batch, error, pauses)
                 return
             else:
                 self._flight.landed(batch)
@@ -110,25 +109,31 @@ class RecordPipeline:
         log.error("record.impossible", domains=len(batch), error=type(error).__name__)
         self._flight.landed([replace(done, finished=None) for done in batch])
 
-    async def _halve(self, token: UUID, batch: Sequence[Done], error: Exception) -> None:
+    async def _halve(self, token: UUID, batch: Sequence[Done], error: Exception, pauses: Iterator[float]) -> None:
         """A row that cannot be stored fails its batch: the halves are tried, until it stands alone."""
         if len(batch) > 1:
             middle = len(batch) // 2
-            await self._record(token, batch[:middle])
-            await self._record(token, batch[middle:])
+            await self._record(token, batch[:middle], pauses)
+            await self._record(token, batch[middle:], pauses)
             return
         log.error("record.failed", domain=batch[0].domain, **told(error))
-        await self._release(token, [replace(batch[0], finished=None, crashed=True)], later=AFTER_CRASH)
+        await self._release(token, [replace(batch[0], finished=None, crashed=True)], pauses, later=AFTER_CRASH)
 
-    async def _release(self, token: UUID, batch: Sequence[Done], later: timedelta | None = None) -> None:
-        if not batch:
+    async def _release(
+        self, token: UUID, batch: Sequence[Done], pauses: Iterator[float], later: timedelta | None = None
+    ) -> None:
+        while batch:
+            try:
+                await self._source.release(token, [done.domain for done in batch], later=later)
+            except Exception as error:
+                pause = next(pauses, None) if isinstance(error, NOT_READY) else None
+                if pause is not None:
+                    await asyncio.sleep(pause)
+                    continue
+                # The lease runs out by itself; until then nobody else takes these domains.
+                log.error("release.failed", domains=len(batch), error=type(error).__name__)
+            self._flight.landed(batch)
             return
-        try:
-            await self._source.release(token, [done.domain for done in batch], later=later)
-        except Exception as error:
-            # The lease runs out by itself; until then nobody else takes these domains.
-            log.error("release.failed", domains=len(batch), error=type(error).__name__)
-        self._flight.landed(batch)
 
 
 class Discreet(LogFormatter):

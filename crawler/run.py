@@ -7,9 +7,11 @@ is used as it is.
 import asyncio
 import contextlib
 import signal
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
+
+import structlog
 
 from crawler.visit import Session, Visitor
 from registry.core.assess import assess
@@ -22,13 +24,18 @@ from registry.core.visits import Answer, HostJob, Visit
 from registry.settings import Settings
 
 if TYPE_CHECKING:
-    from crawler.flight import Tally
-    from registry.wiring import Waypost
+    from crawler.flight import Flight, Tally
+    from registry.wiring import Hold, Waypost
 
 GRACE: Final = 8.0
 """Seconds between the wish to stop and the end of requests that are still under way."""
 
+AGAIN_SECONDS: Final = 0.5
+"""Between two attempts to get a session of a database that is away: it restarts in two to five seconds."""
+
 _ONE_VISIT: Final = timedelta(hours=1)
+
+log = structlog.get_logger(__name__)
 
 
 async def crawl(
@@ -44,15 +51,64 @@ async def crawl(
 
     `only`: domains to keep to. `progress` is called after every lease and every record. Stopping (also by cancelling
     this coroutine) takes no new leases, cuts visits before their next request, gives unfinished domains back and
-    records the rest: within 10 s. Raises guards.BadSetup; with `until_idle` also what the database raises.
+    records the rest: within 10 s. When the database drops the session that vouches for the leases, anybody may take
+    them: the visits are cut at once, and the crawl goes on under a new one.
+
+    Raises guards.BadSetup; with `until_idle` also what the database raises.
     """
+    from crawler.flight import Flight
     from crawler.spider import scrape  # Scrapy takes half a second to import: a check of one host needs none of it
 
-    stop = stop or asyncio.Event()
-    async with Visitor(settings, stop) as visitor, waypost.hold() as hold:
-        return await scrape(
-            waypost, visitor, holder=hold.id, until_idle=until_idle, only=only, progress=progress, grace=GRACE
-        )
+    stop, flight = stop or asyncio.Event(), Flight(progress)
+    while True:
+        async with Visitor(settings) as visitor, _held(waypost, stop, patient=not until_idle) as hold:
+            if hold is None:
+                return flight.tally
+            ending = asyncio.create_task(_end(visitor, flight, stop, hold))
+            try:
+                await scrape(waypost, visitor, flight, holder=hold.id, until_idle=until_idle, only=only)
+            finally:
+                ending.cancel()
+                await asyncio.gather(ending, return_exceptions=True)
+            if stop.is_set() or not visitor.stop.is_set():
+                return flight.tally
+
+
+@contextlib.asynccontextmanager
+async def _held(waypost: "Waypost", stop: asyncio.Event, *, patient: bool) -> "AsyncIterator[Hold | None]":
+    """A session that vouches for leases. The patient wait for a database that is away; None: until stopped."""
+    from registry.wiring import NOT_READY
+
+    async with contextlib.AsyncExitStack() as stack:
+        hold = None
+        while hold is None and not stop.is_set():
+            try:
+                hold = await stack.enter_async_context(waypost.hold())
+            except NOT_READY as error:
+                if not patient:
+                    raise
+                log.warning("hold.failed", error=type(error).__name__)
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(stop.wait(), AGAIN_SECONDS)
+        yield hold
+
+
+async def _end(visitor: Visitor, flight: "Flight", stop: asyncio.Event, hold: "Hold") -> None:
+    """Ends the visits: at the wish to stop with some grace, without the hold at once, for others may begin them."""
+    lost = asyncio.create_task(hold.until_lost())
+    wishes = [asyncio.create_task(wish.wait()) for wish in (stop, visitor.stop)]
+    try:
+        await asyncio.wait({lost, *wishes}, return_when=asyncio.FIRST_COMPLETED)
+        visitor.stop.set()
+        flight.wake()
+        await asyncio.wait({lost}, timeout=GRACE)
+        if lost.done():
+            log.warning("hold.lost")
+        visitor.halt()
+    finally:
+        for task in (lost, *wishes):
+            task.cancel()
+        await asyncio.gather(lost, *wishes, return_exceptions=True)
 
 
 async def visit_host(name: str, settings: Settings) -> Visit:

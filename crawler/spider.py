@@ -1,7 +1,7 @@
 """Leases of domains -> Scrapy requests, as many as fit into the bound on domains in flight."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Collection
 from typing import TYPE_CHECKING, Any, Final
 
 import structlog
@@ -10,7 +10,7 @@ from scrapy.crawler import AsyncCrawlerRunner
 from scrapy.http import Response
 from twisted.python.failure import Failure
 
-from crawler.flight import Flight, Tally
+from crawler.flight import Flight
 from crawler.handler import Done, LeaseResponse
 from crawler.settings import SCHEME, scrapy_settings
 from crawler.visit import Visitor
@@ -113,36 +113,23 @@ class ProbeSpider(Spider):
 async def scrape(
     source: "Waypost",
     visitor: Visitor,
+    flight: Flight,
     *,
     holder: int,
     until_idle: bool,
     only: Collection[str] | None,
-    progress: Callable[[Tally], None] | None,
-    grace: float,
-) -> Tally:
-    """Runs the spider on the running loop; see `crawler.run.crawl`. `grace`: seconds from `stop` to `halt`."""
-    flight = Flight(progress)
+) -> None:
+    """Runs the spider on the running loop until `visitor.stop` is set or, with `until_idle`, nothing is to be done."""
     runner = AsyncCrawlerRunner(scrapy_settings(visitor.settings))
     crawler = runner.create_crawler(ProbeSpider)
     running = runner.crawl(
         crawler, source=source, visitor=visitor, flight=flight, holder=holder, until_idle=until_idle, only=only
     )
-    watching = asyncio.create_task(_see_to_the_end(visitor, flight, grace))
     try:
         await asyncio.shield(running)
     except asyncio.CancelledError:
         visitor.stop.set()
         await running
         raise
-    finally:
-        watching.cancel()
     if isinstance(crawler.spider, ProbeSpider) and crawler.spider.failure:
         raise crawler.spider.failure
-    return flight.tally
-
-
-async def _see_to_the_end(visitor: Visitor, flight: Flight, grace: float) -> None:
-    await visitor.stop.wait()
-    flight.wake()
-    await asyncio.sleep(grace)
-    visitor.halt()

@@ -4,13 +4,14 @@ import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, LiteralString
 
 import psycopg
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from registry.store.domains import LEASE_LOCKS
 from registry.store.engine import CONNECT_SECONDS, libpq
+from registry.store.errors import StoreUnavailable
 
 TARGET_LOCKS: Final = 0x77617902
 
@@ -30,10 +31,22 @@ class Hold:
             return False
         return True
 
+    async def until_lost(self) -> None:
+        """Returns when the session has ended under us, within milliseconds where the server closed it.
+
+        Nothing else can be asked of the hold meanwhile.
+        """
+        with suppress(psycopg.Error):
+            async for _ in self._connection.notifies():
+                pass
+
 
 @asynccontextmanager
 async def hold_leases(engine: AsyncEngine) -> AsyncIterator[Hold]:
-    """Entered once by a worker for its lifetime: `recover` frees the leases of holders whose lock is gone."""
+    """Entered by a worker for as long as it crawls: `recover` frees the leases of holders whose lock is gone.
+
+    Who loses it must end its visits at once, before somebody else begins the same ones. Raises StoreUnavailable.
+    """
     async with await _connect(engine) as connection:
         number = _draw()
         while not await _try_lock(connection, LEASE_LOCKS, number):
@@ -46,11 +59,9 @@ async def hold_leases(engine: AsyncEngine) -> AsyncIterator[Hold]:
 
 @asynccontextmanager
 async def hold_target(engine: AsyncEngine, target: str) -> AsyncIterator[Hold | None]:
-    """The right to drain a search target; None when another process has it."""
+    """The right to drain a search target; None when another process has it. Raises StoreUnavailable."""
     async with await _connect(engine) as connection:
-        found = await connection.execute("SELECT hashtext(%s)", (target,))
-        row = await found.fetchone()
-        number = int(str(row[0])) if row else 0
+        number = int(str(await _ask(connection, "SELECT hashtext(%s)", target)))
         try:
             yield Hold(number, connection) if await _try_lock(connection, TARGET_LOCKS, number) else None
         finally:
@@ -58,20 +69,38 @@ async def hold_target(engine: AsyncEngine, target: str) -> AsyncIterator[Hold | 
 
 
 async def _connect(engine: AsyncEngine) -> "psycopg.AsyncConnection[tuple[object, ...]]":
-    """Not from the pool: a session that lives as long as the lock, noticed dead by the server within a minute."""
-    return await psycopg.AsyncConnection.connect(
-        libpq(engine.url),
-        autocommit=True,
-        connect_timeout=CONNECT_SECONDS,
-        application_name="waypost lock",
-        options="-c tcp_keepalives_idle=20 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3",
-    )
+    """Not from the pool: a session that lives as long as the lock.
+
+    Over a network that has gone silent its holder notices within 20 s, the server, who frees the lock, after 50 s.
+    """
+    try:
+        return await psycopg.AsyncConnection.connect(
+            libpq(engine.url),
+            autocommit=True,
+            connect_timeout=CONNECT_SECONDS,
+            application_name="waypost lock",
+            keepalives_idle=10,
+            keepalives_interval=5,
+            keepalives_count=2,
+            options="-c tcp_keepalives_idle=20 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3",
+        )
+    except psycopg.Error as error:
+        raise StoreUnavailable(f"no session for a lock: {type(error).__name__}") from error
 
 
 async def _try_lock(connection: "psycopg.AsyncConnection[tuple[object, ...]]", locks: int, number: int) -> bool:
-    found = await connection.execute("SELECT pg_try_advisory_lock(%s::int, %s::int)", (locks, number))
-    row = await found.fetchone()
-    return row is not None and row[0] is True
+    return await _ask(connection, "SELECT pg_try_advisory_lock(%s::int, %s::int)", locks, number) is True
+
+
+async def _ask(
+    connection: "psycopg.AsyncConnection[tuple[object, ...]]", question: LiteralString, *values: object
+) -> object:
+    """The one value of the one row of the answer."""
+    try:
+        row = await (await connection.execute(question, values)).fetchone()
+    except psycopg.Error as error:
+        raise StoreUnavailable(f"no lock: {type(error).__name__}") from error
+    return row and row[0]
 
 
 async def _unlock(connection: "psycopg.AsyncConnection[tuple[object, ...]]") -> None:

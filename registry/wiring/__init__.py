@@ -26,7 +26,8 @@ from registry.settings import Settings
 from registry.store import embedded, migrate
 from registry.store.engine import make_engine
 from registry.store.errors import StoreUnavailable
-from registry.store.holder import Hold, hold_leases
+from registry.store.holder import Hold as Hold  # doors name it
+from registry.store.holder import hold_leases
 from registry.store.recorded import RecordedFeed
 from registry.store.unit_of_work import Store
 

@@ -24,6 +24,8 @@ class Leases:
         self.tokens: dict[str, UUID] = {}
         self.batches: list[int] = []
         self.most_out = 0
+        self.held = 0
+        self.lost = asyncio.Event()
         self.on_record: Callable[[Sequence[FinishedDomain]], Any] = lambda finished: None
 
     @property
@@ -33,7 +35,10 @@ class Leases:
 
     @asynccontextmanager
     async def hold(self) -> AsyncIterator[Any]:
-        yield SimpleNamespace(id=7)
+        """Lost whenever a test says so, and then another one can be had."""
+        self.held += 1
+        self.lost = asyncio.Event()
+        yield SimpleNamespace(id=7, until_lost=self.lost.wait)
 
     async def due(self, *, limit: int, holder: int, only: Collection[str] | None = None) -> Lease | None:
         assert holder == 7

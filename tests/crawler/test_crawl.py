@@ -148,6 +148,60 @@ async def test_database_that_restarts_costs_nothing(monkeypatch: pytest.MonkeyPa
     assert len(leases.recorded) == 3 and leases.released == [] and tally.in_flight == 0
 
 
+async def test_who_can_no_longer_vouch_for_leases_leaves_their_sites_at_once_and_goes_on(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Anybody may take the leases then. The grace of a stop is not for them: two would visit the same site."""
+    monkeypatch.setattr("crawler.pipelines.PATIENCE", (0.01, 0.01))
+    monkeypatch.setattr(run, "GRACE", 60)
+    leases, stop, away = Leases(*names(2)), asyncio.Event(), [NOT_READY[2]("restarting"), NOT_READY[2]("restarting")]
+    give_back = leases.release
+
+    async def release(*args: Any, **more: Any) -> int:
+        if away:
+            raise away.pop()
+        assert not leases.recorded
+        leases.due_now = names(3)[2:]
+        return await give_back(*args, **more)
+
+    monkeypatch.setattr(leases, "release", release)
+    leases.on_record = lambda finished: stop.set()
+    sites: Mapping[str, Site] = dict.fromkeys(names(2), silent) | {names(3)[2]: NOTHING}
+    async with web(monkeypatch, tmp_path, sites, request_timeout=60) as (served, chosen):
+        running = asyncio.create_task(crawl(leases, chosen, stop=stop, until_idle=False))
+        await served.asked(2)
+        leases.lost.set()
+        tally = await running
+    assert sorted(leases.released) == [(name, None) for name in names(2)]
+    assert [one.domain for one in leases.recorded] == names(3)[2:]
+    assert leases.held == 2
+    assert (tally.recorded, tally.released, tally.in_flight) == (1, 2, 0)
+
+
+async def test_worker_waits_for_a_database_that_cannot_vouch_for_it_yet(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(run, "AGAIN_SECONDS", 0.01)
+    leases, stop, away = Leases("site0.example"), asyncio.Event(), [NOT_READY[2]("starting"), NOT_READY[2]("starting")]
+    hold = leases.hold
+
+    @asynccontextmanager
+    async def not_yet() -> AsyncIterator[Any]:
+        if away:
+            raise away.pop()
+        async with hold() as held:
+            yield held
+
+    monkeypatch.setattr(leases, "hold", not_yet)
+    leases.on_record = lambda finished: stop.set()
+    async with web(monkeypatch, tmp_path, {"site0.example": NOTHING}) as (_, chosen):
+        await crawl(leases, chosen, until_idle=False, stop=stop)
+        assert len(leases.recorded) == 1
+        away.append(NOT_READY[2]("gone"))
+        with pytest.raises(NOT_READY):
+            await crawl(leases, chosen)
+
+
 async def test_crawl_that_was_asked_for_ends_with_its_database(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     leases = Leases()
 
