@@ -2,6 +2,8 @@
 
 Every finding that needs two documents is made here: a capability detail that did not answer, documents that contradict
 each other, endpoints on another site. Documents come in with their assessments; nothing is read or fetched.
+
+Longer than other modules, because the fields of one service are united here by rules that share their order.
 """
 
 import hashlib
