@@ -4,6 +4,7 @@ Measured (engine with a null handler, 2 shared cores): 0.3 ms of CPU for each Sc
 is a lease; `CONCURRENT_ITEMS` 1, because Scrapy makes that many tasks for every response.
 """
 
+from importlib.metadata import version
 from typing import Any, Final
 
 from registry.core.robots import PRODUCT
@@ -12,12 +13,10 @@ from registry.settings import Settings
 SCHEME: Final = "probe"
 """`probe://lease/<token>`: the only scheme that has a download handler."""
 
-_VERSION: Final = "0.1"
-
 
 def user_agent(settings: Settings) -> str:
     """Who we are and where that is explained; begins with the product token that robots.txt files address."""
-    return f"{PRODUCT}/{_VERSION} (+{settings.contact})"
+    return f"{PRODUCT}/{version('waypost')} (+{settings.contact})"
 
 
 def scrapy_settings(settings: Settings) -> dict[str, Any]:

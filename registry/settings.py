@@ -1,6 +1,6 @@
 """Every setting, with its one owner, its default and its description. docs/settings.md is generated from here.
 
-Read from the environment (prefix WAYPOST_; DATABASE_URL and MEILI_URL without it). Nothing reads os.environ elsewhere.
+Read from the environment (prefix WAYPOST_; DATABASE_URL without it). Nothing reads os.environ elsewhere.
 """
 
 import os
