@@ -12,7 +12,7 @@ from registry.core.documents import Outcome
 from registry.core.domains import registrable_domain
 from registry.core.visits import DomainJob, HostJob, KnownDocument, Lease, RobotsRecord
 from registry.store.candidates import is_covered
-from registry.store.domains import MAX_ATTEMPTS
+from registry.store.domains import MAX_ATTEMPTS, SUSPECT_FOR
 from registry.store.records import DocumentRecord, HostRecord
 from registry.store.unit_of_work import Store, UnitOfWork
 
@@ -75,7 +75,7 @@ async def recover(store: Store, *, now: datetime) -> int:
         orphans = await uow.domains.orphans()
         killers = [domain for domain, attempts in orphans if attempts >= MAX_ATTEMPTS]
         await uow.domains.give_back([domain for domain, attempts in orphans if attempts < MAX_ATTEMPTS], forgiven=0)
-        await uow.domains.set_aside(killers, now=now)
+        await uow.domains.set_aside(killers, now=now, step=SUSPECT_FOR)
     return len(orphans)
 
 

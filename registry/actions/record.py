@@ -15,6 +15,7 @@ from registry.actions.conclude import Before, Looked, Writes, conclude, look
 from registry.actions.present import needs_body
 from registry.core.documents import Outcome
 from registry.core.visits import FinishedDomain
+from registry.store.domains import UNSTORABLE_FOR
 from registry.store.errors import StoreUnavailable, Unstorable
 from registry.store.records import VisitRecord
 from registry.store.unit_of_work import Store, UnitOfWork
@@ -139,7 +140,7 @@ async def _set_aside(store: Store, token: UUID, finished: FinishedDomain, error:
         _log.error("the visit of %s cannot be recorded", finished.domain, exc_info=error)
     async with store.begin() as uow:
         if held := await uow.domains.hold(token, [finished.domain]):
-            await uow.domains.set_aside(held, now=now)
+            await uow.domains.set_aside(held, now=now, step=UNSTORABLE_FOR)
             trace = VisitRecord(finished.domain, finished.domain, now, now, Outcome.SKIPPED, reason, False, 0, None, [])
             await uow.ledger.add_visits([trace])
     return reason

@@ -107,7 +107,9 @@ async def make_due(store: Store, names: Iterable[str], *, now: datetime, exempt:
         opted_out = await uow.opt_outs.of(domains)
         keys = [(one.domain, one.host) for one in hosts if not is_covered(one.host, opted_out.get(one.domain, ()))]
         due = await uow.hosts.make_due(keys, due=now - SUBMISSION_HEAD_START)
-        await uow.domains.sooner({domain for domain, _ in keys}, soon=now - SUBMISSION_HEAD_START, now=now)
+        named = {domain for domain, _ in keys}
+        await uow.domains.forgive(named)
+        await uow.domains.sooner(named, soon=now - SUBMISSION_HEAD_START, now=now)
     return due
 
 

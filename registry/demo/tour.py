@@ -65,6 +65,7 @@ def demo_settings(data: Path, port: int) -> Settings:
         database_url=None,
         public_url=f"http://127.0.0.1:{port}",
         request_delay=0,
+        domain_daily_budget=10_000,  # nobody's but ours: it may be run all day
         connect_to=(),
         resolve="table",
     )

@@ -1,7 +1,7 @@
 """The lease: which domains are due, who holds them, and since when nobody has completed them."""
 
 from collections.abc import Collection
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
@@ -13,7 +13,13 @@ from registry.store.bulk import many
 from registry.store.tables import DomainRow
 
 MAX_ATTEMPTS: Final = 3
-"""Leases in a row that nobody completed: the domain kills its workers and is set aside, longer each time."""
+"""Leases in a row that nobody completed: the domain may be what kills its workers, and is set aside."""
+
+SUSPECT_FOR: Final = timedelta(minutes=1)
+"""The first time. Short, because most suspects were only in flight when somebody else's worker was killed."""
+
+UNSTORABLE_FOR: Final = timedelta(days=1)
+"""What is served cannot be kept, which is certain: a quarter of this at first."""
 
 LEASE_LOCKS: Final = 0x77617901
 """First key of the advisory locks that workers hold while they live; the second is their `lease_holder`."""
@@ -29,7 +35,7 @@ SET next_visit_at = :until, lease_token = :token, lease_holder = :holder, attemp
 FROM due WHERE d.domain = due.domain RETURNING d.domain
 """)
 
-# Who dies with a lease again and again waits a day, then two, at most a month; then it gets one more try.
+# Who dies with a lease again and again waits `step`, then twice as long, at most a month; then it gets one more try.
 _EXPIRED_TOO_OFTEN = text("""
 SELECT domain FROM domains
 WHERE next_visit_at <= :now AND lease_token IS NOT NULL AND attempts >= :most
@@ -38,9 +44,11 @@ ORDER BY next_visit_at LIMIT 1000 FOR UPDATE SKIP LOCKED
 _SET_ASIDE = text("""
 UPDATE domains SET lease_token = NULL, lease_holder = NULL,
     next_visit_at = CAST(:now AS timestamptz)
-                    + least(power(2, least(attempts - :most, 10)) * interval '1 day', interval '30 days')
+                    + least(power(2, least(attempts - :most, 20)) * CAST(:step AS interval), interval '30 days')
 WHERE domain = ANY(:domains)
 """)
+
+_FORGIVE = text("UPDATE domains SET attempts = 0 WHERE domain = ANY(:domains)")
 
 _SOONER = text("""
 UPDATE domains SET next_visit_at = least(next_visit_at, :soon)
@@ -113,7 +121,7 @@ class Domains:
         """
         dead = await self._connection.execute(_EXPIRED_TOO_OFTEN, {"now": now, "most": MAX_ATTEMPTS})
         if hopeless := list(dead.scalars()):
-            await self.set_aside(hopeless, now=now)
+            await self.set_aside(hopeless, now=now, step=SUSPECT_FOR)
         bound = {"now": now, "most": MAX_ATTEMPTS, "limit": limit, "until": until, "token": token, "holder": holder}
         bound["only"] = None if only is None else list(only)
         return sorted((await self._connection.execute(_TAKE, bound)).scalars())
@@ -145,8 +153,13 @@ class Domains:
         bound = {"held": list(held), "forgiven": forgiven, "not_before": not_before}
         await self._connection.execute(_GIVE_BACK, bound)
 
-    async def set_aside(self, domains: Collection[str], *, now: datetime) -> None:
-        bound = {"domains": list(domains), "now": now, "most": MAX_ATTEMPTS}
+    async def forgive(self, domains: Collection[str]) -> None:
+        """Those set aside, or about to be, are like any other again: an operator wants to see what happens."""
+        await self._connection.execute(_FORGIVE, {"domains": list(domains)})
+
+    async def set_aside(self, domains: Collection[str], *, now: datetime, step: timedelta) -> None:
+        """Ends the lease of locked domains; `step` is doubled with every attempt above MAX_ATTEMPTS, halved below."""
+        bound = {"domains": list(domains), "now": now, "most": MAX_ATTEMPTS, "step": step}
         await self._connection.execute(_SET_ASIDE, bound)
 
     async def orphans(self) -> list[tuple[str, int]]:

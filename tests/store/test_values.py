@@ -104,5 +104,5 @@ async def test_a_server_that_is_away_is_told_from_a_bad_value(store: Store, tmp_
     await away.close()
     with pytest.raises(Unstorable, match="out of range"):
         async with store.begin() as uow:
-            await uow.domains.set_aside(["a.com"], now=NOW)
+            await uow.domains.set_aside(["a.com"], now=NOW, step=timedelta(days=1))
             await uow._connection.exec_driver_sql("SELECT 99999999999::int4")
