@@ -3,11 +3,11 @@
 Nothing in here fetches; the crawler fills `Fetched`, the core reads it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | None"
 
@@ -106,3 +106,5 @@ class Document:
     media_type: str | None = None  # lower case, without parameters
     headers: Mapping[str, str] = field(default_factory=dict)
     text: str | None = None  # the decoded body of a text document
+    # what a format made of it, so that it is read once: lives and dies with the document (see manifest.judged)
+    readings: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)

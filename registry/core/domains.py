@@ -32,6 +32,9 @@ SPECIAL_USE: Final = frozenset(
 _LDH = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _NUMERIC = re.compile(r"[0-9]+|0x[0-9a-f]*")  # WHATWG "ends in a number": such a name is an IPv4 address
 _PORT = re.compile(r"[^:\[\]]*:[0-9]*")
+_WEB_SCHEMES = frozenset({"https", "http", "wss", "ws"})
+_BARE = re.compile(r"[A-Za-z0-9._-]+")  # nothing in it that decorates a name
+_IPV4 = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}")
 
 # Blank or zero-width characters whose category does not say so (fillers, joiners, selectors).
 _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0")
@@ -83,6 +86,19 @@ class Host:
     confusable: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Url:
+    """A parsed URL; the parts after `scheme` are filled for http(s) and ws(s) only."""
+
+    href: str  # canonical, whole
+    scheme: str  # "https", "mailto", ...
+    host: str = ""  # A-labels, or an address (IPv6 in brackets)
+    port: str = ""  # "" for the scheme's own
+    has_user: bool = False
+    is_name: bool = False  # a host name, not an address
+    target: str = ""  # path and query
+
+
 def canonical_host(text: str, *, exempt: Collection[str] = ()) -> Host:
     """The host that `text` names, for submissions, seeds and pointers. Raises InvalidName.
 
@@ -108,7 +124,7 @@ def host_syntax(text: str) -> str:
     if len(host) > MAX_HOST_CHARS:
         raise InvalidName("too_long")
     if _NUMERIC.fullmatch(labels[-1]):
-        raise InvalidName("ip_address" if re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,3}){3}", host) else "numeric")
+        raise InvalidName("ip_address" if _IPV4.fullmatch(host) else "numeric")
     return host
 
 
@@ -131,12 +147,40 @@ def same_site(a: str, b: str) -> bool:
 
 
 @lru_cache(maxsize=8_192)  # the same few URLs are asked about again and again while one document is read
+def parse_url(url: str, base: str | None = None) -> Url | None:
+    """`url`, resolved against the absolute URL `base`, in parts; None for what is no URL.
+
+    ada parses. Its canonical text is cut at the places that the URL standard's serialiser defines (section 4.5): each
+    part asked of ada would cost as much as the parsing.
+    """
+    if len(url) > 4 * MAX_URL_CHARS:
+        return None
+    try:
+        href = ada_url.URL(url, base).href
+    except ValueError:  # also UnicodeEncodeError: lone surrogates
+        return None
+    scheme, _, rest = href.partition(":")
+    if scheme not in _WEB_SCHEMES:
+        return Url(href, scheme)
+    authority, _, tail = rest.removeprefix("//").partition("/")
+    _, at, place = authority.rpartition("@")
+    host, port = _host_and_port(place)
+    is_name = not host.startswith("[") and _IPV4.fullmatch(host) is None
+    path, _, query = tail.partition("#")[0].partition("?")
+    return Url(href, scheme, host, port, bool(at), is_name, f"/{path}?{query}" if query else f"/{path}")
+
+
+def _host_and_port(place: str) -> tuple[str, str]:
+    """`[::1]:8443` -> `[::1]` and `8443`."""
+    host, colon, port = place.rpartition(":")
+    return (host, port) if colon and not port.endswith("]") else (place, "")
+
+
+@lru_cache(maxsize=8_192)
 def host_of(url: str) -> str | None:
     """The canonical DNS name in an http(s) or ws(s) URL, None for anything else, addresses included."""
-    parsed = _parse(url, None)
-    if parsed is None or parsed.protocol not in ("https:", "http:", "wss:", "ws:"):
-        return None
-    return _dns_name(parsed)
+    parsed = parse_url(url)
+    return _dns_name(parsed) if parsed else None
 
 
 @lru_cache(maxsize=8_192)
@@ -146,13 +190,13 @@ def parse_https(url: str, base: str | None = None) -> str | None:
     https on port 443 only, no userinfo, a DNS name, at most MAX_URL_CHARS; the fragment is dropped because it never
     reaches a server. `base` is the absolute URL of the document that names `url`.
     """
-    parsed = _parse(url, base)
-    if parsed is None or parsed.protocol != "https:" or parsed.port or parsed.username or parsed.password:
+    parsed = parse_url(url, base)
+    if parsed is None or parsed.scheme != "https" or parsed.port or parsed.has_user:
         return None
     host = _dns_name(parsed)
     if host is None:
         return None
-    canonical = f"https://{host}{parsed.pathname}{parsed.search}"
+    canonical = f"https://{host}{parsed.target}"
     return canonical if len(canonical) <= MAX_URL_CHARS else None
 
 
@@ -175,6 +219,8 @@ def _refuse_decoration(text: str) -> None:
         raise InvalidName("empty")
     if len(text) > MAX_HOST_CHARS + 1:
         raise InvalidName("too_long")
+    if _BARE.fullmatch(text):
+        return
     for char in text:
         category = unicodedata.category(char)
         if category in ("Zs", "Zl", "Zp") or char in "\t\n\r\v\f":
@@ -245,19 +291,10 @@ def _is_confusable(host: str) -> bool:
     return looks_alike([idna.ulabel(label) if label.startswith("xn--") else label for label in host.split(".")])
 
 
-def _parse(url: str, base: str | None) -> ada_url.URL | None:
-    if len(url) > 4 * MAX_URL_CHARS:
+def _dns_name(parsed: Url) -> str | None:
+    if not parsed.is_name:
         return None
-    try:
-        return ada_url.URL(url, base)
-    except ValueError:  # also UnicodeEncodeError: lone surrogates
-        return None
-
-
-def _dns_name(parsed: ada_url.URL) -> str | None:
-    if parsed.host_type != ada_url.HostType.DEFAULT:
-        return None
-    host = parsed.hostname.removesuffix(".")
+    host = parsed.host.removesuffix(".")
     if not host or len(host) > MAX_HOST_CHARS:
         return None
     labels = host.split(".")

@@ -5,12 +5,11 @@ We would otherwise advertise an attack on our own clients' networks (safety.md s
 
 import re
 from dataclasses import dataclass
-
-import ada_url
+from functools import lru_cache
 
 from registry.core import addresses
 from registry.core.documents import Document, Json
-from registry.core.domains import InvalidName, canonical_host, host_of, parse_https, same_site
+from registry.core.domains import InvalidName, Url, canonical_host, host_of, parse_https, parse_url, same_site
 from registry.core.findings import Reason
 from registry.core.manifest import NAME_CHARS, Notes, unrendered_url
 from registry.core.plain_text import line
@@ -41,7 +40,7 @@ def endpoint(target: Json, base: str, document: Document, pointer: str, notes: N
     if unrendered_url(target):
         notes.add(Reason.TEMPLATE, pointer, target)
         return None
-    if _parse(_VARIABLE.sub(_STAND_IN, target.strip()), base) is None:
+    if _parsed(_VARIABLE.sub(_STAND_IN, target.strip()), base) is None:
         notes.add(Reason.ENDPOINT_INVALID, pointer, target)
         return None
     found = callable_url(target, base, document.url)
@@ -57,7 +56,7 @@ def callable_url(target: str, base: str, trusted: str) -> Endpoint | None:
     written = target.strip()
     variables = _VARIABLE.findall(written)
     # braces are swapped for letters, because the URL parser would percent-encode them
-    parsed = _parse(_VARIABLE.sub(_STAND_IN, written), base)
+    parsed = _parsed(_VARIABLE.sub(_STAND_IN, written), base)
     if parsed is None or not _may_be_called(parsed, trusted, variables):
         return None
     url = parsed.href.partition("#")[0]
@@ -69,6 +68,11 @@ def callable_url(target: str, base: str, trusted: str) -> Endpoint | None:
 def link(target: Json, base: str) -> str | None:
     """`target` as an absolute https URL for people or for the crawler; None, without a finding, for anything else."""
     return parse_https(target.strip(), base) if isinstance(target, str) and target.strip() else None
+
+
+def parses(target: str, base: str) -> bool:
+    """Whether `target`, relative to `base`, is a URL at all, of any scheme."""
+    return _parse(target, base) is not None
 
 
 def origin_of(url: str) -> str:
@@ -87,20 +91,15 @@ def claim(value: Json, document: Document, pointer: str, notes: Notes) -> str | 
     return claimed
 
 
-def _parse(target: str, base: str) -> ada_url.URL | None:
-    if len(target) > MAX_URL_CHARS:
-        return None
-    try:
-        return ada_url.URL(target, base)
-    except ValueError:
-        return None
+def _parsed(target: str, base: str) -> Url | None:
+    return parse_url(target, base) if len(target) <= MAX_URL_CHARS else None
 
 
-def _may_be_called(parsed: ada_url.URL, trusted: str, variables: list[str]) -> bool:
-    if parsed.protocol not in ("https:", "wss:") or parsed.username or parsed.password:
+def _may_be_called(parsed: Url, trusted: str, variables: list[str]) -> bool:
+    if parsed.scheme not in ("https", "wss") or parsed.has_user:
         return False
-    host = parsed.hostname.removesuffix(".")
-    if parsed.host_type != ada_url.HostType.DEFAULT:
+    host = parsed.host.removesuffix(".")
+    if not parsed.is_name:
         return addresses.refusal(host.strip("[]")) is None
     if variables and host == _STAND_IN:
         return True  # only the caller knows the host
@@ -108,6 +107,7 @@ def _may_be_called(parsed: ada_url.URL, trusted: str, variables: list[str]) -> b
     return (serving is not None and same_site(host, serving)) or _is_public_name(host)
 
 
+@lru_cache(maxsize=1_024)
 def _is_public_name(host: str) -> bool:
     try:
         canonical_host(host)

@@ -27,7 +27,7 @@ FINDINGS_PER_DOCUMENT = 100
 Object = dict[str, Json]
 Read = Callable[[Document, str, "Notes"], Service]
 
-_POINTER_KEY_CHARS = 80
+POINTER_KEY_CHARS = 80
 
 
 # --- findings -------------------------------------------------------------------------------------------------------
@@ -59,23 +59,36 @@ class Notes:
 
 
 def judged(read: Read) -> tuple[Callable[[Document, str], tuple[Finding, ...]], Callable[[Document, str], Service]]:
-    """`validate` and `normalise` of a format, from its one reader."""
+    """`validate` and `normalise` of a format, from its one reader.
+
+    Whichever is asked first reads; the document keeps the reading for the other one.
+    """
+
+    def reading(document: Document, dialect: str) -> tuple[Service, tuple[Finding, ...]]:
+        kept = document.readings.get((read, dialect))
+        if kept is None:
+            notes = Notes()
+            service = read(document, dialect, notes)
+            kept = document.readings[read, dialect] = (service, notes.findings())
+        return kept
 
     def validate(document: Document, dialect: str) -> tuple[Finding, ...]:
-        notes = Notes()
-        read(document, dialect, notes)
-        return notes.findings()
+        return reading(document, dialect)[1]
 
     def normalise(document: Document, dialect: str) -> Service:
-        return read(document, dialect, Notes())
+        return reading(document, dialect)[0]
 
     return validate, normalise
 
 
 def at(pointer: str, *keys: str | int) -> str:
     """`pointer` extended by keys or indexes (RFC 6901 section 3); over-long keys are cut."""
-    parts = (str(key)[:_POINTER_KEY_CHARS].replace("~", "~0").replace("/", "~1") for key in keys)
-    return "".join([pointer, *(f"/{part}" for part in parts)])
+    for key in keys:
+        part = str(key)[:POINTER_KEY_CHARS]
+        if "~" in part or "/" in part:
+            part = part.replace("~", "~0").replace("/", "~1")
+        pointer = f"{pointer}/{part}"
+    return pointer
 
 
 def shown(value: object) -> str:

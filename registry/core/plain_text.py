@@ -13,7 +13,12 @@ ELLIPSIS: Final = "…"
 
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
 _STACKED = frozenset({"Mn", "Me"})
-_EASY = re.compile(r"[ -~\n\t]*")  # most texts: nothing to look up
+# Most texts hold nothing to look up: Latin, Greek, Cyrillic, common signs, Han, Kana, Hangul, pictographs.
+_EASY = re.compile(
+    "[ -~\\n\\t\u00a0-\u00ac\u00ae-\u02ff\u0391-\u03a1\u03a3-\u03e1\u0400-\u0482\u048a-\u052f"
+    "\u2010-\u2027\u2030-\u205e\u20a0-\u20bf\u2190-\u23ff\u2500-\u27bf\u3001-\u3029\u3041-\u3096\u30a1-\u30ff"
+    "\u4e00-\u9ffc\uac00-\ud7a3\U0001f300-\U0001f64f]*"
+)
 _WINDOW = 4  # read at most this many times the wanted length: hidden characters must not buy work
 
 
@@ -46,4 +51,6 @@ def _visible(text: str) -> str:
 
 def line(text: str, chars: int) -> str:
     """`plain`, on one line: every run of white space is one blank. For names and notes."""
-    return " ".join(plain(re.sub(r"\s+", " ", text[: chars * _WINDOW]), chars).split())
+    if len(text) <= chars and text.isascii() and text.isprintable() and "  " not in text:
+        return text.strip(" ")  # nearly every text: nothing to mend
+    return " ".join(plain(" ".join(text[: chars * _WINDOW].split()), chars).split())

@@ -3,6 +3,7 @@
 import socket
 import string
 
+import ada_url
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,6 +15,7 @@ from registry.core.domains import (
     host_of,
     host_syntax,
     parse_https,
+    parse_url,
     registrable_domain,
     same_site,
 )
@@ -216,3 +218,30 @@ def test_urls_are_canonical_once_and_for_all(tail: str) -> None:
         if url is not None:
             assert parse_https(url) == url
             assert host_of(url) is not None
+
+
+url_pieces = st.lists(
+    st.sampled_from(
+        ["https", "http:", "wss:", "mailto:", "data:", ":", "/", "//", "\\", "@", "user", "%40", "?", "#", "[::1]", "[",
+         "]", "a.example", "EXAMPLE.com.", "1.2.3.4", "0x7f.1", "127.1", ":443", ":80", ":8443", "..", "é", "xn--",
+         " ", "\t", "{a}"]
+    ) | st.text(max_size=3),
+    max_size=9,
+).map("".join)  # fmt: skip
+
+
+@settings(max_examples=400, deadline=None)
+@given(url_pieces | url_pieces.map("https://".__add__), st.sampled_from([None, "https://base.example/a/b?c#d"]))
+def test_the_parts_of_a_url_are_those_that_its_parser_gives(text: str, base: str | None) -> None:
+    found = parse_url(text, base)
+    try:
+        told = ada_url.URL(text, base)
+    except ValueError:
+        assert found is None
+        return
+    assert found is not None
+    assert (found.href, found.scheme + ":") == (told.href, told.protocol)
+    if told.protocol in ("https:", "http:", "wss:", "ws:"):
+        assert (found.host, found.port, found.target) == (told.hostname, told.port, told.pathname + told.search)
+        assert found.has_user == bool(told.username or told.password)
+        assert found.is_name == (told.host_type == ada_url.HostType.DEFAULT)

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from registry.core.assess import assess_body
+from registry.core.documents import Document
 from registry.core.findings import EVIDENCE_CHARS, Finding, Reason
 from registry.core.formats import adp
 from registry.core.manifest import (
@@ -15,6 +16,7 @@ from registry.core.manifest import (
     clean_json,
     count_of,
     flag_of,
+    judged,
     list_of,
     map_of,
     members,
@@ -24,7 +26,7 @@ from registry.core.manifest import (
     unique_name,
 )
 from registry.core.params import MAX_EXPANSION, listed, type_of
-from registry.core.services import RateLimit, to_json
+from registry.core.services import RateLimit, Service, to_json
 from registry.core.vocabulary import auth_type, rate_limit_text
 
 
@@ -186,3 +188,21 @@ def test_what_is_named_often_is_not_written_out_without_end() -> None:
 )
 def test_adp_appends_endpoints_and_never_leaves_the_host(base: str | None, target: str | None, url: str | None) -> None:
     assert adp.endpoint(base, target) == url
+
+
+def test_a_document_is_read_once_for_what_is_wrong_and_what_it_says() -> None:
+    readings: list[str] = []
+
+    def read(document: Document, dialect: str, notes: Notes) -> Service:
+        readings.append(dialect)
+        notes.add(Reason.AWP_INTENT, "/intent")
+        return Service(name=document.url + dialect)
+
+    validate, normalise = judged(read)
+    document, other = Document(b"", {}, "https://a.example/"), Document(b"", {}, "https://b.example/")
+    assert normalise(document, "1").name == "https://a.example/1"
+    assert validate(document, "1") == (Finding(Reason.AWP_INTENT, "/intent"),)
+    assert readings == ["1"]
+    assert normalise(document, "2").name == "https://a.example/2"  # another dialect is another reading
+    assert normalise(other, "1").name == "https://b.example/1"
+    assert readings == ["1", "2", "1"]

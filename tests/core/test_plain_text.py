@@ -1,3 +1,7 @@
+import re
+import sys
+import unicodedata
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -33,3 +37,20 @@ def test_cleaning_twice_changes_nothing_and_bounds_hold(text: str, chars: int) -
         once = clean(text, chars)
         assert len(once) <= chars
         assert clean(once, chars) == once
+
+
+def test_every_character_is_shown_or_hidden_as_unicode_says() -> None:
+    """Most characters are never looked up: the short cut must not let one through that hides something."""
+    for code in range(sys.maxunicode + 1):
+        char = chr(code)
+        hidden = unicodedata.category(char) in ("Cc", "Cf", "Cs", "Co", "Cn") and char not in "\n\t"
+        assert plain(f"a{char}b", 10) == ("ab" if hidden else f"a{char}b")
+        marked = plain("a" + char * 5, 10).strip()
+        stacks = unicodedata.category(char) in ("Mn", "Me")
+        assert marked == ("a" if hidden or char.isspace() else "a" + char * (3 if stacks else 5))
+
+
+@given(st.text(st.sampled_from(" a\n\t\x1c\u00a0\u2028\u200b…é"), max_size=12), st.integers(min_value=2, max_value=6))
+def test_one_line_is_the_text_with_its_blanks_run_together(text: str, chars: int) -> None:
+    """The plain way to say what `line` does; it takes short cuts."""
+    assert line(text, chars) == " ".join(plain(re.sub(r"\s+", " ", text[: 4 * chars]), chars).split())
