@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 import ada_url
 import idna
@@ -86,8 +86,7 @@ class Host:
     confusable: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Url:
+class Url(NamedTuple):
     """A parsed URL; the parts after `scheme` are filled for http(s) and ws(s) only."""
 
     href: str  # canonical, whole
@@ -146,12 +145,18 @@ def same_site(a: str, b: str) -> bool:
     return a == b or registrable_domain(a) == registrable_domain(b)
 
 
-@lru_cache(maxsize=8_192)  # the same few URLs are asked about again and again while one document is read
 def parse_url(url: str, base: str | None = None) -> Url | None:
-    """`url`, resolved against the absolute URL `base`, in parts; None for what is no URL.
+    """`url`, resolved against the absolute URL `base`, in parts; None where either is no URL."""
+    if base is not None and url.startswith("https://") and _parsed(base, None):
+        base = None  # it says nothing about an absolute URL, which is then parsed once, whatever page it stands on
+    return _parsed(url, base)
 
-    ada parses. Its canonical text is cut at the places that the URL standard's serialiser defines (section 4.5): each
-    part asked of ada would cost as much as the parsing.
+
+@lru_cache(maxsize=8_192)  # the same few URLs are asked about again and again while one document is read
+def _parsed(url: str, base: str | None) -> Url | None:
+    """ada parses; its canonical text is cut where the URL standard's serialiser puts the seams (section 4.5).
+
+    Each part asked of ada would cost as much as the parsing.
     """
     if len(url) > 4 * MAX_URL_CHARS:
         return None
@@ -295,7 +300,10 @@ def _dns_name(parsed: Url) -> str | None:
     if not parsed.is_name:
         return None
     host = parsed.host.removesuffix(".")
-    if not host or len(host) > MAX_HOST_CHARS:
-        return None
+    return host if _can_be_resolved(host) else None
+
+
+@lru_cache(maxsize=1_024)
+def _can_be_resolved(host: str) -> bool:
     labels = host.split(".")
-    return host if len(labels) <= MAX_LABELS and all(0 < len(label) <= 63 for label in labels) else None
+    return len(host) <= MAX_HOST_CHARS and len(labels) <= MAX_LABELS and all(0 < len(label) <= 63 for label in labels)

@@ -1,0 +1,1 @@
+"""Measurements: each prints figures together with the command that repeats them (see README.md)."""

@@ -1,0 +1,125 @@
+"""`python -m benchmarks.assess`: documents per CPU second, beside the cost of parsing alone and of another commit.
+
+Everything is measured in one run, the sides taking turns round by round, so that a machine that slows down slows all of
+them. CPU time, not the clock's: other work on the machine does not count.
+"""
+
+import argparse
+import cProfile
+import io
+import json
+import os
+import pstats
+import subprocess
+import sys
+import tarfile
+import tempfile
+from collections import defaultdict
+from pathlib import Path
+from statistics import median, quantiles
+
+from benchmarks.assess.worker import bodies, costs, judge
+
+ROOT = Path(__file__).resolve().parents[2]
+HERE = "this tree"
+
+
+def main() -> None:
+    options = _options()
+    if options.profile:
+        _profile(options)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        trees = {HERE: ROOT}
+        if options.against:
+            trees[options.against] = _exported(options.against, Path(folder))
+        print(f"{sys.implementation.name} {sys.version.split()[0]}, {os.cpu_count()} cores, {options.rounds} rounds")
+        _report("typical documents", _measured(trees, options.each, "-", options.rounds))
+        if options.shared is not None:
+            _report("recorded documents", _measured(trees, 0, str(options.shared), options.rounds))
+
+
+def _options() -> argparse.Namespace:
+    found = Path(os.environ.get("WAYPOST_SHARED", ROOT.parent / "shared"))
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.assess", description=__doc__)
+    parser.add_argument("--each", type=int, default=40, help="documents of each kind (default 40)")
+    parser.add_argument("--rounds", type=int, default=7, help="how often all are judged (default 7)")
+    parser.add_argument("--against", metavar="REV", help="also measure another commit, in turns with this tree")
+    parser.add_argument("--profile", action="store_true", help="the functions that take the time, instead of figures")
+    parser.add_argument("--only", metavar="KIND", help="with --profile: one kind of document")
+    parser.add_argument("--shared", type=Path, default=found if (found / "corpus").is_dir() else None,
+                        help="folder with recorded documents")  # fmt: skip
+    return parser.parse_args()
+
+
+def _exported(revision: str, folder: Path) -> Path:
+    packed = subprocess.run(["git", "archive", revision, "registry"], cwd=ROOT, check=True, capture_output=True)
+    with tarfile.open(fileobj=io.BytesIO(packed.stdout)) as archive:
+        archive.extractall(folder, filter="data")
+    return folder
+
+
+def _measured(trees: dict[str, Path], each: int, shared: str, rounds: int) -> dict[str, dict[str, list[float]]]:
+    """Side -> kind -> the median over the rounds of the CPU milliseconds that each document took."""
+    workers = {side: _started(tree, each, shared) for side, tree in trees.items()}
+    seen: dict[str, list[dict[str, list[float]]]] = defaultdict(list)
+    for _ in range(rounds):
+        for side, worker in workers.items():
+            acts = "assess jiter json" if side == HERE else "assess"
+            for act, spent in _asked(worker, acts).items():
+                seen[side if act == "assess" else act].append(spent)
+    for worker in workers.values():
+        worker.communicate()
+    return {side: {kind: _usual([one[kind] for one in turns]) for kind in turns[0]} for side, turns in seen.items()}
+
+
+def _started(tree: Path, each: int, shared: str) -> "subprocess.Popen[str]":
+    search = os.pathsep.join([str(tree), str(ROOT)])
+    program = "from benchmarks.assess.worker import main; main()"
+    return subprocess.Popen(
+        [sys.executable, "-P", "-c", program, str(each), shared],
+        env={**os.environ, "PYTHONPATH": search}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def _asked(worker: "subprocess.Popen[str]", acts: str) -> dict[str, dict[str, list[float]]]:
+    assert worker.stdin is not None and worker.stdout is not None
+    worker.stdin.write(acts + "\n")
+    worker.stdin.flush()
+    answer: dict[str, dict[str, list[float]]] = json.loads(worker.stdout.readline())
+    return answer
+
+
+def _usual(turns: list[list[float]]) -> list[float]:
+    return [median(costs_of_one) for costs_of_one in zip(*turns, strict=True)]
+
+
+def _report(title: str, sides: dict[str, dict[str, list[float]]]) -> None:
+    whole = {side: [cost for spent in kinds.values() for cost in spent] for side, kinds in sides.items()}
+    print(f"\n{title}: {len(whole[HERE])}, CPU ms each")
+    print(f"{'':20} {'docs':>5} {'p50':>8} {'p99':>8} {'a second':>9}")
+    for kind, spent in sides[HERE].items():
+        print(f"{kind:20} {_row(spent)}")
+    for side, spent in whole.items():
+        ratio = "" if side == HERE else f"   {sum(whole[HERE]) / sum(spent):.2f} times its time here"
+        print(f"{'all: ' + side:20} {_row(spent)}{ratio}")
+
+
+def _row(spent: list[float]) -> str:
+    high = quantiles(spent, n=100)[98] if len(spent) > 1 else spent[0]
+    return f"{len(spent):5} {median(spent):8.3f} {high:8.3f} {1e3 * len(spent) / sum(spent):9,.0f}"
+
+
+def _profile(options: argparse.Namespace) -> None:
+    chosen = [one for one in bodies(options.each, None) if options.only in (None, one.kind)]
+    costs(judge, chosen)
+    profile = cProfile.Profile()
+    profile.enable()
+    for _ in range(options.rounds):
+        costs(judge, chosen)
+    profile.disable()
+    pstats.Stats(profile).sort_stats("tottime").print_stats(30)
+
+
+if __name__ == "__main__":
+    main()
