@@ -148,6 +148,11 @@ def assess_body(
 def _judge_text(document: Document, promised: str | None, refusal: Unreadable) -> Assessment:
     match = recognise(document, promised)
     if match is not None and isinstance(match.what, Format):
+        if match.reader is not None:
+            try:
+                document = replace(document, value=match.reader(document.text or ""))
+            except Unreadable as unread:
+                return _unreadable(unread)
         return _found(document, match.what, match.dialect)
     if match is not None and isinstance(match.what, Foreign):
         return _foreign(match.what)

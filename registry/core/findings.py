@@ -32,6 +32,8 @@ class Reason(StrEnum):
     TEXT_TOO_LONG = "document.text_too_long"
     NUMBER = "document.number"
     NUL = "document.nul"
+    NOT_YAML = "document.not_yaml"
+    YAML_ALIASES = "document.yaml_aliases"
 
     # --- recognition: read, and what became of it (assess.py)
     BYTE_ORDER_MARK = "document.byte_order_mark"
@@ -204,7 +206,6 @@ class Reason(StrEnum):
     OPENAPI_SERVER = "openapi.server"
     OPENAPI_OPERATION_ID = "openapi.operation_id"
     OPENAPI_REFERENCE = "openapi.reference"
-    OPENAPI_YAML = "openapi.yaml"
     OPENAPI_CUT = "openapi.cut"
 
     # --- llms-txt

@@ -28,6 +28,7 @@ Object = dict[str, Json]
 Read = Callable[[Document, str, "Notes"], Service]
 
 POINTER_KEY_CHARS = 80
+_BLANK = Service()
 
 
 # --- findings -------------------------------------------------------------------------------------------------------
@@ -106,7 +107,11 @@ def shown(value: object) -> str:
 
 def sourced(service: Service, document: Document, form: str, places: Mapping[str, str]) -> Service:
     """The service with the provenance of its filled fields; `places` maps a field's name to its JSON Pointer."""
-    origins = {name: Origin(document.url, pointer, form) for name, pointer in places.items() if getattr(service, name)}
+    origins = {
+        name: Origin(document.url, pointer, form)
+        for name, pointer in places.items()
+        if getattr(service, name) != getattr(_BLANK, name)
+    }
     return replace(service, provenance=origins)
 
 

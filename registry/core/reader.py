@@ -8,12 +8,13 @@ stops every rebuild of the index).
 import re
 from collections.abc import Iterable
 from math import isfinite
-from typing import NoReturn
+from typing import NoReturn, TypeAlias
 
 import jiter
 
 from registry.core.documents import Json
 from registry.core.findings import EVIDENCE_CHARS, Reason
+from registry.core.manifest import at
 from registry.core.plain_text import line as line_of
 
 BOM = b"\xef\xbb\xbf"
@@ -30,7 +31,11 @@ _HTML = re.compile(r"(?:<!--.*?-->|<\?xml[^>]*>|\s)*<(?:!doctype\s+html|html|hea
 
 
 class Unreadable(ValueError):
-    """Why a body was not read: `reason`, the offending piece as `evidence`, and the place (from 1) where known."""
+    """Why a body was not read: `reason`, the offending piece as `evidence`, and the place where it is known.
+
+    Of what is no JSON: `line` from 1 and `column` in bytes, as the parser counts; of what is no UTF-8: `offset`, in
+    bytes. Of JSON that is over a cap: `pointer`, to the value.
+    """
 
     def __init__(self, reason: Reason, evidence: str = "", line: int | None = None, column: int | None = None) -> None:
         super().__init__(f"{reason.value}: {evidence}" if evidence else reason.value)
@@ -38,6 +43,8 @@ class Unreadable(ValueError):
         self.evidence = line_of(evidence, EVIDENCE_CHARS)
         self.line = line
         self.column = column
+        self.offset: int | None = None
+        self.pointer = ""
 
 
 def read_text(raw: bytes) -> str:
@@ -47,7 +54,10 @@ def read_text(raw: bytes) -> str:
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise Unreadable(Reason.NOT_UTF8, f"byte 0x{raw[error.start]:02x} at offset {error.start}") from None
+        offset = len(raw) - len(error.object) + error.start  # the codec counts without the mark
+        refusal = Unreadable(Reason.NOT_UTF8, f"byte 0x{raw[offset]:02x} at offset {offset}")
+        refusal.offset = offset
+        raise refusal from None
     if not text.strip():
         raise Unreadable(Reason.EMPTY)
     return text
@@ -60,7 +70,7 @@ def read_json(raw: bytes) -> Json:
         value: Json = jiter.from_json(raw.removeprefix(BOM), allow_inf_nan=False, catch_duplicate_keys=True)
     except ValueError as error:
         _explain(str(error), text)
-    _walk(value)
+    check_caps(value)
     return value
 
 
@@ -108,18 +118,51 @@ def _comment_at(text: str, line: int, column: int) -> bool:
     return b"//" in near or b"/*" in near
 
 
-def _walk(root: Json) -> None:
-    """Level by level, not recursive: the depth is somebody else's choice."""
+def check_caps(root: Json) -> None:
+    """Refuse, by Unreadable, what is over a cap or what jsonb could not hold.
+
+    Level by level, not recursive: the depth is somebody else's choice.
+    """
     level: list[Json] = [root]
     depth = 0
     while level:
         containers = [value for value in level if isinstance(value, dict | list)]
         depth += bool(containers)
-        if depth > MAX_DEPTH:
-            raise Unreadable(Reason.TOO_DEEP, f"more than {MAX_DEPTH} levels")
-        for value in level:
-            _check(value)
+        value: Json = containers[0] if containers else None
+        try:
+            if depth > MAX_DEPTH:
+                raise Unreadable(Reason.TOO_DEEP, f"more than {MAX_DEPTH} levels")
+            for value in level:
+                _check(value)
+        except Unreadable as refusal:
+            refusal.pointer = _pointer_to(value, root)
+            raise
         level = [child for value in containers for child in _children(value)]
+
+
+def _pointer_to(wanted: Json, root: Json) -> str:
+    """A JSON Pointer to a value inside `root`, found by identity: what is equal by interning is as bad."""
+    paths: list[tuple[Json, _Path]] = [(root, None)]
+    while paths:
+        value, path = paths.pop()
+        if value is wanted:
+            return _written(path)
+        if isinstance(value, dict | list):
+            children = value.items() if isinstance(value, dict) else enumerate(value)
+            paths.extend((child, (path, str(key))) for key, child in children)
+    return ""
+
+
+def _written(path: "_Path") -> str:
+    """Only the one that is wanted: a text for each value of a large document would be larger than it."""
+    keys: list[str] = []
+    while path is not None:
+        path, key = path
+        keys.append(key)
+    return at("", *reversed(keys))
+
+
+_Path: TypeAlias = "tuple[_Path, str] | None"
 
 
 def _children(value: dict[str, Json] | list[Json]) -> Iterable[Json]:

@@ -4,11 +4,12 @@ Content decides. Only the weak rows at the end look at the path, or at what the 
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from registry.core import foreign, negative
-from registry.core.documents import Document
+from registry.core.documents import Document, Json
 from registry.core.format import Dialect, Format
 from registry.core.formats import (
     a2a,
@@ -39,6 +40,7 @@ from registry.core.formats import (
     woa,
     x402,
 )
+from registry.core.yaml_reader import read_yaml
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,21 +61,26 @@ class Negative:
 class Row:
     """One test. `only_at` (searched in the URL's path) makes it weak: it counts at its own paths, or where the
     pointer that led to the document promised this very format. `text` rows see texts, all others JSON objects.
-    `promised` rows count only where the pointer promised the format, wherever the document lies."""
+    `promised` rows count only where the pointer promised the format, wherever the document lies. `typed` (searched in
+    the media type) is as good as the path. `reader` reads the text of a row that is written in another notation than
+    JSON; it raises Unreadable."""
 
     test: Dialect
     what: Format | Foreign | Negative
     only_at: re.Pattern[str] | None = None
     text: bool = False
     promised: bool = False
+    typed: re.Pattern[str] | None = None
+    reader: Callable[[str], Json] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """`dialect` is "" for formats that have only one."""
+    """`dialect` is "" for formats that have only one. `reader`: see Row."""
 
     what: Format | Foreign | Negative
     dialect: str
+    reader: Callable[[str], Json] | None = None
 
 
 def _named(form: Format) -> re.Pattern[str]:
@@ -132,7 +139,14 @@ ROWS: tuple[Row, ...] = (
     # --- only where a pointer promised the format
     Row(adp_detail.dialect, adp_detail.FORMAT, promised=True),
     # --- texts: only at their own paths
-    Row(openapi.yaml, openapi.FORMAT, only_at=re.compile(r"(openapi|swagger)[^/]*\.ya?ml$|/openapi$"), text=True),
+    Row(
+        openapi.yaml,
+        openapi.FORMAT,
+        only_at=re.compile(r"(openapi|swagger)[^/]*\.ya?ml$|/openapi$"),
+        text=True,
+        typed=re.compile(r"yaml|vnd\.oai\.openapi$"),
+        reader=read_yaml,
+    ),
     Row(llms_txt.dialect, llms_txt.FORMAT, only_at=re.compile(r"/llms\.txt$"), text=True),
     Row(foreign.agents_md, Foreign("agents-md"), only_at=re.compile(r"/AGENTS\.md$"), text=True),
     *(Row(texts.text, form, only_at=_named(form), text=True) for form in texts.FORMATS),
@@ -149,22 +163,23 @@ def recognise(document: Document, expected: str | None = None) -> Match | None:
         return None
     path = _path(document.url)
     for row in ROWS:
-        if row.text is not is_text or not _counts(row, path, expected):
+        if row.text is not is_text or not _counts(row, path, document.media_type, expected):
             continue
         dialect = row.test(document)
         if dialect is None:
             continue
         if isinstance(row.what, Negative):
             return Match(Negative(dialect or _absent_format(document, path)), "")
-        return Match(row.what, dialect)
+        return Match(row.what, dialect, row.reader)
     return None
 
 
-def _counts(row: Row, path: str, expected: str | None) -> bool:
+def _counts(row: Row, path: str, media_type: str | None, expected: str | None) -> bool:
     promised = expected is not None and isinstance(row.what, Format) and row.what.slug == expected
     if row.promised:
         return promised
-    return row.only_at is None or promised or row.only_at.search(path) is not None
+    typed = row.typed is not None and row.typed.search(media_type or "") is not None
+    return row.only_at is None or promised or typed or row.only_at.search(path) is not None
 
 
 def _absent_format(document: Document, path: str) -> str | None:

@@ -111,6 +111,15 @@ _BYTES = {
     Reason.NUL: Rule(
         _E, 0, "A text holds the NUL character.", "Remove the character U+0000.", f"{_RFC8259} section 7", _CONF
     ),
+    Reason.NOT_YAML: Rule(
+        _E, 0, "The body is not YAML that JSON could say.",
+        "Run the file through a YAML 1.2 validator; write no tags, and texts as keys.",
+        "OpenAPI 3.1 section 4.3; YAML 1.2 section 10.2", _CONF,
+    ),
+    Reason.YAML_ALIASES: Rule(
+        _E, 0, "The YAML has more than 100 aliases, or one that leads to itself or to nothing.",
+        "Write out what the aliases stand for.", "YAML 1.2 section 7.1", _CONF,
+    ),
 }  # fmt: skip
 
 # --- recognition ----------------------------------------------------------------------------------------------------
@@ -168,7 +177,7 @@ _MANIFEST = {
         _CONF,
     ),
     Reason.TOO_MANY_CAPABILITIES: Rule(
-        _W, 2, "More capabilities are listed than are kept (2,000).",
+        _W, 2, "More capabilities are listed than are kept: 2,000, of an API description 5,000.",
         "Describe families of calls, or split the document by host.", "RFC 8259 section 9", _OPER,
     ),
     Reason.CLAIM_ELSEWHERE: Rule(

@@ -115,8 +115,6 @@ SIBLING_ROWS: tuple[Row, ...] = (
      "Give every operation its own operationId.", "OpenAPI 3.1 section 4.8.10", _CONF),
     (Reason.OPENAPI_REFERENCE, _W, 1, "A $ref leads out of the document; it is not followed.",
      "Bundle the description into one document.", "OpenAPI 3.1 section 4.8.23", _COMP),
-    (Reason.OPENAPI_YAML, _I, 0, "The description is YAML; its operations are not read.",
-     "Serve the same description as JSON, too.", "OpenAPI 3.1 section 4.3", _OPER),
     (Reason.OPENAPI_CUT, _I, 0, "Schemas are repeated by so many operations that not all are written out.",
      "Nothing to mend; clients resolve the references themselves.", "OpenAPI 3.1 section 4.8.23", _OPER),
     # --- llms-txt

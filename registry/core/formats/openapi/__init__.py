@@ -1,4 +1,4 @@
-"""OpenAPI 2.0 to 3.2: every operation is an HTTP capability. Of YAML only the title is read, never the operations."""
+"""OpenAPI 2.0 to 3.2, in JSON or YAML: every operation is an HTTP capability."""
 
 import re
 from typing import Final
@@ -9,7 +9,6 @@ from registry.core.findings import Reason
 from registry.core.format import Format, Role
 from registry.core.formats.openapi import operations
 from registry.core.manifest import (
-    NAME_CHARS,
     Notes,
     Object,
     first_text,
@@ -21,7 +20,6 @@ from registry.core.manifest import (
     texts_of,
     word_of,
 )
-from registry.core.plain_text import line
 from registry.core.security import demanded, schemes_of
 from registry.core.services import (
     Auth,
@@ -36,8 +34,7 @@ _SLUG: Final = "openapi"
 _YAML: Final = "yaml"
 _VERSION = re.compile(r"3\.\d+(\.\d+)?\S*")
 _YAML_VERSION = re.compile(r"^(?:openapi:\s*['\"]?3\.\d|swagger:\s*['\"]?2\.0)", re.MULTILINE)
-_YAML_INFO = re.compile(r"^info:[ \t]*\r?\n((?:[ \t]+.*\r?\n|[ \t]*\r?\n)+)", re.MULTILINE)
-_YAML_TITLE = re.compile(r"^[ \t]+title:[ \t]*(['\"]?)(\S.*?)\1[ \t]*$", re.MULTILINE)
+_YAML_INFO = re.compile(r"^info:", re.MULTILINE)
 _SCANNED: Final = 100_000
 
 
@@ -64,8 +61,6 @@ def yaml(document: Document) -> str | None:
 
 
 def _read(document: Document, dialect: str, notes: Notes) -> Service:
-    if dialect == _YAML:
-        return _textual(document, notes)
     value = document.value if isinstance(document.value, dict) else {}
     info = map_of(value, "info")
     _grade(value, info, notes)
@@ -87,7 +82,7 @@ def _read(document: Document, dialect: str, notes: Notes) -> Service:
         pricing=_pricing(value, capabilities),
         policies=Policies(terms_url=link(info.get("termsOfService"), document.url)),
     )
-    return sourced(service, document, _SLUG, _PLACES)
+    return sourced(service, document, _SLUG, {**_PLACES, "auth": _auth_place(value), "pricing": _paid_at(value) or ""})
 
 
 _PLACES = {
@@ -96,15 +91,10 @@ _PLACES = {
     "provider": "/info/contact",
     "version": "/info/version",
     "base_url": "/servers/0/url",
+    "docs_url": "/externalDocs/url",
     "capabilities": "/paths",
+    "policies": "/info/termsOfService",
 }
-
-
-def _textual(document: Document, notes: Notes) -> Service:
-    notes.add(Reason.OPENAPI_YAML)
-    info = _YAML_INFO.search((document.text or "")[:_SCANNED])
-    title = _YAML_TITLE.search(info[1]) if info else None
-    return Service(name=line(title[2], NAME_CHARS) if title else None)
 
 
 def _grade(value: Object, info: Object, notes: Notes) -> None:
@@ -121,10 +111,23 @@ def _provider(contact: Object, document: Document) -> Provider | None:
     return Provider(name, url, mail or url) if name or mail or url else None
 
 
+def _auth_place(value: Object) -> str:
+    if "security" in value:
+        return "/security"
+    return "/securityDefinitions" if "swagger" in value else "/components/securitySchemes"
+
+
 def _pricing(value: Object, capabilities: tuple[Capability, ...]) -> Pricing:
     """Machine Payments Protocol: the members that announce a payment challenge. A claim."""
-    paid = any(operations.PAID_TAG in one.tags for one in capabilities) or operations.PAID in value
+    place = _paid_at(value)
+    if place is not None:
+        return Pricing("pay_per_call", note=place.removeprefix("/"))
+    paid = any(operations.PAID_TAG in one.tags for one in capabilities)
     return Pricing("pay_per_call", note=operations.PAID) if paid else Pricing()
+
+
+def _paid_at(value: Object) -> str | None:
+    return next((f"/{key}" for key in (operations.PAID, operations.PAID_SERVICE) if key in value), None)
 
 
 # --- the server -----------------------------------------------------------------------------------------------------

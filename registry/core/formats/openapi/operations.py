@@ -9,7 +9,6 @@ from registry.core.findings import Reason
 from registry.core.formats.openapi.schemas import Schemas
 from registry.core.manifest import (
     ID_CHARS,
-    MAX_CAPABILITIES,
     NAME_CHARS,
     Notes,
     Object,
@@ -31,7 +30,10 @@ from registry.core.services import AuthScheme, Capability, Invocation, Origin
 from registry.core.vocabulary import SAFE_METHODS
 
 PAID: Final = "x-payment-info"
+PAID_SERVICE: Final = "x-service-info"
 PAID_TAG: Final = "payment"
+
+MAX_OPERATIONS: Final = 5_000
 
 _METHODS: Final = ("get", "head", "post", "put", "patch", "delete")
 
@@ -39,7 +41,7 @@ _METHODS: Final = ("get", "head", "post", "put", "patch", "delete")
 def read(
     value: Object, base: Endpoint | None, known: Mapping[str, AuthScheme], document: Document, notes: Notes
 ) -> tuple[Capability, ...]:
-    """One capability for each of the first MAX_CAPABILITIES operations."""
+    """One capability for each of the first MAX_OPERATIONS operations."""
     return tuple(_operations(value, base, known, document, notes))
 
 
@@ -49,9 +51,9 @@ def _operations(
     ids: set[str] = set()
     operations = list(_listed(value))
     schemas = Schemas(value, notes)
-    if len(operations) > MAX_CAPABILITIES:
+    if len(operations) > MAX_OPERATIONS:
         notes.add(Reason.TOO_MANY_CAPABILITIES, "/paths", len(operations))
-    for path, method, shared, operation in operations[:MAX_CAPABILITIES]:
+    for path, method, shared, operation in operations[:MAX_OPERATIONS]:
         pointer = at("", "paths", path, method)
         given = text_of(operation, "operationId", ID_CHARS) or slug(f"{method} {path}")
         if given in ids:

@@ -1,0 +1,131 @@
+"""Bytes of YAML -> the JSON value that they stand for, or the reason why not. Only `Unreadable` leaves this module.
+
+Only what JSON can say is read (OpenAPI 3.1 section 4.3: YAML 1.2, JSON schema ruleset): no dates, no yes and no, no
+merge keys, no tags. PyYAML's Python classes compose the nodes; the values are built here, so that no constructor of a
+tag exists. An alias costs what it stands for, before anything is built: a few lines could name billions of values.
+"""
+
+import re
+from typing import Any, Final
+
+import yaml  # type: ignore[import-untyped]  # the package ships no types
+
+from registry.core.documents import Json
+from registry.core.findings import Reason
+from registry.core.reader import MAX_DEPTH, Unreadable, check_caps
+
+MAX_CHARS: Final = 512 * 1024  # about a second of work
+MAX_ALIASES: Final = 100
+MAX_NODES: Final = 200_000  # with every alias written out
+
+_TAG: Final = "tag:yaml.org,2002:"
+_INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,20})")
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?")
+_LITERALS: Final = {
+    "": None, "~": None, "null": None, "Null": None, "NULL": None,
+    "true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False,
+}  # fmt: skip
+_LONGEST_NUMBER: Final = 400
+
+
+def read_yaml(text: str) -> Json:
+    """One document within the caps of JSON. Raises Unreadable."""
+    if len(text) > MAX_CHARS:
+        raise Unreadable(Reason.TOO_LARGE, f"{len(text)} characters of YAML")
+    try:
+        loader = _Loader(text)
+        try:
+            node = loader.get_single_node()
+        finally:
+            loader.dispose()
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        where = (mark.line + 1, mark.column + 1) if mark else (None, None)
+        raise Unreadable(Reason.NOT_YAML, str(error.problem or error.context or ""), *where) from None
+    except yaml.YAMLError as error:
+        raise Unreadable(Reason.NOT_YAML, str(error)) from None
+    value = None if node is None else _value(node)
+    check_caps(value)
+    return value
+
+
+class _Loader(yaml.SafeLoader):  # type: ignore[misc]
+    """Composes nodes; counts them as it goes."""
+
+    yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012  # PyYAML's own name and shape
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._depth = self._nodes = self._aliases = 0
+        self._sizes: dict[str, int] = {}  # nodes below each anchor that is complete
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.AliasEvent):
+            self._spend_alias(self.peek_event().anchor)
+            return super().compose_node(parent, index)
+        anchor, before = self.peek_event().anchor, self._nodes
+        self._spend(1)
+        if self._depth > MAX_DEPTH:
+            raise Unreadable(Reason.TOO_DEEP, f"more than {MAX_DEPTH} levels")
+        self._depth += 1
+        node = super().compose_node(parent, index)
+        self._depth -= 1
+        if anchor is not None:
+            self._sizes[anchor] = self._nodes - before
+        return node
+
+    def _spend_alias(self, anchor: str) -> None:
+        self._aliases += 1
+        if self._aliases > MAX_ALIASES:
+            raise Unreadable(Reason.YAML_ALIASES, f"more than {MAX_ALIASES}")
+        if anchor not in self._sizes:  # unknown, or the node that is being composed: a circle
+            raise Unreadable(Reason.YAML_ALIASES, anchor)
+        self._spend(self._sizes[anchor])
+
+    def _spend(self, nodes: int) -> None:
+        self._nodes += nodes
+        if self._nodes > MAX_NODES:
+            raise Unreadable(Reason.TOO_MANY, f"more than {MAX_NODES} values")
+
+
+def _value(node: yaml.Node) -> Json:
+    if isinstance(node, yaml.MappingNode):
+        return _mapping(node)
+    if isinstance(node, yaml.SequenceNode):
+        _refuse_tag(node, "seq")
+        return [_value(item) for item in node.value]
+    return _scalar(node)
+
+
+def _mapping(node: yaml.MappingNode) -> dict[str, Json]:
+    _refuse_tag(node, "map")
+    members: dict[str, Json] = {}
+    for key, item in node.value:
+        if not isinstance(key, yaml.ScalarNode):
+            raise _refusal(Reason.NOT_YAML, key, "a key is no text")
+        if key.value in members:
+            raise _refusal(Reason.DUPLICATE_KEY, key, key.value)
+        members[key.value] = _value(item)
+    return members
+
+
+def _scalar(node: yaml.ScalarNode) -> Json:
+    text: str = node.value
+    if node.tag.startswith("!") or node.tag.removeprefix(_TAG) not in ("str", "int", "float", "bool", "null"):
+        raise _refusal(Reason.NOT_YAML, node, f"tag {node.tag}")
+    if node.style is not None:  # quoted, or a block: always a text
+        return text
+    if text in _LITERALS:
+        return _LITERALS[text]
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    return float(text) if len(text) <= _LONGEST_NUMBER and _NUMBER.fullmatch(text) else text
+
+
+def _refuse_tag(node: yaml.Node, usual: str) -> None:
+    if node.tag != _TAG + usual:
+        raise _refusal(Reason.NOT_YAML, node, f"tag {node.tag}")
+
+
+def _refusal(reason: Reason, node: yaml.Node, evidence: str) -> Unreadable:
+    return Unreadable(reason, evidence, node.start_mark.line + 1, node.start_mark.column + 1)
