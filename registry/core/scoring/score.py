@@ -3,7 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from registry.core.findings import Finding, Reason, Severity
@@ -13,11 +13,16 @@ from registry.core.scoring.rubric import RUBRIC, SECTION_POINTS, VERSION, Sectio
 from registry.core.services import Service
 
 _PART = re.compile(r"/[^/]+/\d+")
+_CAPABILITY = re.compile(r"/capabilities/(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One reason the score is not 100. `points` are lost ones (0 for notes); `count` findings share the line."""
+    """One reason the score is not 100. `points` are lost ones (0 for notes); `count` findings share the line.
+
+    `pointer` and `evidence` are those of the first finding, in `document`. Where that is None, no single document is
+    to blame, and the pointer leads into the common model.
+    """
 
     reason: Reason
     section: Section
@@ -27,7 +32,7 @@ class Line:
     says: str
     fix: str
     spec: str
-    pointer: str  # of the first finding
+    pointer: str
     evidence: str
     document: str | None
 
@@ -52,13 +57,13 @@ def score(service: Service, noted: Sequence[Noted]) -> Score:
     groups: dict[tuple[Reason, str | None], list[Finding]] = defaultdict(list)
     for one in noted:
         groups[one.finding.reason, one.document].append(one.finding)
+    unsaid: dict[Reason, list[Finding]] = defaultdict(list)
     for finding in gaps(service):
-        groups[finding.reason, None].append(finding)
+        unsaid[finding.reason].append(finding)
     total = len(service.capabilities)
-    lines = sorted(
-        (_line(found, document, total) for (_, document), found in groups.items()),
-        key=lambda line: (-line.points, line.severity, line.reason, line.document or ""),
-    )
+    lines = [_line(found, document, total) for (_, document), found in groups.items()]
+    lines += [_traced(_line(found, None, total), service) for found in unsaid.values()]
+    lines.sort(key=lambda line: (-line.points, line.severity, line.reason, line.document or ""))
     sections = {
         section.value: round(max(0.0, points - sum(x.points for x in lines if x.section is section)), 2)
         for section, points in SECTION_POINTS.items()
@@ -73,6 +78,14 @@ def _line(found: Sequence[Finding], document: str | None, total: int) -> Line:
         first.reason, rule.section, rule.severity, points, sum(finding.count for finding in found),
         rule.says, rule.fix, rule.spec, first.pointer, first.evidence, document,
     )  # fmt: skip
+
+
+def _traced(line: Line, service: Service) -> Line:
+    """What a capability leaves unsaid, led back to the place that describes it: there it should be said."""
+    index = _CAPABILITY.fullmatch(line.pointer)
+    calls = service.capabilities[int(index[1])].invocations if index else ()
+    origin = next((call.origin for call in calls if call.origin is not None), None)
+    return replace(line, document=origin.document, pointer=origin.pointer) if origin else line
 
 
 def _share(found: Sequence[Finding], total: int, *, is_dropped: bool) -> float:
