@@ -14,7 +14,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from crawler.flight import Tally
 from crawler.run import crawl, stop_on_signals
-from registry.cli.serving import bound, serve_api
+from registry.cli.serving import bound, serve_api, url_of
 from registry.cli.show import print_json, print_report, show_visited
 from registry.demo.sites import SAMPLE_WEB
 from registry.demo.tour import crawled, demo_settings
@@ -45,6 +45,8 @@ async def run_demo(data: Path, port: int, sites: Path | None, *, serve: bool, co
 async def run_serve(settings: Settings, host: str, port: int) -> None:
     """The API; with nothing configured also a worker, beside an embedded index that nobody feeds a feeder."""
     with bound(host, port) as listening:
+        if "public_url" not in settings.model_fields_set:
+            settings = settings.model_copy(update={"public_url": url_of(listening)})
         async with open_waypost(settings) as waypost:
             with contextlib.ExitStack() as children:
                 if settings.database_url is None:

@@ -35,6 +35,13 @@ def bound(host: str, port: int) -> Iterator[socket.socket]:
         yield listening
 
 
+def url_of(listening: socket.socket) -> str:
+    """Where a client on this machine reaches it; a wildcard address is reached at loopback."""
+    host, port = listening.getsockname()[:2]
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104  (read, not bound)
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
 class _Server(uvicorn.Server):
     """Leaves signals to us: uvicorn would raise them again after it ended, and Ctrl-C is how serving ends."""
 
@@ -47,11 +54,10 @@ async def serve_api(waypost: Waypost, listening: socket.socket, console: Console
     """Until SIGINT or SIGTERM."""
     app = create_app(waypost, waypost.settings)
     server = _Server(uvicorn.Config(app, log_level="warning", access_log=False, proxy_headers=False))
-    host, port = listening.getsockname()[:2]
     with stop_on_signals() as stop:
         serving = asyncio.create_task(server.serve(sockets=[listening]))
         stopping = asyncio.create_task(stop.wait())
-        url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+        url = url_of(listening)
         console.print(f"\nthe API answers at {url} until Ctrl-C, for example", highlight=False)
         console.print(f"  curl '{url}/api/discover?q=send+an+email'", highlight=False, soft_wrap=True)
         await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
