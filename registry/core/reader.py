@@ -6,7 +6,7 @@ stops every rebuild of the index).
 """
 
 import re
-from collections.abc import Iterable
+from itertools import count
 from math import isfinite
 from typing import NoReturn, TypeAlias
 
@@ -124,20 +124,30 @@ def check_caps(root: Json) -> None:
     Level by level, not recursive: the depth is somebody else's choice.
     """
     level: list[Json] = [root]
-    depth = 0
-    while level:
-        containers = [value for value in level if isinstance(value, dict | list)]
-        depth += bool(containers)
-        value: Json = containers[0] if containers else None
+    for depth in count():
+        value: Json = next((one for one in level if isinstance(one, dict | list)), None) if depth == MAX_DEPTH else None
+        below: list[Json] = []
         try:
-            if depth > MAX_DEPTH:
+            if value is not None:
                 raise Unreadable(Reason.TOO_DEEP, f"more than {MAX_DEPTH} levels")
             for value in level:
-                _check(value)
+                if isinstance(value, str):  # most values are, and fine: a call for each is what reading would cost
+                    if len(value) > MAX_CHARS or "\0" in value:
+                        _refuse_text(value)
+                elif isinstance(value, dict):
+                    _check_keys(value)
+                    below.extend(value.values())
+                elif isinstance(value, list):
+                    _check_length(value)
+                    below.extend(value)
+                elif value is not None:
+                    _check_number(value)
         except Unreadable as refusal:
             refusal.pointer = _pointer_to(value, root)
             raise
-        level = [child for value in containers for child in _children(value)]
+        if not below:
+            return
+        level = below
 
 
 def _pointer_to(wanted: Json, root: Json) -> str:
@@ -165,34 +175,28 @@ def _written(path: "_Path") -> str:
 _Path: TypeAlias = "tuple[_Path, str] | None"
 
 
-def _children(value: dict[str, Json] | list[Json]) -> Iterable[Json]:
-    return value.values() if isinstance(value, dict) else value
+def _check_keys(value: dict[str, Json]) -> None:
+    if len(value) > MAX_KEYS:
+        raise Unreadable(Reason.TOO_MANY, f"{len(value)} keys in one object")
+    for key in value:
+        if len(key) > MAX_CHARS or "\0" in key:
+            _refuse_text(key)
 
 
-def _check(value: Json) -> None:
-    if isinstance(value, dict):
-        if len(value) > MAX_KEYS:
-            raise Unreadable(Reason.TOO_MANY, f"{len(value)} keys in one object")
-        for key in value:
-            _check_text(key)
-    elif isinstance(value, list):
-        if len(value) > MAX_ITEMS:
-            raise Unreadable(Reason.TOO_MANY, f"{len(value)} items in one array")
-    else:
-        _check_leaf(value)
+def _check_length(value: list[Json]) -> None:
+    if len(value) > MAX_ITEMS:
+        raise Unreadable(Reason.TOO_MANY, f"{len(value)} items in one array")
 
 
-def _check_leaf(value: Json) -> None:
-    if isinstance(value, str):
-        _check_text(value)
-    elif isinstance(value, float) and not isfinite(value):
-        raise Unreadable(Reason.NUMBER, "not finite")
-    elif isinstance(value, int) and not -MAX_INTEGER <= value <= MAX_INTEGER:
+def _check_number(value: int | float) -> None:
+    if isinstance(value, float):
+        if not isfinite(value):
+            raise Unreadable(Reason.NUMBER, "not finite")
+    elif not -MAX_INTEGER <= value <= MAX_INTEGER:
         raise Unreadable(Reason.NUMBER, "integer beyond 2^53")
 
 
-def _check_text(text: str) -> None:
+def _refuse_text(text: str) -> NoReturn:
     if len(text) > MAX_CHARS:
         raise Unreadable(Reason.TEXT_TOO_LONG, f"{len(text)} characters in one string")
-    if "\0" in text:
-        raise Unreadable(Reason.NUL)
+    raise Unreadable(Reason.NUL)

@@ -91,6 +91,15 @@ def test_findings_that_stand_for_others_count_as_all_of_them() -> None:
     assert (line.count, line.points) == (40, RUBRIC[Reason.ADP_NAME].points)
 
 
+def test_a_reason_that_touches_the_whole_once_costs_the_whole() -> None:
+    whole, part = (
+        Noted(Finding(Reason.TEMPLATE, pointer), "https://a.example/") for pointer in ("", "/capabilities/0/id")
+    )
+    many = replace(FULL, capabilities=FULL.capabilities * 40)
+    assert lost(score(many, [part]))[Reason.TEMPLATE] < lost(score(many, [whole]))[Reason.TEMPLATE]
+    assert lost(score(many, [part, whole])) == lost(score(many, [whole]))
+
+
 def test_a_section_never_falls_below_zero() -> None:
     everything = [Noted(Finding(reason), "https://a.example/") for reason in Reason]
     result = score(Service(), everything)

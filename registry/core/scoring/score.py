@@ -93,9 +93,10 @@ def _share(found: Sequence[Finding], total: int, *, is_dropped: bool) -> float:
 
     `total` capabilities are left; what an error dropped was one of more.
     """
-    parts = {match.group() for finding in found if (match := _PART.match(finding.pointer))}
-    if not parts:
-        return 1.0
+    matches = [_PART.match(finding.pointer) for finding in found]
+    parts = {match.group() for match in matches if match}
+    if not all(matches):
+        return 1.0  # one of them touches the whole: those about parts add nothing, and taking one away costs nothing
     touched = len(parts) + sum(finding.count - 1 for finding in found)
     return max(0.25, min(1.0, touched / max(1, total + touched * is_dropped)))
 
