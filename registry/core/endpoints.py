@@ -72,7 +72,7 @@ def link(target: Json, base: str) -> str | None:
 
 def parses(target: str, base: str) -> bool:
     """Whether `target`, relative to `base`, is a URL at all, of any scheme."""
-    return _parse(target, base) is not None
+    return _parsed(target, base) is not None
 
 
 def origin_of(url: str) -> str:

@@ -78,6 +78,21 @@ class Reason(StrEnum):
     AWP_PROTOCOL_VERSION = "awp.protocol_version"
     AWP_DEPENDENCY_UNKNOWN = "awp.dependency_unknown"
     AWP_ALIAS = "awp.alias"
+    AWP_VERSION_FORM = "awp.version_form"
+    AWP_MEMBER_TYPE = "awp.member_type"
+    AWP_WORD = "awp.word"
+    AWP_PROTOCOL_ID = "awp.protocol_id"
+    AWP_PROTOCOL_ENDPOINT = "awp.protocol_endpoint"
+    AWP_ACTION_UNKNOWN = "awp.action_unknown"
+    AWP_ENTITY_UNKNOWN = "awp.entity_unknown"
+    AWP_TYPE_UNKNOWN = "awp.type_unknown"
+    AWP_INPUT_TYPE = "awp.input_type"
+    AWP_OPTIONS = "awp.options"
+    AWP_SENSITIVITY = "awp.sensitivity"
+    AWP_NO_ERRORS = "awp.no_errors"
+    AWP_RECOVERY = "awp.recovery"
+    AWP_DEPENDENCY_CYCLE = "awp.dependency_cycle"
+    AWP_SYNTHETIC_ORIGIN = "awp.synthetic_origin"
 
     # --- atp
     ATP_HTTP = "atp.http"
@@ -99,6 +114,25 @@ class Reason(StrEnum):
     ATP_SIZE = "atp.size"
     ATP_CORS = "atp.cors"
     ATP_LAX = "atp.lax"
+    ATP_PATH = "atp.path"
+    ATP_MEMBER_TYPE = "atp.member_type"
+    ATP_WORD = "atp.word"
+    ATP_ADDRESS = "atp.address"
+    ATP_CACHING = "atp.caching"
+    ATP_MAX_AGE = "atp.max_age"
+    ATP_ETAG = "atp.etag"
+    ATP_OAUTH = "atp.oauth"
+    ATP_NO_OAUTH = "atp.no_oauth"
+    ATP_NO_USER_FLOW = "atp.no_user_flow"
+    ATP_API_KEY = "atp.api_key"
+    ATP_IDENTITY = "atp.identity"
+    ATP_WINDOW = "atp.window"
+    ATP_PARAMETER_TEXT = "atp.parameter_text"
+    ATP_CONSTRAINT = "atp.constraint"
+    ATP_SCHEMA = "atp.schema"
+    ATP_WORKFLOW = "atp.workflow"
+    ATP_WORKFLOW_BRANCH = "atp.workflow_branch"
+    ATP_TERMS = "atp.terms"
 
     # --- woa
     WOA_VERSION = "woa.version"
@@ -116,6 +150,12 @@ class Reason(StrEnum):
     WOA_OPERATION = "woa.operation"
     WOA_MEDIA_TYPE = "woa.media_type"
     WOA_CACHING = "woa.caching"
+    WOA_TRANSPORTS = "woa.transports"
+    WOA_HTTP = "woa.http"
+    WOA_PATH = "woa.path"
+    WOA_MEMBER_TYPE = "woa.member_type"
+    WOA_SCHEMA_DRAFT = "woa.schema_draft"
+    WOA_PLACEHOLDER = "woa.placeholder"
 
     # --- awas
     AWAS_REQUIRED = "awas.required"
@@ -130,7 +170,23 @@ class Reason(StrEnum):
     AWAS_SIZE = "awas.size"
     AWAS_ID = "awas.id"
     AWAS_BRIDGE = "awas.bridge"
+    AWAS_BRIDGE_LINK = "awas.bridge_link"
+    AWAS_BRIDGE_SCHEMA = "awas.bridge_schema"
     AWAS_HINT = "awas.hint"
+    AWAS_PATH = "awas.path"
+    AWAS_VERSION = "awas.version"
+    AWAS_NO_ACTIONS = "awas.no_actions"
+    AWAS_MEMBER_TYPE = "awas.member_type"
+    AWAS_WORD = "awas.word"
+    AWAS_VALUE_TYPE = "awas.value_type"
+    AWAS_ADDRESS = "awas.address"
+    AWAS_RESULT = "awas.result"
+    AWAS_SELECTOR = "awas.selector"
+    AWAS_EXAMPLE = "awas.example"
+    AWAS_KEBAB = "awas.kebab"
+    AWAS_EXTENSION = "awas.extension"
+    AWAS_CORS = "awas.cors"
+    AWAS_CACHING = "awas.caching"
 
     # --- adp
     ADP_VERSION = "adp.version"
@@ -149,10 +205,20 @@ class Reason(StrEnum):
     ADP_OAUTH = "adp.oauth"
     ADP_PRICING = "adp.pricing"
     ADP_DETAIL_ELSEWHERE = "adp.detail_elsewhere"
+    ADP_PATH = "adp.path"
+    ADP_CORS = "adp.cors"
+    ADP_CACHING = "adp.caching"
+    ADP_MEMBER_TYPE = "adp.member_type"
+    ADP_ADDRESS = "adp.address"
+    ADP_PLAN = "adp.plan"
 
     # --- adp-detail
     ADP_DETAIL_REQUIRED = "adp_detail.required"
     ADP_DETAIL_MEMBER = "adp_detail.member"
+    ADP_DETAIL_METHOD = "adp_detail.method"
+    ADP_DETAIL_PARAMETER = "adp_detail.parameter"
+    ADP_DETAIL_EXAMPLE = "adp_detail.example"
+    ADP_DETAIL_TYPE = "adp_detail.type"
 
     # --- a2a
     A2A_UNNAMED = "a2a.name"
@@ -168,6 +234,7 @@ class Reason(StrEnum):
     A2A_SNAKE_CASE = "a2a.snake_case"
     A2A_INTERFACE = "a2a.interface"
     A2A_ENDPOINT_DOUBTFUL = "a2a.endpoint_doubtful"
+    A2A_SIGNATURE = "a2a.signature"
 
     # --- mcp-server-card, mcp-json, mcp-server-json
     MCP_REQUIRED = "mcp.required"
@@ -191,6 +258,7 @@ class Reason(StrEnum):
     CATALOG_TRUST = "catalog.trust"
     CATALOG_REPEATED = "catalog.repeated"
     CATALOG_DRAFT = "catalog.draft"
+    CATALOG_TYPE = "catalog.type"
     CATALOG_SHAPE = "catalog.shape"
 
     # --- api-catalog
@@ -244,6 +312,7 @@ class Reason(StrEnum):
 
     # --- agents-json
     AGENTS_JSON_REQUIRED = "agents_json.required"
+    AGENTS_JSON_MEMBER = "agents_json.member"
     AGENTS_JSON_PART = "agents_json.part"
 
     # --- anp
@@ -263,6 +332,12 @@ class Reason(StrEnum):
     IDENTITY_PRIVATE_KEY = "identity.private_key"
 
     # --- several documents of one host (merge.py)
+    SIGNATURE_VERIFIED = "signature.verified"
+    SIGNATURE_BROKEN = "signature.broken"
+    SIGNATURE_NO_KEY = "signature.no_key"
+    SIGNATURE_UNSUPPORTED = "signature.unsupported"
+    POINTER_UNANSWERED = "pointer.unanswered"
+    POINTER_LIVE_ENDPOINT = "pointer.live_endpoint"
     CONFLICT_NAME = "conflict.name"
     CONFLICT_AUTH = "conflict.auth"
     CONFLICT_PRICING = "conflict.pricing"

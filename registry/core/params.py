@@ -67,7 +67,8 @@ def type_of(kind: Json) -> dict[str, Any]:
     if not isinstance(kind, str) or not kind.strip():
         return {}
     name = kind.strip()
-    if (many := _LIST.fullmatch(name)) is not None:
+    # a name of thousands of brackets would nest our own calls as deep
+    if len(name) <= NAME_CHARS and (many := _LIST.fullmatch(name)) is not None:
         return {"type": "array", "items": type_of(many[1])}
     known = _OTHER_NAMES.get(name.lower(), name.lower())
     if known in _JSON_TYPES:

@@ -1,7 +1,7 @@
 """ADP 1.0, Agent Discovery Protocol of agent-dns.dev: `/.well-known/agent` (formats.md section 2.5)."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from registry.core.documents import Document, Json
@@ -41,12 +41,26 @@ from registry.core.services import (
     Protocol,
     Service,
 )
+from registry.core.shapes import (
+    HOUR,
+    Kind,
+    check_addresses,
+    check_types,
+    is_list,
+    is_map,
+    is_open,
+    is_text,
+    is_texts,
+    max_age,
+)
 
 SLUG: Final = "adp"
 DETAIL: Final = "adp-detail"
 VERSION: Final = "1.0"
 
 _SHORTEST, _SHORT, _LONG, _LONGEST = 10, 20, 200, 500
+_PATH = re.compile(r"https?://[^/]+/\.well-known/agent(?:\?.*)?")
+_AUTH: Final[Mapping[str, Kind]] = {"header": is_text, "prefix": is_text, "scopes": is_texts}
 _SNAKE = re.compile(r"[a-z][a-z0-9_]*")
 _VERSION = re.compile(r"\d{1,3}\.\d{1,3}")
 _MODELS: Final[dict[str, PricingModel]] = {"free": "free", "freemium": "freemium", "paid": "paid"}
@@ -101,6 +115,8 @@ def _read(document: Document, dialect: str, notes: Notes) -> Service:
     version = body.get("spec_version")
     if version != VERSION:
         notes.add(Reason.ADP_VERSION, "/spec_version", version if version is not None else "")
+    _check_served(document, notes)
+    check_types(body, {"pricing": is_map}, "", Reason.ADP_MEMBER_TYPE, notes)
     base_url = _base_url(body, document, notes)
     capabilities = tuple(_capabilities(body, base_url, document, notes))
     service = Service(
@@ -115,6 +131,19 @@ def _read(document: Document, dialect: str, notes: Notes) -> Service:
         claims={"base_url": base_url} if base_url else {},
     )
     return sourced(service, document, SLUG, _PLACES)
+
+
+def _check_served(document: Document, notes: Notes) -> None:
+    """Section 1, as far as the answer to one GET shows it."""
+    if not _PATH.fullmatch(document.url):
+        notes.add(Reason.ADP_PATH, "", document.url)
+    headers = document.headers
+    if not headers:  # a file has none
+        return
+    if not is_open(headers):
+        notes.add(Reason.ADP_CORS, "", headers.get("access-control-allow-origin", ""))
+    if max_age(headers) != HOUR:
+        notes.add(Reason.ADP_CACHING, "", headers.get("cache-control", ""))
 
 
 # --- top level ------------------------------------------------------------------------------------------------------
@@ -161,6 +190,8 @@ def _base_url(body: Object, document: Document, notes: Notes) -> str | None:
 
 def _auth(body: Object, notes: Notes) -> Auth:
     auth = map_of(body, "auth")
+    check_types(auth, _AUTH, "/auth", Reason.ADP_MEMBER_TYPE, notes)
+    check_addresses(auth, ("setup_url",), None, "/auth", Reason.ADP_ADDRESS, notes)
     kind = word_of(auth, "type")
     if kind == "none":
         return Auth((AuthScheme("none"),), False)
@@ -217,12 +248,22 @@ def _pricing(body: Object, document: Document, notes: Notes) -> Pricing:
     model = _MODELS.get(word_of(pricing, "type") or "")
     if model is None:
         notes.add(Reason.ADP_PRICING, "/pricing/type", pricing.get("type", ""))
+    check_types(pricing, {"plans": is_list}, "/pricing", Reason.ADP_MEMBER_TYPE, notes)
+    check_addresses(pricing, ("plans_url",), document.url, "/pricing", Reason.ADP_ADDRESS, notes)
+    for index, plan in enumerate(list_of(pricing, "plans")[:MAX_TEXTS]):
+        _check_plan(plan, at("/pricing/plans", index), notes)
     plans = tuple(
         Plan(word_of(plan, "name"), _price(plan), word_of(plan, "limits"))
         for plan in list_of(pricing, "plans")[:MAX_TEXTS]
         if isinstance(plan, dict)
     )
     return Pricing(model or "unknown", plans, link(pricing.get("plans_url"), document.url))
+
+
+def _check_plan(plan: Json, pointer: str, notes: Notes) -> None:
+    for key in ("name", "price", "limits"):
+        if not isinstance(plan, dict) or plan.get(key) in (None, ""):
+            notes.add(Reason.ADP_PLAN, at(pointer, key))
 
 
 def _price(plan: Object) -> str | None:

@@ -29,11 +29,14 @@ from registry.core.manifest import (
 )
 from registry.core.params import listed
 from registry.core.services import Capability, Invocation, Origin, RateLimit, Service
+from registry.core.shapes import check_types, is_map, is_number, is_texts
 from registry.core.vocabulary import SAFE_METHODS, http_method
 
 SLUG: Final = "adp-detail"
 
 _SHAPE: Final = (("endpoint", str), ("method", str), ("parameters", list), ("request_example", dict))
+_PARAMETER: Final = ("name", "type", "description", "required", "example")
+_EXAMPLES: Final = (("request_example", ("method", "url")), ("response_example", ("status", "body")))
 _EXAMPLE_CHARS: Final = 20_000
 
 
@@ -50,9 +53,16 @@ def _read(document: Document, dialect: str, notes: Notes) -> Service:
     for key in ("endpoint", "method"):
         if not word_of(body, key):
             notes.add(Reason.ADP_DETAIL_REQUIRED, at("", key), body.get(key, ""))
-    for key, kind in (("name", str), ("parameters", list), ("request_example", dict), ("response_example", dict)):
+    for key, kind in (
+        ("name", str),
+        ("description", str),
+        ("parameters", list),
+        ("request_example", dict),
+        ("response_example", dict),
+    ):
         if not isinstance(body.get(key), kind):
             notes.add(Reason.ADP_DETAIL_MEMBER, at("", key), body.get(key, ""))
+    _check(body, notes)
     call = _call(body, document, notes)
     name = text_of(body, "name", ID_CHARS) or slug(document.url.rstrip("/").rpartition("/")[2])
     method = call.method if call else None
@@ -67,6 +77,29 @@ def _read(document: Document, dialect: str, notes: Notes) -> Service:
         invocations=(call,) if call else (),
     )
     return Service(capabilities=(capability,))
+
+
+def _check(body: Object, notes: Notes) -> None:
+    """Section 5: what parameters and examples hold, and the types of the two members that may be missing."""
+    method = word_of(body, "method")
+    if method is not None and http_method(body) is None:
+        notes.add(Reason.ADP_DETAIL_METHOD, "/method", method)
+    for index, parameter in enumerate(list_of(body, "parameters")[:MAX_TEXTS]):
+        for key in _PARAMETER:
+            if not isinstance(parameter, dict) or parameter.get(key) is None:
+                notes.add(Reason.ADP_DETAIL_PARAMETER, at("/parameters", index, key))
+    for example, keys in _EXAMPLES:
+        for key in keys:
+            if isinstance(body.get(example), dict) and key not in map_of(body, example) and not _bodiless(body, key):
+                notes.add(Reason.ADP_DETAIL_EXAMPLE, at("", example, key))
+    check_types(body, {"auth_scopes": is_texts, "rate_limits": is_map}, "", Reason.ADP_DETAIL_TYPE, notes)
+    limits = dict.fromkeys(("requests_per_minute", "daily_limit"), is_number)
+    check_types(body.get("rate_limits"), limits, "/rate_limits", Reason.ADP_DETAIL_TYPE, notes)
+
+
+def _bodiless(body: Object, key: str) -> bool:
+    """204 and 205 have no body to show (RFC 9110 section 15.3.5)."""
+    return key == "body" and map_of(body, "response_example").get("status") in (204, 205)
 
 
 def _call(body: Object, document: Document, notes: Notes) -> Invocation | None:

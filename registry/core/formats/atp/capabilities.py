@@ -7,6 +7,7 @@ from typing import Any, Final
 from registry.core.documents import Document, Json
 from registry.core.endpoints import endpoint
 from registry.core.findings import Reason
+from registry.core.formats.atp.checks import check_capability
 from registry.core.formats.atp.schemas import Schemas
 from registry.core.manifest import (
     ID_CHARS,
@@ -56,6 +57,7 @@ def capabilities(body: Object, document: Document, notes: Notes) -> Iterator[Cap
 
 
 def _check(entry: Object, name: str, pointer: str, notes: Notes) -> None:
+    check_capability(entry, pointer, notes)
     if not _ID.fullmatch(name):
         notes.add(Reason.ATP_ID, at(pointer, "id"), name)
     meaning = entry.get("semanticType")

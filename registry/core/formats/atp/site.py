@@ -9,6 +9,7 @@ from registry.core.endpoints import claim, link
 from registry.core.findings import Reason
 from registry.core.format import Format, Role
 from registry.core.formats.atp.capabilities import SLUG, capabilities
+from registry.core.formats.atp.checks import check, check_path, check_served, check_workflow
 from registry.core.manifest import (
     ID_CHARS,
     MAX_TEXTS,
@@ -44,7 +45,7 @@ from registry.core.services import (
 from registry.core.vocabulary import auth_type
 
 LAX: Final = "lax"
-MAX_BYTES: Final = 50 * 1024
+TYPE: Final = "AgentManifest"
 
 _SEMVER = re.compile(r"\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?")
 _FLOWS: Final = ("authorizationCode", "clientCredentials")
@@ -67,11 +68,9 @@ def dialect(document: Document) -> str | None:
     value = document.value
     if not isinstance(value, dict):
         return None
-    context = value.get("@context")
-    named = context if isinstance(context, list) else [context]
-    if any(isinstance(one, str) and "atp.dev/schema" in one for one in named):
+    if _names_context(value):
         return ""
-    typed = value.get("@type") == "AgentManifest"
+    typed = value.get("@type") == TYPE
     return "" if typed and any(_has(one, "endpoint") for one in list_of(value, "capabilities")) else None
 
 
@@ -83,6 +82,12 @@ def lax_dialect(document: Document) -> str | None:
     return LAX if any(_has(one, "endpoint", "method") for one in list_of(value, "capabilities")) else None
 
 
+def _names_context(value: Object) -> bool:
+    context = value.get("@context")
+    named = context if isinstance(context, list) else [context]
+    return any(isinstance(one, str) and "atp.dev/schema" in one for one in named)
+
+
 def _has(entry: Json, *keys: str) -> bool:
     return isinstance(entry, dict) and all(key in entry for key in keys)
 
@@ -92,8 +97,9 @@ def _read(document: Document, dialect: str, notes: Notes) -> Service:
         notes.add(Reason.ATP_HTTP, "", document.url)
         return Service()
     body = document.value if isinstance(document.value, dict) else {}
-    _check_served(document, notes)
-    _check_top(body, dialect, notes)
+    check_served(document, notes)
+    _check_top(body, dialect, document, notes)
+    check(body, document, notes)
     provider = map_of(body, "provider")
     site = claim(provider.get("url"), document, "/provider/url", notes)
     found = tuple(capabilities(body, document, notes))
@@ -114,20 +120,14 @@ def _read(document: Document, dialect: str, notes: Notes) -> Service:
     return sourced(service, document, SLUG, _PLACES)
 
 
-def _check_served(document: Document, notes: Notes) -> None:
-    if len(document.raw) > MAX_BYTES:
-        notes.add(Reason.ATP_SIZE, "", f"{len(document.raw)} bytes")
-    if document.headers and "access-control-allow-origin" not in document.headers:
-        notes.add(Reason.ATP_CORS)
-
-
-def _check_top(body: Object, dialect: str, notes: Notes) -> None:
+def _check_top(body: Object, dialect: str, document: Document, notes: Notes) -> None:
     if dialect == LAX:
         notes.add(Reason.ATP_LAX)
     else:
-        for key in ("@context", "@type"):
-            if key not in body:
-                notes.add(Reason.ATP_CONTEXT, at("", key))
+        check_path(document, notes)
+        for key, is_named in (("@context", _names_context(body)), ("@type", body.get("@type") == TYPE)):
+            if not is_named:
+                notes.add(Reason.ATP_CONTEXT, at("", key), body.get(key, ""))
     version = body.get("version")
     if isinstance(version, str) and version.strip() and not _SEMVER.fullmatch(version):
         notes.add(Reason.ATP_SEMVER, "/version", version)
@@ -221,14 +221,17 @@ def _workflows(body: Object, found: tuple[Capability, ...], notes: Notes) -> Ite
     known = {text_of(entry, "id", ID_CHARS) for entry in list_of(body, "capabilities")}
     known |= {capability.id for capability in found}
     for index, said in enumerate(list_of(body, "workflows")[:MAX_TEXTS]):
-        if not isinstance(said, dict) or not (name := text_of(said, "id", ID_CHARS)):
+        if not isinstance(said, dict):
+            notes.add(Reason.ATP_WORKFLOW, at("/workflows", index), said)
             continue
+        check_workflow(said, at("/workflows", index), known, notes)
         steps = texts_of(said, "steps", ID_CHARS)
         for step in steps:
             if step not in known:
                 notes.add(Reason.ATP_WORKFLOW_STEP, at("/workflows", index, "steps"), step)
         conditions = clean_json(map_of(said, "conditional"))
-        yield Workflow(name, word_of(said, "name"), text_of(said, "description"), steps, conditions)
+        if name := text_of(said, "id", ID_CHARS):
+            yield Workflow(name, word_of(said, "name"), text_of(said, "description"), steps, conditions)
 
 
 validate, normalise = judged(_read)

@@ -9,7 +9,8 @@ from registry.core.documents import Document, Json
 from registry.core.endpoints import endpoint, link
 from registry.core.findings import Reason
 from registry.core.formats.awas import params
-from registry.core.formats.awas.dialects import Dialect
+from registry.core.formats.awas.checks import check_action
+from registry.core.formats.awas.dialects import GRADED, Dialect
 from registry.core.manifest import (
     ID_CHARS,
     MAX_CAPABILITIES,
@@ -187,6 +188,8 @@ def _capability(catalogue: Catalogue, action: Object, name: str, pointer: str, c
     for key in ("name", "description"):
         if dialect.published and not text_of(action, key):
             notes.add(Reason.AWAS_ACTION_TEXT, at(pointer, key), action.get(key, ""))
+    if dialect.name == GRADED:
+        check_action(action, name, pointer, notes)
     if dialect.name == "1.1" and not _ID_1_1.fullmatch(name):
         notes.add(Reason.AWAS_ID, at(pointer, "id"), name)
     return Capability(

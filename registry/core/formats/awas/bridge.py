@@ -8,6 +8,7 @@ from registry.core.endpoints import link
 from registry.core.findings import Reason
 from registry.core.manifest import Notes, Object, at, map_of, text_of, word_of
 from registry.core.services import Pointer, Protocol, Service
+from registry.core.shapes import check_types, is_map
 
 _CATALOGUE: Final = frozenset({"actions", "actions_registry", "discover"})
 _MAX_POINTERS: Final = 20
@@ -19,6 +20,7 @@ def read(body: Object, document: Document, notes: Notes) -> Service:
     for key in _NEEDED[protocol]:
         if key not in body:
             notes.add(Reason.AWAS_BRIDGE, at("", key))
+    _check_endpoints(body, document, notes)
     return Service(
         name=word_of(body, "name"),
         description=text_of(body, "description"),
@@ -27,6 +29,19 @@ def read(body: Object, document: Document, notes: Notes) -> Service:
         protocols=(Protocol(protocol, version=word_of(map_of(body, "integration"), "version")),),
         pointers=tuple(_pointers(body, document))[:_MAX_POINTERS],
     )
+
+
+def _check_endpoints(body: Object, document: Document, notes: Notes) -> None:
+    """A reference that leads nowhere references nothing; schemas belong beside the actions."""
+    endpoints, actions = map_of(body, "endpoints"), map_of(body, "actions")
+    named = [endpoints.get("actions"), endpoints.get("actions_registry"), actions.get("discover")]
+    if not any(link(one, document.url) for one in named):
+        notes.add(Reason.AWAS_BRIDGE_LINK, "/endpoints", next((one for one in named if one is not None), ""))
+    if not any(key.startswith("schema") for key in endpoints):
+        notes.add(Reason.AWAS_BRIDGE_SCHEMA, "/endpoints")
+    check_types(body, {"endpoints": is_map, "interoperability": is_map}, "", Reason.AWAS_MEMBER_TYPE, notes)
+    if not isinstance(body.get("capabilities", []), list | dict):
+        notes.add(Reason.AWAS_MEMBER_TYPE, "/capabilities", body["capabilities"])
 
 
 def _protocol(body: Object, document: Document) -> str:

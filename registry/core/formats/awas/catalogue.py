@@ -10,7 +10,8 @@ from registry.core.findings import Reason
 from registry.core.format import Format, Role
 from registry.core.formats.awas import bridge
 from registry.core.formats.awas.actions import SLUG, Catalogue, auth_of, capabilities, customer_actions, rate_limit
-from registry.core.formats.awas.dialects import BRIDGE, CUSTOMER, DIALECTS, Dialect, chosen
+from registry.core.formats.awas.checks import check, check_path, check_served
+from registry.core.formats.awas.dialects import BRIDGE, CUSTOMER, DIALECTS, GRADED, Dialect, chosen
 from registry.core.manifest import (
     ID_CHARS,
     MAX_TEXTS,
@@ -32,7 +33,6 @@ from registry.core.manifest import (
 from registry.core.plain_text import line
 from registry.core.services import Pointer, Policies, Provider, Relations, Service, Workflow
 
-MAX_BYTES: Final = 100 * 1024
 MAX_POINTERS: Final = 10
 OWN_PATHS: Final = re.compile(r"/(?:ai-actions|awas|mcp-manifest|a2a-manifest|mcp-actions)\.json$")
 
@@ -55,14 +55,17 @@ def weak_dialect(document: Document) -> str | None:
 
 def _read(document: Document, dialect: str, notes: Notes) -> Service:
     body = document.value if isinstance(document.value, dict) else {}
-    if len(document.raw) > MAX_BYTES:
-        notes.add(Reason.AWAS_SIZE, "", f"{len(document.raw)} bytes")
     if dialect == BRIDGE:
         return bridge.read(body, document, notes)
+    check_served(document, notes)
     form = DIALECTS[dialect]
     if not form.published:
         notes.add(Reason.AWAS_DIALECT, "", form.name)
     _check_required(body, form, notes)
+    if form.published:
+        check_path(document, notes)
+    if form.name == GRADED:
+        check(body, notes)
     base_url = _base_url(body, document, notes)
     auth = auth_of(map_of(body, "authentication") or map_of(body, "auth"), base_url or document.url)
     catalogue = Catalogue(document, form, base_url or origin_of(document.url), auth, notes)

@@ -7,6 +7,7 @@ from typing import Final
 from registry.core.documents import Document
 from registry.core.endpoints import endpoint, origin_of
 from registry.core.findings import Reason
+from registry.core.formats.awp.checks import check_action
 from registry.core.formats.awp.fields import schema
 from registry.core.manifest import (
     ID_CHARS,
@@ -128,6 +129,7 @@ def _auth(surface: Surface, action: Object, name: str) -> Auth | None:
 def _capability(surface: Surface, action: Object, name: str, pointer: str, call: Invocation) -> Capability:
     if surface.key == "id":
         _check_fields(action, pointer, surface.notes)
+        check_action(action, pointer, surface.entities.named, surface.notes)
     return Capability(
         id=name,
         name=name,

@@ -33,7 +33,7 @@ def _field(field: Json, entities: Definitions, depth: int) -> dict[str, Any]:
 
 def _typed(kind: Json, entities: Definitions, depth: int) -> dict[str, Any]:
     """Primitive types, `enum[a, b]`, `array[x]`, `object[entity]`; entities are written out, not linked."""
-    if not isinstance(kind, str):
+    if not isinstance(kind, str) or len(kind) > NAME_CHARS:  # array[array[... of a whole document is no type
         return {}
     if (choices := _ENUM.fullmatch(kind)) is not None:
         return {"type": "string", "enum": [line(one, NAME_CHARS) for one in choices[1].split(",")][:MAX_TEXTS]}

@@ -9,6 +9,7 @@ from registry.core.endpoints import claim, endpoint, link
 from registry.core.findings import Reason
 from registry.core.format import Format, Role
 from registry.core.formats.awp.actions import SLUG, Surface, capabilities
+from registry.core.formats.awp.checks import check, check_protocol
 from registry.core.manifest import (
     ID_CHARS,
     MAX_CAPABILITIES,
@@ -81,6 +82,7 @@ def _read(document: Document, dialect: str, notes: Notes) -> Service:
         domain, auth = None, _auth(text_of(holder, "auth", NAME_CHARS))
     else:
         _check_version(body, dialect, document, notes)
+        check(body, notes)
         holder, start, key = body, "/actions", "id"
         domain, auth = _domain(body, document, notes), _auth(word_of(map_of(body, "auth"), "type"))
     protocols = {protocol.id: protocol for protocol in _protocols(body, document, notes)}
@@ -107,6 +109,8 @@ def _check_version(body: Object, dialect: str, document: Document, notes: Notes)
     said = body.get("awp_version")
     if not isinstance(said, str) or not said:
         notes.add(Reason.AWP_VERSION, "/awp_version", said)
+    elif not _VERSION.fullmatch(said):
+        notes.add(Reason.AWP_VERSION_FORM, "/awp_version", said)
     elif dialect not in KNOWN_VERSIONS:
         notes.add(Reason.AWP_VERSION_UNKNOWN, "/awp_version", said)
     # the copy at the root, where there is one, is the document that counts: merge folds equal bytes by path
@@ -148,6 +152,7 @@ def _protocols(body: Object, document: Document, notes: Notes) -> Iterator[Proto
         version = word_of(entry, "version")
         if version is None:
             notes.add(Reason.AWP_PROTOCOL_VERSION, pointer)
+        check_protocol(key, entry, pointer, notes)
         holder = entry if isinstance(entry, dict) else {}
         found = endpoint(holder.get("endpoint"), document.url, document, at(pointer, "endpoint"), notes)
         yield Protocol(

@@ -5,8 +5,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-import jsonschema_rs
-
 from registry.core.documents import Document, Json
 from registry.core.endpoints import callable_url, link
 from registry.core.findings import Reason
@@ -30,14 +28,15 @@ from registry.core.manifest import (
 from registry.core.params import Definitions
 from registry.core.plain_text import line
 from registry.core.services import Auth, AuthScheme, Capability, Invocation, Origin
+from registry.core.shapes import DRAFT_2020_12, Kind, check_types, is_list, is_map, is_schema, is_text, is_texts
 
 SLUG: Final = "woa"
-DRAFT_2020_12: Final = "https://json-schema.org/draft/2020-12/schema"
-
 INHERITED: Final = ("inputs", "outputs", "capabilities")
 MAX_TRANSPORTS: Final = 8
 
 _ID = re.compile(r"[A-Za-z0-9_-]+")
+_NO_TOKEN = re.compile(r"\s")
+_OPTIONAL: Final[Mapping[str, Kind]] = {"version": is_text, "capabilities": is_texts, "operations": is_list}
 _REQUIRED: Final = (("name", str), ("description", str), ("inputs", dict), ("outputs", dict), ("transports", list))
 
 
@@ -46,6 +45,7 @@ class Host:
     """What the agents of one document share."""
 
     document: Document
+    is_configured: bool  # whether there are top-level transports at all; their absence is told once
     configured: Object  # the top-level transports as written
     transports: Mapping[str, Transport]  # the usable ones
     inherited: Definitions  # agent id -> what its operations take over
@@ -87,8 +87,11 @@ def _is_usable(agent: Object, pointer: str, seen: set[str], notes: Notes) -> boo
         notes.add(Reason.WOA_AGENT_ID, at(pointer, "id"), agent.get("id", ""))
         return False
     missing = [key for key, kind in _REQUIRED if not isinstance(agent.get(key), kind) or agent[key] == ""]
+    if "transports" not in missing and not texts_of(agent, "transports"):
+        missing.append("transports")
     for key in missing:
         notes.add(Reason.WOA_AGENT_REQUIRED, at(pointer, key), agent.get(key, ""))
+    check_types(agent, _OPTIONAL, pointer, Reason.WOA_MEMBER_TYPE, notes)
     if missing or is_repeated(name, seen, at(pointer, "id"), notes):
         return False
     return not has_template(agent, ("name", "description"), pointer, notes)
@@ -97,7 +100,7 @@ def _is_usable(agent: Object, pointer: str, seen: set[str], notes: Notes) -> boo
 def _transports(host: Host, agent: Object, pointer: str) -> dict[str, Transport]:
     usable = {}
     for name in texts_of(agent, "transports", most=MAX_TRANSPORTS):
-        if name not in host.configured:
+        if name not in host.configured and host.is_configured:
             host.notes.add(Reason.WOA_TRANSPORT_UNKNOWN, at(pointer, "transports"), name)
         elif name in host.transports:
             usable[name] = host.transports[name]
@@ -135,7 +138,10 @@ def _operations(agent: Object, pointer: str, notes: Notes) -> Iterator[tuple[str
         for key in ("name", "description"):
             if not text_of(operation, key):
                 notes.add(Reason.WOA_OPERATION, at(place, key), operation.get(key, ""))
+        check_types(operation, {"inputs": is_map, "outputs": is_map}, place, Reason.WOA_MEMBER_TYPE, notes)
         name = operation.get("name")
+        if isinstance(name, str) and _NO_TOKEN.search(name):
+            notes.add(Reason.WOA_OPERATION, at(place, "name"), name)
         if isinstance(name, str) and name.strip() and not is_repeated(name, seen, at(place, "name"), notes):
             yield place, operation
 
@@ -179,15 +185,13 @@ def _calls(
 
 def _schema(said: Json, pointer: str, notes: Notes) -> dict[str, Any] | None:
     """The schema as stored data; None, with a finding, where it is none of draft 2020-12."""
-    if not isinstance(said, dict) or not _is_schema(said):
+    if not isinstance(said, dict) or not is_schema(said):
         notes.add(Reason.WOA_SCHEMA, pointer, said)
         return None
+    draft = said.get("$schema")
+    if draft is not None and not (isinstance(draft, str) and draft.rstrip("#") == DRAFT_2020_12):
+        notes.add(Reason.WOA_SCHEMA_DRAFT, at(pointer, "$schema"), draft)
     if said.get("type") != "object" or not isinstance(said.get("properties"), dict):
         notes.add(Reason.WOA_OBJECT_SCHEMA, pointer)
     cleaned: dict[str, Any] = clean_json(said)
     return cleaned
-
-
-def _is_schema(said: Object) -> bool:
-    """Checked as data against the built-in meta-schema, whatever `$schema` says: nothing is compiled or fetched."""
-    return jsonschema_rs.meta.is_valid({**said, "$schema": DRAFT_2020_12})

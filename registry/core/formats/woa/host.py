@@ -1,5 +1,6 @@
-"""A WoA document as a whole -> service (draft-00 sections 4 and 7)."""
+"""A WoA document as a whole -> service (draft-00 sections 4, 7, 8.1 and 9)."""
 
+import re
 from typing import Final
 
 from registry.core.documents import Document
@@ -12,6 +13,7 @@ from registry.core.manifest import TEXT_CHARS, Notes, Object, capped, judged, li
 from registry.core.plain_text import line
 from registry.core.services import Auth, Capability, Service
 
+_PATH = re.compile(r"https?://[^/]+/\.well-known/woa\.json(?:\?.*)?")
 _CACHING: Final = ("etag", "last-modified", "cache-control")
 _PLACES: Final = {"description": "/agents", "capabilities": "/agents", "auth": "/authz", "protocols": "/transports"}
 
@@ -33,7 +35,10 @@ def _read(document: Document, dialect: str, notes: Notes) -> Service:
     _check_version(body, notes)
     _check_served(document, notes)
     usable = dict(transports(body, document, notes))
-    host = Host(document, map_of(body, "transports"), usable, inherited(body), notes)
+    is_configured = isinstance(body.get("transports"), dict)
+    if not is_configured:
+        notes.add(Reason.WOA_TRANSPORTS, "/transports", body.get("transports", ""))
+    host = Host(document, is_configured, map_of(body, "transports"), usable, inherited(body), notes)
     found = capped(capabilities(host, body.get("agents")), "/agents", notes)
     service = Service(
         name=host_of(document.url),
@@ -54,6 +59,10 @@ def _check_version(body: Object, notes: Notes) -> None:
 
 
 def _check_served(document: Document, notes: Notes) -> None:
+    if document.url.startswith("http://"):
+        notes.add(Reason.WOA_HTTP, "", document.url)
+    if not _PATH.fullmatch(document.url):
+        notes.add(Reason.WOA_PATH, "", document.url)
     if document.media_type == "application/json":
         notes.add(Reason.WOA_MEDIA_TYPE, "", document.media_type)
     if document.headers and not any(name in document.headers for name in _CACHING):

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from registry.core.documents import Document
+from registry.core.documents import Document, Json
 from registry.core.endpoints import endpoint
 from registry.core.findings import Reason
 from registry.core.manifest import ID_CHARS, MAX_TEXTS, Notes, Object, at, map_of, word_of
@@ -13,6 +13,10 @@ from registry.core.plain_text import line
 from registry.core.services import Protocol
 
 VERSION: Final = "1"
+
+_VARIABLE = re.compile(r"\{([^{}]*)\}")
+_NEARLY: Final = frozenset({"agent_id", "agentid", "agent-id"})
+"""What authors write for the placeholder, whose spelling and case are fixed (section 4.3.1)."""
 
 _REVERSE_DNS = re.compile(r"[a-z][a-z0-9-]*(?:\.[A-Za-z0-9-]+)+")
 
@@ -43,19 +47,21 @@ Transport = Rest | Mcp | Private
 def transports(body: Object, document: Document, notes: Notes) -> Iterator[tuple[str, Transport]]:
     """The usable transports by name; a broken one is noted and left out."""
     for name, said in list(map_of(body, "transports").items())[:MAX_TEXTS]:
-        pointer, config = at("/transports", name), said if isinstance(said, dict) else {}
-        found = _transport(name, config, pointer, document, notes)
+        found = _transport(name, said, at("/transports", name), document, notes)
         if found is not None:
             yield name, found
 
 
-def _transport(name: str, config: Object, pointer: str, document: Document, notes: Notes) -> Transport | None:
+def _transport(name: str, said: Json, pointer: str, document: Document, notes: Notes) -> Transport | None:
+    config = said if isinstance(said, dict) else {}
     if name == "rest":
         return _rest(config, pointer, document, notes)
     if name == "mcp":
         return _mcp(config, pointer, document, notes)
     if not _REVERSE_DNS.fullmatch(name):
         notes.add(Reason.WOA_TRANSPORT_NAME, pointer, name)
+    if not isinstance(said, dict):
+        notes.add(Reason.WOA_MEMBER_TYPE, pointer, said)
     return Private()
 
 
@@ -67,6 +73,8 @@ def _rest(config: Object, pointer: str, document: Document, notes: Notes) -> Res
     if not isinstance(path, str) or not path.startswith("/"):
         notes.add(Reason.WOA_REST, at(pointer, "invoke_path"), config.get("invoke_path", ""))
         return None
+    if any(name != "agent_id" and name.casefold() in _NEARLY for name in _VARIABLE.findall(path)):
+        notes.add(Reason.WOA_PLACEHOLDER, at(pointer, "invoke_path"), path)
     usable = endpoint(base, document.url, document, at(pointer, "base"), notes)
     return Rest(base + path) if usable else None
 
