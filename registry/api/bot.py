@@ -6,6 +6,7 @@ from typing import Final
 from fastapi import Request, Response
 
 from registry.api.params import base_url
+from registry.api.problems import NOT_FOUND, Problem
 from registry.api.strict import strict_router
 from registry.core.robots import PRODUCT
 from registry.settings import Settings
@@ -49,6 +50,8 @@ It calls itself: {product}/{version} (+{contact})
 
 @router.get("/", response_class=Response, summary="The front door", include_in_schema=False)
 async def front(request: Request) -> Response:
+    if request.scope["path"] != "/":
+        raise Problem(NOT_FOUND, "There is nothing at this path.")  # routes match up to a trailing line break
     return _text(_FRONT.format(base=base_url(request)))
 
 
