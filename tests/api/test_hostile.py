@@ -177,7 +177,8 @@ async def test_segments_of_paths(api: Api, segment: str) -> None:
         response = await api.get(path)
         expected = 200 if path == "/%2F" else 404  # doubled slashes are one: the front door
         assert response.status_code == expected, (path, response.status_code)
-        assert response.headers["content-type"] == "application/problem+json"
+        if expected == 404:
+            assert response.headers["content-type"] == "application/problem+json"
 
 
 async def test_headers_that_mean_nothing(api: Api) -> None:
