@@ -135,10 +135,16 @@ SERVICE: Final[dict[str, Any]] = {
             "lines": [
                 {
                     "reason": "document.content_type",
+                    "section": "conformance",
+                    "severity": "warning",
                     "points": 2.0,
+                    "count": 1,
                     "says": "The file is served with another media type than its format names.",
                     "fix": "Configure the web server to send application/json for this path.",
                     "spec": "Agent Discovery Protocol 1.0, section 1",
+                    "document": "https://api.pigeonpost.example/.well-known/agent",
+                    "pointer": "",
+                    "evidence": "text/plain",
                 }
             ],
         },
@@ -210,22 +216,54 @@ QUEUED: Final[dict[str, Any]] = {
     },
 }
 
+PASTED_DETAIL: Final[dict[str, Any]] = {
+    "name": "create_parcel",
+    "description": "Creates a parcel and returns its label.",
+    "endpoint": "/parcels",
+    "method": "POST",
+    "parameters": [{"name": "weight_g", "type": "number", "description": "Weight in grams.", "required": True}],
+    "request_example": {"method": "POST", "url": "https://api.pigeonpost.example/v2/parcels"},
+    "response_example": {"status": 201, "body": {"id": "p_1"}},
+}
+
+_FAULT: Final[dict[str, Any]] = {
+    "reason": "adp.capability_required",
+    "severity": "error",
+    "pointer": "/capabilities/2/name",
+    "line": 24,
+    "column": 5,
+    "evidence": "",
+    "count": 1,
+}
+_REMEDY: Final[dict[str, Any]] = {"fix": "Add the member that is shown.", "spec": "ADP 1.0 section 2 and 7"}
+_SAYS: Final = "A capability lacks name, description or detail_url; it was left out."
+
 VALIDATED: Final[dict[str, Any]] = {
+    "valid": False,
+    "errors": [{"path": "capabilities[2].name", "message": _SAYS, **_FAULT, **_REMEDY}],
+    "notes": [],
+    "outcome": "found",
+    "reason": "",
+    "format": "adp",
+    "dialect": "1.0",
+    "score": 97,
+    "sections": {"conformance": 26.67, "completeness": 30.0, "safety": 15.0, "operability": 15.0, "identity": 10.0},
+    "findings": [{**_FAULT, "says": _SAYS, **_REMEDY}],
+    "score_lines": [{**_FAULT, "says": _SAYS, **_REMEDY, "section": "conformance", "points": 3.33}],
+    "untrusted_text": ["errors.evidence", "notes.evidence", "findings.evidence", "score_lines.evidence"],
+}
+
+UNREADABLE: Final[dict[str, Any]] = {
     "valid": False,
     "errors": [
         {
-            "path": "capabilities[2].name",
-            "message": "A capability has no name.",
-            "severity": "error",
-            "reason": "adp.capability_name",
-            "fix": "Give every capability a name.",
-            "spec": "Agent Discovery Protocol 1.0, section 2",
+            "path": "$",
+            "message": "A comma stands before a closing bracket. (line 3, column 27)",
+            "line": 3,
+            "column": 27,
         }
     ],
-    "notes": [],
-    "outcome": "found",
-    "format": "adp",
-    "dialect": "1.0",
+    "reason": "document.trailing_comma",
 }
 
 HEALTH: Final[dict[str, Any]] = {

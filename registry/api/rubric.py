@@ -7,6 +7,7 @@ from registry.api.documents import errors
 from registry.api.schemas import Rubric
 from registry.api.strict import strict_router
 from registry.core.recognise import FORMATS
+from registry.core.scoring.method import BESIDE, METHOD, QUESTIONS
 from registry.core.scoring.rubric import RUBRIC, SECTION_POINTS, VERSION
 
 router = strict_router(tags=["about"])
@@ -18,7 +19,8 @@ router = strict_router(tags=["about"])
     responses=errors(),
     summary="The rules behind every score",
     description="Every reason that can stand in a score: what was seen, what it costs, how to repair it, and where "
-    "that is demanded. `version` is stored beside each score.",
+    "that is demanded. `version` is stored beside each score. `method` tells how a score is computed, `beside` what is "
+    "shown beside it and no part of it, such as freshness.",
 )
 async def rubric(request: Request) -> Response:
     return answer(
@@ -27,6 +29,12 @@ async def rubric(request: Request) -> Response:
             "success": True,
             "version": VERSION,
             "sections": {section.value: points for section, points in SECTION_POINTS.items()},
+            "about_sections": [
+                {"section": section.value, "points": points, "question": QUESTIONS[section]}
+                for section, points in SECTION_POINTS.items()
+            ],
+            "method": METHOD,
+            "beside": BESIDE,
             "data": [
                 {
                     "reason": reason.value,

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 AuthType = Literal["none", "api_key", "oauth2"]
 PricingType = Literal["free", "freemium", "paid"]
 Trust = Literal["verified", "community", "unverified"]
+Severity = Literal["error", "warning", "info"]
 Moment = Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$", description="ISO 8601, UTC.")]
 
 
@@ -148,10 +149,16 @@ class DocumentSeen(Shape):
 
 class ScoreLine(Shape):
     reason: str
-    points: float
+    section: str
+    severity: Severity
+    points: float = Field(ge=0, description="Lost ones; 0 for notes.")
+    count: int = Field(ge=1, description="Findings that share the line.")
     says: str
     fix: str
     spec: str
+    document: str | None = Field(description="Where the first finding is; null: no single document is to blame.")
+    pointer: str = Field(description="JSON Pointer into `document`; without one, into the service as it is shown here.")
+    evidence: str
 
 
 class Grade(Shape):
@@ -268,10 +275,34 @@ SUBMISSION_SCHEMA: dict[str, Any] = TypeAdapter(DomainSubmission | ManifestSubmi
 class ValidationFault(Shape):
     path: str = Field(description="Dotted, with indexes: `capabilities[2].name`; `$` for the whole.")
     message: str
-    severity: Literal["error", "warning", "info"] | None = None
+    severity: Severity | None = None
     reason: str | None = None
+    pointer: str | None = Field(default=None, description="The same place as a JSON Pointer (RFC 6901).")
+    line: int | None = Field(default=None, ge=1, description="In the body as it was sent.")
+    column: int | None = Field(default=None, ge=1, description="In characters.")
+    evidence: str | None = None
     fix: str | None = None
     spec: str | None = None
+
+
+class Located(Shape):
+    """A finding and its place in the body; both null for what no place of the body is to blame for."""
+
+    reason: str
+    severity: Severity
+    pointer: str
+    line: int | None = Field(ge=1)
+    column: int | None = Field(ge=1)
+    evidence: str
+    count: int = Field(ge=1, description="Findings that this one stands for.")
+    says: str
+    fix: str
+    spec: str
+
+
+class LocatedLine(Located):
+    section: str
+    points: float
 
 
 class Validated(Shape):
@@ -279,8 +310,14 @@ class Validated(Shape):
     errors: list[ValidationFault]
     notes: list[ValidationFault] = Field(description="Warnings and notes: no refusal.")
     outcome: str
+    reason: str = Field(description="Refines the outcome; empty where there is nothing to add.")
     format: str | None
     dialect: str | None
+    score: int | None = Field(ge=0, le=100, description="Of this document alone; null where it is no service.")
+    sections: dict[str, float] | None = Field(description="What is left of each section's points.")
+    findings: list[Located] = Field(description="All of `errors` and `notes`, in the order of the body.")
+    score_lines: list[LocatedLine] = Field(description="Each point that is missing; most costly first.")
+    untrusted_text: list[str]
 
 
 # --- health ---------------------------------------------------------------------------------------------------------
@@ -331,7 +368,7 @@ class HostHealth(Succeeded):
 
 class RubricRule(Shape):
     reason: str
-    severity: Literal["error", "warning", "info"]
+    severity: Severity
     section: str
     points: float
     says: str
@@ -347,9 +384,18 @@ class FormatRow(Shape):
     role: str
 
 
+class RubricSection(Shape):
+    section: str
+    points: int = Field(description="All of them; a score is the sum of what is left of each section.")
+    question: str
+
+
 class Rubric(Succeeded):
     version: str
     sections: dict[str, int]
+    about_sections: list[RubricSection]
+    method: list[str] = Field(description="How a score is computed, step by step.")
+    beside: list[str] = Field(description="What is shown beside a score and is no part of it.")
     data: list[RubricRule]
     formats: list[FormatRow]
 

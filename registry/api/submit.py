@@ -31,9 +31,7 @@ from registry.api.schemas import SUBMISSION_SCHEMA, Queued, Submitted
 from registry.api.strict import read_body, strict_router
 from registry.api.validate import ADP_PATH, Judged, judge
 from registry.core.domains import InvalidName
-from registry.core.findings import Reason
 from registry.core.listing import TrustLevel
-from registry.core.scoring.rubric import RUBRIC
 from registry.wiring import Waypost, utc_now
 
 MAX_NAME_CHARS: Final = 2_048
@@ -185,6 +183,4 @@ async def _pasted(request: Request, manifest: Any) -> Response:
 def _said(judged: Judged) -> list[str]:
     """`path: message`, as ADP registries tell the faults of a manifest."""
     faults = [f"{one['path']}: {one['message']}" for one in judged.errors]
-    if not faults and judged.host is None:
-        faults = ["base_url: names no public host"]
-    return faults or [f"$: {RUBRIC[Reason.UNRECOGNISED].says}"]
+    return faults or ["base_url: names no public host"]

@@ -3,6 +3,7 @@
 import asyncio
 import re
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Annotated, Any, Final
 
 from fastapi import Query, Request, Response
@@ -10,19 +11,22 @@ from fastapi import Query, Request, Response
 from registry.api import examples
 from registry.api.answers import answer
 from registry.api.documents import errors, example
-from registry.api.problems import BODY_TOO_LARGE, UNREADABLE_BODY, Problem
+from registry.api.problems import BODY_TOO_LARGE, INVALID_PARAMETER, UNREADABLE_BODY, Problem
 from registry.api.schemas import Validated
-from registry.api.strict import explain, strict_router
-from registry.core.assess import Assessment, assess_body
-from registry.core.documents import Json, Outcome
-from registry.core.domains import host_of
-from registry.core.findings import Finding, Severity
+from registry.api.strict import strict_router
+from registry.core.assess import Assessment
+from registry.core.documents import Outcome
+from registry.core.drafts import UNKNOWN_HOST, judge_draft
+from registry.core.findings import Severity
+from registry.core.merge import Held
+from registry.core.positions import refused_at
 from registry.core.reader import Unreadable, read_json
+from registry.core.recognise import FORMAT_BY_SLUG
+from registry.core.report import Report, Told, report
 from registry.core.scoring.rubric import RUBRIC
 
 ADP_PATH: Final = "/.well-known/agent"
-_NOWHERE: Final = "unpublished.invalid"
-_CLAIMS: Final = ("base_url", "url", "domain", "baseUrl")
+_BAD_JSON: Final = examples.UNREADABLE
 
 router = strict_router(tags=["submission"])
 
@@ -33,18 +37,29 @@ class Judged:
 
     host: str | None  # the host it claims
     assessment: Assessment
+    report: Report
+    expected: str | None = None  # what the client says that it is
 
     @property
     def errors(self) -> list[dict[str, Any]]:
-        return [_fault(one) for one in self.assessment.findings if _severity(one) is Severity.ERROR]
+        """Faults of severity error; where there are none and yet it is not valid, why not."""
+        found = [_fault(one) for one in self.report.told if one.rule.severity is Severity.ERROR]
+        return found or ([] if self.valid else [{"path": "$", "message": self._refusal()}])
 
     @property
     def notes(self) -> list[dict[str, Any]]:
-        return [_fault(one) for one in self.assessment.findings if _severity(one) is not Severity.ERROR]
+        return [_fault(one) for one in self.report.told if one.rule.severity is not Severity.ERROR]
 
     @property
     def valid(self) -> bool:
-        return self.assessment.outcome is Outcome.FOUND and not self.errors
+        recognised = self.assessment.outcome is Outcome.FOUND and self.expected in (None, self.assessment.format)
+        return recognised and not any(one.rule.severity is Severity.ERROR for one in self.report.told)
+
+    def _refusal(self) -> str:
+        found = self.assessment
+        if found.outcome is Outcome.FOUND:
+            return f"This is a document of the format {found.format}, not {self.expected}."
+        return f"This is no document of a known format ({found.reason or found.outcome})."
 
 
 @router.post(
@@ -52,19 +67,24 @@ class Judged:
     response_model=Validated,
     responses={
         200: example("VALIDATED"),
-        **errors(
-            UNREADABLE_BODY,
-            BODY_TOO_LARGE,
-            own={UNREADABLE_BODY.slug: {"valid": False, "errors": [{"path": "$", "message": "The body is not JSON."}]}},
-        ),
+        **errors(UNREADABLE_BODY, INVALID_PARAMETER, BODY_TOO_LARGE, own={UNREADABLE_BODY.slug: _BAD_JSON}),
     },
     summary="Check a document without publishing it",
-    description="The body is the document itself, of any known format. Nothing is stored or fetched. An invalid "
-    "document is a 200 with `valid: false`; only a body that is not JSON is a 400.",
+    description="The body is the document itself, of any known format, judged as if the host that it names served it. "
+    "Nothing is stored or fetched. An invalid document is a 200 with `valid: false`; only a body that is not JSON is a "
+    "400. `line` and `column` count from 1 in the body as it was sent, columns in characters.",
     openapi_extra={
         "requestBody": {
             "required": True,
-            "content": {"application/json": {"schema": {}, "example": examples.PASTED["manifest"]}},
+            "content": {
+                "application/json": {
+                    "schema": {},
+                    "examples": {
+                        "manifest": {"summary": "An ADP manifest", "value": examples.PASTED["manifest"]},
+                        "detail": {"summary": "An ADP capability detail", "value": examples.PASTED_DETAIL},
+                    },
+                }
+            },
         }
     },
 )
@@ -79,40 +99,57 @@ async def validate(
             examples=["/.well-known/ai-actions.json"],
         ),
     ] = ADP_PATH,
+    form: Annotated[
+        str | None,
+        Query(
+            alias="format",
+            max_length=40,
+            description="The format that the document is meant to be, a slug of `/api/rubric`: it is then recognised "
+            "wherever it lies, and a document of another format is not valid.",
+            examples=["awas"],
+        ),
+    ] = None,
 ) -> Response:
+    if form is not None and form not in FORMAT_BY_SLUG:
+        raise Problem(INVALID_PARAMETER, "format: is not one of the known ones", accepted=list(FORMAT_BY_SLUG))
     raw = await request.body()
     try:
-        judged = await asyncio.to_thread(judge, raw, at)
+        judged = await asyncio.to_thread(judge, raw, at, form)
     except Unreadable as error:
-        said = explain(error)
-        faults = [{"path": "$", "message": said}]
-        raise Problem(UNREADABLE_BODY, said, valid=False, errors=faults, reason=error.reason.value) from None
-    found = judged.assessment
+        raise _unreadable(raw, error) from None
+    found, told = judged.assessment, judged.report
     content = {
         "valid": judged.valid,
-        "errors": judged.errors or ([] if judged.valid else [_unrecognised(found)]),
+        "errors": judged.errors,
         "notes": judged.notes,
         "outcome": found.outcome,
+        "reason": found.reason,
         "format": found.format,
         "dialect": found.dialect,
+        "score": told.score.value if told.score else None,
+        "sections": told.score.sections if told.score else None,
+        "findings": [one.to_json() for one in told.told],
+        "score_lines": [{key: value for key, value in one.items() if key != "document"} for one in told.score_lines()],
+        "untrusted_text": ["errors.evidence", "notes.evidence", "findings.evidence", "score_lines.evidence"],
     }
     return answer(request, content)
 
 
-def judge(raw: bytes, path: str) -> Judged:
+def judge(raw: bytes, path: str, expected: str | None = None) -> Judged:
     """Read and assess a document as if the host it claims served it at `path`. Raises Unreadable. CPU-bound."""
-    claimed = _claimed_host(read_json(raw))
-    return Judged(claimed, assess_body(raw, f"https://{claimed or _NOWHERE}{path}", "application/json"))
+    read_json(raw)
+    draft = judge_draft(raw, path, "application/json", expected)
+    held = Held(draft.url, draft.url, draft.assessment, b"", datetime.now(UTC))
+    told = report(draft.host or UNKNOWN_HOST, [held], {draft.url: raw})
+    return Judged(draft.host, draft.assessment, told, expected)
 
 
-def _claimed_host(value: Json) -> str | None:
-    if not isinstance(value, dict):
-        return None
-    for key in _CLAIMS:
-        claim = value.get(key)
-        if isinstance(claim, str):
-            return host_of(claim if "://" in claim else f"https://{claim}")
-    return None
+def _unreadable(raw: bytes, error: Unreadable) -> Problem:
+    """The answer of ADP registries to bad JSON, and where it is bad."""
+    place, says = refused_at(raw, error), RUBRIC[error.reason].says
+    said = f"{says} (line {place.line}, column {place.column})"
+    fault = {"path": "$", "message": said, "line": place.line, "column": place.column}
+    return Problem(UNREADABLE_BODY, said, valid=False, errors=[fault], reason=error.reason.value)
 
 
 def dotted(pointer: str) -> str:
@@ -122,23 +159,7 @@ def dotted(pointer: str) -> str:
     return text.removeprefix(".") or "$"
 
 
-def _severity(finding: Finding) -> Severity:
-    return RUBRIC[finding.reason].severity
-
-
-def _fault(finding: Finding) -> dict[str, Any]:
-    rule = RUBRIC[finding.reason]
-    return {
-        "path": dotted(finding.pointer),
-        "message": rule.says,
-        "severity": rule.severity,
-        "reason": finding.reason,
-        "evidence": finding.evidence,
-        "fix": rule.fix,
-        "spec": rule.spec,
-    }
-
-
-def _unrecognised(found: Assessment) -> dict[str, Any]:
-    """Not FOUND, though no finding is an error: the outcome itself is the fault."""
-    return {"path": "$", "message": f"This is no document of a known format ({found.reason or found.outcome})."}
+def _fault(told: Told) -> dict[str, Any]:
+    """In the two keys of ADP registries, and in ours."""
+    said = told.to_json()
+    return {"path": dotted(told.finding.pointer), "message": said.pop("says"), **said}

@@ -15,10 +15,13 @@ import structlog
 import typer
 from pydantic import ValidationError
 from rich.console import Console
+from rich.markup import escape
+from rich.text import Text
 
 from registry.settings import Settings
 
 if TYPE_CHECKING:
+    from registry.cli.checked import Checked, Unread
     from registry.wiring import Waypost
 
 DONE, NO, USAGE, UNAVAILABLE, INTERRUPTED = 0, 1, 2, 3, 130
@@ -119,24 +122,76 @@ def search(
 
 @app.command()
 def check(
-    targets: Annotated[list[str], typer.Argument(metavar="TARGET...", help="Domains, https URLs, files, or -.")],
+    targets: Annotated[
+        list[str], typer.Argument(metavar="TARGET...", help="Files, - (standard input), https URLs or domains.")
+    ],
     at: Annotated[str | None, typer.Option(metavar="PATH", help="Path at which the files would be served.")] = None,
+    form: Annotated[
+        str | None,
+        typer.Option("--format", metavar="SLUG", help="What the documents are meant to be; else told apart."),
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Warnings count as errors.")] = False,
+    sarif: Annotated[bool, typer.Option("--sarif", help="Print one SARIF 2.1.0 log of all targets.")] = False,
     connect_to: ConnectTo = None,
     as_json: AsJson = False,
 ) -> None:
-    """Tell what waypost thinks of a manifest, without storing anything. Exit code 1 when any has errors."""
-    from registry.cli.check import check_targets, json_line, print_checked
+    """Tell what waypost thinks of manifests, without storing anything.
 
+    A TARGET that exists as a file is read as one. Exit code 0: nothing wrong; 1: a target has errors, is no manifest,
+    or was not found; 2: wrong usage, or a target that could not be read (the others are still checked; with --json
+    its outcome is "error").
+    """
+    from registry.cli.check import Asked, check_targets
+    from registry.cli.checked import Unread
+
+    if sarif and as_json:
+        _give_up("--sarif and --json exclude each other", USAGE)
     settings = _settings(connect_to=tuple(connect_to)) if connect_to else _settings()
-    passed = True
+    results: list[Checked | Unread] = []
     with _mended():
-        for one in check_targets(targets, at=at, settings=settings):
-            passed = passed and one.passed
-            if as_json:
-                typer.echo(json_line(one))
-            else:
-                print_checked(console, one)
-    raise typer.Exit(DONE if passed else NO)
+        for one in check_targets(targets, Asked(settings, at, _known_format(form)), _waiting):
+            results.append(one)
+            if not sarif:
+                _show_checked(one, as_json=as_json)
+        if sarif:
+            from registry.cli.sarif import sarif_log
+
+            told = settings.public_url if "public_url" in settings.model_fields_set else None
+            typer.echo(sarif_log(results, public_url=told))
+    if any(isinstance(one, Unread) for one in results):
+        raise typer.Exit(USAGE)
+    raise typer.Exit(DONE if all(one.passed(strict=strict) for one in results if not isinstance(one, Unread)) else NO)
+
+
+def _known_format(slug: str | None) -> str | None:
+    from registry.core.recognise import FORMAT_BY_SLUG
+
+    if slug is not None and slug not in FORMAT_BY_SLUG:
+        _give_up(f"no such format; known: {', '.join(FORMAT_BY_SLUG)}", USAGE)
+    return slug
+
+
+def _show_checked(one: "Checked | Unread", *, as_json: bool) -> None:
+    from registry.cli.checked import Unread, json_line, print_checked, visible
+
+    if as_json:
+        typer.echo(json_line(one))
+    if isinstance(one, Unread):
+        _complain(visible(f"{one.target}: {one.message}"))
+    elif not as_json:
+        print_checked(console, one)
+
+
+@contextlib.contextmanager
+def _waiting(target: str, number: int, total: int) -> Iterator[None]:
+    """A visit takes half a minute: a person at a terminal sees which one; a log gets nothing."""
+    from registry.cli.checked import visible
+
+    if not errors.is_terminal:
+        yield
+        return
+    with errors.status(f"{number}/{total}: visiting {escape(visible(target))}"):
+        yield
 
 
 @app.command()
@@ -251,5 +306,10 @@ def _exit_code(error: Exception) -> int | None:
 
 
 def _give_up(message: str, code: int) -> NoReturn:
-    errors.print(f"[red]waypost:[/] {message}", highlight=False)
+    _complain(message)
     raise SystemExit(code)
+
+
+def _complain(message: str) -> None:
+    """As plain text: what was typed or read stands in it, and is no markup."""
+    errors.print(Text.assemble(("waypost:", "red"), f" {message}"), highlight=False, soft_wrap=True)
