@@ -25,16 +25,10 @@ OUTSIDE = frozenset(
 
 LIBRARIES = frozenset(
     {
-        "ada_url",
-        "idna",
-        "jiter",
-        "jsonschema_rs",
-        "orjson",
-        "pydantic",
-        "Stemmer",
-        "tldextract",
+        "ada_url", "cryptography", "idna", "jiter", "jsonschema_rs", "orjson", "pydantic", "rfc8785", "Stemmer",
+        "tldextract", "yaml",
     }
-)
+)  # fmt: skip
 """Pure functions over bytes, and data. Another one is a decision: add it here with its reason in the commit."""
 
 BUILTINS = frozenset({"open", "print", "input", "breakpoint", "exec", "eval", "compile", "__import__"})

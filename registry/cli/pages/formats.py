@@ -16,7 +16,7 @@ from registry.core.format import Format, Role
 from registry.core.recognise import FORMATS, ROWS, Foreign
 from registry.core.scoring.rubric import RUBRIC
 
-_GENERAL = frozenset({"document", "manifest", "endpoint", "conflict", "service", "capability"})
+GENERAL = frozenset({"document", "manifest", "endpoint", "pointer", "signature", "conflict", "service", "capability"})
 """Families of reasons that belong to no single format."""
 
 _ROLES: Mapping[Role, str] = MappingProxyType(
@@ -78,7 +78,7 @@ def rules_of(form: Format) -> tuple[Reason, ...]:
     own = tuple(_with_submodules(_module_of(form)))
     helpers = {helper for module in own for helper in _helpers(module)}
     named = frozenset[str]().union(*(_reasons_in(module) for module in {*own, *helpers}))
-    return tuple(reason for reason in RUBRIC if reason.name in named and reason.partition(".")[0] not in _GENERAL)
+    return tuple(reason for reason in RUBRIC if reason.name in named and reason.partition(".")[0] not in GENERAL)
 
 
 def format_modules() -> tuple[ModuleType, ...]:
