@@ -1,4 +1,4 @@
-"""Pointers of a home page: HTTP `Link` fields (RFC 8288) and `<link rel>` in the HTML head.
+"""Pointers of a home page: HTTP `Link` fields (RFC 8288), `<link rel>` and JSON-LD in the HTML head.
 
 Hostile input is expected: every scan moves forward only, so the work is linear in the bytes, and what is kept is
 capped. The HTML is not parsed into a tree; a head has no need of one.
@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Final
 
 from registry.core.domains import parse_https
+from registry.core.mining import mined
 from registry.core.services import Pointer
 
 MAX_POINTERS: Final = 20
@@ -31,6 +32,7 @@ EXPECTED: Final[Mapping[str, str | None]] = MappingProxyType(
 )
 """The link relations that are followed (probe-plan.md section 4), and the format each promises."""
 
+_JSON_LD = "application/ld+json"
 _LINK_VALUE = re.compile(
     r"""<([^<>]{1,2000})>((?:\s*;\s*[^\s;,="<>]{1,50}(?:\s*=\s*(?:"[^"]{0,500}"|[^\s;,"<>]{0,200}))?){0,20})"""
 )
@@ -52,12 +54,16 @@ _CLOSING = {
 def home_pointers(url: str, headers: Mapping[str, str], body: bytes) -> tuple[Pointer, ...]:
     """The followed links of a page served at `url`, header fields first, absolute https URLs, without repeats."""
     found: dict[str, Pointer] = {}
+    text = body.decode("utf-8", "replace")
     named = [(href, rels, url) for href, rels in _header_links(headers.get("link", ""))]
-    for href, rels, base in [*named, *_head_links(body.decode("utf-8", "replace"), url)]:
+    for href, rels, base in [*named, *_head_links(text, url)]:
         target = parse_https(href, base)
         for rel in rels:
             if target is not None and rel in EXPECTED and len(found) < MAX_POINTERS:
                 found.setdefault(target, Pointer(target, rel, "", EXPECTED[rel]))
+    for pointer in _named_in_data(text, url):
+        if len(found) < MAX_POINTERS and pointer.url is not None:
+            found.setdefault(pointer.url, pointer)
     return tuple(found.values())
 
 
@@ -82,8 +88,15 @@ def _head_links(text: str, url: str) -> Iterator[tuple[str, list[str], str]]:
             yield attributes["href"].strip(), attributes.get("rel", "").lower().split(), base
 
 
+def _named_in_data(text: str, url: str) -> tuple[Pointer, ...]:
+    """Addresses of known documents in the JSON-LD of the head (ARD 0.91): found as in any text, never interpreted."""
+    data = [attributes["content"] for tag, attributes in _head_tags(text) if tag == "script"]
+    return mined(" ".join(data).replace("\\/", "/"), url) if data else ()
+
+
 def _head_tags(text: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """The `link` and `base` tags before the body; comments and raw text elements are jumped over."""
+    """The `link` and `base` tags before the body, and JSON-LD as a `script` with its `content`; comments and other raw
+    text elements are jumped over."""
     opened = _OPENING.search(text)
     while opened:
         name, at = opened[1].lower(), opened.end()
@@ -93,6 +106,9 @@ def _head_tags(text: str) -> Iterator[tuple[str, dict[str, str]]]:
             closed = _CLOSING[name].search(text, at)
             if closed is None:
                 return
+            end = text.find(">", at, at + MAX_TAG)
+            if name == "script" and end >= 0 and _attributes(text[at:end]).get("type", "").lower() == _JSON_LD:
+                yield name, {"content": text[end + 1 : closed.start()]}
             at = closed.end()
         else:
             end = text.find(">", at, at + MAX_TAG)

@@ -4,7 +4,7 @@ Model Context Protocol 2025-06-18 (Tool), server card v1 (SEP-2127), server.json
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -65,6 +65,13 @@ def remotes(holder: Object, document: Document, notes: Notes) -> Remotes:
     return Remotes(tuple(found), Auth(schemes, required), addresses[0] if addresses else None)
 
 
+def listed_tools(holder: Object) -> tuple[list[Json], str]:
+    """The tools of a document in either of their places, and the pointer to them."""
+    if items := list_of(holder, "tools"):
+        return items, "/tools"
+    return list_of(map_of(map_of(holder, "capabilities"), "tools"), "available"), "/capabilities/tools/available"
+
+
 def tools(
     items: list[Json], pointer: str, address: Endpoint | None, document: Document, form: str, notes: Notes
 ) -> tuple[Capability, ...]:
@@ -96,6 +103,12 @@ def whole_server(
             origin=origin,
         )
     return Capability(f"mcp:{name}"[:ID_CHARS], title or name.rpartition("/")[2], description, invocations=(call,))
+
+
+def remote_cards(protocols: Iterable[Protocol], document: Document) -> tuple[Pointer, ...]:
+    """The final cards beside the addresses that a document of another format names; never the document itself."""
+    named = (card_pointer(Endpoint(p.endpoint, "{" in p.endpoint), "/remotes") for p in protocols if p.endpoint)
+    return tuple(dict.fromkeys(one for found in named for one in found if one.url != document.url))
 
 
 def card_pointer(address: Endpoint | None, pointer: str) -> tuple[Pointer, ...]:

@@ -40,6 +40,19 @@ PROMISED: Final = {
     "/.well-known/agents.json": "agents-json",
     "/.well-known/agent-descriptions": "anp",
     "/.well-known/agent-permissions.json": "agent-permissions",
+    "/.well-known/awas.json": "awas",
+    "/.well-known/mcp-manifest.json": "awas",
+    "/.well-known/a2a-manifest.json": "awas",
+    "/ai-actions.json": "awas",
+    "/mcp.json": "mcp-json",
+    "/agents.json": "agents-json",
+    "/ad.json": "anp",
+    "/.well-known/did.json": "did",
+    "/.well-known/jwks.json": "jwks",
+    "/.well-known/http-message-signatures-directory": "jwks",
+    "/.well-known/oauth-protected-resource": "oauth-protected-resource",
+    "/.well-known/oauth-authorization-server": "oauth-authorization-server",
+    "/.well-known/llms.txt": "llms-txt",
     "/auth.md": "auth-md",
     "/pricing.md": "pricing-md",
 }
@@ -73,6 +86,8 @@ def _pointer(url: str) -> Pointer | None:
         return Pointer(url, "mentioned", expected="openapi")
     if path.endswith("/server-card"):
         return Pointer(url, "mentioned", expected="mcp-server-card")
+    if path.endswith("/SKILL.md"):
+        return Pointer(url, "skill")  # recorded: no format reads it yet, so nothing is asked for
     if path.rstrip("/").endswith("/mcp"):
         return next(iter(card_pointer(Endpoint(url), "")), None)
     return None

@@ -181,7 +181,7 @@ def test_two_prices_are_a_finding_and_one_of_them_counts() -> None:
     free, paid = ({"pricing": {"type": kind}} | ADP for kind in ("free", "paid"))
     merged = merge(HOST, [adp(free), held(paid, "/agent.json")])
     assert [n.finding.evidence for n in merged.findings if n.finding.reason is Reason.CONFLICT_PRICING] == [
-        "free | paid"
+        "/.well-known/agent: free | /agent.json: paid"
     ]
     assert merged.service is not None and merged.service.pricing.model == "free"
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from registry.core.documents import Document, Json
+from registry.core.domains import host_of, same_site
 from registry.core.endpoints import Endpoint, claim, endpoint, link
 from registry.core.findings import Reason
 from registry.core.format import Format, Role
@@ -32,15 +33,19 @@ from registry.core.services import (
     Auth,
     AuthScheme,
     Capability,
+    Identity,
     Invocation,
     Origin,
+    Pointer,
     Pricing,
     Protocol,
     Provider,
     Service,
 )
+from registry.core.signatures import canonical, header_of, signatures_of
 
 MAX_INTERFACES = 50
+MAX_SIGNATURES = 20
 
 _SLUG = "a2a"
 _VERSION = re.compile(r"\d+\.\d+(\.\d+)?")
@@ -112,6 +117,7 @@ def _read(document: Document, dialect: str, notes: Notes) -> Service:
     interfaces = _interfaces(card, document, notes)
     auth = _auth(card, document)
     address = interfaces[0] if interfaces else None
+    identity = _identity(raw, notes)
     service = Service(
         name=word_of(card, "name"),
         description=text_of(card, "description"),
@@ -123,11 +129,14 @@ def _read(document: Document, dialect: str, notes: Notes) -> Service:
         auth=auth,
         pricing=_pricing(card),
         protocols=tuple(_protocols(interfaces, card, document)),
+        pointers=tuple(_key_sets(identity, document)),
+        identity=identity,
         claims=_claims(card, document, notes),
     )
-    if not any(one.id and one.name for one in service.capabilities):
+    if not service.capabilities:
         notes.add(Reason.A2A_NO_SKILL, "/skills")
-    return sourced(service, document, _SLUG, _PLACES)
+    security = next((f"/{key}" for key in _SECURITY if key in raw), "")
+    return sourced(service, document, _SLUG, {**_PLACES, "auth": security, "protocols": _endpoint_place(card)})
 
 
 _PLACES = {
@@ -138,7 +147,15 @@ _PLACES = {
     "docs_url": "/documentationUrl",
     "icon_url": "/iconUrl",
     "capabilities": "/skills",
+    "pricing": "/capabilities/extensions",
+    "identity": "/signatures",
+    "claims": "/provider/url",
 }
+_SECURITY = ("securityRequirements", "security", "securitySchemes", "authentication")
+
+
+def _endpoint_place(card: Object) -> str:
+    return "/supportedInterfaces" if "supportedInterfaces" in card else "/url"
 
 
 def _camel(card: Object) -> Object:
@@ -190,7 +207,7 @@ def _interfaces(card: Object, document: Document, notes: Notes) -> list[_Interfa
     """In the order of preference; nothing that is not public https is kept."""
     named = list(_named_interfaces(card, notes))
     if not named:
-        notes.add(Reason.A2A_NO_ENDPOINT, "/supportedInterfaces" if "supportedInterfaces" in card else "/url")
+        notes.add(Reason.A2A_NO_ENDPOINT, _endpoint_place(card))
     found = []
     seen: set[tuple[str, str]] = set()
     for target, binding, version, pointer in named:
@@ -208,7 +225,8 @@ def _interfaces(card: Object, document: Document, notes: Notes) -> list[_Interfa
 def _named_interfaces(card: Object, notes: Notes) -> Iterator[tuple[Json, str, str | None, str]]:
     """(url, binding, version, pointer). The default binding is JSON-RPC (0.2.5 preferredTransport, 1.0 in practice)."""
     declares = list_of(card, "supportedInterfaces")[:MAX_INTERFACES]
-    for pointer, item in members(declares, "/supportedInterfaces", Reason.A2A_INTERFACE, notes):
+    for pointer, given in members(declares, "/supportedInterfaces", Reason.A2A_INTERFACE, notes):
+        item = _camel(given)
         absent = [key for key in ("url", "protocolBinding", "protocolVersion") if not text_of(item, key)]
         if absent:
             notes.add(Reason.A2A_INTERFACE, pointer, ", ".join(absent))
@@ -246,6 +264,7 @@ def _skills(
 ) -> Iterator[Capability]:
     seen: set[str] = set()
     known = schemes_of(card.get("securitySchemes"), document.url)
+    modes = [texts_of(card, key) for key in _MODES]
     for pointer, item in members(_as_objects(card, notes), "/skills", Reason.A2A_SKILL, notes):
         item = _camel(item)
         name, given = word_of(item, "name"), text_of(item, "id", ID_CHARS)
@@ -266,6 +285,8 @@ def _skills(
             text_of(item, "description"),
             tags=texts_of(item, "tags"),
             examples=texts_of(item, "examples", 500),
+            input_modes=texts_of(item, "inputModes") or modes[0],
+            output_modes=texts_of(item, "outputModes") or modes[1],
             invocations=(_call(item, identifier, interface, known, Origin(document.url, pointer, _SLUG)),),
         )
 
@@ -314,6 +335,26 @@ def _provider(card: Object, document: Document, notes: Notes) -> Provider | None
         notes.add(reason, "/provider/organization")
     name = first_text(given, "organization", "name")
     return Provider(name, link(given.get("url"), document.url)) if name or given.get("url") else None
+
+
+def _identity(raw: Object, notes: Notes) -> Identity:
+    """Signatures cover the card as it is served, whatever its members are called."""
+    items = list_of(raw, "signatures")[:MAX_SIGNATURES]
+    found = signatures_of(items, "/signatures")
+    places = {one.pointer for one in found}
+    for index in range(len(items)):
+        if at("", "signatures", index) not in places:
+            notes.add(Reason.A2A_SIGNATURE, at("", "signatures", index))
+    return Identity(signatures=found, signed=canonical(raw, "signatures")) if found else Identity()
+
+
+def _key_sets(identity: Identity, document: Document) -> Iterator[Pointer]:
+    """RFC 7515 section 4.1.2: where the key lies. Keys of another site would prove nothing about this one."""
+    for one in identity.signatures:
+        header = header_of(one.protected) or {}
+        target = link(header.get("jku"), document.url)
+        if target and same_site(host_of(target) or "", host_of(document.url) or ""):
+            yield Pointer(target, "jku", at(one.pointer, "protected"), "jwks")
 
 
 def _claims(card: Object, document: Document, notes: Notes) -> dict[str, str]:

@@ -58,7 +58,16 @@ def _read(document: Document, dialect: str, notes: Notes) -> Service:
         protocols=(Protocol(_SLUG, version, base.url, "rest"),) if base and services else (),
         pointers=tuple(_pointers(value, document)),
     )
-    return sourced(service, document, _SLUG, {"base_url": "/api_base_url", "capabilities": "/capabilities/services"})
+    return sourced(service, document, _SLUG, _PLACES)
+
+
+_PLACES: Final = {
+    "provider": "/contact",
+    "base_url": "/api_base_url",
+    "capabilities": "/capabilities/services",
+    "auth": "/capabilities/services",
+    "protocols": "/protocol",
+}
 
 
 def _grade(value: Object, protocol: Object, notes: Notes) -> None:

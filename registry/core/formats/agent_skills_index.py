@@ -97,9 +97,15 @@ def _skills(value: Object, document: Document, notes: Notes) -> Iterator[Capabil
             name,
             description,
             tags=texts_of(item, "tags"),
-            docs_url=target,
+            docs_url=target or _file(item, document),
             invocations=(Invocation("instructions", origin=Origin(document.url, pointer, _SLUG)),),
         )
+
+
+def _file(item: Object, document: Document) -> str | None:
+    """0.1 names files below the skill's folder; the one to read first is SKILL.md."""
+    named = next((one for one in list_of(item, "files") if isinstance(one, str) and one.endswith("SKILL.md")), None)
+    return link(f"{word_of(item, 'name')}/{named}", document.url) if named else None
 
 
 def _grade(item: Object, name: str, target: str | None, pointer: str, notes: Notes) -> None:

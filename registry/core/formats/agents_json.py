@@ -24,7 +24,7 @@ from registry.core.manifest import (
     word_of,
 )
 from registry.core.params import object_schema, property_of
-from registry.core.services import Capability, Invocation, Origin, Pointer, Service
+from registry.core.services import Capability, Invocation, Origin, Pointer, Relations, Service, Workflow
 
 _SLUG: Final = "agents-json"
 _REQUIRED: Final = ("agentsJson", "info", "sources", "flows")
@@ -46,15 +46,17 @@ def _read(document: Document, dialect: str, notes: Notes) -> Service:
         if key not in value:
             notes.add(Reason.AGENTS_JSON_REQUIRED, f"/{key}")
     info = map_of(value, "info")
+    flows = list(_flows(value, document, notes))
     service = Service(
         name=word_of(info, "title"),
         description=text_of(info, "description"),
         version=word_of(info, "version"),
-        capabilities=tuple(_flows(value, document, notes)),
+        capabilities=tuple(capability for capability, _ in flows),
+        relations=Relations(tuple(workflow for _, workflow in flows)),
         pointers=tuple(_sources(value, document, notes))[:MAX_TEXTS],
     )
     places = {"name": "/info/title", "description": "/info/description", "version": "/info/version"}
-    return sourced(service, document, _SLUG, {**places, "capabilities": "/flows"})
+    return sourced(service, document, _SLUG, {**places, "capabilities": "/flows", "relations": "/flows"})
 
 
 def _sources(value: Object, document: Document, notes: Notes) -> Iterator[Pointer]:
@@ -66,7 +68,8 @@ def _sources(value: Object, document: Document, notes: Notes) -> Iterator[Pointe
             yield Pointer(target, "source", at(pointer, "path"), "openapi")
 
 
-def _flows(value: Object, document: Document, notes: Notes) -> Iterator[Capability]:
+def _flows(value: Object, document: Document, notes: Notes) -> Iterator[tuple[Capability, Workflow]]:
+    """A flow is something to do, and the order of the operations that do it."""
     seen: set[str] = set()
     for pointer, item in members(list_of(value, "flows"), "/flows", Reason.AGENTS_JSON_PART, notes):
         identifier = text_of(item, "id", ID_CHARS)
@@ -77,14 +80,26 @@ def _flows(value: Object, document: Document, notes: Notes) -> Iterator[Capabili
             continue
         if has_template(item, ("title", "description"), pointer, notes):
             continue
+        for key in ("title", "description", "fields"):
+            if not item.get(key):
+                notes.add(Reason.AGENTS_JSON_MEMBER, at(pointer, key))
+        title, description = word_of(item, "title"), text_of(item, "description")
         call = Invocation("http", name=identifier, origin=Origin(document.url, pointer, _SLUG))
-        yield Capability(
+        capability = Capability(
             identifier,
             identifier,
-            text_of(item, "description") or word_of(item, "title"),
+            description or title,
             params=_params(map_of(item, "fields")),
             invocations=(call,),
         )
+        yield capability, Workflow(identifier, title, description, _steps(item))
+
+
+def _steps(flow: Object) -> tuple[str, ...]:
+    """The operations, each as its source and its name there."""
+    actions = [item for item in list_of(flow, "actions") if isinstance(item, dict)]
+    named = ((word_of(item, "sourceId"), word_of(item, "operationId")) for item in actions[:MAX_TEXTS])
+    return tuple(f"{source}: {operation}" if source else operation for source, operation in named if operation)
 
 
 def _params(fields: Object) -> dict[str, Any]:

@@ -38,19 +38,25 @@ _QUERY_CHARS: Final = 500
 _LOOSE_LISTS: Final = {
     "agentCards": "a2a", "mcpServers": "mcp-server-card", "services": None, "resources": None,
 }  # fmt: skip
-_FETCHED: Final = {
+_PROMISES: Final = {
     "application/a2a-agent-card+json": "a2a",
     "application/agent-card+json": "a2a",
     "application/mcp-server-card+json": "mcp-server-card",
     "application/mcp-server+json": "mcp-server-card",
     "application/ai-catalog+json": _SLUG,
     "application/linkset+json": "api-catalog",
-    "application/openapi+json": "openapi",
-    "application/rest-api+json": "openapi",
-    "application/json": None,
 }
-"""What an entry's type promises; types that are not here and not OpenAPI's are recorded, not fetched."""
-_SKILL: Final = re.compile(r"application/(ai-skill|agent-?skills?)\b|text/markdown")
+_SNIFFED: Final = frozenset(
+    {"application/json", "application/ld+json", "application/yaml", "text/yaml", "text/plain", "text/html",
+     "text/markdown"}
+)  # fmt: skip
+"""Types that promise nothing: the content decides."""
+_REGISTRY: Final = frozenset({"application/ai-registry", "application/ai-registry+json"})
+"""Search interfaces: recorded, never called."""
+_OPENAPI = re.compile(r"application/(openapi\b|vnd\.oai\.openapi\b|rest-api\+json)")
+_SKILL = re.compile(
+    r"application/(ai-skill|agent-?skills?)(\+(md|zip|gzip))?|text/markdown;.*profile=\"?urn:air:agent-skills.*"
+)
 
 
 # --- recognition ----------------------------------------------------------------------------------------------------
@@ -88,7 +94,8 @@ def _read(document: Document, dialect: str, notes: Notes) -> Service:
         return Service(pointers=tuple(_loose(value, document))[:MAX_TEXTS])
     host = map_of(value, "host")
     entries = list(_entries(value, document, notes))
-    trust = map_of(value, "trustManifest") or map_of(host, "trustManifest")
+    own = map_of(value, "trustManifest")
+    trust = own or map_of(host, "trustManifest")
     service = Service(
         name=word_of(host, "displayName"),
         docs_url=link(host.get("documentationUrl"), document.url),
@@ -98,9 +105,24 @@ def _read(document: Document, dialect: str, notes: Notes) -> Service:
             terms_url=link(trust.get("termsOfServiceUrl"), document.url),
             privacy_url=link(trust.get("privacyPolicyUrl"), document.url),
         ),
+        claims=_claims(host, document, notes),
         pointers=tuple(pointer for _, pointer in entries if pointer is not None),
     )
-    return sourced(service, document, _SLUG, {"name": "/host/displayName", "capabilities": "/entries"})
+    places = {"policies": "/trustManifest" if own else "/host/trustManifest", "claims": "/host/identifier"}
+    return sourced(service, document, _SLUG, {**_PLACES, **places})
+
+
+_PLACES: Final = {
+    "name": "/host/displayName",
+    "docs_url": "/host/documentationUrl",
+    "icon_url": "/host/logoUrl",
+    "capabilities": "/entries",
+}
+
+
+def _claims(host: Object, document: Document, notes: Notes) -> dict[str, str]:
+    claimed = claim(host.get("identifier"), document, "/host/identifier", Notes())
+    return {"identifier": claimed} if claimed else {}
 
 
 def _entries(value: Object, document: Document, notes: Notes) -> Iterator[tuple[Capability, Pointer | None]]:
@@ -119,7 +141,7 @@ def _entries(value: Object, document: Document, notes: Notes) -> Iterator[tuple[
         if has_template(item, ("identifier", "displayName", "description"), pointer, notes, "url"):
             continue
         seen.add((identifier, word_of(item, "version")))
-        _grade(item, identifier, pointer, document, notes)
+        _grade(item, identifier, kind, pointer, document, notes)
         target = link(item.get("url"), document.url)
         yield (
             _capability(item, identifier, kind, target, Origin(document.url, pointer, _SLUG)),
@@ -127,7 +149,11 @@ def _entries(value: Object, document: Document, notes: Notes) -> Iterator[tuple[
         )
 
 
-def _grade(item: Object, identifier: str, pointer: str, document: Document, notes: Notes) -> None:
+def _grade(item: Object, identifier: str, kind: str, pointer: str, document: Document, notes: Notes) -> None:
+    folded = _folded(kind)
+    known = folded in {*_PROMISES, *_SNIFFED, *_REGISTRY} or _OPENAPI.match(folded) or _SKILL.fullmatch(folded)
+    if not known:
+        notes.add(Reason.CATALOG_TYPE, at(pointer, "type" if "type" in item else "mediaType"), kind)
     urn = _URN.fullmatch(identifier)
     if urn is None:
         notes.add(Reason.CATALOG_IDENTIFIER, at(pointer, "identifier"), identifier)
@@ -148,7 +174,7 @@ def _grade(item: Object, identifier: str, pointer: str, document: Document, note
 
 def _capability(item: Object, identifier: str, kind: str, target: str | None, origin: Origin) -> Capability:
     """A skill is read by the agent itself; anything else is whatever its own document says."""
-    is_skill = _SKILL.match(kind.lower()) is not None
+    is_skill = _SKILL.fullmatch(_folded(kind)) is not None
     call = Invocation("instructions" if is_skill else "pointer", None if is_skill else target, origin=origin)
     return Capability(
         identifier,
@@ -161,17 +187,30 @@ def _capability(item: Object, identifier: str, kind: str, target: str | None, or
     )
 
 
+def _folded(kind: str) -> str:
+    """In lower case, and of the parameters only the profile, which tells skills from other Markdown."""
+    name, *parameters = (part.strip() for part in kind.lower().split(";"))
+    profile = [part for part in parameters if part.startswith("profile")]
+    return ";".join([name, *profile])
+
+
 def _pointer(item: Object, kind: str, target: str | None, inline: str, pointer: str) -> Pointer | None:
-    """Types are compared in lower case without parameters."""
-    folded = kind.lower().partition(";")[0].strip()
-    is_api = "openapi" in folded or folded.startswith("application/vnd.oai")
-    if (folded not in _FETCHED and not is_api) or _SKILL.match(folded):
+    """Skills are read by whoever uses them, registries are searched: neither is fetched. Of the rest the content
+    decides, whatever the type promised."""
+    folded = _folded(kind)
+    if _SKILL.fullmatch(folded) or folded in _REGISTRY or not _is_document(folded):
         return None
-    expected = "openapi" if is_api else _FETCHED[folded]
+    expected = "openapi" if _OPENAPI.match(folded) else _PROMISES.get(folded)
     if inline in item:
         data = item[inline]
         return Pointer(None, "entry", at(pointer, inline), expected, data) if isinstance(data, dict) else None
     return Pointer(target, "entry", at(pointer, "url"), expected) if target else None
+
+
+def _is_document(folded: str) -> bool:
+    """Archives, images and the like are no documents."""
+    name = folded.partition(";")[0]
+    return name in _PROMISES or name in _SNIFFED or name.endswith(("json", "yaml")) or _OPENAPI.match(name) is not None
 
 
 def _loose(value: Object, document: Document) -> Iterator[Pointer]:

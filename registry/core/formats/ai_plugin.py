@@ -65,7 +65,22 @@ def _read(document: Document, dialect: str, notes: Notes) -> Service:
         policies=Policies(terms_url=link(value.get("legal_info_url"), document.url)),
         pointers=(pointer,) if pointer else (),
     )
-    return sourced(service, document, _SLUG, {"name": "/name_for_human", "description": "/description_for_human"})
+    return sourced(service, document, _SLUG, {**_PLACES, **_named_at(value)})
+
+
+_PLACES: Final = {
+    "provider": "/contact_email",
+    "icon_url": "/logo_url",
+    "capabilities": "/api",
+    "auth": "/auth/type",
+    "policies": "/legal_info_url",
+}
+
+
+def _named_at(value: Object) -> dict[str, str]:
+    """People's texts where there are any, else the model's."""
+    human = {key: f"/{key}_for_human" for key in ("name", "description") if text_of(value, f"{key}_for_human")}
+    return {"name": "/name_for_model", "description": "/description_for_model", **human}
 
 
 def _grade(value: Object, api: Object, notes: Notes) -> None:

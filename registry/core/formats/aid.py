@@ -70,7 +70,9 @@ def _read(document: Document, dialect: str, notes: Notes) -> Service:
         protocols=(Protocol(protocol, None, address.url),) if address and protocol else (),
         pointers=_pointers(protocol, address),
     )
-    return sourced(service, document, _SLUG, {"description": "/s", "docs_url": "/d", "auth": "/a", "protocols": "/u"})
+    written = {letter: letter if letter in members else name for letter, name in _ALIASES.items()}
+    places = {"description": "s", "docs_url": "d", "auth": "a", "protocols": "u"}
+    return sourced(service, document, _SLUG, {field: f"/{written[letter]}" for field, letter in places.items()})
 
 
 def _is_ambiguous(members: Object, notes: Notes) -> bool:

@@ -28,6 +28,7 @@ from registry.core.services import (
     Auth,
     AuthScheme,
     Capability,
+    Identity,
     Invocation,
     Origin,
     Pointer,
@@ -76,8 +77,18 @@ def _read(document: Document, dialect: str, notes: Notes) -> Service:
         auth=_auth(value),
         protocols=(Protocol(_SLUG, word_of(value, "protocolVersion")),) if name else (),
         claims={"did": identity} if identity else {},
+        identity=Identity((identity,) if identity and identity.startswith("did:") else ()),
     )
-    places = {"name": "/name", "description": "/description", "capabilities": "/interfaces", "auth": "/security"}
+    places = {
+        "version": "/version",
+        "provider": "/owner",
+        "claims": "/did",
+        "identity": "/did",
+        "name": "/name",
+        "description": "/description",
+        "capabilities": "/interfaces",
+        "auth": "/security",
+    }
     return sourced(service, document, _SLUG, places)
 
 

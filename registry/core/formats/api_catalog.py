@@ -1,6 +1,10 @@
-"""RFC 9727 API catalogues: a linkset (RFC 9264) from each API to its descriptions."""
+"""RFC 9727 API catalogues: a linkset (RFC 9264) from each API to its descriptions.
+
+Each anchor with a description is a group of the host's service; what it can do, its description says.
+"""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from registry.core.documents import Document, Json
@@ -8,7 +12,7 @@ from registry.core.endpoints import link
 from registry.core.findings import Reason
 from registry.core.format import Format, Role
 from registry.core.manifest import MAX_TEXTS, Notes, Object, at, judged, list_of, members, sourced, text_of, word_of
-from registry.core.services import Pointer, Policies, Service
+from registry.core.services import Group, Origin, Pointer, Policies, Service
 
 _SLUG: Final = "api-catalog"
 _LOOSE: Final = "adhoc"
@@ -43,38 +47,59 @@ def _read(document: Document, dialect: str, notes: Notes) -> Service:
         value = {"linkset": [{"anchor": document.url, "apis": value.get("apis", value.get("api-catalog"))}]}
     linked = False
     pointers: list[Pointer] = []
+    groups: list[Group] = []
     found: dict[str, str] = {}
+    places: dict[str, str] = {}
     for place, member in members(list_of(value, "linkset"), "/linkset", Reason.LINKSET_RELATION, notes):
         if not text_of(member, "anchor"):
             notes.add(Reason.LINKSET_ANCHOR, at(place, "anchor"))
+        anchor, described, documented = link(member.get("anchor"), document.url), [], None
         for relation, where, item in _links(member, place, notes):
             target = link(item.get("href"), document.url)
             if target is None:
                 notes.add(Reason.LINKSET_RELATION, where, item.get("href", ""))
                 continue
             linked = True
-            found.setdefault(relation, target)
+            if relation not in found:
+                found[relation], places[relation] = target, where
             if (pointer := _pointer(relation, where, item, target)) is not None:
                 pointers.append(pointer)
-            anchor = link(member.get("anchor"), document.url)
-            if relation == "service-desc" and anchor and anchor != document.url:
-                found.setdefault("base", anchor)
-        pointers += _ad_hoc(member, place, document, notes)
+            described += [target] if relation == "service-desc" else []
+            documented = documented or (target if relation == "service-doc" else None)
+        if anchor and described and anchor != document.url:
+            groups.append(Group(anchor, _title(member), tuple(dict.fromkeys(described)), documented))
+        loose = list(_ad_hoc(member, place, document, notes))
+        linked = linked or bool(loose)
+        pointers += loose
     if not linked:
         notes.add(Reason.LINKSET_EMPTY, "/linkset")
     service = Service(
-        base_url=found.get("base"),
+        base_url=groups[0].url if groups else None,
         docs_url=found.get("service-doc"),
         policies=Policies(terms_url=found.get("terms-of-service"), privacy_url=found.get("privacy-policy")),
         pointers=tuple({pointer.url: pointer for pointer in reversed(pointers)}.values())[::-1][:MAX_TEXTS],
+        groups=tuple({group.url: group for group in reversed(groups)}.values())[::-1][:MAX_TEXTS],
     )
-    return sourced(service, document, _SLUG, {"base_url": "/linkset", "docs_url": "/linkset"})
+    named = {
+        "docs_url": "service-doc",
+        "policies/terms_url": "terms-of-service",
+        "policies/privacy_url": "privacy-policy",
+    }
+    sources = {name: Origin(document.url, places[rel], _SLUG) for name, rel in named.items() if rel in places}
+    known = sourced(service, document, _SLUG, {"base_url": "/linkset", "groups": "/linkset"})
+    return replace(known, provenance={**known.provenance, **sources})
+
+
+def _title(member: Object) -> str | None:
+    """RFC 8288 gives the title to the link: that of the first description names the API."""
+    links = [item for item in list_of(member, "service-desc") if isinstance(item, dict)]
+    return word_of(member, "title") or next((title for item in links if (title := word_of(item, "title"))), None)
 
 
 def _links(member: Object, place: str, notes: Notes) -> Iterator[tuple[str, str, Object]]:
     """(relation, pointer, target object) of the relations that are lists, as RFC 9264 section 4.2.3 demands."""
     for relation, targets in member.items():
-        if relation in ("anchor", "links", "apis", "relation", "href"):
+        if relation in ("anchor", "links", "apis", "relation", "href", "title"):
             continue
         if not isinstance(targets, list):
             if relation in _FOLLOWED:

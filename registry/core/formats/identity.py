@@ -2,12 +2,13 @@
 
 from typing import Final
 
-from registry.core.documents import Document
+from registry.core.documents import Document, Json
 from registry.core.endpoints import link
 from registry.core.findings import Reason
 from registry.core.format import Format, Role
-from registry.core.manifest import MAX_TEXTS, Notes, at, judged, list_of, sourced, text_of, word_of
-from registry.core.services import Pointer, Service
+from registry.core.manifest import MAX_TEXTS, Notes, at, judged, list_of, map_of, sourced, text_of, word_of
+from registry.core.services import Identity, Pointer, Service
+from registry.core.signatures import public_keys
 
 _JWKS: Final = "jwks"
 _DID: Final = "did"
@@ -27,7 +28,8 @@ def did(document: Document) -> str | None:
 
 def _read_jwks(document: Document, dialect: str, notes: Notes) -> Service:
     _refuse_private(document, ("keys",), None, notes)
-    return Service()
+    service = Service(identity=Identity(keys=public_keys(list_of(document.value, "keys"))))
+    return sourced(service, document, _JWKS, {"identity": "/keys"})
 
 
 def _read_did(document: Document, dialect: str, notes: Notes) -> Service:
@@ -39,8 +41,22 @@ def _read_did(document: Document, dialect: str, notes: Notes) -> Service:
         kind = word_of(item, "type") or ""
         if target and kind in _SERVICES:
             pointers.append(Pointer(target, "service", at("", "service", index), _SERVICES[kind]))
-    service = Service(claims={"did": name} if name else {}, pointers=tuple(pointers))
-    return sourced(service, document, _DID, {"claims": "/id"})
+    service = Service(
+        claims={"did": name} if name else {},
+        pointers=tuple(pointers),
+        identity=Identity((name,) if name else (), public_keys(_methods(document))),
+    )
+    return sourced(service, document, _DID, {"claims": "/id", "identity": "/verificationMethod"})
+
+
+def _methods(document: Document) -> list[Json]:
+    """The keys of the verification methods; one without a kid of its own is known by the method's id."""
+    found: list[Json] = []
+    for method in list_of(document.value, "verificationMethod")[:MAX_TEXTS]:
+        key, name = map_of(method, "publicKeyJwk"), word_of(method, "id")
+        if key:
+            found.append({"kid": name.rpartition("#")[2], **key} if name else key)
+    return found
 
 
 def _refuse_private(document: Document, lists: tuple[str, ...], inner: str | None, notes: Notes) -> None:

@@ -27,7 +27,7 @@ from registry.core.manifest import (
     unrendered,
     word_of,
 )
-from registry.core.mcp_parts import card_pointer, tools, whole_server
+from registry.core.mcp_parts import card_pointer, listed_tools, tools, whole_server
 from registry.core.security import declared
 from registry.core.services import Origin, Pointer, Pricing, Protocol, Provider, Service
 
@@ -115,13 +115,13 @@ def _listed(value: Object, document: Document, notes: Notes) -> Iterator[Pointer
 
 def _flat(value: Object, document: Document, notes: Notes) -> Service:
     address, place = _address(value, document, notes)
-    items = list_of(value, "tools") or list_of(map_of(map_of(value, "capabilities"), "tools"), "available")
+    items, items_at = listed_tools(value)
     if not place:
         notes.add(Reason.MCP_NO_REMOTE if items else Reason.MCP_NOTHING, "/endpoint")
     name = None if unrendered(value.get("name")) else word_of(value, "name")
     title = first_text(value, "title", "displayName", "display_name", chars=NAME_CHARS)
     description = text_of(value, "description")
-    listed = tools(items, "/tools", address, document, _SLUG, notes)
+    listed = tools(items, items_at, address, document, _SLUG, notes)
     origin = Origin(document.url, "", _SLUG)
     one = (whole_server(name, title, description, address, origin),) if name and address and not listed else ()
     service = Service(
@@ -137,8 +137,20 @@ def _flat(value: Object, document: Document, notes: Notes) -> Service:
         protocols=_protocols(value, address),
         pointers=(*_links(value, document), *card_pointer(address, place)),
     )
-    places = {"name": "/name", "description": "/description", "version": "/version", "protocols": place}
-    return sourced(service, document, _SLUG, {**places, "capabilities": "/tools", "auth": "/authentication"})
+    titled = next((key for key in ("title", "displayName", "display_name") if text_of(value, key)), "name")
+    secured = "/authentication" if "authentication" in value else "/auth"
+    found = {"name": f"/{titled}", "protocols": place, "capabilities": items_at if listed else "", "auth": secured}
+    return sourced(service, document, _SLUG, {**_PLACES, **found})
+
+
+_PLACES = {
+    "description": "/description",
+    "version": "/version",
+    "provider": "/provider",
+    "homepage": "/homepage",
+    "docs_url": "/documentation",
+    "pricing": "/payment",
+}
 
 
 def _first_of(value: Object, *keys: str) -> Json:

@@ -23,7 +23,7 @@ from registry.core.manifest import (
     unrendered,
     word_of,
 )
-from registry.core.mcp_parts import remotes, tools, whole_server
+from registry.core.mcp_parts import card_pointer, listed_tools, remotes, tools, whole_server
 from registry.core.security import declared
 from registry.core.services import Origin, Pointer, Protocol, Provider, Service
 
@@ -90,7 +90,8 @@ def _final(card: Object, document: Document, notes: Notes) -> Service:
         protocols=reached.protocols,
         claims=_claims(card, document, notes),
     )
-    return sourced(service, document, _SLUG, {**_PLACES, "name": "/title" if title else "/name"})
+    named = {"name": "/title" if title else "/name", "capabilities": "/tools" if listed else ""}
+    return sourced(service, document, _SLUG, {**_PLACES, **named})
 
 
 _PLACES = {
@@ -101,6 +102,7 @@ _PLACES = {
     "icon_url": "/icons/0",
     "auth": "/remotes",
     "protocols": "/remotes",
+    "claims": "/websiteUrl",
 }
 
 
@@ -125,13 +127,13 @@ def _draft(card: Object, document: Document, notes: Notes) -> Service:
     info = map_of(card, "serverInfo")
     transport = map_of(card, "transport")
     address = _address(transport, document, notes)
-    items = list_of(card, "tools") or list_of(map_of(map_of(card, "capabilities"), "tools"), "available")
+    items, items_at = listed_tools(card)
     if not _names_address(transport):
         notes.add(Reason.MCP_NO_REMOTE if items else Reason.MCP_NOTHING, "/transport", transport.get("type", ""))
     name = word_of(info, "name")
     title = first_text(info, "title", "displayName", chars=NAME_CHARS)
     description = first_text(info, "description") or text_of(card, "description")
-    listed = tools(items, "/tools", address, document, _SLUG, notes)
+    listed = tools(items, items_at, address, document, _SLUG, notes)
     origin = Origin(document.url, "", _SLUG)
     one = (whole_server(name, title, description, address, origin),) if name and address and not listed else ()
     service = Service(
@@ -145,10 +147,23 @@ def _draft(card: Object, document: Document, notes: Notes) -> Service:
         capabilities=listed or one,
         auth=declared(card.get("authentication"), document.url),
         protocols=_protocols(transport, card, address),
-        pointers=_pointers(card, document),
+        pointers=(*_pointers(card, document), *card_pointer(address, _address_place(transport))),
     )
-    places = {"name": "/serverInfo/name", "version": "/serverInfo/version", "protocols": "/transport"}
-    return sourced(service, document, _SLUG, {**places, "capabilities": "/tools", "auth": "/authentication"})
+    said = "/serverInfo/description" if text_of(info, "description") else "/description"
+    named = {"name": f"/serverInfo/{'title' if text_of(info, 'title') else 'name'}", "description": said}
+    listed_at = items_at if listed else "/serverInfo"
+    return sourced(service, document, _SLUG, {**_DRAFT_PLACES, **named, "capabilities": listed_at})
+
+
+_DRAFT_PLACES = {
+    "version": "/serverInfo/version",
+    "provider": "/serverInfo",
+    "homepage": "/serverInfo",
+    "docs_url": "/serverInfo",
+    "icon_url": "/serverInfo",
+    "protocols": "/transport",
+    "auth": "/authentication",
+}
 
 
 def _names_address(transport: Object) -> bool:
@@ -158,8 +173,12 @@ def _names_address(transport: Object) -> bool:
 def _address(transport: Object, document: Document, notes: Notes) -> Endpoint | None:
     if not _names_address(transport):
         return None
-    key = "url" if text_of(transport, "url") else "endpoint"
-    return endpoint(transport.get(key), document.url, document, f"/transport/{key}", notes)
+    place = _address_place(transport)
+    return endpoint(transport.get(place.rpartition("/")[2]), document.url, document, place, notes)
+
+
+def _address_place(transport: Object) -> str:
+    return "/transport/url" if text_of(transport, "url") else "/transport/endpoint"
 
 
 def _protocols(transport: Object, card: Object, address: Endpoint | None) -> tuple[Protocol, ...]:

@@ -22,7 +22,7 @@ from registry.core.manifest import (
     unrendered,
     word_of,
 )
-from registry.core.mcp_parts import remotes, tools, whole_server
+from registry.core.mcp_parts import remote_cards, remotes, tools, whole_server
 from registry.core.services import Capability, Origin, Service
 
 _SLUG = "mcp-server-json"
@@ -56,9 +56,13 @@ def _read(document: Document, dialect: str, notes: Notes) -> Service:
         capabilities=listed or _server(value, name, title, reached.address, document),
         auth=reached.auth,
         protocols=reached.protocols,
+        pointers=remote_cards(reached.protocols, document),
     )
     places = {"name": "/title" if title else "/name", "description": "/description", "version": "/version"}
-    return sourced(service, document, _SLUG, {**places, "protocols": "/remotes", "auth": "/remotes"})
+    linked = {"homepage": "/websiteUrl", "docs_url": "/repository/url"}
+    listed_at = "/tools" if listed else "/remotes" if reached.protocols else "/packages"
+    others = {"protocols": "/remotes", "auth": "/remotes", "capabilities": listed_at}
+    return sourced(service, document, _SLUG, {**places, **linked, **others})
 
 
 def _grade(value: Object, notes: Notes) -> None:

@@ -3,7 +3,7 @@
 from typing import Final
 
 from registry.core.documents import Document, Json
-from registry.core.endpoints import link
+from registry.core.endpoints import claim, link
 from registry.core.findings import Reason
 from registry.core.format import Format, Role
 from registry.core.manifest import MAX_TEXTS, Notes, Object, at, judged, list_of, sourced, texts_of
@@ -28,7 +28,7 @@ def server(document: Document) -> str | None:
 
 def _read_resource(document: Document, dialect: str, notes: Notes) -> Service:
     value = document.value if isinstance(document.value, dict) else {}
-    _url(value.get("resource"), "/resource", document, notes)
+    named = _url(value.get("resource"), "/resource", document, notes)
     pointers = []
     for index, issuer in enumerate(list_of(value, "authorization_servers")[:MAX_TEXTS]):
         place = at("", "authorization_servers", index)
@@ -37,18 +37,22 @@ def _read_resource(document: Document, dialect: str, notes: Notes) -> Service:
         if metadata:
             pointers.append(Pointer(metadata, "authorization_server", place, _SERVER))
     scheme = AuthScheme("oauth2", scopes=texts_of(value, "scopes_supported"))
+    resource = claim(named, document, "/resource", notes)
     service = Service(
+        claims={"resource": resource} if resource else {},
         docs_url=link(value.get("resource_documentation"), document.url),
         auth=Auth((scheme,)),
         policies=Policies(terms_url=link(value.get("resource_tos_uri"), document.url)),
         pointers=tuple(pointers),
     )
-    return sourced(service, document, _RESOURCE, {"auth": "", "docs_url": "/resource_documentation"})
+    places = {"auth": "/scopes_supported" if scheme.scopes else "/resource", "claims": "/resource"}
+    documented = {"docs_url": "/resource_documentation", "policies": "/resource_tos_uri"}
+    return sourced(service, document, _RESOURCE, {**places, **documented})
 
 
 def _read_server(document: Document, dialect: str, notes: Notes) -> Service:
     value = document.value if isinstance(document.value, dict) else {}
-    _url(value.get("issuer"), "/issuer", document, notes)
+    named = _url(value.get("issuer"), "/issuer", document, notes)
     scheme = AuthScheme(
         "oauth2",
         authorization_url=_told(value, "authorization_endpoint", document, notes),
@@ -56,7 +60,9 @@ def _read_server(document: Document, dialect: str, notes: Notes) -> Service:
         scopes=texts_of(value, "scopes_supported"),
         setup_url=_told(value, "registration_endpoint", document, notes),
     )
-    return sourced(Service(auth=Auth((scheme,))), document, _SERVER, {"auth": ""})
+    issuer = claim(named, document, "/issuer", notes)
+    service = Service(auth=Auth((scheme,)), claims={"issuer": issuer} if issuer else {})
+    return sourced(service, document, _SERVER, {"auth": "", "claims": "/issuer"})
 
 
 def _told(value: Object, key: str, document: Document, notes: Notes) -> str | None:

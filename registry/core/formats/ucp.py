@@ -24,7 +24,19 @@ from registry.core.manifest import (
 )
 from registry.core.mcp_parts import card_pointer
 from registry.core.plain_text import line
-from registry.core.services import Auth, AuthScheme, Capability, Invocation, Origin, Pointer, Pricing, Protocol, Service
+from registry.core.services import (
+    Auth,
+    AuthScheme,
+    Capability,
+    Identity,
+    Invocation,
+    Origin,
+    Pointer,
+    Pricing,
+    Protocol,
+    Service,
+)
+from registry.core.signatures import public_keys
 
 _SLUG: Final = "ucp"
 _AD_HOC: Final = "adhoc"
@@ -71,6 +83,7 @@ def _read(document: Document, dialect: str, notes: Notes) -> Service:
     profile = map_of(value, "ucp")
     _grade(profile, dialect, notes)
     bindings = list(_bindings(profile, document, notes))
+    keys_at, keys = _keys(value, profile)
     service = Service(
         version=word_of(profile, "version"),
         capabilities=tuple(_capabilities(profile, bindings, document)),
@@ -78,9 +91,12 @@ def _read(document: Document, dialect: str, notes: Notes) -> Service:
         pricing=_pricing(value, profile),
         protocols=tuple(_protocols(bindings)),
         pointers=tuple(_pointers(bindings))[:MAX_TEXTS],
+        identity=Identity(keys=public_keys(keys)),
     )
     places = {"version": "/ucp/version", "capabilities": "/ucp/capabilities", "protocols": "/ucp/services"}
-    return sourced(service, document, _SLUG, places)
+    paid = "/ucp/payment_handlers" if map_of(profile, "payment_handlers") else "/payment/handlers"
+    others = {"auth": "/ucp/capabilities", "pricing": paid, "identity": keys_at}
+    return sourced(service, document, _SLUG, {**places, **others})
 
 
 def _grade(profile: Object, dialect: str, notes: Notes) -> None:
@@ -188,6 +204,15 @@ def _auth(profile: Object, document: Document) -> Auth:
             setup = link(provider.get("auth_url"), document.url) if isinstance(provider, dict) else None
             return Auth((AuthScheme("oauth2", setup_url=setup),), False)
     return Auth((AuthScheme("oauth2"),), False) if linking else Auth()
+
+
+def _keys(value: Object, profile: Object) -> tuple[str, list[Json]]:
+    """Where the keys stand, which moved twice, and the keys."""
+    for holder, place in ((profile, "/ucp"), (value, "")):
+        for key in ("keys", "signing_keys"):
+            if keys := list_of(holder, key):
+                return at(place, key), keys
+    return "", []
 
 
 def _pricing(value: Object, profile: Object) -> Pricing:

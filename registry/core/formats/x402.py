@@ -71,7 +71,10 @@ def _read(document: Document, dialect: str, notes: Notes) -> Service:
         pricing=Pricing("pay_per_call", tuple(plan for _, plan in found if plan is not None)[:100]),
         protocols=(Protocol(_SLUG, version),) if found else (),
     )
-    return sourced(service, document, _SLUG, {"name": "/serviceName", "description": "/description"})
+    listed = next((f"/{key}" for key in (*_LISTS, "endpoints") if value.get(key)), "")
+    places = {"name": "/serviceName" if word_of(value, "serviceName") else "/name", "description": "/description"}
+    united = dict.fromkeys(("capabilities", "auth", "pricing", "protocols"), listed)
+    return sourced(service, document, _SLUG, {**places, **united})
 
 
 def _resources(
@@ -97,7 +100,7 @@ def _resources(
             tags=texts_of(holder, "tags"),
             invocations=(call,),
         )
-        yield capability, _plan(name, accepts)
+        yield capability, _plan(name, accepts) or _loose_plan(name, holder, value)
 
 
 def _addressed(value: Object, dialect: str, document: Document, notes: Notes) -> Iterable[tuple[Endpoint, str, Object]]:
@@ -141,6 +144,16 @@ def _plan(name: str, accepts: Object | None) -> Plan | None:
     asset = word_of(map_of(accepts, "extra"), "name") or ""
     limits = " ".join(part for part in (word_of(accepts, "network"), word_of(accepts, "payTo")) if part)
     return Plan(name, _price(amount, asset), limits or None)
+
+
+def _loose_plan(name: str, *holders: Object) -> Plan | None:
+    """`price_usd`, as a number or a text: files that only name the protocol."""
+    for holder in holders:
+        said = holder.get("price_usd")
+        text = word_of(holder, "price_usd") or (f"{said:g}" if isinstance(said, int | float) else None)
+        if text and not isinstance(said, bool):
+            return Plan(name, f"{text} USD")
+    return None
 
 
 def _price(amount: Json, asset: str) -> str | None:

@@ -205,6 +205,34 @@ _MANIFEST = {
 # --- several documents of one host, and what none of them says ------------------------------------------------------
 
 _MERGED = {
+    Reason.SIGNATURE_VERIFIED: Rule(
+        _I, 0, "The document is signed, and a key that this host publishes made the signature.",
+        "Nothing to mend.", "A2A 1.0 section 8.4; RFC 7515 section 5.2", _IDEN,
+    ),
+    Reason.SIGNATURE_BROKEN: Rule(
+        _W, 5, "The document is signed with a key that this host publishes, and the signature does not fit it.",
+        "Sign the document again after every change, over its canonical form without the signatures.",
+        "A2A 1.0 section 8.4; RFC 8785; RFC 7515 section 5.2", _IDEN,
+    ),
+    Reason.SIGNATURE_NO_KEY: Rule(
+        _I, 0, "The document is signed with a key that is not among the documents of this host.",
+        "Publish the key set on the host that serves the document and name it as jku.",
+        "A2A 1.0 section 8.4; RFC 7515 section 4.1.2", _IDEN,
+    ),
+    Reason.SIGNATURE_UNSUPPORTED: Rule(
+        _I, 0, "The signature has no readable header, or one that asks for more than is understood here.",
+        "Sign with ES256, ES384, EdDSA, RS256 or PS256, without critical extensions.",
+        "RFC 7515 section 4.1; RFC 7518 section 3.1", _IDEN,
+    ),
+    Reason.POINTER_UNANSWERED: Rule(
+        _W, 2, "A document names a URL of this host, and there is nothing.",
+        "Publish what is named, or remove the entry.", "RFC 9110 section 15.5.5", _COMP,
+    ),
+    Reason.POINTER_LIVE_ENDPOINT: Rule(
+        _I, 0, "Where a document is named, a live server answers: it wants to be called, not read.",
+        "Name the server card; it lies beside the server's address.", "MCP server card v1 (SEP-2127); ARD 0.91 entries",
+        _CONF,
+    ),
     Reason.CONFLICT_NAME: Rule(
         _W, 2, "Documents of this host name the service differently; the most telling one counts.",
         "Give the service one name in all documents.", "ADP 1.0 section 2; A2A 1.0 AgentCard.name", _IDEN,

@@ -48,6 +48,8 @@ SIBLING_ROWS: tuple[Row, ...] = (
      "Give every interface all three members.", f"{_A2A} AgentInterface", _CONF),
     (Reason.A2A_ENDPOINT_DOUBTFUL, _W, 3, "The address of the agent is a page, the card itself, or a bare site.",
      "Name the address that answers the protocol's calls.", f"{_A2A} AgentInterface.url", _OPER),
+    (Reason.A2A_SIGNATURE, _W, 1, "A signature is not an object with the texts protected and signature.",
+     "Write each signature as JWS with detached payload, or remove it.", f"{_A2A} AgentCardSignature", _IDEN),
     # --- mcp-server-card, mcp-json, mcp-server-json
     (Reason.MCP_REQUIRED, _E, 8, "A member that the document's format requires is missing.",
      "Add the member that is shown.", f"{_CARD} ServerCard; server.json schema", _CONF),
@@ -90,6 +92,8 @@ SIBLING_ROWS: tuple[Row, ...] = (
     (Reason.CATALOG_DRAFT, _I, 0, "The catalogue is written as in an earlier draft.",
      "Write type instead of mediaType, data instead of inline, urn:air instead of urn:ai.",
      f"{_ARD}; AI Catalog 1.0", _CONF),
+    (Reason.CATALOG_TYPE, _I, 0, "The type of an entry is not one that consumers know.",
+     "Use the registered media type of the document that the entry names.", f"{_ARD} type", _CONF),
     (Reason.CATALOG_SHAPE, _W, 2, "The catalogue lists its resources in a shape of its own.",
      "List the resources as entries.", f"{_ARD} entries", _CONF),
     # --- api-catalog
@@ -172,7 +176,9 @@ SIBLING_ROWS: tuple[Row, ...] = (
     (Reason.AGENTS_JSON_REQUIRED, _E, 5, "A required member is missing.",
      "Add the member that is shown.", "agents.json 0.1.0, top level", _CONF),
     (Reason.AGENTS_JSON_PART, _E, 4, "A source or flow lacks a required member; it was left out.",
-     "Give sources id and path, flows id, title, description and actions.", "agents.json 0.1.0, sources, flows", _CONF),
+     "Give sources id and path, flows id and actions.", "agents.json 0.1.0, sources, flows", _CONF),
+    (Reason.AGENTS_JSON_MEMBER, _W, 1, "A flow has no title, no description or no fields.",
+     "Give every flow a title, a description and its fields.", "agents.json 0.1.0, flows", _COMP),
     # --- anp
     (Reason.ANP_UNNAMED, _E, 4, "The agent description has no name.",
      "Add a name.", "ANP agent description 1.0", _CONF),
