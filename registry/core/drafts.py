@@ -73,7 +73,7 @@ def _host_of_calls(service: Service) -> str | None:
 
 
 def _public_host(claim: str) -> str | None:
-    name = (host_of(claim) or "") if "://" in claim else claim
+    name = (host_of(claim) or "") if "://" in claim else claim.lower()
     exempt = {name} if name.endswith(".example") else ()  # RFC 6761: what documentation is written with
     try:
         return canonical_host(name, exempt=exempt).host

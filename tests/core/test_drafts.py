@@ -1,0 +1,68 @@
+"""Documents without a host or a pointer: judged as if the host that they name served them."""
+
+import json
+from typing import Any
+
+import pytest
+
+from registry.core.documents import Outcome
+from registry.core.drafts import UNKNOWN_HOST, judge_draft
+from registry.core.recognise import FORMATS
+from tests.core.test_corpus import INDEX, ROWS, judge, named, path_of
+from tests.support.builders import adp_detail, adp_manifest, awp_manifest
+
+
+def raw(value: Any) -> bytes:
+    return json.dumps(value).encode()
+
+
+@pytest.mark.parametrize(
+    ("value", "host"),
+    [
+        (adp_manifest("api.kiosk.example", "a"), "api.kiosk.example"),
+        (awp_manifest("Bikes.Example"), "bikes.example"),
+        ({"domain": 7, "base_url": "https://shop.com/v1"}, "shop.com"),
+        ({"domain": "localhost", "url": "https://10.0.0.1/", "baseUrl": "https://shop.com"}, "shop.com"),
+        ({"domain": "no host at all"}, None),
+        ({"openapi": "3.1.0", "info": {"title": "T", "version": "1"}, "servers": [{"url": "https://api.shop.com"}],
+          "paths": {"/t": {"get": {"operationId": "t"}}}}, "api.shop.com"),
+        ([], None),
+    ],
+)  # fmt: skip
+def test_the_host_is_the_one_that_the_document_names(value: Any, host: str | None) -> None:
+    draft = judge_draft(raw(value), "/agent.json")
+    assert (draft.host, draft.url) == (host, f"https://{host or UNKNOWN_HOST}/agent.json")
+
+
+def test_what_only_a_pointer_would_tell_is_tried_last() -> None:
+    detail = judge_draft(raw(adp_detail("create_parcel")), "/anything")
+    assert (detail.assessment.outcome, detail.assessment.format) == (Outcome.FOUND, "adp-detail")
+    both = {**adp_manifest("kiosk.example", "a"), **{k: v for k, v in adp_detail("a").items() if k != "name"}}
+    assert judge_draft(raw(both), "/anything").assessment.format == "adp"
+
+
+def test_an_expectation_excludes_guesses() -> None:
+    assert judge_draft(raw(adp_detail("a")), "/x", expected="awas").assessment.outcome is Outcome.NOT_A_MANIFEST
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"\xff", b"{", b"[]", b"<html>", b"# text\n", b'{"a": 1}', b"\0" * 100],
+    ids=lambda body: repr(body[:9]),
+)
+def test_nothing_raises_and_nothing_becomes_a_manifest(body: bytes) -> None:
+    assert judge_draft(body, "/x").assessment.outcome is not Outcome.FOUND
+    for form in FORMATS:
+        judged = judge_draft(body, "/x", None, form.slug).assessment
+        assert judged.format in (None, form.slug)
+
+
+@pytest.mark.skipif(not ROWS, reason="shared test data absent: corpus/INDEX.tsv (set WAYPOST_SHARED)")
+def test_real_documents_are_what_they_are_with_their_host_and_pointer() -> None:
+    differ = {
+        row["file"]: (named(draft.assessment), named(judge(row)))
+        for row in ROWS
+        for draft in [judge_draft((INDEX.parent / row["file"]).read_bytes(), path_of(row))]
+        if named(draft.assessment) != named(judge(row))
+    }
+    assert differ == {}
