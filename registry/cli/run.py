@@ -23,7 +23,7 @@ from registry.wiring import child_environment, open_waypost
 from registry.wiring.upkeep import upkeep
 from registry.wiring.workers import Worker
 
-NO = 1
+NO, INTERRUPTED = 1, 130
 _ELSEWHERE_SECONDS = 1.0
 
 log = structlog.get_logger(__name__)
@@ -98,8 +98,9 @@ async def run_crawl(settings: Settings, names: Sequence[str], *, console: Consol
                 await crawl(
                     waypost, settings, until_idle=True, only={one.domain for one in hosts}, progress=show, stop=stop
                 )
-                if await waypost.waiting(hosts):
+                if not stop.is_set() and await waypost.waiting(hosts):
                     await asyncio.sleep(_ELSEWHERE_SECONDS)
+            interrupted = stop.is_set()
         waypost.claim_index()
         await waypost.drain()
         for one in refused:
@@ -108,6 +109,8 @@ async def run_crawl(settings: Settings, names: Sequence[str], *, console: Consol
             else:
                 console.print(f"{escape(one.name)}: refused, {escape(one.message)}")
         listed = await show_visited(waypost, [one.host for one in hosts], console, as_json=as_json)
+    if interrupted:
+        return INTERRUPTED
     return 0 if listed and not refused else NO
 
 

@@ -12,6 +12,9 @@ from crawler.run import stop_on_signals
 from registry.api.app import create_app
 from registry.wiring import Waypost
 
+GRACE = 4
+"""Seconds that requests under way at a stop may still take: a client that sends for ever must not hold it up."""
+
 
 class PortTaken(OSError):
     """Somebody listens there already, or this account may not."""
@@ -45,6 +48,24 @@ def url_of(listening: socket.socket) -> str:
 class _Server(uvicorn.Server):
     """Leaves signals to us: uvicorn would raise them again after it ended, and Ctrl-C is how serving ends."""
 
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.listens = asyncio.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.listens.set()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        asyncio.get_running_loop().call_later(GRACE, self._hang_up)
+        await super().shutdown(sockets)
+
+    def _hang_up(self) -> None:
+        """The application sees clients that left; cancelling it, as uvicorn would, looks like a fault of ours."""
+        for connection in list(self.server_state.connections):
+            if connection.transport is not None:
+                connection.transport.abort()
+
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
@@ -53,14 +74,24 @@ class _Server(uvicorn.Server):
 async def serve_api(waypost: Waypost, listening: socket.socket, console: Console) -> None:
     """Until SIGINT or SIGTERM."""
     app = create_app(waypost, waypost.settings)
-    server = _Server(uvicorn.Config(app, log_level="warning", access_log=False, proxy_headers=False))
+    config = uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,
+        proxy_headers=False,
+        lifespan="off",  # the application has none, and a second Ctrl-C would end it with a traceback
+        timeout_graceful_shutdown=2 * GRACE,
+    )
+    server = _Server(config)
     with stop_on_signals() as stop:
         serving = asyncio.create_task(server.serve(sockets=[listening]))
-        stopping = asyncio.create_task(stop.wait())
+        stopping, listens = asyncio.create_task(stop.wait()), asyncio.create_task(server.listens.wait())
+        await asyncio.wait({serving, stopping, listens}, return_when=asyncio.FIRST_COMPLETED)
         url = url_of(listening)
         console.print(f"\nthe API answers at {url} until Ctrl-C, for example", highlight=False)
         console.print(f"  curl '{url}/api/discover?q=send+an+email'", highlight=False, soft_wrap=True)
         await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
         server.should_exit = True
         stopping.cancel()
+        listens.cancel()
         await serving

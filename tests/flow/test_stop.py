@@ -1,0 +1,94 @@
+"""Stopping is quick, tells its exit code, gives back what was leased and leaves nothing running."""
+
+import asyncio
+import signal
+import socket
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from registry.wiring import Waypost
+from tests.flow.test_kill import HOSTS, at_work, requests
+from tests.support.running import Command, House
+
+pytestmark = pytest.mark.slow
+
+INT, TERM = signal.SIGINT, signal.SIGTERM
+
+
+async def stopped(made: House, command: Command, *signals: signal.Signals) -> int:
+    """Its exit code; nothing of it is left, and its last words are no traceback."""
+    for number in signals:
+        command.tell(number)
+        await asyncio.sleep(0.1)
+    code = await command.ended()
+    await made.is_empty()
+    assert "Traceback" not in command.said
+    return code
+
+
+async def given_back(made: House) -> list[str]:
+    """Every domain is either done or due at once, and nobody holds a stop against it; gives those that are due."""
+    async with made.opened() as waypost:
+        assert await _rows(waypost, "SELECT domain FROM domains WHERE lease_token IS NOT NULL OR attempts > 0") == []
+        unvisited = await _rows(waypost, "SELECT host FROM hosts WHERE last_visit_at IS NULL")
+        due = await _rows(waypost, "SELECT domain FROM domains WHERE next_visit_at <= now()")
+        assert due == unvisited  # hosts of the web are domains
+        return due
+
+
+async def _rows(waypost: Waypost, question: str) -> list[str]:
+    async with waypost._store.engine.connect() as connection:
+        return sorted((await connection.execute(text(question))).scalars())
+
+
+@pytest.mark.parametrize("number", [INT, TERM])
+async def test_a_worker_gives_back_what_it_holds(tmp_path: Path, number: signal.Signals) -> None:
+    async with at_work(tmp_path) as (web, made):
+        worker = made.start("worker")
+        await requests(web, 300)
+        assert await stopped(made, worker, number) == 0
+        assert await given_back(made)
+
+
+async def test_a_crawl_that_is_interrupted_says_so(tmp_path: Path) -> None:
+    async with at_work(tmp_path) as (web, made):
+        crawling = made.start("crawl", *HOSTS)
+        await requests(web, 300)
+        assert await stopped(made, crawling, INT) == 130
+        assert await given_back(made)
+
+
+async def test_who_cannot_wait_interrupts_twice(tmp_path: Path) -> None:
+    """Then nothing is given back; the next worker finds that nobody holds it any more."""
+    async with at_work(tmp_path) as (web, made):
+        serving = made.start("serve", "--port", "0")
+        await requests(web, 300)
+        assert await stopped(made, serving, INT, INT) in (0, 130)
+        crawling = made.start("crawl", *HOSTS[:3])
+        assert await crawling.ended(40) == 0, crawling.said
+
+
+async def test_serving_ends_without_waiting_for_clients_that_do_not(tmp_path: Path) -> None:
+    async with at_work(tmp_path) as (web, made):
+        serving = made.start("serve", "--port", "0")
+        url = (await serving.says("the API answers at")).split()[4]
+        await requests(web, 100)
+        with socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2]))) as slow:
+            slow.sendall(b"POST /api/services HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{")
+            await asyncio.sleep(0.2)
+            assert await stopped(made, serving, TERM) == 0
+        await given_back(made)
+
+
+async def test_the_demo_can_be_interrupted_at_any_point(tmp_path: Path) -> None:
+    async with at_work(tmp_path) as (_, made):
+        for words, number, code in (
+            ("are served over TLS", INT, 130),
+            ("schema current", TERM, -TERM),
+            ("the API answers at", INT, 0),
+        ):
+            demo = made.start("demo", "--port", "0", "--data", str(made.data))
+            await demo.says(words, 40)
+            assert await stopped(made, demo, number) == code, demo.said

@@ -1,0 +1,63 @@
+"""What must hold of a registry whatever was killed: asked of the database and the index themselves."""
+
+from collections.abc import Collection
+
+from registry.search.backend import make_document
+from registry.wiring import Waypost
+
+_FAULTS = {
+    "leased": "SELECT domain FROM domains WHERE lease_token IS NOT NULL",
+    "visited twice at once": """
+        SELECT a.host || ' ' || a.started_at || ' ' || b.host || ' ' || b.started_at FROM visits a JOIN visits b
+        ON a.domain = b.domain AND (a.host, a.started_at) < (b.host, b.started_at)
+        AND a.started_at < b.finished_at AND b.started_at < a.finished_at""",
+    "listed more than once": """
+        SELECT host FROM changes WHERE kind = 'service.listed' GROUP BY host HAVING count(*) > 1""",
+    "a service without a document": """
+        SELECT host FROM services s WHERE NOT EXISTS
+        (SELECT FROM documents d WHERE (d.domain, d.host) = (s.domain, s.host) AND d.outcome = 'found')""",
+    "a service without all its capabilities": """
+        SELECT host FROM services s WHERE cap_count !=
+        (SELECT count(*) FROM capabilities c WHERE (c.domain, c.host) = (s.domain, s.host))""",
+    "a service without a score": """
+        SELECT host FROM services s WHERE NOT EXISTS
+        (SELECT FROM scores o WHERE (o.domain, o.host) = (s.domain, s.host) AND o.value = s.score)""",
+    "a service that was never visited": """
+        SELECT host FROM services s WHERE NOT EXISTS
+        (SELECT FROM visits v WHERE (v.domain, v.host) = (s.domain, s.host) AND v.outcome = 'found')""",
+    "a capability of nothing": """
+        SELECT host FROM capabilities c WHERE NOT EXISTS
+        (SELECT FROM services s WHERE (c.domain, c.host) = (s.domain, s.host))""",
+    "a finding about nothing": """
+        SELECT host FROM findings f WHERE NOT EXISTS
+        (SELECT FROM services s WHERE (f.domain, f.host) = (s.domain, s.host))""",
+    "a document of no host": """
+        SELECT url FROM documents d WHERE NOT EXISTS
+        (SELECT FROM hosts h WHERE (d.domain, d.host) = (h.domain, h.host))""",
+    "a document without its body": """
+        SELECT url FROM documents d WHERE has_body AND NOT EXISTS
+        (SELECT FROM bodies b WHERE (d.domain, d.sha256) = (b.domain, b.sha256))""",
+    "a host without a domain": "SELECT host FROM hosts WHERE domain NOT IN (SELECT domain FROM domains)",
+}
+
+
+async def faults(waypost: Waypost, hosts: Collection[str]) -> dict[str, list[str]]:
+    """What is wrong, by kind; empty when nothing is. Nobody else may be at work on the registry."""
+    await waypost.drain()
+    found: dict[str, list[str]] = {}
+    async with waypost._store.engine.connect() as connection:
+        for fault, question in _FAULTS.items():
+            found[fault] = [str(row[0]) for row in await connection.exec_driver_sql(question)]
+    statuses = {host: await waypost.status(host) for host in hosts}
+    found["no outcome"] = [host for host, one in statuses.items() if one is None or one.outcome is None]
+    found["index"] = await _differences(waypost)
+    return {fault: rows for fault, rows in found.items() if rows}
+
+
+async def _differences(waypost: Waypost) -> list[str]:
+    """Hosts of which the index does not hold exactly what the database would have it hold."""
+    async with waypost._store.begin() as uow:
+        listings = await uow.search.all_listings(("", ""), limit=10_000)
+    wanted = {one.host: make_document(one).hash for one in listings}
+    held = {host: digest async for host, digest in waypost._backend.hashes()}
+    return sorted(host for host in wanted.keys() | held.keys() if wanted.get(host) != held.get(host))
