@@ -5,6 +5,7 @@ Imports of rooms are inside the commands: `--help` must not load a web framework
 
 import asyncio
 import contextlib
+import io
 import logging
 import sys
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
@@ -51,6 +52,9 @@ ConnectTo = Annotated[
 
 def main() -> None:
     """The entry point; what commands cannot answer for is told in one line, without a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal that knows few letters is no reason to stop
+            stream.reconfigure(errors="backslashreplace")
     try:
         app()
     except KeyboardInterrupt:
@@ -300,6 +304,8 @@ def _exit_code(error: Exception) -> int | None:
     from registry.demo.tour import DemoFailed
     from registry.wiring import NOT_READY
 
+    if isinstance(error, BrokenPipeError):
+        return None  # who reads us has had enough (`| head`); typer ends quietly
     if isinstance(error, (PortTaken, DemoFailed, OSError, *NOT_READY)):
         return UNAVAILABLE
     return USAGE if isinstance(error, BadSite | BadSetup | BadTarget | InvalidName) else None

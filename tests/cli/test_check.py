@@ -327,6 +327,20 @@ def test_the_command_itself() -> None:
     assert (plain.returncode, "\x1b" in plain.stdout) == (NO, False)
 
 
+def test_output_that_nobody_reads_or_can_show_is_no_fault() -> None:
+    target = write("agent", {**complete(), "spec_version": "größer"})
+    narrow = run(target, env={"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"})
+    assert narrow.returncode == NO
+    assert "gr\\xf6\\xdfer" in narrow.stdout
+    ours, theirs = os.pipe()
+    os.close(ours)
+    try:
+        cut = run("--json", target, stdout=theirs)
+    finally:
+        os.close(theirs)
+    assert (cut.returncode, cut.stderr) == (NO, "")
+
+
 @pytest.fixture
 def online(here: Path) -> Iterator[tuple[dict[str, str], list[str]]]:
     """Environment and options that reach a small web on loopback over TLS."""
