@@ -62,6 +62,8 @@ _URL = re.compile(r"https://[^\s<>()\[\]\"'`|\\]{4,500}")
 _LINK = re.compile(r"\]\((/[^\s()]{1,500})\)")
 _TAIL = re.compile(r"[.,;:!?*_]+$")
 _DESCRIPTION = re.compile(r"/(openapi|swagger)\.(json|ya?ml)$")
+_NAMES = {path.rpartition("/")[2] for path in PROMISED} | {"openapi.", "swagger.", "server-card", "SKILL.md", "mcp"}
+_TELLING = re.compile("|".join(map(re.escape, sorted(_NAMES))))  # most links of a text lead to pages: not even parsed
 
 
 def mined(text: str, base: str) -> tuple[Pointer, ...]:
@@ -69,7 +71,8 @@ def mined(text: str, base: str) -> tuple[Pointer, ...]:
     text = text[:SCANNED_CHARS]
     found: dict[str, Pointer] = {}
     for match in (*_URL.finditer(text), *_LINK.finditer(text)):
-        url = parse_https(_TAIL.sub("", match[match.lastindex or 0]), base)
+        said = match[match.lastindex or 0]
+        url = parse_https(_TAIL.sub("", said), base) if _TELLING.search(said) else None
         pointer = _pointer(url) if url else None
         if pointer is not None and pointer.url is not None:
             found.setdefault(pointer.url, pointer)

@@ -51,6 +51,12 @@ def test_repeats_count_once_and_the_number_is_bounded() -> None:
     assert len(mined("https://a.orchard.example/mcp " * 50, BASE)) == 1
 
 
+@pytest.mark.parametrize("path", [*PROMISED, "/v1/swagger.yml", "/a/SKILL.md", "/a/../mcp/", "/x/server-card"])
+def test_every_place_of_a_document_is_told_from_a_page(path: str) -> None:
+    """Most links are not even parsed: none that leads to a document may be among them."""
+    assert len(mined(f"[it](https://orchard.example{path}), [that]({path})", BASE)) == 1
+
+
 def test_the_table_of_paths_agrees_with_the_formats() -> None:
     """One owner says which paths a format has; this table may only repeat it."""
     for path, slug in PROMISED.items():
