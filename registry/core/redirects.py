@@ -5,10 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-import ada_url
-
 from registry.core.documents import Outcome, Purpose
-from registry.core.domains import MAX_URL_CHARS, host_of, parse_https, same_site
+from registry.core.domains import MAX_URL_CHARS, Url, host_of, parse_https, parse_url, same_site
 
 STATUSES: Final = frozenset({301, 302, 303, 307, 308})
 MAX_HOPS: Final = 3
@@ -43,7 +41,8 @@ def redirect(from_url: str, location: str | None, hops: Sequence[str], purpose: 
         return Stop(Outcome.SERVER_ERROR, "redirect_without_location")
     url = parse_https(location, from_url)
     if url is None:
-        return Stop(Outcome.REFUSED_ADDRESS, _refused(location, from_url), host_of(_joined(location, from_url)))
+        named = parse_url(location[: 4 * MAX_URL_CHARS], from_url)
+        return Stop(Outcome.REFUSED_ADDRESS, _refused(named), host_of(named.href) if named else None)
     here, there = host_of(from_url) or "", host_of(url) or ""
     if not same_site(here, there):
         return Stop(Outcome.REDIRECTED_AWAY, f"to {there}", there)
@@ -57,27 +56,18 @@ def redirect(from_url: str, location: str | None, hops: Sequence[str], purpose: 
 
 def is_home(url: str) -> bool:
     """Whether a redirect target is the front page, a login or an error page: the usual dress of "not here"."""
-    parsed = ada_url.URL(url)
-    return _HOME.fullmatch(parsed.pathname) is not None
+    parsed = parse_url(url)
+    return parsed is not None and _HOME.fullmatch(parsed.target.partition("?")[0]) is not None
 
 
-def _joined(location: str, base: str) -> str:
-    try:
-        return ada_url.URL(location[: 4 * MAX_URL_CHARS], base).href
-    except ValueError:
-        return ""
-
-
-def _refused(location: str, base: str) -> str:
+def _refused(named: Url | None) -> str:
     """Which rule of parse_https a target broke, for the ledger."""
-    try:
-        parsed = ada_url.URL(location[: 4 * MAX_URL_CHARS], base)
-    except ValueError:
+    if named is None:
         return "redirect_unreadable"
-    if parsed.protocol != "https:":
-        return "redirect_http" if parsed.protocol == "http:" else "redirect_scheme"
-    if parsed.host_type != ada_url.HostType.DEFAULT:
+    if named.scheme != "https":
+        return "redirect_http" if named.scheme == "http" else "redirect_scheme"
+    if not named.is_name:
         return "redirect_address"
-    if parsed.username or parsed.password:
+    if named.has_user:
         return "redirect_userinfo"
-    return "redirect_port" if parsed.port else "redirect_name"
+    return "redirect_port" if named.port else "redirect_name"
