@@ -1,6 +1,7 @@
 """The pages of docs/ that are made from the code: `python -m registry.cli.pages` writes them, `--check` compares.
 
-They hold nothing that the running system does not say too: formats, rubric, settings, commands, the OpenAPI document.
+They hold nothing that the code does not say too: formats, requirements, rubric, settings, commands, the OpenAPI
+document.
 The same on every machine: no clock, no environment, no order of a set.
 """
 
@@ -13,6 +14,7 @@ import typer
 from registry.api import openapi
 from registry.cli.pages.commands import commands_page
 from registry.cli.pages.formats import formats_page
+from registry.cli.pages.requirements import requirements_page
 from registry.cli.pages.rubric import rubric_page
 from registry.cli.pages.settings import settings_page
 
@@ -21,6 +23,7 @@ DOCS = Path(__file__).resolve().parents[3] / "docs"
 PAGES: Mapping[str, Callable[[], str]] = MappingProxyType(
     {
         "formats.md": formats_page,
+        "requirements.md": requirements_page,
         "rubric.md": rubric_page,
         "settings.md": settings_page,
         "cli.md": commands_page,

@@ -1,0 +1,226 @@
+"""The table of requirements against the texts, and each demand broken once.
+
+`tests/formats/<slug>/breaches.json` has, for each row that findings report, changes of a valid fixture that break it:
+`set` and `remove` (JSON Pointers), `url`, `headers` (null removes one), `raw`, `cut`, `pad` (bytes), `encoding`,
+`answers` (what a URL of the manifest brings instead); `base` names another fixture to change.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from copy import deepcopy
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from registry.core.assess import Assessment, assess_body
+from registry.core.documents import Outcome, Via
+from registry.core.findings import Reason
+from registry.core.formats.awas.checks import is_selector
+from registry.core.merge import Held, Noted, merge
+from registry.core.requirements import OURS, REQUIREMENTS, Level, Requirement
+from registry.core.scoring.checks import gaps
+from registry.core.scoring.score import score
+from tests.support.shared import ROOT, shared
+
+FIXTURES = ROOT / "tests" / "formats"
+NOW = datetime(2026, 11, 21, tzinfo=UTC)
+ROWS = [(slug, row) for slug, rows in REQUIREMENTS.items() for row in rows]
+SEEN = [pytest.param(slug, row, id=row.id) for slug, row in ROWS if row.reasons]
+FAMILIES = {"awp", "atp", "woa", "awas", "adp", "adp_detail"}
+TEXTS = {
+    "awp": "awp-0.2.md",
+    "atp": "atp-0.1.md",
+    "woa": "woa-draft-00.txt",
+    "awas": "awas-1.0.md",
+    "adp": "adp-1.0.md",
+}
+
+
+@cache
+def breaches(slug: str) -> dict[str, list[dict[str, Any]]]:
+    read: dict[str, list[dict[str, Any]]] = json.loads((FIXTURES / slug / "breaches.json").read_text(encoding="utf-8"))
+    return read
+
+
+def folder(slug: str, breach: dict[str, Any]) -> Path:
+    base = breach.get("base", "valid")
+    return FIXTURES / (base if "/" in base else f"{slug}/{base}")
+
+
+def judged(slug: str, breach: dict[str, Any]) -> Assessment:
+    case = folder(slug, breach)
+    response = json.loads((case / "response.json").read_text())
+    headers = {**response["headers"], **breach.get("headers", {})}
+    headers = {name: value for name, value in headers.items() if value is not None}
+    media_type = headers.get("content-type", "").partition(";")[0].strip() or None
+    raw = changed((case / "body").read_bytes(), breach)
+    return assess_body(raw, breach.get("url", response["url"]), media_type, headers, expected=response.get("expected"))
+
+
+def changed(raw: bytes, breach: dict[str, Any]) -> bytes:
+    if "raw" in breach:
+        return str(breach["raw"]).encode()
+    value = json.loads(raw)
+    for pointer in breach.get("remove", []):
+        holder, key = place(value, pointer)
+        del holder[key]
+    for pointer, new in breach.get("set", {}).items():
+        holder, key = place(value, pointer)
+        holder[key] = deepcopy(new)
+    if "encoding" in breach:
+        return json.dumps({**value, "x-note": "caf\u00e9"}, ensure_ascii=False).encode(breach["encoding"])
+    if "pad" in breach:
+        value["x-note"] = ["padding " * 100] * (breach["pad"] // 800)
+    text = json.dumps(value)
+    return text[: len(text) // 2].encode() if breach.get("cut") else text.encode()
+
+
+def place(value: Any, pointer: str) -> tuple[Any, Any]:
+    """The container and the key that a JSON Pointer leads to."""
+    *path, last = (part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:])
+    for part in path:
+        value = value[int(part)] if isinstance(value, list) else value[part]
+    return value, int(last) if isinstance(value, list) else last
+
+
+def findings(slug: str, breach: dict[str, Any]) -> set[Reason]:
+    """What a visit that brings this document ends with: of the document, of the merged service."""
+    assessment = judged(slug, breach)
+    reasons = {finding.reason for finding in assessment.findings}
+    if assessment.service is not None:
+        reasons |= {finding.reason for finding in gaps(assessment.service)}
+        reasons |= {noted.finding.reason for noted in merge("", list(held(assessment, breach))).findings}
+    return reasons
+
+
+def held(assessment: Assessment, breach: dict[str, Any]) -> Iterator[Held]:
+    url = next((one.document for one in (assessment.service.provenance if assessment.service else {}).values()), "")
+    yield Held(url, url, assessment, b"manifest", NOW)
+    for pointer in assessment.pointers:
+        answer = breach.get("answers", {}).get(f"/{(pointer.url or '').split('/', 3)[-1]}")
+        if answer is not None and pointer.url is not None:
+            via = Via(url, pointer.pointer, pointer.rel, pointer.expected)
+            yield Held(pointer.url, pointer.url, assess_body(answer.encode(), pointer.url, via=via), b"", NOW, via)
+
+
+def test_every_row_is_told_apart_and_complete() -> None:
+    assert [id for id, times in Counter(row.id for _, row in ROWS).items() if times > 1] == []
+    assert [row.id for slug, row in ROWS if not row.id.startswith(f"{slug}-")] == []
+    assert [row.id for _, row in ROWS if bool(row.reasons) == bool(row.unseen) or not row.says or not row.section] == []
+
+
+def test_every_reason_of_the_five_formats_has_a_demand_behind_it_or_an_argument() -> None:
+    demanded = {reason for _, row in ROWS for reason in row.reasons}
+    own = {reason for reason in Reason if reason.partition(".")[0] in FAMILIES}
+    assert own - demanded == set(OURS)
+
+
+@pytest.mark.parametrize("slug", REQUIREMENTS)
+def test_every_demand_that_is_seen_is_broken_once(slug: str) -> None:
+    assert set(breaches(slug)) == {row.id for row in REQUIREMENTS[slug] if row.reasons}
+
+
+@pytest.mark.parametrize(("slug", "row"), SEEN)
+def test_a_broken_demand_is_reported_and_a_kept_one_is_not(slug: str, row: Requirement) -> None:
+    reported: set[Reason] = set()
+    for breach in breaches(slug)[row.id]:
+        untouched = {"base": breach["base"]} if "base" in breach else {}
+        assert findings(slug, untouched) & set(row.reasons) == set()
+        found = findings(slug, breach) & set(row.reasons)
+        assert found, f"not reported: {breach}"
+        reported |= found
+    assert reported == set(row.reasons), "a reason that no breach gives"
+
+
+@pytest.mark.parametrize("slug", REQUIREMENTS)
+def test_a_valid_document_breaks_no_demand(slug: str) -> None:
+    demanded = {reason for row in REQUIREMENTS[slug] for reason in row.reasons}
+    assert findings(slug, {}) & demanded == set()
+
+
+@pytest.mark.parametrize("slug", REQUIREMENTS)
+def test_a_document_that_only_does_without_what_it_should_have_is_still_good(slug: str) -> None:
+    assessment = judged(slug, {"base": "minimal"})
+    assert assessment.outcome is Outcome.FOUND and assessment.service is not None
+    reasons = {one.reason for one in assessment.findings}
+    assert score(assessment.service, [Noted(one, None) for one in assessment.findings]).value > 75, reasons
+
+
+# --- against the texts ----------------------------------------------------------------------------------------------
+
+WORD = re.compile(r"\b(?:MUST|SHALL|SHOULD)(?:\s+NOT)?\b|\b(?:REQUIRED|RECOMMENDED|RECOMMENDS)\b")
+COLUMN = re.compile(r"\| (?:[Yy]es|conditional) \||\(required\)")
+RULE = re.compile(r"^\d\. ", re.MULTILINE)
+DEFINING = {("atp", "1.4"), ("woa", "2")}
+"""Sections that say what the words mean."""
+
+HEADING = {
+    "woa": re.compile(r"^(?P<number>\d+(?:\.\d+)*)\.  \S", re.MULTILINE),
+    "awas": re.compile(r"^#{2,4} (?P<title>.+)$", re.MULTILINE),
+}
+NUMBERED = re.compile(r"^#{2,4} (?:(?P<number>\d+(?:\.\d+)*)\.? .*|(?P<title>.+))$", re.MULTILINE)
+
+
+def sections(slug: str, text: str) -> Iterator[tuple[str, str]]:
+    """Each heading's number, or its title below the last number, with the text up to the next heading."""
+    found = list(HEADING.get(slug, NUMBERED).finditer(text))
+    number = None
+    for heading, after in zip(found, [*found[1:], None], strict=True):
+        groups = heading.groupdict()
+        number = groups.get("number") or number
+        name = ", ".join(filter(None, (number, groups.get("title"))))
+        yield name, text[heading.end() : after.start() if after else None]
+
+
+@pytest.mark.parametrize("slug", REQUIREMENTS)
+def test_no_section_demands_more_than_the_table_has(slug: str) -> None:
+    text = shared("specs", TEXTS[slug]).read_text(encoding="utf-8")
+    rows = Counter(row.section for row in REQUIREMENTS[slug])
+    demands = {}
+    for name, body in sections(slug, text):
+        numbered = len(RULE.findall(body)) if name in ("Validation", "Best Practices") else 0
+        demands[name] = len(WORD.findall(body)) + len(COLUMN.findall(body)) + numbered
+    assert sum(demands.values()) > 10, "the texts are not read as they are written"
+    short = {name: (count, rows[name]) for name, count in demands.items() if count > rows[name]}
+    assert {name: counts for name, counts in short.items() if (slug, name) not in DEFINING} == {}
+    assert set(rows) <= set(demands), "rows of sections that the text does not have"
+
+
+@pytest.mark.parametrize("slug", REQUIREMENTS)
+def test_the_words_are_our_own(slug: str) -> None:
+    """No row repeats a sentence of the text: eight words in a row would be one."""
+    said = " ".join(re.findall(r"\w+", shared("specs", TEXTS[slug]).read_text(encoding="utf-8").lower()))
+    for row in REQUIREMENTS[slug]:
+        words = re.findall(r"\w+", row.says.lower())
+        runs = [" ".join(words[start : start + 8]) for start in range(len(words) - 7)]
+        assert [run for run in runs if run in said] == [], row.id
+
+
+def test_levels_are_used() -> None:
+    assert {row.level for _, row in ROWS} == set(Level)
+
+
+# --- selectors ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["input[name='q']", ".book-results", "a[href]", "[data-isbn]", "#main > li:nth-child(2n + 1) .price", "ul, ol",
+     "a:not(.off, [rel~=\"next\"])::after", "\u00e9t\u00e9.caf\u00e9", "svg|a", "h1 + p ~ p", "td:has(> a)", "*"],
+)  # fmt: skip
+def test_a_selector_is_taken_for_one(text: str) -> None:
+    assert is_selector(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", " ", "//a[@href]", "a[", "a]", "a[x='y]", "> a", "a >", "a,,b", ".", "#", "a{color:red}", "<a>", "a:", "a(", 7,
+     None, "a" * 501, "(" * 400 + ")" * 400],
+)  # fmt: skip
+def test_what_is_no_selector_is_not(text: Any) -> None:
+    assert not is_selector(text)
