@@ -9,6 +9,7 @@ from registry.core.documents import Document, Fetched, Json, Outcome, Probe, Pur
 from registry.core.endpoints import link
 from registry.core.findings import EVIDENCE_CHARS, Finding, Reason
 from registry.core.format import Format
+from registry.core.formats import aid
 from registry.core.links import has_awas_hint, home_pointers
 from registry.core.manifest import at, map_of
 from registry.core.plain_text import line
@@ -80,6 +81,8 @@ def _assess_against(probe: Probe, fetched: Fetched, controls: Controls) -> Asses
     if fetched.truncated and looks_like_json(fetched.body[:1024].decode("utf-8", "replace")):
         return Assessment(Outcome.TOO_LARGE, "truncated")
     judged = _assess_fetched(fetched, fetched.final_url, probe.via)
+    if fetched.hops and judged.format == aid.FORMAT.slug:
+        return Assessment(Outcome.NOT_A_MANIFEST, "redirected")  # AID 2: the record is read where it was asked for
     if judged.outcome is not Outcome.FOUND or not controls.echo:
         return judged
     if _assess_fetched(fetched, _nowhere(fetched.final_url), None).format != judged.format:
@@ -129,6 +132,8 @@ def assess_body(
     slug that a pointer promised: it admits the weak rows of that format, it never overrules the content.
     """
     promised = expected or (via.expected if via else None)
+    if media_type == "text/event-stream":  # a live MCP server where a document was named
+        return _no_manifest("event_stream", Reason.TEXT)
     # before the encoding: a page in Latin-1 is a soft 404, not a broken manifest
     if is_html(raw[:_HEAD_BYTES].decode("utf-8-sig", "replace")):
         return _no_manifest("html", Reason.HTML)

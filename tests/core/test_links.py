@@ -96,3 +96,17 @@ def test_the_hint_of_awas() -> None:
 def test_any_bytes_get_an_answer(body: bytes, field: str) -> None:
     for pointer in home_pointers(HOME, {"link": field}, b"<link rel=ard href=" + body):
         assert pointer.url is not None and pointer.url.startswith("https://")
+
+
+def test_json_ld_of_the_head_names_documents() -> None:
+    page = """<head><script type="application/ld+json">{"@context": "https://schema.org", "@type": "WebSite",
+        "url": "https:\\/\\/shop.example\\/",
+        "subjectOf": {"contentUrl": "https:\\/\\/shop.example\\/.well-known\\/ard.json"},
+        "potentialAction": {"target": "https://shop.example/search?q={q}"}}</script>
+        <script>var x = "https://shop.example/.well-known/ucp"</script>
+        <script type='application/LD+json'>["https://api.shop.example/mcp"]</script></head>
+        <body><script type="application/ld+json">"https://shop.example/agent.json"</script></body>"""
+    assert found(body=page) == [
+        ("https://shop.example/.well-known/ard.json", "mentioned", "ai-catalog"),
+        ("https://api.shop.example/mcp/server-card", "mcp", "mcp-server-card"),
+    ]

@@ -61,3 +61,18 @@ def test_the_table_of_paths_agrees_with_the_formats() -> None:
     """One owner says which paths a format has; this table may only repeat it."""
     for path, slug in PROMISED.items():
         assert path in FORMAT_BY_SLUG[slug].paths
+
+
+_GUESSES = {"/llms-full.txt", "/ai.txt", "/.well-known/ai.txt", "/agents.txt", "/llms.txt", "/openapi.json"}
+_GUESSES |= {"/.well-known/openapi.json", "/openapi.yaml", "/swagger.json"}
+
+
+def test_every_path_of_a_format_is_known() -> None:
+    """Descriptions are known by the end of their path; the other texts here say nothing that mining could follow."""
+    paths = {path for form in FORMAT_BY_SLUG.values() for path in form.paths}
+    assert paths - set(PROMISED) - _GUESSES == set()
+
+
+def test_a_skill_is_recorded_and_promises_no_format() -> None:
+    (one,) = mined("[trim](https://orchard.example/skills/trim/SKILL.md)", BASE)
+    assert (one.url, one.rel, one.expected) == ("https://orchard.example/skills/trim/SKILL.md", "skill", None)

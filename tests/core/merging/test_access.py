@@ -1,0 +1,98 @@
+"""OAuth metadata completes what documents declare, and asks for nothing by itself."""
+
+from typing import Any
+
+from registry.core.merge import Held, merge
+from registry.core.services import AuthScheme, Service
+from tests.support.holding import held
+
+HOST = "vault.example"
+RESOURCE = f"https://{HOST}/mcp"
+SERVER_CARD: dict[str, Any] = {
+    "serverInfo": {"name": "vault", "version": "1"},
+    "transport": {"type": "streamable-http", "url": RESOURCE},
+    "tools": [{"name": "open", "description": "Opens the vault."}],
+}
+API: dict[str, Any] = {
+    "openapi": "3.1.0",
+    "info": {"title": "Vault", "version": "1"},
+    "servers": [{"url": f"https://{HOST}/v1"}],
+    "paths": {"/coins": {"get": {"operationId": "listCoins"}}},
+    "components": {"securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "X-Key"}}},
+}
+
+
+def resource(of: str = RESOURCE, *issuers: str) -> Held:
+    named = list(issuers) or [f"https://{HOST}"]
+    body = {"resource": of, "authorization_servers": named, "scopes_supported": ["coins"]}
+    return held(HOST, "/.well-known/oauth-protected-resource", body)
+
+
+def server(issuer: str = f"https://{HOST}") -> Held:
+    urls = {"authorization_endpoint": f"https://{HOST}/authorize", "token_endpoint": f"https://{HOST}/token"}
+    return held(HOST, "/.well-known/oauth-authorization-server", {"issuer": issuer, **urls})
+
+
+def card(**members: Any) -> Held:
+    return held(HOST, "/.well-known/mcp/server-card.json", SERVER_CARD | members)
+
+
+def merged(*documents: Held) -> Service:
+    service = merge(HOST, documents).service
+    assert service is not None
+    return service
+
+
+COMPLETE = AuthScheme(
+    "oauth2", authorization_url=f"https://{HOST}/authorize", token_url=f"https://{HOST}/token", scopes=("coins",)
+)
+
+
+def test_metadata_completes_a_declared_scheme() -> None:
+    service = merged(card(authentication={"required": True, "schemes": ["oauth2"]}), resource(), server())
+    assert service.auth.schemes == (COMPLETE,)
+    assert service.auth.required is True
+    assert service.provenance["auth"].format == "mcp-server-card"
+    assert service.provenance["auth/schemes/0/token_url"].format == "oauth-authorization-server"
+    assert service.provenance["auth/schemes/0/scopes"].pointer == "/scopes_supported"
+
+
+def test_a_protected_resource_declares_its_scheme() -> None:
+    service = merged(card(), resource(), server())
+    assert service.auth.schemes == (COMPLETE,)
+    assert service.provenance["auth"].format == "oauth-protected-resource"
+
+
+def test_an_authorization_server_alone_asks_nobody_for_a_token() -> None:
+    assert merged(card(), server()).auth.schemes == ()
+
+
+def test_only_calls_below_the_resource_are_protected() -> None:
+    service = merged(card(), held(HOST, "/openapi.json", API), resource())
+    found = {one.id: one.invocations[0] for one in service.capabilities}
+    assert found["open"].auth is not None
+    assert [scheme.type for scheme in found["open"].auth.schemes] == ["oauth2"]
+    assert found["open"].scopes == ("coins",)
+    assert found["listCoins"].auth is None
+    assert [scheme.type for scheme in service.auth.schemes] == ["api_key", "oauth2"]
+    assert service.provenance["auth/schemes/1"].format == "oauth-protected-resource"
+
+
+def test_a_path_that_only_begins_alike_is_another_resource() -> None:
+    tricked = card(transport={"type": "streamable-http", "url": f"{RESOURCE}-public"})
+    assert merged(tricked, resource()).capabilities[0].invocations[0].auth is None
+
+
+def test_the_metadata_of_another_issuer_is_not_mixed_in() -> None:
+    """RFC 8414 section 3.3: the server that the resource names, and no other."""
+    service = merged(card(), resource(RESOURCE, "https://login.vault.example"), server())
+    assert service.auth.schemes == (AuthScheme("oauth2", scopes=("coins",)),)
+
+
+def test_a_resource_on_another_host_is_that_hosts_affair() -> None:
+    assert merged(card(), resource("https://bank.example/mcp"), server()).auth.schemes == ()
+
+
+def test_nothing_needed_gives_way_to_a_protected_resource() -> None:
+    service = merged(card(authentication={"required": False, "schemes": ["none"]}), resource(), server())
+    assert service.auth.schemes == (COMPLETE,)

@@ -1,0 +1,169 @@
+"""Every field of a merged service says where it comes from, down to its parts."""
+
+from pathlib import Path
+from typing import Any
+
+from registry.core.findings import Reason
+from registry.core.merge import PRECEDENCE, Held, merge
+from registry.core.services import Capability, Service
+from tests.support.holding import held, noted
+from tests.support.shared import ROOT
+
+HOST = "orchard.example"
+ATP: dict[str, Any] = {
+    "@context": "https://atp.dev/schema/v1",
+    "@type": "AgentManifest",
+    "name": "Orchard",
+    "description": "Fruit, picked today.",
+    "version": "1.0.0",
+    "capabilities": [
+        {
+            "id": "pick",
+            "name": "Pick",
+            "description": "Picks fruit.",
+            "endpoint": "/v1/pick",
+            "method": "POST",
+            "sideEffects": True,
+        }
+    ],
+    "policies": {"training": "deny", "privacyUrl": f"https://{HOST}/privacy"},
+}
+API: dict[str, Any] = {
+    "openapi": "3.1.0",
+    "info": {"title": "Orchard", "version": "2", "termsOfService": f"https://{HOST}/terms"},
+    "servers": [{"url": f"https://{HOST}/v1"}],
+    "paths": {
+        "/pick": {
+            "post": {
+                "operationId": "pickFruit",
+                "description": "Picks.",
+                "parameters": [{"name": "kind", "in": "query", "schema": {"type": "string"}}],
+                "responses": {"200": {"content": {"application/json": {"schema": {"type": "object"}}}}},
+            }
+        }
+    },
+    "security": [{"key": []}],
+    "components": {"securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "X-Key"}}},
+}
+CARD: dict[str, Any] = {
+    "protocolVersion": "0.3.0",
+    "name": "Orchard",
+    "description": "Talks about fruit.",
+    "url": f"https://{HOST}/a2a",
+    "version": "1.0.0",
+    "capabilities": {"extensions": [{"uri": "https://x402.example/ext/x402"}]},
+    "defaultInputModes": ["text/plain"],
+    "defaultOutputModes": ["text/plain"],
+    "skills": [{"id": "ask", "name": "Ask", "description": "Answers.", "tags": []}],
+    "securitySchemes": {"b": {"type": "http", "scheme": "bearer"}},
+    "security": [{"b": []}],
+}
+
+
+def all_documents() -> list[Held]:
+    return [
+        held(HOST, "/.well-known/agent.json", ATP),
+        held(HOST, "/openapi.json", API),
+        held(HOST, "/.well-known/agent-card.json", CARD),
+    ]
+
+
+def merged() -> Service:
+    service = merge(HOST, all_documents()).service
+    assert service is not None
+    return service
+
+
+def sources(service: Service) -> dict[str, tuple[str, str]]:
+    return {name: (origin.format, origin.pointer) for name, origin in service.provenance.items()}
+
+
+def test_every_filled_field_has_a_source() -> None:
+    service, blank = merged(), Service()
+    beside = {"pointers", "provenance", "synthetic"}
+    filled = {n for n in Service.__dataclass_fields__ if getattr(service, n) != getattr(blank, n)} - beside
+    assert filled - {name.partition("/")[0] for name in service.provenance} == set()
+
+
+def test_parts_of_united_fields_have_their_own() -> None:
+    found = sources(merged())
+    assert found["name"] == ("atp", "/name")
+    assert found["version"] == ("atp", "/version")
+    assert found["base_url"] == ("openapi", "/servers/0/url")
+    assert found["auth"] == ("a2a", "/security")
+    assert found["auth/schemes/1"] == ("openapi", "/security")
+    assert found["pricing"] == ("a2a", "/capabilities/extensions")
+    assert found["policies"][0] == "atp"
+    assert found["policies/terms_url"] == ("openapi", "/info/termsOfService")
+    assert found["protocols"] == ("a2a", "/url")
+    assert {origin.document for origin in merged().provenance.values()} == {one.url for one in all_documents()}
+
+
+def test_a_capability_tells_which_document_gave_what() -> None:
+    (pick, ask) = merged().capabilities
+    assert (pick.id, ask.id) == ("pick", "ask")
+    assert [call.origin.format for call in pick.invocations if call.origin] == ["atp"]  # the same call, told twice
+    assert pick.description == "Picks fruit."
+    assert pick.result == {"type": "object"}
+    assert pick.origin is not None and (pick.origin.format, pick.origin.pointer) == ("atp", "/capabilities/0")
+    assert (pick.provenance["result"].format, pick.provenance["result"].pointer) == ("openapi", "/paths/~1pick/post")
+    assert "description" not in pick.provenance
+
+
+def test_a_conflict_names_the_documents_and_what_each_says() -> None:
+    api = API | {"info": API["info"] | {"title": "Orchard API"}, "security": [], "components": {}}
+    documents = [held(HOST, "/openapi.json", api), held(HOST, "/.well-known/agent-card.json", CARD)]
+    found = merge(HOST, documents)
+    assert noted(found, Reason.CONFLICT_NAME) == [
+        (None, "/name", "/.well-known/agent-card.json: Orchard | /openapi.json: Orchard API")
+    ]
+    assert noted(found, Reason.CONFLICT_AUTH) == [
+        (None, "/auth", "/.well-known/agent-card.json: bearer required | /openapi.json: none not required")
+    ]
+
+
+def test_spelling_and_the_titles_of_pages_are_no_conflict() -> None:
+    card = held(HOST, "/.well-known/agent-card.json", CARD | {"name": "or-chard"})
+    text = held(HOST, "/llms.txt", "# Welcome to the Orchard\n\n> Fruit\n", media_type="text/plain")
+    described = held(HOST, "/openapi.json", API | {"info": {"title": "Or chard", "version": "1"}})
+    assert noted(merge(HOST, [card, text, described]), Reason.CONFLICT_NAME) == []
+
+
+def test_documents_that_name_one_address_complete_each_other() -> None:
+    interface = {"url": f"https://{HOST}/mcp", "protocolBinding": "MCP", "protocolVersion": "1.0"}
+    card = CARD | {"supportedInterfaces": [interface]}
+    server = {"serverInfo": {"name": "o"}, "transport": {"type": "streamable-http", "url": f"https://{HOST}/mcp"}}
+    documents = [
+        held(HOST, "/.well-known/agent-card.json", card),
+        held(HOST, "/.well-known/mcp/server-card.json", server),
+    ]
+    service = merge(HOST, documents).service
+    assert service is not None
+    (mcp,) = [one for one in service.protocols if one.id == "mcp"]
+    assert (mcp.endpoint, mcp.transport) == (f"https://{HOST}/mcp", "streamable-http")
+
+
+def test_groups_of_a_catalogue_are_kept() -> None:
+    links = {"service-desc": [{"href": f"https://{HOST}/openapi.json", "title": "Fruit API"}]}
+    linkset = {"linkset": [{"anchor": f"https://{HOST}/v1", **links}]}
+    service = merge(HOST, [*all_documents(), held(HOST, "/.well-known/api-catalog", linkset)]).service
+    assert service is not None
+    (group,) = service.groups
+    assert (group.name, group.documents) == ("Fruit API", (f"https://{HOST}/openapi.json",))
+
+
+def test_payloads_that_are_documents_now_are_not_kept_twice() -> None:
+    entry = {"identifier": f"urn:air:{HOST}:a:x", "type": "application/a2a-agent-card+json", "data": CARD}
+    catalogue = held(HOST, "/.well-known/ard.json", {"specVersion": "1.0", "entries": [entry]})
+    service = merge(HOST, [*all_documents(), catalogue]).service
+    assert service is not None
+    assert [one.payload for one in service.pointers] == [None]
+
+
+def test_a_synthetic_capability_keeps_its_place() -> None:
+    assert all(isinstance(one, Capability) and one.origin is not None for one in merged().capabilities)
+
+
+def test_the_page_lists_the_formats_in_their_order() -> None:
+    page = Path(ROOT, "docs", "merge.md").read_text(encoding="utf-8")
+    assert [page.index(f"`{slug}`") for slug in PRECEDENCE] == sorted(page.index(f"`{slug}`") for slug in PRECEDENCE)

@@ -1,0 +1,137 @@
+"""A card is verified with keys that the same host serves, and with no others."""
+
+import base64
+import json
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ed25519
+
+from registry.core.findings import Reason
+from registry.core.following import Request, follow
+from registry.core.merge import Held, Merged, merge
+from registry.core.services import from_json, to_json
+from registry.core.signatures import canonical
+from tests.support.holding import held, noted
+from tests.support.shared import shared
+
+HOST = "seal.example"
+KEY = ed25519.Ed25519PrivateKey.from_private_bytes(b"w" * 32)
+CARD: dict[str, Any] = {
+    "protocolVersion": "0.3.0",
+    "name": "Seal",
+    "description": "Seals letters.",
+    "url": f"https://{HOST}/a2a",
+    "version": "1.0.0",
+    "capabilities": {},
+    "defaultInputModes": ["text/plain"],
+    "defaultOutputModes": ["text/plain"],
+    "skills": [{"id": "seal", "name": "Seal", "description": "Seals.", "tags": []}],
+}
+
+
+def b64(raw: bytes) -> str:
+    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
+
+
+def signed(card: dict[str, Any], **header: Any) -> dict[str, Any]:
+    protected = b64(json.dumps({"alg": "EdDSA", "kid": "k1", **header}).encode())
+    payload = b64((canonical(card, "signatures") or "").encode())
+    return card | {
+        "signatures": [{"protected": protected, "signature": b64(KEY.sign(f"{protected}.{payload}".encode()))}]
+    }
+
+
+def card(value: dict[str, Any]) -> Held:
+    return held(HOST, "/.well-known/agent-card.json", value)
+
+
+def key_set(host: str = HOST, **members: str) -> Held:
+    public = b64(KEY.public_key().public_bytes_raw())
+    key = {"kty": "OKP", "crv": "Ed25519", "kid": "k1", "x": public, **members}
+    return held(host, "/.well-known/jwks.json", {"keys": [key]})
+
+
+def verified(merged: Merged) -> list[bool | None]:
+    assert merged.service is not None
+    return [one.verified for one in merged.service.identity.signatures]
+
+
+def test_a_card_verifies_with_a_key_of_its_host() -> None:
+    merged = merge(HOST, [card(signed(CARD)), key_set()])
+    assert verified(merged) == [True]
+    assert noted(merged, Reason.SIGNATURE_VERIFIED) == [
+        (f"https://{HOST}/.well-known/agent-card.json", "/signatures/0", "EdDSA k1")
+    ]
+    assert merged.service is not None
+    assert [key["kid"] for key in merged.service.identity.keys] == ["k1"]
+
+
+def test_a_changed_card_does_not() -> None:
+    merged = merge(HOST, [card(signed(CARD) | {"description": "Opens letters."}), key_set()])
+    assert verified(merged) == [False]
+    assert len(noted(merged, Reason.SIGNATURE_BROKEN)) == 1
+
+
+@pytest.mark.parametrize("others", [[], [key_set("other.example")], [key_set(kid="k2")]], ids=["no", "away", "named"])
+def test_a_key_that_is_not_among_the_hosts_documents_leaves_it_open(others: list[Held]) -> None:
+    merged = merge(HOST, [card(signed(CARD)), *others])
+    assert verified(merged) == [None]
+    assert len(noted(merged, Reason.SIGNATURE_NO_KEY)) == 1
+
+
+def test_another_algorithm_is_named() -> None:
+    merged = merge(HOST, [card(signed(CARD, alg="HS256")), key_set()])
+    assert noted(merged, Reason.SIGNATURE_UNSUPPORTED)[0][2] == "HS256 k1"
+
+
+def test_the_text_that_was_signed_is_not_kept() -> None:
+    merged = merge(HOST, [card(signed(CARD)), key_set()])
+    assert merged.service is not None
+    assert merged.service.identity.signed is None
+    assert from_json(json.loads(json.dumps(to_json(merged.service)))) == merged.service
+
+
+@pytest.mark.parametrize(
+    ("jku", "asked"),
+    [
+        (f"https://{HOST}/keys.json", [f"https://{HOST}/keys.json"]),
+        (f"https://keys.{HOST}/k", [f"https://keys.{HOST}/k"]),
+        ("https://stranger.example/keys.json", []),
+        ("http://seal.example/keys.json", []),
+        (7, []),
+    ],
+)
+def test_the_key_set_is_asked_for_on_the_same_site_only(jku: Any, asked: list[str]) -> None:
+    judged = card(signed(CARD, jku=jku)).assessment
+    assert [one.url for one in judged.pointers] == asked
+    for pointer in judged.pointers:
+        assert isinstance(follow(pointer, f"https://{HOST}/.well-known/agent-card.json"), Request)
+
+
+def test_what_is_no_signature_is_a_finding_of_the_card() -> None:
+    merged = merge(HOST, [card(CARD | {"signatures": [{"protected": 7}]})])
+    assert [pointer for _, pointer, _ in noted(merged, Reason.A2A_SIGNATURE)] == ["/signatures/0"]
+    assert verified(merged) == []
+
+
+def test_keys_of_did_documents_and_of_shops_count_too() -> None:
+    public = {"kty": "OKP", "crv": "Ed25519", "x": b64(KEY.public_key().public_bytes_raw())}
+    method = {"id": f"did:web:{HOST}#k1", "type": "JsonWebKey2020", "publicKeyJwk": public}
+    did = held(HOST, "/.well-known/did.json", {"id": f"did:web:{HOST}", "verificationMethod": [method]})
+    merged = merge(HOST, [card(signed(CARD)), did])
+    assert verified(merged) == [True]
+    assert merged.service is not None and merged.service.identity.dids == (f"did:web:{HOST}",)
+    shop = {"ucp": {"version": "2026-04-08", "services": {}, "capabilities": {}, "keys": [public | {"kid": "k1"}]}}
+    assert verified(merge(HOST, [card(signed(CARD)), held(HOST, "/.well-known/ucp", shop)])) == [True]
+
+
+def test_the_card_of_a_real_site_verifies_with_its_key_set() -> None:
+    corpus, host = shared("corpus"), "www.shop.com"
+    documents = [
+        held(host, "/.well-known/agent-card.json", (corpus / "a2a" / "live-agent-ready.dev.json").read_bytes()),
+        held(host, "/.well-known/jwks.json", (corpus / "identity" / "live-agent-ready.dev.json").read_bytes()),
+    ]
+    merged = merge(host, documents)
+    assert verified(merged) == [True]
+    assert noted(merged, Reason.SIGNATURE_VERIFIED)[0][2] == "ES256 agent-ready-es256-2026-08-20"

@@ -1,0 +1,179 @@
+"""Catalogues and other pointing documents: what they lend, what they leave to others, what they are wrong about."""
+
+from typing import Any
+
+import pytest
+
+from registry.core.documents import Outcome, Via
+from registry.core.findings import Reason
+from registry.core.merge import Held, Merged, merge
+from registry.core.services import Capability, Protocol, Service
+from tests.support.holding import held, missed, noted
+
+HOST = "lantern.example"
+CATALOGUE = f"https://{HOST}/.well-known/ard.json"
+CARD: dict[str, Any] = {
+    "protocolVersion": "0.3.0",
+    "name": "Lantern",
+    "description": "Lights the way.",
+    "url": f"https://{HOST}/a2a",
+    "version": "1.0.0",
+    "capabilities": {},
+    "defaultInputModes": ["text/plain"],
+    "defaultOutputModes": ["text/plain"],
+    "skills": [{"id": "light", "name": "Light up", "description": "Turns a lamp on.", "tags": ["lamp"]}],
+}
+API: dict[str, Any] = {
+    "openapi": "3.1.0",
+    "info": {"title": "Lamps", "version": "1"},
+    "servers": [{"url": f"https://{HOST}/v1"}],
+    "paths": {"/lamps": {"get": {"operationId": "listLamps"}, "post": {"operationId": "addLamp"}}},
+}
+QUERIES = ["Turn on the lamp in the hall", "Is the lamp on?"]
+
+
+def entry(name: str, kind: str, **members: Any) -> dict[str, Any]:
+    told = {"displayName": name.title(), "description": f"All about {name}", "tags": ["light"]}
+    return {"identifier": f"urn:air:{HOST}:x:{name}", "type": kind, "representativeQueries": QUERIES, **told, **members}
+
+
+def catalogue(*entries: dict[str, Any]) -> Held:
+    return held(HOST, "/.well-known/ard.json", {"specVersion": "1.0", "entries": list(entries)})
+
+
+def via(index: int, member: str = "url", expected: str | None = None) -> Via:
+    return Via(CATALOGUE, f"/entries/{index}/{member}", "entry", expected)
+
+
+def service_of(merged: Merged) -> Service:
+    assert merged.service is not None
+    return merged.service
+
+
+def only(merged: Merged) -> Capability:
+    (one,) = service_of(merged).capabilities
+    return one
+
+
+def test_an_entry_lends_its_texts_to_the_only_capability_of_its_document() -> None:
+    url = f"https://{HOST}/.well-known/agent-card.json"
+    card = held(HOST, "/.well-known/agent-card.json", CARD)
+    one = only(merge(HOST, [card, catalogue(entry("card", "application/a2a-agent-card+json", url=url))]))
+    assert one.id == "light"
+    assert one.examples == tuple(QUERIES)
+    assert one.tags == ("lamp", "light")
+    assert one.description == "Turns a lamp on."  # its own word counts
+    assert one.origin is not None and one.origin.document == url
+    assert {name: origin.pointer for name, origin in one.provenance.items()} == {
+        "tags": "/entries/0",
+        "examples": "/entries/0",
+    }
+
+
+def test_an_entry_lends_its_texts_to_the_service_where_its_document_has_several_capabilities() -> None:
+    described = held(HOST, "/openapi.json", API)
+    merged = merge(HOST, [described, catalogue(entry("api", "application/openapi+json", url=described.url))])
+    service = service_of(merged)
+    assert [one.id for one in service.capabilities] == ["listLamps", "addLamp"]
+    assert (service.examples, service.tags) == (tuple(QUERIES), ("light",))
+    assert service.description == "All about api"
+    assert service.provenance["description"].document == CATALOGUE
+    assert service.provenance["examples"].pointer == "/entries/0"
+
+
+def test_an_entry_that_carries_its_document_lends_to_it() -> None:
+    data = via(0, "data", "a2a")
+    carried = held(HOST, "/.well-known/ard.json#/entries/0/data", CARD, data)
+    one = only(merge(HOST, [catalogue(entry("card", "application/a2a-agent-card+json", data=CARD)), carried]))
+    assert (one.id, one.examples) == ("light", tuple(QUERIES))
+
+
+def test_a_skill_of_an_index_and_of_a_catalogue_is_one() -> None:
+    skill = {"name": "trim", "description": "Use when a wick is long.", "url": "/skills/trim/SKILL.md"}
+    index = {"skills": [skill | {"type": "skill-md", "digest": "sha256:" + "0" * 64}]}
+    listed = held(HOST, "/.well-known/agent-skills/index.json", index)
+    named = entry("trim", "application/ai-skill+md", url=f"https://{HOST}/skills/trim/SKILL.md")
+    one = only(merge(HOST, [listed, catalogue(named)]))
+    assert (one.id, one.examples) == ("trim", tuple(QUERIES))
+
+
+def test_a_skill_that_only_the_catalogue_knows_stays() -> None:
+    named = entry("trim", "application/ai-skill+md", url=f"https://{HOST}/skills/trim/SKILL.md")
+    card = held(HOST, "/.well-known/agent-card.json", CARD)
+    assert [one.name for one in service_of(merge(HOST, [card, catalogue(named)])).capabilities] == ["Light up", "Trim"]
+
+
+def test_entries_for_other_hosts_are_their_affair() -> None:
+    away = entry("away", "application/a2a-agent-card+json", url="https://candle.example/card.json")
+    card = held(HOST, "/.well-known/agent-card.json", CARD)
+    assert only(merge(HOST, [card, catalogue(away)])).id == "light"
+
+
+@pytest.mark.parametrize("reason", ["status_405", "status_406", "event_stream"])
+def test_where_a_card_is_promised_a_live_server_may_answer(reason: str) -> None:
+    live = missed(HOST, "/mcp", via(0, expected="mcp-server-card"), Outcome.ABSENT, reason)
+    named = entry("server", "application/mcp-server-card+json", url=f"https://{HOST}/mcp")
+    merged = merge(HOST, [held(HOST, "/openapi.json", API), catalogue(named), live])
+    assert Protocol("mcp", None, f"https://{HOST}/mcp") in service_of(merged).protocols
+    assert noted(merged, Reason.POINTER_LIVE_ENDPOINT) == [(CATALOGUE, "/entries/0/url", f"https://{HOST}/mcp")]
+    assert noted(merged, Reason.POINTER_UNANSWERED) == []
+    server = next(one for one in service_of(merged).capabilities if one.name == "Server")
+    assert [(call.kind, call.method) for call in server.invocations] == [("rpc", "POST")]
+
+
+def test_a_405_of_anything_else_proves_nothing() -> None:
+    other = missed(HOST, "/cards/x", via(0, expected="a2a"), Outcome.ABSENT, "status_405")
+    named = entry("x", "application/a2a-agent-card+json", url=f"https://{HOST}/cards/x")
+    merged = merge(HOST, [held(HOST, "/openapi.json", API), catalogue(named), other])
+    assert service_of(merged).protocols == ()
+    assert noted(merged, Reason.POINTER_LIVE_ENDPOINT) == []
+
+
+def test_what_is_named_and_not_there_is_a_finding_and_no_capability() -> None:
+    named = entry("x", "application/a2a-agent-card+json", url=f"https://{HOST}/cards/x.json")
+    merged = merge(HOST, [held(HOST, "/openapi.json", API), catalogue(named), missed(HOST, "/cards/x.json", via(0))])
+    assert noted(merged, Reason.POINTER_UNANSWERED) == [
+        (CATALOGUE, "/entries/0/url", f"https://{HOST}/cards/x.json status_404")
+    ]
+    assert [one.id for one in service_of(merged).capabilities] == ["listLamps", "addLamp"]
+
+
+@pytest.mark.parametrize("outcome", [Outcome.REFUSED, Outcome.SKIPPED, Outcome.SERVER_ERROR, Outcome.DISALLOWED])
+def test_what_could_not_be_asked_is_unknown(outcome: Outcome) -> None:
+    named = entry("x", "application/a2a-agent-card+json", url=f"https://{HOST}/cards/x.json")
+    unknown = missed(HOST, "/cards/x.json", via(0), outcome, "")
+    merged = merge(HOST, [held(HOST, "/openapi.json", API), catalogue(named), unknown])
+    assert noted(merged, Reason.POINTER_UNANSWERED) == []
+    assert "X" in [one.name for one in service_of(merged).capabilities]
+
+
+def test_a_place_that_we_concluded_ourselves_is_nobodys_fault() -> None:
+    card = held(HOST, "/.well-known/agent-card.json", CARD)
+    guess = Via(card.url, "/url", "mcp", "mcp-server-card")
+    assert noted(merge(HOST, [card, missed(HOST, "/mcp/server-card", guess)]), Reason.POINTER_UNANSWERED) == []
+
+
+PLUGIN: dict[str, Any] = {
+    "schema_version": "v1",
+    "name_for_model": "lamps",
+    "name_for_human": "Lamps",
+    "description_for_model": "Use it to turn lamps on and off.",
+    "description_for_human": "Lamps from afar.",
+    "auth": {"type": "none", "verification_tokens": {"someone": "do-not-keep-this-token"}},
+    "api": {"type": "openapi", "url": "/openapi.json"},
+}
+
+
+def test_a_plugin_stands_for_its_api_only_until_that_is_read() -> None:
+    plugin = held(HOST, "/.well-known/ai-plugin.json", PLUGIN)
+    assert only(merge(HOST, [plugin])).id == "lamps"
+    merged = merge(HOST, [plugin, held(HOST, "/openapi.json", API)])
+    assert [one.id for one in service_of(merged).capabilities] == ["listLamps", "addLamp"]
+    assert service_of(merged).description == "Use it to turn lamps on and off."
+
+
+def test_a_nested_catalogue_is_nobodys_service() -> None:
+    inner = held(HOST, "/more.json", {"specVersion": "1.0", "entries": [entry("b", "image/png", url="/b.png")]})
+    outer = catalogue(entry("more", "application/ai-catalog+json", url=inner.url))
+    merged = merge(HOST, [outer, inner, held(HOST, "/.well-known/agent-card.json", CARD)])
+    assert service_of(merged).examples == ()
