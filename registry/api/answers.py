@@ -18,18 +18,24 @@ FRESH: Final = "no-cache"
 
 
 def answer(
-    request: Request, content: Any, *, status: int = 200, cache: str = CACHED, headers: dict[str, str] | None = None
+    request: Request,
+    content: Any,
+    *,
+    status: int = 200,
+    cache: str = CACHED,
+    headers: dict[str, str] | None = None,
+    media_type: str = "application/json",
 ) -> Response:
     """JSON with an ETag (RFC 9110 section 8.8.3) for 200, or 304 where If-None-Match has it."""
     body = orjson.dumps(content)
     sent = {"Cache-Control": cache, **(headers or {})}
     if status != 200 or request.method != "GET":
-        return Response(body, status, {**sent, "Cache-Control": "no-store"}, "application/json")
+        return Response(body, status, {**sent, "Cache-Control": "no-store"}, media_type)
     tag = f'"{hashlib.blake2b(body, digest_size=16).hexdigest()}"'
     sent["ETag"] = tag
     if _has(request.headers.getlist("if-none-match"), tag):
         return Response(None, 304, sent)
-    return Response(body, status, sent, "application/json")
+    return Response(body, status, sent, media_type)
 
 
 def moment(at: datetime | None) -> str | None:

@@ -2,7 +2,19 @@
 
 from fastapi import FastAPI
 
-from registry.api import about, bot, discover, documents, health, problems, rubric, services, submit, validate
+from registry.api import (
+    about,
+    bot,
+    discover,
+    documents,
+    health,
+    manifests,
+    problems,
+    rubric,
+    services,
+    submit,
+    validate,
+)
 from registry.api.edge import Edge
 from registry.settings import Settings
 from registry.wiring import Waypost
@@ -35,7 +47,7 @@ def make_routes(settings: Settings) -> FastAPI:
     )  # fmt: skip
     app.state.settings = settings
     app.state.base_url = settings.public_url.rstrip("/")
-    for module in (discover, services, submit, validate, health, rubric, about, bot):
+    for module in (discover, services, manifests, submit, validate, health, rubric, about, bot):
         app.include_router(module.router)
     app.openapi = lambda: documents.openapi(app)  # type: ignore[method-assign]  # FastAPI's own way to replace it
     problems.install(app)

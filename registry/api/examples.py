@@ -266,6 +266,40 @@ UNREADABLE: Final[dict[str, Any]] = {
     "reason": "document.trailing_comma",
 }
 
+TRANSLATED: Final[dict[str, Any]] = {
+    "success": True,
+    "format": "awp",
+    "media_type": "application/json",
+    "document": {
+        "awp_version": "0.2",
+        "domain": "api.pigeonpost.example",
+        "intent": "Books, prices and tracks parcels with local couriers.",
+        "auth": {"type": "api_key"},
+        "actions": [
+            {
+                "id": "create_parcel",
+                "description": "Creates a parcel and returns its label.",
+                "auth_required": True,
+                "inputs": {"weight_g": {"type": "float", "required": True, "description": "Weight in grams."}},
+                "endpoint": "https://api.pigeonpost.example/v2/parcels",
+                "method": "POST",
+            }
+        ],
+        "source": "synthetic",
+        "generated_by": "waypost",
+        "confidence": 0.87,
+        "last_verified": "2026-11-20T03:00:11Z",
+    },
+    "losses": [
+        {"what": "name", "why": "AWP has no place for it", "count": 1, "pointers": ["/name"]},
+        {"what": "pricing model", "why": "AWP has no place for it", "count": 1, "pointers": ["/pricing/model"]},
+    ],
+    "source_formats": ["adp"],
+    "native_url": None,
+    "synthetic": True,
+    "untrusted_text": ["document", "losses.what"],
+}
+
 HEALTH: Final[dict[str, Any]] = {
     "success": True,
     "data": {

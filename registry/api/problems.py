@@ -81,6 +81,12 @@ METHOD_NOT_ALLOWED = Kind("method-not-allowed", 405, "Method not allowed", "`All
 ALREADY_KNOWN = Kind(
     "already-registered", 409, "Already registered", "The host is known already; `status_url` tells how it fares."
 )
+UNTRANSLATABLE = Kind(
+    "untranslatable",
+    409,
+    "Not translatable",
+    "The format cannot say anything truthful of this service; `reasons` tells why. Nothing is invented to fill it.",
+)
 CURSOR_EXPIRED = Kind(
     "cursor-expired", 410, "Cursor expired", "The index has changed since the cursor was made. Start again without it."
 )
@@ -100,6 +106,7 @@ UNAVAILABLE = Kind("unavailable", 503, "Unavailable", "The database or the index
 KINDS: Final[tuple[Kind, ...]] = (
     BAD_REQUEST, UNKNOWN_PARAMETER, INVALID_PARAMETER, UNREADABLE_BODY, INVALID_BODY, INVALID_NAME, INVALID_CURSOR,
     OPTED_OUT, NOT_FOUND, UNKNOWN_SERVICE, UNKNOWN_CAPABILITY, NO_DETAIL, METHOD_NOT_ALLOWED, ALREADY_KNOWN,
+    UNTRANSLATABLE,
     CURSOR_EXPIRED, BODY_TOO_LARGE, NOT_LISTED, RATE_LIMITED, INTERNAL, UNAVAILABLE,
 )  # fmt: skip
 

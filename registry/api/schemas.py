@@ -366,6 +366,26 @@ class HostHealth(Succeeded):
 # --- about ----------------------------------------------------------------------------------------------------------
 
 
+class Lost(Shape):
+    what: str = Field(description="The part of the service that the document does not say.")
+    why: str
+    count: int = Field(description="How many such losses there are.")
+    pointers: list[str] = Field(description="JSON Pointers into the service as waypost models it; the first of them.")
+
+
+class Translated(Succeeded):
+    """A service as a document of another format."""
+
+    format: str
+    media_type: str = Field(description="How the document would be served.")
+    document: dict[str, Any] = Field(description="Marked as synthetic: at its top (AWP), or in `x-synthetic`.")
+    losses: list[Lost]
+    source_formats: list[str] = Field(description="Formats of the documents that this one is made from.")
+    native_url: str | None = Field(description="Where the host serves this format itself: prefer that.")
+    synthetic: Literal[True]
+    untrusted_text: list[str]
+
+
 class RubricRule(Shape):
     reason: str
     severity: Severity

@@ -199,6 +199,33 @@ def _waiting(target: str, number: int, total: int) -> Iterator[None]:
 
 
 @app.command()
+def translate(
+    target: Annotated[str, typer.Argument(metavar="HOST|FILE", help="A listed host, a file, or - (standard input).")],
+    to: Annotated[str, typer.Option(metavar="SLUG", help="awp, atp, awas, adp, woa or a2a.")],
+    at: Annotated[str | None, typer.Option(metavar="PATH", help="Path at which the file would be served.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a service as a manifest of another format, and tell what that format does not say.
+
+    The document goes to standard output, what is lost to standard error. Exit code 1 when the format cannot say
+    anything truthful of the service: nothing is invented.
+    """
+    from registry.cli.check import Asked, is_file
+    from registry.cli.translate import show, translate_file, translate_host
+    from registry.core.translate import TARGETS
+
+    if to not in TARGETS:
+        _give_up(f"services are translated to {', '.join(TARGETS)}", USAGE)
+    settings = _settings()
+    if is_file(target):
+        with _mended():
+            made = translate_file(target, Asked(settings, at), to)
+    else:
+        made = _run(_opened(lambda waypost: translate_host(waypost, settings, target, to)))
+    raise typer.Exit(show(made, errors, as_json=as_json))
+
+
+@app.command()
 def submit(
     names: Annotated[list[str], typer.Argument(metavar="DOMAIN...")],
     as_json: AsJson = False,
