@@ -6,7 +6,8 @@ at each run, which nobody wants to happen to a real registry.
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Mapping, Sequence
+import fcntl
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -76,7 +77,7 @@ async def crawled(settings: Settings, sites_folder: Path, console: Console) -> A
     """Crawls the folder; the web, the worker and the database stay up while the block runs. Raises DemoFailed."""
     sites = load_sites(sites_folder)
     settings.data.mkdir(parents=True, exist_ok=True)
-    with serve(sites, settings.data) as served:
+    with _alone(settings.data), serve(sites, settings.data) as served:
         settings = settings.model_copy(update={"connect_to": served.connect_to})
         console.print(f"[bold]{len(sites)} sites[/] of {sites_folder.name} are served over TLS on loopback")
         async with open_waypost(settings) as waypost:
@@ -86,6 +87,17 @@ async def crawled(settings: Settings, sites_folder: Path, console: Console) -> A
             with Worker(environment, log_file=settings.data / "worker.log"):
                 await _watch(waypost, sites, console, settings.data / "worker.log")
                 yield waypost, await _report(waypost, sites)
+
+
+@contextlib.contextmanager
+def _alone(data: Path) -> Iterator[None]:
+    """The worker of another demo here would take our hosts, and reach none of them."""
+    with (data / "demo.lock").open("wb") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise DemoFailed(f"another demo is running on {data}; choose another folder with --data") from None
+        yield
 
 
 async def _queue(waypost: Waypost, sites: Mapping[str, Site]) -> None:
