@@ -64,13 +64,14 @@ def test_a_field_that_no_specification_knows_changes_nothing(fixture: Fixture, k
     extended = assessed(fixture, fixture.value | {f"x-unheard-of-{key}": value})
     plain = assessed(fixture, fixture.value)
     assert extended.findings == plain.findings
-    assert without_details(extended.service) == without_details(plain.service)
+    assert said(extended.service) == said(plain.service)
     assert (extended.format, extended.dialect, extended.pointers) == (plain.format, plain.dialect, plain.pointers)
 
 
-def without_details(service: Service | None) -> Service | None:
-    """An ADP capability detail is also kept as it was served."""
-    return service and replace(service, capabilities=tuple(replace(c, detail=None) for c in service.capabilities))
+def said(service: Service | None) -> Service | None:
+    """Without what stands for the whole document: capability details of ADP as they were served, what was signed."""
+    capabilities = tuple(replace(one, detail=None) for one in service.capabilities) if service else ()
+    return service and replace(service, capabilities=capabilities, identity=Service().identity)
 
 
 # --- recognition ----------------------------------------------------------------------------------------------------
