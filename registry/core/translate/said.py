@@ -66,7 +66,8 @@ def cut(text: str, chars: int) -> str:
     if len(text) <= chars:
         return text
     head = text[: chars - 1]
-    whole = head.rpartition(" ")[0] if " " in head[chars // 2 :] else head
+    is_whole = text[chars - 1] == " " or " " not in head[chars // 2 :]
+    whole = head if is_whole else head.rpartition(" ")[0]
     return whole.rstrip(" ,;:.") + ELLIPSIS
 
 
