@@ -64,17 +64,17 @@ class Checked:
 
     def _document(self, one: Held) -> dict[str, Any]:
         judged = one.assessment
-        raw = self.sources.get(one.url)
-        places = place(raw, judged.findings) if raw is not None else (None,) * len(judged.findings)
-        own = [Told(f, one.url, where) for f, where in zip(judged.findings, places, strict=True)]
-        more = [told for told in self.report.about(one.url) if told.finding not in judged.findings]
+        told = {told.finding: told for told in self.report.about(one.url)}
+        silent = [finding for finding in judged.findings if finding not in told]  # a probe that nobody is blamed for
+        places = place(self.sources[one.url], silent) if one.url in self.sources else (None,) * len(silent)
+        told |= {f: Told(f, one.url, where) for f, where in zip(silent, places, strict=True)}
         return {
             "url": one.url,
             "outcome": judged.outcome.value,
             "reason": judged.reason,
             "format": judged.format,
             "dialect": judged.dialect,
-            "findings": [told.to_json() for told in (*own, *more)],
+            "findings": [finding.to_json() for finding in told.values()],
         }
 
 

@@ -92,6 +92,11 @@ def at(pointer: str, *keys: str | int) -> str:
     return pointer
 
 
+def keys_of(pointer: str) -> list[str]:
+    """The inverse of `at` (RFC 6901 section 4): the keys of a pointer, cut as `at` cuts them."""
+    return [part.replace("~1", "/").replace("~0", "~")[:POINTER_KEY_CHARS] for part in pointer.split("/")[1:]]
+
+
 def shown(value: object) -> str:
     """Any value as short evidence: texts as they are, scalars as JSON writes them, containers by their kind."""
     if isinstance(value, str):

@@ -10,9 +10,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from registry.core.findings import Finding
-from registry.core.manifest import POINTER_KEY_CHARS
-from registry.core.reader import BOM, Unreadable, read_json
+from registry.core.findings import Finding, Reason
+from registry.core.manifest import POINTER_KEY_CHARS, keys_of
+from registry.core.reader import BOM, Unreadable, read_json, read_text
+from registry.core.yaml_reader import places, read_yaml
 
 _TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[{}\[\],:]|[^\s"{}\[\],:]++', re.DOTALL)
 """Strings, punctuation, and runs of anything else. Possessive, so that no text makes it backtrack."""
@@ -29,23 +30,45 @@ class Position:
 START = Position()
 """Of what is about a whole document, and of what nobody can place."""
 
+_FROM_YAML = frozenset({Reason.NOT_YAML, Reason.DUPLICATE_KEY})
+"""What the reader of YAML refuses, with a line."""
+
 
 def place(raw: bytes, findings: Sequence[Finding]) -> tuple[Position, ...]:
     """The position of each finding about the document `raw`, in order. Never raises.
 
     A member that is there has the position of its value. One that is missing has that of the innermost object or array
-    that should hold it. Where the document is unreadable, it is the place at which reading stopped; texts of other
-    kinds have only a start.
+    that should hold it. Where the document is unreadable, it is the place at which reading stopped. YAML is placed
+    likewise; texts of other kinds have only a start.
     """
     if not findings:
         return ()
     try:
         read_json(raw)
     except Unreadable as refusal:
-        stopped = refused_at(raw, refusal)
-        return tuple(stopped if finding.reason is refusal.reason else START for finding in findings)
+        if any(finding.reason is refusal.reason for finding in findings):
+            return _stopped(findings, refusal.reason, refused_at(raw, refusal))
+        return _place_in_text(raw, findings)
     found = positions(raw, {finding.pointer for finding in findings})
     return tuple(found[finding.pointer] for finding in findings)
+
+
+def _stopped(findings: Sequence[Finding], reason: Reason, where: Position) -> tuple[Position, ...]:
+    return tuple(where if finding.reason is reason else START for finding in findings)
+
+
+def _place_in_text(raw: bytes, findings: Sequence[Finding]) -> tuple[Position, ...]:
+    """YAML is read again only for findings that have a place in it: most texts are prose."""
+    try:
+        if any(finding.reason in _FROM_YAML for finding in findings):
+            read_yaml(read_text(raw))
+        if not any(finding.pointer for finding in findings):
+            return (START,) * len(findings)
+        marks = places(read_text(raw), [finding.pointer for finding in findings])
+    except Unreadable as refusal:
+        where = Position(refusal.line or 1, refusal.column or 1)
+        return _stopped(findings, refusal.reason, where)
+    return tuple(Position(*marks[finding.pointer]) for finding in findings)
 
 
 def refused_at(raw: bytes, refusal: Unreadable) -> Position:
@@ -65,7 +88,7 @@ def positions(raw: bytes, pointers: Iterable[str]) -> dict[str, Position]:
     root, asked = _Node(), {}
     for pointer in pointers:
         asked[pointer] = path = [root]
-        for key in _keys(pointer):
+        for key in keys_of(pointer):
             path.append(path[-1].children.setdefault(key, _Node()))
     _scan(text, root)
     starts = {pointer: max((node.at for node in path), default=0) for pointer, path in asked.items()}
@@ -128,11 +151,6 @@ def _key(token: str) -> str:
         return str(json.loads(token, strict=False))
     except ValueError:
         return token[1:-1]
-
-
-def _keys(pointer: str) -> list[str]:
-    """The reference tokens of a JSON Pointer (RFC 6901 section 4), cut as findings cut them."""
-    return [part.replace("~1", "/").replace("~0", "~")[:POINTER_KEY_CHARS] for part in pointer.split("/")[1:]]
 
 
 def _places(text: str, offsets: Iterable[int]) -> Mapping[int, Position]:

@@ -93,14 +93,11 @@ def report(host: str, held: Sequence[Held], sources: Mapping[str, bytes]) -> Rep
     prices = {(line.reason, line.document): line.points for line in lines}
     told = [Told(one.finding, one.document, points=prices.pop((one.finding.reason, one.document), 0)) for one in noted]
     unsaid = [_as_told(line) for line in lines if (line.reason, line.document) not in heard]
+    placed = _placed([*told, *unsaid, *map(_as_told, lines)], sources)
+    said, silent = placed[: len(told)], placed[len(told) : len(told) + len(unsaid)]
     order = {one.url: number for number, one in enumerate(held)}
-    return Report(
-        merged.service,
-        graded,
-        tuple(sorted(_placed(told, sources), key=lambda one: _order(one, order))),
-        _placed(unsaid, sources),
-        _placed([_as_told(line) for line in lines], sources),
-    )
+    in_order = tuple(sorted(said, key=lambda one: _order(one, order)))
+    return Report(merged.service, graded, in_order, silent, placed[len(told) + len(unsaid) :])
 
 
 def _of_the_only(held: Sequence[Held]) -> Iterator[Noted]:

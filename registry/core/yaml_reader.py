@@ -6,12 +6,14 @@ tag exists. An alias costs what it stands for, before anything is built: a few l
 """
 
 import re
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import yaml  # type: ignore[import-untyped]  # the package ships no types
 
 from registry.core.documents import Json
 from registry.core.findings import Reason
+from registry.core.manifest import POINTER_KEY_CHARS, keys_of
 from registry.core.reader import MAX_DEPTH, Unreadable, check_caps
 
 MAX_CHARS: Final = 512 * 1024  # about a second of work
@@ -30,12 +32,47 @@ _LONGEST_NUMBER: Final = 400
 
 def read_yaml(text: str) -> Json:
     """One document within the caps of JSON. Raises Unreadable."""
+    node = _composed(text)
+    value = None if node is None else _value(node)
+    check_caps(value)
+    return value
+
+
+def places(text: str, pointers: Iterable[str]) -> dict[str, tuple[int, int]]:
+    """Line and column, from 1, of the value that each JSON Pointer names in the document, or of its innermost
+    container that is there. Raises Unreadable."""
+    root = _composed(text)
+    return {pointer: _mark(_nearest(root, keys_of(pointer))) for pointer in pointers}
+
+
+def _nearest(node: yaml.Node | None, keys: Sequence[str]) -> yaml.Node | None:
+    for key in keys:
+        inner = None
+        if isinstance(node, yaml.MappingNode):
+            inner = next((value for name, value in node.value if _name(name) == key), None)
+        elif isinstance(node, yaml.SequenceNode) and key.isdecimal() and int(key) < len(node.value):
+            inner = node.value[int(key)]
+        if inner is None:
+            break
+        node = inner
+    return node
+
+
+def _name(key: yaml.Node) -> str | None:
+    return key.value[:POINTER_KEY_CHARS] if isinstance(key, yaml.ScalarNode) else None
+
+
+def _mark(node: yaml.Node | None) -> tuple[int, int]:
+    return (node.start_mark.line + 1, node.start_mark.column + 1) if node is not None else (1, 1)
+
+
+def _composed(text: str) -> yaml.Node | None:
     if len(text) > MAX_CHARS:
         raise Unreadable(Reason.TOO_LARGE, f"{len(text)} characters of YAML")
     try:
         loader = _Loader(text)
         try:
-            node = loader.get_single_node()
+            return loader.get_single_node()
         finally:
             loader.dispose()
     except yaml.MarkedYAMLError as error:
@@ -44,9 +81,6 @@ def read_yaml(text: str) -> Json:
         raise Unreadable(Reason.NOT_YAML, str(error.problem or error.context or ""), *where) from None
     except yaml.YAMLError as error:
         raise Unreadable(Reason.NOT_YAML, str(error)) from None
-    value = None if node is None else _value(node)
-    check_caps(value)
-    return value
 
 
 class _Loader(yaml.SafeLoader):  # type: ignore[misc]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from registry.core.documents import Json
@@ -55,7 +55,7 @@ def read_at(source: str, position: Position) -> Any:
     return json.JSONDecoder(strict=False).raw_decode("\n".join(rest)[position.column - 1 :])[0]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(VALUES, st.integers(0, 2**32), st.booleans())
 def test_every_pointer_leads_to_its_value(value: Any, seed: int, marked: bool) -> None:
     source = spaced(value, random.Random(seed))
@@ -64,7 +64,7 @@ def test_every_pointer_leads_to_its_value(value: Any, seed: int, marked: bool) -
     assert {pointer: read_at(source, found[pointer]) for pointer in wanted} == wanted
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.binary(max_size=60) | st.text('{}[]",:\\ \n0a', max_size=60).map(str.encode), st.lists(TEXTS, max_size=3))
 def test_no_bytes_break_it(raw: bytes, keys: list[str]) -> None:
     findings = [Finding(Reason.TEMPLATE, at("", *keys)), Finding(Reason.NOT_JSON)]
@@ -127,6 +127,39 @@ def test_what_cannot_be_read_is_placed_where_reading_stopped(raw: bytes, reason:
     assert refused.value.reason is reason
     assert refused_at(raw, refused.value) == position
     assert place(raw, [Finding(reason), Finding(Reason.CONTENT_TYPE)]) == (position, START)
+
+
+YAML = """\
+# tides
+openapi: 3.1.0
+info: {title: Gezeiten, "größe": [1, {x: 2}]}
+paths:
+  /tides/~now:
+    get: &get
+      operationId: tides
+    head: *get
+"""
+
+
+@pytest.mark.parametrize(
+    ("pointer", "position"),
+    [
+        ("", START),
+        ("/info/größe/1/x", Position(3, 42)),
+        ("/paths/~1tides~1~0now/get/operationId", Position(7, 20)),
+        ("/paths/~1tides~1~0now/get/summary", Position(6, 10)),
+        ("/servers", Position(2, 1)),
+        ("/info/größe/7", Position(3, 34)),
+    ],
+)
+def test_yaml_is_placed_too(pointer: str, position: Position) -> None:
+    assert place(YAML.encode(), [Finding(Reason.OPENAPI_SERVER, pointer)]) == (position,)
+
+
+def test_yaml_that_cannot_be_read_is_placed_where_reading_stopped() -> None:
+    for body, reason in ((b"a: 1\nb: [1\n", Reason.NOT_YAML), (b"a: {b: 1,\n b: 2}", Reason.DUPLICATE_KEY)):
+        (found,) = place(body, [Finding(reason)])
+        assert found.line >= 2
 
 
 def test_a_hostile_text_costs_one_pass() -> None:
