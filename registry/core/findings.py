@@ -326,6 +326,7 @@ class Reason(StrEnum):
     AID_REQUIRED = "aid.required"
     AID_ADDRESS = "aid.address"
     AID_WORD = "aid.word"
+    AID_SIZE = "aid.size"
 
     # --- oauth metadata, identity
     OAUTH_ADDRESS = "oauth.address"

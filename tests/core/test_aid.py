@@ -5,6 +5,7 @@ import re
 import pytest
 
 from registry.core.documents import Document
+from registry.core.findings import Reason
 from registry.core.formats import aid
 from tests.support.shared import shared
 
@@ -38,3 +39,10 @@ def test_every_published_example_record_is_read() -> None:
         document = Document(b"", dict(aid.txt_record(record)), "https://a.com/.well-known/agent")
         assert aid.dialect(document) in ("aid1", "aid2")
         aid.FORMAT.normalise(document, "aid2")
+
+
+@pytest.mark.parametrize(("size", "findings"), [(64 * 1024, []), (64 * 1024 + 1, [Reason.AID_SIZE])])
+def test_a_record_that_clients_refuse_for_its_size_is_a_finding(size: int, findings: list[Reason]) -> None:
+    record = {"v": "aid2", "u": "https://a.example/mcp", "p": "mcp"}
+    document = Document(b" " * size, {**record}, "https://a.example/.well-known/agent")
+    assert [one.reason for one in aid.FORMAT.validate(document, "aid2")] == findings

@@ -24,6 +24,7 @@ _PROTOCOLS: Final = frozenset({"mcp", "a2a", "openapi", "grpc", "graphql", "webs
 _AUTH: Final = frozenset({"none", "pat", "apikey", "basic", "oauth2_device", "oauth2_code", "mtls", "custom"})
 _LOCAL = re.compile(r"(docker|npx|pip|zeroconf):")
 MAX_RECORD_CHARS: Final = 4_096
+MAX_DOCUMENT_BYTES: Final = 64 * 1024
 
 
 def dialect(document: Document) -> str | None:
@@ -51,6 +52,8 @@ def _read(document: Document, dialect: str, notes: Notes) -> Service:
     if dialect not in ("aid1", "aid2"):
         notes.add(Reason.AID_VERSION, "/v", dialect)
         return Service()
+    if len(document.raw) > MAX_DOCUMENT_BYTES:
+        notes.add(Reason.AID_SIZE, "", f"{len(document.raw)} bytes")
     if _is_ambiguous(members, notes):
         return Service()
     record = {**{letter: members[name] for letter, name in _ALIASES.items() if name in members}, **members}

@@ -5,6 +5,7 @@ from dataclasses import fields, replace
 from typing import Final
 
 from registry.core.manifest import unique_name
+from registry.core.merging.held import same_name
 from registry.core.services import Capability, Invocation, Origin, Service
 
 _NOTHING: Final[tuple[object, ...]] = (None, "", ())
@@ -72,7 +73,7 @@ def _identities(capability: Capability) -> list[Hashable]:
     calls: list[Hashable] = [
         ("call", i.method, i.endpoint) for i in capability.invocations if i.kind == "http" and i.endpoint and i.method
     ]
-    return [*calls, ("id", capability.id, " ".join(capability.name.casefold().split()))]
+    return [*calls, ("id", capability.id, same_name(capability.name))]
 
 
 def _distinct(invocations: Iterable[Invocation]) -> tuple[Invocation, ...]:

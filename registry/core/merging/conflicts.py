@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator
 
 from registry.core.findings import Finding, Reason
 from registry.core.format import Role
-from registry.core.manifest import slug
 from registry.core.merging.fields import Parts, is_host_name
-from registry.core.merging.held import finding, path_of
+from registry.core.merging.held import finding, path_of, same_name
 from registry.core.recognise import FORMAT_BY_SLUG
 from registry.core.services import Auth, Origin
 
@@ -19,7 +18,7 @@ _VALUE_CHARS = 60
 def conflicts(parts: Parts) -> Iterator[Finding]:
     """`parts` in order of precedence: the first document named is the one that counts."""
     names = [(o, s.name.strip()) for o, s in parts if s.name and _names_it(o, s.name)]
-    if len({slug(name) for _, name in names}) > 1:
+    if len({same_name(name) for _, name in names}) > 1:
         yield finding(Reason.CONFLICT_NAME, "/name", _told(names))
     auths = [(origin, service.auth) for origin, service in parts]
     if {_is_asked(auth) for _, auth in auths} >= {True, False}:
@@ -34,7 +33,7 @@ def _told(said: Iterable[tuple[Origin, str]]) -> str:
     """One document for each thing said."""
     first: dict[str, tuple[Origin, str]] = {}
     for origin, value in said:
-        first.setdefault(slug(value), (origin, value))
+        first.setdefault(same_name(value), (origin, value))
     return " | ".join(f"{path_of(o.document)}: {value[:_VALUE_CHARS]}" for o, value in first.values())
 
 

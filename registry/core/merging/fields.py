@@ -4,6 +4,7 @@ Provenance keys are field names of Service, and places below them ("protocols/1"
 comes from another document than the field's first one.
 """
 
+from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Final, TypeVar
@@ -20,6 +21,7 @@ _FIRST_WINS: Final = (
 )  # fmt: skip
 _ALL: Final = ("languages", "tags", "examples", "groups")
 _BY_FIELD: Final[dict[str, object]] = {"pricing": Pricing(), "policies": Policies(), "relations": Relations()}
+_MAX_READINGS: Final = 20  # of one address by documents that disagree
 _NOTHING: Final[tuple[object, ...]] = (None, "", ())
 _BLANK: Final = Service()
 _T = TypeVar("_T")
@@ -119,21 +121,23 @@ def _protocols(parts: Parts, provenance: dict[str, Origin]) -> tuple[Protocol, .
     """One entry for each address: documents that name the same one complete each other unless they disagree."""
     found: list[Protocol] = []
     origins: list[Origin] = []
+    places: dict[tuple[str, str | None], list[int]] = defaultdict(list)
     for origin, service in parts:
-        for one in service.protocols:
-            index = next((i for i, known in enumerate(found) if _agree(known, one)), None)
-            if index is None:
+        for one in dict.fromkeys(service.protocols):
+            named = places[one.id, one.endpoint]
+            index = next((i for i in named if _agree(found[i], one)), None)
+            if index is not None:
+                found[index] = _completed(found[index], one)
+            elif len(named) < _MAX_READINGS:
+                named.append(len(found))
                 found.append(one)
                 origins.append(place(origin, service, "protocols"))
-            else:
-                found[index] = _completed(found[index], one)
     _note("protocols", origins, provenance)
     return tuple(found)
 
 
 def _agree(first: Protocol, second: Protocol) -> bool:
-    if (first.id, first.endpoint) != (second.id, second.endpoint):
-        return False
+    """Of one address: nothing that both tell differs."""
     pairs = ((getattr(first, name), getattr(second, name)) for name in ("version", "transport", "card_url"))
     return all(a is None or b is None or a == b for a, b in pairs)
 

@@ -1,5 +1,6 @@
 """What goes into a merge and what comes out: documents of a host, their order of precedence, findings, the result."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -22,6 +23,7 @@ PRECEDENCE: Final = (
 """Whose word counts when documents of one host differ: native manifests, cards, descriptions, catalogues, texts."""
 
 DETAIL: Final = "adp-detail"
+_BETWEEN = re.compile(r"[\W_]+")
 ANSWERED: Final = frozenset({Outcome.FOUND, Outcome.NEGATIVE, Outcome.MALFORMED})
 
 
@@ -96,6 +98,11 @@ def described(documents: Sequence[Held]) -> list[tuple[Origin, Service]]:
 
 def finding(reason: Reason, pointer: str, evidence: str = "") -> Finding:
     return Finding(reason, pointer, evidence[:EVIDENCE_CHARS])
+
+
+def same_name(name: str) -> str:
+    """What two spellings of one name share: letters and digits, in any script."""
+    return _BETWEEN.sub(" ", name.casefold()).strip() or name
 
 
 def path_of(url: str) -> str:

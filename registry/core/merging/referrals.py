@@ -144,22 +144,18 @@ def _is_live(missed: Held) -> bool:
 
 def _told(service: Service, entries: Sequence[Capability]) -> Service:
     """The texts of the entries, on the skill they name, on the only capability there is, or on the whole service."""
+    capabilities = list(service.capabilities)
+    skills = {one.docs_url: index for index, one in reversed(list(enumerate(capabilities))) if _is_instruction(one)}
     for entry in entries:
-        named = [index for index, one in enumerate(service.capabilities) if entry.docs_url and _same_skill(one, entry)]
-        only = [0] if len(service.capabilities) == 1 else []
-        for index in (named or only)[:1]:
-            capabilities = list(service.capabilities)
-            capabilities[index] = _capability_told(capabilities[index], entry)
-            service = replace(service, capabilities=tuple(capabilities))
-        if not (named or only):
+        named = skills.get(entry.docs_url) if entry.docs_url else None
+        index = 0 if named is None and len(capabilities) == 1 else named
+        if index is None:
             service = _service_told(service, entry)
-        if service.name is None and entry.name and not named:
+        else:
+            capabilities[index] = _capability_told(capabilities[index], entry)
+        if service.name is None and named is None:
             service = replace(service, name=entry.name, provenance=_sourced(service.provenance, entry, ("name",)))
-    return service
-
-
-def _same_skill(one: Capability, entry: Capability) -> bool:
-    return _is_instruction(one) and one.docs_url == entry.docs_url
+    return replace(service, capabilities=tuple(capabilities))
 
 
 def _capability_told(capability: Capability, entry: Capability) -> Capability:

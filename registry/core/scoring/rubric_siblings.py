@@ -194,6 +194,8 @@ SIBLING_ROWS: tuple[Row, ...] = (
      "Name an https address (wss for websocket).", "AID 2, u", _CONF),
     (Reason.AID_WORD, _W, 2, "The protocol or the authentication hint is not a known one.",
      "Use a word of the registry of the specification.", "AID 2, p, a", _CONF),
+    (Reason.AID_SIZE, _W, 1, "The record is larger than 64 KB; clients refuse it.",
+     "Keep the record to its few members.", "AID 2, fallback", _CONF),
     # --- oauth metadata, identity
     (Reason.OAUTH_ADDRESS, _W, 2, "An address in the metadata is not an https URL.",
      "Use https URLs.", "RFC 8414 section 2; RFC 9728 section 2", _CONF),

@@ -106,3 +106,14 @@ def test_the_second_of_two_matches_is_taken_where_the_first_is_the_documents_own
         capabilities=(Capability("a", "a", invocations=(call,)), Capability("b", "b", invocations=(call,)))
     )
     assert [one.id for one in merged([first, second])] == ["a", "b"]
+
+
+def test_spellings_of_one_name_are_the_same_and_other_names_are_not() -> None:
+    """The index writes the id where the card writes a name; names in other scripts are told apart."""
+    card, index = Invocation("a2a_skill", name="trim-wick"), Invocation("instructions")
+    first = Service(capabilities=(Capability("trim-wick", "Trim Wick", invocations=(card,)),))
+    second = Service(capabilities=(Capability("trim-wick", "trim-wick", invocations=(index,)),))
+    (one,) = merged([first, second])
+    assert one.invocations == (card, index)
+    lamps = [Service(capabilities=(Capability("a", name, invocations=(index,)),)) for name in ("灯", "蝋燭", "!", "?")]
+    assert len(merged(lamps)) == 4

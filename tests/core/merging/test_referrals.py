@@ -166,6 +166,7 @@ PLUGIN: dict[str, Any] = {
 
 def test_a_plugin_stands_for_its_api_only_until_that_is_read() -> None:
     plugin = held(HOST, "/.well-known/ai-plugin.json", PLUGIN)
+    assert "do-not-keep" not in str(plugin.assessment)
     assert only(merge(HOST, [plugin])).id == "lamps"
     merged = merge(HOST, [plugin, held(HOST, "/openapi.json", API)])
     assert [one.id for one in service_of(merged).capabilities] == ["listLamps", "addLamp"]
