@@ -44,7 +44,9 @@ class _Lock:
     def take(self) -> None:
         """Raises WriterBusy where another holder has it."""
         if self._fd is not None:
-            return
+            if _is_the_file(self._fd, self._path):
+                return
+            self.give_back()  # the file was removed: whoever comes next would lock another one
         fd = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -73,7 +75,7 @@ class EmbeddedBackend:
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._folder = folder
-        self._target = f"embedded:{_read_or_make_target(folder / 'target')}"
+        self._name = _read_or_make_target(folder / "target", str(uuid.uuid4()))
         self._writer_lock = _Lock(folder / "writer.lock")
         self._writing = threading.Lock()
         self._opening = threading.Lock()
@@ -82,7 +84,7 @@ class EmbeddedBackend:
 
     @property
     def target(self) -> str:
-        return self._target
+        return f"embedded:{self._name}"
 
     def claim(self) -> bool:
         """Make this process the one that feeds the folder, until `close`; False where another one does."""
@@ -122,6 +124,7 @@ class EmbeddedBackend:
 
     @asynccontextmanager
     async def build(self) -> AsyncIterator[Build]:
+        await asyncio.to_thread(self._restore_folder)
         lock = _Lock(self._folder / "build.lock")
         lock.take()
         try:
@@ -132,6 +135,11 @@ class EmbeddedBackend:
                 await asyncio.to_thread(build.drop)
         finally:
             lock.give_back()
+
+    def _restore_folder(self) -> None:
+        """A folder that was removed under us comes back under the name that the database knows it by."""
+        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        _read_or_make_target(self._folder / "target", self._name)
 
     def _write(self, work: Callable[[GenerationWriter], _T]) -> _T:
         with self._writing:
@@ -287,11 +295,19 @@ def _readable(open_it: Callable[[], _T]) -> _T:
         raise SearchUnavailable("the index cannot be read") from error
 
 
-def _read_or_make_target(path: Path) -> str:
+def _is_the_file(fd: int, path: Path) -> bool:
+    """Whether what is open is what lies there now."""
+    try:
+        return os.path.samestat(os.fstat(fd), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def _read_or_make_target(path: Path, fresh: str) -> str:
     """The uuid in the file; of several processes that start on a fresh folder, the first one's."""
     if not path.exists():
         own = path.with_name(f"target.{uuid.uuid4().hex}")
-        own.write_text(f"{uuid.uuid4()}\n")
+        own.write_text(f"{fresh}\n")
         with suppress(FileExistsError):
             os.link(own, path)
         own.unlink()

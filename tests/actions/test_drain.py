@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import shutil
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from datetime import timedelta
@@ -222,6 +223,23 @@ async def test_a_wiped_folder_is_filled_again(store: Store, tmp_path: Path) -> N
     assert second.target != first.target
     assert await found(second, "email") == ["mail.example"]
     await second.close()
+
+
+async def test_a_folder_removed_under_its_feeder_comes_back(
+    store: Store, backend: EmbeddedBackend, tmp_path: Path
+) -> None:
+    await put(store, MAIL)
+    await drain(store, backend, now=NOW)
+    shutil.rmtree(tmp_path / "index")
+    done = await drain(store, backend, now=NOW)
+    assert done is not None and done.rebuilt
+    await put(store, SHOP)
+    await drain(store, backend, now=NOW)
+    other = EmbeddedBackend(tmp_path / "index")  # a process that starts later knows it by the same name
+    assert other.target == backend.target
+    assert await found(other, "stamps") == ["shop.example"]
+    assert not other.claim()
+    await other.close()
 
 
 async def test_an_outdated_index_is_built_again(
