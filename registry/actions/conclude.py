@@ -197,7 +197,7 @@ def _after(host: HostRecord, visit: Visit, documents: Documents, now: datetime) 
         whole_plan_at=None if documents.has_losses else whole_plan_at,  # what is missed here may be elsewhere
         alias_of=visit.alias_of,
         address=visit.address or host.address,
-        response_ms=_response_ms(visit) or host.response_ms,
+        response_ms=host.response_ms if (took := _response_ms(visit)) is None else took,
         robots_status=robots.status if robots else host.robots_status,
         robots_body=robots.body if robots else host.robots_body,
         robots_at=robots.fetched_at if robots else host.robots_at,

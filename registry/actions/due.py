@@ -124,7 +124,7 @@ def _known_document(one: DocumentRecord) -> KnownDocument:
     """Validators only of what could be read: a 304 to them means it still is so. What was missed is read anew."""
     fresh = one.outcome is not Outcome.MALFORMED and one.missed_at is None
     etag, last_modified = (one.etag, one.last_modified) if fresh else (None, None)
-    return KnownDocument(one.url, one.format, one.outcome, one.sha256, etag, last_modified, one.via)
+    return KnownDocument(one.url, one.format, one.outcome, one.sha256, etag, last_modified, one.via, one.reason)
 
 
 def _robots(host: HostRecord, now: datetime) -> RobotsRecord | None:

@@ -3,6 +3,7 @@
 Hosts are given in their canonical spelling (`domains.host_syntax`); nothing here changes anything.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -21,11 +22,13 @@ from registry.store.unit_of_work import Store
 
 __all__ = [
     "CapabilityView", "Card", "Health", "HostStatus", "Listed", "Overview", "ServiceView", "Sort", "VisitRow",
-    "capability", "cards", "health", "list_services", "overview", "service", "status", "visits", "waiting",
+    "capability", "health", "list_services", "overview", "service", "status", "visits", "waiting",
 ]  # fmt: skip
 
 MAX_REASONS: Final = 20
 HEALTH_LINES: Final = 100
+MAX_PATHS: Final = 3
+"""So many paths of a host are named for one and the same answer."""
 
 VisitRow = VisitRecord
 State = Literal["queued", "listed", "not_listed", "opted_out"]
@@ -140,12 +143,6 @@ async def list_services(
     return Listed(tuple(items), total)
 
 
-async def cards(store: Store, hosts: Sequence[str]) -> dict[str, Card]:
-    """Cards with their capabilities, by host; hosts that are hidden or gone are left out."""
-    async with store.begin() as uow:
-        return await uow.catalogue.cards([(registrable_domain(host), host) for host in hosts])
-
-
 async def health(store: Store) -> Health:
     async with store.begin() as uow:
         return await uow.catalogue.health(limit=HEALTH_LINES)
@@ -207,18 +204,24 @@ def _reasons(
         if rule is not None and rule.severity is Severity.ERROR:
             yield f"{_path(known.host, one.document)}{one.pointer and '#' + one.pointer}: {rule.says}"
     if not is_listed and last:
-        yield from (line for entry in last[0].vector if (line := _unread(known.host, entry)))
+        yield from _unread(known.host, last[0].vector)
 
 
 _REASONS: Final = frozenset(reason.value for reason in Reason)
 _SILENT: Final = frozenset({Outcome.ABSENT, Outcome.FOUND, Outcome.SKIPPED})
 
 
-def _unread(host: str, entry: dict[str, Any]) -> str | None:
-    """What came instead of a manifest, for everything but a plain absence."""
-    if entry["purpose"] not in ("manifest", "pointer") or entry["outcome"] in _SILENT:
-        return None
-    return f"{_path(host, entry['url'])}: {_said(entry['outcome'], entry.get('reason', ''))}"
+def _unread(host: str, vector: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """What came instead of a manifest, for everything but a plain absence; what many paths say is said once."""
+    said: dict[str, list[str]] = defaultdict(list)
+    for entry in vector:
+        if entry["purpose"] in ("manifest", "pointer") and entry["outcome"] not in _SILENT:
+            said[_said(entry["outcome"], entry.get("reason", ""))].append(_path(host, entry["url"]))
+    for what, paths in said.items():
+        if len(paths) > MAX_PATHS:
+            yield f"{paths[0]} and {len(paths) - 1} other paths: {what}"
+        else:
+            yield from (f"{path}: {what}" for path in paths)
 
 
 def _said(outcome: str, reason: str) -> str:

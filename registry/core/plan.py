@@ -315,7 +315,8 @@ class HostPlan:
         assessment = assess(probe, fetched, self._controls)
         known = self._known.get(probe.url)
         if assessment.reason == "unchanged" and known is not None:
-            return replace(assessment, outcome=known.outcome, format=known.format)
+            reason = known.reason or assessment.reason  # why it is negative is as true as it was
+            return replace(assessment, outcome=known.outcome, format=known.format, reason=reason)
         return assessment
 
     def _learn(self, probe: Probe, fetched: Fetched) -> None:

@@ -22,6 +22,7 @@ class KnownDocument:
     etag: str | None = None
     last_modified: str | None = None
     via: Via | None = None  # which document asked for it
+    reason: str = ""  # of the outcome
 
 
 @dataclass(frozen=True, slots=True)

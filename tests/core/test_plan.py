@@ -535,6 +535,14 @@ def test_a_later_visit_asks_only_for_what_is_known() -> None:
     assert (held.fetched.status, held.assessment.reason, held.assessment.format) == (304, "unchanged", "awp")
 
 
+def test_a_negative_that_did_not_change_keeps_its_reason() -> None:
+    web = Web({HOST: {"/agent.json": page('{"error": "none"}', etag='"1"')}})
+    said = replace(known("/agent.json", "", "awp"), outcome=Outcome.NEGATIVE, reason="stated_absence")
+    done = visit(web, job=HostJob(HOST, whole_plan=False, known=(said,)))
+    assert answer(done, "/agent.json").fetched.status == 304
+    assert (done.outcome, done.reason) == (Outcome.NEGATIVE, "stated_absence")
+
+
 def test_a_known_document_is_not_held_against_a_control_every_day() -> None:
     body = adp(0)
     web = Web({HOST: {"/.well-known/agent": page(body)}})
