@@ -123,8 +123,9 @@ async def _fill(store: Store, ranking: _Ranking, offset: int, query: Query) -> t
     end = min(len(ranking.order), REACH)
     while len(found) < query.limit and place < end:
         hits = [ranking.hit(n) for n in range(place, min(end, place + max(_CARDS_AT_ONCE, query.limit - len(found))))]
+        keys = [(registrable_domain(hit.host), hit.host) for hit in hits]
         async with store.begin() as uow:
-            cards = await uow.catalogue.cards([(registrable_domain(hit.host), hit.host) for hit in hits])
+            cards = await uow.catalogue.cards(keys, {match.name for hit in hits for match in hit.capabilities})
         for hit in hits:
             if len(found) == query.limit:
                 break

@@ -49,11 +49,6 @@ class Candidates:
         ]
         await many(self._connection, _FOLD, rows)
 
-    async def referrers(self, domain: str, host: str) -> list[str]:
-        """Hosts whose documents name this one."""
-        statement = select(CandidateRow.referrer).where(CandidateRow.domain == domain, CandidateRow.host == host)
-        return list((await self._connection.execute(statement.distinct().order_by(CandidateRow.referrer))).scalars())
-
     async def waiting(self) -> int:
         statement = select(func.count()).where(CandidateRow.folded_at.is_(None))
         return (await self._connection.execute(statement)).scalar_one()

@@ -1,7 +1,7 @@
 """Reading services for the doors. What the site wrote is decoded row by row: one bad row never hides the others."""
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Literal
@@ -22,7 +22,6 @@ Key = tuple[str, str]
 Sort = Literal["score", "name", "newest", "updated", "capabilities"]
 SLOW_MS: Final = 5_000
 """A check slower than this counts as degraded (registry contract, section 7)."""
-DOWN_FAILURES: Final = 3
 
 _log = logging.getLogger(__name__)
 
@@ -150,18 +149,22 @@ class Catalogue:
         found = await self._connection.execute(statement.order_by(row.ordinal))
         return tuple(FindingRecord(*one) for one in found)
 
-    async def cards(self, keys: Sequence[Key]) -> dict[str, Card]:
-        """By host, with capabilities, in one query; hidden services are left out."""
+    async def cards(self, keys: Sequence[Key], capabilities: Collection[str] = ()) -> dict[str, Card]:
+        """By host, with those capabilities that have one of the names, in one query; hidden services are left out.
+
+        A service may have thousands of capabilities, of which an answer shows a few.
+        """
         row = CapabilityRow
+        named = row.name.in_([key_name(name) for name in capabilities])
         packed = func.jsonb_build_array(
             row.name, row.data["description"], row.data["detail_url"], row.data["side_effects"]
         )
-        capabilities = (
+        listed = (
             select(func.jsonb_agg(aggregate_order_by(packed, row.position)))
-            .where(row.domain == ServiceRow.domain, row.host == ServiceRow.host)
+            .where(row.domain == ServiceRow.domain, row.host == ServiceRow.host, named)
             .scalar_subquery()
         )
-        statement = select(*_CARD_COLUMNS, capabilities.label("capabilities")).where(
+        statement = select(*_CARD_COLUMNS, listed.label("capabilities")).where(
             tuple_(ServiceRow.domain, ServiceRow.host).in_(list(keys)), ~ServiceRow.hidden
         )
         return {card.host: card for card in _cards((await self._connection.execute(statement)).mappings())}

@@ -37,7 +37,7 @@ class DomainRow(Base):
 
 
 class HostRow(Base):
-    """What is visited. Columns from `outcome` on are what the last visits said; the policy in the core reads them."""
+    """What is visited. Columns from `outcome` on are what the last visits said: what the policy in the core reads, and dates."""
 
     __tablename__ = "hosts"
 
