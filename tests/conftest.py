@@ -1,6 +1,11 @@
 """Options of the whole suite."""
 
 import pytest
+from hypothesis import settings
+
+# no test measures time: a busy machine finds no fault
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
