@@ -18,6 +18,7 @@ Kind = Callable[[Json], bool]
 
 DRAFT_2020_12: Final = "https://json-schema.org/draft/2020-12/schema"
 MAX_AGE: Final = re.compile(r"(?:^|[\s,])max-age=\"?(\d{1,9})\b", re.IGNORECASE)
+MAX_MAIL: Final = 320  # RFC 5321 section 4.5.3.1: 64, an at sign, 255
 HOUR: Final = 3_600
 """Seconds that ATP (2.2), AWAS (Best Practices) and ADP (1) recommend for Cache-Control: max-age."""
 
@@ -91,7 +92,7 @@ def is_address(value: Json, base: str | None) -> bool:
 
 
 def is_mail(value: Json) -> bool:
-    return isinstance(value, str) and _MAIL.fullmatch(value.strip()) is not None
+    return isinstance(value, str) and len(value) <= MAX_MAIL and _MAIL.fullmatch(value.strip()) is not None
 
 
 def is_schema(said: Object) -> bool:

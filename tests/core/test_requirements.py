@@ -220,7 +220,7 @@ def test_a_selector_is_taken_for_one(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     ["", " ", "//a[@href]", "a[", "a]", "a[x='y]", "> a", "a >", "a,,b", ".", "#", "a{color:red}", "<a>", "a:", "a(", 7,
-     None, "a" * 501, "(" * 400 + ")" * 400],
+     None, "a" * 501, "(" * 400 + ")" * 400, "\u00e9" * 400 + "{"],
 )  # fmt: skip
 def test_what_is_no_selector_is_not(text: Any) -> None:
     assert not is_selector(text)

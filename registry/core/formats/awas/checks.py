@@ -63,7 +63,8 @@ _ACTION_NAMES: Final = frozenset(
 _STRING = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'")
 _ATTRIBUTE = re.compile(r"\[\s*[\w|*\-][\w|:\-]*\s*(?:[~|^$*]?=\s*[^\[\]\"']+)?\]")
 _BRACKETS = re.compile(r"\([^()]*\)")
-_SIMPLE = r"(?:[\w*|\\\-]|[^\x00-\x7f]|[.#](?=[\w\\\-]|[^\x00-\x7f])|::?(?=[\w\-]))+"
+# each character by one alternative only: two would let a long selector be tried in exponentially many ways
+_SIMPLE = r"(?:[A-Za-z0-9_*|\\\-]|[^\x00-\x7f]|[.#](?=[\w\\\-]|[^\x00-\x7f])|::?(?=[\w\-]))+"
 _SELECTOR = re.compile(rf"\s*{_SIMPLE}(?:\s*[>+~,]\s*{_SIMPLE}|\s+{_SIMPLE})*\s*")
 
 
