@@ -30,7 +30,7 @@ _FAULTS = {
         (SELECT FROM services s WHERE (c.domain, c.host) = (s.domain, s.host))""",
     "a finding about nothing": """
         SELECT host FROM findings f WHERE NOT EXISTS
-        (SELECT FROM services s WHERE (f.domain, f.host) = (s.domain, s.host))""",
+        (SELECT FROM documents d WHERE (f.domain, f.host) = (d.domain, d.host))""",
     "a document of no host": """
         SELECT url FROM documents d WHERE NOT EXISTS
         (SELECT FROM hosts h WHERE (d.domain, d.host) = (h.domain, h.host))""",

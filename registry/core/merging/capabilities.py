@@ -83,5 +83,5 @@ def _distinct(invocations: Iterable[Invocation]) -> tuple[Invocation, ...]:
 
 def _named_apart(capabilities: Sequence[Capability]) -> tuple[Capability, ...]:
     """Names are segments of our URLs, so they are unique within the service: a second one gets a suffix."""
-    taken: set[str] = set()
+    taken = {".", ".."}  # clients resolve these before they ask (RFC 3986 section 5.2.4)
     return tuple(replace(one, name=unique_name(one.name, taken)) for one in capabilities)
