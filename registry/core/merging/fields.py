@@ -156,11 +156,17 @@ def _pointers(services: Iterable[Service]) -> tuple[Pointer, ...]:
 def _identity(parts: Parts, provenance: dict[str, Origin]) -> Identity:
     """Signatures are those that merge has judged; each stays with the card that carries it."""
     keys: dict[tuple[tuple[str, str], ...], Mapping[str, str]] = {}
+    origins: list[Origin] = []
     for origin, service in parts:
+        source = place(origin, service, "identity")
         if service.identity != _BLANK.identity:
-            provenance.setdefault("identity", place(origin, service, "identity"))
+            provenance.setdefault("identity", source)
         for key in service.identity.keys:
-            keys.setdefault(tuple(sorted(key.items())), key)
+            if keys.setdefault(tuple(sorted(key.items())), key) is key:
+                origins.append(source)
+    for index, source in enumerate(origins):
+        if source.document != provenance["identity"].document:
+            provenance[f"identity/keys/{index}"] = source
     dids = _distinct(did for _, service in parts for did in service.identity.dids)
     signatures = _distinct(one for _, service in parts for one in service.identity.signatures)
     return Identity(dids, tuple(keys.values()), signatures)

@@ -1,0 +1,170 @@
+"""One host with many documents, visited by the plan and merged: nothing is guessed that a document names."""
+
+import base64
+import json
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ed25519
+
+from registry.core.findings import Reason
+from registry.core.merge import Merged, held_from, merge
+from registry.core.services import Service
+from registry.core.signatures import canonical
+from registry.core.visits import Visit
+from tests.support.holding import noted
+from tests.support.web import Page, Web, page, visit
+
+HOST = "atelier.example"
+KEY = ed25519.Ed25519PrivateKey.from_private_bytes(b"a" * 32)
+
+
+def b64(raw: bytes) -> str:
+    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
+
+
+def signed(card: dict[str, Any]) -> dict[str, Any]:
+    header = {"alg": "EdDSA", "kid": "a1", "jku": f"https://{HOST}/trust/keys.json"}
+    protected, payload = b64(json.dumps(header).encode()), b64((canonical(card, "signatures") or "").encode())
+    return card | {
+        "signatures": [{"protected": protected, "signature": b64(KEY.sign(f"{protected}.{payload}".encode()))}]
+    }
+
+
+CARD = signed(
+    {
+        "name": "Atelier",
+        "description": "Frames pictures.",
+        "version": "3.0.0",
+        "capabilities": {},
+        "defaultInputModes": ["text/plain"],
+        "defaultOutputModes": ["text/plain"],
+        "supportedInterfaces": [{"url": f"https://{HOST}/a2a", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}],
+        "skills": [{"id": "advise", "name": "Advise", "description": "Picks a frame.", "tags": ["art"]}],
+        "securitySchemes": {"o": {"oauth2SecurityScheme": {"flows": {}}}},
+        "securityRequirements": [{"schemes": {"o": {"list": []}}}],
+    }
+)
+API = f"""openapi: 3.1.0
+info: {{title: Atelier API, version: '2'}}
+servers: [{{url: https://{HOST}/v2}}]
+paths:
+  /frames:
+    get: {{operationId: listFrames, description: Lists the frames., responses: {{}}}}
+    post: {{operationId: orderFrame, description: Orders a frame., responses: {{}}}}
+"""
+
+
+def entry(name: str, kind: str, **members: Any) -> dict[str, Any]:
+    told = {"displayName": name.title(), "representativeQueries": [f"{name} please", f"show {name}"]}
+    return {"identifier": f"urn:air:{HOST}:x:{name}", "type": kind, **told, **members}
+
+
+SERVER = {
+    "serverInfo": {"name": "easel", "version": "1"},
+    "transport": {"type": "streamable-http", "url": f"https://{HOST}/easel"},
+    "tools": [{"name": "sketch", "description": "Draws."}],
+}
+CATALOGUE = {
+    "specVersion": "1.0",
+    "host": {"displayName": "Atelier"},
+    "entries": [
+        entry("card", "application/a2a-agent-card+json", url=f"https://{HOST}/.well-known/agent-card.json"),
+        entry("frames", "application/openapi+yaml", url=f"https://{HOST}/descriptions/openapi.yaml"),
+        entry("easel", "application/mcp-server-card+json", data=SERVER),
+        entry("live", "application/mcp-server-card+json", url=f"https://{HOST}/mcp"),
+        entry("lost", "application/json", url=f"https://{HOST}/lost.json"),
+        entry("friend", "application/a2a-agent-card+json", url="https://gallery.example/card.json"),
+    ],
+}
+RESOURCE = {"resource": f"https://{HOST}/a2a", "authorization_servers": [f"https://{HOST}/login"]}
+ISSUER = {
+    "issuer": f"https://{HOST}/login",
+    "authorization_endpoint": f"https://{HOST}/login/authorize",
+    "token_endpoint": f"https://{HOST}/login/token",
+}
+HOME = """<head><script type="application/ld+json">{"subjectOf": "https://atelier.example/.well-known/ucp"}</script>
+<link rel="agent-permissions" href="/.well-known/agent-permissions.json"></head>"""
+
+
+def answers() -> dict[str, Page]:
+    public = {"kty": "OKP", "crv": "Ed25519", "kid": "a1", "x": b64(KEY.public_key().public_bytes_raw())}
+    documents: dict[str, Any] = {
+        "/.well-known/agent-card.json": CARD,
+        "/trust/keys.json": {"keys": [public]},
+        "/.well-known/ard.json": CATALOGUE,
+        "/.well-known/oauth-protected-resource": RESOURCE,
+        "/.well-known/oauth-authorization-server/login": ISSUER,
+    }
+    return {
+        **{path: page(json.dumps(value)) for path, value in documents.items()},
+        "/": page(HOME, "text/html"),
+        "/descriptions/openapi.yaml": page(API, "application/yaml"),
+        "/mcp": page("method not allowed", "text/plain", 405),
+    }
+
+
+@pytest.fixture(scope="module")
+def visited() -> Visit:
+    return visit(Web({HOST: answers(), "gallery.example": {}}), HOST)
+
+
+@pytest.fixture(scope="module")
+def merged(visited: Visit) -> Merged:
+    return merge(HOST, [held_from(answer) for answer in visited.answers])
+
+
+@pytest.fixture
+def service(merged: Merged) -> Service:
+    assert merged.service is not None
+    return merged.service
+
+
+def test_all_documents_become_one_service(merged: Merged, service: Service) -> None:
+    assert merged.formats == (
+        "a2a", "mcp-server-card", "openapi", "ai-catalog", "oauth-protected-resource",
+        "oauth-authorization-server", "jwks",
+    )  # fmt: skip
+    assert [one.id for one in service.capabilities] == [
+        "advise",
+        "sketch",
+        "listFrames",
+        "orderFrame",
+        f"urn:air:{HOST}:x:live",
+    ]
+    told = {origin.document for origin in service.provenance.values()} | {
+        call.origin.document for one in service.capabilities for call in one.invocations if call.origin
+    }
+    assert {document.partition(HOST)[2] for document in told} == {
+        "/.well-known/agent-card.json", "/.well-known/ard.json", "/.well-known/ard.json#/entries/2/data",
+        "/descriptions/openapi.yaml", "/trust/keys.json", "/.well-known/oauth-authorization-server/login",
+        "/.well-known/oauth-protected-resource",
+    }  # fmt: skip
+
+
+def test_the_card_is_verified_with_the_key_that_it_names(service: Service) -> None:
+    assert [one.verified for one in service.identity.signatures] == [True]
+
+
+def test_the_catalogue_lends_its_queries(service: Service) -> None:
+    found = {one.id: one for one in service.capabilities}
+    assert found["advise"].examples == ("card please", "show card")
+    assert found["sketch"].examples == ("easel please", "show easel")
+    assert service.examples == ("frames please", "show frames")
+
+
+def test_the_metadata_completes_the_scheme_of_the_card(service: Service) -> None:
+    (scheme,) = service.auth.schemes
+    assert (scheme.type, scheme.token_url) == ("oauth2", f"https://{HOST}/login/token")
+
+
+def test_the_live_server_is_a_protocol_and_the_lost_document_a_finding(merged: Merged, service: Service) -> None:
+    assert (f"https://{HOST}/mcp", "mcp") in {(one.endpoint, one.id) for one in service.protocols}
+    catalogue = f"https://{HOST}/.well-known/ard.json"
+    assert [place[:2] for place in noted(merged, Reason.POINTER_LIVE_ENDPOINT)] == [(catalogue, "/entries/3/url")]
+    assert [place[:2] for place in noted(merged, Reason.POINTER_UNANSWERED)] == [(catalogue, "/entries/4/url")]
+
+
+def test_other_hosts_are_candidates_and_nothing_else(visited: Visit, service: Service) -> None:
+    assert "gallery.example" in {one.host for one in visited.candidates}
+    assert "gallery.example" not in str(service.capabilities)
