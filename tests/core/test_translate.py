@@ -1,7 +1,7 @@
 """Translation, target by target: what is written, what is left out, and what is refused instead of invented."""
 
 import json
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
@@ -12,6 +12,7 @@ from registry.core.services import (
     AuthScheme,
     Capability,
     Confirmation,
+    Identity,
     Invocation,
     Origin,
     Policies,
@@ -23,7 +24,7 @@ from registry.core.services import (
     Service,
     Workflow,
 )
-from registry.core.translate import TARGETS, Translation, Untranslatable, translate
+from registry.core.translate import TARGETS, Translation, Untranslatable, compare, translate
 from tests.core.translations import HOST, NOW, REGISTRY, SITE, judge, translated
 
 KEY = Auth((AuthScheme("api_key", "header", "X-Key"),), True)
@@ -378,6 +379,34 @@ def test_a2a_cards_follow_the_version_of_their_interface() -> None:
 def test_a2a_needs_an_address_and_the_version_of_the_agent() -> None:
     assert "names an address that answers A2A" in refused(SERVICE, "a2a")
     assert "the agent's own version" in refused(replace(card_of("1.0"), version=None), "a2a")
+
+
+def test_a2a_modes_that_all_skills_share_are_the_default() -> None:
+    skill = replace(card_of("1.0").capabilities[0], input_modes=("text/plain",))
+    both = (skill, replace(skill, id="b", name="b", output_modes=("image/png",)))
+    made = document(replace(card_of("1.0"), capabilities=both), "a2a")
+    assert (made["defaultInputModes"], made["defaultOutputModes"]) == (["text/plain"], [])
+    assert [one.get("outputModes") for one in made["skills"]] == [None, ["image/png"]]
+
+
+# --- completeness ---------------------------------------------------------------------------------------------------
+
+OURS = {"pointers", "claims", "synthetic", "confidence", "provenance", "origin", "templated", "off_site"}
+"""What waypost notes about a service; `templated` shows in the endpoint."""
+APART = {"auth", "capabilities", "protocols", "relations/workflows", "params", "invocations", "identity/signed",
+         "detail", "detail_url"}  # fmt: skip
+"""Compared by rules of their own, or, of ADP, what the other members were read from."""
+
+
+@pytest.mark.parametrize(
+    ("kind", "compared"), [(Service, compare._SERVICE), (Capability, compare._CAPABILITY), (Invocation, compare._CALL)]
+)
+def test_no_part_of_the_model_can_be_lost_unseen(kind: type, compared: tuple[tuple[str, str], ...]) -> None:
+    parts: dict[str, type] = {"provider": Provider, "pricing": Pricing, "policies": Policies, "relations": Relations,
+                              "identity": Identity}  # fmt: skip
+    names = {one.name for one in fields(kind)} - {"auth"}
+    paths = {f"{name}/{one.name}" for name in names & parts.keys() for one in fields(parts[name])}
+    assert {path for path, _ in compared} == (names - parts.keys() | paths) - OURS - APART
 
 
 # --- hostile and large ----------------------------------------------------------------------------------------------

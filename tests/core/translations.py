@@ -111,6 +111,7 @@ CAPABILITIES = st.builds(
     idempotent=st.sampled_from([None, True]),
     deprecated=st.sampled_from([None, True, False]),
     tags=st.sampled_from([(), ("async",), ("data:query", "weather")]), examples=st.sampled_from([(), ("Say hello",)]),
+    input_modes=st.sampled_from([(), ("text/plain",), ("image/png", "text/plain")]),
     docs_url=MAYBE | st.just(f"{SITE}/docs"), detail_url=MAYBE | st.just(f"{SITE}/caps/1"),
     invocations=st.lists(CALLS, max_size=3).map(tuple),
 )  # fmt: skip
@@ -212,8 +213,9 @@ def _with_details(judged: Assessment, made: Translation, service: Service, host:
         if detail is None:
             continue
         via = Via(url, f"/capabilities/{number}/detail_url", "detail_url", "adp-detail")
-        found = assess_body(json.dumps(detail).encode(), f"{SITE}/detail/{number}", "application/json", via=via)
-        held.append(Held(f"{SITE}/detail/{number}", "", found, str(number).encode(), NOW, via))
+        at = f"https://{host}/detail/{number}"  # it speaks of the host, wherever it is served
+        found = assess_body(json.dumps(detail).encode(), at, "application/json", via=via)
+        held.append(Held(at, at, found, str(number).encode(), NOW, via))
     merged = merge(host, held).service
     assert merged is not None
     return merged
@@ -246,8 +248,8 @@ def _differences(
     service: Service, said: Capability, heard: Capability, read: Service, number: int, listed: set[str]
 ) -> Iterator[str]:
     at = f"/capabilities/{number}"
-    for name in ("id", "name", "side_effects", "confirmation"):
-        if getattr(said, name) not in (None, getattr(heard, name)):
+    for name in ("id", "name", "side_effects", "confirmation", "input_modes", "tags", "examples", "deprecated"):
+        if getattr(said, name) not in (None, (), getattr(heard, name)):
             yield f"{at}/{name}"
     yield from _parameters(said.params, heard.params, f"{at}/params")
     calls = [place for place in range(len(said.invocations)) if f"{at}/invocations/{place}" not in listed]
@@ -257,11 +259,46 @@ def _differences(
         for name in ("kind", "endpoint", "method"):
             if getattr(call, name) not in (None, getattr(other, name)):
                 yield f"{at}/invocations/{place}/{name}"
-        wanted, found = call.auth or service.auth, other.auth or read.auth
+        wanted, found = _needs(call, service), _needs(other, read)
         if wanted.required is not None and wanted.required != found.required and not _both_free(wanted, found):
             yield f"{at}/invocations/{place}/auth"
         if wanted.required is not False and _kinds(wanted) and _kinds(wanted) != _kinds(found):
             yield f"{at}/invocations/{place}/auth"
+
+
+def invented(made: Translation, service: Service, read: Service, target: str) -> list[str]:
+    """What the reader hears of a capability and no document says: methods, parameters, a need of credentials."""
+    listed = {one.pointer for one in made.losses}
+    by_id = {service.capabilities[number].id: service.capabilities[number] for number in carried(made, service)}
+    found = []
+    for number, heard in zip(carried(made, service), read.capabilities, strict=True):
+        said = by_id[heard.id] if target == "woa" else service.capabilities[number]
+        named, told = _properties(said.params), _properties(heard.params)
+        enveloped = any(one.what == "parameters one by one" for one in made.losses)
+        found += [f"{said.id}: parameter {name}" for name in told if name not in named and not enveloped]
+        calls = [
+            call for n, call in enumerate(said.invocations) if f"/capabilities/{number}/invocations/{n}" not in listed
+        ]
+        for call in calls if target != "woa" else ():
+            other = heard.invocations[0]
+            if other.kind == call.kind == "http" and other.method != call.method:
+                found.append(f"{said.id}: method {other.method}")
+            needs = _needs(call, service)
+            unknown = not needs.schemes and needs.required is None
+            if unknown and _needs(other, read).required is not None:
+                found.append(f"{said.id}: whether credentials are required")
+    kinds = _all_kinds(service) | ({"api_key", "oauth2"} if target == "adp" and _all_kinds(service) else set())
+    return found + [f"credentials: {kind}" for kind in _all_kinds(read) - kinds]
+
+
+def _all_kinds(service: Service) -> set[str]:
+    calls = [call for one in service.capabilities for call in one.invocations]
+    return set().union(_kinds(service.auth), *(_kinds(call.auth) for call in calls if call.auth))
+
+
+def _needs(call: Invocation, service: Service) -> Auth:
+    """A call that says nothing about credentials takes those of its service."""
+    return service.auth if call.auth in (None, Auth()) else call.auth
 
 
 def _both_free(wanted: Auth, found: Auth) -> bool:

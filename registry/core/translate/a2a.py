@@ -1,8 +1,8 @@
 """A2A agent card: skills of a service that answers the A2A protocol at a known address, and nothing else.
 
 Written as a 1.0 card where the service's interfaces declare version 1, else in the shape that 0.1 to 0.3 share; a
-version that nobody names is left out. Input and output modes are required and not part of the common model: the lists
-are there and empty.
+version that nobody names is left out. The required default modes are those that all skills share; the lists are empty
+where skills differ, or where nobody says.
 """
 
 from typing import Any, Final
@@ -47,7 +47,6 @@ def build(task: Task) -> Built:
     skills, places = _skills(task, interfaces[0])
     if not skills:
         raise task.nothing_left("a card lists the skills that answer A2A")
-    task.lose("/protocols", "input and output modes", "the common model does not keep them: the lists are empty")
     card: dict[str, Any] = {
         "name": service_name(task),
         "description": service_description(task),
@@ -57,8 +56,8 @@ def build(task: Task) -> Built:
         "documentationUrl": service.docs_url,
         "iconUrl": service.icon_url,
         "capabilities": {},
-        "defaultInputModes": [],
-        "defaultOutputModes": [],
+        "defaultInputModes": _shared(skills, "inputModes"),
+        "defaultOutputModes": _shared(skills, "outputModes"),
         **_security(service.auth, modern),
         "skills": skills,
     }
@@ -97,11 +96,25 @@ def _skills(task: Task, first: Protocol) -> tuple[list[dict[str, Any]], list[Pla
             "description": capability_description(task, index, capability, name),
             "tags": list(capability.tags),
         }
-        if capability.examples:
-            skill["examples"] = list(capability.examples)
+        optional = {
+            "examples": capability.examples,
+            "inputModes": capability.input_modes,
+            "outputModes": capability.output_modes,
+        }
+        skill |= {key: list(texts) for key, texts in optional.items() if texts}
         skills.append(skill)
         places.append(Place(index, number))
     return skills, places
+
+
+def _shared(skills: list[dict[str, Any]], key: str) -> list[str]:
+    """What all skills say, taken off them: the default is for those that say nothing."""
+    first: list[str] = skills[0].get(key, [])
+    if any(skill.get(key, []) != first for skill in skills):
+        return []
+    for skill in skills:
+        skill.pop(key, None)
+    return first
 
 
 def _call(capability: Capability, first: Protocol) -> int | None:

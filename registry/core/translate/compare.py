@@ -27,6 +27,9 @@ _SERVICE: Final = (
     ("docs_url", "documentation URL"),
     ("icon_url", "icon"),
     ("languages", "languages"),
+    ("tags", "tags"),
+    ("examples", "examples"),
+    ("groups", "groups of capabilities"),
     ("pricing/model", "pricing model"),
     ("pricing/plans", "plans"),
     ("pricing/url", "pricing URL"),
@@ -39,6 +42,9 @@ _SERVICE: Final = (
     ("policies/privacy_url", "privacy policy"),
     ("policies/rate_limit", "rate limit"),
     ("policies/hints", "hints"),
+    ("identity/dids", "DIDs"),
+    ("identity/keys", "keys"),
+    ("identity/signatures", "signatures"),
     ("relations/dependencies", "order of calls"),
     ("relations/errors", "recovery from errors"),
     ("relations/operational", "status"),
@@ -56,6 +62,8 @@ _CAPABILITY: Final = (
     ("deprecated", "deprecation"),
     ("tags", "tags"),
     ("examples", "examples"),
+    ("input_modes", "input modes"),
+    ("output_modes", "output modes"),
     ("docs_url", "documentation URL"),
 )
 _CALL: Final = (
@@ -88,8 +96,8 @@ def compare(task: Task, built: Built, heard: Service) -> None:
 
 
 def access(service: Service, call: Invocation | None) -> Auth:
-    """What a caller has to bring for one call: what the call says, else what the service says."""
-    return call.auth if call is not None and call.auth is not None else service.auth
+    """What a caller has to bring for one call: what the call says, if anything, else what the service says."""
+    return call.auth if call is not None and call.auth not in (None, Auth()) else service.auth
 
 
 def same_access(said: Auth, heard: Auth) -> bool:
