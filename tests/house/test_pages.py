@@ -98,7 +98,7 @@ def test_a_decision_has_its_number_its_day_and_its_place(path: Path) -> None:
 def test_the_changelog_knows_the_version() -> None:
     version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    assert "## [Unreleased]" in changelog
+    assert "## Unreleased\n" in changelog
     assert version in changelog
 
 
