@@ -6,8 +6,10 @@ Imports of rooms are inside the commands: `--help` must not load a web framework
 import asyncio
 import contextlib
 import io
+import json
 import logging
 import sys
+import traceback
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
@@ -291,7 +293,23 @@ def _log_to_stderr(level: str) -> None:
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level]),
         logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
     )
-    logging.basicConfig(level=logging.WARNING, format='{"level": "%(levelname)s", "logger": "%(name)s"}')
+    handler = logging.StreamHandler()
+    handler.setFormatter(_OneLine())
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
+
+
+class _OneLine(logging.Formatter):
+    """JSON as above. A library's message may carry what a site wrote: of it only that it spoke, and where it broke."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        told = {"level": record.levelname.lower(), "logger": record.name}
+        if record.name.partition(".")[0] in ("registry", "crawler"):
+            told["event"] = record.getMessage()
+        if record.exc_info and record.exc_info[0]:
+            frames = traceback.extract_tb(record.exc_info[2])[-4:]
+            told["error"] = record.exc_info[0].__name__
+            told["place"] = " < ".join(f"{Path(one.filename).name}:{one.lineno}" for one in reversed(frames))
+        return json.dumps(told)
 
 
 async def _opened(work: "Callable[[Waypost], Awaitable[_T]]") -> _T:
@@ -329,13 +347,13 @@ def _exit_code(error: Exception) -> int | None:
     from registry.core.domains import InvalidName
     from registry.demo.sites import BadSite
     from registry.demo.tour import DemoFailed
-    from registry.wiring import NOT_READY
+    from registry.wiring import NOT_READY, BadDatabaseUrl
 
     if isinstance(error, BrokenPipeError):
         return None  # who reads us has had enough (`| head`); typer ends quietly
     if isinstance(error, (PortTaken, DemoFailed, OSError, *NOT_READY)):
         return UNAVAILABLE
-    return USAGE if isinstance(error, BadSite | BadSetup | BadTarget | InvalidName) else None
+    return USAGE if isinstance(error, BadSite | BadSetup | BadTarget | BadDatabaseUrl | InvalidName) else None
 
 
 def _give_up(message: str, code: int) -> NoReturn:

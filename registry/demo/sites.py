@@ -122,7 +122,10 @@ def _site_file(path: Path) -> SiteFile:
     try:
         value: Any = json.loads(path.read_bytes())
         return SiteFile.model_validate(value)
-    except (ValueError, ValidationError) as error:
+    except ValidationError as error:
+        wrong = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
+        raise BadSite(f"{path}: {wrong}") from error
+    except ValueError as error:
         raise BadSite(f"{path}: {error}") from error
 
 

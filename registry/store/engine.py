@@ -3,9 +3,13 @@
 from typing import Any, Final
 
 import orjson
+from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from sqlalchemy import URL, make_url
+from sqlalchemy.exc import ArgumentError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+
+from registry.store.errors import BadDatabaseUrl
 
 DRIVER: Final = "postgresql+psycopg"
 CONNECT_SECONDS: Final = 10
@@ -31,12 +35,23 @@ def make_engine(url: str, *, pool_size: int = 10) -> AsyncEngine:
 
 
 def sqlalchemy_url(url: str) -> URL:
-    """The same database for SQLAlchemy. Raises psycopg.ProgrammingError or sqlalchemy.exc.ArgumentError."""
-    if "://" in url:
-        return make_url(url).set(drivername=DRIVER)
-    known = {key: value for key, value in conninfo_to_dict(url).items() if value is not None}
+    """The same database for SQLAlchemy. Raises BadDatabaseUrl."""
+    try:
+        if "://" in url:
+            return _of_postgres(make_url(url)).set(drivername=DRIVER)
+        known = {key: value for key, value in conninfo_to_dict(url).items() if value is not None}
+    except (ArgumentError, ProgrammingError, ValueError):
+        raise BadDatabaseUrl(
+            "DATABASE_URL is not understood; postgresql://user:password@host/name is expected"
+        ) from None
     named: dict[str, Any] = {name: str(known.pop(key)) for key, name in _FOR_URL.items() if key in known}
     return URL.create(DRIVER, **named, query={key: str(value) for key, value in known.items()})
+
+
+def _of_postgres(url: URL) -> URL:
+    if url.drivername.partition("+")[0] not in ("postgresql", "postgres"):
+        raise ValueError(url.drivername)
+    return url
 
 
 def libpq(url: URL) -> str:

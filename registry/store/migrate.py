@@ -13,6 +13,7 @@ from sqlalchemy.pool import NullPool
 
 import registry
 from registry.store.engine import sqlalchemy_url
+from registry.store.errors import translated
 
 # Beside the package, in a checkout as in an installed wheel.
 MIGRATIONS: Final = Path(registry.__file__).parent.parent / "migrations"
@@ -55,23 +56,27 @@ def current_head() -> str:
 
 
 def upgrade(url: str) -> None:
-    """Brings the database of `url` to `current_head()`. Several processes may do it at once: they wait in line."""
+    """Brings the database of `url` to `current_head()`. Several processes may do it at once: they wait in line.
+
+    Raises BadDatabaseUrl, StoreUnavailable.
+    """
     config = make_config(url)
     engine = create_engine(sqlalchemy_url(url), poolclass=NullPool)
-    with engine.connect() as lock:
+    with translated(), engine.connect() as lock:
         lock.execute(text("SELECT pg_advisory_lock(:key)"), {"key": UPGRADE_LOCK})
         lock.commit()  # the lock is the session's; an open transaction would hold back vacuum meanwhile
         command.upgrade(config, "head")
 
 
 async def check_schema(engine: AsyncEngine) -> None:
-    """Raises SchemaOutdated unless the database has exactly the schema of this program."""
+    """Raises SchemaOutdated unless the database has exactly the schema of this program, and StoreUnavailable."""
     expected = current_head()
-    async with engine.connect() as connection:
-        try:
-            found = (await connection.execute(text("SELECT version_num FROM alembic_version"))).scalar()
-        except ProgrammingError:  # the table is not there
-            found = None
+    with translated():
+        async with engine.connect() as connection:
+            try:
+                found = (await connection.execute(text("SELECT version_num FROM alembic_version"))).scalar()
+            except ProgrammingError:  # the table is not there
+                found = None
     if found != expected:
         raise SchemaOutdated(found, expected, unknown=found is not None and not _is_known(found))
 

@@ -4,15 +4,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import cached_property
 
-from sqlalchemy.exc import DataError, IntegrityError, InterfaceError, OperationalError
-from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from registry.store.candidates import Candidates, OptOuts
 from registry.store.catalogue import Catalogue
 from registry.store.documents import Documents
 from registry.store.domains import Domains
-from registry.store.errors import StoreUnavailable, Unstorable
+from registry.store.errors import translated
 from registry.store.hosts import Hosts
 from registry.store.ledger import Ledger
 from registry.store.search_notes import SearchNotes
@@ -72,19 +70,9 @@ class Store:
 
         Raises Unstorable for values that the database refuses, StoreUnavailable when it is not there.
         """
-        try:
+        with translated():
             async with self.engine.begin() as connection:
                 yield UnitOfWork(connection)
-        except (DataError, IntegrityError, UnicodeEncodeError) as error:
-            raise Unstorable(_first_line(error)) from error
-        except (OperationalError, InterfaceError, PoolTimeout) as error:
-            raise StoreUnavailable(_first_line(error)) from error
 
     async def close(self) -> None:
         await self.engine.dispose()
-
-
-def _first_line(error: Exception) -> str:
-    """What the driver says; never the statement, whose parameters are what strangers published."""
-    cause = getattr(error, "orig", None) or error
-    return f"{type(cause).__name__}: {str(cause).partition(chr(10))[0][:200]}"

@@ -25,6 +25,7 @@ from registry.search.embedded import EmbeddedBackend, is_fed
 from registry.settings import Settings
 from registry.store import embedded, migrate
 from registry.store.engine import make_engine
+from registry.store.errors import BadDatabaseUrl as BadDatabaseUrl  # doors name it
 from registry.store.errors import StoreUnavailable
 from registry.store.holder import Hold as Hold  # doors name it
 from registry.store.holder import hold_leases
@@ -181,7 +182,9 @@ def database_url(settings: Settings) -> tuple[str, Callable[[], None]]:
 
 @contextlib.asynccontextmanager
 async def open_waypost(settings: Settings) -> AsyncIterator[Waypost]:
-    """Everything connected and checked. Raises SchemaOutdated for a real server that was not migrated.
+    """Everything connected and checked. Raises BadDatabaseUrl and what is in NOT_READY.
+
+    SchemaOutdated: a real server that was not migrated.
 
     The embedded database belongs to this program alone, so it is migrated as a matter of course.
     """

@@ -37,7 +37,7 @@ class DomainRow(Base):
 
 
 class HostRow(Base):
-    """What is visited. Columns from `outcome` on are what the last visits said: what the policy in the core reads, and dates."""
+    """What is visited. Columns from `outcome` on are what the last visits said, for the policy and for people."""
 
     __tablename__ = "hosts"
 
