@@ -3,24 +3,30 @@
 import json
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console
 from rich.text import Text
 
-from registry.api.answers import capability_url
 from registry.cli.check import Asked, check_file
 from registry.cli.checked import visible
 from registry.core.domains import host_of, host_syntax
 from registry.core.translate import Loss, Translation, Untranslatable, translate
 from registry.settings import Settings
-from registry.wiring import Waypost
+
+if TYPE_CHECKING:
+    from registry.wiring import Waypost
 
 DONE, NO = 0, 1
 
 
-async def translate_host(waypost: Waypost, settings: Settings, name: str, target: str) -> Translation | Untranslatable:
+async def translate_host(
+    waypost: "Waypost", settings: Settings, name: str, target: str
+) -> Translation | Untranslatable:
     """What the registry knows of a host. Raises InvalidName for what is no host name."""
+    from registry.api.answers import capability_url  # loads a web framework: files need none of it
+
     host = host_syntax(name)
     view = await waypost.service(host, include_details=True)
     if view is None:
