@@ -95,6 +95,7 @@ async def run_crawl(settings: Settings, names: Sequence[str], *, console: Consol
         hosts = waypost.hosts_of(taken)
         with stop_on_signals() as stop, _progress(console, quiet=as_json) as show:
             while not stop.is_set() and await waypost.waiting(hosts):
+                await waypost.recover()  # what a crawl that was killed still holds
                 await crawl(
                     waypost, settings, until_idle=True, only={one.domain for one in hosts}, progress=show, stop=stop
                 )

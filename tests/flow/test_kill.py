@@ -183,6 +183,18 @@ async def test_everything_killed_at_once_is_found_whole(tmp_path: Path) -> None:
         await sound(made, web)
 
 
+async def test_a_killed_crawl_does_not_keep_the_next_one_waiting(tmp_path: Path) -> None:
+    """For none of the half hour that its leases would hold."""
+    async with at_work(tmp_path) as (web, made):
+        first = made.start("crawl", *HOSTS)
+        await requests(web, 300)
+        first.tell(signal.SIGKILL)
+        await first.ended()
+        second = made.start("crawl", *HOSTS)
+        assert await second.ended(40) == 0, second.said
+        await sound(made, web)
+
+
 async def test_workers_on_one_queue_never_visit_a_domain_at_the_same_time(tmp_path: Path) -> None:
     """Also while one of them is killed and others take over, and while the database restarts under them."""
     moments = random.Random(8)
