@@ -1,4 +1,7 @@
-"""Translation, target by target: what is written, what is left out, and what is refused instead of invented."""
+"""Translation, target by target: what is written, what is left out, and what is refused instead of invented.
+
+Longer than other modules because all targets are held against the same service.
+"""
 
 import json
 from dataclasses import fields, replace
