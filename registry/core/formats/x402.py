@@ -6,7 +6,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Final
 
 from registry.core.documents import Document, Json
-from registry.core.endpoints import Endpoint, endpoint
+from registry.core.endpoints import Endpoint, endpoint, link
 from registry.core.findings import Reason
 from registry.core.format import Format, Role
 from registry.core.manifest import (
@@ -33,6 +33,9 @@ _SLUG: Final = "x402"
 _AD_HOC: Final = "adhoc"
 _OWN_KEYS: Final = ("resources", "payTo", "payment", "pricing")
 _LISTS: Final = ("items", "resources")
+_LOOSE_LISTS: Final = ("endpoints", "tools")
+_TARGETS: Final = ("resource", "url", "endpoint", "path")
+_BASES: Final = ("base_url", "baseUrl", "url")
 _USDC_DECIMALS: Final = 6
 _AMOUNT = re.compile(r"\d{1,30}")
 
@@ -71,7 +74,7 @@ def _read(document: Document, dialect: str, notes: Notes) -> Service:
         pricing=Pricing("pay_per_call", tuple(plan for _, plan in found if plan is not None)[:100]),
         protocols=(Protocol(_SLUG, version),) if found else (),
     )
-    listed = next((f"/{key}" for key in (*_LISTS, "endpoints") if value.get(key)), "")
+    listed = next((f"/{key}" for key in (*_LISTS, *_LOOSE_LISTS) if value.get(key)), "")
     places = {"name": "/serviceName" if word_of(value, "serviceName") else "/name", "description": "/description"}
     united = dict.fromkeys(("capabilities", "auth", "pricing", "protocols"), listed)
     return sourced(service, document, _SLUG, {**places, **united})
@@ -105,25 +108,38 @@ def _resources(
 
 def _addressed(value: Object, dialect: str, document: Document, notes: Notes) -> Iterable[tuple[Endpoint, str, Object]]:
     """(address, pointer, members). Listed twice, or once per price, a resource stays one; members are united."""
-    listed: list[tuple[str, Json]] = [
-        (at("", key, i), one) for key in _LISTS for i, one in enumerate(list_of(value, key))
-    ]
-    if dialect == _AD_HOC:
-        listed += [(at("", "endpoints", name), one) for name, one in map_of(value, "endpoints").items()]
+    listed = _listed(value, dialect)
     if len(listed) > MAX_CAPABILITIES:
         notes.add(Reason.TOO_MANY_CAPABILITIES, "/items", len(listed))
+    base = next((one for key in _BASES if (one := link(value.get(key), document.url))), document.url)
     found: dict[str, tuple[Endpoint, str, Object]] = {}
+    loose = ""
     for pointer, item in listed[:MAX_CAPABILITIES]:
         holder: Object = {"resource": item} if isinstance(item, str) else item if isinstance(item, dict) else {}
-        key = "resource" if "resource" in holder else "url"
+        key = next((one for one in _TARGETS if isinstance(holder.get(one), str)), "resource")
         target = holder.get(key)
-        if not isinstance(target, str) or not target.startswith("http"):
-            continue  # a bare path says nothing about the host that is paid
-        address = endpoint(target, document.url, document, at(pointer, key), notes)
+        if not isinstance(target, str) or not target.startswith(("http", "/")):
+            continue
+        if target.startswith("/") or pointer.split("/")[1] not in _LISTS:
+            loose = loose or pointer
+        address = endpoint(target, base, document, at(pointer, key) if isinstance(item, dict) else pointer, notes)
         if address is not None:
             _, place, known = found.get(address.url, (address, pointer, {}))
             found[address.url] = (address, place, {**holder, **known})
+    if loose and dialect != _AD_HOC:  # what to pay for can be told, in a way that the specification does not know
+        notes.add(Reason.X402_SHAPE, loose)
     return found.values()
+
+
+def _listed(value: Object, dialect: str) -> list[tuple[str, Json]]:
+    """(pointer, entry) of the members that list resources; the names of others count where those are absent."""
+    own: list[tuple[str, Json]] = [(at("", key, i), one) for key in _LISTS for i, one in enumerate(list_of(value, key))]
+    if own and dialect != _AD_HOC:
+        return own
+    for key in _LOOSE_LISTS:
+        own += [(at("", key, i), one) for i, one in enumerate(list_of(value, key))]
+        own += [(at("", key, name), one) for name, one in map_of(value, key).items()]
+    return own
 
 
 def _input(resource: Object) -> Object:
