@@ -28,6 +28,7 @@ from registry.core.manifest import (
     texts_of,
     word_of,
 )
+from registry.core.params import listed
 from registry.core.services import Auth, AuthScheme, Capability, Confirmation, Invocation, Origin, Pointer, Protocol
 
 MAX_REMOTES: Final = 50
@@ -146,7 +147,7 @@ def _tool(item: Object, name: str, address: Endpoint | None, origin: Origin) -> 
         name,
         name,
         first_text(item, "description", "title"),
-        params=_schema(item, "inputSchema", "input_schema"),
+        params=_schema(item, "inputSchema", "input_schema") or _parameters(item.get("parameters")),
         result=_schema(item, "outputSchema", "output_schema"),
         side_effects=changes,
         confirmation=Confirmation(True) if destructive and not read_only else None,
@@ -169,6 +170,19 @@ def _schema(item: Object, *keys: str) -> Object | None:
     """Data for the caller: never compiled, resolved or matched."""
     found = next((value for key in keys if isinstance(value := item.get(key), dict)), None)
     return None if found is None else clean_json(found)
+
+
+def _parameters(given: Json) -> Object | None:
+    """`parameters`, which no version of the protocol has: a schema, a list, or a map by name."""
+    if isinstance(given, list):
+        return listed(given) if given else None
+    if not isinstance(given, dict) or not given:
+        return None
+    if isinstance(given.get("properties"), dict) or given.get("type") == "object":
+        schema: Object = clean_json(given)
+        return schema
+    named: list[Json] = [{"name": name, **item} for name, item in given.items() if isinstance(item, dict)]
+    return listed(named) if named else None
 
 
 def _secrets(remote: Object) -> list[tuple[AuthScheme, bool]]:

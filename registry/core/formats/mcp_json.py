@@ -33,7 +33,11 @@ from registry.core.services import Origin, Pointer, Pricing, Protocol, Provider,
 
 _SLUG = "mcp-json"
 _CLIENT, _SERVERS, _FLAT, _FLAT_TOOLS, _AD_HOC = "client-config", "servers", "flat", "flat-tools", "adhoc"
-_ADDRESSES = ("endpoint", "url", "mcp_endpoint", "mcpEndpoint", "server_url")
+_ADDRESSES = (
+    *("mcp_endpoint", "mcpEndpoint", "mcp_server", "mcpServer", "mcp_url", "mcpUrl"),
+    *("endpoint", "server_url", "serverUrl", "url"),
+)
+"""What names the server, the most telling first: a bare `url` is often the site's."""
 _SERVER_KEYS = ("url", "endpoint", "transport", "tools")
 _LINKS = {
     "openapi": "openapi",
