@@ -62,6 +62,11 @@ _KINDS = {"capabilities": dict, "skills": list, "supportedInterfaces": list, **d
 _SKILL = {"0.1": ("id", "name")}
 _SKILL_LATER = ("id", "name", "description", "tags")
 _SNAKE = re.compile(r"_([a-z])")
+_COMPOUND = frozenset({
+    "protocolVersion", "preferredTransport", "additionalInterfaces", "supportedInterfaces", "documentationUrl",
+    "iconUrl", *_MODES, "securitySchemes", "securityRequirements", "supportsAuthenticatedExtendedCard",
+})  # fmt: skip
+"""The members of a card whose names have several words; what else a publisher adds is named as they like."""
 _PAGE = re.compile(r"\.html?$", re.IGNORECASE)
 _PAID = ("x402", "ap2")
 
@@ -110,8 +115,8 @@ def without_skills(document: Document) -> str | None:
 def _read(document: Document, dialect: str, notes: Notes) -> Service:
     raw = document.value if isinstance(document.value, dict) else {}
     card = _camel(raw)
-    if card.keys() - raw.keys():
-        notes.add(Reason.A2A_SNAKE_CASE, "", ", ".join(sorted(raw.keys() - card.keys())))
+    if snakes := [key for key in raw if key not in card and _camel_name(key) in _COMPOUND]:
+        notes.add(Reason.A2A_SNAKE_CASE, "", ", ".join(sorted(snakes)))
     version = _graded(card, dialect)
     _grade(card, raw, dialect, version, notes)
     interfaces = _interfaces(card, document, notes)
@@ -160,8 +165,12 @@ def _endpoint_place(card: Object) -> str:
 
 def _camel(card: Object) -> Object:
     """Members in snake_case under the name that the specification gives them, unless that one is there too."""
-    renamed = {_SNAKE.sub(lambda match: match[1].upper(), key): value for key, value in card.items()}
+    renamed = {_camel_name(key): value for key, value in card.items()}
     return {**renamed, **{key: value for key, value in card.items() if key in renamed}}
+
+
+def _camel_name(key: str) -> str:
+    return _SNAKE.sub(lambda match: match[1].upper(), key)
 
 
 def _graded(card: Object, dialect: str) -> str:

@@ -22,6 +22,7 @@ from registry.core.manifest import (
     unrendered,
     word_of,
 )
+from registry.core.security import scheme_of
 from registry.core.services import (
     Auth,
     AuthScheme,
@@ -122,7 +123,18 @@ def _auth(given: Object, document: Document) -> Auth:
     if kind == "oauth2":
         urls = (link(given.get(key), document.url) for key in ("client_url", "authorization_url"))
         return Auth((AuthScheme("oauth2", authorization_url=next(urls), token_url=next(urls)),), True)
+    if kind == "api_key":
+        return Auth((_secret(given, document),), True)
     return Auth((AuthScheme(kind),), kind != "none")
+
+
+def _secret(given: Object, document: Document) -> AuthScheme:
+    """service_http and user_http tell who keeps the secret; `authorization_type` tells how it is sent."""
+    form = auth_type(word_of(given, "authorization_type"))
+    if form in ("bearer", "http_basic"):
+        return scheme_of({"type": form}, document.url)
+    header = word_of(given, "custom_auth_header")
+    return AuthScheme("api_key", "header" if header else None, header)
 
 
 _validate, _normalise = judged(_read)

@@ -97,13 +97,16 @@ def _title(member: Object) -> str | None:
 
 
 def _links(member: Object, place: str, notes: Notes) -> Iterator[tuple[str, str, Object]]:
-    """(relation, pointer, target object) of the relations that are lists, as RFC 9264 section 4.2.3 demands."""
+    """(relation, pointer, target object) of the relations. RFC 9264 section 4.2.3 demands lists of objects."""
     for relation, targets in member.items():
         if relation in ("anchor", "links", "apis", "relation", "href", "title"):
             continue
         if not isinstance(targets, list):
-            if relation in _FOLLOWED:
-                notes.add(Reason.LINKSET_RELATION, at(place, relation), targets)
+            if relation not in _FOLLOWED:
+                continue
+            notes.add(Reason.LINKSET_RELATION, at(place, relation), targets)
+            if isinstance(targets, str | dict):  # one target, without the list around it
+                yield relation, at(place, relation), {"href": targets} if isinstance(targets, str) else targets
             continue
         for index, item in enumerate(targets[:MAX_TEXTS]):
             if isinstance(item, dict):
