@@ -1,8 +1,10 @@
 """Bytes of YAML -> the JSON value that they stand for, or the reason why not. Only `Unreadable` leaves this module.
 
 Only what JSON can say is read (OpenAPI 3.1 section 4.3: YAML 1.2, JSON schema ruleset): no dates, no yes and no, no
-merge keys, no tags. PyYAML's Python classes compose the nodes; the values are built here, so that no constructor of a
-tag exists. An alias costs what it stands for, before anything is built: a few lines could name billions of values.
+merge keys, no tags. libyaml parses, PyYAML's Python classes compose the nodes, and the values are built here, so that
+no constructor of a tag exists. Where PyYAML was built without libyaml, its own parser takes the place: it is fifteen
+times as slow and therefore reads less. An alias costs what it stands for, before anything is built: a few lines could
+name billions of values.
 """
 
 import re
@@ -10,13 +12,18 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import yaml  # type: ignore[import-untyped]  # the package ships no types
+from yaml.composer import Composer  # type: ignore[import-untyped]
+from yaml.parser import Parser  # type: ignore[import-untyped]
+from yaml.reader import Reader  # type: ignore[import-untyped]
+from yaml.resolver import Resolver  # type: ignore[import-untyped]
+from yaml.scanner import Scanner  # type: ignore[import-untyped]
 
 from registry.core.documents import Json
 from registry.core.findings import Reason
 from registry.core.manifest import POINTER_KEY_CHARS, keys_of
-from registry.core.reader import MAX_DEPTH, Unreadable, check_caps
+from registry.core.reader import MAX_BYTES, MAX_DEPTH, Unreadable, check_caps
 
-MAX_CHARS: Final = 512 * 1024  # about a second of work
+MAX_CHARS: Final = MAX_BYTES if yaml.__with_libyaml__ else 512 * 1024  # one or two seconds of work, either way
 MAX_ALIASES: Final = 100
 MAX_NODES: Final = 200_000  # with every alias written out
 
@@ -83,13 +90,27 @@ def _composed(text: str) -> yaml.Node | None:
         raise Unreadable(Reason.NOT_YAML, str(error)) from None
 
 
-class _Loader(yaml.SafeLoader):  # type: ignore[misc]
+class _PythonEvents(Reader, Scanner, Parser):  # type: ignore[misc]
+    """What libyaml does, in Python."""
+
+    def __init__(self, text: str) -> None:
+        Reader.__init__(self, text)
+        Scanner.__init__(self)
+        Parser.__init__(self)
+
+
+_Events: Any = yaml.cyaml.CParser if yaml.__with_libyaml__ else _PythonEvents
+
+
+class _Loader(Composer, _Events, Resolver):  # type: ignore[misc]
     """Composes nodes; counts them as it goes."""
 
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012  # PyYAML's own name and shape
 
     def __init__(self, text: str) -> None:
-        super().__init__(text)
+        _Events.__init__(self, text)
+        Composer.__init__(self)
+        Resolver.__init__(self)
         self._depth = self._nodes = self._aliases = 0
         self._sizes: dict[str, int] = {}  # nodes below each anchor that is complete
 
@@ -147,7 +168,7 @@ def _scalar(node: yaml.ScalarNode) -> Json:
     text: str = node.value
     if node.tag.startswith("!") or node.tag.removeprefix(_TAG) not in ("str", "int", "float", "bool", "null"):
         raise _refusal(Reason.NOT_YAML, node, f"tag {node.tag}")
-    if node.style is not None:  # quoted, or a block: always a text
+    if node.style:  # quoted, or a block: always a text
         return text
     if text in _LITERALS:
         return _LITERALS[text]

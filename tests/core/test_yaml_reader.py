@@ -1,6 +1,8 @@
 """YAML is read as the JSON that it stands for, at a price that its author cannot choose."""
 
+import importlib.util
 import json
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -8,6 +10,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from registry.core import yaml_reader
 from registry.core.findings import Reason
 from registry.core.reader import MAX_DEPTH, Unreadable
 from registry.core.yaml_reader import MAX_CHARS, read_yaml
@@ -112,3 +115,39 @@ def test_only_what_json_can_say_has_a_type() -> None:
         "a": "yes", "b": "2026-11-21", "c": "0x1F", "d": "1:30", "e": "true", "f": True, "200": "ok", "g": None,
         "h": 1.5, "<<": "x",
     }  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def without_libyaml() -> ModuleType:
+    """The module as it is where PyYAML was built without libyaml."""
+    spec = importlib.util.spec_from_file_location("yaml_reader_in_python", yaml_reader.__file__)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(yaml, "__with_libyaml__", False)
+        spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.skipif(not yaml.__with_libyaml__, reason="PyYAML was built without libyaml")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: yes\nb: 'true'\nc: true\nd: ~\ne: 1.50\nf: |\n  x\n  y\ng: >-\n  x\n  y\nh: \"\\u00e9\"\n",
+        "a: &a {x: [1, 2]}\nb: *a\n",
+        "? a\n: - b\n  - c: d\n",
+        "",
+    ],
+)
+def test_without_libyaml_the_same_is_read(without_libyaml: ModuleType, text: str) -> None:
+    assert read_yaml(text) == without_libyaml.read_yaml(text)
+
+
+@pytest.mark.skipif(not yaml.__with_libyaml__, reason="PyYAML was built without libyaml")
+def test_without_libyaml_less_is_read(without_libyaml: ModuleType) -> None:
+    text = "a: x\n#" + "x" * without_libyaml.MAX_CHARS
+    assert read_yaml(text) == {"a": "x"}
+    with pytest.raises(Unreadable) as refusal:
+        without_libyaml.read_yaml(text)
+    assert refusal.value.reason is Reason.TOO_LARGE
