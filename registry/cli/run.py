@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -75,13 +76,18 @@ async def run_worker(settings: Settings, *, drain_only: bool, stop_with_stdin: b
 
 
 def _set_at_end_of_input(stop: asyncio.Event) -> None:
-    """A pipe from the parent closes when it dies, however it dies. A thread: no loop waits on every kind of file."""
-    loop = asyncio.get_running_loop()
+    """A pipe from the parent closes when it dies, however it dies. A thread: no loop waits on every kind of file.
+
+    Without `sys.stdin`: Ctrl-C reaches parent and child at once, and an interpreter that ends while a thread holds the
+    lock of that buffer aborts.
+    """
+    loop, stdin = asyncio.get_running_loop(), sys.stdin.fileno()
 
     def wait() -> None:
-        while sys.stdin.buffer.read(4096):
+        while os.read(stdin, 4096):
             pass
-        loop.call_soon_threadsafe(stop.set)
+        with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
+            loop.call_soon_threadsafe(stop.set)
 
     threading.Thread(target=wait, name="stdin", daemon=True).start()
 

@@ -1,6 +1,7 @@
 """Stopping is quick, tells its exit code, gives back what was leased and leaves nothing running."""
 
 import asyncio
+import os
 import signal
 import socket
 from pathlib import Path
@@ -68,6 +69,17 @@ async def test_who_cannot_wait_interrupts_twice(tmp_path: Path) -> None:
         assert await stopped(made, serving, INT, INT) in (0, 130)
         crawling = made.start("crawl", *HOSTS[:3])
         assert await crawling.ended(40) == 0, crawling.said
+
+
+async def test_ctrl_c_reaches_parent_and_child_at_once(tmp_path: Path) -> None:
+    async with at_work(tmp_path) as (web, made):
+        serving = made.start("serve", "--port", "0")
+        await requests(web, 100)
+        os.killpg(serving.process.pid, INT)
+        assert await serving.ended() == 0
+        await made.is_empty()
+        assert "Traceback" not in serving.said and "Fatal" not in serving.said
+        await given_back(made)
 
 
 async def test_serving_ends_without_waiting_for_clients_that_do_not(tmp_path: Path) -> None:
