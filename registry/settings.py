@@ -5,6 +5,7 @@ Read from the environment (prefix WAYPOST_; DATABASE_URL without it). Nothing re
 
 import os
 import tempfile
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -119,6 +120,13 @@ class Settings(BaseSettings):
     def _comma_separated(cls, value: object) -> object:
         if isinstance(value, str):
             return tuple(part.strip() for part in value.split(",") if part.strip())
+        return value
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _are_networks(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for one in value:
+            ip_network(one, strict=False)
         return value
 
     @field_validator("database_url", mode="before")

@@ -5,7 +5,6 @@ from statistics import median
 from typing import Any, Final
 
 from fastapi import Request, Response
-from sqlalchemy.exc import SQLAlchemyError
 
 from registry.actions.inspect import VisitRow
 from registry.api.answers import FRESH, answer, moment
@@ -146,7 +145,7 @@ async def _parts(waypost: Waypost) -> dict[str, str]:
         await waypost.check_schema()
     except SchemaOutdated:
         parts["database"] = "schema outdated"
-    except (StoreUnavailable, SQLAlchemyError):
+    except StoreUnavailable:
         parts["database"] = "unavailable"
     index = await waypost.index_health()
     if index.state is not IndexState.READY:

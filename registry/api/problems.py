@@ -87,9 +87,6 @@ UNTRANSLATABLE = Kind(
     "Not translatable",
     "The format cannot say anything truthful of this service; `reasons` tells why. Nothing is invented to fill it.",
 )
-CURSOR_EXPIRED = Kind(
-    "cursor-expired", 410, "Cursor expired", "The index has changed since the cursor was made. Start again without it."
-)
 BODY_TOO_LARGE = Kind("body-too-large", 413, "Body too large", "The request body is larger than this API reads.")
 NOT_LISTED = Kind(
     "not-listed",
@@ -106,8 +103,7 @@ UNAVAILABLE = Kind("unavailable", 503, "Unavailable", "The database or the index
 KINDS: Final[tuple[Kind, ...]] = (
     BAD_REQUEST, UNKNOWN_PARAMETER, INVALID_PARAMETER, UNREADABLE_BODY, INVALID_BODY, INVALID_NAME, INVALID_CURSOR,
     OPTED_OUT, NOT_FOUND, UNKNOWN_SERVICE, UNKNOWN_CAPABILITY, NO_DETAIL, METHOD_NOT_ALLOWED, ALREADY_KNOWN,
-    UNTRANSLATABLE,
-    CURSOR_EXPIRED, BODY_TOO_LARGE, NOT_LISTED, RATE_LIMITED, INTERNAL, UNAVAILABLE,
+    UNTRANSLATABLE, BODY_TOO_LARGE, NOT_LISTED, RATE_LIMITED, INTERNAL, UNAVAILABLE,
 )  # fmt: skip
 
 

@@ -85,7 +85,7 @@ def crawl(
     connect_to: ConnectTo = None,
     as_json: AsJson = False,
 ) -> None:
-    """Visit domains once, store what they serve, and report. Exit code 1 when none of them is listed."""
+    """Visit domains once, store what they serve, and report. Exit code 1 when none is listed, or one is refused."""
     from registry.cli.run import run_crawl
 
     settings = _settings(connect_to=tuple(connect_to)) if connect_to else _settings()
@@ -239,19 +239,19 @@ def submit(
 
 
 @app.command()
-def reindex() -> None:
+def reindex(as_json: AsJson = False) -> None:
     """Build the search index anew beside the old one, then swap."""
     from registry.cli.show import show_reindex
 
-    _run(_opened(lambda waypost: show_reindex(waypost, console)))
+    _run(_opened(lambda waypost: show_reindex(waypost, console, as_json=as_json)))
 
 
 @app.command()
-def rescore() -> None:
-    """Score all stored documents by today's rubric; no site is asked."""
+def rescore(as_json: AsJson = False) -> None:
+    """Score all stored documents by today's rubric; no site is asked. Exit code 1 when a host could not be scored."""
     from registry.cli.show import show_rescore
 
-    _run(_opened(lambda waypost: show_rescore(waypost, console)))
+    raise typer.Exit(_run(_opened(lambda waypost: show_rescore(waypost, console, as_json=as_json))))
 
 
 @app.command()

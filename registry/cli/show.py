@@ -82,23 +82,32 @@ async def show_submissions(waypost: Waypost, names: Sequence[str], console: Cons
     return NO if refused else DONE
 
 
-async def show_reindex(waypost: Waypost, console: Console) -> None:
-    with _progress(console) as progress:
+async def show_reindex(waypost: Waypost, console: Console, *, as_json: bool) -> None:
+    with _progress(console, quiet=as_json) as progress:
         rebuilt = await waypost.reindex(_bar(progress, "indexing"))
-    console.print(f"{rebuilt.services} services indexed, generation {rebuilt.generation}")
+    if as_json:
+        print_json(asdict(rebuilt))
+    else:
+        console.print(f"{rebuilt.services} services indexed, generation {rebuilt.generation}")
 
 
-async def show_rescore(waypost: Waypost, console: Console) -> None:
-    with _progress(console) as progress:
+async def show_rescore(waypost: Waypost, console: Console, *, as_json: bool) -> int:
+    with _progress(console, quiet=as_json) as progress:
         rescored = await waypost.rescore(_bar(progress, "scoring"))
     await waypost.drain()
-    console.print(f"{rescored.hosts} hosts scored, {rescored.changed} changed, {len(rescored.failed)} failed")
+    if as_json:
+        print_json(asdict(rescored))
+    else:
+        console.print(f"{rescored.hosts} hosts scored, {rescored.changed} changed, {len(rescored.failed)} failed")
+        for host in rescored.failed:
+            console.print(f"  {escape(host)}: its documents could not be judged; the log says where", highlight=False)
+    return NO if rescored.failed else DONE
 
 
-def _progress(console: Console) -> Progress:
+def _progress(console: Console, *, quiet: bool) -> Progress:
     return Progress(
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
-        console=console, transient=True,
+        console=console, transient=True, disable=quiet,
     )  # fmt: skip
 
 

@@ -1,5 +1,6 @@
 """The schema's version: bring a database up to date, or say clearly that it is not."""
 
+import functools
 from pathlib import Path
 from typing import Final
 
@@ -47,6 +48,7 @@ def make_config(url: str | None = None) -> Config:
     return config
 
 
+@functools.cache  # `/readyz` asks again and again
 def current_head() -> str:
     """The revision that this program needs."""
     head = ScriptDirectory.from_config(make_config()).get_current_head()

@@ -39,9 +39,10 @@ def test_what_is_no_database_url_is_wrong_usage(tmp_path: Path, url: str) -> Non
     assert "DATABASE_URL" in said and "Traceback" not in said and "secret" not in said
 
 
-def test_a_wrong_setting_is_wrong_usage(tmp_path: Path) -> None:
-    code, said = waypost(tmp_path, "search", "x", WAYPOST_REQUEST_DELAY="-1")
-    assert (code, "request_delay" in said) == (2, True)
+@pytest.mark.parametrize(("name", "value"), [("request_delay", "-1"), ("trusted_proxies", "10.0.0.0/8,proxy")])
+def test_a_wrong_setting_is_wrong_usage(tmp_path: Path, name: str, value: str) -> None:
+    code, said = waypost(tmp_path, "search", "x", **{f"WAYPOST_{name.upper()}": value})
+    assert (code, name in said) == (2, True)
 
 
 def test_a_bad_folder_of_sites_is_told(tmp_path: Path) -> None:
