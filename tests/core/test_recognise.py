@@ -162,6 +162,7 @@ ORDER_MATTERS = {
     ("openapi", "mcp-json"),
     ("agent-skills-index", "frans"),
     ("agent-skills-index", "a2a"),
+    ("x402", "mcp-json"),
     ("oauth-protected-resource", "oauth-authorization-server"),
     ("mcp-server-json", "mcp-server-card"),
     ("mcp-server-card", "mcp-json"),
