@@ -104,9 +104,8 @@ async def sound(made: House, web: Web) -> None:
     await made.is_empty()
 
 
-@pytest.mark.parametrize("seed", [1])
-async def test_a_killed_worker_is_replaced_and_goes_on(tmp_path: Path, seed: int) -> None:
-    moments = random.Random(seed)
+async def test_a_killed_worker_is_replaced_and_goes_on(tmp_path: Path) -> None:
+    moments = random.Random(1)
     async with at_work(tmp_path) as (web, made):
         serving = made.start("serve", "--port", "0")
         for _ in range(2):
@@ -119,10 +118,9 @@ async def test_a_killed_worker_is_replaced_and_goes_on(tmp_path: Path, seed: int
         await sound(made, web)
 
 
-@pytest.mark.parametrize("seed", [3])
-async def test_a_killed_database_comes_back_under_everybody(tmp_path: Path, seed: int) -> None:
+async def test_a_killed_database_comes_back_under_everybody(tmp_path: Path) -> None:
     """The API says so meanwhile, and answers again without being restarted; the worker crawls on."""
-    moments = random.Random(seed)
+    moments = random.Random(3)
     async with at_work(tmp_path) as (web, made):
         serving = made.start("serve", "--port", "0")
         url = (await serving.says("the API answers at")).split()[4]
@@ -153,9 +151,8 @@ async def ask(client: httpx2.AsyncClient, answers: list[httpx2.Response]) -> Non
         await asyncio.sleep(0.02)
 
 
-@pytest.mark.parametrize("seed", [5])
-async def test_a_killed_server_takes_its_worker_and_the_database_with_it(tmp_path: Path, seed: int) -> None:
-    moments = random.Random(seed)
+async def test_a_killed_server_takes_its_worker_and_the_database_with_it(tmp_path: Path) -> None:
+    moments = random.Random(5)
     async with at_work(tmp_path) as (web, made):
         first = made.start("serve", "--port", "0")
         await requests(web, moments.randrange(1, 1_000))

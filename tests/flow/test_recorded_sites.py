@@ -8,6 +8,7 @@ import csv
 import subprocess
 import sys
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -48,8 +49,10 @@ def expected(sites: Path) -> list[Expected]:
 
 
 @pytest.fixture(scope="module")
-def ran(sites: Path, tmp_path_factory: pytest.TempPathFactory) -> Ran:
-    return run_demo(tmp_path_factory.mktemp("crawl"), "--sites", str(sites))
+def ran(sites: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]:
+    done = run_demo(tmp_path_factory.mktemp("crawl"), "--sites", str(sites))
+    yield done
+    done.forget()
 
 
 Ledger = dict[tuple[str, str], dict[str, Any]]

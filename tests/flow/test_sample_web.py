@@ -1,5 +1,6 @@
 """The main job: the sample web goes in, answers in ADP's shape come out."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -27,8 +28,10 @@ OUTCOMES = {
 
 
 @pytest.fixture(scope="module")
-def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
-    return run_demo(tmp_path_factory.mktemp("sample"))
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]:
+    done = run_demo(tmp_path_factory.mktemp("sample"))
+    yield done
+    done.forget()
 
 
 def test_every_host_ends_with_a_stored_outcome(ran: Ran) -> None:

@@ -2,8 +2,10 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -17,6 +19,7 @@ from registry.demo.tour import demo_settings
 from registry.wiring import Waypost, open_waypost
 
 SECONDS = 240
+STOP_SECONDS = 10
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,10 @@ class Ran:
 
     data: Path
     report: dict[str, Any]
+
+    def forget(self) -> None:
+        """Root's data may lie outside the test's folder (`embedded_place`), where nobody else would remove them."""
+        forget_database(self.data)
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[Waypost]:
@@ -38,6 +45,18 @@ class Ran:
             transport = httpx2.ASGITransport(create_app(waypost, waypost.settings))
             async with httpx2.AsyncClient(transport=transport, base_url="http://registry.test") as client:
                 yield client
+
+
+def forget_database(data: Path) -> None:
+    """Removes the database of a data folder from where it may have been put, once its server has stopped."""
+    link = data / "postgres" / "data"
+    if not link.is_symlink():
+        return
+    home = link.readlink().parent
+    give_up = time.monotonic() + STOP_SECONDS
+    while (home / "data" / "postmaster.pid").exists() and time.monotonic() < give_up:
+        time.sleep(0.05)
+    shutil.rmtree(home, ignore_errors=True)
 
 
 def run_demo(data: Path, *arguments: str) -> Ran:

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -14,6 +13,7 @@ from pathlib import Path
 
 from registry.settings import Settings
 from registry.wiring import Waypost, open_waypost
+from tests.support.demo import forget_database
 from tests.support.shared import ROOT
 from tests.support.sites import Sites
 
@@ -114,11 +114,6 @@ class House:
         for one in self.workers():
             _kill(one)
 
-    def forget(self) -> None:
-        """Root's data may lie outside the test's folder, where nobody else would remove them."""
-        if self._home() != self.data / "postgres":
-            shutil.rmtree(self._home(), ignore_errors=True)
-
     def _ours(self) -> list[int]:
         setting = f"WAYPOST_DATA={self.data}".encode()
         home = str(self._home()).encode()
@@ -154,7 +149,7 @@ def house(data: Path, served: Sites, authority: Path) -> Iterator[House]:
         yield made
     finally:
         made.kill_all()
-        made.forget()
+        forget_database(data)
 
 
 async def until(holds: Callable[[], object], seconds: float, otherwise: Callable[[], str]) -> None:
