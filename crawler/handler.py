@@ -42,7 +42,7 @@ class ProbeHandler(BaseDownloadHandler):
     """Visits the domains of a lease at the same time, the hosts of each one after another."""
 
     async def download_request(self, request: Request) -> Response:
-        visitor: Visitor = self.crawler.spider.visitor  # type: ignore[union-attr]
+        visitor: Visitor = self.crawler.spider.visitor  # type: ignore[union-attr]  # a ProbeSpider, set before any request
         response = LeaseResponse(request.url, request=request)
         response.results = results(visitor, request.meta["lease"])
         return response

@@ -75,7 +75,7 @@ class ProbeSpider(Spider):
     async def lost_lease(self, failure: Failure) -> AsyncIterator[Done]:
         """Nothing of the lease was visited: a bug of ours. Its domains go back, and not at once."""
         log.error("lease.crashed", error=failure.type.__name__ if failure.type else "")
-        lease: Lease = failure.request.meta["lease"]  # type: ignore[attr-defined]
+        lease: Lease = failure.request.meta["lease"]  # type: ignore[attr-defined]  # Scrapy sets it
         for job in lease.domains:
             yield Done(lease.token, job.domain, None, crashed=True)
 

@@ -56,8 +56,8 @@ async def discover(
     text = question(q)
     try:
         page = await registry_of(request).discover(Asked(text, limit, 0, narrowed), cursor)
-    except StaleCursor:
-        raise Problem(INVALID_CURSOR, "The cursor does not belong to this question. Start again without it.") from None
+    except StaleCursor as stale:
+        raise Problem(INVALID_CURSOR, f"Start again without the cursor: {stale}.") from None
     return answer(request, _shown(page, text, base_url(request), utc_now()))
 
 
