@@ -5,6 +5,7 @@ import contextlib
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from registry.wiring.upkeep import upkeep
 from registry.wiring.workers import Worker
 
 NO, INTERRUPTED = 1, 130
+TELL_SECONDS = 60.0
 _ELSEWHERE_SECONDS = 1.0
 
 log = structlog.get_logger(__name__)
@@ -70,9 +72,27 @@ async def run_worker(settings: Settings, *, drain_only: bool, stop_with_stdin: b
         if drain_only:
             await stop.wait()
         else:
-            await crawl(waypost, settings, until_idle=False, stop=stop)
+            _tell(await crawl(waypost, settings, until_idle=False, progress=_now_and_then(), stop=stop))
         await waypost.drain()
         log.info("worker.stopped")
+
+
+def _now_and_then() -> Callable[[Tally], None]:
+    """What the log of a worker that works says: its figures since the start, at most once in TELL_SECONDS."""
+    told_at = time.monotonic()
+
+    def tell(tally: Tally) -> None:
+        nonlocal told_at
+        if time.monotonic() - told_at >= TELL_SECONDS:
+            told_at = time.monotonic()
+            _tell(tally)
+
+    return tell
+
+
+def _tell(tally: Tally) -> None:
+    outcomes = {outcome.value: count for outcome, count in tally.outcomes.most_common()}
+    log.info("worker.crawled", hosts=tally.hosts, requests=tally.requests, in_flight=tally.in_flight, outcomes=outcomes)
 
 
 def _set_at_end_of_input(stop: asyncio.Event) -> None:
