@@ -336,7 +336,14 @@ def _mended() -> Iterator[None]:
         code = _exit_code(error)
         if code is None:
             raise
-        _give_up(str(error), code)
+        _give_up(_in_words(error), code)
+
+
+def _in_words(error: Exception) -> str:
+    """The system's own phrase without its number: which file, and what is wrong with it."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return str(error)
 
 
 def _exit_code(error: Exception) -> int | None:

@@ -51,3 +51,24 @@ def test_a_bad_folder_of_sites_is_told(tmp_path: Path) -> None:
     code, said = waypost(tmp_path, "demo", "--no-serve", "--sites", str(tmp_path), "--data", str(tmp_path / "data"))
     assert code == 2
     assert "_site.json: sate:" in said and "https://" not in said
+
+
+def test_a_folder_that_cannot_be_used_is_told(tmp_path: Path) -> None:
+    taken = tmp_path / "taken"
+    taken.touch()
+    for arguments in (("demo", "--no-serve", "--data", str(taken)), ("search", "x")):
+        code, said = waypost(taken, *arguments)
+        assert code == 3
+        assert str(taken) in said and "Traceback" not in said and "Errno" not in said
+
+
+def test_a_port_that_is_taken_is_told_before_any_work(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        for arguments in (("demo", "--port", port, "--data", str(tmp_path / "data")), ("serve", "--port", port)):
+            code, said = waypost(tmp_path, *arguments)
+            assert code == 3
+            assert f"port {port}: Address already in use" in said and "Traceback" not in said
+    assert list(tmp_path.iterdir()) == []
