@@ -197,7 +197,9 @@ def _reasons(
         return
     if known.outcome is None:
         return
-    if known.outcome is not Outcome.FOUND:
+    if known.alias_of is not None:
+        yield f"{known.alias_of} answers for this host."
+    elif known.outcome is not Outcome.FOUND:
         yield _said(known.outcome.value, known.reason)
     for one in findings:
         rule = RUBRIC.get(Reason(one.reason)) if one.reason in _REASONS else None

@@ -129,6 +129,11 @@ async def _submitted(request: Request, name: str, seconds: float) -> Response:
 
 async def _visited(request: Request, waypost: Waypost, host: str, url: str) -> Response:
     status = await waypost.status(host)
+    if status is not None and status.alias_of is not None:  # apex or www: what is listed is the host that answers
+        host, url = status.alias_of, status_url(base_url(request), status.alias_of)
+        status = await waypost.status(host)
+        if status is None or status.state == "queued":
+            return _queued(request, host, url)
     view = await waypost.service(host, include_details=True)
     if view is None:
         raise _nothing(host, status, url)

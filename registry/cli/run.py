@@ -18,10 +18,11 @@ from crawler.flight import Tally
 from crawler.run import crawl, stop_on_signals
 from registry.cli.serving import bound, serve_api, url_of
 from registry.cli.show import print_json, print_report, show_visited
+from registry.core.domains import Host
 from registry.demo.sites import SAMPLE_WEB
 from registry.demo.tour import crawled, demo_settings
 from registry.settings import Settings
-from registry.wiring import child_environment, open_waypost
+from registry.wiring import Waypost, child_environment, open_waypost
 from registry.wiring.upkeep import upkeep
 from registry.wiring.workers import Worker
 
@@ -125,6 +126,7 @@ async def run_crawl(settings: Settings, names: Sequence[str], *, console: Consol
                 await crawl(
                     waypost, settings, until_idle=True, only={one.domain for one in hosts}, progress=show, stop=stop
                 )
+                hosts = await _with_answering(waypost, hosts)
                 if not stop.is_set() and await waypost.waiting(hosts):
                     await asyncio.sleep(_ELSEWHERE_SECONDS)
             interrupted = stop.is_set()
@@ -139,6 +141,13 @@ async def run_crawl(settings: Settings, names: Sequence[str], *, console: Consol
     if interrupted:
         return INTERRUPTED
     return 0 if listed and not refused else NO
+
+
+async def _with_answering(waypost: Waypost, hosts: Sequence[Host]) -> list[Host]:
+    """The hosts, and behind them those of the same domain that answer for one (apex and `www.`)."""
+    statuses = [await waypost.status(one.host) for one in hosts]
+    named = {one.alias_of for one in statuses if one and one.alias_of} - {one.host for one in hosts}
+    return [*hosts, *waypost.hosts_of(sorted(named))]
 
 
 @contextlib.contextmanager

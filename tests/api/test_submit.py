@@ -1,11 +1,14 @@
 """Submission: canonical, once, waiting for a visit that somebody else makes."""
 
 import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
 from registry.core.documents import Outcome
+from registry.core.visits import Visit
 from registry.store.records import OptOutRecord
 from tests.api.conftest import PUBLIC_URL, Api
 from tests.api.sites import NEW, NOTHING, PIGEON, SITES
@@ -16,7 +19,7 @@ from tests.support.shapes import assert_shape
 STATUS_URL = f"{PUBLIC_URL}/api/services/{NEW}/status"
 
 
-async def visit_next(api: Api, site: Site) -> None:
+async def visit_next(api: Api, site: Site, *, alias_of: str | None = None) -> None:
     """What a worker does: take whatever is due, visit, record, until the new host was among it."""
     async with asyncio.timeout(20):
         while True:
@@ -25,9 +28,16 @@ async def visit_next(api: Api, site: Site) -> None:
                 await asyncio.sleep(0.01)
                 continue
             now, sites = datetime.now(UTC), {**SITES, NEW: site}
-            await record(api.store, lease.token, [finish(job, sites, now) for job in lease.domains], now=now)
+            finished = [finish(job, sites, now) for job in lease.domains]
+            if NEW in hosts_of(lease):
+                finished = [replace(one, visits=tuple(_aliased(one.visits, alias_of))) for one in finished]
+            await record(api.store, lease.token, finished, now=now)
             if NEW in hosts_of(lease):
                 return
+
+
+def _aliased(visits: Sequence[Visit], alias_of: str | None) -> list[Visit]:
+    return [replace(one, alias_of=alias_of) if one.host == NEW else one for one in visits]
 
 
 async def test_a_host_that_is_visited_while_the_client_waits_is_answered_as_listed(own_api: Api) -> None:
@@ -53,6 +63,15 @@ async def test_a_host_with_nothing_to_list_is_told_why(own_api: Api) -> None:
     assert body["errors"]
     assert all(isinstance(one, str) for one in body["errors"])
     assert body["status_url"] == STATUS_URL
+
+
+async def test_a_host_that_another_one_answers_for_leads_there(own_api: Api) -> None:
+    worker = asyncio.create_task(visit_next(own_api, {}, alias_of=f"www.{NEW}"))
+    response = await own_api.post("/api/services?wait=20", json={"domain": NEW})
+    await worker
+    assert response.status_code == 202, response.text
+    assert response.json()["data"]["domain"] == f"www.{NEW}"
+    assert f"www.{NEW} answers for this host." in (await own_api.json(f"/api/services/{NEW}/status"))["data"]["reasons"]
 
 
 async def test_a_host_that_cannot_be_reached_is_told_so(own_api: Api) -> None:
