@@ -23,11 +23,11 @@ demo: .venv/.done        ## crawl the sample web over TLS, search it, serve the 
 
 test: .venv/.done        ## every test
 	.venv/bin/lint-imports
-	.venv/bin/python -m pytest -n 2 --dist loadfile -rs
+	.venv/bin/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -rs
 
 test-fast: .venv/.done   ## without the tests marked slow
 	.venv/bin/lint-imports
-	.venv/bin/python -m pytest -n 2 --dist loadfile -rs -m "not slow"
+	.venv/bin/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -rs -m "not slow"
 
 check: .venv/.done       ## linters, types, import contracts
 	.venv/bin/ruff check .

@@ -14,3 +14,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="rewrite tests/formats/*/*/expected.json from what the code says now; review the diff with the code",
     )
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files of minutes first (slow ones by their mark): what starts last would hold up the end of a parallel run."""
+    items.sort(key=lambda item: (item.get_closest_marker("slow") is None, "/flow/" not in str(item.path)))
