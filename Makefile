@@ -10,6 +10,8 @@ UV_VERSION := 0.13.8
 UV := .tools/bin/uv
 export UV_PYTHON_DOWNLOADS := never
 export UV_LINK_MODE := copy
+# Six seconds once; every command then starts in half the time, also where Python may not write beside its sources.
+export UV_COMPILE_BYTECODE := 1
 # Authorities of this machine's own (a company's proxy) count where there are any; bare containers have none.
 ifneq (,$(wildcard /etc/ssl/certs/ca-certificates.crt /etc/pki/tls/certs/ca-bundle.crt /etc/ssl/cert.pem))
 export UV_SYSTEM_CERTS := true

@@ -314,6 +314,7 @@ def run(*arguments: str, env: Mapping[str, str] | None = None, **options: Any) -
     return subprocess.run(command, text=True, timeout=120, env={**os.environ, **(env or {})}, **options)
 
 
+@pytest.mark.slow
 def test_the_command_itself() -> None:
     good = write("agent", complete())
     done = run("--json", good)
@@ -327,6 +328,7 @@ def test_the_command_itself() -> None:
     assert (plain.returncode, "\x1b" in plain.stdout) == (NO, False)
 
 
+@pytest.mark.slow
 def test_output_that_nobody_reads_or_can_show_is_no_fault() -> None:
     target = write("agent", {**complete(), "spec_version": "größer"})
     narrow = run(target, env={"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"})
@@ -362,6 +364,7 @@ def online(here: Path) -> Iterator[tuple[dict[str, str], list[str]]]:
         yield env, [option for one in served.connect_to for option in ("--connect-to", one)]
 
 
+@pytest.mark.slow
 def test_domains_and_urls_are_told_the_same_way(online: tuple[dict[str, str], list[str]]) -> None:
     env, options = online
     targets = ["kiosk.example", "https://kiosk.example/caps/sell_ticket", "broken.example", "empty.example", "agent"]

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow  # a process for each
+
 
 def waypost(folder: Path, *arguments: str, **environment: str) -> tuple[int, str]:
     told = subprocess.run(
