@@ -23,6 +23,8 @@ from tests.actions.catalogue import NOW, put, remove
 from tests.search.contract import MAIL, MAPS, SHOP, found
 from tests.search.listings import listing
 
+pytestmark = pytest.mark.slow  # seconds of PostgreSQL and an index
+
 
 @pytest.fixture
 async def backend(tmp_path: Path) -> AsyncIterator[EmbeddedBackend]:

@@ -31,6 +31,8 @@ from tests.support.builders import (
     take,
 )  # fmt: skip
 
+pytestmark = pytest.mark.slow  # processes and waits
+
 ROOT = Path(__file__).parents[2]
 NAMES = [f"site-{number:03}.com" for number in range(200)]
 

@@ -10,6 +10,8 @@ from registry.core.scoring import rubric, score
 from registry.store.unit_of_work import Store
 from tests.support.builders import DAY, NOW, Page, Site, adp_site, awp_manifest, crawl
 
+pytestmark = pytest.mark.slow  # every fixture through the database
+
 FIXTURES = Path(__file__).parent.parent / "formats"
 HOSTS = [f"site-{number:02}.com" for number in range(23)]
 LATER = NOW + DAY

@@ -30,6 +30,8 @@ from tests.core.translations import (
 from tests.support.shared import SHARED, shared
 from tests.support.web import Page, Web, visit
 
+pytestmark = pytest.mark.slow  # many generated services
+
 SLOW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 

@@ -3,7 +3,11 @@
 from functools import cache
 from ipaddress import ip_address
 
+import pytest
+
 from tests.crawler.namespace import LITERALS, PUBLIC, PUBLIC_V6, REBINDS, REFUSED, ZONE, in_namespace
+
+pytestmark = pytest.mark.slow  # a network namespace
 
 _once = cache(in_namespace)
 

@@ -14,6 +14,8 @@ from registry.core.documents import Outcome, Purpose
 from tests.crawler.support import JSON_CAP, fetch, probe, settings, visiting
 from tests.support.sites import LOOPBACK, Answer, Behaviour, Exchange, Reply, closed_port, moved, raw_port
 
+pytestmark = pytest.mark.slow  # servers that keep silent until the deadline
+
 HOST = "site.example"
 OK = b"HTTP/1.1 200 OK\r\n"
 FULL = gzip.compress(b'{"a": 1}')
