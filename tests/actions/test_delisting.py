@@ -23,6 +23,8 @@ from tests.support.builders import (
 )  # fmt: skip
 from tests.support.database import rows
 
+pytestmark = pytest.mark.slow  # seconds of PostgreSQL
+
 HOST = "pigeons.com"
 DOWN = Page(failure=Outcome.UNREACHABLE, reason="connect_timeout")
 

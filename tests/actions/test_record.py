@@ -7,6 +7,8 @@ import asyncio
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from registry.actions import inspect
 from registry.actions.record import record
 from registry.actions.seed import fold_candidates, seed
@@ -34,6 +36,8 @@ from tests.support.builders import (
     visit,
 )  # fmt: skip
 from tests.support.database import rows
+
+pytestmark = pytest.mark.slow  # seconds of PostgreSQL
 
 HOST = "pigeons.com"
 

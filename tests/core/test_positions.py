@@ -15,6 +15,8 @@ from registry.core.manifest import at
 from registry.core.positions import START, Position, place, positions, refused_at
 from registry.core.reader import BOM, MAX_INTEGER, Unreadable, read_json
 
+pytestmark = pytest.mark.slow  # hostile texts of full size
+
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8)
 VALUES: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers(-MAX_INTEGER, MAX_INTEGER) | st.floats(-1e6, 1e6) | TEXTS,

@@ -26,6 +26,8 @@ from tests.core.manifests import BODIES, FOUND, JSON_FIXTURES, Fixture, altered,
 from tests.core.test_recognise import ORDER_MATTERS, check, row_name
 from tests.support.depth import searched
 
+pytestmark = pytest.mark.slow  # many generated documents
+
 HOST = "www.shop.example"
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 PATHS = sorted({path for form in FORMATS for path in form.paths} | {"/", "/openapi.yaml", "/x.json"})

@@ -15,6 +15,8 @@ from registry.core.visits import DomainJob, HostJob, KnownDocument, Visit
 from tests.crawler.support import far, fetch, probe, visiting
 from tests.support.sites import Answer, Exchange, Reply, moved
 
+pytestmark = pytest.mark.slow  # pauses and deadlines
+
 HOST = "shop.example"
 CARD = json.dumps(
     {

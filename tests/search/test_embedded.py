@@ -17,6 +17,8 @@ from registry.search.embedded import EmbeddedBackend, is_fed
 from tests.search.contract import MAIL, MAPS, SHOP, BackendContract, fill, found, upsert
 from tests.support.shared import ROOT
 
+pytestmark = pytest.mark.slow  # many commits of an index
+
 
 @pytest.fixture
 async def backend(tmp_path: Path) -> AsyncIterator[Backend]:
