@@ -109,7 +109,7 @@ def _by_field(name: str, parts: Parts, provenance: dict[str, Origin]) -> object:
         for origin, service in parts:
             value = getattr(getattr(service, name), key)
             if value != getattr(blank, key):
-                result = replace(result, **{key: value})  # type: ignore[type-var]
+                result = replace(result, **{key: value})  # type: ignore[type-var]  # as above
                 source = place(origin, service, f"{name}/{key}", name)
                 if provenance.setdefault(name, source) != source:
                     provenance[f"{name}/{key}"] = source

@@ -161,12 +161,12 @@ def _told(service: Service, entries: Sequence[Capability]) -> Service:
 def _capability_told(capability: Capability, entry: Capability) -> Capability:
     told = dict(_new(capability, entry))
     provenance = _sourced(capability.provenance, entry, told)
-    return replace(capability, **told, origin=place_of(capability), provenance=provenance)  # type: ignore[arg-type]
+    return replace(capability, **told, origin=place_of(capability), provenance=provenance)  # type: ignore[arg-type]  # told holds fields of it
 
 
 def _service_told(service: Service, entry: Capability) -> Service:
     told = dict(_new(service, entry))
-    return replace(service, **told, provenance=_sourced(service.provenance, entry, told))  # type: ignore[arg-type]
+    return replace(service, **told, provenance=_sourced(service.provenance, entry, told))  # type: ignore[arg-type]  # told holds fields of it
 
 
 def _new(holder: Capability | Service, entry: Capability) -> Iterator[tuple[str, str | tuple[str, ...]]]:
