@@ -215,12 +215,15 @@ def slug(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", text.casefold()).strip("_")[:ID_CHARS] or "item"
 
 
-def unique_name(name: str, taken: set[str]) -> str:
-    """`name`, or `name-2`, `name-3` ... when it is taken; the answer is added to `taken`."""
+def unique_name(name: str, taken: set[str], separator: str = "-", chars: int | None = None) -> str:
+    """`name`, or `name-2`, `name-3` ... when it is taken; the answer is added to `taken`.
+
+    `chars`: how much of the name stays before a number, where ids are bounded.
+    """
     unique, number = name, 1
     while unique in taken:
         number += 1
-        unique = f"{name}-{number}"
+        unique = f"{name[:chars]}{separator}{number}"
     taken.add(unique)
     return unique
 

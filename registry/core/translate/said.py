@@ -7,7 +7,7 @@ capabilities, of the host. Each such place is noted as a loss, because a reader 
 import re
 from typing import Final
 
-from registry.core.manifest import ID_CHARS, NAME_CHARS, TEXT_CHARS, unrendered
+from registry.core.manifest import ID_CHARS, NAME_CHARS, TEXT_CHARS, unique_name, unrendered
 from registry.core.plain_text import ELLIPSIS, line
 from registry.core.services import Capability, Service
 from registry.core.text import split_name
@@ -90,10 +90,5 @@ def kebab_case(text: str) -> str:
 
 
 def unique(wanted: str, taken: set[str], separator: str) -> str:
-    """`wanted`, or with a number behind it where it is taken; the answer is added to `taken`."""
-    found, number = wanted, 1
-    while found in taken:
-        number += 1
-        found = f"{wanted[: ID_CHARS - 8]}{separator}{number}"
-    taken.add(found)
-    return found
+    """`wanted`, or with a number behind it, within ID_CHARS, where it is taken; the answer is added to `taken`."""
+    return unique_name(wanted, taken, separator, ID_CHARS - 8)
