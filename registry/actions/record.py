@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
-from registry.actions.conclude import Before, Looked, Writes, conclude, look
-from registry.actions.present import needs_body
+from registry.actions.recording.conclude import Before, Looked, Writes, conclude, look
+from registry.actions.recording.present import needs_body
 from registry.core.documents import Outcome
 from registry.core.visits import FinishedDomain
 from registry.store.domains import UNSTORABLE_FOR

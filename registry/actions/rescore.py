@@ -11,9 +11,9 @@ from datetime import datetime
 from itertools import groupby
 from typing import Final
 
-from registry.actions.conclude import change_of
-from registry.actions.present import Shown, Standing, held_documents, judged, needs_body, present
-from registry.actions.reconcile import Current, findings_json
+from registry.actions.recording.conclude import change_of
+from registry.actions.recording.present import Shown, Standing, held_documents, judged, needs_body, present
+from registry.actions.recording.reconcile import Current, findings_json
 from registry.core.listing import TrustLevel
 from registry.core.scoring.rubric import VERSION
 from registry.store.errors import StoreUnavailable

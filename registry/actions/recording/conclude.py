@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 from statistics import median
 from typing import Final
 
-from registry.actions.pending import probe_to_json
-from registry.actions.present import Shown, Standing, held_documents, present
-from registry.actions.reconcile import Documents, is_detail, lose_all, reconcile, visit_record
+from registry.actions.recording.pending import probe_to_json
+from registry.actions.recording.present import Shown, Standing, held_documents, present
+from registry.actions.recording.reconcile import Documents, is_detail, lose_all, reconcile, visit_record
 from registry.actions.seed import SEED_HEAD_START
 from registry.core.documents import ABSENCE, Outcome
 from registry.core.domains import registrable_domain, same_site

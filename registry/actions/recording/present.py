@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
-from registry.actions.reconcile import Current
+from registry.actions.recording.reconcile import Current
 from registry.core.assess import Assessment, assess_body
 from registry.core.findings import Finding, Reason, Severity
 from registry.core.merge import Held, Merged, Noted, merge
