@@ -8,6 +8,7 @@ from typing import Final, Literal
 from registry.actions.seed import SUBMISSION_HEAD_START
 from registry.core.documents import Outcome
 from registry.core.domains import canonical_host
+from registry.core.next_visit import Why
 from registry.store.candidates import is_covered
 from registry.store.records import HostRecord
 from registry.store.unit_of_work import Store, UnitOfWork
@@ -51,11 +52,20 @@ async def _queue(uow: UnitOfWork, domain: str, host: str, now: datetime) -> tupl
     if known is None:
         if (await uow.hosts.waiting([domain])).get(domain, 0) >= MAX_WAITING:
             return "too_many", None
-        await uow.hosts.add([HostRecord(domain, host, "submission", now, soon, submitted_at=now)])
+        await uow.hosts.add(
+            [HostRecord(domain, host, "submission", now, soon, submitted_at=now, next_visit_why=Why.ASKED)]
+        )
     elif not await _may_repeat(uow, known, now):
         return "known", known.next_visit_at
     else:
-        again = replace(known, next_visit_at=soon, submitted_at=now, whole_plan_at=None, robots_at=None)
+        again = replace(
+            known,
+            next_visit_at=soon,
+            next_visit_why=Why.ASKED,
+            submitted_at=now,
+            whole_plan_at=None,
+            robots_at=None,
+        )
         await uow.hosts.put([again])
     await uow.domains.sooner([domain], soon=soon, now=now)
     return ("new" if known is None else "queued"), soon

@@ -10,6 +10,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registry.core.documents import Outcome
+from registry.core.next_visit import Why
 from registry.store.bulk import columns_of, many, upsert
 from registry.store.engine import decode
 from registry.store.records import HostRecord
@@ -18,7 +19,7 @@ from registry.store.values import REASON_CHARS, clean, clean_json
 
 _PUT = upsert(HostRow, columns_of(HostRow, "domain", "host", "source", "referrer", "created_at"))
 _DUE_AS_NEW = text(
-    "UPDATE hosts SET next_visit_at = :due, whole_plan_at = NULL, robots_at = NULL"
+    "UPDATE hosts SET next_visit_at = :due, next_visit_why = 'asked', whole_plan_at = NULL, robots_at = NULL"
     " WHERE domain = :domain AND host = :host"
 )
 
@@ -50,7 +51,9 @@ class Hosts:
         """No visit of the host, or of any below it, is due by itself any more."""
         below = or_(HostRow.host == host, HostRow.host.endswith("." + host, autoescape=True))
         await self._connection.execute(
-            update(HostRow).where(HostRow.domain == domain, below).values(next_visit_at=None)
+            update(HostRow)
+            .where(HostRow.domain == domain, below)
+            .values(next_visit_at=None, next_visit_why=Why.OPTED_OUT)
         )
 
     async def make_due(self, keys: Sequence[tuple[str, str]], *, due: datetime) -> int:
@@ -95,4 +98,5 @@ def _record(row: RowMapping) -> HostRecord:
         pending = decode(row["pending"])
     except ValueError:
         pending = []
-    return HostRecord(**{**row, "outcome": outcome, "pending": pending})
+    why = Why(row["next_visit_why"])
+    return HostRecord(**{**row, "outcome": outcome, "pending": pending, "next_visit_why": why})

@@ -6,6 +6,7 @@ from typing import Any
 
 from registry.core.documents import Outcome, Via
 from registry.core.listing import Listing, TrustLevel
+from registry.core.next_visit import Why
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,7 @@ class HostRecord:
     robots_body: bytes | None = None
     robots_at: datetime | None = None
     pending: list[Any] = field(default_factory=list)  # probes, see documents.probe_to_json
+    next_visit_why: Why = Why.NEW
 
 
 @dataclass(frozen=True, slots=True)

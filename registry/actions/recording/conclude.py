@@ -14,6 +14,7 @@ from registry.actions.seed import SEED_HEAD_START
 from registry.core.documents import ABSENCE, Outcome
 from registry.core.domains import registrable_domain, same_site
 from registry.core.listing import TrustLevel
+from registry.core.next_visit import Why
 from registry.core.revisit import History, next_visit
 from registry.core.robots import Robots
 from registry.core.scoring.rubric import VERSION
@@ -209,14 +210,17 @@ def _scheduled(one: Looked, now: datetime) -> HostRecord:
     """The host with its next visit: the policy's, or sooner for a second look, for what is pending, for who asked."""
     host, visit = one.host, one.visit
     if one.is_hidden:
-        return replace(host, next_visit_at=None, pending=[])
+        return replace(host, next_visit_at=None, next_visit_why=Why.OPTED_OUT, pending=[])
     due = next_visit(visit.outcome, _history(one), now)
     interval_s = None if due is None else round((due - now).total_seconds())
-    sooner = [one.documents.second_look_at, now + PENDING_AFTER if host.pending else None]
+    moments = [(due, Why.POLICY), (one.documents.second_look_at, Why.SECOND_LOOK)]
+    if host.pending:
+        moments.append((now + PENDING_AFTER, Why.UNFINISHED))
     if host.submitted_at is not None and visit.started_at < host.submitted_at and visit.outcome in _MAY_BE_ASKED_AGAIN:
-        sooner.append(now)
-    due = min((moment for moment in (due, *sooner) if moment is not None), default=None)
-    return replace(host, next_visit_at=due, interval_s=interval_s)
+        moments.append((now, Why.ASKED))
+    first = min((moment for moment, _ in moments if moment is not None), default=None)
+    why = next(why for moment, why in moments if moment == first)
+    return replace(host, next_visit_at=first, next_visit_why=why, interval_s=interval_s)
 
 
 def _history(one: Looked) -> History:

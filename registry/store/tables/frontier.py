@@ -44,6 +44,7 @@ class HostRow(Base):
     domain: Mapped[DomainKey]
     host: Mapped[HostKey]
     next_visit_at: Mapped[Moment | None]  # NULL = never by itself
+    next_visit_why: Mapped[str] = mapped_column(server_default="new")  # next_visit.Why
     source: Mapped[str]
     referrer: Mapped[str | None]  # host whose document named this one
     created_at: Mapped[Moment]
