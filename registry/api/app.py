@@ -5,6 +5,7 @@ from fastapi import FastAPI
 from registry.api import (
     about,
     bot,
+    crawl,
     discover,
     documents,
     health,
@@ -47,7 +48,7 @@ def make_routes(settings: Settings) -> FastAPI:
     )  # fmt: skip
     app.state.settings = settings
     app.state.base_url = settings.public_url.rstrip("/")
-    for module in (discover, services, manifests, submit, validate, health, rubric, about, bot):
+    for module in (discover, crawl, services, manifests, submit, validate, health, rubric, about, bot):
         app.include_router(module.router)
     app.openapi = lambda: documents.openapi(app)  # type: ignore[method-assign]  # FastAPI's own way to replace it
     problems.install(app)

@@ -177,6 +177,59 @@ STATUS: Final[dict[str, Any]] = {
     },
 }
 
+CRAWL: Final[dict[str, Any]] = {
+    "success": True,
+    "data": {
+        "domain": "api.pigeonpost.example",
+        "registrable_domain": "pigeonpost.example",
+        "opted_out": False,
+        "being_visited": False,
+        "requests_last_24h": 4,
+        "host": {
+            "host": "api.pigeonpost.example",
+            "source": "submission",
+            "referrer": None,
+            "known_since": _MOMENT,
+            "outcome": "found",
+            "reason": "",
+            "streak": 2,
+            "alias_of": None,
+            "last_visit_at": _MOMENT,
+            "last_found_at": _MOMENT,
+            "last_changed_at": _MOMENT,
+            "next_visit": {
+                "at": "2026-11-21T03:00:11.000Z",
+                "why": "policy",
+                "says": "1 d 2 h after a visit that ended with found, 2 times in a row",
+            },
+            "robots": {"status": 404, "fetched_at": _MOMENT},
+        },
+        "visits": [
+            {
+                "started_at": _MOMENT,
+                "finished_at": _MOMENT,
+                "outcome": "found",
+                "reason": "",
+                "whole_plan": False,
+                "requests": 2,
+                "address": "93.184.215.14",
+                "answers": [
+                    {
+                        "url": "https://api.pigeonpost.example/.well-known/agent",
+                        "purpose": "manifest",
+                        "outcome": "found",
+                        "format": "adp",
+                        "status": 304,
+                        "ms": 41,
+                    }
+                ],
+            }
+        ],
+        "hosts": [],
+        "status_url": f"{_BASE}/api/services/api.pigeonpost.example/status",
+    },
+}
+
 SUBMISSION: Final[dict[str, Any]] = {"domain": "api.pigeonpost.example"}
 
 PASTED: Final[dict[str, Any]] = {

@@ -41,6 +41,11 @@ def _capped(maximum: int) -> WithJsonSchema:
     return WithJsonSchema({"type": "integer", "minimum": 0, "description": f"Larger values count as {maximum}."})
 
 
+def limited(maximum: int) -> tuple[BeforeValidator, WithJsonSchema]:
+    """For a count of rows: a larger one is cut to the maximum."""
+    return _cut(maximum), _capped(maximum)
+
+
 def _share(text: Any) -> int:
     value = _whole(text)
     if value > 100:

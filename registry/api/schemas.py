@@ -363,6 +363,69 @@ class HostHealth(Succeeded):
     data: HostHealthData
 
 
+# --- the ledger -----------------------------------------------------------------------------------------------------
+
+
+class NextVisit(Shape):
+    at: Moment | None = Field(description="null: never by itself.")
+    why: Literal["new", "asked", "policy", "second_look", "unfinished", "opted_out"]
+    says: str
+
+
+class RobotsRead(Shape):
+    status: int | None = Field(description="HTTP status of robots.txt when it was last read; null: it was not.")
+    fetched_at: Moment | None
+
+
+class CrawledHost(Shape):
+    host: str
+    source: str = Field(description="Who named it first.")
+    referrer: str | None = Field(description="The host whose document named it.")
+    known_since: Moment
+    outcome: str | None = Field(description="How the last visit ended.")
+    reason: str
+    streak: int = Field(description="Visits in a row that ended like the last.")
+    alias_of: str | None
+    last_visit_at: Moment | None
+    last_found_at: Moment | None
+    last_changed_at: Moment | None
+    next_visit: NextVisit
+    robots: RobotsRead
+
+
+class Asked(Shape):
+    url: str
+    purpose: str
+    outcome: str
+
+
+class OneVisit(Shape):
+    started_at: Moment
+    finished_at: Moment
+    outcome: str
+    reason: str
+    whole_plan: bool = Field(description="false: only known documents were asked for, conditionally.")
+    requests: int
+    address: str | None = Field(description="Where the host was reached.")
+    answers: list[Asked] = Field(description="What was asked and what came, in order.")
+
+
+class LedgerData(Shape):
+    domain: str
+    registrable_domain: str = Field(description="The unit of politeness: one visit at a time, one daily budget.")
+    opted_out: bool
+    being_visited: bool
+    requests_last_24h: int
+    host: CrawledHost | None = Field(description="null: only other hosts of the domain are known, or it opted out.")
+    visits: list[OneVisit]
+    hosts: list[CrawledHost] = Field(description="The other known hosts of the registrable domain, at most 100.")
+    status_url: str
+
+
+class CrawlLedger(Succeeded):
+    data: LedgerData
+
+
 # --- about ----------------------------------------------------------------------------------------------------------
 
 

@@ -239,6 +239,21 @@ def submit(
 
 
 @app.command()
+def inspect(
+    domain: Annotated[str, typer.Argument(metavar="DOMAIN", help="A host, or a registrable domain.")],
+    visits: Annotated[int, typer.Option(min=0, max=1_000, help="Visits to tell, the latest first.")] = 5,
+    as_json: AsJson = False,
+) -> None:
+    """Tell the ledger of a host: when it was visited, what was asked, what came, and why the next visit is when it is.
+
+    Exit code 1 when nobody ever named it.
+    """
+    from registry.cli.inspecting import show_account
+
+    raise typer.Exit(_run(_opened(lambda waypost: show_account(waypost, domain, visits, console, as_json=as_json))))
+
+
+@app.command()
 def reindex(as_json: AsJson = False) -> None:
     """Build the search index anew beside the old one, then swap."""
     from registry.cli.show import show_reindex

@@ -10,6 +10,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registry.store.bulk import many
+from registry.store.records import DomainRecord
 from registry.store.tables import DomainRow
 
 MAX_ATTEMPTS: Final = 3
@@ -171,6 +172,13 @@ class Domains:
         """When the next domain that nobody holds is due."""
         free = select(func.min(DomainRow.next_visit_at)).where(DomainRow.lease_token.is_(None))
         return (await self._connection.execute(free)).scalar()
+
+    async def get(self, domain: str) -> DomainRecord | None:
+        row = DomainRow
+        leased = row.lease_token.is_not(None)
+        wanted = select(row.domain, row.source, row.created_at, row.next_visit_at, leased, row.attempts)
+        found = (await self._connection.execute(wanted.where(row.domain == domain))).one_or_none()
+        return None if found is None else DomainRecord(*found)
 
     async def counts(self, now: datetime) -> dict[str, int]:
         """Domains by state: "due", "leased", "waiting", "never"."""

@@ -10,6 +10,18 @@ from registry.core.next_visit import Why
 
 
 @dataclass(frozen=True, slots=True)
+class DomainRecord:
+    """A row of `domains`. `next_visit_at`: when due, while `is_leased` when the lease expires, None = never by itself."""
+
+    domain: str
+    source: str
+    created_at: datetime
+    next_visit_at: datetime | None
+    is_leased: bool
+    attempts: int
+
+
+@dataclass(frozen=True, slots=True)
 class HostRecord:
     """A row of `hosts`: what is known of a host between two visits."""
 

@@ -11,6 +11,7 @@ import structlog
 from registry.actions import discover as discovering
 from registry.actions import drain as draining
 from registry.actions import due as leasing
+from registry.actions import explain as explaining
 from registry.actions import inspect
 from registry.actions import record as recording
 from registry.actions import reindex as reindexing
@@ -160,6 +161,9 @@ class Waypost:
 
     async def visits(self, host: str, *, limit: int = 20) -> Sequence[inspect.VisitRow]:
         return await inspect.visits(self._store, host, limit=limit)
+
+    async def explain(self, host: str, *, visits: int = 5) -> explaining.Account | None:
+        return await explaining.explain(self._store, host, visits=visits, now=utc_now())
 
     async def health(self) -> inspect.Health:
         return await inspect.health(self._store)
