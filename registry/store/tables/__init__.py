@@ -1,6 +1,7 @@
 """Every table. All keys begin with the domain, then the host, so that each can be sharded by domain.
 
-The change feed (in order of time), search targets and their dirty rows (by target) are the exceptions.
+The change feed (in order of time), search targets and their dirty rows (by target), job runs and reference data are
+the exceptions.
 """
 
 from registry.store.tables.base import Base
@@ -9,6 +10,7 @@ from registry.store.tables.frontier import CandidateRow, DomainRow, HostRow, Opt
 from registry.store.tables.ledger import ChangeRow, VisitRow
 from registry.store.tables.search import SearchDirtyRow, SearchTargetRow
 from registry.store.tables.services import CapabilityRow, FindingRow, ScoreRow, ServiceRow
+from registry.store.tables.upkeep import JobRunRow, ReferenceRow
 
 __all__ = [
     "Base",
@@ -21,7 +23,9 @@ __all__ = [
     "DomainRow",
     "FindingRow",
     "HostRow",
+    "JobRunRow",
     "OptOutRow",
+    "ReferenceRow",
     "ScoreRow",
     "SearchDirtyRow",
     "SearchTargetRow",
