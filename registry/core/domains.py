@@ -36,6 +36,10 @@ _WEB_SCHEMES = frozenset({"https", "http", "wss", "ws"})
 _BARE = re.compile(r"[A-Za-z0-9._-]+")  # nothing in it that decorates a name
 _IPV4 = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}")
 
+# Names that are canonical as they stand, which is how most lists of millions have them: one look instead of one at each
+# label. Without "--" (xn--, reserved labels), without a number at the end, of at most MAX_LABELS.
+_CANONICAL = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.){0,9}[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?")
+
 # Blank or zero-width characters whose category does not say so (fillers, joiners, selectors).
 _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0")
 
@@ -105,13 +109,14 @@ def canonical_host(text: str, *, exempt: Collection[str] = ()) -> Host:
     label. Their spelling is checked like every other.
     """
     host = host_syntax(text)
-    if host not in exempt:
-        _refuse_unregistrable(host)
-    return Host(host, registrable_domain(host), _is_confusable(host))
+    domain = registrable_domain(host) if host in exempt else _registered(host)
+    return Host(host, domain, _is_confusable(host))
 
 
 def host_syntax(text: str) -> str:
     """The canonical spelling of a host name, for look-ups: syntax only. Idempotent. Raises InvalidName."""
+    if len(text) <= MAX_HOST_CHARS and "--" not in text and _CANONICAL.fullmatch(text):
+        return text
     _refuse_decoration(text)
     name = text.lower() if text.isascii() else _mapped(text)
     name = name.removesuffix(".")
@@ -205,7 +210,8 @@ def parse_https(url: str, base: str | None = None) -> str | None:
     return canonical if len(canonical) <= MAX_URL_CHARS else None
 
 
-def _refuse_unregistrable(host: str) -> None:
+def _registered(host: str) -> str:
+    """The registrable domain of a name that may be registered. Raises InvalidName."""
     labels = host.split(".")
     if labels[-1] in SPECIAL_USE:
         raise InvalidName("special_use")
@@ -216,6 +222,7 @@ def _refuse_unregistrable(host: str) -> None:
         raise InvalidName("unknown_tld")
     if not found.domain:
         raise InvalidName("public_suffix")
+    return f"{found.domain}.{found.suffix}"
 
 
 def _refuse_decoration(text: str) -> None:

@@ -210,6 +210,24 @@ def test_canonicalising_is_idempotent_and_only_refuses_by_name(text: str) -> Non
     assert host_of(f"https://{first}/") == first  # the name we build URLs from is the one a URL parser finds
 
 
+_PLAIN = st.text(alphabet="ab-x0n9", min_size=1, max_size=7) | st.sampled_from(["b" * 63, "b" * 64, "0x1f", "127", "A"])
+
+
+@settings(max_examples=600)
+@given(st.lists(_PLAIN, min_size=1, max_size=12), st.sampled_from(["com", "co.uk", "github.io", "test", "zz", "0x1"]))
+def test_a_name_that_is_canonical_as_it_stands_is_judged_like_every_other(labels: list[str], end: str) -> None:
+    """With a dot at the end each label is looked at."""
+    name = ".".join([*labels, end])
+
+    def judged(text: str) -> Host | str:
+        try:
+            return canonical_host(text)
+        except InvalidName as refusal:
+            return refusal.code
+
+    assert judged(name) == judged(name + ".")
+
+
 @settings(max_examples=300)
 @given(st.text(max_size=60))
 def test_urls_are_canonical_once_and_for_all(tail: str) -> None:
