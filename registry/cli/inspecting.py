@@ -104,7 +104,9 @@ def _cells(host: str, entry: Mapping[str, Any]) -> tuple[str, ...]:
     form = "/".join(filter(None, (entry.get("format"), entry.get("dialect"))))
     went = f" -> {entry['final_url']}" if entry.get("final_url") else ""
     numbers = (str(entry.get(key, "")) for key in ("size", "ms"))
-    ended = _ended(entry["outcome"], entry.get("reason", ""))
+    # robots.txt and the home page are read for themselves: that they are no manifest is nothing to tell.
+    reason = entry.get("reason", "")
+    ended = "read" if reason == entry["purpose"] else _ended(entry["outcome"], reason)
     asked = entry["url"].removeprefix(f"https://{host}") + went
     return asked, str(entry.get("status", "")), ended, form, entry.get("type", ""), *numbers
 

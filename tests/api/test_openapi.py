@@ -108,7 +108,8 @@ def test_examples_of_answers_fit_their_schemas(path: str, method: str, operation
 
 def test_every_example_is_shown_somewhere() -> None:
     text = document()
-    for name in ("DISCOVERED", "LISTED", "SERVICE", "DETAIL", "STATUS", "SUBMITTED", "QUEUED", "HEALTH", "HOST_HEALTH"):
+    for name in ("DISCOVERED", "LISTED", "SERVICE", "DETAIL", "STATUS", "CRAWL", "SUBMITTED", "QUEUED", "HEALTH",
+                 "HOST_HEALTH"):  # fmt: skip
         shown = orjson.dumps(getattr(examples, name), option=orjson.OPT_SORT_KEYS)
         assert shown in orjson.dumps(orjson.loads(text), option=orjson.OPT_SORT_KEYS), name
 
@@ -128,6 +129,7 @@ def test_no_reference_leads_nowhere() -> None:
         (f"/api/services/{PIGEON}?include_details=true", "/api/services/{domain}"),
         (f"/api/services/{PIGEON}/capabilities/create_parcel", "/api/services/{domain}/capabilities/{name}"),
         (f"/api/services/{PIGEON}/status", "/api/services/{domain}/status"),
+        (f"/api/services/{PIGEON}/crawl", "/api/services/{domain}/crawl"),
         (f"/api/services/{PIGEON}/manifest/awp", "/api/services/{domain}/manifest/{format}"),
         ("/api/health", "/api/health"),
         (f"/api/health/{PIGEON}", "/api/health/{domain}"),
