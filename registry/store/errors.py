@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import psycopg
 from sqlalchemy.exc import DataError, IntegrityError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
@@ -19,14 +20,19 @@ class BadDatabaseUrl(ValueError):
     """What was configured names no PostgreSQL. The message does not repeat it: there may be a password in it."""
 
 
+# The driver's own, of what SQLAlchemy has no words for (COPY).
+_VALUES = (psycopg.DataError, psycopg.IntegrityError)
+_SERVER = (psycopg.OperationalError, psycopg.InterfaceError)
+
+
 @contextmanager
 def translated() -> Iterator[None]:
     """Raises Unstorable for values that the database refuses, StoreUnavailable when it is not there."""
     try:
         yield
-    except (DataError, IntegrityError, UnicodeEncodeError) as error:
+    except (*_VALUES, DataError, IntegrityError, UnicodeEncodeError) as error:
         raise Unstorable(_first_line(error)) from error
-    except (OperationalError, InterfaceError, PoolTimeout) as error:
+    except (*_SERVER, OperationalError, InterfaceError, PoolTimeout) as error:
         raise StoreUnavailable(_first_line(error)) from error
 
 
