@@ -37,15 +37,24 @@ class Rescored:
     failed: list[str] = field(default_factory=list)
 
 
-async def rescore(store: Store, *, now: datetime, progress: Callable[[int, int], None] | None = None) -> Rescored:
-    """`progress` is called with the hosts done and the hosts there are. Raises StoreUnavailable; can be repeated."""
-    result = Rescored()
+async def rescore(
+    store: Store,
+    *,
+    now: datetime,
+    progress: Callable[[int, int], None] | None = None,
+    only_outdated: bool = False,
+) -> Rescored:
+    """`progress` is called with the hosts done and the hosts there are. Raises StoreUnavailable; can be repeated.
+
+    `only_outdated`: hosts with anything that was judged by another version of the rubric.
+    """
+    result, but = Rescored(), VERSION if only_outdated else None
     async with store.begin() as uow:
-        total = await uow.documents.count_hosts()
+        total = await uow.documents.count_hosts(but_version=but)
     after: Key = ("", "")
     while True:
         async with store.begin() as uow:
-            keys = await uow.documents.hosts(after, limit=BATCH)
+            keys = await uow.documents.hosts(after, limit=BATCH, but_version=but)
         if not keys:
             return result
         await _rescore_or_halve(store, keys, now, result)
@@ -72,20 +81,26 @@ async def _rescore_or_halve(store: Store, keys: Sequence[Key], now: datetime, re
 
 async def _rescore_together(store: Store, keys: Sequence[Key], now: datetime) -> int:
     async with store.begin() as uow:
-        domains = {domain for domain, _ in keys}
-        await uow.domains.lock(domains)
-        documents = await uow.documents.of(domains, strict=True)
-        services = await uow.services.of(domains)
-        by_host = {key: [Current(one) for one in of_host] for key, of_host in groupby(documents, key=_key)}
-        wanted = {key: by_host[key] for key in keys if key in by_host}
-        bodies = await uow.documents.bodies(
-            {(one.record.domain, one.record.sha256) for of in wanted.values() for one in of if needs_body(one)}
-        )
-        computed = await asyncio.to_thread(_compute, wanted, bodies, services, now)
-        changed = 0
-        for key, (rejudged, shown) in computed.items():
-            await uow.documents.put(rejudged)
-            changed += await _write(uow, key, services.get(key[1]), shown, now)
+        await uow.domains.lock({domain for domain, _ in keys})
+        return await rescore_hosts(uow, keys, now)
+
+
+async def rescore_hosts(uow: UnitOfWork, keys: Sequence[Key], now: datetime) -> int:
+    """Hosts of locked domains, by (domain, host), from their stored documents; gives the services that came out
+    different. Raises ValueError for a document that cannot be decoded."""
+    domains = {domain for domain, _ in keys}
+    documents = await uow.documents.of(domains, strict=True)
+    services = await uow.services.of(domains)
+    by_host = {key: [Current(one) for one in of_host] for key, of_host in groupby(documents, key=_key)}
+    wanted = {key: by_host[key] for key in keys if key in by_host}
+    bodies = await uow.documents.bodies(
+        {(one.record.domain, one.record.sha256) for of in wanted.values() for one in of if needs_body(one)}
+    )
+    computed = await asyncio.to_thread(_compute, wanted, bodies, services, now)
+    changed = 0
+    for key, (rejudged, shown) in computed.items():
+        await uow.documents.put(rejudged)
+        changed += await _write(uow, key, services.get(key[1]), shown, now)
     return changed
 
 

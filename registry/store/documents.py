@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
-from sqlalchemy import RowMapping, func, select, text, tuple_
+from sqlalchemy import ColumnElement, RowMapping, func, or_, select, text, tuple_
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -13,7 +13,7 @@ from registry.core.documents import Outcome, Via
 from registry.store.bulk import columns_of, many, upsert
 from registry.store.engine import decode
 from registry.store.records import DocumentRecord
-from registry.store.tables import BodyRow, DocumentHistoryRow, DocumentRow
+from registry.store.tables import BodyRow, DocumentHistoryRow, DocumentRow, ServiceRow
 from registry.store.values import REASON_CHARS, clean, clean_json, clean_or_none, url_hash
 
 Key = tuple[str, str]
@@ -103,15 +103,29 @@ class Documents:
         )
         return [tuple(one) for one in await self._connection.execute(statement)]
 
-    async def hosts(self, after: Key, *, limit: int) -> list[Key]:
-        """Hosts with documents, by (domain, host), those behind `after`."""
+    async def hosts(self, after: Key, *, limit: int, but_version: str | None = None) -> list[Key]:
+        """Hosts with documents, by (domain, host), those behind `after`. `but_version`: see `_outdated`."""
         key = (DocumentRow.domain, DocumentRow.host)
-        statement = select(*key).where(tuple_(*key) > after).distinct().order_by(*key).limit(limit)
+        statement = select(*key).where(tuple_(*key) > after, *_outdated(but_version))
+        statement = statement.distinct().order_by(*key).limit(limit)
         return [(domain, host) for domain, host in await self._connection.execute(statement)]
 
-    async def count_hosts(self) -> int:
-        key = select(DocumentRow.domain, DocumentRow.host).distinct().subquery()
+    async def count_hosts(self, *, but_version: str | None = None) -> int:
+        key = select(DocumentRow.domain, DocumentRow.host).where(*_outdated(but_version)).distinct().subquery()
         return (await self._connection.execute(select(func.count()).select_from(key))).scalar_one()
+
+
+def _outdated(but_version: str | None) -> tuple[ColumnElement[bool], ...]:
+    """Documents that can be judged again and were by another version of the rubric, or whose service was."""
+    if but_version is None:
+        return ()
+    service = select(ServiceRow.host).where(
+        ServiceRow.domain == DocumentRow.domain,
+        ServiceRow.host == DocumentRow.host,
+        ServiceRow.rubric_version != but_version,
+    )
+    judged = DocumentRow.has_body & DocumentRow.alias_of.is_(None) & (DocumentRow.rubric_version != but_version)
+    return (or_(judged, service.exists()),)
 
 
 def _row(document: DocumentRecord) -> dict[str, Any]:
