@@ -1,0 +1,78 @@
+"""`python -m benchmarks.crawl`: hosts per CPU-second of waypost's crawler beside what one could write instead.
+
+All contestants take turns in one run, so that a machine that slows down slows all of them; CPU time counts, not the
+clock's, except where waiting is the subject (`--list mixed`, `--list polite`).
+"""
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from benchmarks.crawl import farm, namespace, postgres, report
+from benchmarks.crawl.contest import CONTESTANTS, Arena
+from benchmarks.crawl.lists import LISTS
+from registry.store import embedded
+
+SERVER = "WAYPOST_BENCH_DATABASE"
+"""Carries the URL of the database into the namespace."""
+
+
+def main() -> None:
+    options = _options()
+    try:
+        if SERVER not in os.environ:
+            namespace.check_tools("nginx", "taskset")
+            sys.exit(_outside())
+        _inside(options)
+    except namespace.Missing as missing:
+        sys.exit(f"the benchmark cannot run: {missing}")
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.crawl", description=__doc__)
+    parser.add_argument("--list", choices=list(LISTS), default="plain", help="which hosts, and what is asked (plain)")
+    parser.add_argument("--only", metavar="A,B", help=f"contestants, of: {', '.join(CONTESTANTS)}")
+    parser.add_argument("--hosts", type=int, help="how many hosts (each list has its own default)")
+    parser.add_argument("--rounds", type=int, default=3, help="turns of each contestant (3)")
+    parser.add_argument("--in-flight", type=int, help="hosts at once (each list has its own default)")
+    parser.add_argument("--paths", type=int, metavar="N", help="ask N paths of each host instead of all of the plan; "
+                        "waypost always asks its whole plan")  # fmt: skip
+    parser.add_argument("--sizes", metavar="N,N", help="--list growth: numbers of domains (1000,10000,30000)")
+    parser.add_argument("--json", action="store_true", help="every run as one line of JSON")
+    parser.add_argument("--markdown", action="store_true", help="tables as they stand in docs/performance.md")
+    return parser.parse_args()
+
+
+def _outside() -> int:
+    """Starts the database, which may not run as the namespace's root, then everything else inside."""
+    server = embedded.start(Path(tempfile.gettempdir()) / f"waypost-bench-{os.geteuid()}")
+    try:
+        postgres.prepare(server.dsn)
+        return namespace.enter(sys.argv[1:], {SERVER: server.dsn})
+    finally:
+        server.release()
+
+
+def _inside(options: argparse.Namespace) -> None:
+    chosen = LISTS[options.list](options)
+    crowded = len(os.sched_getaffinity(0)) < 2
+    cores = (None, None) if crowded else sorted(os.sched_getaffinity(0))[:2]
+    with tempfile.TemporaryDirectory(prefix="waypost-bench-") as scratch:
+        folder = Path(scratch)
+        folder.chmod(0o755)
+        namespace.enclose(folder)
+        with farm.running(folder, chosen.most_hosts, cores[0]) as sites:
+            arena = Arena(sites, os.environ[SERVER], folder, cores[1])
+            runs = []
+            for run in chosen.runs(arena):
+                runs.append(run)
+                print(json.dumps(report.as_json(run)) if options.json else report.line(run), flush=True)
+    if not options.json:
+        print(report.summary(chosen, runs, markdown=options.markdown))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,90 @@
+"""Runs the contestants in turns, each in a process of its own, and keeps what each run came to."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from benchmarks.crawl import postgres
+from benchmarks.crawl.contestants.common import Result, Task
+from benchmarks.crawl.farm import Farm
+
+CONTESTANTS: dict[str, str] = {
+    "waypost": "benchmarks.crawl.contestants.waypost",
+    "transport": "benchmarks.crawl.contestants.transport",
+    "aiohttp": "benchmarks.crawl.contestants.plain_aiohttp",
+    "aiohttp-uvloop": "benchmarks.crawl.contestants.plain_aiohttp",
+    "scrapy-naive": "benchmarks.crawl.contestants.scrapy_naive",
+    "scrapy-tuned": "benchmarks.crawl.contestants.scrapy_tuned",
+    "go": "",
+}
+"""Name -> the module that is run; `go` is a program of its own."""
+
+EXTRA: Mapping[str, Mapping[str, Any]] = {"aiohttp-uvloop": {"uvloop": True}}
+
+
+@dataclass
+class Run:
+    """One run of one contestant. `requests`: as the farm counted them."""
+
+    contestant: str
+    result: Result
+    requests: int
+
+    @property
+    def ms(self) -> float:
+        """CPU milliseconds per host."""
+        return 1e3 * self.result.cpu / max(1, self.result.hosts)
+
+    @property
+    def postgres_ms(self) -> float:
+        """CPU milliseconds of the database per host."""
+        return 1e3 * float(self.result.notes.get("postgres", 0.0)) / max(1, self.result.hosts)
+
+
+@dataclass
+class Arena:
+    """Where the contest takes place."""
+
+    farm: Farm
+    server: str  # URL of the PostgreSQL server
+    folder: Path
+    core: int | None
+    go: Path | None = None
+    _main: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._main = postgres.main_process(self.server)
+
+    def run(self, contestant: str, task: Task) -> Run:
+        """Raises RuntimeError for a contestant that fails."""
+        with tempfile.TemporaryDirectory(dir=self.folder) as folder, postgres.fresh(self.server) as database:
+            place = {"database_url": database, "postgres": self._main, "data": folder}
+            extra = {**place, **EXTRA.get(contestant, {}), **task.extra}
+            given = Task(**{**vars(task), "extra": extra, "core": self.core})
+            asked = self.farm.requests()
+            result = self._ran(contestant, given.write(Path(folder) / "task.json"))
+            return Run(contestant, result, self.farm.requests() - asked)
+
+    def _ran(self, contestant: str, task: Path) -> Result:
+        module = CONTESTANTS[contestant]
+        command = [sys.executable, "-m", module, str(task)] if module else [str(self.go), str(task)]
+        clean = {name: value for name, value in os.environ.items() if not name.startswith(("WAYPOST_", "DATABASE_"))}
+        trust = {"SSL_CERT_FILE": str(self.farm.authority), "SSL_CERT_DIR": str(self.folder / "none")}
+        done = subprocess.run(command, env=clean | trust, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise RuntimeError(f"{contestant} failed ({done.returncode}):\n{done.stderr[-3000:]}")
+        return Result(**json.loads(done.stdout.splitlines()[-1]))
+
+
+def contest(arena: Arena, tasks: Mapping[str, Task], rounds: int) -> Iterable[Run]:
+    """Every contestant once in every round, the rounds one after another."""
+    for number in range(rounds):
+        names = list(tasks)
+        for name in names[number % len(names) :] + names[: number % len(names)]:
+            yield arena.run(name, tasks[name])

@@ -1,0 +1,59 @@
+"""waypost's transport with its guards alone: the same requests through `Session.fetch`, no plan, nothing stored.
+
+Hosts come in leases of a hundred, as in the crawl. Every guard is on: resolving, the address policy, pinning, limits
+per address, caps, deadlines.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+import uvloop
+
+from benchmarks.crawl.contestants.common import Meter, Result, Task, run
+from crawler.visit import Session, Visitor
+from registry.core.documents import Outcome, Probe, Purpose
+from registry.core.probes import pointer_probe
+from registry.core.redirects import Follow, Stop, redirect
+from registry.settings import Settings
+
+
+async def crawl(task: Task) -> Result:
+    result, running = Result(len(task.hosts)), set[asyncio.Task[None]]()
+    settings = Settings(
+        request_delay=task.delay, connect_timeout=task.connect_timeout, request_timeout=task.timeout,
+        hosts_in_flight=task.in_flight,
+    )  # fmt: skip
+    lease = min(settings.lease_batch, task.in_flight)
+    meter = Meter()
+    async with Visitor(settings) as visitor:
+        for first in range(0, len(task.hosts), lease):
+            while len(running) + lease > task.in_flight:
+                _, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+            batch = task.hosts[first : first + lease]
+            running |= {asyncio.create_task(_visit(visitor, host, task.paths, result)) for host in batch}
+        await asyncio.gather(*running)
+    return meter.stop(result)
+
+
+async def _visit(visitor: Visitor, host: str, paths: Sequence[str], result: Result) -> None:
+    until = datetime.now(UTC) + timedelta(hours=1)
+    async with Session(visitor, visitor.pace(), until) as session:
+        for path in paths:
+            fetched = await session.fetch(pointer_probe(f"https://{host}{path}", None, None), _follow)
+            result.answers += fetched.status is not None
+            result.hits += fetched.status == 200 and fetched.headers.get("content-type") == "application/json"
+            if fetched.failure in (Outcome.UNREACHABLE, Outcome.TLS_ERROR):
+                return  # a host that cannot be reached is not tried again for every path
+
+
+def _follow(probe: Probe, from_url: str, location: str | None, hops: tuple[str, ...]) -> Follow | Stop:
+    return redirect(from_url, location, hops, Purpose.MANIFEST)
+
+
+def contest(task: Task) -> Result:
+    return uvloop.run(crawl(task))
+
+
+if __name__ == "__main__":
+    run(contest)

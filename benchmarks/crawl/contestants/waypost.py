@@ -1,0 +1,61 @@
+"""waypost as it is: plan, guards, politeness between addresses, ledger and documents in PostgreSQL.
+
+The code path of `waypost crawl`: `open_waypost`, seed, then `crawl` until nothing is due. The clock starts after the
+seeding. `extra`: `database_url`, `data` (folder), `postgres` (process id of the server, for its CPU).
+"""
+
+import asyncio
+from typing import Any
+
+import uvloop
+from pydantic import SecretStr
+
+from benchmarks.crawl import postgres
+from benchmarks.crawl.contestants.common import Meter, Result, Task, run
+from crawler.flight import Tally
+from crawler.run import crawl
+from registry.core.documents import Outcome
+from registry.settings import Settings
+from registry.wiring import open_waypost
+
+
+def settings_for(task: Task) -> Settings:
+    known: dict[str, Any] = {
+        "data": task.extra["data"],
+        "database_url": SecretStr(task.extra["database_url"]),
+        "request_delay": task.delay,
+        "connect_timeout": task.connect_timeout,
+        "request_timeout": task.timeout,
+        "hosts_in_flight": task.in_flight,
+        "log_level": "ERROR",
+    }
+    return Settings(**known)
+
+
+async def contest_on_loop(task: Task) -> Result:
+    settings, most = settings_for(task), 0
+
+    def watch(tally: Tally) -> None:
+        nonlocal most
+        most = max(most, tally.in_flight)
+
+    async with open_waypost(settings) as waypost:
+        report = await waypost.seed(task.hosts, source="benchmark")
+        assert not report.refused, report.refused[:3]
+        database = postgres.cpu(task.extra["postgres"])
+        meter = Meter()
+        tally = await crawl(waypost, settings, until_idle=True, progress=watch)
+        result = meter.stop(Result(tally.hosts))
+        result.notes["postgres"] = postgres.cpu(task.extra["postgres"]) - database
+    outcomes = {outcome.value: count for outcome, count in tally.outcomes.items()}
+    result.hits, result.answers = tally.outcomes[Outcome.FOUND], tally.requests
+    result.notes |= {"outcomes": outcomes, "most_in_flight": most, "crashed": tally.crashed, "released": tally.released}
+    return result
+
+
+def contest(task: Task) -> Result:
+    return uvloop.run(contest_on_loop(task))
+
+
+if __name__ == "__main__":
+    run(contest)

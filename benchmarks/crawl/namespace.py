@@ -1,0 +1,77 @@
+"""A network of the benchmark's own: every address is local in it, and nothing leads outside.
+
+`enter` starts this program once more inside fresh network and mount namespaces; `enclose` prepares the network in
+there and refuses to go on anywhere else. So the crawler's real address guard stays switched on and dials real public
+addresses, and not one packet can reach the hosts that own them.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from benchmarks.crawl.web import BLACK_HOLE
+
+
+class Missing(Exception):
+    """This machine lacks something that the benchmark needs; the message says what."""
+
+
+def check_tools(*tools: str) -> None:
+    """Raises Missing."""
+    if sys.platform != "linux":
+        raise Missing("network namespaces are a thing of Linux")
+    search = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/sbin"))
+    for tool in ("unshare", "ip", "mount", *tools):
+        if shutil.which(tool, path=search) is None:
+            raise Missing(f"{tool} is not on PATH (Debian: apt-get install {_PACKAGES.get(tool, tool)})")
+    if subprocess.run([*_unshare(), "true"], check=False, capture_output=True).returncode:
+        raise Missing("this machine does not allow network namespaces (unshare --net)")
+
+
+_PACKAGES = {"ip": "iproute2", "unshare": "util-linux", "mount": "mount", "nginx": "nginx-light"}
+
+
+def enter(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
+    """Runs `python -m benchmarks.crawl` with these arguments inside; gives its exit code."""
+    command = [*_unshare(), sys.executable, "-m", "benchmarks.crawl", *arguments]
+    try:
+        return subprocess.run(command, env={**os.environ, **environment}, check=False).returncode
+    except KeyboardInterrupt:
+        return 130
+
+
+def enclose(folder: Path) -> None:
+    """Makes every address local and the name server ours. Exits where there is any other way out."""
+    if (found := _interfaces()) != ["lo"]:
+        sys.exit(f"there is more than loopback here ({', '.join(found)}): not a namespace of our own")
+    _ip("link set lo up", "route add local 0.0.0.0/0 dev lo", "-6 route add local ::/0 dev lo")
+    _make_black_hole()
+    (folder / "resolv.conf").write_text("nameserver 127.0.0.1\noptions timeout:2 attempts:2\n")
+    subprocess.run(["mount", "--bind", str(folder / "resolv.conf"), "/etc/resolv.conf"], check=True)
+    Path("/proc/sys/net/core/somaxconn").write_text("8192")
+    routes = subprocess.run(["ip", "route", "show", "default"], check=True, capture_output=True, text=True).stdout
+    if routes.strip():
+        sys.exit("there is a default route here: not a namespace of our own")
+
+
+def _make_black_hole() -> None:
+    """An interface whose other end throws away what comes: a SYN to there is never answered."""
+    _ip("link add hole type veth peer name bottom", "link set hole arp off", "link set bottom arp off")
+    _ip("link set hole up", "link set bottom up", f"route add {BLACK_HOLE} dev hole table local src 192.0.2.1")
+
+
+def _ip(*commands: str) -> None:
+    for command in commands:
+        subprocess.run(["ip", *command.split()], check=True)
+
+
+def _unshare() -> list[str]:
+    return ["unshare", "--net", "--mount", *([] if os.geteuid() == 0 else ["--user", "--map-root-user"])]
+
+
+def _interfaces() -> list[str]:
+    shown = subprocess.run(["ip", "-o", "link"], check=True, capture_output=True, text=True).stdout
+    return [line.split(": ")[1].split("@")[0] for line in shown.splitlines()]

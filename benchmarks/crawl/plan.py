@@ -1,0 +1,23 @@
+"""What waypost asks of a host that has nothing, taken from the plan itself, so that all contestants ask the same."""
+
+from datetime import UTC, datetime
+
+from registry.core.documents import Fetched, Purpose
+from registry.core.plan import HostPlan
+from registry.core.visits import HostJob
+
+_HOST = "cold.example.com"
+_NONCE = "0123456789abcdef" * 2
+
+
+def cold_paths() -> list[str]:
+    """The paths in their order: robots.txt, front page, control, then the table; every manifest is 404."""
+    now = datetime.now(UTC)
+    plan = HostPlan(HostJob(_HOST, whole_plan=True), now=now, nonce=_NONCE)
+    paths = []
+    while (probe := plan.next()) is not None:
+        paths.append(probe.url.removeprefix(f"https://{_HOST}"))
+        page = {"content-type": "text/html"}
+        status, body = (200, b"<title>Shop</title>") if probe.purpose is Purpose.HOME else (404, b"<p>Not found</p>")
+        plan.take(probe, Fetched(probe.url, probe.url, now, status=status, headers=page, body=body))
+    return paths

@@ -1,0 +1,84 @@
+"""A database for each run, and the CPU that PostgreSQL spends on it."""
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+from psycopg import sql
+
+from registry.store.engine import libpq, sqlalchemy_url
+from registry.store.migrate import upgrade
+
+TEMPLATE = "waypost_bench_template"
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def prepare(server: str) -> None:
+    """Makes the migrated template anew: the schema may have changed since the last run."""
+    with _admin(server) as admin:
+        _drop(admin, TEMPLATE)
+        admin.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(TEMPLATE)))
+    upgrade(_on(server, TEMPLATE))
+
+
+@contextlib.contextmanager
+def fresh(server: str) -> Iterator[str]:
+    """The URL of an empty, migrated database that is dropped afterwards."""
+    name = f"waypost_bench_{os.getpid()}"
+    with _admin(server) as admin:
+        _drop(admin, name)
+        admin.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(sql.Identifier(name), sql.Identifier(TEMPLATE)))
+        try:
+            yield _on(server, name)
+        finally:
+            _drop(admin, name)
+
+
+def main_process(server: str) -> int:
+    """The process id of the server that all backends are children of."""
+    with _admin(server) as admin:
+        row = admin.execute("SELECT pg_backend_pid()").fetchone()
+        assert row is not None
+        return _stat(int(row[0]))[1]
+
+
+def cpu(main: int) -> float:
+    """CPU seconds of the server's processes, those that have ended included."""
+    ended = sum(_stat(main)[2:])
+    return (ended + sum(sum(_stat(child)[2:4]) for child in _children(main))) / _TICKS
+
+
+def version(server: str) -> str:
+    with _admin(server) as admin:
+        return f"{admin.info.server_version // 10_000}.{admin.info.server_version % 10_000}"
+
+
+def _admin(server: str) -> "psycopg.Connection[tuple[object, ...]]":
+    return psycopg.connect(libpq(sqlalchemy_url(server)), autocommit=True)
+
+
+def _drop(admin: "psycopg.Connection[tuple[object, ...]]", name: str) -> None:
+    admin.execute(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s AND usename = current_user", (name,)
+    )
+    admin.execute(sql.SQL("DROP DATABASE IF EXISTS {}").format(sql.Identifier(name)))
+
+
+def _on(server: str, database: str) -> str:
+    return sqlalchemy_url(server).set(database=database).render_as_string(hide_password=False)
+
+
+def _stat(process: int) -> list[int]:
+    """Process id, parent, then user and system time of itself and of its children that have ended, in ticks."""
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2].split()
+    except OSError:
+        return [process, 0, 0, 0, 0, 0]
+    return [process, int(fields[1]), *map(int, fields[11:15])]
+
+
+def _children(parent: int) -> list[int]:
+    everybody = (int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdecimal())
+    return [process for process in everybody if _stat(process)[1] == parent]
