@@ -38,6 +38,7 @@ _LINK_VALUE = re.compile(
 )
 _PARAM = re.compile(r""";\s*([^\s;,="<>]{1,50})\s*=\s*(?:"([^"]{0,500})"|([^\s;,"<>]{0,200}))""")
 _ATTRIBUTE = re.compile(r"""([a-zA-Z-]{1,50})\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""")
+_TELLING = re.compile("|".join(map(re.escape, (*EXPECTED, "ld+json", "&"))), re.IGNORECASE)  # "&": anything, disguised
 _AWAS_HINT = re.compile(rb"\sdata-(?:awas|ai)-[a-z]", re.IGNORECASE)
 _OPENING = re.compile(
     r"<(!--|(?:body|/head|link|base|script|style|title|template|noscript|textarea)(?=[\s/>]))", re.IGNORECASE | re.ASCII
@@ -54,14 +55,13 @@ _CLOSING = {
 def home_pointers(url: str, headers: Mapping[str, str], body: bytes) -> tuple[Pointer, ...]:
     """The followed links of a page served at `url`, header fields first, absolute https URLs, without repeats."""
     found: dict[str, Pointer] = {}
-    text = body.decode("utf-8", "replace")
+    links, data = _head_links(body.decode("utf-8", "replace"), url)
     named = [(href, rels, url) for href, rels in _header_links(headers.get("link", ""))]
-    for href, rels, base in [*named, *_head_links(text, url)]:
-        target = parse_https(href, base)
+    for href, rels, base in (*named, *links):
         for rel in rels:
-            if target is not None and rel in EXPECTED and len(found) < MAX_POINTERS:
+            if rel in EXPECTED and len(found) < MAX_POINTERS and (target := parse_https(href, base)) is not None:
                 found.setdefault(target, Pointer(target, rel, "", EXPECTED[rel]))
-    for pointer in _named_in_data(text, url):
+    for pointer in _named_in_data(data, url):
         if len(found) < MAX_POINTERS and pointer.url is not None:
             found.setdefault(pointer.url, pointer)
     return tuple(found.values())
@@ -69,7 +69,8 @@ def home_pointers(url: str, headers: Mapping[str, str], body: bytes) -> tuple[Po
 
 def has_awas_hint(body: bytes) -> bool:
     """Whether the page marks actions up for agents (AWAS `data-awas-*`, `data-ai-*`): a hint, never a capability."""
-    return _AWAS_HINT.search(body) is not None
+    # plain search first: the pattern alone costs most of what is done with a page
+    return b"data-a" in body.lower() and _AWAS_HINT.search(body) is not None
 
 
 def _header_links(field: str) -> Iterator[tuple[str, list[str]]]:
@@ -79,41 +80,43 @@ def _header_links(field: str) -> Iterator[tuple[str, list[str]]]:
             yield value[1].strip(), params.get("rel", "").lower().split()
 
 
-def _head_links(text: str, url: str) -> Iterator[tuple[str, list[str], str]]:
-    base = url
-    for tag, attributes in _head_tags(text):
+def _head_links(text: str, url: str) -> tuple[list[tuple[str, list[str], str]], list[str]]:
+    """The links of the head, each with its relations and its base; and the texts of its JSON-LD."""
+    base, links, data = url, [], []
+    for tag, attributes, content in _head_tags(text):
         if tag == "base":
             base = parse_https(attributes.get("href", ""), url) or base
+        elif tag == "script":
+            data += [content] if attributes.get("type", "").lower() == _JSON_LD else []
         elif "href" in attributes:
-            yield attributes["href"].strip(), attributes.get("rel", "").lower().split(), base
+            links.append((attributes["href"].strip(), attributes.get("rel", "").lower().split(), base))
+    return links, data
 
 
-def _named_in_data(text: str, url: str) -> tuple[Pointer, ...]:
+def _named_in_data(data: list[str], url: str) -> tuple[Pointer, ...]:
     """Addresses of known documents in the JSON-LD of the head (ARD 0.91): found as in any text, never interpreted."""
-    data = [attributes["content"] for tag, attributes in _head_tags(text) if tag == "script"]
     return mined(" ".join(data).replace("\\/", "/"), url) if data else ()
 
 
-def _head_tags(text: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """The `link` and `base` tags before the body, and JSON-LD as a `script` with its `content`; comments and other raw
-    text elements are jumped over."""
+def _head_tags(text: str) -> Iterator[tuple[str, dict[str, str], str]]:
+    """The tags before the body that may tell something: `base`, `link`, and `script` with its content; comments and
+    other raw text elements are jumped over."""
     opened = _OPENING.search(text)
     while opened:
         name, at = opened[1].lower(), opened.end()
         if name in ("body", "/head"):
             return
+        end = text.find(">", at, at + MAX_TAG)
+        telling = end >= 0 and (name == "base" or _TELLING.search(text, at, end) is not None)
         if name in _CLOSING:
             closed = _CLOSING[name].search(text, at)
             if closed is None:
                 return
-            end = text.find(">", at, at + MAX_TAG)
-            if name == "script" and end >= 0 and _attributes(text[at:end]).get("type", "").lower() == _JSON_LD:
-                yield name, {"content": text[end + 1 : closed.start()]}
+            if name == "script" and telling:
+                yield name, _attributes(text[at:end]), text[end + 1 : closed.start()]
             at = closed.end()
-        else:
-            end = text.find(">", at, at + MAX_TAG)
-            if end >= 0:
-                yield name, _attributes(text[at:end])
+        elif telling:
+            yield name, _attributes(text[at:end]), ""
         opened = _OPENING.search(text, at)
 
 
