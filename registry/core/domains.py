@@ -15,9 +15,9 @@ from typing import Final, NamedTuple
 
 import ada_url
 import idna
-import tldextract
 
 from registry.core.lookalikes import looks_alike
+from registry.core.suffixes import SHIPPED, SuffixList
 
 MAX_HOST_CHARS: Final = 253
 MAX_LABELS: Final = 10
@@ -43,8 +43,7 @@ _CANONICAL = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.){0,9}[a-z](?
 # Blank or zero-width characters whose category does not say so (fillers, joiners, selectors).
 _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0")
 
-# suffix_list_urls=() and cache_dir=None: the snapshot in the package, never the network, never a cache file.
-_SUFFIXES = tldextract.TLDExtract(cache_dir=None, suffix_list_urls=(), include_psl_private_domains=True)
+_suffixes: SuffixList = SHIPPED  # in force until `use_suffixes`
 
 _SAYS: Final = {
     "empty": "the name is empty",
@@ -139,10 +138,17 @@ def registrable_domain(host: str) -> str:
     Public Suffix List with its private section; where no rule matches, the default rule `*` (its section "algorithm"):
     `a.b.example` belongs to `b.example`. A name that is itself a public suffix, or a single label, stands for itself.
     """
-    found = _SUFFIXES.extract_str(host)
-    if found.suffix:
-        return f"{found.domain}.{found.suffix}" if found.domain else host
+    suffix, domain = _suffixes.cut(host)
+    if suffix:
+        return domain or host
     return ".".join(host.split(".")[-2:])
+
+
+def use_suffixes(suffixes: SuffixList) -> None:
+    """From now on, hosts are cut by this list. For the composition root, which reads what `refresh` has stored."""
+    global _suffixes
+    _suffixes = suffixes
+    registrable_domain.cache_clear()
 
 
 def same_site(a: str, b: str) -> bool:
@@ -217,12 +223,12 @@ def _registered(host: str) -> str:
         raise InvalidName("special_use")
     if len(labels) == 1:
         raise InvalidName("single_label")
-    found = _SUFFIXES.extract_str(host)
-    if not found.suffix:
+    suffix, domain = _suffixes.cut(host)
+    if not suffix:
         raise InvalidName("unknown_tld")
-    if not found.domain:
+    if not domain:
         raise InvalidName("public_suffix")
-    return f"{found.domain}.{found.suffix}"
+    return domain
 
 
 def _refuse_decoration(text: str) -> None:
