@@ -21,6 +21,7 @@ class Tally:
     crashed: int = 0
     hosts: int = 0  # visited and recorded
     requests: int = 0  # made for the visits recorded
+    received: int = 0  # bytes of the bodies that came, decoded, each at most its cap
     outcomes: Counter[Outcome] = field(default_factory=Counter)
 
     @property
@@ -53,6 +54,7 @@ class Flight:
                 released=old.released + len(batch) - recorded - crashed,
                 hosts=old.hosts + len(visits),
                 requests=old.requests + sum(visit.requests for visit in visits),
+                received=old.received + sum(len(one.fetched.body) for visit in visits for one in visit.answers),
                 outcomes=old.outcomes + Counter(visit.outcome for visit in visits),
             )
         )

@@ -6,9 +6,10 @@ Hosts are given in their canonical spelling (`domains.host_syntax`); nothing her
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final, Literal
 
+from registry.actions.seed import SEED_HEAD_START, SUBMISSION_HEAD_START
 from registry.core.documents import Outcome
 from registry.core.domains import registrable_domain
 from registry.core.findings import Reason, Severity
@@ -21,8 +22,8 @@ from registry.store.records import FindingRecord, HostRecord, ServiceRecord, Vis
 from registry.store.unit_of_work import Store
 
 __all__ = [
-    "CapabilityView", "Card", "Health", "HostStatus", "Listed", "Overview", "ServiceView", "Sort", "VisitRow",
-    "capability", "health", "list_services", "overview", "service", "status", "visits", "waiting",
+    "CapabilityView", "Card", "Health", "HostStatus", "Listed", "Overview", "Queue", "ServiceView", "Sort", "VisitRow",
+    "capability", "health", "list_services", "overview", "queue", "service", "status", "visits", "waiting",
 ]  # fmt: skip
 
 MAX_REASONS: Final = 20
@@ -85,6 +86,19 @@ class Overview:
     @property
     def services(self) -> int:
         return sum(self.trust_levels.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """How the frontier stands. `domains`: by state. `age`: how long the longest due domain has waited.
+
+    `index_lag`: services whose entry in the index at hand is out of date.
+    """
+
+    domains: dict[str, int]
+    age: timedelta
+    candidates: int
+    index_lag: int
 
 
 async def service(store: Store, host: str, *, include_details: bool = False) -> ServiceView | None:
@@ -159,6 +173,22 @@ async def waiting(store: Store, hosts: Sequence[str], *, now: datetime) -> int:
     keys = [(registrable_domain(host), host) for host in hosts]
     async with store.begin() as uow:
         return await uow.hosts.count_due(keys, now=now)
+
+
+async def queue(store: Store, target: str, *, now: datetime) -> Queue:
+    """`target`: name of the index at hand."""
+    async with store.begin() as uow:
+        ages = [timedelta()]
+        for head_start in (timedelta(), SEED_HEAD_START, SUBMISSION_HEAD_START):
+            turn = now - head_start
+            if due := await uow.domains.earliest(after=turn - SEED_HEAD_START / 2, until=turn):
+                ages.append(turn - due)
+        return Queue(
+            domains=await uow.domains.counts(now),
+            age=max(ages),
+            candidates=await uow.candidates.waiting(),
+            index_lag=await uow.search.count(target),
+        )
 
 
 async def overview(store: Store, *, now: datetime) -> Overview:

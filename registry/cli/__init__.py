@@ -50,6 +50,10 @@ ConnectTo = Annotated[
         metavar="HOST:PORT:ADDRESS:PORT", help="Reach HOST at a given address, as curl does. May be repeated."
     ),
 ]
+Metrics = Annotated[
+    str | None,
+    typer.Option(metavar="HOST:PORT", help="Show the worker's figures for Prometheus there, at /metrics."),
+]
 
 
 def main() -> None:
@@ -96,22 +100,26 @@ def crawl(
 def serve(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535)] = 8000,
+    metrics: Metrics = None,
 ) -> None:
-    """Serve the API. With nothing configured a worker is kept running beside it."""
+    """Serve the API. With nothing configured a worker is kept running beside it; `--metrics` is that worker's."""
     from registry.cli.run import run_serve
 
-    _run(run_serve(_settings(), host, port))
+    _address(metrics)
+    _run(run_serve(_settings(), host, port, metrics))
 
 
 @app.command()
 def worker(
     drain_only: Annotated[bool, typer.Option(help="Only feed the index; do not crawl.")] = False,
+    metrics: Metrics = None,
     stop_with_stdin: Annotated[bool, typer.Option(hidden=True)] = False,
 ) -> None:
     """Crawl what is due and feed the index, until stopped. As many as wanted."""
     from registry.cli.run import run_worker
 
-    _run(run_worker(_settings(), drain_only=drain_only, stop_with_stdin=stop_with_stdin))
+    listen = _address(metrics)
+    _run(run_worker(_settings(), drain_only=drain_only, stop_with_stdin=stop_with_stdin, metrics=listen))
 
 
 @app.command()
@@ -284,6 +292,15 @@ def migrate() -> None:
 
     _run(upgraded())
     console.print(f"schema is at {current_head()}")
+
+
+def _address(text: str | None) -> tuple[str, int] | None:
+    from registry.cli.metrics import address
+
+    try:
+        return None if text is None else address(text)
+    except ValueError as error:
+        _give_up(f"--metrics: {error}", USAGE)
 
 
 def _settings(**overrides: Any) -> Settings:

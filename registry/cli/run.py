@@ -5,17 +5,17 @@ import contextlib
 import os
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import structlog
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from crawler.flight import Tally
 from crawler.run import crawl, stop_on_signals
+from registry.cli.live import Progress, live_progress, now_and_then, tell_tally
+from registry.cli.metrics import Figures, served
 from registry.cli.serving import bound, serve_api, url_of
 from registry.cli.show import print_json, print_report, show_visited
 from registry.core.domains import Host
@@ -27,7 +27,6 @@ from registry.wiring.upkeep import upkeep
 from registry.wiring.workers import Worker
 
 NO, INTERRUPTED = 1, 130
-TELL_SECONDS = 60.0
 _ELSEWHERE_SECONDS = 1.0
 
 log = structlog.get_logger(__name__)
@@ -46,21 +45,24 @@ async def run_demo(data: Path, port: int, sites: Path | None, *, serve: bool, co
                 await serve_api(waypost, listening, console)
 
 
-async def run_serve(settings: Settings, host: str, port: int) -> None:
+async def run_serve(settings: Settings, host: str, port: int, metrics: str | None = None) -> None:
     """The API; with nothing configured also a worker, beside an embedded index that nobody feeds a feeder."""
     with bound(host, port) as listening:
         if "public_url" not in settings.model_fields_set:
             settings = settings.model_copy(update={"public_url": url_of(listening)})
         async with open_waypost(settings) as waypost:
             with contextlib.ExitStack() as children:
+                shown = () if metrics is None else ("--metrics", metrics)
                 if settings.database_url is None:
-                    children.enter_context(Worker(child_environment(settings)))
+                    children.enter_context(Worker(child_environment(settings), *shown))
                 elif not waypost.index_is_fed():
-                    children.enter_context(Worker(child_environment(settings), "--drain-only"))
+                    children.enter_context(Worker(child_environment(settings), "--drain-only", *shown))
                 await serve_api(waypost, listening, Console(stderr=True))
 
 
-async def run_worker(settings: Settings, *, drain_only: bool, stop_with_stdin: bool) -> None:
+async def run_worker(
+    settings: Settings, *, drain_only: bool, stop_with_stdin: bool, metrics: tuple[str, int] | None = None
+) -> None:
     """Until SIGINT, SIGTERM or, for a supervised child, the end of standard input."""
     async with contextlib.AsyncExitStack() as stack:
         waypost = await stack.enter_async_context(open_waypost(settings))
@@ -69,31 +71,25 @@ async def run_worker(settings: Settings, *, drain_only: bool, stop_with_stdin: b
             _set_at_end_of_input(stop)
         waypost.claim_index()
         await stack.enter_async_context(upkeep(waypost, crawls=not drain_only))
+        figures = await stack.enter_async_context(served(waypost, metrics))
         log.info("worker.started", drain_only=drain_only)
         if drain_only:
             await stop.wait()
         else:
-            _tell(await crawl(waypost, settings, until_idle=False, progress=_now_and_then(), stop=stop))
+            tell_tally(await crawl(waypost, settings, until_idle=False, progress=_kept(figures), stop=stop))
         await waypost.drain()
         log.info("worker.stopped")
 
 
-def _now_and_then() -> Callable[[Tally], None]:
-    """What the log of a worker that works says: its figures since the start, at most once in TELL_SECONDS."""
-    told_at = time.monotonic()
+def _kept(figures: Figures) -> Progress:
+    """The tally where the metrics find it, and in the log now and then."""
+    tell = now_and_then()
 
-    def tell(tally: Tally) -> None:
-        nonlocal told_at
-        if time.monotonic() - told_at >= TELL_SECONDS:
-            told_at = time.monotonic()
-            _tell(tally)
+    def keep(tally: Tally) -> None:
+        figures.tally = tally
+        tell(tally)
 
-    return tell
-
-
-def _tell(tally: Tally) -> None:
-    outcomes = {outcome.value: count for outcome, count in tally.outcomes.most_common()}
-    log.info("worker.crawled", hosts=tally.hosts, requests=tally.requests, in_flight=tally.in_flight, outcomes=outcomes)
+    return keep
 
 
 def _set_at_end_of_input(stop: asyncio.Event) -> None:
@@ -120,7 +116,7 @@ async def run_crawl(settings: Settings, names: Sequence[str], *, console: Consol
         taken = [name for name in names if name not in {one.name for one in refused}]
         await waypost.make_due(taken)
         hosts = waypost.hosts_of(taken)
-        with stop_on_signals() as stop, _progress(console, quiet=as_json) as show:
+        with stop_on_signals() as stop, live_progress(Console(stderr=True), quiet=as_json) as show:
             while not stop.is_set() and await waypost.waiting(hosts):
                 await waypost.recover()  # what a crawl that was killed still holds
                 await crawl(
@@ -148,19 +144,3 @@ async def _with_answering(waypost: Waypost, hosts: Sequence[Host]) -> list[Host]
     statuses = [await waypost.status(one.host) for one in hosts]
     named = {one.alias_of for one in statuses if one and one.alias_of} - {one.host for one in hosts}
     return [*hosts, *waypost.hosts_of(sorted(named))]
-
-
-@contextlib.contextmanager
-def _progress(console: Console, *, quiet: bool) -> Iterator[Callable[[Tally], None] | None]:
-    if quiet:
-        yield None
-        return
-    with Progress(
-        SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=console, transient=True
-    ) as progress:
-        task = progress.add_task("crawling")
-
-        def show(tally: Tally) -> None:
-            progress.update(task, description=f"crawling: {tally.hosts} hosts visited, {tally.requests} requests")
-
-        yield show

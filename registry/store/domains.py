@@ -180,6 +180,12 @@ class Domains:
         found = (await self._connection.execute(wanted.where(row.domain == domain))).one_or_none()
         return None if found is None else DomainRecord(*found)
 
+    async def earliest(self, *, after: datetime, until: datetime) -> datetime | None:
+        """The earliest moment at which a domain that nobody holds is due, between two moments."""
+        due, row = func.min(DomainRow.next_visit_at), DomainRow
+        free = select(due).where(row.next_visit_at > after, row.next_visit_at <= until, row.lease_token.is_(None))
+        return (await self._connection.execute(free)).scalar()
+
     async def counts(self, now: datetime) -> dict[str, int]:
         """Domains by state: "due", "leased", "waiting", "never"."""
         running = DomainRow.lease_token.is_not(None) & (DomainRow.next_visit_at > now)

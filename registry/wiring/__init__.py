@@ -175,6 +175,9 @@ class Waypost:
         """Raises SchemaOutdated; also what `/readyz` asks."""
         await migrate.check_schema(self._store.engine)
 
+    async def queue(self) -> inspect.Queue:
+        return await inspect.queue(self._store, self._backend.target, now=utc_now())
+
 
 def database_url(settings: Settings) -> tuple[str, Callable[[], None]]:
     """The database to use, started where it is the embedded one; the callable lets go of it."""
