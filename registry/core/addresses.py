@@ -6,9 +6,10 @@ kept here as facts, and a row refuses whether or not the registry calls it globa
 an anycast service address. IPv6 is allowed only inside 2000::/3, the space IANA allocates from.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from ipaddress import AddressValueError, IPv4Address, IPv4Network, IPv6Address, IPv6Network
+from ipaddress import AddressValueError, IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_network
 from typing import Final
 
 REGISTRY_V4: Final = "iana-ipv4-special-registry"
@@ -16,7 +17,7 @@ REGISTRY_V6: Final = "iana-ipv6-special-registry"
 MULTICAST_V4: Final = "iana-ipv4-multicast (RFC 5771)"
 CLOUD: Final = "cloud providers' own documentation"
 AS_OF: Final = "2025-04"
-"""Allocation date of the newest row below. Whether the registries have grown since is asked before each release."""
+"""Allocation date of the newest row below. What the registries have grown by since comes by `waypost schedule`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,7 @@ V6: Final = (
     Row("fe80::/10", "Link-Local Unicast", REGISTRY_V6, "RFC 4291", "2006-02"),
 )
 
-_GLOBAL_UNICAST: Final = IPv6Network("2000::/3")
+GLOBAL_UNICAST: Final = IPv6Network("2000::/3")
 
 
 def _narrowest_first(rows: tuple[Row, ...]) -> tuple[Row, ...]:
@@ -97,6 +98,18 @@ def _narrowest_first(rows: tuple[Row, ...]) -> tuple[Row, ...]:
 
 _NETWORKS_V4: Final = tuple((IPv4Network(row.prefix), row) for row in _narrowest_first(V4))
 _NETWORKS_V6: Final = tuple((IPv6Network(row.prefix), row) for row in _narrowest_first(V6))
+
+_more: tuple[tuple[IPv4Network | IPv6Network, Row], ...] = ()  # see `refuse_also`
+
+
+def refuse_also(rows: Iterable[Row]) -> None:
+    """From now on these blocks are refused beside the table above, and those of the last call no longer.
+
+    For the composition root, which reads what `refresh` has stored. Nothing can open what the table refuses.
+    """
+    global _more
+    _more = tuple((ip_network(row.prefix), row) for row in rows)
+    refusal.cache_clear()
 
 
 @lru_cache(maxsize=16_384)
@@ -107,9 +120,11 @@ def refusal(address: str) -> str | None:
     short or octal form, a zone id) is refused: what cannot be judged is not dialled.
     """
     try:
-        return _refusal_v6(IPv6Address(address)) if ":" in address else _refusal_v4(IPv4Address(address))
+        judged = IPv6Address(address) if ":" in address else IPv4Address(address)
     except AddressValueError:
         return "not an IP address"
+    shipped = _refusal_v6(judged) if isinstance(judged, IPv6Address) else _refusal_v4(judged)
+    return shipped or next((f"{row.name} ({row.prefix})" for network, row in _more if judged in network), None)
 
 
 def _refusal_v4(address: IPv4Address) -> str | None:
@@ -120,6 +135,6 @@ def _refusal_v6(address: IPv6Address) -> str | None:
     if address.scope_id is not None:
         return "address with a zone id"
     named = next((f"{row.name} ({row.prefix})" for network, row in _NETWORKS_V6 if address in network), None)
-    if named is None and address not in _GLOBAL_UNICAST:
+    if named is None and address not in GLOBAL_UNICAST:
         return "outside global unicast (2000::/3)"
     return named
