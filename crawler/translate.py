@@ -9,6 +9,7 @@ least specific reason of its kind, never an exception. `registry.core.plan` ends
 import errno
 import re
 from datetime import datetime
+from sys import intern
 from typing import Final, NamedTuple
 
 from pyreqwest.exceptions import (
@@ -31,7 +32,6 @@ class Failure(NamedTuple):
 
 
 BROKEN: Final = {
-    "request_timeout": Outcome.UNREACHABLE,
     "read_timeout": Outcome.UNREACHABLE,
     "headers": Outcome.TOO_LARGE,
     "body": Outcome.TOO_LARGE,
@@ -44,6 +44,8 @@ BROKEN: Final = {
 
 TWO_LOCATIONS: Final = Failure(Outcome.SERVER_ERROR, "redirect_two_locations")
 HOST_DEADLINE: Final = Failure(Outcome.SKIPPED, "host_deadline")
+BLOCK_BUDGET: Final = Failure(Outcome.SKIPPED, "block_budget")
+OPTED_OUT: Final = Failure(Outcome.DISALLOWED, "opt_out")
 
 _CERTIFICATE: Final = (
     ("expired", "certificate_expired"),
@@ -123,13 +125,13 @@ WORTH_A_SECOND_TRY: Final = frozenset({"closed", "reset"})
 
 
 def request_headers(probe: Probe) -> dict[str, str]:
-    """Fields of the request beside Host and User-Agent; conditional where an earlier visit left validators."""
-    headers = {"Accept": probe.accept, "Accept-Encoding": "gzip"}
-    if probe.etag:
+    """Fields of the request beside those of every request; conditional where an earlier visit left validators."""
+    headers = {"Accept": probe.accept}
+    if probe.etag and _FIELD_VALUE.fullmatch(probe.etag):
         headers["If-None-Match"] = probe.etag
-    if probe.last_modified:
+    if probe.last_modified and _FIELD_VALUE.fullmatch(probe.last_modified):
         headers["If-Modified-Since"] = probe.last_modified
-    return {name: value for name, value in headers.items() if _FIELD_VALUE.fullmatch(value)}
+    return headers
 
 
 _FIELD_VALUE = re.compile(r"[\x21-\x7e]([\x20-\x7e]{0,2000}[\x21-\x7e])?")
@@ -139,9 +141,10 @@ def answered(
     probe: Probe, wire: Wire, *, at: datetime, url: str, hops: tuple[str, ...], pin: Pin, elapsed_ms: int
 ) -> Fetched:
     """An answer that came. Repeated fields are joined by ", " (RFC 9110 section 5.2)."""
-    headers: dict[str, str] = {}
-    for name, value in wire.headers:
-        headers[name] = f"{headers[name]}, {value}" if name in headers else value
+    headers = {
+        intern(name): found if isinstance(found, str) else ", ".join(found)  # the same names in thousands of answers
+        for name, found in wire.headers.items()
+    }
     return Fetched(
         url=probe.url,
         final_url=url,

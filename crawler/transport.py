@@ -10,6 +10,7 @@ its place, as with OpenSSL; a client reads them when it is built.
 
 import asyncio
 import atexit
+import contextlib
 import re
 import time
 import zlib
@@ -17,10 +18,10 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Final
+from typing import Final, TypeAlias
 
 from pyreqwest.client import Client, ClientBuilder
-from pyreqwest.exceptions import BuilderError
+from pyreqwest.exceptions import BuilderError, RequestTimeoutError
 from pyreqwest.http import HeaderMap
 from pyreqwest.response import ResponseBodyReader
 
@@ -57,21 +58,26 @@ class Broken(Exception):
         self.detail = detail
 
 
+Headers: TypeAlias = Mapping[str, str | list[str]]
+"""Fields by lower-case name; a list where a field was repeated."""
+
+
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """An answer as it came: `headers` in order with lower-case names, `body` decoded and at most the cap.
-
-    `truncated`: there was more body than `body`, or it broke off.
-    """
+    """An answer as it came: `body` decoded and at most the cap. `truncated`: there was more of it, or it broke off."""
 
     status: int
-    headers: tuple[tuple[str, str], ...]
+    headers: Headers
     body: bytes = b""
     truncated: bool = False
 
     def all(self, name: str) -> list[str]:
         """Every value of a field."""
-        return [value for key, value in self.headers if key == name]
+        return _values(self.headers.get(name, []))
+
+
+def _values(found: str | list[str]) -> list[str]:
+    return [found] if isinstance(found, str) else found
 
 
 @dataclass(slots=True)
@@ -172,6 +178,7 @@ class Clients:
         builder = (
             ClientBuilder()
             .user_agent(self._user_agent)
+            .default_headers({"Accept-Encoding": "gzip"})
             .https_only(True)
             .http1_only()
             .follow_redirects(False)
@@ -198,49 +205,53 @@ async def ask(
     no document only a short head is kept, and it may be broken: a "not found" page that breaks off still says so.
     Raises pyreqwest's exceptions and Broken.
     """
-    request = client.get(url)
+    # The deadline is the transport's: one of asyncio costs 10 us, as much as the rest of this function.
+    # Limit 0: nothing is read ahead, so that a body that breaks off does not take its status with it.
+    request = client.get(url).timeout(timedelta(seconds=seconds)).streamed_read_buffer_limit(0)
     for name, value in headers.items():
         request = request.header(name, value)
-    # Limit 0: nothing is read ahead, so that a body that breaks off does not take its status with it.
-    stream = request.streamed_read_buffer_limit(0).build_streamed()
-    if stream.url.host_str != pin.host or stream.url.port is not None or stream.url.scheme != "https":
+    stream = request.build_streamed()
+    dialled = stream.url
+    if dialled.host_str != pin.host or dialled.port is not None or dialled.scheme != "https":
         raise AssertionError(f"{pin.host} is not the host of the URL")  # the pin would not apply: never dial
-    phase = "request_timeout"
+    answered = False
     try:
-        async with asyncio.timeout(seconds) as limit, stream as response:
-            status, fields = response.status, _fields(response.headers)
-            phase = "read_timeout"
-            return await _read(response.body_reader, status, fields, cap, keep_head)
-    except TimeoutError:
-        if limit.expired():
-            raise Broken(phase) from None
-        raise  # the transport's own: the connection was not made in time
+        async with stream as response:
+            answered = True
+            return await _read(response.body_reader, response.status, _fields(response.headers), cap, keep_head)
+    except RequestTimeoutError:
+        if answered:
+            raise Broken("read_timeout") from None
+        raise
 
 
-def _fields(headers: HeaderMap) -> tuple[tuple[str, str], ...]:
-    """All fields as text. A field with a value that is not ASCII cannot be read through this transport: left out."""
-    fields: list[tuple[str, str]] = []
-    size = 0
+def _fields(headers: HeaderMap) -> Headers:
+    """All fields as text. Raises Broken("headers")."""
+    try:
+        fields = headers.dict_multi_value()
+    except ValueError:
+        fields = _ascii(headers)
+    size = sum(len(name) + len(value) + 4 for name, found in fields.items() for value in _values(found))
+    if size > HEADER_CAP:
+        raise Broken("headers")
+    return fields
+
+
+def _ascii(headers: HeaderMap) -> dict[str, str | list[str]]:
+    """Without the fields that have a value that is not ASCII, which cannot be read through this transport."""
+    fields: dict[str, str | list[str]] = {}
     for name in dict.fromkeys(headers.keys()):
-        try:
-            values = headers.getall(name)
-        except ValueError:
-            continue
-        fields += ((name.lower(), value) for value in values)
-        size += sum(len(name) + len(value) + 4 for value in values)
-        if size > HEADER_CAP:
-            raise Broken("headers")
-    return tuple(fields)
+        with contextlib.suppress(ValueError):
+            fields[name] = headers.getall(name)
+    return fields
 
 
-async def _read(
-    reader: ResponseBodyReader, status: int, fields: tuple[tuple[str, str], ...], cap: int, keep_head: bool
-) -> Wire:
+async def _read(reader: ResponseBodyReader, status: int, headers: Headers, cap: int, keep_head: bool) -> Wire:
     document = status in DOCUMENT
     body = _Body(cap if document else min(cap, PAGE_KEPT))
     raw = 0
     try:
-        body.decode(_coding(fields))
+        body.decode(_coding(headers))
         while (chunk := await reader.read_chunk()) is not None:
             raw += len(chunk)
             body.feed(chunk.to_bytes())
@@ -248,23 +259,25 @@ async def _read(
                 break
         body.finish()
     except Exception as error:
-        if document or isinstance(error, TimeoutError):
+        if document or isinstance(error, RequestTimeoutError):
             raise
-        return Wire(status, fields, body.head, truncated=True)
+        return Wire(status, headers, body.head, truncated=True)
     if body.full and document and not keep_head:
         raise Broken("body")
-    return Wire(status, fields, body.head, truncated=body.full)
+    return Wire(status, headers, body.head, truncated=body.full)
 
 
 _TOKEN = re.compile(r"[a-z0-9!#$%&'*+.^_`|~-]{1,20}")
 
 
-def _coding(fields: Iterable[tuple[str, str]]) -> str:
+def _coding(headers: Headers) -> str:
     """Either identity or gzip, the codings that were offered. Raises Broken("encoding")."""
+    named = headers.get("content-encoding")
+    if named is None:
+        return "identity"
     codings = [
         coding
-        for name, value in fields
-        if name == "content-encoding"
+        for value in _values(named)
         for coding in (part.strip().lower() for part in value.split(","))
         if coding not in ("", "identity")
     ]
