@@ -1,0 +1,13 @@
+"""Where domains come from: one module for each kind of source, and SEEDS, all of them."""
+
+from crawler.seeds import lines, links, mcp_registry, sitemap, tables
+from crawler.seeds.source import Source
+
+SEEDS: tuple[Source, ...] = (
+    lines.FILE,
+    tables.CSV,
+    tables.TRANCO,
+    sitemap.SITEMAP,
+    mcp_registry.MCP_REGISTRY,
+    links.LINKS,
+)

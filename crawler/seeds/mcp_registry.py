@@ -1,0 +1,144 @@
+"""The list of servers of an MCP registry (its API v0.1, and the older v0): hosts of their endpoints and web sites.
+
+Pages as a registry serves them, or a saved file: one page, a list of pages or of servers, or one of these on each
+line. Only the few members that name hosts are looked at, so that an odd server costs nothing but itself.
+"""
+
+from collections.abc import AsyncIterator, Iterator
+from typing import Any, Final
+from urllib.parse import quote
+
+import jiter
+
+from crawler.seeds.lines import NO_HOST, NO_HOST_SAYS
+from crawler.seeds.online import NotRead, Reader
+from crawler.seeds.opened import Opened
+from crawler.seeds.source import BROKEN_OFF, BadSource, Source
+from registry.core.domains import MAX_URL_CHARS, host_of
+from registry.core.seeds import Refusal, Seed
+
+MCP_REGISTRY: Final = Source("mcp-registry", "the servers of an MCP registry, or a saved list of them", "the server")
+
+OFFICIAL: Final = "https://registry.modelcontextprotocol.io"
+ROUTE: Final = "/v0.1/servers"
+QUERY: Final = "limit=100&version=latest"
+
+PAGE_CAP: Final = 8 * 1024 * 1024
+FILE_CAP: Final = 64 * 1024 * 1024
+MAX_PAGES: Final = 5_000
+
+_MAX_NAME = 200
+
+
+def first_page(url: str) -> str:
+    """The list below the base URL of a registry; a URL that ends in `/servers`, or has a query, is the list itself."""
+    if "?" in url:
+        return url
+    url = url.rstrip("/")
+    return f"{url if url.endswith('/servers') else url + ROUTE}?{QUERY}"
+
+
+async def names(url: str, reader: Reader) -> AsyncIterator[Seed | Refusal]:
+    """The hosts of all pages from the canonical URL of the first one on. A page that was not read ends the list."""
+    cursor, seen = "", set[str]()
+    while True:
+        page = f"{url}&cursor={quote(cursor, safe='')}" if cursor else url
+        try:
+            value = _parsed(await reader.read(page, accept="application/json", cap=PAGE_CAP))
+        except NotRead as error:
+            yield Refusal(page, BROKEN_OFF + "not_read", str(error), url)
+            return
+        for one in _of_page(value):
+            yield one
+        cursor = _next(value)
+        if not cursor:
+            return
+        if cursor in seen or len(seen) >= MAX_PAGES or len(url) + 3 * len(cursor) > MAX_URL_CHARS:
+            yield Refusal(cursor[:_MAX_NAME], BROKEN_OFF + "cursor", "the pages lead in a circle, or nowhere", url)
+            return
+        seen.add(cursor)
+
+
+def saved(source: Opened) -> Iterator[Seed | Refusal]:
+    """The hosts of a saved list. Raises BadSource where it is none."""
+    body = source.all(FILE_CAP)
+    try:
+        values = [_parsed(body)]
+    except NotRead:
+        try:
+            values = [_parsed(line) for line in body.splitlines() if line.strip()]
+        except NotRead as error:
+            raise BadSource(f"{source.name}: {error}") from None
+    if not any(_servers(value) for value in values):
+        raise BadSource(f"{source.name}: no servers are listed in it")
+    return (one for value in values for one in _of_page(value))
+
+
+def _parsed(body: bytes) -> Any:
+    try:
+        return jiter.from_json(body)
+    except ValueError as error:
+        raise NotRead(f"this is not JSON: {error}") from None
+
+
+def _next(value: Any) -> str:
+    metadata = value.get("metadata") if isinstance(value, dict) else None
+    cursor = metadata.get("nextCursor", metadata.get("next_cursor")) if isinstance(metadata, dict) else None
+    return cursor if isinstance(cursor, str) else ""
+
+
+def _servers(value: Any) -> list[Any]:
+    """The entries of a page, of a list of pages or servers, or the one server that it is."""
+    if isinstance(value, list):
+        return [entry for one in value for entry in (_servers(one) if _is_page(one) else [one])]
+    if _is_page(value):
+        return list(value["servers"])
+    return [value] if isinstance(value, dict) and ("server" in value or "remotes" in value) else []
+
+
+def _is_page(value: Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("servers"), list)
+
+
+def _of_page(value: Any) -> Iterator[Seed | Refusal]:
+    for entry in _servers(value):
+        yield from _of_server(entry)
+
+
+def _of_server(entry: Any) -> Iterator[Seed | Refusal]:
+    """v0.1 wraps the document in `server`, with what the registry says of it beside; v0 does not."""
+    wrapped = entry.get("server") if isinstance(entry, dict) else None
+    server = wrapped if isinstance(wrapped, dict) else entry
+    if not isinstance(server, dict):
+        yield Refusal(str(entry)[:_MAX_NAME], "no_server", "this entry of the list is no server")
+        return
+    name = server.get("name")
+    referrer = name[:_MAX_NAME] if isinstance(name, str) else None
+    if _is_deleted(entry, server):
+        yield Refusal(referrer or "", "deleted", "the registry says that this server was deleted", referrer)
+        return
+    hosts: dict[str, None] = {}
+    for url in _urls(server):
+        host = host_of(url)
+        if host is None:
+            yield Refusal(url[:MAX_URL_CHARS], NO_HOST, NO_HOST_SAYS, referrer)
+        else:
+            hosts[host] = None
+    for host in hosts:
+        yield Seed(host, referrer)
+
+
+def _urls(server: dict[str, Any]) -> Iterator[str]:
+    remotes = server.get("remotes")
+    for remote in remotes if isinstance(remotes, list) else ():
+        if isinstance(remote, dict) and isinstance(url := remote.get("url"), str):
+            yield url
+    if isinstance(site := server.get("websiteUrl", server.get("website_url")), str):
+        yield site
+
+
+def _is_deleted(entry: dict[str, Any], server: dict[str, Any]) -> bool:
+    """Said by the registry beside the server, under a key of its own; v0 said it inside."""
+    meta = entry.get("_meta")
+    said = [one.get("status") for one in meta.values() if isinstance(one, dict)] if isinstance(meta, dict) else []
+    return "deleted" in (*said, server.get("status"))
