@@ -1,17 +1,23 @@
-"""How gently: pauses between requests to one domain, connections at once to one address, requests in one visit.
+"""How gently: pauses between requests to one domain, connections at once to one address and to one block of them,
+requests to a block in a day.
 
-What robots.txt says is read in `registry.core.robots`; here its delay is kept. All limits are those of one process:
-across processes the lease of the domain keeps two of them from one domain.
+What robots.txt says is read in `registry.core.robots`; here its delay is kept. Connections are counted per process;
+across processes the lease keeps two of them from one domain, and the database sums up what a block was asked.
 """
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from ipaddress import ip_address, ip_network
-from typing import Final
+from typing import Final, TypeAlias
+
+import structlog
+
+log = structlog.get_logger(__name__)
 
 PER_ADDRESS: Final = 2
 """Connections at once to one address (probe-plan.md section 8)."""
@@ -79,6 +85,18 @@ EDGES: Final = (
 _NETWORKS: Final = tuple(ip_network(network) for edge in EDGES for network in edge.networks)
 
 
+BLOCK_BITS: Final = {4: 24, 6: 48}
+"""Prefix of the block an address belongs to: what one hosting customer, or one small provider, commonly has."""
+
+SYNC_SECONDS: Final = 5.0
+"""So often the requests to blocks go to the database; what other processes made is known as late as that."""
+
+_LAST_SYNC_SECONDS: Final = 2.0
+
+Spend: TypeAlias = Callable[[Mapping[str, int], Collection[str]], Awaitable[Mapping[str, int]]]
+"""Adds requests made, by block, to those of today; gives today's sums of these blocks and of the others named."""
+
+
 @lru_cache(maxsize=16_384)
 def connections_at(place: str) -> int:
     """How many connections may be open at once to a place: an address, or a name of the connect-to table."""
@@ -87,6 +105,18 @@ def connections_at(place: str) -> int:
     except ValueError:
         return PER_ADDRESS
     return PER_EDGE_ADDRESS if any(address in network for network in _NETWORKS) else PER_ADDRESS
+
+
+@lru_cache(maxsize=16_384)
+def block_of(place: str) -> str | None:
+    """The /24 or /48 of an address. None: a shared edge, whose sites have nothing to do with each other, or a name."""
+    try:
+        address = ip_address(place)
+    except ValueError:
+        return None
+    if any(address in network for network in _NETWORKS):
+        return None
+    return str(ip_network(f"{address}/{BLOCK_BITS[address.version]}", strict=False))
 
 
 @dataclass(slots=True)
@@ -98,7 +128,9 @@ class _Room:
 class Places:
     """Who may have a connection to an address now. Places that nobody uses or waits for are forgotten."""
 
-    def __init__(self) -> None:
+    def __init__(self, per_block: int) -> None:
+        """`per_block`: connections at once to all addresses of one block."""
+        self._per_block = per_block
         self._rooms: dict[str, _Room] = {}
 
     def __len__(self) -> int:
@@ -106,8 +138,22 @@ class Places:
 
     @asynccontextmanager
     async def at(self, place: str) -> AsyncIterator[None]:
-        """Held for as long as the connection lives. One at a time per holder, or two holders wait for each other."""
-        room = self._rooms.setdefault(place, _Room(asyncio.Semaphore(connections_at(place))))
+        """Held for as long as the connection lives. One at a time per holder, or two holders wait for each other.
+
+        The address first, then its block: who waits for an address must not keep others of the block waiting, and
+        with one order for all nobody waits in a circle. Whoever comes first is let in first.
+        """
+        async with self._in(place, connections_at(place)):
+            block = block_of(place)
+            if block is None:
+                yield
+                return
+            async with self._in(block, self._per_block):
+                yield
+
+    @asynccontextmanager
+    async def _in(self, name: str, size: int) -> AsyncIterator[None]:
+        room = self._rooms.get(name) or self._rooms.setdefault(name, _Room(asyncio.Semaphore(size)))
         room.users += 1
         try:
             async with room.semaphore:
@@ -115,7 +161,73 @@ class Places:
         finally:
             room.users -= 1
             if not room.users:
-                del self._rooms[place]
+                del self._rooms[name]
+
+
+class BlockBudgets:
+    """What each block may still be asked today (UTC), by all processes together.
+
+    Counted in memory, where a request costs two look-ups, and summed up by `sync`. So a block may get more than its
+    budget: what is asked until the next sync, and the rest of the visits that had begun. Blocks that are neither busy
+    nor spent are forgotten after each sync.
+    """
+
+    def __init__(self, daily: int) -> None:
+        self._daily = daily
+        self._untold: Counter[str] = Counter()
+        self._told: Mapping[str, int] = {}
+
+    def is_spent(self, place: str) -> bool:
+        """Whether no visit should begin at this place today."""
+        block = block_of(place)
+        return block is not None and self._sum(block) >= self._daily
+
+    def asked(self, place: str) -> None:
+        """One request was made there, well or not."""
+        if (block := block_of(place)) is not None:
+            self._untold[block] += 1
+
+    async def sync(self, spend: Spend) -> None:
+        """Raises what `spend` raises; then nothing is forgotten, and the next sync tells it again."""
+        untold, self._untold = self._untold, Counter()
+        spent = [block for block, number in self._told.items() if number >= self._daily]
+        if not untold and not spent:
+            self._told = {}
+            return
+        try:
+            self._told = await spend(untold, spent)
+        except BaseException:
+            self._untold.update(untold)
+            raise
+
+    def _sum(self, block: str) -> int:
+        return self._told.get(block, 0) + self._untold[block] if block in self._untold else self._told.get(block, 0)
+
+
+@asynccontextmanager
+async def counted(budgets: BlockBudgets, spend: Spend) -> AsyncIterator[None]:
+    """Syncs while the block runs, and once more at its end. A database that is away only makes the sums older."""
+
+    async def keep_on() -> None:
+        while True:
+            await asyncio.sleep(SYNC_SECONDS)
+            await _try_sync(budgets, spend)
+
+    syncing = asyncio.create_task(keep_on())
+    try:
+        yield
+    finally:
+        syncing.cancel()
+        await asyncio.gather(syncing, return_exceptions=True)
+        await _try_sync(budgets, spend, seconds=_LAST_SYNC_SECONDS)
+
+
+async def _try_sync(budgets: BlockBudgets, spend: Spend, seconds: float | None = None) -> None:
+    try:
+        async with asyncio.timeout(seconds):
+            await budgets.sync(spend)
+    except Exception as error:
+        log.warning("blocks.not_counted", error=type(error).__name__)
 
 
 @dataclass(slots=True)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 
+from crawler.politeness import counted
 from crawler.visit import Session, Visitor
 from registry.core.assess import assess
 from registry.core.controls import Controls
@@ -61,7 +62,11 @@ async def crawl(
 
     stop, flight = stop or asyncio.Event(), Flight(progress)
     while True:
-        async with Visitor(settings) as visitor, _held(waypost, stop, patient=not until_idle) as hold:
+        async with (
+            Visitor(settings) as visitor,
+            counted(visitor.blocks, waypost.spend),
+            _held(waypost, stop, patient=not until_idle) as hold,
+        ):
             if hold is None:
                 return flight.tally
             ending = asyncio.create_task(_end(visitor, flight, stop, hold))

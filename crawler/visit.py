@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import secrets
 import time
+from collections.abc import Collection
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from datetime import UTC, datetime, timedelta
 from types import TracebackType
@@ -16,13 +17,24 @@ from typing import Any, Final, Protocol, Self
 from pyreqwest.client import Client
 
 from crawler.guards import ConnectTo, Guard, Pin, Resolver
-from crawler.politeness import Pace, Places
+from crawler.politeness import BlockBudgets, Pace, Places
 from crawler.settings import user_agent
-from crawler.translate import HOST_DEADLINE, TWO_LOCATIONS, WORTH_A_SECOND_TRY, Failure, answered, failed, failure
+from crawler.translate import (
+    BLOCK_BUDGET,
+    HOST_DEADLINE,
+    OPTED_OUT,
+    TWO_LOCATIONS,
+    WORTH_A_SECOND_TRY,
+    Failure,
+    answered,
+    failed,
+    failure,
+)
 from crawler.translate import request_headers as headers_of
 from crawler.transport import Clients, Wire, ask
 from registry.core.documents import Fetched, Outcome, Probe
 from registry.core.domains import host_of
+from registry.core.optout import is_covered
 from registry.core.plan import HostPlan
 from registry.core.probes import keeps_head
 from registry.core.redirects import STATUSES, Follow, Stop
@@ -62,7 +74,8 @@ class Visitor:
             connect_timeout=settings.connect_timeout,
             keep_idle=2 * settings.request_delay + settings.request_timeout,
         )
-        self.places = Places()
+        self.places = Places(settings.block_connections)
+        self.blocks = BlockBudgets(settings.block_daily_budget)
         self.running: set[asyncio.Task[Any]] = set()
 
     def halt(self) -> None:
@@ -93,7 +106,7 @@ class Visitor:
         """One host along its plan. Raises Cut; whatever the host does is an outcome."""
         started = _now()
         if pace.left < LEAST_BUDGET:
-            return _skipped(job, started)
+            return _skipped(job, started, "domain_budget")
         plan = HostPlan(
             job,
             now=started,
@@ -102,7 +115,7 @@ class Visitor:
             budget=min(self.settings.request_budget, pace.left),
             detail_budget=max(0, min(self.settings.detail_budget, pace.left - self.settings.request_budget)),
         )
-        async with Session(self, pace, until) as session:
+        async with Session(self, pace, until, job.closed) as session:
             while (probe := plan.next()) is not None:
                 fetched = await session.fetch(probe, plan.redirect)
                 if len(fetched.body) > OFF_LOOP_BYTES:
@@ -110,7 +123,10 @@ class Visitor:
                 else:
                     plan.take(probe, fetched)
                 pace.obey(plan.robots.crawl_delay if plan.robots else None)
-        return plan.finish(started, _now())
+        visit = plan.finish(started, _now())
+        if (visit.outcome, visit.reason) == BLOCK_BUDGET and not any(one.fetched.status for one in visit.answers):
+            return _skipped(job, started, BLOCK_BUDGET.reason)
+        return visit
 
     def pace(self, spent: int = 0) -> Pace:
         """For one domain, of which so many requests were made in the last 24 hours."""
@@ -124,12 +140,14 @@ class Session:
     for somebody who does the same the other way round.
     """
 
-    def __init__(self, visitor: Visitor, pace: Pace, until: datetime) -> None:
+    def __init__(self, visitor: Visitor, pace: Pace, until: datetime, closed: Collection[str] = ()) -> None:
+        """`closed`: hosts that opted out, for whose address nobody is asked."""
         self._visitor = visitor
         self._settings = visitor.settings
         self._pace = pace
         self._until = until - RECORD_MARGIN
         self._seconds = visitor.settings.host_deadline
+        self._closed = closed
         self._pins: dict[str, Pin | Failure] = {}
         self._clients: dict[str, Client] = {}
         self._held = AsyncExitStack()
@@ -169,7 +187,9 @@ class Session:
 
     async def _pin(self, host: str) -> Pin | Failure:
         """Resolved once per visit; a name that failed is not asked again."""
-        if host not in self._pins:
+        if host not in self._pins and is_covered(host, self._closed):
+            self._pins[host] = OPTED_OUT
+        elif host not in self._pins:
             began = time.monotonic()
             try:
                 self._pins[host] = await self._visitor.guard.pin(host)
@@ -189,6 +209,8 @@ class Session:
         return wire
 
     async def _ask_once(self, probe: Probe, pin: Pin, url: str) -> Wire | Failure:
+        if pin.place != self._place_name and self._visitor.blocks.is_spent(pin.place):
+            return BLOCK_BUDGET
         await self._go_to(pin.place)
         await self._wait()
         if self._seconds <= 0:
@@ -205,6 +227,7 @@ class Session:
         finally:
             self._seconds -= time.monotonic() - began
             self._pace.asked()
+            self._visitor.blocks.asked(pin.place)
 
     async def _client(self, pin: Pin) -> Client:
         if pin.host not in self._clients:
@@ -254,14 +277,14 @@ def _outcome(error: Exception) -> Failure:
     return why
 
 
-def _skipped(job: HostJob, now: datetime) -> Visit:
-    """The domain has had its requests for today: unfinished business stays, nothing is asked."""
+def _skipped(job: HostJob, now: datetime, reason: str) -> Visit:
+    """The domain, or its block of addresses, has had its requests for today: unfinished business stays."""
     return Visit(
         host=job.host,
         started_at=now,
         finished_at=now,
         outcome=Outcome.SKIPPED,
-        reason="domain_budget",
+        reason=reason,
         answers=(),
         whole_plan=False,
         requests=0,

@@ -86,6 +86,19 @@ class Settings(BaseSettings):
     domain_daily_budget: int = Field(
         default=120, ge=1, le=10_000, description="Requests to one registrable domain in 24 hours, over all its hosts."
     )
+    block_connections: int = Field(
+        default=64,
+        ge=1,
+        le=10_000,
+        description="Connections that one crawler process has at once to one block of addresses (/24, IPv6 /48). "
+        "Networks of shared edges are left out.",
+    )
+    block_daily_budget: int = Field(
+        default=50_000,
+        ge=1,
+        description="Requests to one block of addresses (/24, IPv6 /48) in a day (UTC), over all processes. Networks "
+        "of shared edges are left out.",
+    )
 
     # the API
     submit_wait: float = Field(default=8.0, ge=0, le=20, description="Seconds a submission waits for its crawl.")

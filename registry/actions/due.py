@@ -1,6 +1,6 @@
 """Leases: which domains are to be visited now, by whom, and what happens when nobody comes back."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Final
@@ -10,8 +10,8 @@ from registry.actions.recording.pending import probes_from_json
 from registry.actions.seed import SUB_HOST
 from registry.core.documents import Outcome
 from registry.core.domains import registrable_domain
+from registry.core.optout import is_covered
 from registry.core.visits import DomainJob, HostJob, KnownDocument, Lease, RobotsRecord
-from registry.store.candidates import is_covered
 from registry.store.domains import MAX_ATTEMPTS, SUSPECT_FOR
 from registry.store.records import DocumentRecord, HostRecord
 from registry.store.unit_of_work import Store, UnitOfWork
@@ -100,14 +100,21 @@ async def _jobs(uow: UnitOfWork, domains: Sequence[str], now: datetime) -> tuple
             known.setdefault(document.host, []).append(document)
     return tuple(
         DomainJob(
-            domain, tuple(_host_job(one, known.get(one.host, ()), now) for one in of_domain), spent.get(domain, 0)
+            domain,
+            tuple(host_job(one, known.get(one.host, ()), now, closed=opted_out.get(domain, ())) for one in of_domain),
+            spent.get(domain, 0),
         )
         for domain, of_domain in groupby(hosts, key=lambda one: one.domain)
     )
 
 
-def _host_job(host: HostRecord, known: Sequence[DocumentRecord], now: datetime) -> HostJob:
-    """Only the known documents are asked for, except every WHOLE_PLAN_EVERY and where nothing was found."""
+def host_job(
+    host: HostRecord, known: Sequence[DocumentRecord], now: datetime, *, closed: Iterable[str] = ()
+) -> HostJob:
+    """Only the known documents are asked for, except every WHOLE_PLAN_EVERY and where nothing was found.
+
+    `closed`: hosts of the domain that opted out.
+    """
     has_any = any(document.outcome is Outcome.FOUND for document in known)
     whole = host.whole_plan_at is None or not has_any or now - host.whole_plan_at >= WHOLE_PLAN_EVERY
     return HostJob(
@@ -117,6 +124,7 @@ def _host_job(host: HostRecord, known: Sequence[DocumentRecord], now: datetime) 
         probes_from_json(host.pending),
         _robots(host, now),
         short=host.source == SUB_HOST and host.submitted_at is None and not has_any,
+        closed=tuple(sorted(closed)),
     )
 
 

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from registry.actions.due import BUDGET_WINDOW
 from registry.core.domains import registrable_domain
 from registry.core.next_visit import because
-from registry.store.candidates import is_covered
+from registry.core.optout import is_covered
 from registry.store.records import DomainRecord, HostRecord, VisitRecord
 from registry.store.unit_of_work import Store
 

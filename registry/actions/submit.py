@@ -9,7 +9,7 @@ from registry.actions.seed import SUBMISSION_HEAD_START
 from registry.core.documents import Outcome
 from registry.core.domains import canonical_host
 from registry.core.next_visit import Why
-from registry.store.candidates import is_covered
+from registry.core.optout import is_covered
 from registry.store.records import HostRecord
 from registry.store.unit_of_work import Store, UnitOfWork
 

@@ -42,6 +42,7 @@ class HostJob:
     pending: tuple[Probe, ...] = ()  # ADP details (and pointers) that an earlier visit had no budget for
     robots: RobotsRecord | None = None
     short: bool = False  # a sub-host looked at because its domain had a hit: its label's short list only
+    closed: tuple[str, ...] = ()  # hosts of the domain that opted out: nothing may lead there
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from sqlalchemy import func, select, text
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from registry.core.optout import is_covered as is_covered  # callers that ask for both
 from registry.store.bulk import many
 from registry.store.records import CandidateRecord, OptOutRecord
 from registry.store.tables import CandidateRow, OptOutRow
@@ -70,8 +71,3 @@ class OptOuts:
         for domain, host in await self._connection.execute(statement):
             found.setdefault(domain, set()).add(host)
         return {domain: frozenset(hosts) for domain, hosts in found.items()}
-
-
-def is_covered(host: str, opted_out: Collection[str]) -> bool:
-    """Whether an opt-out of `host` itself or of a host above it is among `opted_out`."""
-    return any(host == one or host.endswith("." + one) for one in opted_out)

@@ -6,6 +6,7 @@ from functools import cached_property
 
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
+from registry.store.blocks import Blocks
 from registry.store.candidates import Candidates, OptOuts
 from registry.store.catalogue import Catalogue
 from registry.store.documents import Documents
@@ -36,6 +37,10 @@ class UnitOfWork:
     @cached_property
     def opt_outs(self) -> OptOuts:
         return OptOuts(self._connection)
+
+    @cached_property
+    def blocks(self) -> Blocks:
+        return Blocks(self._connection)
 
     @cached_property
     def documents(self) -> Documents:

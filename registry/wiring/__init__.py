@@ -17,6 +17,7 @@ from registry.actions import record as recording
 from registry.actions import reindex as reindexing
 from registry.actions import rescore as rescoring
 from registry.actions import seed as seeding
+from registry.actions import spend as spending
 from registry.actions import submit as submitting
 from registry.core.domains import Host, canonical_host
 from registry.core.listing import Filters, Query, SearchUnavailable
@@ -104,6 +105,9 @@ class Waypost:
 
     async def record(self, token: UUID, finished: Sequence[FinishedDomain]) -> recording.Recorded:
         return await recording.record(self._store, token, finished, now=utc_now())
+
+    async def spend(self, made: Mapping[str, int], of: Collection[str]) -> Mapping[str, int]:
+        return await spending.spend(self._store, made, of, now=utc_now())
 
     async def rescore(self, progress: Callable[[int, int], None] | None = None) -> rescoring.Rescored:
         return await rescoring.rescore(self._store, now=utc_now(), progress=progress)

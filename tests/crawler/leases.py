@@ -4,7 +4,8 @@ The crawl against a real database is tested with the flow.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
@@ -26,6 +27,7 @@ class Leases:
         self.most_out = 0
         self.held = 0
         self.lost = asyncio.Event()
+        self.spent: Counter[str] = Counter()  # requests by block of addresses
         self.on_record: Callable[[Sequence[FinishedDomain]], Any] = lambda finished: None
 
     @property
@@ -57,6 +59,10 @@ class Leases:
         assert all(self.tokens[one.domain] == token for one in finished)
         self.batches.append(len(finished))
         self.recorded += finished
+
+    async def spend(self, made: Mapping[str, int], of: Collection[str]) -> Mapping[str, int]:
+        self.spent.update(made)
+        return {block: self.spent[block] for block in {*made, *of}}
 
     async def release(
         self, token: UUID, domains: Sequence[str] | None = None, *, later: timedelta | None = None

@@ -15,11 +15,11 @@ from registry.core.documents import ABSENCE, Outcome
 from registry.core.domains import registrable_domain, same_site
 from registry.core.listing import TrustLevel
 from registry.core.next_visit import Why
+from registry.core.optout import is_covered
 from registry.core.revisit import History, next_visit
 from registry.core.robots import Robots
 from registry.core.scoring.rubric import VERSION
 from registry.core.visits import FinishedDomain, Visit
-from registry.store.candidates import is_covered
 from registry.store.records import (
     CandidateRecord,
     CapabilityRecord,

@@ -1,12 +1,13 @@
 """Every table. All keys begin with the domain, then the host, so that each can be sharded by domain.
 
-The change feed (in order of time), search targets and their dirty rows (by target), job runs and reference data are
-the exceptions.
+The change feed (in order of time), search targets and their dirty rows (by target), blocks of addresses (by day), job
+runs and reference data are the exceptions.
 """
 
 from registry.store.tables.base import Base
+from registry.store.tables.blocks import BlockDayRow
 from registry.store.tables.documents import BodyRow, DocumentHistoryRow, DocumentRow
-from registry.store.tables.frontier import CandidateRow, DomainRow, HostRow, OptOutRow
+from registry.store.tables.frontier import CandidateRow, DomainRow, HostRow, OptOutRequestRow, OptOutRow
 from registry.store.tables.ledger import ChangeRow, VisitRow
 from registry.store.tables.search import SearchDirtyRow, SearchTargetRow
 from registry.store.tables.services import CapabilityRow, FindingRow, ScoreRow, ServiceRow
@@ -14,6 +15,7 @@ from registry.store.tables.upkeep import JobRunRow, ReferenceRow
 
 __all__ = [
     "Base",
+    "BlockDayRow",
     "BodyRow",
     "CandidateRow",
     "CapabilityRow",
@@ -24,6 +26,7 @@ __all__ = [
     "FindingRow",
     "HostRow",
     "JobRunRow",
+    "OptOutRequestRow",
     "OptOutRow",
     "ReferenceRow",
     "ScoreRow",

@@ -100,6 +100,24 @@ class OptOutRow(Base):
 
     domain: Mapped[DomainKey]
     host: Mapped[HostKey]
-    how: Mapped[str]  # "robots"
+    how: Mapped[str]  # "robots", "file", "dns", "operator" (of this registry)
     evidence: Mapped[str]
     created_at: Mapped[Moment]
+
+
+class OptOutRequestRow(Base):
+    """Somebody asks to have it checked whether a host opts out, or no longer does: one row per host, the last asking.
+
+    `verdict`: what came of it (see `actions.opt_out`); NULL while it waits for a worker.
+    """
+
+    __tablename__ = "opt_out_requests"
+
+    domain: Mapped[DomainKey]
+    host: Mapped[HostKey]
+    wish: Mapped[str]  # "out", "in"
+    asked_at: Mapped[Moment]
+    checked_at: Mapped[Moment | None]
+    verdict: Mapped[str | None]
+
+    __table_args__ = (Index("ix_opt_out_requests_open", "asked_at", postgresql_where=text("checked_at IS NULL")),)
