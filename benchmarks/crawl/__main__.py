@@ -41,6 +41,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--paths", type=int, metavar="N", help="ask N paths of each host instead of all of the plan; "
                         "waypost always asks its whole plan")  # fmt: skip
     parser.add_argument("--sizes", metavar="N,N", help="--list growth: numbers of domains (1000,10000,30000)")
+    parser.add_argument("--where", action="store_true", help="where each contestant's CPU goes, by room and function")
     parser.add_argument("--json", action="store_true", help="every run as one line of JSON")
     parser.add_argument("--markdown", action="store_true", help="tables as they stand in docs/performance.md")
     return parser.parse_args()

@@ -144,7 +144,8 @@ def configuration(folder: Path) -> str:
     """nginx.conf: a virtual server for each manner and suffix, one worker, nothing written to disk."""
     servers = [_server(folder, manner, suffix) for manner in web.SERVED for suffix in web.suffixes(manner)]
     scratch = "".join(f" {kind}_temp_path {folder}/tmp;" for kind in _SCRATCH)
-    return f"""daemon off; pid {folder}/nginx.pid; error_log stderr crit; worker_processes 1; worker_rlimit_nofile 20000;
+    return f"""daemon off; pid {folder}/nginx.pid; error_log stderr crit; worker_processes 1;
+worker_rlimit_nofile 20000;
 {"user root;" if os.geteuid() == 0 else ""}
 events {{ worker_connections 19000; multi_accept on; }}
 http {{

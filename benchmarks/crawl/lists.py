@@ -21,6 +21,7 @@ class Plain:
     in_flight: int
     rounds: int
     paths: list[str]
+    where: bool = False
 
     @property
     def most_hosts(self) -> int:
@@ -32,7 +33,8 @@ class Plain:
         yield from contest(arena, tasks, self.rounds)
 
     def task(self, contestant: str, hosts: list[str]) -> Task:
-        return Task(hosts[: max(1, len(hosts) // SLOW.get(contestant, 1))], self.paths, self.in_flight)
+        fewer = hosts[: max(1, len(hosts) // SLOW.get(contestant, 1))]
+        return Task(fewer, self.paths, self.in_flight, extra={"where": True} if self.where else {})
 
 
 SLOW = {"scrapy-naive": 8, "scrapy-tuned": 4}
@@ -43,7 +45,7 @@ PARTICIPANTS = ("waypost", "transport", "aiohttp", "aiohttp-uvloop", "scrapy-nai
 
 def plain(options: argparse.Namespace) -> Plain:
     return Plain(_names(options, PARTICIPANTS), options.hosts or 2_000, options.in_flight or 400, options.rounds,
-                 _paths(options))  # fmt: skip
+                 _paths(options), options.where)  # fmt: skip
 
 
 def _names(options: argparse.Namespace, default: tuple[str, ...]) -> list[str]:

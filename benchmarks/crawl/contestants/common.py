@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from benchmarks.crawl.where import Where
+
 
 @dataclass(frozen=True)
 class Task:
@@ -47,9 +49,13 @@ class Result:
 
 
 class Meter:
-    """CPU seconds, seconds and memory of this process from its making until `stop`."""
+    """CPU seconds, seconds and memory of this process from its making until `stop`.
 
-    def __init__(self) -> None:
+    With `where` in the task's `extra` also where the CPU went; to be made on the running event loop then.
+    """
+
+    def __init__(self, task: Task) -> None:
+        self._where = Where() if task.extra.get("where") else None
         Path("/proc/self/clear_refs").write_text("5")  # the peak of memory starts anew
         self._rss = _status("VmRSS")
         self._cpu, self._wall = cpu(), time.monotonic()
@@ -57,6 +63,8 @@ class Meter:
     def stop(self, result: Result) -> Result:
         result.cpu, result.wall = cpu() - self._cpu, time.monotonic() - self._wall
         result.rss_start, result.rss_peak = self._rss, _status("VmHWM")
+        if self._where is not None:
+            result.notes["where"] = self._where.stop()
         return result
 
 

@@ -16,7 +16,7 @@ from benchmarks.crawl.contestants.common import Meter, Result, Task, run
 async def crawl(task: Task) -> Result:
     result, hosts = Result(len(task.hosts)), iter(task.hosts)
     timeout = aiohttp.ClientTimeout(total=task.timeout, sock_connect=task.connect_timeout)
-    meter = Meter()
+    meter = Meter(task)
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0), timeout=timeout) as session:
         await asyncio.gather(*(_work(session, hosts, task, result) for _ in range(task.in_flight)))
     return meter.stop(result)

@@ -25,7 +25,7 @@ async def crawl(task: Task) -> Result:
         hosts_in_flight=task.in_flight,
     )  # fmt: skip
     lease = min(settings.lease_batch, task.in_flight)
-    meter = Meter()
+    meter = Meter(task)
     async with Visitor(settings) as visitor:
         for first in range(0, len(task.hosts), lease):
             while len(running) + lease > task.in_flight:

@@ -1,0 +1,196 @@
+"""Where the CPU of one process goes: threads by their clocks, the main thread's tasks by their steps, rooms by samples.
+
+Three measurements that add up:
+1. The kernel's clock of every thread. Those of the transport (Rust) and of the resolver (C) are rooms of their own.
+2. Every step of every task on the event loop, timed by the main thread's own CPU clock: what the main thread spends
+   outside of all steps is the event loop itself, with its wake-ups and callbacks.
+3. Inside the steps, and in Python's other threads: a watcher that looks at their stacks about a thousand times a
+   second and weighs each look by the CPU used since the last one. The innermost frame that belongs to a room names it.
+"""
+
+import asyncio
+import contextlib
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Coroutine, Generator
+from pathlib import Path
+from types import CodeType, FrameType, TracebackType
+from typing import Any, Final
+
+LOOK_SECONDS: Final = 0.001
+
+ACTIONS: Final = "actions: due, record"
+
+ROOMS: Final = (
+    ("transport, our side of it", ("/crawler/transport.py", "/crawler/translate.py", "/pyreqwest/")),
+    ("visit: sessions, politeness, guards", ("/crawler/visit.py", "/crawler/politeness.py", "/crawler/guards.py")),
+    ("resolver, our side of it", ("/aiodns/", "/pycares/")),
+    ("lease to pipeline: spider, handler, flight", ("/crawler/",)),
+    ("Scrapy", ("/scrapy/", "/twisted/", "/itemadapter/")),
+    ("plan: what next", ("/core/plan.py", "/core/probes.py", "/core/patience.py", "/core/following.py",
+                         "/core/redirects.py", "/core/robots")),
+    ("verdicts: read, recognise, validate, normalise", ("/registry/core/",)),
+    ("database driver (psycopg)", ("/psycopg",)),
+    ("SQLAlchemy", ("/sqlalchemy/",)),
+    ("store", ("/registry/store/",)),
+    (ACTIONS, ("/registry/actions/", "/registry/wiring/")),
+    ("aiohttp", ("/aiohttp/", "/aiosignal/", "/yarl/", "/multidict/", "/aiohappyeyeballs/")),
+    ("the contestant itself", ("/benchmarks/crawl/contestants/",)),
+)  # fmt: skip
+"""Room -> parts of file names, tried in this order for the innermost frame, then for its caller, and so on."""
+
+IN_RECORD: Final = "core in record (or off the loop): merge, score, next visit"
+LOOP: Final = "event loop: wake-ups, callbacks, waiting for events"
+OTHER: Final = "other code"
+
+
+class Where:
+    """Watches from its making until `stop`. To be made on the main thread, inside the running event loop."""
+
+    def __init__(self) -> None:
+        self._looks: dict[int, _Looks] = {}
+        self._ended = threading.Event()
+        self._watcher = threading.Thread(target=self._watch, name="watcher", daemon=True)
+        asyncio.get_running_loop().set_task_factory(_timed_task)
+        sys.setswitchinterval(LOOK_SECONDS / 4)
+        self._threads = _threads()
+        self._cpu = time.process_time()
+        _steps.update(seconds=0.0, count=0)
+        self._watcher.start()
+
+    def stop(self) -> dict[str, Any]:
+        """`rooms`: seconds of CPU by room, all of the process; `functions`: the most expensive ones of Python."""
+        process = time.process_time() - self._cpu
+        spent = {thread: now - self._threads.get(thread, 0.0) for thread, now in _threads().items()}
+        ended = max(0.0, process - sum(spent.values()))
+        main, watcher = threading.main_thread().native_id, self._watcher.native_id
+        self._ended.set()
+        self._watcher.join()
+        asyncio.get_running_loop().set_task_factory(None)
+        rooms, functions, watching = Counter[str](), Counter[str](), 0.0
+        for (thread, name), seconds in spent.items():
+            if thread == watcher:
+                watching = seconds
+                continue
+            if thread == main:
+                rooms[LOOP] = seconds - _steps["seconds"]
+                seconds = _steps["seconds"]
+            looks = self._looks.get(thread)
+            if looks is None or not looks.rooms:
+                rooms[f"native thread {name}"] += seconds
+                continue
+            looks.share_out(seconds, rooms, functions)
+        rooms["threads that ended"] = ended
+        return {
+            "rooms": dict(rooms),
+            "functions": dict(functions.most_common(40)),
+            "watching": watching,
+            "steps": _steps["count"],
+        }
+
+    def _watch(self) -> None:
+        while not self._ended.wait(LOOK_SECONDS):
+            frames = sys._current_frames()
+            for thread in threading.enumerate():
+                if thread is self._watcher or thread.ident not in frames or thread.native_id is None:
+                    continue
+                if thread.native_id not in self._looks:
+                    self._looks[thread.native_id] = _Looks(thread)
+                with contextlib.suppress(OSError):  # it has ended meanwhile
+                    self._looks[thread.native_id].look(frames[thread.ident])
+
+
+class _Looks:
+    """What was seen of one thread."""
+
+    def __init__(self, thread: threading.Thread) -> None:
+        self._in_steps = thread is threading.main_thread()
+        self._clock = time.pthread_getcpuclockid(thread.ident or 0)
+        self._last = time.clock_gettime(self._clock)
+        self.rooms: Counter[str] = Counter()
+        self.functions: Counter[str] = Counter()
+
+    def look(self, frame: FrameType) -> None:
+        now = time.clock_gettime(self._clock)
+        spent, self._last = now - self._last, now
+        if spent > 0:
+            self._weigh(frame, spent)
+
+    def share_out(self, seconds: float, rooms: Counter[str], functions: Counter[str]) -> None:
+        seen = sum(self.rooms.values())
+        for found, into in ((self.rooms, rooms), (self.functions, functions)):
+            for name, weight in found.items():
+                into[name] += seconds * weight / seen
+
+    def _weigh(self, frame: FrameType, spent: float) -> None:
+        innermost, room, recording = frame, None, False
+        at: FrameType | None = frame
+        while at is not None and at.f_code is not _Timed.send.__code__:
+            here = _room_of(at.f_code)
+            if room is None and here is not None:
+                innermost, room = at, here
+            recording = recording or here == ACTIONS
+            at = at.f_back
+        if self._in_steps and at is None:
+            return
+        if room in _CORE and (recording or not self._in_steps):
+            room = IN_RECORD
+        self.rooms[room or OTHER] += spent
+        self.functions[f"{_short(innermost.f_code.co_filename)}:{innermost.f_code.co_qualname}"] += spent
+
+
+_CORE = ("plan: what next", "verdicts: read, recognise, validate, normalise")
+_known: dict[CodeType, str | None] = {}
+
+
+def _room_of(code: CodeType) -> str | None:
+    if code not in _known:
+        name = code.co_filename
+        _known[code] = next((room for room, parts in ROOMS if any(part in name for part in parts)), None)
+    return _known[code]
+
+
+def _short(name: str) -> str:
+    return "/".join(Path(name).parts[-2:])
+
+
+_steps: dict[str, float] = {"seconds": 0.0, "count": 0}
+
+
+class _Timed(Coroutine[Any, Any, Any]):
+    """A coroutine whose steps are timed by the clock of the thread that takes them."""
+
+    def __init__(self, inner: Coroutine[Any, Any, Any]) -> None:
+        self._inner = inner
+
+    def send(self, value: Any) -> Any:
+        began = time.thread_time()
+        try:
+            return self._inner.send(value)
+        finally:
+            _steps["seconds"] += time.thread_time() - began
+            _steps["count"] += 1
+
+    def throw(self, kind: Any, value: BaseException | None = None, trace: TracebackType | None = None) -> Any:
+        return self._inner.throw(kind) if value is None else self._inner.throw(kind, value, trace)
+
+    def close(self) -> None:
+        self._inner.close()
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        return self._inner.__await__()
+
+
+def _timed_task(loop: asyncio.AbstractEventLoop, coroutine: Any, **more: Any) -> "asyncio.Task[Any]":
+    return asyncio.Task(_Timed(coroutine), loop=loop, **more)
+
+
+def _threads() -> dict[tuple[int, str], float]:
+    """CPU seconds of every thread that is alive, by its id and name."""
+    found = {}
+    for task in Path("/proc/self/task").iterdir():
+        name = (task / "comm").read_text().strip()
+        found[int(task.name), name] = int((task / "schedstat").read_text().split()[0]) / 1e9
+    return found
