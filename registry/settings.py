@@ -100,6 +100,70 @@ class Settings(BaseSettings):
         "of shared edges are left out.",
     )
 
+    # the schedule
+    recrawl_interval: int = Field(
+        default=3_600,
+        ge=0,
+        description="Seconds between two runs of the job `recrawl` of `waypost schedule`; 0: never by itself.",
+    )
+    rescore_interval: int = Field(
+        default=3_600, ge=0, description="Seconds between two runs of the job `rescore`; 0: never by itself."
+    )
+    reindex_interval: int = Field(
+        default=604_800, ge=0, description="Seconds between two runs of the job `reindex`; 0: never by itself."
+    )
+    prune_interval: int = Field(
+        default=86_400, ge=0, description="Seconds between two runs of the job `prune`; 0: never by itself."
+    )
+    refresh_interval: int = Field(
+        default=604_800, ge=0, description="Seconds between two runs of the job `refresh`; 0: never by itself."
+    )
+    suffix_list_url: str = Field(
+        default="https://publicsuffix.org/list/public_suffix_list.dat",
+        pattern=r"^(https://[^\s]+)?$",
+        description="Where `refresh` asks for the Public Suffix List. Empty: what the package holds stays in force.",
+    )
+    ipv4_registry_url: str = Field(
+        default="https://www.iana.org/assignments/iana-ipv4-special-registry/iana-ipv4-special-registry-1.csv",
+        pattern=r"^(https://[^\s]+)?$",
+        description="Where `refresh` asks for the IANA IPv4 special-purpose registry (CSV). Empty: nowhere.",
+    )
+    ipv6_registry_url: str = Field(
+        default="https://www.iana.org/assignments/iana-ipv6-special-registry/iana-ipv6-special-registry-1.csv",
+        pattern=r"^(https://[^\s]+)?$",
+        description="Where `refresh` asks for the IANA IPv6 special-purpose registry (CSV). Empty: nowhere.",
+    )
+
+    # how long things are kept (`prune`)
+    keep_visits_days: int = Field(default=90, ge=2, le=36_500, description="Days that visits stay in the ledger.")
+    keep_visits_per_host: int = Field(
+        default=20, ge=1, le=10_000, description="Latest visits of each host that stay in the ledger, however old."
+    )
+    keep_history_days: int = Field(
+        default=1_095, ge=1, le=36_500, description="Days that the history of a document (when it was what) stays."
+    )
+    keep_versions: int = Field(
+        default=10, ge=1, le=10_000, description="Latest versions of each document that stay in its history."
+    )
+    keep_bodies_days: int = Field(
+        default=90, ge=1, le=36_500, description="Days that the bytes of a version stay after another replaced it."
+    )
+    keep_scores_days: int = Field(
+        default=365, ge=1, le=36_500, description="Days that earlier scores of a host stay. The last one always does."
+    )
+    keep_changes_days: int = Field(
+        default=365, ge=1, le=36_500, description="Days that the feed of changes reaches back."
+    )
+    keep_candidates_days: int = Field(
+        default=90,
+        ge=1,
+        le=36_500,
+        description="Days until a host that a document named, and that was looked at, may be named anew.",
+    )
+    keep_job_runs_days: int = Field(
+        default=90, ge=1, le=36_500, description="Days that runs of scheduled jobs stay. The last 20 of each always do."
+    )
+
     # the API
     submit_wait: float = Field(default=8.0, ge=0, le=20, description="Seconds a submission waits for its crawl.")
     read_rate: int = Field(default=600, ge=1, description="Read requests one client may make in a minute.")

@@ -1,4 +1,4 @@
-"""The porch: `waypost`. Each command reads its arguments, opens the house and prints what a verb answered.
+"""`waypost`: each command reads its arguments, opens the house and prints what a verb answered.
 
 Imports of rooms are inside the commands: `--help` must not load a web framework.
 """
@@ -6,28 +6,33 @@ Imports of rooms are inside the commands: `--help` must not load a web framework
 import asyncio
 import contextlib
 import io
-import json
-import logging
 import sys
-import traceback
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Annotated
 
-import structlog
 import typer
-from pydantic import ValidationError
-from rich.console import Console
 from rich.markup import escape
-from rich.text import Text
 
-from registry.settings import Settings
+from registry.cli.porch import (
+    DONE,
+    INTERRUPTED,
+    NO,
+    USAGE,
+    AsJson,
+    ConnectTo,
+    complain,
+    console,
+    errors,
+    give_up,
+    mended,
+    opened,
+    read_settings,
+    run,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from registry.cli.checked import Checked, Unread
-    from registry.wiring import Waypost
-
-DONE, NO, USAGE, UNAVAILABLE, INTERRUPTED = 0, 1, 2, 3, 130
 
 HELP = """Waypost, the open discovery registry of the agent web.
 
@@ -38,18 +43,6 @@ HELP = """Waypost, the open discovery registry of the agent web.
 app = typer.Typer(
     pretty_exceptions_enable=False, no_args_is_help=True, add_completion=False, rich_markup_mode="rich", help=HELP
 )
-console = Console()
-errors = Console(stderr=True)
-
-_T = TypeVar("_T")
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, one object per line, for scripts.")]
-ConnectTo = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="HOST:PORT:ADDRESS:PORT", help="Reach HOST at a given address, as curl does. May be repeated."
-    ),
-]
 Metrics = Annotated[
     str | None,
     typer.Option(metavar="HOST:PORT", help="Show the worker's figures for Prometheus there, at /metrics."),
@@ -78,9 +71,9 @@ def demo(
     """Crawl a sample web over TLS on loopback, index it, search it, serve it. Needs no internet."""
     from registry.cli.run import run_demo
 
-    settings = _settings()
+    settings = read_settings()
     folder = data or settings.data / "demo"
-    _run(run_demo(folder.absolute(), port, sites, serve=serve, console=errors if as_json else console, as_json=as_json))
+    run(run_demo(folder.absolute(), port, sites, serve=serve, console=errors if as_json else console, as_json=as_json))
 
 
 @app.command()
@@ -92,8 +85,8 @@ def crawl(
     """Visit domains once, store what they serve, and report. Exit code 1 when none is listed, or one is refused."""
     from registry.cli.run import run_crawl
 
-    settings = _settings(connect_to=tuple(connect_to)) if connect_to else _settings()
-    raise typer.Exit(_run(run_crawl(settings, names, console=console, as_json=as_json)))
+    settings = read_settings(connect_to)
+    raise typer.Exit(run(run_crawl(settings, names, console=console, as_json=as_json)))
 
 
 @app.command()
@@ -106,7 +99,7 @@ def serve(
     from registry.cli.run import run_serve
 
     _address(metrics)
-    _run(run_serve(_settings(), host, port, metrics))
+    run(run_serve(read_settings(), host, port, metrics))
 
 
 @app.command()
@@ -119,7 +112,7 @@ def worker(
     from registry.cli.run import run_worker
 
     listen = _address(metrics)
-    _run(run_worker(_settings(), drain_only=drain_only, stop_with_stdin=stop_with_stdin, metrics=listen))
+    run(run_worker(read_settings(), drain_only=drain_only, stop_with_stdin=stop_with_stdin, metrics=listen))
 
 
 @app.command()
@@ -131,7 +124,7 @@ def search(
     """Ask the registry. Exit code 1 when nothing was found."""
     from registry.cli.show import show_search
 
-    raise typer.Exit(_run(_opened(lambda waypost: show_search(waypost, query, limit, console, as_json=as_json))))
+    raise typer.Exit(run(opened(lambda waypost: show_search(waypost, query, limit, console, as_json=as_json))))
 
 
 @app.command()
@@ -159,10 +152,10 @@ def check(
     from registry.cli.checked import Unread
 
     if sarif and as_json:
-        _give_up("--sarif and --json exclude each other", USAGE)
-    settings = _settings(connect_to=tuple(connect_to)) if connect_to else _settings()
+        give_up("--sarif and --json exclude each other", USAGE)
+    settings = read_settings(connect_to)
     results: list[Checked | Unread] = []
-    with _mended():
+    with mended():
         for one in check_targets(targets, Asked(settings, at, _known_format(form)), _waiting):
             results.append(one)
             if not sarif:
@@ -181,7 +174,7 @@ def _known_format(slug: str | None) -> str | None:
     from registry.core.recognise import FORMAT_BY_SLUG
 
     if slug is not None and slug not in FORMAT_BY_SLUG:
-        _give_up(f"no such format; known: {', '.join(FORMAT_BY_SLUG)}", USAGE)
+        give_up(f"no such format; known: {', '.join(FORMAT_BY_SLUG)}", USAGE)
     return slug
 
 
@@ -191,7 +184,7 @@ def _show_checked(one: "Checked | Unread", *, as_json: bool) -> None:
     if as_json:
         typer.echo(json_line(one))
     if isinstance(one, Unread):
-        _complain(visible(f"{one.target}: {one.message}"))
+        complain(visible(f"{one.target}: {one.message}"))
     elif not as_json:
         print_checked(console, one)
 
@@ -225,13 +218,13 @@ def translate(
     from registry.core.translate import TARGETS
 
     if to not in TARGETS:
-        _give_up(f"services are translated to {', '.join(TARGETS)}", USAGE)
-    settings = _settings()
+        give_up(f"services are translated to {', '.join(TARGETS)}", USAGE)
+    settings = read_settings()
     if is_file(target):
-        with _mended():
+        with mended():
             made = translate_file(target, Asked(settings, at), to)
     else:
-        made = _run(_opened(lambda waypost: translate_host(waypost, settings, target, to)))
+        made = run(opened(lambda waypost: translate_host(waypost, settings, target, to)))
     raise typer.Exit(show(made, errors, as_json=as_json))
 
 
@@ -243,7 +236,7 @@ def submit(
     """Queue domains for a visit soon. Exit code 1 when any name is refused."""
     from registry.cli.show import show_submissions
 
-    raise typer.Exit(_run(_opened(lambda waypost: show_submissions(waypost, names, console, as_json=as_json))))
+    raise typer.Exit(run(opened(lambda waypost: show_submissions(waypost, names, console, as_json=as_json))))
 
 
 @app.command()
@@ -258,7 +251,7 @@ def inspect(
     """
     from registry.cli.inspecting import show_account
 
-    raise typer.Exit(_run(_opened(lambda waypost: show_account(waypost, domain, visits, console, as_json=as_json))))
+    raise typer.Exit(run(opened(lambda waypost: show_account(waypost, domain, visits, console, as_json=as_json))))
 
 
 @app.command()
@@ -266,7 +259,7 @@ def reindex(as_json: AsJson = False) -> None:
     """Build the search index anew beside the old one, then swap."""
     from registry.cli.show import show_reindex
 
-    _run(_opened(lambda waypost: show_reindex(waypost, console, as_json=as_json)))
+    run(opened(lambda waypost: show_reindex(waypost, console, as_json=as_json)))
 
 
 @app.command()
@@ -274,7 +267,35 @@ def rescore(as_json: AsJson = False) -> None:
     """Score all stored documents by today's rubric; no site is asked. Exit code 1 when a host could not be scored."""
     from registry.cli.show import show_rescore
 
-    raise typer.Exit(_run(_opened(lambda waypost: show_rescore(waypost, console, as_json=as_json))))
+    raise typer.Exit(run(opened(lambda waypost: show_rescore(waypost, console, as_json=as_json))))
+
+
+@app.command()
+def schedule(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[JOB...]", help="With --once: run these, due or not.")
+    ] = None,
+    once: Annotated[bool, typer.Option("--once", help="Run the jobs that are due, or those named, and exit.")] = False,
+    show: Annotated[bool, typer.Option("--list", help="Show the jobs, their last runs and their next.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Run the recurring jobs (recrawl, rescore, reindex, prune, refresh) until stopped; of several, one leads.
+
+    With --once, for cron and timers: exit code 1 when a job failed or runs elsewhere.
+    """
+    from registry.cli import scheduling
+    from registry.wiring.schedule import JOB_BY_NAME
+
+    if unknown := sorted(set(names or ()) - set(JOB_BY_NAME)):
+        give_up(f"no such job: {unknown[0]}; there are {', '.join(JOB_BY_NAME)}", USAGE)
+    if (names and not once) or (once and show):
+        give_up("jobs are named with --once, which excludes --list", USAGE)
+    if show:
+        run(scheduling.show_schedule(read_settings(), console, as_json=as_json))
+    elif once:
+        raise typer.Exit(run(scheduling.run_once(read_settings(), names or (), console, as_json=as_json)))
+    else:
+        run(scheduling.run_schedule(read_settings()))
 
 
 @app.command()
@@ -284,13 +305,13 @@ def migrate() -> None:
     from registry.wiring import database_url
 
     async def upgraded() -> None:
-        url, let_go = await asyncio.to_thread(database_url, _settings())
+        url, let_go = await asyncio.to_thread(database_url, read_settings())
         try:
             await asyncio.to_thread(upgrade, url)
         finally:
             let_go()
 
-    _run(upgraded())
+    run(upgraded())
     console.print(f"schema is at {current_head()}")
 
 
@@ -300,106 +321,4 @@ def _address(text: str | None) -> tuple[str, int] | None:
     try:
         return None if text is None else address(text)
     except ValueError as error:
-        _give_up(f"--metrics: {error}", USAGE)
-
-
-def _settings(**overrides: Any) -> Settings:
-    try:
-        settings = Settings(**overrides)
-    except ValidationError as error:
-        wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors(include_input=False))
-        _give_up(wrong, USAGE)
-    _log_to_stderr(settings.log_level)
-    return settings
-
-
-def _log_to_stderr(level: str) -> None:
-    """One JSON object per line on standard error; libraries only from WARNING up."""
-    structlog.configure(
-        processors=[
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso"),
-            structlog.processors.format_exc_info,
-            structlog.processors.JSONRenderer(),
-        ],
-        wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level]),
-        logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
-    )
-    handler = logging.StreamHandler()
-    handler.setFormatter(_OneLine())
-    logging.basicConfig(level=logging.WARNING, handlers=[handler])
-
-
-class _OneLine(logging.Formatter):
-    """JSON as above. A library's message may carry what a site wrote: of it only that it spoke, and where it broke."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        told = {"level": record.levelname.lower(), "logger": record.name}
-        if record.name.partition(".")[0] in ("registry", "crawler"):
-            told["event"] = record.getMessage()
-        if record.exc_info and record.exc_info[0]:
-            frames = traceback.extract_tb(record.exc_info[2])[-4:]
-            told["error"] = record.exc_info[0].__name__
-            told["place"] = " < ".join(f"{Path(one.filename).name}:{one.lineno}" for one in reversed(frames))
-        return json.dumps(told)
-
-
-async def _opened(work: "Callable[[Waypost], Awaitable[_T]]") -> _T:
-    from registry.wiring import open_waypost
-
-    async with open_waypost(_settings()) as waypost:
-        return await work(waypost)
-
-
-def _run(work: Coroutine[Any, Any, _T]) -> _T:
-    """Runs a command's work on the loop that the crawler was measured on."""
-    import uvloop
-
-    with _mended():
-        return uvloop.run(work)
-
-
-@contextlib.contextmanager
-def _mended() -> Iterator[None]:
-    """What a person can mend becomes a line and an exit code; a bug stays a traceback."""
-    try:
-        yield
-    except Exception as error:
-        code = _exit_code(error)
-        if code is None:
-            raise
-        _give_up(_in_words(error), code)
-
-
-def _in_words(error: Exception) -> str:
-    """The system's own phrase without its number: which file, and what is wrong with it."""
-    if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-    return str(error)
-
-
-def _exit_code(error: Exception) -> int | None:
-    """Imported here: only a command that failed pays for knowing all the ways to fail."""
-    from crawler.guards import BadSetup
-    from registry.cli.check import BadTarget
-    from registry.cli.serving import PortTaken
-    from registry.core.domains import InvalidName
-    from registry.demo.sites import BadSite
-    from registry.demo.tour import DemoFailed
-    from registry.wiring import NOT_READY, BadDatabaseUrl
-
-    if isinstance(error, BrokenPipeError):
-        return None  # who reads us has had enough (`| head`); typer ends quietly
-    if isinstance(error, (PortTaken, DemoFailed, OSError, *NOT_READY)):
-        return UNAVAILABLE
-    return USAGE if isinstance(error, BadSite | BadSetup | BadTarget | BadDatabaseUrl | InvalidName) else None
-
-
-def _give_up(message: str, code: int) -> NoReturn:
-    _complain(message)
-    raise SystemExit(code)
-
-
-def _complain(message: str) -> None:
-    """As plain text: what was typed or read stands in it, and is no markup."""
-    errors.print(Text.assemble(("waypost:", "red"), f" {message}"), highlight=False, soft_wrap=True)
+        give_up(f"--metrics: {error}", USAGE)

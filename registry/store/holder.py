@@ -1,5 +1,6 @@
 """Session advisory locks: they end with their process however it ends, so nobody has to clean up after it."""
 
+import asyncio
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -14,6 +15,11 @@ from registry.store.engine import CONNECT_SECONDS, libpq
 from registry.store.errors import StoreUnavailable
 
 TARGET_LOCKS: Final = 0x77617902
+JOB_LOCKS: Final = 0x77617903
+LEAD: Final = "lead"
+"""Beside the names of jobs: who holds it runs the schedule."""
+
+STAND_BY_SECONDS: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +67,27 @@ async def hold_leases(engine: AsyncEngine) -> AsyncIterator[Hold]:
 async def hold_target(engine: AsyncEngine, target: str) -> AsyncIterator[Hold | None]:
     """The right to drain a search target; None when another process has it. Raises StoreUnavailable."""
     async with await _connect(engine) as connection:
-        number = int(str(await _ask(connection, "SELECT hashtext(%s)", target)))
+        number = await _number(connection, target)
         try:
             yield Hold(number, connection) if await _try_lock(connection, TARGET_LOCKS, number) else None
+        finally:
+            await _unlock(connection)
+
+
+@asynccontextmanager
+async def hold_job(engine: AsyncEngine, job: str, *, patient: bool = False) -> AsyncIterator[Hold | None]:
+    """The right to run a job, or LEAD; None when another process has it. The patient wait for it, on one session.
+
+    Raises StoreUnavailable.
+    """
+    async with await _connect(engine) as connection:
+        number = await _number(connection, job)
+        try:
+            has = await _try_lock(connection, JOB_LOCKS, number)
+            while patient and not has:
+                await asyncio.sleep(STAND_BY_SECONDS)
+                has = await _try_lock(connection, JOB_LOCKS, number)
+            yield Hold(number, connection) if has else None
         finally:
             await _unlock(connection)
 
@@ -86,6 +110,10 @@ async def _connect(engine: AsyncEngine) -> "psycopg.AsyncConnection[tuple[object
         )
     except psycopg.Error as error:
         raise StoreUnavailable(f"no session for a lock: {type(error).__name__}") from error
+
+
+async def _number(connection: "psycopg.AsyncConnection[tuple[object, ...]]", name: str) -> int:
+    return int(str(await _ask(connection, "SELECT hashtext(%s)", name)))
 
 
 async def _try_lock(connection: "psycopg.AsyncConnection[tuple[object, ...]]", locks: int, number: int) -> bool:

@@ -1,0 +1,143 @@
+"""`waypost schedule`: the recurring jobs, run until stopped or once, and the list of them."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Any
+
+import structlog
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from crawler.download import download
+from crawler.run import crawl, stop_on_signals
+from registry.cli.porch import DONE, INTERRUPTED, NO
+from registry.cli.show import print_json
+from registry.core.jobs import Outcome
+from registry.settings import Settings
+from registry.store.jobs import RunRecord
+from registry.wiring import Waypost, open_waypost
+from registry.wiring.schedule import Line, Schedule, Tools
+from registry.wiring.upkeep import upkeep
+
+log = structlog.get_logger(__name__)
+
+
+async def run_schedule(settings: Settings) -> None:
+    """Until SIGINT or SIGTERM."""
+    async with open_waypost(settings) as waypost:
+        with stop_on_signals() as stop:
+            log.info("schedule.started")
+            await Schedule(_tools(waypost, settings)).run(stop)
+            log.info("schedule.stopped")
+
+
+async def run_once(settings: Settings, names: Sequence[str], console: Console, *, as_json: bool) -> int:
+    """Exit code NO when a job failed, or a named one did not run because it runs elsewhere."""
+    async with open_waypost(settings) as waypost:
+        with stop_on_signals() as stop:
+            tools = _tools(waypost, settings, crawl_pass=partial(_crawl_pass, waypost, settings, stop))
+            runs = await Schedule(tools).once(names or None, stop)
+            was_stopped = stop.is_set()
+    if runs is None:
+        console.print("another process runs the schedule, and so what is due")
+        return DONE
+    for run in runs:
+        _print_run(console, run, as_json=as_json)
+    missing = sorted(set(names) - {run.job for run in runs})
+    if was_stopped:
+        return INTERRUPTED
+    for name in missing:
+        console.print(f"{name}: runs elsewhere at this moment")
+    if not runs and not missing:
+        console.print("nothing is due")
+    return NO if missing or any(run.outcome is not Outcome.DONE for run in runs) else DONE
+
+
+async def show_schedule(settings: Settings, console: Console, *, as_json: bool) -> None:
+    """Every job: how often, how the last run ended, when the next one is."""
+    async with open_waypost(settings) as waypost:
+        lines = await Schedule(_tools(waypost, settings)).lines()
+    now = datetime.now(UTC)
+    if as_json:
+        for line in lines:
+            print_json(_line_json(line))
+        return
+    table = Table("job", "every", "last run", "ended", "next run", "what it does")
+    for line in lines:
+        last, next_at = line.last, line.next_at
+        table.add_row(
+            line.job.name,
+            _span(line.interval) if line.interval else "never by itself",
+            _moment(last.started_at) if last else "never",
+            escape(f"{last.outcome.value}{f': {last.error}' if last.error else ''}") if last else "",
+            "" if next_at is None else "due" if next_at <= now else _moment(next_at),
+            line.job.says,
+        )
+    console.print(table)
+
+
+def _tools(waypost: Waypost, settings: Settings, **more: Any) -> Tools:
+    async def fetch(url: str, *, cap: int, etag: str | None, last_modified: str | None) -> Any:
+        return await download(url, settings, cap=cap, etag=etag, last_modified=last_modified)
+
+    return Tools(waypost, settings, fetch, **more)
+
+
+async def _crawl_pass(waypost: Waypost, settings: Settings, stop: asyncio.Event) -> Mapping[str, Any]:
+    """One pass, as a worker would: what is found meanwhile is visited too, and the index is told."""
+    waypost.claim_index()
+    async with upkeep(waypost):
+        tally = await crawl(waypost, settings, until_idle=True, stop=stop)
+    await waypost.drain()
+    return {"visited": tally.hosts, "requests": tally.requests}
+
+
+def _print_run(console: Console, run: RunRecord, *, as_json: bool) -> None:
+    if as_json:
+        print_json(_run_json(run))
+        return
+    figures = ", ".join(f"{name} {_figure(value)}" for name, value in run.figures.items() if value not in (0, [], {}))
+    why = f" ({run.error})" if run.error else ""
+    console.print(escape(f"{run.job}: {run.outcome.value}{why}{': ' if figures else ''}{figures}"), highlight=False)
+
+
+def _figure(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name}: {one}" for name, one in value.items())
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _run_json(run: RunRecord) -> dict[str, Any]:
+    return {
+        "job": run.job,
+        "started_at": run.started_at,
+        "finished_at": run.finished_at,
+        "outcome": run.outcome.value,
+        "error": run.error,
+        "figures": dict(run.figures),
+    }
+
+
+def _line_json(line: Line) -> dict[str, Any]:
+    return {
+        "job": line.job.name,
+        "says": line.job.says,
+        "interval_seconds": round(line.interval.total_seconds()),
+        "last": _run_json(line.last) if line.last else None,
+        "next_at": line.next_at,
+    }
+
+
+def _span(interval: timedelta) -> str:
+    seconds = round(interval.total_seconds())
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if seconds % size == 0:
+            return f"{seconds // size} {unit}"
+    return f"{seconds} s"
+
+
+def _moment(moment: datetime) -> str:
+    return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%MZ")
