@@ -1,6 +1,6 @@
 # Two commands on a fresh machine: `make demo`, `make test`. Needs Python 3.11-3.13 and make; uv is brought along.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast check docs clean
+.PHONY: help demo test test-fast check docs clean ssrf
 
 PYTHON ?= python3
 PORT   ?= 8000
@@ -30,6 +30,9 @@ test: .venv/.done        ## every test
 test-fast: .venv/.done   ## without the tests marked slow
 	.venv/bin/lint-imports
 	.venv/bin/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -rs -m "not slow"
+
+ssrf: .venv/.done        ## every spelling of every refused address by every way in, in a network namespace (minutes)
+	.venv/bin/python -m tests.crawler.ssrf
 
 check: .venv/.done       ## linters, types, import contracts
 	.venv/bin/ruff check .

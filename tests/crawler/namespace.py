@@ -1,11 +1,13 @@
-"""A network of the test's own, in which every address is local and nothing leads outside.
+"""A network of a test's own, in which every address is local and nothing leads outside.
 
-Run as a program by `in_namespace`, inside fresh network and mount namespaces; it refuses to go on anywhere else. All
-addresses are made local there, so that the guard with its real rules can be watched dialling, or not dialling, real
-addresses: listeners note the address at which each connection arrived. A name server of our own answers from NAMES.
+`run_enclosed` runs a module of the tests inside fresh network and mount namespaces; that module calls `enclose`, which
+refuses to go on anywhere else. All addresses are made local there, so that the guard with its real rules can be
+watched dialling, or not dialling, real addresses: `Wire` sees every attempt, whatever the port, and `NameServer` gives
+whatever answers a test needs.
 """
 
 import asyncio
+import ctypes
 import json
 import os
 import shutil
@@ -13,95 +15,96 @@ import socket
 import struct
 import subprocess
 import sys
-import tempfile
-from dataclasses import dataclass, field
-from itertools import count
+import threading
+from collections import Counter
+from collections.abc import Callable, Sequence
+from ipaddress import ip_address
 from pathlib import Path
+from typing import Any, Final, Self, TypeAlias
 
 import pytest
 
-from crawler.visit import Session, Visitor
-from registry.core.redirects import redirect
-from registry.settings import Settings
-from tests.crawler.support import far, probe
-from tests.support.sites import Exchange, Reply, Sites, moved
+from tests.support.shared import ROOT
 
-PUBLIC, PUBLIC_V6 = "93.184.215.14", "2606:2800:21f:cb07::1"
-REFUSED = {
-    "loopback": "127.0.0.1",
-    "loopback-far": "127.77.0.1",
-    "this-network": "0.0.0.0",
-    "private-a": "10.0.0.1",
-    "private-b": "172.16.0.1",
-    "private-c": "192.168.0.1",
-    "shared": "100.64.0.1",
-    "metadata": "169.254.169.254",
-    "metadata-shared": "100.100.100.200",
-    "metadata-oracle": "192.0.0.192",
-    "azure": "168.63.129.16",
-    "benchmark": "198.18.0.1",
-    "documentation": "203.0.113.1",
-    "multicast": "224.0.0.1",
-    "reserved": "240.0.0.1",
-    "broadcast": "255.255.255.255",
-    "v6-loopback": "::1",
-    "v6-unspecified": "::",
-    "v6-mapped": "::ffff:127.0.0.1",
-    "v6-compatible": "::127.0.0.1",
-    "v6-translated": "::ffff:0:127.0.0.1",
-    "v6-nat64": "64:ff9b::7f00:1",
-    "v6-6to4": "2002:7f00:1::1",
-    "v6-teredo": "2001:0:7f00:1::1",
-    "v6-local": "fc00::1",
-    "v6-link": "fe80::1",
-    "v6-site": "fec0::1",
-    "v6-documentation": "3fff::1",
-    "v6-unallocated": "4000::1",
-    "v6-multicast": "ff02::1",
-}
-ZONE = "probe-target.com"
-NAMES: dict[str, list[str]] = {f"{name}.{ZONE}": [address] for name, address in REFUSED.items()} | {
-    f"control.{ZONE}": [PUBLIC],
-    f"control6.{ZONE}": [PUBLIC_V6],
-    f"mixed.{ZONE}": ["10.0.0.1", "::1", PUBLIC],
-    f"redirects.{ZONE}": [PUBLIC],
-}
-REBINDS = f"rebinds.{ZONE}"  # public and private in turn
-LITERALS = (
-    "https://127.0.0.1/x",
-    "https://127.1/x",
-    "https://2130706433/x",
-    "https://[::1]/x",
-    "https://[::ffff:7f00:1]/x",
-)
+Records: TypeAlias = Sequence[tuple[str, str]]
+"""What a name server says of one name, in order: ("A", "10.0.0.1"), ("AAAA", "::1"), ("CNAME", "other.name")."""
+
+# Root needs no user namespace, in which it could no longer reach the sockets of other accounts.
+_USER: Final = () if os.geteuid() == 0 else ("--user", "--map-root-user")
+_UNSHARE: Final = ("unshare", *_USER, "--net", "--mount")
 
 
-def in_namespace() -> dict[str, object]:
-    """What the visits in there came to and where connections arrived; skips, saying so, where it cannot be done."""
+def why_not() -> str | None:
+    """Why there can be no namespace on this machine; None where there can."""
     if sys.platform != "linux" or not shutil.which("unshare") or not shutil.which("ip"):
-        pytest.skip("needs Linux with unshare and ip")
-    unshare = ["unshare", "--user", "--map-root-user", "--net", "--mount"]
-    if subprocess.run([*unshare, "true"], check=False, capture_output=True).returncode:
-        pytest.skip("this machine does not allow network namespaces")
+        return "needs Linux with unshare and ip"
+    if subprocess.run([*_UNSHARE, "true"], check=False, capture_output=True).returncode:
+        return "this machine does not allow network namespaces"
+    return None
+
+
+def run_enclosed(module: str, *arguments: str, seconds: float = 300) -> Any:
+    """What `module`, run as a program in there, prints on its last line, as JSON."""
     done = subprocess.run(
-        [*unshare, sys.executable, "-m", __name__],
-        cwd=Path(__file__).parents[2],
+        [*_UNSHARE, sys.executable, "-m", module, *arguments],
+        cwd=ROOT,
         check=False,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=seconds,
     )
-    assert done.returncode == 0, done.stderr[-3000:]
-    found: dict[str, object] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    assert done.returncode == 0, done.stderr[-5000:]
+    return json.loads(done.stdout.splitlines()[-1])
 
 
-@dataclass
+def run_enclosed_or_skip(module: str, *arguments: str, seconds: float = 300) -> Any:
+    if reason := why_not():
+        pytest.skip(reason)
+    return run_enclosed(module, *arguments, seconds=seconds)
+
+
+def enclose(folder: Path, hosts_file: str = "") -> None:
+    """Makes every address local; refuses to go on where there is any other way out."""
+    if _ip("-o", "link").count("\n") != 1 or ": lo:" not in _ip("-o", "link"):
+        sys.exit("there is more than loopback here: not a namespace of our own")
+    if _ip("route") or _ip("-6", "route"):
+        sys.exit("there is a route out of here: not a namespace of our own")
+    for command in ("link set lo up", "route add local 0.0.0.0/0 dev lo", "-6 route add local ::/0 dev lo"):
+        _ip(*command.split())
+    for name, text in (
+        ("resolv.conf", "nameserver 127.0.0.1\noptions timeout:1 attempts:1\nsearch example.org\n"),
+        ("hosts", hosts_file),
+    ):
+        (folder / name).write_text(text)
+        subprocess.run(["mount", "--bind", str(folder / name), f"/etc/{name}"], check=True)
+
+
+def _ip(*arguments: str) -> str:
+    return subprocess.run(["ip", *arguments], check=True, capture_output=True, text=True).stdout
+
+
 class NameServer(asyncio.DatagramProtocol):
-    """Answers A and AAAA from NAMES with TTL 0; REBINDS is public for one question and private for the next."""
+    """Answers A and AAAA with TTL 0 from `find(name)`: its records, or None for a name that nobody has."""
 
-    asked: set[str] = field(default_factory=set)
-    turns: "count[int]" = field(default_factory=count)
+    def __init__(self, find: Callable[[str], Records | None]) -> None:
+        self.asked: Counter[str] = Counter()
+        self._find = find
+
+    @classmethod
+    def start(cls, find: Callable[[str], Records | None]) -> Self:
+        """In a thread of its own, so that a busy crawler does not wait for itself; until the process ends."""
+        made, ready = cls(find), threading.Event()
+
+        async def serve() -> None:
+            loop = asyncio.get_running_loop()
+            await loop.create_datagram_endpoint(lambda: made, local_addr=("127.0.0.1", 53))
+            ready.set()
+            await asyncio.Event().wait()
+
+        threading.Thread(target=asyncio.run, args=(serve(),), daemon=True).start()
+        if not ready.wait(10):
+            raise RuntimeError("port 53 is taken")
+        return made
 
     def connection_made(self, transport: asyncio.DatagramTransport) -> None:  # type: ignore[override]
         self.transport = transport
@@ -110,95 +113,91 @@ class NameServer(asyncio.DatagramProtocol):
         end = data.index(b"\0", 12) + 1
         labels, at = [], 12
         while data[at]:
-            labels.append(data[at + 1 : at + 1 + data[at]].decode())
+            labels.append(data[at + 1 : at + 1 + data[at]].decode("latin-1"))
             at += 1 + data[at]
-        self.asked.add(".".join(labels).lower())
-        (kind,) = struct.unpack("!H", data[end : end + 2])
         name = ".".join(labels).lower()
-        records = [packed for packed in map(_packed, self._addresses(name)) if len(packed) == (4 if kind == 1 else 16)]
-        code = 0 if name in NAMES or name == REBINDS else 3
-        head = data[:2] + struct.pack("!HHHHH", 0x8180 | code, 1, len(records), 0, 0)
-        body = b"".join(struct.pack("!HHHIH", 0xC00C, kind, 1, 0, len(one)) + one for one in records)
-        self.transport.sendto(head + data[12 : end + 4] + body, addr)
+        self.asked[name] += 1
+        (kind,) = struct.unpack("!H", data[end : end + 2])
+        known = self._find(name)
+        records = self._chain(name, known or (), "AAAA" if kind == 28 else "A")
+        head = data[:2] + struct.pack("!HHHHH", 0x8180 | (0 if known is not None else 3), 1, len(records), 0, 0)
+        self.transport.sendto(head + data[12 : end + 4] + b"".join(records), addr)
 
-    def _addresses(self, name: str) -> list[str]:
-        if name == REBINDS:
-            return [(PUBLIC, "127.0.0.1")[next(self.turns) // 2 % 2]]  # two questions for each look-up: A and AAAA
-        return NAMES.get(name, [])
-
-
-def _packed(address: str) -> bytes:
-    return socket.inet_pton(socket.AF_INET6 if ":" in address else socket.AF_INET, address)
-
-
-def _enclose(folder: Path) -> None:
-    """Makes every address local; refuses to go on where there is any other way out."""
-    if _interfaces() != ["lo"]:
-        sys.exit("there is more than loopback here: not a namespace of our own")
-    for command in (
-        "link set lo up",
-        "route add local 0.0.0.0/0 dev lo",
-        "-6 route add local ::/0 dev lo",
-    ):
-        subprocess.run(["ip", *command.split()], check=True)
-    (folder / "resolv.conf").write_text("nameserver 127.0.0.1\noptions timeout:1 attempts:1\nsearch example.org\n")
-    subprocess.run(["mount", "--bind", str(folder / "resolv.conf"), "/etc/resolv.conf"], check=True)
+    def _chain(self, name: str, records: Records, wanted: str) -> list[bytes]:
+        """Aliases are followed as a recursive server does, eight at most."""
+        made: list[bytes] = []
+        for _ in range(8):
+            made += (_record(name, kind, value) for kind, value in records if kind in (wanted, "CNAME"))
+            alias = next((value for kind, value in records if kind == "CNAME"), None)
+            if alias is None:
+                break
+            name, records = alias, self._find(alias) or ()
+        return made
 
 
-def _interfaces() -> list[str]:
-    shown = subprocess.run(["ip", "-o", "link"], check=True, capture_output=True, text=True).stdout
-    return [line.split(": ")[1].split("@")[0] for line in shown.splitlines()]
+def _record(name: str, kind: str, value: str) -> bytes:
+    data = _wire_name(value) if kind == "CNAME" else ip_address(value).packed
+    number = {"A": 1, "CNAME": 5, "AAAA": 28}[kind]
+    return _wire_name(name) + struct.pack("!HHIH", number, 1, 0, len(data)) + data
 
 
-async def _arrivals(sites: Sites, port: int, arrived: list[str]) -> None:
-    """Notes the address at which each connection arrives, then serves the sites there."""
-
-    async def note(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        arrived.append(writer.get_extra_info("sockname")[0])
-        inner_reader, inner_writer = await asyncio.open_connection("127.0.0.1", sites.port)
-        await asyncio.gather(_pump(reader, inner_writer), _pump(inner_reader, writer), return_exceptions=True)
-
-    for host in ("0.0.0.0", "::"):
-        await asyncio.start_server(note, host, port)
+def _wire_name(name: str) -> bytes:
+    return b"".join(bytes((len(label),)) + label.encode() for label in name.split(".")) + b"\0"
 
 
-async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    while data := await reader.read(65_536):
-        writer.write(data)
-    writer.close()
+class Wire:
+    """Notes every attempt to reach anything, on whatever port: TCP by its first packet, the rest packet by packet.
+
+    `dialled` counts (protocol, address, port). Payload never gets here: a filter in the kernel drops it.
+    """
+
+    def __init__(self) -> None:
+        self.dialled: Counter[tuple[str, str, int]] = Counter()
+        self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(0x0003))
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 * 1024 * 1024)
+        self._filter()
+        self._socket.bind(("lo", 0))
+        self._socket.setblocking(False)
+        asyncio.get_running_loop().add_reader(self._socket, self._read)
+
+    def lost(self) -> int:
+        """Packets that came too fast to be noted: with any, nothing is proven."""
+        self._read()
+        statistics = self._socket.getsockopt(263, 6, 8)  # SOL_PACKET, PACKET_STATISTICS
+        return int(struct.unpack("II", statistics)[1])
+
+    def _filter(self) -> None:
+        """Classic BPF: of TCP only SYN without ACK, everything else whole."""
+        program = (
+            (0x30, 0, 0, 0), (0x54, 0, 0, 0xF0), (0x15, 6, 0, 0x60),  # version 6: on to the ninth line
+            (0x30, 0, 0, 9), (0x15, 0, 9, 6), (0xB1, 0, 0, 0), (0x50, 0, 0, 13), (0x54, 0, 0, 0x12), (0x15, 5, 6, 2),
+            (0x30, 0, 0, 6), (0x15, 0, 3, 6), (0x30, 0, 0, 53), (0x54, 0, 0, 0x12), (0x15, 0, 1, 2),
+            (0x06, 0, 0, 0xFFFF), (0x06, 0, 0, 0),
+        )  # fmt: skip
+        code = b"".join(struct.pack("HBBI", *one) for one in program)
+        self._code = ctypes.create_string_buffer(code, len(code))
+        attached = struct.pack("HL", len(program), ctypes.addressof(self._code))
+        self._socket.setsockopt(socket.SOL_SOCKET, 26, attached)  # SO_ATTACH_FILTER
+
+    def _read(self) -> None:
+        while True:
+            try:
+                packet, (_, _, direction, *_) = self._socket.recvfrom(256)
+            except BlockingIOError:
+                return
+            if direction == 4 and (seen := _seen(packet)):  # PACKET_OUTGOING: each packet of `lo` comes twice
+                self.dialled[seen] += 1
 
 
-async def _run(folder: Path) -> dict[str, object]:
-    async def to_the_inside(exchange: Exchange) -> None:
-        name = exchange.path.removeprefix("/")
-        target = f"https://{name}.{ZONE}/x" if name in REFUSED else f"https://{name}/x"
-        await exchange.send(moved(target).encode())
-
-    everywhere = {name: Reply(b"{}") for name in (*NAMES, REBINDS)}
-    async with Sites(everywhere | {f"redirects.{ZONE}": to_the_inside}) as sites:
-        os.environ["SSL_CERT_FILE"] = str(sites.write_authority(folder))
-        os.environ.pop("SSL_CERT_DIR", None)
-        loop = asyncio.get_running_loop()
-        _, names = await loop.create_datagram_endpoint(NameServer, local_addr=("127.0.0.1", 53))
-        arrived: list[str] = []
-        for port in (443, 80, 8443):
-            await _arrivals(sites, port, arrived)
-        settings = Settings(request_delay=0, connect_timeout=2, request_timeout=3)
-        async with Visitor(settings) as visitor:
-            urls = [f"https://{name}/x" for name in NAMES]
-            urls += [f"https://redirects.{ZONE}/{name}" for name in (*REFUSED, "127.0.0.1", "[::1]")]
-            urls += [*LITERALS, *([f"https://{REBINDS}/x"] * 30), f"https://nobody.{ZONE}/x"]
-            outcomes = [[url, *(await _fetch(visitor, url))] for url in urls]
-        return {"outcomes": outcomes, "arrived": arrived, "names": sorted(names.asked)}
-
-
-async def _fetch(visitor: Visitor, url: str) -> tuple[str, str]:
-    async with Session(visitor, visitor.pace(), far()) as session:
-        fetched = await session.fetch(probe(url), lambda p, at, location, hops: redirect(at, location, hops, p.purpose))
-    return (fetched.failure.value, fetched.reason) if fetched.failure else ("answered", str(fetched.status))
-
-
-if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as scratch:
-        _enclose(Path(scratch))
-        print(json.dumps(asyncio.run(_run(Path(scratch)))))  # noqa: T201
+def _seen(packet: bytes) -> tuple[str, str, int] | None:
+    """Answers of the name server and what the kernel says about packets that nobody took are no attempts."""
+    if packet[0] >> 4 == 4:
+        protocol, target, rest = packet[9], packet[16:20], packet[(packet[0] & 15) * 4 :]
+    else:
+        protocol, target, rest = packet[6], packet[24:40], packet[40:]
+    if protocol in (1, 58) or len(rest) < 4:
+        return None
+    source_port, port = struct.unpack("!HH", rest[:4])
+    if protocol == 17 and source_port == 53:
+        return None
+    return {6: "tcp", 17: "udp"}.get(protocol, str(protocol)), str(ip_address(target)), port

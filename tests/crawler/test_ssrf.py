@@ -1,63 +1,57 @@
-"""No connection to a refused address, by whatever way its name comes in, while public addresses are reached."""
+"""No connection to a refused address, by whatever way its name comes in, while public addresses are reached.
+
+`make ssrf` does the same with every spelling of every class.
+"""
 
 from functools import cache
-from ipaddress import ip_address
+from ipaddress import ip_address, ip_network
+from typing import Any
 
 import pytest
 
-from tests.crawler.namespace import LITERALS, PUBLIC, PUBLIC_V6, REBINDS, REFUSED, ZONE, in_namespace
-
-pytestmark = pytest.mark.slow  # a network namespace
-
-_once = cache(in_namespace)
-
-
-def outcomes() -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for url, outcome, _ in _once()["outcomes"]:  # type: ignore[attr-defined]
-        found.setdefault(url, []).append(outcome)
-    return found
+from registry.core.addresses import V4, V6, Row, refusal
+from tests.crawler.namespace import why_not
+from tests.crawler.ssrf.__main__ import REBINDINGS, figures, wrong
+from tests.crawler.ssrf.spellings import REFUSED, urls
 
 
-def test_connections_arrive_at_public_addresses_only() -> None:
-    arrived = {str(ip_address(address)) for address in _once()["arrived"]}  # type: ignore[attr-defined]
-    assert arrived == {PUBLIC, PUBLIC_V6}
+@cache
+def _figures() -> dict[str, Any]:
+    return figures(quick=True)
 
 
-def test_controls_are_reached() -> None:
-    """Else nothing above would be proven."""
-    found = outcomes()
-    for name in ("control", "control6", "mixed"):
-        assert found[f"https://{name}.{ZONE}/x"] == ["answered"], name
+@pytest.fixture
+def found() -> dict[str, Any]:
+    if reason := why_not():
+        pytest.skip(reason)
+    return _figures()
 
 
-def test_names_with_refused_addresses_are_refused_and_said_to_be() -> None:
-    found = outcomes()
-    assert {name: found[f"https://{name}.{ZONE}/x"] for name in REFUSED} == {
-        name: ["refused_address"] for name in REFUSED
-    }
+@pytest.mark.slow
+def test_no_refused_address_is_dialled_and_every_public_control_is_reached(found: dict[str, Any]) -> None:
+    """Submissions, seeds, checks by hand, redirects, robots.txt, pointers, fields, aliases, mixed answers."""
+    assert wrong(found) == {}
+    assert found["urls"] > 300 and found["named"] > 2_000 and found["refusals_stored"] > 1_000
 
 
-def test_redirects_to_refused_addresses_are_refused() -> None:
-    found = outcomes()
-    targets = (*REFUSED, "127.0.0.1", "[::1]")
-    assert {name: found[f"https://redirects.{ZONE}/{name}"] for name in targets} == {
-        name: ["refused_address"] for name in targets
-    }
+@pytest.mark.slow
+def test_name_that_changes_its_address_is_dialled_only_where_it_was_judged(found: dict[str, Any]) -> None:
+    assert found["rebindings"].keys() == {"answered", "refused_address"}
+    assert sum(found["rebindings"].values()) == REBINDINGS
+    assert found["asked_again"] == []
 
 
-def test_address_literals_are_never_dialled() -> None:
-    found = outcomes()
-    assert {url: found[url] for url in LITERALS} == {url: ["refused_address"] for url in LITERALS}
+@pytest.mark.parametrize("row", [*V4, *V6], ids=lambda row: row.prefix)
+def test_every_row_of_the_registries_is_tried(row: Row) -> None:
+    network = ip_network(row.prefix)
+    assert any(ip_address(one) in network for one in REFUSED.values())
 
 
-def test_name_that_changes_its_address_is_dialled_only_where_it_was_judged() -> None:
-    rebound = outcomes()[f"https://{REBINDS}/x"]
-    assert len(rebound) == 30 and set(rebound) == {"answered", "refused_address"}
+@pytest.mark.parametrize("name", REFUSED)
+def test_every_address_that_is_tried_is_refused(name: str) -> None:
+    assert refusal(REFUSED[name])
 
 
-def test_name_that_nobody_has_is_not_searched_for_elsewhere() -> None:
-    """resolv.conf in there says `search example.org`."""
-    assert outcomes()[f"https://nobody.{ZONE}/x"] == ["unreachable"]
-    assert f"nobody.{ZONE}" in _once()["names"]  # type: ignore[operator]
-    assert not [name for name in _once()["names"] if not name.endswith(ZONE)]  # type: ignore[attr-defined]
+def test_spellings_are_many_and_different() -> None:
+    spelled = [url for address in REFUSED.values() for url in urls(address, "public.com")]
+    assert len(set(spelled)) > 2_500

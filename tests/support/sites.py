@@ -11,7 +11,7 @@ import datetime
 import socket
 import ssl
 import struct
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self, TypeAlias
@@ -19,6 +19,7 @@ from typing import Self, TypeAlias
 import trustme
 
 LOOPBACK = "127.0.0.1"
+MANY = 50  # names in one certificate: above that each host gets one of its own, when it is first asked for
 
 
 @dataclass(frozen=True)
@@ -82,17 +83,24 @@ class Sites:
     """An async context manager: listens, answers by Host header, remembers every request in `seen`.
 
     `certificates` gives single hosts another certificate than the good one: "expired", "not_yet",
-    "wrong_name", "untrusted".
+    "wrong_name", "untrusted". `places` and `port`: where it listens; port 0 is any that is free.
     """
 
-    def __init__(self, sites: Mapping[str, Site], certificates: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        sites: Mapping[str, Site],
+        certificates: Mapping[str, str] | None = None,
+        *,
+        places: Sequence[str] = (LOOPBACK,),
+        port: int = 0,
+    ) -> None:
         self.sites = dict(sites)
         self.authority = trustme.CA()
         self.seen: list[Exchange] = []
         self.connections = 0
-        self.port = 0
+        self.places, self.port = places, port
         self._contexts = {name: self._certificate(kind, name) for name, kind in (certificates or {}).items()}
-        self._good = self._certificate("good", *self.sites)
+        self._good = self._certificate("good", *list(self.sites)[:MANY])
         self._tasks: set[asyncio.Task[None]] = set()
         self._request = asyncio.Event()
 
@@ -132,11 +140,13 @@ class Sites:
         context = self._good
 
         def choose(connection: ssl.SSLObject, name: str | None, _: ssl.SSLContext) -> None:
+            if name is not None and name not in self._contexts and len(self.sites) > MANY:
+                self._contexts[name] = self._certificate("good", name)
             if name in self._contexts:
                 connection.context = self._contexts[name]
 
         context.sni_callback = choose
-        self._server = await asyncio.start_server(self._spawn, LOOPBACK, 0, ssl=context, backlog=1_000)
+        self._server = await asyncio.start_server(self._spawn, self.places, self.port, ssl=context, backlog=1_000)
         self.port = self._server.sockets[0].getsockname()[1]
         return self
 
