@@ -21,6 +21,7 @@ from registry.cli.porch import (
     USAGE,
     AsJson,
     ConnectTo,
+    carry_out,
     complain,
     console,
     errors,
@@ -28,8 +29,7 @@ from registry.cli.porch import (
     mended,
     opened,
     read_settings,
-    run,
-)  # fmt: skip
+)
 
 if TYPE_CHECKING:
     from registry.cli.checked import Checked, Unread
@@ -73,7 +73,9 @@ def demo(
 
     settings = read_settings()
     folder = data or settings.data / "demo"
-    run(run_demo(folder.absolute(), port, sites, serve=serve, console=errors if as_json else console, as_json=as_json))
+    carry_out(
+        run_demo(folder.absolute(), port, sites, serve=serve, console=errors if as_json else console, as_json=as_json)
+    )
 
 
 @app.command()
@@ -86,7 +88,7 @@ def crawl(
     from registry.cli.run import run_crawl
 
     settings = read_settings(connect_to)
-    raise typer.Exit(run(run_crawl(settings, names, console=console, as_json=as_json)))
+    raise typer.Exit(carry_out(run_crawl(settings, names, console=console, as_json=as_json)))
 
 
 @app.command()
@@ -99,7 +101,7 @@ def serve(
     from registry.cli.run import run_serve
 
     _address(metrics)
-    run(run_serve(read_settings(), host, port, metrics))
+    carry_out(run_serve(read_settings(), host, port, metrics))
 
 
 @app.command()
@@ -112,7 +114,7 @@ def worker(
     from registry.cli.run import run_worker
 
     listen = _address(metrics)
-    run(run_worker(read_settings(), drain_only=drain_only, stop_with_stdin=stop_with_stdin, metrics=listen))
+    carry_out(run_worker(read_settings(), drain_only=drain_only, stop_with_stdin=stop_with_stdin, metrics=listen))
 
 
 @app.command()
@@ -124,7 +126,7 @@ def search(
     """Ask the registry. Exit code 1 when nothing was found."""
     from registry.cli.show import show_search
 
-    raise typer.Exit(run(opened(lambda waypost: show_search(waypost, query, limit, console, as_json=as_json))))
+    raise typer.Exit(carry_out(opened(lambda waypost: show_search(waypost, query, limit, console, as_json=as_json))))
 
 
 @app.command()
@@ -224,7 +226,7 @@ def translate(
         with mended():
             made = translate_file(target, Asked(settings, at), to)
     else:
-        made = run(opened(lambda waypost: translate_host(waypost, settings, target, to)))
+        made = carry_out(opened(lambda waypost: translate_host(waypost, settings, target, to)))
     raise typer.Exit(show(made, errors, as_json=as_json))
 
 
@@ -236,7 +238,7 @@ def submit(
     """Queue domains for a visit soon. Exit code 1 when any name is refused."""
     from registry.cli.show import show_submissions
 
-    raise typer.Exit(run(opened(lambda waypost: show_submissions(waypost, names, console, as_json=as_json))))
+    raise typer.Exit(carry_out(opened(lambda waypost: show_submissions(waypost, names, console, as_json=as_json))))
 
 
 @app.command()
@@ -251,7 +253,7 @@ def inspect(
     """
     from registry.cli.inspecting import show_account
 
-    raise typer.Exit(run(opened(lambda waypost: show_account(waypost, domain, visits, console, as_json=as_json))))
+    raise typer.Exit(carry_out(opened(lambda waypost: show_account(waypost, domain, visits, console, as_json=as_json))))
 
 
 @app.command()
@@ -259,7 +261,7 @@ def reindex(as_json: AsJson = False) -> None:
     """Build the search index anew beside the old one, then swap."""
     from registry.cli.show import show_reindex
 
-    run(opened(lambda waypost: show_reindex(waypost, console, as_json=as_json)))
+    carry_out(opened(lambda waypost: show_reindex(waypost, console, as_json=as_json)))
 
 
 @app.command()
@@ -267,7 +269,7 @@ def rescore(as_json: AsJson = False) -> None:
     """Score all stored documents by today's rubric; no site is asked. Exit code 1 when a host could not be scored."""
     from registry.cli.show import show_rescore
 
-    raise typer.Exit(run(opened(lambda waypost: show_rescore(waypost, console, as_json=as_json))))
+    raise typer.Exit(carry_out(opened(lambda waypost: show_rescore(waypost, console, as_json=as_json))))
 
 
 @app.command()
@@ -291,11 +293,11 @@ def schedule(
     if (names and not once) or (once and show):
         give_up("jobs are named with --once, which excludes --list", USAGE)
     if show:
-        run(scheduling.show_schedule(read_settings(), console, as_json=as_json))
+        carry_out(scheduling.show_schedule(read_settings(), console, as_json=as_json))
     elif once:
-        raise typer.Exit(run(scheduling.run_once(read_settings(), names or (), console, as_json=as_json)))
+        raise typer.Exit(carry_out(scheduling.run_once(read_settings(), names or (), console, as_json=as_json)))
     else:
-        run(scheduling.run_schedule(read_settings()))
+        carry_out(scheduling.run_schedule(read_settings()))
 
 
 @app.command()
@@ -311,7 +313,7 @@ def migrate() -> None:
         finally:
             let_go()
 
-    run(upgraded())
+    carry_out(upgraded())
     console.print(f"schema is at {current_head()}")
 
 

@@ -86,7 +86,7 @@ async def opened(work: "Callable[[Waypost], Awaitable[_T]]") -> _T:
         return await work(waypost)
 
 
-def run(work: Coroutine[Any, Any, _T]) -> _T:
+def carry_out(work: Coroutine[Any, Any, _T]) -> _T:
     """Runs a command's work on the loop that the crawler was measured on."""
     import uvloop
 
