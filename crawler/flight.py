@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from crawler.handler import Done
 from registry.core.documents import Outcome
-from registry.core.visits import Lease
+from registry.core.visits import Lease, Visit
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +32,15 @@ class Tally:
 class Flight:
     """Counts domains from their lease to the commit that gives them back, and lets others wait for changes."""
 
-    def __init__(self, progress: Callable[[Tally], None] | None = None) -> None:
+    def __init__(
+        self,
+        progress: Callable[[Tally], None] | None = None,
+        landed: Callable[[Sequence[Visit]], None] | None = None,
+    ) -> None:
+        """`landed` is called with the visits of every batch that was recorded."""
         self.tally = Tally()
         self._progress = progress
+        self._on_landed = landed
         self._landing = asyncio.Event()
 
     def took_off(self, lease: Lease) -> None:
@@ -58,6 +64,8 @@ class Flight:
                 outcomes=old.outcomes + Counter(visit.outcome for visit in visits),
             )
         )
+        if visits and self._on_landed is not None:
+            self._on_landed(visits)
         self._landing.set()
 
     async def landing(self, seconds: float | None = None) -> None:

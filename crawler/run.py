@@ -7,7 +7,7 @@ is used as it is.
 import asyncio
 import contextlib
 import signal
-from collections.abc import AsyncIterator, Callable, Collection, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
@@ -46,21 +46,22 @@ async def crawl(
     until_idle: bool,
     only: Collection[str] | None = None,
     progress: "Callable[[Tally], None] | None" = None,
+    landed: Callable[[Sequence[Visit]], None] | None = None,
     stop: asyncio.Event | None = None,
 ) -> "Tally":
     """Crawls until `stop` is set or, with `until_idle`, nothing is due and nothing in flight could change that.
 
-    `only`: domains to keep to. `progress` is called after every lease and every record. Stopping (also by cancelling
-    this coroutine) takes no new leases, cuts visits before their next request, gives unfinished domains back and
-    records the rest: within 10 s. When the database drops the session that vouches for the leases, anybody may take
-    them: the visits are cut at once, and the crawl goes on under a new one.
+    `only`: domains to keep to. `progress` is called after every lease and every record, `landed` with the visits of
+    every record. Stopping (also by cancelling this coroutine) takes no new leases, cuts visits before their next
+    request, gives unfinished domains back and records the rest: within 10 s. When the database drops the session that
+    vouches for the leases, anybody may take them: the visits are cut at once, and the crawl goes on under a new one.
 
     Raises guards.BadSetup; with `until_idle` also what the database raises.
     """
     from crawler.flight import Flight
     from crawler.spider import scrape  # Scrapy takes half a second to import: a check of one host needs none of it
 
-    stop, flight = stop or asyncio.Event(), Flight(progress)
+    stop, flight = stop or asyncio.Event(), Flight(progress, landed)
     while True:
         async with (
             Visitor(settings) as visitor,
