@@ -13,7 +13,12 @@ from registry.store.documents import Documents
 from registry.store.domains import Domains
 from registry.store.errors import translated
 from registry.store.hosts import Hosts
+from registry.store.jobs import Jobs
 from registry.store.ledger import Ledger
+from registry.store.loading import Loading
+from registry.store.pruning import Pruning
+from registry.store.reference import References
+from registry.store.rehoming import Rehoming
 from registry.store.search_notes import SearchNotes
 from registry.store.services import Services
 
@@ -29,6 +34,10 @@ class UnitOfWork:
     @cached_property
     def hosts(self) -> Hosts:
         return Hosts(self._connection)
+
+    @cached_property
+    def loading(self) -> Loading:
+        return Loading(self._connection)
 
     @cached_property
     def candidates(self) -> Candidates:
@@ -57,6 +66,22 @@ class UnitOfWork:
     @cached_property
     def ledger(self) -> Ledger:
         return Ledger(self._connection)
+
+    @cached_property
+    def jobs(self) -> Jobs:
+        return Jobs(self._connection)
+
+    @cached_property
+    def pruning(self) -> Pruning:
+        return Pruning(self._connection)
+
+    @cached_property
+    def references(self) -> References:
+        return References(self._connection)
+
+    @cached_property
+    def rehoming(self) -> Rehoming:
+        return Rehoming(self._connection)
 
     @cached_property
     def search(self) -> SearchNotes:

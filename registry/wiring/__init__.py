@@ -13,14 +13,21 @@ from registry.actions import drain as draining
 from registry.actions import due as leasing
 from registry.actions import explain as explaining
 from registry.actions import inspect
+from registry.actions import prune as pruning
 from registry.actions import record as recording
+from registry.actions import recrawl as recrawling
+from registry.actions import refresh as refreshing
+from registry.actions import rehome as rehoming
 from registry.actions import reindex as reindexing
 from registry.actions import rescore as rescoring
 from registry.actions import seed as seeding
 from registry.actions import spend as spending
 from registry.actions import submit as submitting
+from registry.core import jobs
 from registry.core.domains import Host, canonical_host
 from registry.core.listing import Filters, Query, SearchUnavailable
+from registry.core.retention import Retention
+from registry.core.seeds import Refusal, Seeds
 from registry.core.visits import FinishedDomain, Lease
 from registry.search.backend import IndexHealth, WriterBusy
 from registry.search.embedded import EmbeddedBackend, is_fed
@@ -30,9 +37,11 @@ from registry.store.engine import make_engine
 from registry.store.errors import BadDatabaseUrl as BadDatabaseUrl  # doors name it
 from registry.store.errors import StoreUnavailable
 from registry.store.holder import Hold as Hold  # doors name it
-from registry.store.holder import hold_leases
+from registry.store.holder import hold_job, hold_leases
+from registry.store.jobs import RunRecord
 from registry.store.recorded import RecordedFeed
 from registry.store.unit_of_work import Store
+from registry.wiring.reference import Reference, reference_in_force
 
 log = structlog.get_logger(__name__)
 
@@ -59,20 +68,38 @@ def utc_now() -> datetime:
 class Waypost:
     """The verbs of the registry, bound to one database and one index. Every door works through this."""
 
-    def __init__(self, settings: Settings, store: Store, backend: EmbeddedBackend, feed: RecordedFeed) -> None:
+    def __init__(
+        self, settings: Settings, store: Store, backend: EmbeddedBackend, feed: RecordedFeed, reference: Reference
+    ) -> None:
         self.settings = settings
         self._store = store
         self._backend = backend
         self._feed = feed
+        self._reference = reference
         self._exempt: Collection[str] = frozenset(entry.split(":")[0].lower() for entry in settings.connect_to)
 
     # domains in
 
-    async def seed(self, names: Iterable[str], *, source: str) -> seeding.SeedReport:
-        return await seeding.seed(self._store, names, source=source, now=utc_now(), exempt=self._exempt)
+    async def seed(
+        self,
+        names: Seeds,
+        *,
+        source: str,
+        on_refusal: Callable[[Refusal], None] = lambda _: None,
+        progress: Callable[[seeding.SeedReport], None] = lambda _: None,
+    ) -> seeding.SeedReport:
+        return await seeding.seed(
+            self._store, names, source=source, now=utc_now(), exempt=self._exempt, on_refusal=on_refusal,
+            progress=progress,
+        )  # fmt: skip
 
-    async def fold_candidates(self) -> seeding.SeedReport:
-        return await seeding.fold_candidates(self._store, now=utc_now(), exempt=self._exempt)
+    async def fold_candidates(self, on_refusal: Callable[[Refusal], None] = lambda _: None) -> seeding.SeedReport:
+        return await seeding.fold_candidates(self._store, now=utc_now(), exempt=self._exempt, on_refusal=on_refusal)
+
+    async def opted_out(self, domain: str) -> Collection[str]:
+        """Hosts of a registrable domain that want no visits: these and all below them."""
+        async with self._store.begin() as uow:
+            return (await uow.opt_outs.of([domain])).get(domain, frozenset())
 
     async def make_due(self, names: Iterable[str]) -> int:
         return await seeding.make_due(self._store, names, now=utc_now(), exempt=self._exempt)
@@ -109,8 +136,51 @@ class Waypost:
     async def spend(self, made: Mapping[str, int], of: Collection[str]) -> Mapping[str, int]:
         return await spending.spend(self._store, made, of, now=utc_now())
 
-    async def rescore(self, progress: Callable[[int, int], None] | None = None) -> rescoring.Rescored:
-        return await rescoring.rescore(self._store, now=utc_now(), progress=progress)
+    async def rescore(
+        self, progress: Callable[[int, int], None] | None = None, *, only_outdated: bool = False
+    ) -> rescoring.Rescored:
+        return await rescoring.rescore(self._store, now=utc_now(), progress=progress, only_outdated=only_outdated)
+
+    # the schedule
+
+    def hold_job(self, job: str, *, patient: bool = False) -> contextlib.AbstractAsyncContextManager[Hold | None]:
+        return hold_job(self._store.engine, job, patient=patient)
+
+    async def last_runs(self, job: str) -> list[RunRecord]:
+        async with self._store.begin() as uow:
+            return await uow.jobs.last(job)
+
+    async def begin_run(self, job: str) -> RunRecord:
+        """For who holds the job."""
+        now = utc_now()
+        async with self._store.begin() as uow:
+            await uow.jobs.begin(job, now=now)
+        return RunRecord(job, now, None, jobs.Outcome.RUNNING)
+
+    async def settle_runs(self, job: str) -> int:
+        """For who holds the job: a run that still counts as running has died. Gives their number."""
+        async with self._store.begin() as uow:
+            return await uow.jobs.settle(job, now=utc_now())
+
+    async def end_run(self, run: RunRecord) -> None:
+        async with self._store.begin() as uow:
+            await uow.jobs.end(run)
+
+    async def recrawl(self) -> recrawling.Recrawled:
+        return await recrawling.recrawl(self._store, now=utc_now(), exempt=self._exempt)
+
+    async def prune(self, retention: Retention) -> Mapping[str, int]:
+        return await pruning.prune(self._store, retention, now=utc_now())
+
+    async def refresh(self, urls: Mapping[str, str], fetch: refreshing.Fetch) -> refreshing.Refreshed:
+        """What came is in force in this process when this returns, also when it raises RefreshFailed."""
+        try:
+            return await refreshing.refresh(self._store, urls, fetch, now=utc_now())
+        finally:
+            await self._reference.adopt()
+
+    async def rehome(self) -> rehoming.Rehomed:
+        return await rehoming.rehome(self._store, now=utc_now())
 
     # the index
 
@@ -175,12 +245,12 @@ class Waypost:
     async def overview(self) -> inspect.Overview:
         return await inspect.overview(self._store, now=utc_now())
 
+    async def queue(self) -> inspect.Queue:
+        return await inspect.queue(self._store, self._backend.target, now=utc_now())
+
     async def check_schema(self) -> None:
         """Raises SchemaOutdated; also what `/readyz` asks."""
         await migrate.check_schema(self._store.engine)
-
-    async def queue(self) -> inspect.Queue:
-        return await inspect.queue(self._store, self._backend.target, now=utc_now())
 
 
 def database_url(settings: Settings) -> tuple[str, Callable[[], None]]:
@@ -208,10 +278,11 @@ async def open_waypost(settings: Settings) -> AsyncIterator[Waypost]:
             store = Store(make_engine(url))
             stack.push_async_callback(store.close)
             await migrate.check_schema(store.engine)
+            reference = await stack.enter_async_context(reference_in_force(store))
             backend = await asyncio.to_thread(EmbeddedBackend, settings.data / INDEX_FOLDER)
             stack.push_async_callback(backend.close)
             feed = await stack.enter_async_context(RecordedFeed(store))
-            yield Waypost(settings, store, backend, feed)
+            yield Waypost(settings, store, backend, feed, reference)
     finally:
         await asyncio.to_thread(let_go)
 

@@ -111,7 +111,8 @@ def look(finished: Sequence[FinishedDomain], before: Before, now: datetime) -> l
         opt_outs = {visit.host: _opt_out(domain.domain, visit, now) for visit in domain.visits}
         hidden = before.opted_out.get(domain.domain, frozenset()) | {one.host for one in opt_outs.values() if one}
         for visit in domain.visits:
-            if registrable_domain(visit.host) != domain.domain:
+            # Not by the suffix list, which may have changed since the lease was taken, in this process or another.
+            if not is_covered(visit.host, {domain.domain}):
                 raise ValueError("a visit of a host that is not of its domain")
             key = (domain.domain, visit.host)
             host = before.hosts.get(key) or HostRecord(*key, "visit", now, now)
