@@ -1,22 +1,32 @@
 """Names become domains and hosts of the frontier: from lists of seeds, and from what documents name.
 
-Everything is canonicalised first and inserted in sorted batches, new rows only: seeding the same list twice, or by two
-processes at once, changes nothing.
+Everything is canonicalised first and added in chunks, new rows only: seeding the same list twice, or by two processes
+at once, changes nothing, and a list that was interrupted is simply given again.
 """
 
+import asyncio
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import islice
 from typing import Final
 
-from registry.core.domains import Host, InvalidName, canonical_host
-from registry.store.candidates import is_covered
+from registry.core.domains import InvalidName, canonical_host
+from registry.core.optout import is_covered
+from registry.core.seeds import Refusal, Seed, Seeds
+from registry.store.loading import Named
 from registry.store.records import CandidateRecord, HostRecord
 from registry.store.unit_of_work import Store, UnitOfWork
 
-BATCH: Final = 1_000
+CHUNK: Final = 20_000
+"""Names in one transaction: some 10 MB here, and about a second during which others may wait for one of its rows."""
+
+FOLD: Final = 1_000
+
+KEPT: Final = 100
+"""Refusals of one kind that a report keeps; it counts them all."""
+
 MAX_HOSTS_NAMED: Final = 10
 """Never-visited hosts of one domain that documents may queue: who names thousands of his own gets ten at a time."""
 
@@ -29,44 +39,82 @@ SUBMISSION_HEAD_START: Final = timedelta(days=730)
 SUB_HOST: Final = "sub-host"
 """Relation and source of hosts that are looked at only because their domain had a hit (probe-plan.md section 4)."""
 
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """A name that was not taken. `code`: InvalidName.code, or "opted_out"."""
-
-    name: str
-    code: str
-    message: str
+OPTED_OUT: Final = "the site asked to be left alone"
 
 
 @dataclass(slots=True)
 class SeedReport:
-    """What became of the names: new domains, new hosts, hosts known before (or named twice), refusals."""
+    """What became of the names: new domains, new hosts, hosts known before (or named twice), refusals.
+
+    `refusals` counts them by code; `refused` has the first KEPT of each.
+    """
 
     domains: int = 0
     hosts: int = 0
     known: int = 0
     refused: list[Refusal] = field(default_factory=list)
+    refusals: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def names(self) -> int:
+        """How many were looked at."""
+        return self.hosts + self.known + self.refusals.total()
+
+    def add(self, other: "SeedReport") -> None:
+        self.domains += other.domains
+        self.hosts += other.hosts
+        self.known += other.known
+        kept = Counter(one.code for one in self.refused)
+        for one in other.refused:
+            if kept[one.code] < KEPT:
+                kept[one.code] += 1
+                self.refused.append(one)
+        self.refusals += other.refusals
+
+    def refuse(self, one: Refusal) -> None:
+        self.refusals[one.code] += 1
+        if self.refusals[one.code] <= KEPT:
+            self.refused.append(one)
 
 
 async def seed(
-    store: Store, names: Iterable[str], *, source: str, now: datetime, exempt: Collection[str] = ()
+    store: Store,
+    seeds: Seeds,
+    *,
+    source: str,
+    now: datetime,
+    exempt: Collection[str] = (),
+    on_refusal: Callable[[Refusal], None] = lambda _: None,
+    progress: Callable[[SeedReport], None] = lambda _: None,
 ) -> SeedReport:
-    """Adds hosts by name; bad names are reported, never raised. One transaction per BATCH names.
+    """Adds hosts by name, due in the order in which they are given; bad names are reported, never raised.
 
-    `exempt`: names of the connect-to table, which may be special-use names.
+    One transaction per CHUNK names, so that what was reported as done is kept whatever happens then. `exempt`: names
+    of the connect-to table, which may be special-use names. `on_refusal` is told each, `progress` after every chunk.
     """
-    report = SeedReport()
-    for batch in _batches(names):
-        hosts = _accepted(batch, exempt, report)
+    report, due = SeedReport(), now - SEED_HEAD_START
+    async for chunk in _chunks(seeds):
+        named, refused = await asyncio.to_thread(_canonical, chunk, exempt, report.names)
         async with store.begin() as uow:
-            allowed = await _without_opted_out(uow, hosts, report)
-            await _add(uow, [_new_host(one, source, now) for one in allowed], source, now, report)
+            loaded = await uow.loading.load(named, source=source, now=now, due=due)
+        refused += (Refusal(host, "opted_out", OPTED_OUT, referrer) for host, referrer in loaded.opted_out)
+        for one in refused:
+            report.refuse(one)
+            on_refusal(one)
+        report.domains += loaded.domains
+        report.hosts += loaded.hosts
+        report.known += len(chunk) - len(refused) - loaded.hosts
+        progress(report)
     return report
 
 
 async def fold_candidates(
-    store: Store, *, now: datetime, exempt: Collection[str] = (), limit: int = BATCH
+    store: Store,
+    *,
+    now: datetime,
+    exempt: Collection[str] = (),
+    limit: int = FOLD,
+    on_refusal: Callable[[Refusal], None] = lambda _: None,
 ) -> SeedReport:
     """The oldest `limit` hosts that documents name become hosts, behind everything that is due now.
 
@@ -75,23 +123,28 @@ async def fold_candidates(
     report = SeedReport()
     async with store.begin() as uow:
         named = await uow.candidates.open(limit=limit)
-        verdicts: list[tuple[CandidateRecord, str | None]] = []
-        domains = {one.domain for one in named}
-        await uow.domains.lock(domains)
-        opted_out = await uow.opt_outs.of(domains)
+        opted_out = await uow.opt_outs.of({one.domain for one in named})
+        refusals = [_refusal(one, opted_out.get(one.domain, frozenset()), exempt) for one in named]
+        domains = {one.domain for one, why in zip(named, refusals, strict=True) if why is None}
+        report.domains = await _add_domains(uow, domains, now)
         waiting = Counter(await uow.hosts.waiting(domains))
         hosts: dict[str, HostRecord] = {}
-        for one in named:
-            verdict = _verdict(one, opted_out.get(one.domain, frozenset()), exempt, waiting, hosts)
-            verdicts.append((one, verdict))
-            if verdict is None and one.host not in hosts:
-                waiting[one.domain] += 1
-                source = SUB_HOST if one.rel == SUB_HOST else "document"
-                hosts[one.host] = HostRecord(one.domain, one.host, source, now, now, one.referrer)
-            elif verdict is not None:
-                report.refused.append(Refusal(one.host, verdict, "named by a document of " + one.referrer))
-        await _add(uow, list(hosts.values()), "document", now, report)
-        await uow.candidates.fold(verdicts, now=now)
+        for number, one in enumerate(named):
+            if refusals[number] is None and one.host not in hosts:
+                if waiting[one.domain] < MAX_HOSTS_NAMED:
+                    waiting[one.domain] += 1
+                    hosts[one.host] = _named_host(one, now)
+                else:
+                    refusals[number] = "too_many_hosts"
+        report.hosts = await uow.hosts.add(hosts.values())
+        report.known = len(hosts) - report.hosts
+        await uow.domains.from_hosts(domains, now=now)
+        await uow.candidates.fold(list(zip(named, refusals, strict=True)), now=now)
+    for one, why in zip(named, refusals, strict=True):
+        if why is not None:
+            refused = Refusal(one.host, why, "named by a document of " + one.referrer, one.referrer)
+            report.refuse(refused)
+            on_refusal(refused)
     return report
 
 
@@ -113,67 +166,59 @@ async def make_due(store: Store, names: Iterable[str], *, now: datetime, exempt:
     return due
 
 
-def _batches(names: Iterable[str]) -> Iterator[Sequence[str]]:
-    names = iter(names)
-    while batch := list(islice(names, BATCH)):
-        yield batch
-
-
-def _accepted(names: Sequence[str], exempt: Collection[str], report: SeedReport) -> dict[str, Host]:
-    hosts: dict[str, Host] = {}
-    for name in names:
-        try:
-            one = canonical_host(name.strip(), exempt=exempt)
-        except InvalidName as refusal:
-            report.refused.append(Refusal(name, refusal.code, str(refusal)))
-            continue
-        report.known += one.host in hosts
-        hosts[one.host] = one
-    return hosts
-
-
-async def _without_opted_out(uow: UnitOfWork, hosts: dict[str, Host], report: SeedReport) -> list[Host]:
-    opted_out = await uow.opt_outs.of({one.domain for one in hosts.values()})
-    allowed = []
-    for one in hosts.values():
-        if is_covered(one.host, opted_out.get(one.domain, ())):
-            report.refused.append(Refusal(one.host, "opted_out", "the site asked to be left alone"))
-        else:
-            allowed.append(one)
-    return allowed
-
-
-def _new_host(one: Host, source: str, now: datetime) -> HostRecord:
-    return HostRecord(one.domain, one.host, source, now, now - SEED_HEAD_START)
-
-
-async def _add(uow: UnitOfWork, hosts: Sequence[HostRecord], source: str, now: datetime, report: SeedReport) -> None:
-    """The domains first, then locked, then the hosts, then sooner: the order that every writer keeps."""
-    domains = {one.domain for one in hosts}
-    if not domains:
+async def _chunks(seeds: Seeds) -> AsyncIterator[list[str | Seed | Refusal]]:
+    """Lists of at most CHUNK. Files and pipes are read in a thread: the loop has others to serve."""
+    if isinstance(seeds, AsyncIterable):
+        chunk: list[str | Seed | Refusal] = []
+        async for one in seeds:
+            chunk.append(one)
+            if len(chunk) == CHUNK:
+                yield chunk
+                chunk = []
+        if chunk:
+            yield chunk
         return
-    due = min(one.next_visit_at for one in hosts if one.next_visit_at is not None)
-    report.domains += await uow.domains.add(domains, source=source, now=now, due=due)
-    await uow.domains.lock(domains)
-    added = await uow.hosts.add(hosts)
-    report.hosts += added
-    report.known += len(hosts) - added
-    await uow.domains.from_hosts(domains, now=now)
+    items = iter(seeds)
+    while chunk := await asyncio.to_thread(lambda: list(islice(items, CHUNK))):
+        yield chunk
 
 
-def _verdict(
-    one: CandidateRecord,
-    opted_out: Collection[str],
-    exempt: Collection[str],
-    waiting: Mapping[str, int],
-    accepted: Collection[str],
-) -> str | None:
+def _canonical(
+    chunk: Sequence[str | Seed | Refusal], exempt: Collection[str], place: int
+) -> tuple[Iterable[Named], list[Refusal]]:
+    """The hosts that the names mean, each once, and those that are none. `place`: of the first name."""
+    named: dict[str, Named] = {}
+    refused: list[Refusal] = []
+    for number, one in enumerate(chunk, place):
+        if isinstance(one, Refusal):
+            refused.append(one)
+            continue
+        name, referrer, line = (one, None, 0) if isinstance(one, str) else one
+        try:
+            found = canonical_host(name.strip(), exempt=exempt)
+        except InvalidName as refusal:
+            refused.append(Refusal(name, refusal.code, str(refusal), referrer, line))
+            continue
+        if found.host not in named:
+            named[found.host] = Named(found.domain, found.host, number, referrer)
+    return named.values(), refused
+
+
+def _refusal(one: CandidateRecord, opted_out: Collection[str], exempt: Collection[str]) -> str | None:
     try:
         canonical_host(one.host, exempt=exempt)
     except InvalidName as refusal:
         return refusal.code
-    if is_covered(one.host, opted_out):
-        return "opted_out"
-    if one.host not in accepted and waiting[one.domain] >= MAX_HOSTS_NAMED:
-        return "too_many_hosts"
-    return None
+    return "opted_out" if is_covered(one.host, opted_out) else None
+
+
+def _named_host(one: CandidateRecord, now: datetime) -> HostRecord:
+    source = SUB_HOST if one.rel == SUB_HOST else "document"
+    return HostRecord(one.domain, one.host, source, now, now, one.referrer)
+
+
+async def _add_domains(uow: UnitOfWork, domains: Collection[str], now: datetime) -> int:
+    """Added, then locked: the order of every writer (`store.loading`), before anything is said of their hosts."""
+    added = await uow.domains.add(domains, source="document", now=now, due=now)
+    await uow.domains.lock(domains)
+    return added

@@ -30,6 +30,7 @@ from registry.cli.porch import (
     opened,
     read_settings,
 )
+from registry.cli.seeding import seeds
 
 if TYPE_CHECKING:
     from registry.cli.checked import Checked, Unread
@@ -47,6 +48,8 @@ Metrics = Annotated[
     str | None,
     typer.Option(metavar="HOST:PORT", help="Show the worker's figures for Prometheus there, at /metrics."),
 ]
+
+app.add_typer(seeds, name="seed")
 
 
 def main() -> None:
@@ -80,14 +83,36 @@ def demo(
 
 @app.command()
 def crawl(
-    names: Annotated[list[str], typer.Argument(metavar="DOMAIN...", help="Hosts to visit now.")],
+    names: Annotated[list[str] | None, typer.Argument(metavar="DOMAIN...", help="Hosts to visit now.")] = None,
+    source: Annotated[
+        str | None, typer.Option("--from", metavar="FILE", help="A list of hosts instead; - is standard input.")
+    ] = None,
+    urls: Annotated[bool, typer.Option("--urls", help="With --from: of a URL take the host.")] = False,
+    summary: Annotated[
+        bool, typer.Option("--summary", help="With --from and --json: the summary only, no line for each host.")
+    ] = False,
     connect_to: ConnectTo = None,
     as_json: AsJson = False,
 ) -> None:
-    """Visit domains once, store what they serve, and report. Exit code 1 when none is listed, or one is refused."""
+    """Visit domains once, store what they serve, and report. Exit code 1 when none is listed, or one is refused.
+
+    With --from: queue a list of any length (see `waypost seed file`), then visit until nothing is due any more, others
+    that wait included; hosts that were visited lately wait for their time. Then exit code 1 means that nothing of the
+    list was taken, or that it was not read to its end.
+    """
     from registry.cli.run import run_crawl
 
+    if bool(names) == (source is not None):
+        give_up("give either hosts or --from", USAGE)
     settings = read_settings(connect_to)
+    if source is not None:
+        from crawler.seeds.opened import opened as opened_list
+        from registry.cli.onepass import run_from
+
+        with mended(), opened_list(source) as taken:
+            work = run_from(settings, taken, urls=urls, console=console, as_json=as_json, summary=summary)
+            raise typer.Exit(carry_out(work))
+    assert names  # noqa: S101  (or they were asked for above)
     raise typer.Exit(carry_out(run_crawl(settings, names, console=console, as_json=as_json)))
 
 

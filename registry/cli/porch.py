@@ -99,6 +99,8 @@ def mended() -> Iterator[None]:
     """What a person can mend becomes a line and an exit code; a bug stays a traceback."""
     try:
         yield
+    except typer.Exit:
+        raise
     except Exception as error:
         code = _exit_code(error)
         if code is None:

@@ -1,0 +1,278 @@
+"""`waypost seed`: names from a source into the frontier, and what became of them."""
+
+import contextlib
+import json
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import AbstractAsyncContextManager
+from dataclasses import asdict, dataclass
+from itertools import islice
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+from rich.console import Console
+
+from registry.cli.porch import DONE, NO, AsJson, ConnectTo, carry_out, console, errors, mended, read_settings
+
+if TYPE_CHECKING:
+    from registry.actions.seed import SeedReport
+    from registry.core.seeds import Refusal, Seed, Seeds
+    from registry.settings import Settings
+    from registry.wiring import Waypost
+
+EXAMPLES = 3
+
+seeds = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    help="""Queue the domains that a source names, with where each came from.
+
+    What is known already stays as it is, so any source may be given again. Exit code 1 when nothing of the source was
+    taken, or when it was not read to its end; single names that are refused are only told.
+    """,
+)
+
+ListFile = Annotated[
+    str, typer.Argument(metavar="FILE", help="A file, also packed (.gz, .zip), or - (standard input).")
+]
+Urls = Annotated[bool, typer.Option("--urls", help="Of a URL take the host; otherwise URLs are refused.")]
+Called = Annotated[str | None, typer.Option("--name", help="What to keep as the list's name, instead of the file's.")]
+Limit = Annotated[int | None, typer.Option(min=1, help="Take only so many rows from the top.")]
+RefusedTo = Annotated[
+    Path | None,
+    typer.Option("--refused", metavar="FILE", help="Write everything that was refused there, as JSON lines."),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Where what happened is told."""
+
+    refused: Path | None
+    as_json: bool
+
+
+@seeds.command()
+def file(
+    target: ListFile, urls: Urls = False, called: Called = None, refused: RefusedTo = None, as_json: AsJson = False
+) -> None:
+    """A list with a name on each line; `#` begins a comment."""
+    from crawler.seeds.lines import FILE, names
+    from crawler.seeds.opened import opened
+
+    with mended(), opened(target) as source:
+        _load(FILE.slug, names(source, urls=urls, called=called), Told(refused, as_json))
+
+
+@seeds.command()
+def csv(
+    target: ListFile,
+    column: Annotated[
+        str | None, typer.Option(help="Heading or number (from 1) of the column; else it is found.")
+    ] = None,
+    limit: Limit = None,
+    urls: Urls = False,
+    called: Called = None,
+    refused: RefusedTo = None,
+    as_json: AsJson = False,
+) -> None:
+    """A column of a table, separated by commas, tabs or semicolons, with or without a header."""
+    from crawler.seeds.opened import opened
+    from crawler.seeds.tables import CSV, names
+
+    with mended(), opened(target) as source:
+        found = names(source, column=column, urls=urls, called=called)
+        _load(CSV.slug, islice(found, limit), Told(refused, as_json))
+
+
+@seeds.command()
+def tranco(
+    target: ListFile, limit: Limit = None, called: Called = None, refused: RefusedTo = None, as_json: AsJson = False
+) -> None:
+    """A list of rank,domain; the first rank is visited first."""
+    from crawler.seeds.opened import opened
+    from crawler.seeds.tables import TRANCO, TRANCO_COLUMN, names
+
+    with mended(), opened(target) as source:
+        found = names(source, column=TRANCO_COLUMN, called=called)
+        _load(TRANCO.slug, islice(found, limit), Told(refused, as_json))
+
+
+@seeds.command()
+def sitemap(
+    url: Annotated[str, typer.Argument(metavar="URL", help="A sitemap, or an index of sitemaps of the same site.")],
+    refused: RefusedTo = None,
+    connect_to: ConnectTo = None,
+    as_json: AsJson = False,
+) -> None:
+    """The hosts of the URLs in a sitemap, fetched as politely as any page."""
+    from crawler.seeds.sitemap import SITEMAP, names
+
+    settings = read_settings(connect_to)
+
+    @contextlib.asynccontextmanager
+    async def read(waypost: "Waypost") -> "AsyncIterator[Seeds]":
+        from crawler.seeds.online import reading
+
+        async with reading(url, waypost, settings) as (reader, canonical):
+            yield names(canonical, reader)
+
+    _finish(_seeded(settings, SITEMAP.slug, read, Told(refused, as_json)))
+
+
+@seeds.command()
+def mcp_registry(
+    url: Annotated[
+        str | None, typer.Option("--url", metavar="URL", help="Base URL of a registry; the official one by default.")
+    ] = None,
+    saved_as: Annotated[
+        str | None, typer.Option("--file", metavar="FILE", help="Read a saved list instead; - is standard input.")
+    ] = None,
+    refused: RefusedTo = None,
+    connect_to: ConnectTo = None,
+    as_json: AsJson = False,
+) -> None:
+    """The hosts of the servers that an MCP registry lists: their endpoints and their web sites."""
+    from crawler.seeds.mcp_registry import MCP_REGISTRY, OFFICIAL, first_page, names, saved
+    from crawler.seeds.opened import opened
+    from crawler.seeds.source import BadSource
+
+    told = Told(refused, as_json)
+    with mended():
+        if url is not None and saved_as is not None:
+            raise BadSource("--url and --file exclude each other")
+        if saved_as is not None:
+            with opened(saved_as) as source:
+                _load(MCP_REGISTRY.slug, saved(source), told)
+    settings = read_settings(connect_to)
+
+    @contextlib.asynccontextmanager
+    async def read(waypost: "Waypost") -> "AsyncIterator[Seeds]":
+        from crawler.seeds.online import reading
+
+        async with reading(first_page(url or OFFICIAL), waypost, settings) as (reader, canonical):
+            yield names(canonical, reader)
+
+    _finish(_seeded(settings, MCP_REGISTRY.slug, read, told))
+
+
+@seeds.command()
+def links(refused: RefusedTo = None, as_json: AsJson = False) -> None:
+    """The hosts that stored manifests name and nobody has looked at yet. Exit code 0, also when there are none."""
+    from crawler.seeds.links import LINKS, fold
+
+    async def folded() -> int:
+        from registry.wiring import open_waypost
+
+        async with open_waypost(read_settings()) as waypost:
+            with _kept(refused) as on_refusal, progress_of(errors) as progress:
+                report = await fold(waypost, on_refusal, progress)
+        show(LINKS.slug, report, as_json=as_json)
+        return DONE
+
+    _finish(folded())
+
+
+def _load(slug: str, found: "Iterator[Seed | Refusal]", told: Told) -> NoReturn:
+    """From what was opened already, so that a file that is none is told before a database is started."""
+
+    @contextlib.asynccontextmanager
+    async def read(_: "Waypost") -> "AsyncIterator[Seeds]":
+        yield found
+
+    _finish(_seeded(read_settings(), slug, read, told))
+
+
+async def _seeded(
+    settings: "Settings", slug: str, read: "Callable[[Waypost], AbstractAsyncContextManager[Seeds]]", told: Told
+) -> int:
+    from registry.wiring import open_waypost
+
+    async with open_waypost(settings) as waypost:
+        with _kept(told.refused) as on_refusal, progress_of(errors) as progress:
+            async with read(waypost) as found:
+                report = await waypost.seed(found, source=slug, on_refusal=on_refusal, progress=progress)
+    show(slug, report, as_json=told.as_json)
+    return DONE if is_complete(report) and report.hosts + report.known else NO
+
+
+def is_complete(report: "SeedReport") -> bool:
+    """Whether the source was read to its end."""
+    from crawler.seeds.source import BROKEN_OFF
+
+    return not any(code.startswith(BROKEN_OFF) for code in report.refusals)
+
+
+def summary(slug: str, report: "SeedReport") -> dict[str, Any]:
+    """The report as JSON."""
+    examples: dict[str, list[str]] = defaultdict(list)
+    for one in report.refused:
+        if len(examples[one.code]) < EXAMPLES:
+            examples[one.code].append(one.name)
+    return {
+        "source": slug,
+        "names": report.names,
+        "domains": report.domains,
+        "hosts": report.hosts,
+        "known": report.known,
+        "refused": dict(report.refusals.most_common()),
+        "examples": examples,
+        "complete": is_complete(report),
+    }
+
+
+def show(slug: str, report: "SeedReport", *, as_json: bool) -> None:
+    """What became of the names: on standard output, names of strangers without control characters."""
+    from registry.cli.checked import visible
+
+    if as_json:
+        typer.echo(json.dumps(summary(slug, report)))
+        return
+    console.print(
+        f"{slug}: {report.names} names: {report.hosts} new hosts, {report.domains} new domains,"
+        f" {report.known} known before, {report.refusals.total()} refused",
+        highlight=False,
+    )
+    for code, number in report.refusals.most_common():
+        few = [one for one in report.refused if one.code == code][:EXAMPLES]
+        console.print(f"  {number} {code}: {visible(few[0].message)}", highlight=False, markup=False, soft_wrap=True)
+        for one in few:
+            console.print(f"    {visible(_example(one))}", highlight=False, markup=False, soft_wrap=True)
+    if "has_scheme" in report.refusals and slug in ("file", "csv"):
+        console.print("  with --urls the hosts of URLs are taken", highlight=False)
+
+
+def _example(one: "Refusal") -> str:
+    place = f"line {one.place}" if one.place else one.referrer or ""
+    return f"{one.name[:100]}  ({place})" if place else one.name[:100]
+
+
+@contextlib.contextmanager
+def _kept(path: Path | None) -> "Iterator[Callable[[Refusal], None]]":
+    """Writes refusals as they come, one JSON object on a line. Raises BadSource where the file cannot be made."""
+    from crawler.seeds.source import BadSource
+
+    if path is None:
+        yield lambda _: None
+        return
+    try:
+        opened: IO[str] = path.open("w", encoding="ascii")
+    except OSError as error:
+        raise BadSource(f"{path}: {error.strerror}") from None
+    with opened as lines:
+        yield lambda one: print(json.dumps(asdict(one)), file=lines)
+
+
+@contextlib.contextmanager
+def progress_of(errors: Console) -> "Iterator[Callable[[SeedReport], None]]":
+    """A person at a terminal sees how far it is; a log gets nothing."""
+    if not errors.is_terminal:
+        yield lambda _: None
+        return
+    with errors.status("reading") as status:
+        yield lambda report: status.update(f"{report.names} names, {report.hosts} new hosts")
+
+
+def _finish(work: Coroutine[Any, Any, int]) -> NoReturn:
+    raise typer.Exit(carry_out(work))
