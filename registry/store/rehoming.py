@@ -17,7 +17,7 @@ from registry.store.tables import DomainRow, HostRow, OptOutRow
 
 Key = tuple[str, str]
 
-_MOVED: Final = {
+MOVED: Final = {
     "hosts": ((), "last_visit_at"),
     "documents": (("url_hash",), "seen_at"),
     "document_history": (("url_hash", "changed_at"), None),
@@ -27,6 +27,7 @@ _MOVED: Final = {
     "findings": (("ordinal",), None),
     "scores": (("scored_at",), None),
     "candidates": (("referrer", "rel"), None),
+    "opt_out_requests": ((), "asked_at"),
 }
 """By table: the key behind domain and host, and the column that says which of two rows is fresher."""
 
@@ -75,7 +76,7 @@ class Rehoming:
     async def move(self, host: str, *, here: str, there: str) -> None:
         """Everything of the host; the service's listing still names the old domain, until it is computed anew."""
         bound = {"host": host, "here": here, "there": there}
-        moves = [text(one) for table, (key, fresher) in _MOVED.items() for one in _statements(table, key, fresher)]
+        moves = [text(one) for table, (key, fresher) in MOVED.items() for one in _statements(table, key, fresher)]
         for statement in (*moves, _BODIES, _CHANGES, _NOTES):
             await self._connection.execute(statement, bound)
 

@@ -18,6 +18,8 @@ from registry.store.unit_of_work import Store
 from tests.support.builders import ADP, DAY, HOUR, NOW, Page, adp_manifest, adp_site, again, crawl
 from tests.support.database import rows
 
+pytestmark = pytest.mark.slow  # histories of visits, through the database
+
 HOST = "parcels.com"
 
 KEEP = Retention(
