@@ -37,8 +37,10 @@ ListFile = Annotated[
     str, typer.Argument(metavar="FILE", help="A file, also packed (.gz, .zip), or - (standard input).")
 ]
 Urls = Annotated[bool, typer.Option("--urls", help="Of a URL take the host; otherwise URLs are refused.")]
-Called = Annotated[str | None, typer.Option("--name", help="What to keep as the list's name, instead of the file's.")]
-Limit = Annotated[int | None, typer.Option(min=1, help="Take only so many rows from the top.")]
+Called = Annotated[
+    str | None, typer.Option("--name", metavar="NAME", help="What to keep as the list's name, instead of the file's.")
+]
+Limit = Annotated[int | None, typer.Option(min=1, metavar="N", help="Take only so many rows from the top.")]
 RefusedTo = Annotated[
     Path | None,
     typer.Option("--refused", metavar="FILE", help="Write everything that was refused there, as JSON lines."),

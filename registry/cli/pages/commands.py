@@ -1,6 +1,7 @@
 """docs/cli.md: every command with its arguments and options, and the exit codes."""
 
 import inspect
+from collections.abc import Iterator
 from typing import Any
 
 import typer
@@ -13,22 +14,37 @@ from registry.cli.pages.markdown import page, table
 def commands_page() -> str:
     """Every command with its arguments and options, and the exit codes."""
     group: Any = typer.main.get_command(cli.app)
-    commands = [command for command in group.commands.values() if not command.hidden]
+    commands = dict(_commands(group, "waypost"))
     return page(
         "Commands",
         "`waypost COMMAND --help` says the same in the terminal. Settings come from the environment: "
         "[settings.md](settings.md).",
-        table(("command", ""), ((f"[`{c.name}`](#waypost-{c.name})", _sentence(c.help)) for c in commands)),
-        *(_command_section(command) for command in commands),
+        table(("command", ""), (_row(path, command) for path, command in commands.items())),
+        *(_command_section(path, command) for path, command in commands.items()),
         "## Exit codes",
         _exit_codes(Text.from_markup(group.help).plain),
     )
 
 
-def _command_section(command: Any) -> str:
+def _commands(group: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """Whole names and commands; a group comes before its own."""
+    for command in group.commands.values():
+        if not command.hidden:
+            yield f"{path} {command.name}", command
+            if hasattr(command, "commands"):
+                yield from _commands(command, f"{path} {command.name}")
+
+
+def _row(path: str, command: Any) -> tuple[str, str]:
+    return f"[`{path.removeprefix('waypost ')}`](#{path.replace(' ', '-')})", _sentence(command.help)
+
+
+def _command_section(path: str, command: Any) -> str:
     shown = [one for one in command.params if not one.hidden]
     arguments = [_argument_name(one) for one in shown if one.param_type_name == "argument"]
-    parts = [f"## waypost {command.name}", f"`{' '.join(['waypost', command.name, '[OPTIONS]', *arguments])}`"]
+    if hasattr(command, "commands"):
+        arguments = ["COMMAND ..."]
+    parts = [f"## {path}", f"`{' '.join([path, '[OPTIONS]', *arguments])}`"]
     parts.append(" ".join(inspect.cleandoc(command.help or "").split()))
     if shown:
         parts.append(table(("parameter", "default", "meaning"), (_parameter(one) for one in shown)))
