@@ -1,13 +1,14 @@
 """What all commands share: what they print to, their settings and logs, and how failures become exit codes."""
 
 import contextlib
+import io
 import json
 import logging
 import sys
 import traceback
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TextIO, TypeVar, cast
 
 import structlog
 import typer
@@ -57,11 +58,21 @@ def _log_to_stderr(level: str) -> None:
             structlog.processors.JSONRenderer(),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level]),
-        logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
+        logger_factory=structlog.WriteLoggerFactory(file=cast(TextIO, _StandardError())),
     )
-    handler = logging.StreamHandler()
+    handler = logging.StreamHandler(_StandardError())
     handler.setFormatter(_OneLine())
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
+
+
+class _StandardError(io.TextIOBase):
+    """Standard error as it is now: a live view puts itself there and prints what comes above its own lines."""
+
+    def write(self, text: str) -> int:
+        return sys.stderr.write(text)
+
+    def flush(self) -> None:
+        sys.stderr.flush()
 
 
 class _OneLine(logging.Formatter):
