@@ -57,7 +57,7 @@ class Opened:
         for block in self._blocks():
             if isinstance(block, Refusal):
                 yield block
-                continue
+                return  # a name that was cut would be somebody else's
             parts = (rest + block).splitlines(keepends=True)
             rest = parts.pop() if parts and not parts[-1].endswith(b"\n") else b""
             for part in parts:
