@@ -12,12 +12,12 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.crawl import farm, namespace, postgres, report
-from benchmarks.crawl.contest import CONTESTANTS, Arena
+from benchmarks.crawl.contest import CONTESTANTS, Arena, build_go
 from benchmarks.crawl.lists import LISTS
 from registry.store import embedded
 
-SERVER = "WAYPOST_BENCH_DATABASE"
-"""Carries the URL of the database into the namespace."""
+SERVER, GO = "WAYPOST_BENCH_DATABASE", "WAYPOST_BENCH_GO"
+"""Carry the URL of the database and the Go program into the namespace."""
 
 
 def main() -> None:
@@ -25,7 +25,7 @@ def main() -> None:
     try:
         if SERVER not in os.environ:
             namespace.check_tools("nginx", "taskset")
-            sys.exit(_outside())
+            sys.exit(_outside(options))
         _inside(options)
     except namespace.Missing as missing:
         sys.exit(f"the benchmark cannot run: {missing}")
@@ -47,32 +47,36 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _outside() -> int:
+def _outside(options: argparse.Namespace) -> int:
     """Starts the database, which may not run as the namespace's root, then everything else inside."""
-    server = embedded.start(Path(tempfile.gettempdir()) / f"waypost-bench-{os.geteuid()}")
+    folder = Path(tempfile.gettempdir()) / f"waypost-bench-{os.geteuid()}"
+    server = embedded.start(folder)
     try:
         postgres.prepare(server.dsn)
-        return namespace.enter(sys.argv[1:], {SERVER: server.dsn})
+        carried = {SERVER: server.dsn}
+        if "go" in (options.only or "").split(","):
+            carried[GO] = str(build_go(folder))
+        return namespace.enter(sys.argv[1:], carried)
     finally:
         server.release()
 
 
 def _inside(options: argparse.Namespace) -> None:
-    chosen = LISTS[options.list](options)
+    trial = LISTS[options.list](options)
     crowded = len(os.sched_getaffinity(0)) < 2
     cores = (None, None) if crowded else sorted(os.sched_getaffinity(0))[:2]
     with tempfile.TemporaryDirectory(prefix="waypost-bench-") as scratch:
         folder = Path(scratch)
         folder.chmod(0o755)
         namespace.enclose(folder)
-        with farm.running(folder, chosen.most_hosts, cores[0]) as sites:
-            arena = Arena(sites, os.environ[SERVER], folder, cores[1])
+        with farm.running(folder, trial.most_hosts(), cores[0]) as sites:
+            arena = Arena(sites, os.environ[SERVER], folder, cores[1], os.environ.get(GO))
             runs = []
-            for run in chosen.runs(arena):
+            for run in trial.runs(arena):
                 runs.append(run)
                 print(json.dumps(report.as_json(run)) if options.json else report.line(run), flush=True)
     if not options.json:
-        print(report.summary(chosen, runs, markdown=options.markdown))
+        print(report.summary(trial, runs, markdown=options.markdown))
 
 
 if __name__ == "__main__":

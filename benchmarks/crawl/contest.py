@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -13,6 +14,7 @@ from typing import Any
 from benchmarks.crawl import postgres
 from benchmarks.crawl.contestants.common import Result, Task
 from benchmarks.crawl.farm import Farm
+from benchmarks.crawl.namespace import Missing
 
 CONTESTANTS: dict[str, str] = {
     "waypost": "benchmarks.crawl.contestants.waypost",
@@ -23,7 +25,9 @@ CONTESTANTS: dict[str, str] = {
     "scrapy-tuned": "benchmarks.crawl.contestants.scrapy_tuned",
     "go": "",
 }
-"""Name -> the module that is run; `go` is a program of its own."""
+"""Name -> the module that is run; `go` is a program of its own, built outside of the namespace."""
+
+GO_SOURCE = Path(__file__).parent / "contestants" / "go" / "main.go"
 
 EXTRA: Mapping[str, Mapping[str, Any]] = {"aiohttp-uvloop": {"uvloop": True}}
 
@@ -47,6 +51,16 @@ class Run:
         return 1e3 * float(self.result.notes.get("postgres", 0.0)) / max(1, self.result.hosts)
 
 
+def build_go(folder: Path) -> Path:
+    """The Go contestant as a program. Raises Missing where there is no Go toolchain."""
+    if shutil.which("go") is None:
+        raise Missing("the contestant `go` needs a Go toolchain on PATH")
+    program = folder / "go-contestant"
+    environment = {**os.environ, "GO111MODULE": "off", "GOFLAGS": "", "GOTOOLCHAIN": "local"}
+    subprocess.run(["go", "build", "-o", str(program), str(GO_SOURCE)], env=environment, check=True)
+    return program
+
+
 @dataclass
 class Arena:
     """Where the contest takes place."""
@@ -55,7 +69,7 @@ class Arena:
     server: str  # URL of the PostgreSQL server
     folder: Path
     core: int | None
-    go: Path | None = None
+    go: str | None = None
     _main: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -69,11 +83,15 @@ class Arena:
             given = Task(**{**vars(task), "extra": extra, "core": self.core})
             asked = self.farm.requests()
             result = self._ran(contestant, given.write(Path(folder) / "task.json"))
+            if contestant == "waypost":
+                result.notes["seconds_per_host"] = postgres.seconds_per_visit(database)
             return Run(contestant, result, self.farm.requests() - asked)
 
     def _ran(self, contestant: str, task: Path) -> Result:
         module = CONTESTANTS[contestant]
-        command = [sys.executable, "-m", module, str(task)] if module else [str(self.go), str(task)]
+        command = [sys.executable, "-m", module, str(task)] if module else [self.go or "go-contestant", str(task)]
+        if self.core is not None and not module:
+            command = ["taskset", "-c", str(self.core), *command]
         clean = {name: value for name, value in os.environ.items() if not name.startswith(("WAYPOST_", "DATABASE_"))}
         trust = {"SSL_CERT_FILE": str(self.farm.authority), "SSL_CERT_DIR": str(self.folder / "none")}
         done = subprocess.run(command, env=clean | trust, capture_output=True, text=True, check=False)

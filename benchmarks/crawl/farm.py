@@ -20,6 +20,7 @@ import trustme
 
 from benchmarks.assess.documents import KINDS, Maker
 from benchmarks.crawl import web
+from benchmarks.crawl.nameserver import SLOW_PORT
 
 STATUS_PORT = 8080
 MANIFESTS = (
@@ -178,7 +179,5 @@ _MANNERS = {
     "catchall": f"location / {{{{ {_HOME} }}}}",
     "forbidden": "location / {{ return 403; }}",
     "badcert": "location / {{ return 404; }}",
-    "slow": "limit_rate 4k; error_page 404 /home.html; location = /home.html {{ internal; }}"
-    " location / {{ root {folder}/sites; }}",
+    "slow": f"location / {{{{ proxy_pass http://127.0.0.1:{SLOW_PORT}; }}}}",
 }
-"""Slow: a page of some 5 KB takes a second."""

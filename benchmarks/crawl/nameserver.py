@@ -1,6 +1,10 @@
-"""A name server for the hosts of the list: a process of its own, answers made from the name that is asked for."""
+"""A name server for the hosts of the list: a process of its own, answers made from the name that is asked for.
+
+It also is what stands behind the slow hosts: a server that thinks for half a second before it says 404.
+"""
 
 import asyncio
+import contextlib
 import socket
 import struct
 import sys
@@ -8,6 +12,7 @@ import sys
 from benchmarks.crawl import web
 
 TTL = 300
+SLOW_PORT, SLOW_SECONDS = 8081, 0.5
 _A, _AAAA = 1, 28
 _NO_SUCH_NAME = 3
 
@@ -41,12 +46,22 @@ def answer(question: bytes) -> bytes:
     return head + question[12 : end + 4] + record
 
 
+async def think(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with contextlib.suppress(OSError, asyncio.IncompleteReadError):
+        await reader.readuntil(b"\r\n\r\n")
+        await asyncio.sleep(SLOW_SECONDS)
+        writer.write(b"HTTP/1.0 404 Not Found\r\nContent-Type: text/html\r\nContent-Length: 9\r\n\r\nNot found")
+        await writer.drain()
+    writer.close()
+
+
 async def _serve() -> None:
     loop = asyncio.get_running_loop()
     line = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
     line.bind(("127.0.0.1", 53))
     await loop.create_datagram_endpoint(NameServer, sock=line)
+    await asyncio.start_server(think, "127.0.0.1", SLOW_PORT, backlog=2_000)
     print("ready", flush=True)
     await loop.run_in_executor(None, sys.stdin.buffer.read)  # until whoever started this ends
 

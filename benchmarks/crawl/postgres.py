@@ -50,9 +50,12 @@ def cpu(main: int) -> float:
     return (ended + sum(sum(_stat(child)[2:4]) for child in _children(main))) / _TICKS
 
 
-def version(server: str) -> str:
-    with _admin(server) as admin:
-        return f"{admin.info.server_version // 10_000}.{admin.info.server_version % 10_000}"
+def seconds_per_visit(database: str) -> float:
+    """How long the visit of a host takes on average, by the ledger."""
+    with _admin(database) as reader:
+        row = reader.execute("SELECT avg(extract(epoch FROM finished_at - started_at))::float8 FROM visits").fetchone()
+    assert row is not None
+    return float(row[0] or 0.0)  # type: ignore[arg-type]
 
 
 def _admin(server: str) -> "psycopg.Connection[tuple[object, ...]]":
