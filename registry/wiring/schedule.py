@@ -175,11 +175,12 @@ class Schedule:
     def __init__(self, tools: Tools, jobs: Sequence[Job] = JOBS) -> None:
         self._tools = tools
         self._waypost = tools.waypost
-        self._jobs = jobs
+        self._jobs = {job.name: job for job in jobs}
+        self._lost = False
 
     async def lines(self) -> list[Line]:
         """Every job with its last run and its next one."""
-        return [await self._line(job) for job in self._jobs]
+        return [await self._line(job) for job in self._jobs.values()]
 
     async def run(self, stop: asyncio.Event) -> None:
         """Until stopped: leads, or stands by until the leader is gone. A database that is away is waited for."""
@@ -203,14 +204,14 @@ class Schedule:
 
     async def _named(self, names: Sequence[str], done: list[RunRecord]) -> bool:
         for name in names:
-            if (run := await self._run(JOB_BY_NAME[name], forced=True)) is not None:
+            if (run := await self._run(self._jobs[name], forced=True)) is not None:
                 done.append(run)
         return False
 
     async def _due(self, done: list[RunRecord]) -> bool:
         """Whether another process leads."""
         async with self._waypost.hold_job(LEAD) as hold:
-            for job in self._jobs if hold is not None else ():
+            for job in self._jobs.values() if hold is not None else ():
                 if await self._is_due(job) and (run := await self._run(job)) is not None:
                     done.append(run)
             return hold is None
@@ -227,17 +228,18 @@ class Schedule:
                 await self._run_due(hold)
 
     async def _run_due(self, hold: Hold) -> None:
-        lost = asyncio.create_task(hold.until_lost())
+        lost, self._lost = asyncio.create_task(hold.until_lost()), False
         running: dict[str, asyncio.Task[RunRecord | None]] = {}
         try:
             while not lost.done():
-                for job in self._jobs:
+                for job in self._jobs.values():
                     if job.name not in running and await self._is_due(job):
                         running[job.name] = asyncio.create_task(self._run(job))
                 await asyncio.wait({lost, *running.values()}, timeout=LOOK_SECONDS, return_when=asyncio.FIRST_COMPLETED)
                 running = {name: task for name, task in running.items() if not _is_over(name, task)}
             log.warning("schedule.lead_lost")
         finally:
+            self._lost = lost.done()
             for task in (lost, *running.values()):
                 task.cancel()
             await asyncio.gather(lost, *running.values(), return_exceptions=True)
@@ -261,11 +263,12 @@ class Schedule:
                 return None
             run = await self._waypost.begin_run(job.name)
             log.info("job.started", job=job.name)
-            ended = RunRecord(job.name, run.started_at, None, Outcome.STOPPED)
+            ended: RunRecord | None = None
             try:
                 ended = await self._work(job, run, hold)
             finally:
-                ended = replace(ended, finished_at=utc_now())
+                cut_short = replace(run, outcome=Outcome.LOST if self._lost else Outcome.STOPPED)
+                ended = replace(ended or cut_short, finished_at=utc_now())
                 with contextlib.suppress(*NOT_READY):  # else it counts as lost when somebody looks
                     await self._waypost.end_run(ended)
                 tell = log.info if ended.outcome in (Outcome.DONE, Outcome.STOPPED) else log.warning
