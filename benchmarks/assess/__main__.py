@@ -6,22 +6,18 @@ them. CPU time, not the clock's: other work on the machine does not count.
 
 import argparse
 import cProfile
-import io
 import json
 import os
 import pstats
 import subprocess
 import sys
-import tarfile
 import tempfile
 from collections import defaultdict
 from pathlib import Path
 from statistics import median, quantiles
 
 from benchmarks.assess.worker import bodies, costs, judge
-
-ROOT = Path(__file__).resolve().parents[2]
-HERE = "this tree"
+from benchmarks.trees import HERE, ROOT, exported, search_path
 
 
 def main() -> None:
@@ -32,7 +28,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         trees = {HERE: ROOT}
         if options.against:
-            trees[options.against] = _exported(options.against, Path(folder))
+            trees[options.against] = exported(options.against, Path(folder))
         print(f"{sys.implementation.name} {sys.version.split()[0]}, {os.cpu_count()} cores, {options.rounds} rounds")
         _report("typical documents", _measured(trees, options.each, "-", options.rounds))
         if options.shared is not None:
@@ -52,13 +48,6 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _exported(revision: str, folder: Path) -> Path:
-    packed = subprocess.run(["git", "archive", revision, "registry"], cwd=ROOT, check=True, capture_output=True)
-    with tarfile.open(fileobj=io.BytesIO(packed.stdout)) as archive:
-        archive.extractall(folder, filter="data")
-    return folder
-
-
 def _measured(trees: dict[str, Path], each: int, shared: str, rounds: int) -> dict[str, dict[str, list[float]]]:
     """Side -> kind -> the median over the rounds of the CPU milliseconds that each document took."""
     workers = {side: _started(tree, each, shared) for side, tree in trees.items()}
@@ -74,11 +63,10 @@ def _measured(trees: dict[str, Path], each: int, shared: str, rounds: int) -> di
 
 
 def _started(tree: Path, each: int, shared: str) -> "subprocess.Popen[str]":
-    search = os.pathsep.join([str(tree), str(ROOT)])
     program = "from benchmarks.assess.worker import main; main()"
     return subprocess.Popen(
         [sys.executable, "-P", "-c", program, str(each), shared],
-        env={**os.environ, "PYTHONPATH": search}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        env={**os.environ, "PYTHONPATH": search_path(tree)}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
 
 

@@ -42,7 +42,7 @@ ACTS: dict[str, Callable[[Body], object]] = {"assess": judge, "jiter": parse_str
 
 def costs(act: Callable[[Body], object], chosen: list[Body]) -> Costs:
     """CPU time of `act` on each document; nothing is remembered from the round before."""
-    _forget()
+    forget()
     spent: Costs = {}
     for body in chosen:
         start = time.process_time_ns()
@@ -52,7 +52,7 @@ def costs(act: Callable[[Body], object], chosen: list[Body]) -> Costs:
     return spent
 
 
-def _forget() -> None:
+def forget() -> None:
     """Hosts and URLs that were met once are remembered; the next host's are not met yet."""
     for name, module in list(sys.modules.items()):
         if name.startswith("registry.core"):

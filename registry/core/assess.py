@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from types import MappingProxyType
+from functools import lru_cache
 
-from registry.core.controls import Controls
-from registry.core.documents import Document, Fetched, Json, Outcome, Probe, Purpose, Via
+from registry.core.controls import Control, Controls, control
+from registry.core.documents import NO_HEADERS, Document, Fetched, Json, Outcome, Probe, Purpose, Via
 from registry.core.endpoints import link
 from registry.core.findings import EVIDENCE_CHARS, Finding, Reason
 from registry.core.format import Format
@@ -17,12 +17,12 @@ from registry.core.reader import BOM, Unreadable, is_html, looks_like_json, read
 from registry.core.recognise import FORMAT_BY_SLUG, Foreign, Negative, recognise
 from registry.core.redirects import is_home
 from registry.core.services import Pointer, Service
-from registry.core.verdicts import by_status, is_challenge
+from registry.core.verdicts import READ, by_status, is_challenge
 
-_NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 _MAX_ALTERNATIVES = 10
 _HEAD_BYTES = 4096
 _NOT_MANIFESTS = frozenset({Purpose.ROBOTS, Purpose.HOME, Purpose.CONTROL})
+_BODIES = frozenset({Outcome.FOUND, Outcome.NEGATIVE, Outcome.MALFORMED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,9 @@ class Assessment:
     pointers: tuple[Pointer, ...] = ()
 
 
+_CONTROL_EQUAL = Assessment(Outcome.ABSENT, "control_equal")
+
+
 def assess(probe: Probe, fetched: Fetched, controls: Controls) -> Assessment:
     """Judge one answer of the plan: transport first, then status, then controls, then the body. Never raises.
 
@@ -54,14 +57,34 @@ def assess(probe: Probe, fetched: Fetched, controls: Controls) -> Assessment:
         return Assessment(Outcome.REFUSED, "challenge")
     if fetched.status == 304 and (probe.etag or probe.last_modified):
         return Assessment(Outcome.FOUND, "unchanged")
-    if verdict := by_status(fetched.status):
+    if fetched.status not in READ:
         if fetched.status in (401, 403) and controls.home_ok and controls.equal(fetched):
-            return Assessment(Outcome.ABSENT, "control_equal")
-        return Assessment(*verdict)
+            return _CONTROL_EQUAL
+        return _by_status(fetched.status)
     if probe.purpose in _NOT_MANIFESTS:
         judged = Assessment(Outcome.NOT_A_MANIFEST, probe.purpose.value)
         return _with_links(judged, fetched) if probe.purpose is Purpose.HOME else judged
     return _assess_against(probe, fetched, controls)
+
+
+def sample(fetched: Fetched) -> Control:
+    """What to keep of the answer to a control."""
+    judged = _assess_fetched(fetched, _nowhere(fetched.final_url), None) if fetched.status in READ else None
+    return control(fetched, judged.format if judged and judged.outcome is Outcome.FOUND else None)
+
+
+def keeps_body(judged: Assessment) -> bool:
+    """Whether the raw body is stored, so that later rules can judge it again; of all others hash and size are enough.
+
+    Presence of any kind, broken or denied, and JSON of schemes that may have a format one day.
+    """
+    return judged.outcome in _BODIES or judged.reason.startswith("foreign:")
+
+
+@lru_cache(maxsize=128)  # one verdict for all answers of a status: nearly all answers of nearly all hosts
+def _by_status(status: int) -> Assessment:
+    outcome, reason = by_status(status) or (Outcome.NOT_A_MANIFEST, "")
+    return Assessment(outcome, reason)
 
 
 def _with_links(judged: Assessment, fetched: Fetched) -> Assessment:
@@ -76,8 +99,8 @@ def _assess_against(probe: Probe, fetched: Fetched, controls: Controls) -> Asses
     if fetched.hops and is_home(fetched.final_url):
         return Assessment(Outcome.ABSENT, "redirect_home")
     twin = controls.equal(fetched)
-    if twin is not None and not _answers_everything_with(twin, fetched):
-        return Assessment(Outcome.ABSENT, "control_equal")
+    if twin is not None and not _is_at_home(twin.form, fetched):
+        return _CONTROL_EQUAL
     if fetched.truncated and looks_like_json(fetched.body[:1024].decode("utf-8", "replace")):
         return Assessment(Outcome.TOO_LARGE, "truncated")
     judged = _assess_fetched(fetched, fetched.final_url, probe.via)
@@ -90,11 +113,10 @@ def _assess_against(probe: Probe, fetched: Fetched, controls: Controls) -> Asses
     return replace(judged, reason="echo_host")
 
 
-def _answers_everything_with(twin: Fetched, fetched: Fetched) -> bool:
-    """Whether a catch-all serves one real document for every name: it counts once, at its format's own path."""
-    judged = _assess_fetched(twin, _nowhere(twin.final_url), None)
-    form = FORMAT_BY_SLUG.get(judged.format or "")
-    return judged.outcome is Outcome.FOUND and form is not None and fetched.final_url.endswith(form.paths[:1])
+def _is_at_home(slug: str | None, fetched: Fetched) -> bool:
+    """Where a catch-all serves one real document for every name: it counts once, at its format's own path."""
+    form = FORMAT_BY_SLUG.get(slug or "")
+    return form is not None and fetched.final_url.endswith(form.paths[:1])
 
 
 def _nowhere(url: str) -> str:
@@ -121,7 +143,7 @@ def assess_body(
     raw: bytes,
     url: str,
     media_type: str | None = None,
-    headers: Mapping[str, str] = _NO_HEADERS,
+    headers: Mapping[str, str] = NO_HEADERS,
     *,
     expected: str | None = None,
     via: Via | None = None,

@@ -4,85 +4,128 @@ Four of five hosts that answer 2xx at a well-known path serve something else the
 host says about random names is the yardstick: an answer that says the same is an absence, whatever its status.
 """
 
+import hashlib
 import re
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 from urllib.parse import unquote
 
 from registry.core.documents import Fetched
+from registry.core.reader import is_html
+from registry.core.verdicts import READ
 
 COMPARED: Final = 16 * 1024  # bytes of a body that are compared: bounds the work, and page frames differ early
 SIMILAR: Final = 0.95
 
+_LOOKED_AT: Final = frozenset({200, 203, 401, 403})  # what any other status says, it says without its body
 _PATH = re.compile(r"https://[^/]*(/[^?#]*)")
-_VARIABLE = re.compile(
-    r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"  # UUID
-    r"|\b[0-9a-f]{8,}\b"  # hashes, request ids, hexadecimal nonces
-    r"|\b(?=[a-z0-9_+/=-]{0,80}[0-9])[a-z0-9_+/=-]{20,}"  # base64 nonces
-    r"|[0-9]+",  # digits: times, dates, counters
-    re.IGNORECASE,
-)
-_WORD = re.compile(r"\w+|[^\w\s]")
+_DIGITS: Final = b"0123456789"
+_IN_WORDS: Final = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_-+/=" + bytes(range(0x80, 0x100))
+_WORDS: Final = bytes(ord("0") if at in _DIGITS else at if at in _IN_WORDS else ord(" ") for at in range(256))
+"""Digits are all the same, and so is everything between words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """What is kept of an answer to a random name, to compare others with: it waits for the end of the visit.
+
+    `head`: digest of the masked head; `words`: digest of its words. `text`: the masked head itself, where an answer can
+    be similar without being the same; not of web pages: one that is not the same is no manifest either.
+    `is_json`: it was answered like a document. `form`: the format that it has wherever it is served, if any.
+    """
+
+    status: int | None
+    redirected_to: str | None = None
+    head: bytes = b""
+    words: bytes = b""
+    text: bytes = b""
+    is_json: bool = False
+    form: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Controls:
     """The controls of one host that were asked so far. `home_ok`: the front page answered 2xx."""
 
-    samples: tuple[Fetched, ...] = ()
+    samples: tuple[Control, ...] = ()
     home_ok: bool = False
 
     @property
     def echo(self) -> bool:
         """Whether a random name was answered with JSON: a catch-all that may hide one real document."""
-        return any(_answered(sample) and sample.body.lstrip()[:1] in (b"{", b"[") for sample in self.samples)
+        return any(sample.is_json for sample in self.samples)
 
-    def equal(self, fetched: Fetched) -> Fetched | None:
+    def equal(self, fetched: Fetched) -> Control | None:
         """The control that says the same as this answer, None where the answer is its own."""
-        return next((sample for sample in self.samples if _same(sample, fetched)), None)
+        if fetched.failure is not None or fetched.status not in _LOOKED_AT:
+            return None
+        samples = [sample for sample in self.samples if sample.status == fetched.status]
+        if not samples:
+            return None
+        to, text = _redirected_to(fetched), _masked(fetched)
+        head = _digest(text)
+        for sample in samples:
+            if (to is not None and to == sample.redirected_to) or head == sample.head:
+                return sample
+        words = normalised(text)
+        said = _digest(b" ".join(words))
+        is_page = _is_page(fetched)
+        return next((one for one in samples if said == one.words or (not is_page and _resembles(one, words))), None)
 
 
-def _same(control: Fetched, fetched: Fetched) -> bool:
-    if control.failure is not None or fetched.failure is not None or control.status != fetched.status:
-        return False
-    if control.hops and fetched.hops and control.final_url == fetched.final_url:
-        return True
-    return control.body == fetched.body or similarity(_words(control), _words(fetched)) >= SIMILAR
+def control(fetched: Fetched, form: str | None = None) -> Control:
+    """What to keep of an answer to a random name; `form`: the format that its body has at no particular path."""
+    if fetched.failure is not None or fetched.status not in _LOOKED_AT:
+        return Control(fetched.status)
+    text = _masked(fetched)
+    return Control(
+        fetched.status,
+        _redirected_to(fetched),
+        _digest(text),
+        _digest(b" ".join(normalised(text))),
+        b"" if _is_page(fetched) else text,
+        fetched.status in READ and fetched.body.lstrip()[:1] in (b"{", b"["),
+        form,
+    )
 
 
-def similarity(a: Counter[tuple[str, str]], b: Counter[tuple[str, str]]) -> float:
-    """Dice coefficient of two bags of neighbouring words, 0 to 1. Linear, and letters alone never look alike."""
-    total = a.total() + b.total()
-    return 2 * (a & b).total() / total if total else 0.0
+def similarity(a: frozenset[tuple[bytes, bytes]], b: frozenset[tuple[bytes, bytes]]) -> float:
+    """Dice coefficient of two sets of neighbouring words, 0 to 1. Linear, and letters alone never look alike."""
+    total = len(a) + len(b)
+    return 2 * len(a & b) / total if total else 0.0
 
 
-def _words(fetched: Fetched) -> Counter[tuple[str, str]]:
-    return _bag(fetched.body[:COMPARED], _names(fetched))
+def normalised(text: bytes) -> list[bytes]:
+    """The words of a text, but for those with a digit: they are times, counters, identifiers, nonces."""
+    return [word for word in text.translate(_WORDS).split() if b"0" not in word]
 
 
-@lru_cache(maxsize=256)  # every answer of a host is compared with the same one to three controls
-def _bag(body: bytes, names: tuple[str, ...]) -> Counter[tuple[str, str]]:
-    words = _WORD.findall(normalised(body, names))
-    return Counter(pairwise(["", *words, ""]))
+def _pairs(words: list[bytes]) -> frozenset[tuple[bytes, bytes]]:
+    return frozenset(pairwise([b"", *words, b""]))
 
 
-def normalised(body: bytes, names: tuple[str, ...] = ()) -> str:
-    """The text of a body with everything masked that changes from request to request; `names` are masked first."""
-    text = body.decode("utf-8", "replace").replace("\\/", "/")
-    for name in names:
-        text = text.replace(name, "\x00")
-    return _VARIABLE.sub("\x00", text)
+def _resembles(sample: Control, words: list[bytes]) -> bool:
+    return bool(sample.text) and similarity(_pairs(normalised(sample.text)), _pairs(words)) >= SIMILAR
 
 
-def _names(fetched: Fetched) -> tuple[str, ...]:
-    """How a page may repeat what was asked for: URL, path, last segment, as sent and decoded; longest first."""
+def _digest(text: bytes) -> bytes:
+    return hashlib.sha256(text).digest()
+
+
+def _masked(fetched: Fetched) -> bytes:
+    """The head of a body without what was asked for: URL, path, last segment, as sent and decoded; longest first."""
+    head = fetched.body[: 2 * COMPARED].replace(b"\\/", b"/")
+    for name in _names(fetched):
+        head = head.replace(name, b"\0")
+    return head[:COMPARED]  # behind the same text, however long the names in it were
+
+
+def _names(fetched: Fetched) -> list[bytes]:
     urls = dict.fromkeys((fetched.url, fetched.final_url, *fetched.hops))
-    names = {name for url in urls for name in _spellings(url)}
-    return tuple(sorted(names, key=lambda name: (-len(name), name)))
+    names = {name.encode("utf-8", "replace") for url in urls for name in _spellings(url)}
+    return sorted(names, key=lambda name: (-len(name), name))
 
 
 def _spellings(url: str) -> Iterator[str]:
@@ -96,5 +139,9 @@ def _spellings(url: str) -> Iterator[str]:
             yield name.replace("/", "%2F")
 
 
-def _answered(sample: Fetched) -> bool:
-    return sample.failure is None and sample.status in (200, 203)
+def _redirected_to(fetched: Fetched) -> str | None:
+    return fetched.final_url if fetched.hops else None
+
+
+def _is_page(fetched: Fetched) -> bool:
+    return is_html(fetched.body[:4096].decode("utf-8-sig", "replace"))

@@ -3,11 +3,15 @@
 Nothing in here fetches; the crawler fills `Fetched`, the core reads it.
 """
 
+import hashlib
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, TypeAlias
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple, TypeAlias
+
+NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
 
 Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | None"
 
@@ -59,8 +63,7 @@ class Purpose(StrEnum):
     DETAIL = "detail"
 
 
-@dataclass(frozen=True, slots=True)
-class Probe:
+class Probe(NamedTuple):
     """One request of the plan. `url` is always `https://<host>/<path>` built by us from a canonical host."""
 
     url: str
@@ -73,20 +76,20 @@ class Probe:
     last_modified: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Fetched:
+class Fetched(NamedTuple):
     """What the transport brought back for one probe.
 
     Either `failure` is set (no usable answer; `reason` says which: "nxdomain", "connect_timeout",
     "certificate_expired", "redirect_loop" ...) or `status` is. `headers` has lower-case names, repeated fields
-    joined by ", ". `body` is decoded and at most the probe's cap; a cut text has `truncated`.
+    joined by ", ". `body` is decoded and at most the probe's cap; a cut text has `truncated`. A tuple, because
+    hundreds of millions are made: a frozen dataclass takes three times as long to make.
     """
 
     url: str
     final_url: str
     at: datetime
     status: int | None = None
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = NO_HEADERS
     body: bytes = b""
     hops: tuple[str, ...] = ()  # URLs asked for before final_url, first first
     failure: Outcome | None = None
@@ -94,6 +97,36 @@ class Fetched:
     elapsed_ms: int = 0
     address: str | None = None
     truncated: bool = False
+    dropped: tuple[int, bytes] | None = None  # size and SHA-256 of a body that nobody reads any more
+
+    @property
+    def size(self) -> int:
+        """Bytes of the body as it came, kept or not."""
+        return self.dropped[0] if self.dropped else len(self.body)
+
+    @property
+    def sha256(self) -> bytes:
+        """Digest of the body as it came, kept or not."""
+        return self.dropped[1] if self.dropped else hashlib.sha256(self.body).digest()
+
+    def reduced(self, headers: Mapping[str, str], *, keep_body: bool) -> "Fetched":
+        """The same answer with these headers only, and with size and digest in the place of a body not kept."""
+        dropped = None if keep_body else (len(self.body), hashlib.sha256(self.body).digest())
+        return Fetched(
+            self.url,
+            self.final_url,
+            self.at,
+            self.status,
+            headers,
+            self.body if keep_body else b"",
+            self.hops,
+            self.failure,
+            self.reason,
+            self.elapsed_ms,
+            self.address,
+            self.truncated,
+            dropped,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +137,7 @@ class Document:
     value: Json  # None for texts (llms.txt) and for what did not parse
     url: str  # where it was served; the host in it is the identity
     media_type: str | None = None  # lower case, without parameters
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=lambda: NO_HEADERS)  # 3.11 takes no mapping proxy
     text: str | None = None  # the decoded body of a text document
     # what a format made of it, so that it is read once: lives and dies with the document (see manifest.judged)
     readings: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)

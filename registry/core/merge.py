@@ -5,7 +5,6 @@ contradict each other, signatures, endpoints on another site. Documents come in 
 or fetched. Each question has its room in `merging/`.
 """
 
-import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
@@ -39,8 +38,7 @@ __all__ = ["PRECEDENCE", "Held", "Merged", "Noted", "held_from", "merge"]
 def held_from(answer: Answer) -> Held:
     """What the crawler brought back, as a document that its host holds."""
     fetched = answer.fetched
-    digest = hashlib.sha256(fetched.body).digest()
-    return Held(fetched.final_url, answer.probe.url, answer.assessment, digest, fetched.at, answer.probe.via)
+    return Held(fetched.final_url, answer.probe.url, answer.assessment, fetched.sha256, fetched.at, answer.probe.via)
 
 
 def merge(host: str, held: Sequence[Held]) -> Merged:

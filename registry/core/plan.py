@@ -8,15 +8,17 @@ modules because all steps share the same facts about the visit.
 
 import hashlib
 from collections import deque
-from collections.abc import Collection, Generator, Iterable, Sequence
+from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import lru_cache
+from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from registry.core import probes, robots_record
-from registry.core.assess import Assessment, assess
+from registry.core.assess import Assessment, assess, keeps_body, sample
 from registry.core.controls import Controls
-from registry.core.documents import Fetched, Outcome, Probe, Purpose, Via
+from registry.core.documents import NO_HEADERS, Fetched, Outcome, Probe, Purpose, Via
 from registry.core.domains import InvalidName, canonical_host, host_of, parse_https, registrable_domain
 from registry.core.following import DETAIL_REL, MAX_INLINE, Elsewhere, Request, follow, inline
 from registry.core.patience import NO_BUDGET, OTHER_HOST, Patience, Purse
@@ -31,6 +33,11 @@ SUB_HOSTS: Final = ("docs", "api", "mcp")
 MAX_CANDIDATES: Final = 100
 MAX_PENDING: Final = 500
 MAX_NAMED: Final = 1000  # URLs of one visit that are kept in mind
+
+_STORED_HEADERS: Final = (
+    "link", "content-type", "content-language", "cache-control", "access-control-allow-origin", "etag", "last-modified"
+)  # fmt: skip
+"""What findings, later assessments and conditional requests depend on; cookies and the like are nobody's business."""
 
 _RESUMABLE: Final = frozenset({Purpose.MANIFEST, Purpose.POINTER, Purpose.DETAIL})
 
@@ -60,7 +67,10 @@ class HostPlan:
         self._job, self._now, self._nonce, self._exempt = job, now, nonce, exempt
         self._purse, self._patience = Purse(budget, detail_budget), Patience()
         self._known = {document.url: document for document in job.known}
+        self._home = f"https://{job.host}/"
         self._answers: list[Answer] = []
+        self._retry_after: int | None = None
+        self._home_words: frozenset[str] = frozenset()
         self._controls = Controls()
         self._robots: dict[str, Robots] = {}
         self._robots_record = job.robots
@@ -89,15 +99,14 @@ class HostPlan:
         """The request to make now; the same until it was taken. None: the visit is over."""
         return self._waiting
 
-    def take(self, probe: Probe, fetched: Fetched) -> Answer:
+    def take(self, probe: Probe, fetched: Fetched) -> None:
         """Hand in the answer to the probe that `next` gave. Raises ValueError for any other probe."""
-        if probe != self._waiting:
+        if probe is not self._waiting and probe != self._waiting:
             raise ValueError("not the probe that is waiting for an answer")
         try:
             self._waiting = self._walk.send(fetched)
         except StopIteration:
             self._waiting = None
-        return next(one for one in reversed(self._answers) if one.fetched is fetched)
 
     def redirect(self, probe: Probe, from_url: str, location: str | None, hops: Sequence[str]) -> Follow | Stop:
         """The decision on one hop of `probe`; `hops` are the URLs asked for before `from_url`.
@@ -113,7 +122,7 @@ class HostPlan:
             return Stop(Outcome.SKIPPED, NO_BUDGET)
         if probe.purpose is Purpose.ROBOTS:
             return decision
-        host = host_of(decision.url) or ""
+        host = self._host(decision.url)
         robots = self._robots.get(host)
         if robots is None:
             self._deferred[probe.url] = (decision.url, (*earlier, from_url))
@@ -130,7 +139,6 @@ class HostPlan:
         if found(self._answers, host):
             self._add_sub_hosts()
         here = [one for one in self._answers if served_here(one, host)]
-        waits = [seconds for one in self._answers if (seconds := retry_after(one.fetched)) is not None]
         return Visit(
             host=host,
             started_at=started_at,
@@ -145,7 +153,7 @@ class HostPlan:
             pending=self._left_over(),
             candidates=tuple(self._candidates.values()),
             alias_of=self._alias_of,
-            retry_after=max(waits, default=None),
+            retry_after=self._retry_after,
         )
 
     # --- the walk
@@ -159,7 +167,7 @@ class HostPlan:
             return
         self._purse.slow_down(robots.crawl_delay)
         for pointer in robots.pointers:
-            self._consider(pointer, f"https://{host}/robots.txt", 1)
+            self._consider(pointer, f"{self._home}robots.txt", 1)
         if any(probe.purpose is Purpose.MANIFEST for probe in self._job.pending):
             yield from self._resumed()
         elif self._job.whole_plan or self._job.short:
@@ -219,7 +227,8 @@ class HostPlan:
         asked = 0
         for step, wanted in probes.CONDITIONAL:
             fallback = step.fallback_of is None or self._outcome_of(step.fallback_of) in probes.ABSENT
-            if asked < probes.MAX_CONDITIONAL and fallback and wanted(seen(self._job.host, self._answers)):
+            now_seen = seen(self._job.host, self._answers, self._home_words)
+            if asked < probes.MAX_CONDITIONAL and fallback and wanted(now_seen):
                 asked += (yield from self._ask(probes.manifest_probe(self._job.host, step))) is not None
 
     def _follow_pointers(self) -> _Walk:
@@ -240,7 +249,7 @@ class HostPlan:
         """The answer, or None where nothing was asked: asked before, no budget left, or the visit is over."""
         if self._patience.ended or probe.url in self._visited:
             return None
-        host = host_of(probe.url) or ""
+        host = self._host(probe.url)
         if host not in self._robots:
             yield from self._read_robots(host)
         robots = self._robots.get(host)
@@ -252,15 +261,16 @@ class HostPlan:
             reason = robots.reason or "robots"
             refusal = Fetched(probe.url, probe.url, self._now, failure=Outcome.DISALLOWED, reason=reason)
             return self._record(probe, refusal, requests=0)
-        probe = self._conditional(probe)
+        if self._known:
+            probe = self._conditional(probe)
         fetched = yield probe
         answer = self._record(probe, fetched, 1 + len(fetched.hops))
-        target, hops = self._deferred.pop(probe.url, (None, ()))
-        if target is not None:
-            self._earlier[target] = hops
+        if probe.url in self._deferred:
+            target, self._earlier[target] = self._deferred.pop(probe.url)
             self._depth[target] = self._depth.get(probe.url, 0)
-            return (yield from self._ask(replace(probe, url=target, etag=None, last_modified=None)))
-        yield from self._ask_control_like(probe, answer)
+            return (yield from self._ask(probe._replace(url=target, etag=None, last_modified=None)))
+        if probe.purpose is Purpose.MANIFEST and _is_in_doubt(answer):
+            yield from self._ask_control_like(probe, answer, fetched)
         return answer
 
     def _read_robots(self, host: str) -> _Walk:
@@ -275,17 +285,16 @@ class HostPlan:
         fetched = yield probe
         self._record(probe, fetched, 1 + len(fetched.hops))
         record = robots_record.keep(fetched)
-        for served in {host, host_of(fetched.final_url) or host}:  # www. and apex share one file more often than not
+        for served in {host, self._host(fetched.final_url) or host}:  # www. and apex share one file more often than not
             self._robots.setdefault(served, Robots.from_answer(record.status, record.body, f"robots_{fetched.reason}"))
         if host == self._job.host:
             self._robots_record = record
 
-    def _ask_control_like(self, probe: Probe, answer: Answer) -> _Walk:
+    def _ask_control_like(self, probe: Probe, answer: Answer, fetched: Fetched) -> _Walk:
         """A second and third yardstick, only when the verdict hangs on it (probe-plan.md section 2)."""
         if self._known.get(probe.url) and not self._job.whole_plan:
             return  # its verdict was weighed when it was found
-        in_doubt = answer.assessment.outcome is Outcome.FOUND or answer.fetched.status in (401, 403)
-        if probe.purpose is not Purpose.MANIFEST or not in_doubt or not served_here(answer, self._job.host):
+        if not served_here(answer, self._job.host):
             return
         name = probe.url.rpartition("/")[2]
         if name.endswith((".txt", ".md")):
@@ -295,42 +304,47 @@ class HostPlan:
         else:
             return
         if (yield from self._ask(probes.control_probe(self._job.host, control))) is not None:
-            self._reassess()
+            self._reassess(answer, fetched)
 
     def _record(self, probe: Probe, fetched: Fetched, requests: int) -> Answer:
         self._purse.pay(probe.purpose, requests)
-        answer = Answer(probe, fetched, self._assessed(probe, fetched))
+        answer = _answer(probe, fetched, self._assessed(probe, fetched))
         self._answers.append(answer)
         self._visited.add(fetched.final_url)  # a path that redirects to another path of the plan answers for both
-        self._learn(probe, fetched)
-        if served_here(answer, self._job.host):  # where a redirect led to is another host's affair
+        if fetched.failure is None:
+            self._learn(probe, fetched)
+        if self._host(fetched.final_url) == self._job.host:
             self._patience.judge(answer.assessment)
+        else:  # where a redirect led to is another host's affair
+            self._add_candidate(self._host(fetched.final_url), "redirect", probe.url)
         if fetched.failure is Outcome.REDIRECTED_AWAY:
             self._add_candidate(fetched.reason.removeprefix("to "), "redirect", probe.url)
-        elif not served_here(answer, self._job.host):
-            self._add_candidate(host_of(fetched.final_url) or "", "redirect", probe.url)
         return answer
 
     def _assessed(self, probe: Probe, fetched: Fetched) -> Assessment:
         assessment = assess(probe, fetched, self._controls)
-        known = self._known.get(probe.url)
-        if assessment.reason == "unchanged" and known is not None:
+        known = self._known.get(probe.url) if assessment.reason == "unchanged" else None
+        if known is not None:
             reason = known.reason or assessment.reason  # why it is negative is as true as it was
             return replace(assessment, outcome=known.outcome, format=known.format, reason=reason)
         return assessment
 
     def _learn(self, probe: Probe, fetched: Fetched) -> None:
-        if fetched.failure is not None:
-            return
+        if (seconds := retry_after(fetched)) is not None:
+            self._retry_after = max(seconds, self._retry_after or 0)
         if probe.purpose is Purpose.CONTROL:
-            self._controls = replace(self._controls, samples=(*self._controls.samples, fetched))
+            self._controls = Controls((*self._controls.samples, sample(fetched)), self._controls.home_ok)
         elif probe.purpose is Purpose.HOME:
-            self._controls = replace(self._controls, home_ok=fetched.status in READ)
+            self._controls = Controls(self._controls.samples, fetched.status in READ)
+            self._home_words = probes.words_in(fetched.body)
 
-    def _reassess(self) -> None:
+    def _reassess(self, doubted: Answer, fetched: Fetched) -> None:
+        """With one more control. What was found may turn out to be nothing; what is nothing stays it."""
         for at, one in enumerate(self._answers):
-            if one.probe.purpose is Purpose.MANIFEST:
-                self._answers[at] = replace(one, assessment=self._assessed(one.probe, one.fetched))
+            if one is doubted:
+                self._answers[at] = _answer(one.probe, fetched, self._assessed(one.probe, fetched))
+            elif one.probe.purpose is Purpose.MANIFEST and one.assessment.outcome is Outcome.FOUND:
+                self._answers[at] = _answer(one.probe, one.fetched, self._assessed(one.probe, one.fetched))
 
     def _left_over(self) -> tuple[Probe, ...]:
         """What a later visit goes on with: no budget, no time, or the host ended this one."""
@@ -339,7 +353,7 @@ class HostPlan:
         waiting = [self._waiting] if self._waiting else []
         unasked = [probe for probe in (*self._job.pending, *self._details) if probe.url not in self._visited]
         unique = {
-            probe.url: replace(probe, etag=None, last_modified=None) for probe in (*self._pending, *waiting, *unasked)
+            probe.url: probe._replace(etag=None, last_modified=None) for probe in (*self._pending, *waiting, *unasked)
         }
         return tuple(probe for probe in unique.values() if probe.purpose in _RESUMABLE)[:MAX_PENDING]
 
@@ -356,7 +370,7 @@ class HostPlan:
     def _mine_answer(self, answer: Answer) -> None:
         depth = self._depth.get(answer.probe.url, 0) + 1
         known = self._known.get(answer.probe.url)
-        unchanged = known is not None and known.sha256 == hashlib.sha256(answer.fetched.body).digest()
+        unchanged = known is not None and known.sha256 == answer.fetched.sha256
         for pointer in answer.assessment.pointers:
             if pointer.payload is not None:
                 self._take_inline(answer, pointer, depth)
@@ -415,8 +429,14 @@ class HostPlan:
 
     def _outcome_of(self, path: str) -> Outcome | None:
         url = f"https://{self._job.host}{path}"
-        answers = (one for one in reversed(self._answers) if url in (one.probe.url, one.fetched.final_url))
-        return next((one.assessment.outcome for one in answers), None)
+        for one in reversed(self._answers):
+            if one.probe.url == url or one.fetched.final_url == url:
+                return one.assessment.outcome
+        return None
+
+    def _host(self, url: str) -> str:
+        """The host of a canonical URL; nearly always the one that is visited."""
+        return self._job.host if url.startswith(self._home) else host_of(url) or ""
 
     def _fresh_name(self, shape: str) -> str:
         return hashlib.sha256(f"{self._nonce} {shape}".encode()).hexdigest()[:32]
@@ -425,7 +445,7 @@ class HostPlan:
         known = self._known.get(probe.url)
         if known is None or known.outcome not in (Outcome.FOUND, Outcome.NEGATIVE):
             return probe
-        return replace(probe, etag=known.etag, last_modified=known.last_modified, via=probe.via or known.via)
+        return probe._replace(etag=known.etag, last_modified=known.last_modified, via=probe.via or known.via)
 
     def _probe_for(self, document: KnownDocument) -> Probe:
         url = parse_https(document.url) or document.url
@@ -434,3 +454,22 @@ class HostPlan:
                 return probes.manifest_probe(self._job.host, step)
         expected = document.via.expected if document.via else document.format
         return probes.pointer_probe(url, document.via or Via(url, "", "known", expected), expected)
+
+
+def _is_in_doubt(answer: Answer) -> bool:
+    return answer.assessment.outcome is Outcome.FOUND or answer.fetched.status in (401, 403)
+
+
+def _answer(probe: Probe, fetched: Fetched, judged: Assessment) -> Answer:
+    """What stays of an answer once it was judged. A visit lasts: it holds the bodies that are stored, and no others."""
+    headers = fetched.headers
+    if keeps_body(judged):
+        stored = {name: headers[name] for name in _STORED_HEADERS if name in headers}
+        return Answer(probe, fetched.reduced(stored, keep_body=True), judged)
+    told = _typed(headers["content-type"]) if "content-type" in headers else NO_HEADERS
+    return Answer(probe, fetched.reduced(told, keep_body=False), judged)
+
+
+@lru_cache(maxsize=256)  # nearly all answers have one of a few
+def _typed(content_type: str) -> Mapping[str, str]:
+    return MappingProxyType({"content-type": content_type[:200]})

@@ -7,6 +7,7 @@ passed `parse_https`. `plan.py` walks through this table.
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
@@ -58,14 +59,11 @@ class Seen:
     label: str  # first label of the host
     formats: frozenset[str]  # FOUND here
     outcomes: Mapping[str, Outcome]  # by path of this host
-    texts: tuple[bytes, ...]  # heads of the documents found and of the front page
+    words: frozenset[str]  # topics that the documents found and the front page name, see `words_in`
     rpc_here: bool  # an MCP or A2A endpoint on this very host
 
     def absent(self, *paths: str) -> bool:
         return all(self.outcomes.get(path) in ABSENT for path in paths)
-
-    def named(self, pattern: re.Pattern[bytes]) -> bool:
-        return any(pattern.search(text) for text in self.texts)
 
 
 STEPS: Final = (
@@ -114,17 +112,34 @@ SHORT: Final[Mapping[str, tuple[Step, ...]]] = MappingProxyType(
 )
 """Sub-hosts that are looked at because their domain had a hit, by first label."""
 
-_OPENAPI = re.compile(rb"openapi|service-desc", re.IGNORECASE)
-_MCP = re.compile(rb"\bmcp\b|model context protocol", re.IGNORECASE)
-_X402 = re.compile(rb"\bx402\b|\busdc\b|\b402\b", re.IGNORECASE)
-_SHOP = re.compile(rb"cdn\.shopify\.com|woocommerce", re.IGNORECASE)
-_SKILLS = re.compile(rb"\bskills?\b", re.IGNORECASE)
-_AUTH_MD = re.compile(rb"/auth\.md\b")
-_PRICING_MD = re.compile(rb"/pricing\.md\b")
+_TOPICS: Final[Mapping[str, tuple[tuple[bytes, ...], re.Pattern[bytes]]]] = MappingProxyType(
+    {
+        "openapi": ((b"openapi", b"service-desc"), re.compile(rb"openapi|service-desc")),
+        "mcp": ((b"mcp", b"model context protocol"), re.compile(rb"\bmcp\b|model context protocol")),
+        "x402": ((b"402", b"usdc"), re.compile(rb"\bx402\b|\busdc\b|\b402\b")),
+        "shop": ((b"cdn.shopify.com", b"woocommerce"), re.compile(rb"cdn\.shopify\.com|woocommerce")),
+        "skills": ((b"skill",), re.compile(rb"\bskills?\b")),
+        "auth.md": ((b"/auth.md",), re.compile(rb"/auth\.md\b")),
+        "pricing.md": ((b"/pricing.md",), re.compile(rb"/pricing\.md\b")),
+    }
+)
+"""What a text can name that is worth a request: plain words without which the pattern need not be tried, and it."""
+
+_SEARCHED: Final = 64 * 1024  # bytes of a text that are searched for words
+
+
+def words_in(text: bytes) -> frozenset[str]:
+    """The topics that a document or a front page names."""
+    text = text[:_SEARCHED].lower()
+    return frozenset(
+        topic
+        for topic, (words, pattern) in _TOPICS.items()
+        if any(word in text for word in words) and pattern.search(text)
+    )
 
 
 def _wants_openapi(seen: Seen) -> bool:
-    return seen.label in ("api", "docs", "developer", "developers") or seen.named(_OPENAPI)
+    return seen.label in ("api", "docs", "developer", "developers") or "openapi" in seen.words
 
 
 CONDITIONAL: Final[tuple[tuple[Step, Callable[[Seen], bool]], ...]] = (
@@ -134,17 +149,17 @@ CONDITIONAL: Final[tuple[tuple[Step, Callable[[Seen], bool]], ...]] = (
     (Step("S4", "/.well-known/agents.json", "agents-json"), lambda seen: True),
     (
         Step("S4", "/.well-known/mcp", "mcp-json"),
-        lambda seen: seen.absent("/.well-known/mcp/server-card.json", "/.well-known/mcp.json") and seen.named(_MCP),
+        lambda seen: seen.absent("/.well-known/mcp/server-card.json", "/.well-known/mcp.json") and "mcp" in seen.words,
     ),
     (Step("S4", "/.well-known/oauth-protected-resource"), lambda seen: seen.rpc_here),
-    (Step("S4", "/.well-known/x402", "x402"), lambda seen: seen.named(_X402)),
-    (Step("S4", "/.well-known/acp.json", "acp"), lambda seen: "ucp" in seen.formats or seen.named(_SHOP)),
+    (Step("S4", "/.well-known/x402", "x402"), lambda seen: "x402" in seen.words),
+    (Step("S4", "/.well-known/acp.json", "acp"), lambda seen: "ucp" in seen.formats or "shop" in seen.words),
     (Step("S4", "/.well-known/agent-permissions.json", "agent-permissions"), lambda seen: True),
-    (Step("S4", "/auth.md", "auth-md"), lambda seen: seen.named(_AUTH_MD)),
-    (Step("S4", "/pricing.md", "pricing-md"), lambda seen: seen.named(_PRICING_MD)),
+    (Step("S4", "/auth.md", "auth-md"), lambda seen: "auth.md" in seen.words),
+    (Step("S4", "/pricing.md", "pricing-md"), lambda seen: "pricing.md" in seen.words),
     (
         Step("S4", "/.well-known/skills/index.json", "agent-skills-index"),
-        lambda seen: seen.absent("/.well-known/agent-skills/index.json") and seen.named(_SKILLS),
+        lambda seen: seen.absent("/.well-known/agent-skills/index.json") and "skills" in seen.words,
     ),
 )
 """Asked only of hosts where something was found, each under its own condition (probe-plan.md section 3)."""
@@ -165,12 +180,12 @@ def control_probe(host: str, path: str) -> Probe:
 
 
 def manifest_probe(host: str, step: Step) -> Probe:
-    return Probe(f"https://{host}{step.path}", Purpose.MANIFEST, step.stage, _accept(step.format), _cap(step.format))
+    return Probe(f"https://{host}{step.path}", Purpose.MANIFEST, step.stage, *_asked_as(step.format))
 
 
 def pointer_probe(url: str, via: Via | None, expected: str | None) -> Probe:
     """`url` is canonical (`parse_https`)."""
-    return Probe(url, Purpose.POINTER, "S5", _accept(expected), _cap(expected), via)
+    return Probe(url, Purpose.POINTER, "S5", *_asked_as(expected), via)
 
 
 def detail_probe(url: str, via: Via | None) -> Probe:
@@ -182,6 +197,12 @@ def keeps_head(probe: Probe) -> bool:
     if probe.purpose in (Purpose.ROBOTS, Purpose.HOME, Purpose.CONTROL):
         return True
     return probe.accept == _TEXT_ACCEPT
+
+
+@lru_cache(maxsize=64)
+def _asked_as(format_slug: str | None) -> tuple[str, int]:
+    """`Accept` and the cap for a path where this format is hoped for."""
+    return _accept(format_slug), _cap(format_slug)
 
 
 def _accept(format_slug: str | None) -> str:

@@ -49,6 +49,8 @@ class Rule:
     allow: bool
 
     def matches(self, path: str) -> bool:
+        if "*" not in self.pattern and not self.pattern.endswith("$"):
+            return path.startswith(self.pattern)
         anchored = self.pattern.endswith("$")
         first, *rest = (self.pattern[:-1] if anchored else self.pattern).split("*")
         if not path.startswith(first):
@@ -106,10 +108,13 @@ class Robots:
 
     def allowed(self, url: str) -> bool:
         """Whether the URL (or path) may be requested: the longest matching pattern decides, allow before disallow."""
-        if not self.reachable:
-            return False
+        if not self.reachable or not self.rules:
+            return self.reachable
         path = _path(url)
-        return next((rule.allow for rule in self.rules if rule.matches(path)), True)
+        for rule in self.rules:
+            if rule.matches(path):
+                return rule.allow
+        return True
 
 
 @dataclass(slots=True)

@@ -10,19 +10,19 @@ from typing import Final
 from registry.core.documents import ABSENCE, Outcome, Purpose
 from registry.core.domains import host_of
 from registry.core.format import Role
-from registry.core.probes import Seen
+from registry.core.probes import Seen, words_in
 from registry.core.recognise import FORMAT_BY_SLUG
 from registry.core.visits import Answer
 
 _TELLING: Final = (Outcome.NEGATIVE, Outcome.MALFORMED, Outcome.GONE, Outcome.NOT_A_MANIFEST)
 _PAGES: Final = frozenset({"html", "empty", "text"})  # a page at a manifest's path says no more than its absence
 _ASKED: Final = frozenset({Purpose.MANIFEST, Purpose.POINTER})
-_HEAD: Final = 64 * 1024  # bytes of a document that are searched for words
 _NEVER_LED: Final = frozenset({403, 429})
 
 
 def served_here(answer: Answer, host: str) -> bool:
-    return host_of(answer.fetched.final_url) == host
+    url = answer.fetched.final_url
+    return url.startswith(f"https://{host}/") or host_of(url) == host
 
 
 def found(answers: Sequence[Answer], host: str) -> list[Answer]:
@@ -75,15 +75,14 @@ def only_refusals(answers: Sequence[Answer]) -> bool:
     return bool(statuses) and all(status in _NEVER_LED for status in statuses)
 
 
-def seen(host: str, answers: Sequence[Answer]) -> Seen:
-    """The facts that conditional probes hang on."""
+def seen(host: str, answers: Sequence[Answer], home: frozenset[str]) -> Seen:
+    """The facts that conditional probes hang on. `home`: what the front page names (`words_in`)."""
     here = found(answers, host)
-    homes = [one for one in answers if one.probe.purpose is Purpose.HOME]
     return Seen(
         label=host.partition(".")[0],
         formats=frozenset(one.assessment.format or "" for one in here),
         outcomes={_path(one.probe.url): one.assessment.outcome for one in answers if host_of(one.probe.url) == host},
-        texts=tuple(one.fetched.body[:_HEAD] for one in (*here, *homes)),
+        words=home.union(*(words_in(one.fetched.body) for one in here)),
         rpc_here=any(_offers_rpc(one, host) for one in here),
     )
 

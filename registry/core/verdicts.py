@@ -78,8 +78,9 @@ def is_challenge(fetched: Fetched) -> bool:
     """Whether a bot check answered in the site's place. JSON is never one, whatever it talks about."""
     if fetched.status not in _CHALLENGE_STATUSES:
         return False
-    if any(fetched.headers.get(name, "").lower() == value for name, value in _CHALLENGE_FIELDS):
-        return True
+    for name, value in _CHALLENGE_FIELDS:
+        if name in fetched.headers and fetched.headers[name].lower() == value:
+            return True
     head = fetched.body[:_CHALLENGE_HEAD].lstrip()
     if head[:1] != b"<":
         return False
@@ -89,8 +90,8 @@ def is_challenge(fetched: Fetched) -> bool:
 
 def retry_after(fetched: Fetched) -> int | None:
     """Seconds that a 429 or 503 asks us to wait (RFC 9110 section 10.2.3), at most MAX_RETRY_AFTER."""
-    field = fetched.headers.get("retry-after", "").strip()
-    if fetched.status not in (429, 503) or not field:
+    field = fetched.headers.get("retry-after", "").strip() if fetched.status in (429, 503) else ""
+    if not field:
         return None
     seconds = int(field) if re.fullmatch(r"[0-9]{1,9}", field) else _seconds_until(field, fetched.at)
     return None if seconds is None else max(0, min(seconds, MAX_RETRY_AFTER))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from registry.core.assess import assess
+from registry.core.assess import assess, sample
 from registry.core.controls import COMPARED, Controls, normalised, similarity
 from registry.core.documents import Fetched, Outcome, Probe, Purpose
 
@@ -23,7 +23,7 @@ def fetched(
 
 
 def controls(body: str, status: int = 200, home_ok: bool = True) -> Controls:
-    return Controls((fetched(RANDOM, body, status),), home_ok)
+    return Controls((sample(fetched(RANDOM, body, status)),), home_ok)
 
 
 PAGE = """<!doctype html><html><head><title>Not found</title><meta name="request-id" content="{nonce}"></head>
@@ -69,16 +69,16 @@ def test_two_manifests_are_no_twins_because_they_use_the_same_letters() -> None:
 
 
 def test_redirects_to_the_same_place_are_equal() -> None:
-    control = Controls((fetched(RANDOM, "a", hops=(HOME + RANDOM,), final="/welcome"),))
+    control = Controls((sample(fetched(RANDOM, "a", hops=(HOME + RANDOM,), final="/welcome")),))
     assert control.equal(fetched("/agent.json", "b", hops=(HOME + "/agent.json",), final="/welcome")) is not None
     assert control.equal(fetched("/welcome", "b")) is None  # asked for directly, answered with something else
 
 
 def test_failures_are_equal_to_nothing() -> None:
     failed = Fetched(HOME, HOME, NOW, failure=Outcome.UNREACHABLE, reason="reset")
-    assert Controls((failed,)).equal(fetched("/agent.json")) is None
+    assert Controls((sample(failed),)).equal(fetched("/agent.json")) is None
     assert controls("").equal(failed) is None
-    assert not Controls((failed,)).echo
+    assert not Controls((sample(failed),)).echo
 
 
 @pytest.mark.parametrize(
@@ -117,12 +117,10 @@ def test_comparing_is_bounded() -> None:
 @given(st.binary(max_size=300), st.binary(max_size=300))
 def test_any_two_bodies_can_be_compared(a: bytes, b: bytes) -> None:
     one, two = (Fetched(HOME + p, HOME + p, NOW, 200, {}, body) for p, body in (("/a.json", a), ("/b.json", b)))
-    assert (Controls((one,)).equal(two) is None) is (Controls((two,)).equal(one) is None)
-    assert Controls((one,)).equal(one) is one
-    assert "0" not in normalised(b"x" + a.replace(b"\x00", b"") + b"1230")
+    assert (Controls((sample(one),)).equal(two) is None) is (Controls((sample(two),)).equal(one) is None)
+    assert Controls((sample(one),)).equal(one) is not None
+    assert not any(b"0" in word for word in normalised(b"x" + a + b"1230"))
 
 
 def test_similarity_of_nothing() -> None:
-    from collections import Counter
-
-    assert similarity(Counter(), Counter()) == 0.0
+    assert similarity(frozenset(), frozenset()) == 0.0

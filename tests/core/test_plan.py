@@ -625,7 +625,7 @@ def test_taking_another_probe_is_a_mistake_of_the_caller() -> None:
     plan = HostPlan(HostJob(HOST, whole_plan=True), now=NOW, nonce=NONCE, exempt={HOST})
     first = plan.next()
     assert first is not None and plan.next() == first
-    other = replace(first, url=f"{HOME}/else")
+    other = first._replace(url=f"{HOME}/else")
     with pytest.raises(ValueError, match="not the probe"):
         plan.take(other, Fetched(other.url, other.url, NOW, 404))
 

@@ -1,7 +1,6 @@
 """What an answer says before its body is read; redirects; what assess does with bodies of 200."""
 
 import json
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -127,7 +126,7 @@ def test_a_front_page_is_no_manifest_but_points() -> None:
     assert judged.outcome is Outcome.NOT_A_MANIFEST
     assert [pointer.url for pointer in judged.pointers] == [f"{HOME}/a", f"{HOME}/b"]
     assert judged.findings == ()
-    marked = replace(answer, body=b"<button data-awas-action=buy>")
+    marked = answer._replace(body=b"<button data-awas-action=buy>")
     assert assess(probe, marked, Controls()).findings == (Finding(Reason.AWAS_HINT),)
 
 

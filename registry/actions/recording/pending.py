@@ -8,7 +8,7 @@ from registry.core.documents import Probe, Purpose, Via
 
 
 def probe_to_json(probe: Probe) -> dict[str, Any]:
-    return asdict(probe)
+    return {**probe._asdict(), "via": asdict(probe.via) if probe.via else None}
 
 
 def probes_from_json(values: Sequence[Any]) -> tuple[Probe, ...]:

@@ -4,13 +4,12 @@ Presence is kept until absence is sure: something once found is gone at once onl
 needs a second one at least SECOND_LOOK later; refusals, failures and budgets say nothing (probe-plan.md section 7).
 """
 
-import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from registry.core.assess import Assessment
+from registry.core.assess import Assessment, keeps_body
 from registry.core.documents import ABSENCE, Fetched, Outcome, Probe, Purpose, Via
 from registry.core.domains import host_of, same_site
 from registry.core.following import DETAIL_REL
@@ -96,7 +95,6 @@ def document_record(
 ) -> DocumentRecord:
     """The answer as the current document of its URL."""
     probe, fetched, judged = answer.probe, answer.fetched, answer.assessment
-    sha256 = hashlib.sha256(fetched.body).digest()
     return DocumentRecord(
         domain=domain,
         host=host,
@@ -105,9 +103,9 @@ def document_record(
         purpose=probe.purpose.value,
         outcome=judged.outcome,
         reason=judged.reason,
-        sha256=sha256,
-        size=len(fetched.body),
-        has_body=_keeps_body(judged),
+        sha256=fetched.sha256,
+        size=fetched.size,
+        has_body=keeps_body(judged),
         first_seen_at=old.first_seen_at if old else fetched.at,
         changed_at=now,
         seen_at=fetched.at,
@@ -281,11 +279,7 @@ def _belongs_to(answer: Answer, host: str) -> bool:
 
 def _is_worth_keeping(answer: Answer) -> bool:
     """Presence of any kind, and every answer to a pointer: that a capability's detail is missing is a finding."""
-    return _keeps_body(answer.assessment) or answer.probe.via is not None
-
-
-def _keeps_body(judged: Assessment) -> bool:
-    return judged.outcome in _BODIES or judged.reason.startswith("foreign:")
+    return keeps_body(answer.assessment) or answer.probe.via is not None
 
 
 def _teaches_nothing(old: DocumentRecord, judged: Assessment) -> bool:
@@ -324,8 +318,8 @@ def _entry(answer: Answer) -> dict[str, Any]:
         "dialect": judged.dialect,
         "status": fetched.status,
         "type": _media_type(fetched.headers),
-        "size": len(fetched.body),
-        "sha256": hashlib.sha256(fetched.body).hexdigest() if fetched.body else None,
+        "size": fetched.size,
+        "sha256": fetched.sha256.hex() if fetched.size else None,
         "ms": fetched.elapsed_ms,
         "final_url": fetched.final_url if fetched.final_url != probe.url else None,
         "hops": list(fetched.hops) or None,
