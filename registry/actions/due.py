@@ -96,8 +96,7 @@ async def _jobs(uow: UnitOfWork, domains: Sequence[str], now: datetime) -> tuple
     spent = await uow.ledger.spent(domains, since=now - BUDGET_WINDOW)
     known: dict[str, list[DocumentRecord]] = {}
     for document in await uow.documents.of(domains):
-        if document.outcome in _KNOWN and document.alias_of is None:
-            known.setdefault(document.host, []).append(document)
+        known.setdefault(document.host, []).append(document)
     return tuple(
         DomainJob(
             domain,
@@ -109,12 +108,13 @@ async def _jobs(uow: UnitOfWork, domains: Sequence[str], now: datetime) -> tuple
 
 
 def host_job(
-    host: HostRecord, known: Sequence[DocumentRecord], now: datetime, *, closed: Iterable[str] = ()
+    host: HostRecord, documents: Iterable[DocumentRecord], now: datetime, *, closed: Iterable[str] = ()
 ) -> HostJob:
     """Only the known documents are asked for, except every WHOLE_PLAN_EVERY and where nothing was found.
 
-    `closed`: hosts of the domain that opted out.
+    `documents`: all current ones of the host. `closed`: hosts of the domain that opted out.
     """
+    known = [one for one in documents if one.outcome in _KNOWN and one.alias_of is None]
     has_any = any(document.outcome is Outcome.FOUND for document in known)
     whole = host.whole_plan_at is None or not has_any or now - host.whole_plan_at >= WHOLE_PLAN_EVERY
     return HostJob(

@@ -1,11 +1,16 @@
 """What is known stays known until its absence is sure; who wants to be left alone is, at once."""
 
+from dataclasses import replace
+from datetime import timedelta
+
 import pytest
 
 from registry.actions import inspect
 from registry.actions.record import record
+from registry.actions.seed import make_due
 from registry.core.documents import Outcome
 from registry.core.listing import Filters, TrustLevel
+from registry.core.visits import FinishedDomain
 from registry.store.unit_of_work import Store
 from tests.support.builders import (
     ADP,
@@ -108,6 +113,55 @@ async def test_a_name_that_is_gone_three_times_is_gone(store: Store) -> None:
     nameless = Page(failure=Outcome.UNREACHABLE, reason="nxdomain")
     delisted = [(await again(store, {HOST: nameless}, NOW + day * DAY)).delisted for day in (2, 5, 9)]
     assert delisted == [[], [], [HOST]]
+
+
+async def test_a_name_that_is_missing_three_times_within_an_hour_is_not_gone_yet(store: Store) -> None:
+    """An operator's reruns are no second observation at another time."""
+    await crawl(store, {HOST: adp_site(HOST)})
+    nameless = Page(failure=Outcome.UNREACHABLE, reason="nxdomain")
+    for minutes in (0, 1, 2, 3):
+        now = NOW + 2 * DAY + timedelta(minutes=minutes)
+        await make_due(store, [HOST], now=now)
+        assert (await again(store, {HOST: nameless}, now)).delisted == []
+    assert (await again(store, {HOST: nameless}, NOW + 20 * DAY)).delisted == [HOST]
+
+
+async def test_a_host_whose_robots_file_fails_is_failing(store: Store) -> None:
+    """It is asked for nothing else; but it is the host that is broken, and it did not ask to be left alone."""
+    await crawl(store, {HOST: adp_site(HOST)})
+    for day in (2, 4, 8):
+        await again(store, {HOST: Page("oops", 500)}, NOW + day * DAY)
+    view = await inspect.service(store, HOST)
+    assert view is not None and view.record.trust_level is TrustLevel.UNVERIFIED
+    assert (await status_of(store, HOST, NOW + 8 * DAY)).outcome is Outcome.DISALLOWED
+
+
+async def test_retry_after_is_kept_to_whatever_else_would_come_sooner(store: Store) -> None:
+    """A manifest was missed, which calls for a second look in six hours; but the host asks for twenty."""
+    await crawl(store, {HOST: adp_site(HOST)})
+    limited = Page("later", 429, {"retry-after": "72000"})
+    await again(store, {HOST: {ADP: Page("none", 404), "/agent.json": limited}}, NOW + 20 * DAY)
+    due = (await status_of(store, HOST, NOW + 20 * DAY)).next_visit_at
+    assert due is not None and due >= NOW + 20 * DAY + 20 * HOUR
+
+
+async def test_a_visit_for_which_no_budget_was_left_changes_nothing_that_is_known(store: Store) -> None:
+    await crawl(store, {HOST: {}})
+    before = await status_of(store, HOST, NOW + 20 * DAY)
+    streak = await rows(store, "SELECT streak, interval_s, whole_plan_at FROM hosts")
+    lease = await take(store, now=NOW + 20 * DAY)
+    assert lease is not None
+    visit = replace(
+        finish(lease.domains[0], {}, NOW + 20 * DAY).visits[0],
+        outcome=Outcome.SKIPPED, reason="block_budget", answers=(), requests=0, whole_plan=False,
+    )  # fmt: skip
+    await record(store, lease.token, [FinishedDomain(HOST, (visit,))], now=NOW + 20 * DAY)
+    after = await status_of(store, HOST, NOW + 20 * DAY)
+    assert (after.outcome, after.last_visit_at) == (before.outcome, before.last_visit_at)
+    assert await rows(store, "SELECT streak, interval_s, whole_plan_at FROM hosts") == streak
+    assert after.next_visit_at is not None
+    assert timedelta(hours=5) < after.next_visit_at - NOW - 20 * DAY < timedelta(hours=7)
+    assert await rows(store, "SELECT reason FROM visits ORDER BY started_at DESC LIMIT 1") == [("block_budget",)]
 
 
 async def test_an_opt_out_hides_at_once_and_sticks(store: Store) -> None:

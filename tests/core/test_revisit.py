@@ -7,7 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from registry.core.documents import Outcome
-from registry.core.revisit import FOUND_LEAST, FOUND_MOST, SPREAD, History, next_visit
+from registry.core.revisit import (
+    FOUND_LEAST,
+    FOUND_MOST,
+    RETRY_MOST,
+    SPREAD,
+    WAITS,
+    History,
+    earliest,
+    next_visit,
+    untouched_until,
+)  # fmt: skip
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -31,7 +41,8 @@ def near(actual: timedelta, expected: timedelta) -> bool:
         (Outcome.NEGATIVE, 5, 30 * DAY),
         (Outcome.NOT_A_MANIFEST, 1, 14 * DAY),
         (Outcome.NOT_A_MANIFEST, 3, 56 * DAY),
-        (Outcome.MALFORMED, 4, 3 * DAY),
+        (Outcome.MALFORMED, 1, 3 * DAY),
+        (Outcome.MALFORMED, 9, 30 * DAY),
         (Outcome.ABSENT, 1, 14 * DAY),
         (Outcome.ABSENT, 2, 28 * DAY),
         (Outcome.ABSENT, 1000, 90 * DAY),
@@ -40,15 +51,18 @@ def near(actual: timedelta, expected: timedelta) -> bool:
         (Outcome.REFUSED, 1, 7 * DAY),
         (Outcome.REFUSED, 2, 14 * DAY),
         (Outcome.RATE_LIMITED, 4, 8 * HOUR),
+        (Outcome.RATE_LIMITED, 99, 7 * DAY),
         (Outcome.SERVER_ERROR, 2, 6 * HOUR),
         (Outcome.SERVER_ERROR, 3, DAY),
-        (Outcome.SERVER_ERROR, 9, DAY),
+        (Outcome.SERVER_ERROR, 4, 2 * DAY),
+        (Outcome.SERVER_ERROR, 99, 30 * DAY),
         (Outcome.UNREACHABLE, 1, DAY),
         (Outcome.UNREACHABLE, 3, 4 * DAY),
         (Outcome.TLS_ERROR, 2, 2 * DAY),
-        (Outcome.TOO_LARGE, 3, 7 * DAY),
+        (Outcome.TOO_LARGE, 3, 28 * DAY),
         (Outcome.UNSUPPORTED_ENCODING, 1, 7 * DAY),
-        (Outcome.DISALLOWED, 7, DAY),
+        (Outcome.DISALLOWED, 1, DAY),
+        (Outcome.DISALLOWED, 9, 30 * DAY),
         (Outcome.SKIPPED, 2, 2 * HOUR),
     ],
 )
@@ -117,3 +131,41 @@ def test_always_later_and_never_too_late(
     assert due is None or NOW + HOUR <= due <= NOW + 99 * DAY
     if outcome is Outcome.FOUND:
         assert due is not None and due <= NOW + FOUND_MOST
+    if due is not None and retry_after is not None:
+        assert due >= NOW + min(retry_after, RETRY_MOST) == earliest(retry_after, NOW)
+
+
+@given(st.sampled_from(sorted(WAITS)), st.integers(1, 60), st.text("abc.", min_size=1, max_size=20))
+def test_the_back_off_never_goes_back(outcome: Outcome, streak: int, host: str) -> None:
+    assert wait(outcome, History(host, streak)) <= wait(outcome, History(host, streak + 1))
+    assert wait(outcome, History(host, 60)) >= timedelta(days=1) * (1 - SPREAD)
+
+
+ABSENT_OR_SOFT_404 = st.lists(st.sampled_from([Outcome.ABSENT, Outcome.NOT_A_MANIFEST]), min_size=2, max_size=12)
+AWAY = st.lists(st.sampled_from([Outcome.UNREACHABLE, Outcome.TLS_ERROR]), min_size=2, max_size=12)
+
+
+@given(ABSENT_OR_SOFT_404 | AWAY, st.lists(st.booleans(), min_size=12, max_size=12))
+def test_what_means_the_same_backs_off_together(outcomes: list[Outcome], same_reason: list[bool]) -> None:
+    """A host that times out today and has no name tomorrow must not be new every day."""
+    previous, streak, interval = None, 0, None
+    for outcome, same in zip(outcomes, same_reason, strict=False):
+        streak = streak + 1 if outcome is previous and same else 1
+        waited = wait(outcome, History("h.example", streak, interval, previous=previous))
+        assert interval is None or waited >= interval
+        assert waited <= 1.1 * WAITS[outcome].most
+        previous, interval = outcome, waited
+
+
+def test_an_untouched_host_comes_back_within_hours() -> None:
+    assert near(untouched_until("shop.example", NOW) - NOW, 6 * HOUR)
+
+
+@given(st.integers(2, 10), st.booleans())
+def test_spread_does_not_add_up(times: int, has_changed: bool) -> None:
+    """Intervals that were spread are halved and doubled by what they were before."""
+    interval = wait(Outcome.FOUND, History("h.example"))
+    for streak in range(2, times + 2):
+        interval = wait(Outcome.FOUND, History("h.example", streak, interval, has_changed))
+    expected = max(DAY / 2**times, HOUR) if has_changed else min(DAY * 2**times, FOUND_MOST)
+    assert near(interval, expected)

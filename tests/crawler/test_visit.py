@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from crawler.guards import Guard, Pin
 from crawler.visit import Cut, Visitor
 from registry.core.documents import Outcome, Purpose
 from registry.core.visits import DomainJob, HostJob, KnownDocument, Visit
@@ -181,6 +182,46 @@ async def test_budget_of_the_day_is_kept_over_all_hosts(monkeypatch: pytest.Monk
         "domain_budget",
         0,
     )
+
+
+class InOneBlock(Guard):
+    """Places sites of loopback at public addresses of one block, as far as politeness is concerned."""
+
+    async def pin(self, host: str) -> Pin:
+        return replace(await super().pin(host), place=f"8.8.8.{len(host)}")
+
+
+async def test_budget_of_a_block_of_addresses_is_kept_over_its_hosts(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    hosts = ("a.example", "bb.example", "ccc.example")
+    pending = (probe(f"https://{hosts[2]}/left.json"),)
+    sites = dict.fromkeys(hosts, SHOP)
+    async with visiting(monkeypatch, tmp_path, sites, block_daily_budget=25) as (served, visitor):
+        visitor.guard = InOneBlock(visitor.guard.table, None)
+        first, second = [await visit(visitor, HostJob(host, whole_plan=True)) for host in hosts[:2]]
+        third = await visit(visitor, HostJob(hosts[2], whole_plan=True, pending=pending))
+    assert first.outcome is second.outcome is Outcome.FOUND, "a visit that has begun is finished"
+    assert (third.outcome, third.reason, third.requests) == (Outcome.SKIPPED, "block_budget", 0)
+    assert third.pending == pending and served.paths(hosts[2]) == []
+
+
+async def test_connections_to_a_block_of_addresses_are_bounded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    hosts = [f"{'x' * number}.example" for number in range(1, 9)]
+    now = most = 0
+
+    async def slow(exchange: Exchange) -> None:
+        nonlocal now, most
+        now += 1
+        most = max(most, now)
+        await asyncio.sleep(0.02)
+        now -= 1
+        await exchange.send(Reply(b"no", 403).encode())
+
+    async with visiting(monkeypatch, tmp_path, dict.fromkeys(hosts, slow), block_connections=3) as (_, visitor):
+        visitor.guard = InOneBlock(visitor.guard.table, None)
+        await asyncio.gather(*(fetch(visitor, probe(f"https://{host}/x")) for host in hosts))
+    assert most == 3
 
 
 async def test_visit_is_cut_before_the_lease_runs_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """What finished visits mean for everything that is stored of their hosts: pure, from `Before` to `Writes`."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -9,14 +8,16 @@ from typing import Final
 
 from registry.actions.recording.pending import probe_to_json
 from registry.actions.recording.present import Shown, Standing, held_documents, present
-from registry.actions.recording.reconcile import Documents, is_detail, lose_all, reconcile, visit_record
+from registry.actions.recording.reconcile import SECOND_LOOK, Documents, is_detail, lose_all, reconcile, visit_record
 from registry.actions.seed import SEED_HEAD_START
 from registry.core.documents import ABSENCE, Outcome
 from registry.core.domains import registrable_domain, same_site
+from registry.core.freshness import lifetime
 from registry.core.listing import TrustLevel
 from registry.core.next_visit import Why
-from registry.core.optout import is_covered
-from registry.core.revisit import History, next_visit
+from registry.core.optout import covered_host, is_covered
+from registry.core.patience import SLOW_DELAY
+from registry.core.revisit import History, earliest, next_visit, untouched_until
 from registry.core.robots import Robots
 from registry.core.scoring.rubric import VERSION
 from registry.core.visits import FinishedDomain, Visit
@@ -40,16 +41,19 @@ FAILING_AFTER: Final = timedelta(days=3)
 """So many soft failures in a row, over so long: the service may not be there any more (probe-plan.md section 7)."""
 
 NAMELESS_TIMES: Final = 3
-"""Visits in a row that found no such name: then the host is gone, with everything it served."""
+"""Visits in a row that found no such name, hours apart: then the host is gone, with everything it served."""
 
 PENDING_AFTER: Final = timedelta(hours=1)
+SLOW_AFTER: Final = timedelta(days=1)
+"""When a visit goes on that had no budget left: of a host whose robots.txt wants long pauses the next day."""
 
 _SOFT: Final = frozenset({Outcome.SERVER_ERROR, Outcome.UNREACHABLE, Outcome.TLS_ERROR})
 _SAYS_NOTHING: Final = frozenset(
     {Outcome.REFUSED, Outcome.RATE_LIMITED, Outcome.DISALLOWED, Outcome.REFUSED_ADDRESS, Outcome.SKIPPED}
 )
 _MAY_BE_ASKED_AGAIN: Final = ABSENCE | {Outcome.MALFORMED, Outcome.UNREACHABLE, Outcome.TLS_ERROR, Outcome.SERVER_ERROR}
-_MAX_AGE: Final = re.compile(r"(?:^|[\s,])max-age=([0-9]{1,8})(?![0-9])", re.IGNORECASE)
+_ENDED_BY_HOST: Final = _SOFT | _SAYS_NOTHING
+"""After these the policy's back-off holds, whatever is left to ask: otherwise a dead host would be asked every hour."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +77,8 @@ class Looked:
     is_merged_again: bool
     is_hidden: bool = False
     opt_out: OptOutRecord | None = None
+    previous: Outcome | None = None  # of the visit before
+    is_slow: bool = False  # its robots.txt wants long pauses: visits are cut, days apart
 
 
 @dataclass(slots=True)
@@ -108,7 +114,8 @@ def look(finished: Sequence[FinishedDomain], before: Before, now: datetime) -> l
         documents.setdefault((one.domain, one.host), []).append(one)
     looked = []
     for domain in finished:
-        opt_outs = {visit.host: _opt_out(domain.domain, visit, now) for visit in domain.visits}
+        robots = {visit.host: _robots(visit) for visit in domain.visits}
+        opt_outs = {host: _opt_out(domain.domain, host, said, now) for host, said in robots.items()}
         hidden = before.opted_out.get(domain.domain, frozenset()) | {one.host for one in opt_outs.values() if one}
         for visit in domain.visits:
             # Not by the suffix list, which may have changed since the lease was taken, in this process or another.
@@ -119,7 +126,8 @@ def look(finished: Sequence[FinishedDomain], before: Before, now: datetime) -> l
             service = before.services.get(visit.host)
             compared = _looked(visit, host, documents.get(key, ()), service, now)
             is_hidden = is_covered(visit.host, hidden)
-            looked.append(replace(compared, opt_out=opt_outs[visit.host], is_hidden=is_hidden))
+            is_slow = (robots[visit.host].crawl_delay or 0) > SLOW_DELAY
+            looked.append(replace(compared, opt_out=opt_outs[visit.host], is_hidden=is_hidden, is_slow=is_slow))
     return looked
 
 
@@ -157,9 +165,9 @@ def _looked(
 ) -> Looked:
     documents = reconcile(host.domain, visit, stored, now)
     after = _after(host, visit, documents, now)
-    if _is_nameless(visit) and after.streak >= NAMELESS_TIMES:
-        lose_all(documents, "nxdomain", now)
     first = after.first_failure_at
+    if _is_nameless(visit) and after.streak >= NAMELESS_TIMES and first is not None and now - first >= SECOND_LOOK:
+        lose_all(documents, "nxdomain", now)
     is_failing = after.soft_failures >= FAILING_TIMES and first is not None and now - first >= FAILING_AFTER
     return Looked(
         visit=visit,
@@ -167,6 +175,7 @@ def _looked(
         documents=documents,
         is_failing=is_failing,
         is_merged_again=documents.has_news or _is_outdated(service, documents, is_failing),
+        previous=host.outcome,
     )
 
 
@@ -179,8 +188,13 @@ def _is_outdated(service: ServiceRecord | None, documents: Documents, is_failing
 
 
 def _after(host: HostRecord, visit: Visit, documents: Documents, now: datetime) -> HostRecord:
-    """The host as the visit leaves it. A row of failures is broken by any answer, not by being refused."""
-    is_soft = visit.outcome in _SOFT
+    """The host as the visit leaves it. A row of failures is broken by any answer, not by being refused.
+
+    Where a spent budget kept us from asking anything, it was not visited: what was known of it stays as it was.
+    """
+    if _is_untouched(visit):
+        return host
+    is_soft = visit.outcome in _SOFT or _has_no_robots(visit)
     keeps = visit.outcome in _SAYS_NOTHING
     same = (host.outcome, host.reason) == (visit.outcome, visit.reason)
     is_found = visit.outcome is Outcome.FOUND
@@ -212,34 +226,51 @@ def _scheduled(one: Looked, now: datetime) -> HostRecord:
     host, visit = one.host, one.visit
     if one.is_hidden:
         return replace(host, next_visit_at=None, next_visit_why=Why.OPTED_OUT, pending=[])
-    due = next_visit(visit.outcome, _history(one), now)
+    if _is_untouched(visit):
+        return replace(host, next_visit_at=untouched_until(host.host, now), next_visit_why=Why.UNFINISHED)
+    history = _history(one)
+    due = next_visit(visit.outcome, history, now)
     interval_s = None if due is None else round((due - now).total_seconds())
     moments = [(due, Why.POLICY), (one.documents.second_look_at, Why.SECOND_LOOK)]
-    if host.pending:
-        moments.append((now + PENDING_AFTER, Why.UNFINISHED))
+    if host.pending and visit.outcome not in _ENDED_BY_HOST:
+        moments.append((now + (SLOW_AFTER if one.is_slow else PENDING_AFTER), Why.UNFINISHED))
     if host.submitted_at is not None and visit.started_at < host.submitted_at and visit.outcome in _MAY_BE_ASKED_AGAIN:
         moments.append((now, Why.ASKED))
     first = min((moment for moment, _ in moments if moment is not None), default=None)
     why = next(why for moment, why in moments if moment == first)
+    if first is not None:
+        first = max(first, earliest(history.retry_after, now))
     return replace(host, next_visit_at=first, next_visit_why=why, interval_s=interval_s)
 
 
 def _history(one: Looked) -> History:
-    found = [current.record for current in one.documents.current.values() if current.record.outcome is Outcome.FOUND]
     return History(
         host=one.host.host,
         streak=one.host.streak,
         interval=None if one.host.interval_s is None else timedelta(seconds=one.host.interval_s),
         has_changed=one.documents.has_news,
-        max_age=max((age for document in found if (age := _max_age(document)) is not None), default=None),
+        max_age=_max_age(one),
         retry_after=None if one.visit.retry_after is None else timedelta(seconds=one.visit.retry_after),
+        previous=one.previous,
     )
 
 
-def _max_age(document: DocumentRecord) -> timedelta | None:
-    """RFC 9111 section 5.2.2.1. Details are left out: they are not asked for by themselves."""
-    stated = _MAX_AGE.search(document.headers.get("cache-control", ""))
-    return None if stated is None or is_detail(document) else timedelta(seconds=int(stated[1]))
+def _max_age(one: Looked) -> timedelta | None:
+    """The longest that a document of the host may be kept; None where none says so.
+
+    By the fields that came with this visit, a 304 included, before those that are stored (RFC 9111 section 3.2).
+    Details are left out: they are not asked for by themselves.
+    """
+    fetched = {answer.probe.url: answer.fetched for answer in one.visit.answers if answer.fetched.failure is None}
+    ages = []
+    for current in one.documents.current.values():
+        record = current.record
+        if record.outcome is not Outcome.FOUND or is_detail(record):
+            continue
+        now = fetched.get(record.url)
+        headers = record.headers if now is None else {**record.headers, **now.headers}
+        ages.append(lifetime(headers, record.seen_at if now is None else now.at))
+    return max((age for age in ages if age is not None), default=None)
 
 
 def _show(
@@ -287,12 +318,15 @@ def _seen_again(one: Looked, previous: ServiceRecord) -> ServiceRecord:
     return replace(again, seen_at=seen_at, listing=replace(previous.listing, seen_on=seen_at.date()))
 
 
-def _opt_out(domain: str, visit: Visit, now: datetime) -> OptOutRecord | None:
-    """robots.txt names us and disallows everything. At the apex, or at www, that is the whole domain."""
-    if visit.robots is None or not Robots.from_answer(visit.robots.status, visit.robots.body).opted_out:
+def _robots(visit: Visit) -> Robots:
+    return Robots() if visit.robots is None else Robots.from_answer(visit.robots.status, visit.robots.body)
+
+
+def _opt_out(domain: str, host: str, robots: Robots, now: datetime) -> OptOutRecord | None:
+    """robots.txt names us and disallows everything."""
+    if not robots.opted_out:
         return None
-    covered = domain if visit.host == f"www.{domain}" else visit.host
-    return OptOutRecord(domain, covered, "robots", f"https://{visit.host}/robots.txt", now)
+    return OptOutRecord(domain, covered_host(host, domain), "robots", f"https://{host}/robots.txt", now)
 
 
 def _candidates(one: Looked, now: datetime) -> list[CandidateRecord]:
@@ -306,6 +340,16 @@ def _answering_host(one: Looked, host: str, now: datetime) -> HostRecord:
     """The host that answers for this one stands in for it, also in the queue."""
     due = now - SEED_HEAD_START
     return HostRecord(one.host.domain, host, "alias", now, due, one.host.host, one.host.submitted_at)
+
+
+def _is_untouched(visit: Visit) -> bool:
+    """Nothing was asked: a budget of the day was spent before the visit began."""
+    return visit.outcome is Outcome.SKIPPED and visit.requests == 0
+
+
+def _has_no_robots(visit: Visit) -> bool:
+    """robots.txt could not be had (5xx, no answer): a failure of the host like any other, not its wish."""
+    return visit.outcome is Outcome.DISALLOWED and visit.reason.startswith("robots_")
 
 
 def _is_nameless(visit: Visit) -> bool:

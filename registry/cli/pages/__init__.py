@@ -1,7 +1,7 @@
 """The pages of docs/ that are made from the code: `python -m registry.cli.pages` writes them, `--check` compares.
 
-They hold nothing that the code does not say too: formats, requirements, rubric, settings, commands, the OpenAPI
-document.
+They hold nothing that the code does not say too: formats, requirements, rubric, how often hosts are visited, settings,
+commands, the OpenAPI document.
 The same on every machine: no clock, no environment, no order of a set.
 """
 
@@ -15,6 +15,7 @@ from registry.api import openapi
 from registry.cli.pages.commands import commands_page
 from registry.cli.pages.formats import formats_page
 from registry.cli.pages.requirements import requirements_page
+from registry.cli.pages.revisit import revisit_page
 from registry.cli.pages.rubric import rubric_page
 from registry.cli.pages.settings import settings_page
 
@@ -25,6 +26,7 @@ PAGES: Mapping[str, Callable[[], str]] = MappingProxyType(
         "formats.md": formats_page,
         "requirements.md": requirements_page,
         "rubric.md": rubric_page,
+        "revisit.md": revisit_page,
         "settings.md": settings_page,
         "cli.md": commands_page,
         "openapi.json": lambda: openapi.document().decode(),

@@ -1,0 +1,175 @@
+"""docs/revisit.md: how often a host is visited in a year, by kind of host, and the waits that make it so."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from registry.cli.pages.markdown import page, table
+from registry.cli.pages.timeline import HOST, START, Answer, Seen, timeline
+from registry.core.documents import Fetched, Outcome, Probe, Purpose
+from registry.core.next_visit import in_words
+from registry.core.revisit import FOUND_LEAST, FOUND_MOST, UNTOUCHED_FOR, WAITS, History, backed_off
+
+_HOUR, _DAY, _WEEK = timedelta(hours=1), timedelta(days=1), timedelta(weeks=1)
+_HOME = "<!doctype html><title>A shop</title><p>Lamps and shades."
+_WAITS_SHOWN = 8
+_SHOWN = 6
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A host that behaves in one way for a year."""
+
+    name: str
+    answer: Answer
+
+
+def serving(body: str, status: int = 200, media_type: str = "text/html", **headers: str) -> Answer:
+    """The same answer to every request."""
+
+    def answer(probe: Probe, now: datetime) -> Fetched:
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return Fetched(probe.url, probe.url, now, status, {"content-type": media_type, **named}, body.encode())
+
+    return answer
+
+
+def failing(outcome: Outcome, reason: str) -> Answer:
+    """No answer to any request."""
+    return lambda probe, now: Fetched(probe.url, probe.url, now, failure=outcome, reason=reason)
+
+
+def site(pages: dict[str, Answer], otherwise: Answer | None = None) -> Answer:
+    """By path; anything else is a plain 404."""
+    missing = otherwise or serving("not found", 404, "text/plain")
+
+    def answer(probe: Probe, now: datetime) -> Fetched:
+        path = "/" + probe.url.split("/", 3)[3]
+        return pages.get(path, missing)(probe, now)
+
+    return answer
+
+
+def shop(every: timedelta | None = None, *, until: timedelta | None = None, gone: int = 404, **headers: str) -> Answer:
+    """A site with a manifest that reads differently `every` so often, and is taken away after `until`."""
+
+    def manifest(probe: Probe, now: datetime) -> Fetched:
+        if until is not None and now >= START + until:
+            return serving("gone", gone, "text/plain")(probe, now)
+        version = 0 if every is None else (now - START) // every
+        tag = f'"{version}"'
+        if probe.etag == tag:
+            return serving("", 304, "application/json", etag=tag, **headers)(probe, now)
+        return serving(json.dumps(_manifest(version)), 200, "application/json", etag=tag, **headers)(probe, now)
+
+    return site({"/": serving(_HOME), "/agent.json": manifest})
+
+
+def changing_mind(*answers: Answer) -> Answer:
+    """Another answer each day, in turn."""
+    return lambda probe, now: answers[(now - START) // _DAY % len(answers)](probe, now)
+
+
+def _manifest(version: int) -> dict[str, Any]:
+    action = {
+        "id": "order_lamp",
+        "description": f"Orders one lamp, catalogue {version}.",
+        "endpoint": "/orders",
+        "method": "POST",
+        "auth_required": False,
+        "inputs": {"lamp": {"type": "string", "required": True}},
+        "outputs": {"order": {"type": "string"}},
+    }
+    return {"awp_version": "0.2", "domain": HOST, "intent": "Sells lamps and shades.", "actions": [action]}
+
+
+def _moved(probe: Probe, now: datetime) -> Fetched:
+    return Fetched(probe.url, probe.url, now, failure=Outcome.REDIRECTED_AWAY, reason="to elsewhere.com")
+
+
+def _robots(text: str) -> Answer:
+    return site({"/robots.txt": serving(text, media_type="text/plain"), "/": serving(_HOME)})
+
+
+def _open_but(otherwise: Answer) -> Answer:
+    """robots.txt is served, nothing else is."""
+    return lambda probe, now: (
+        serving("User-agent: *\nAllow: /\n", media_type="text/plain") if probe.purpose is Purpose.ROBOTS else otherwise
+    )(probe, now)
+
+
+NOTHING: Final = site({"/": serving(_HOME)})
+
+KINDS: Final = (
+    Kind("a site with nothing for agents", NOTHING),
+    Kind("the same page for every path", serving(_HOME)),
+    Kind("nothing, and robots.txt asks for 10 s between requests", _robots("User-agent: *\nCrawl-delay: 10\n")),
+    Kind("robots.txt closes the site to everybody", _robots("User-agent: *\nDisallow: /\n")),
+    Kind("robots.txt names us: an opt-out", _robots("User-agent: WaypostBot\nDisallow: /\n")),
+    Kind("no such name", failing(Outcome.UNREACHABLE, "nxdomain")),
+    Kind("connections time out", failing(Outcome.UNREACHABLE, "connect_timeout")),
+    Kind("away, each day in another way", changing_mind(
+        failing(Outcome.UNREACHABLE, "connect_timeout"), failing(Outcome.UNREACHABLE, "nxdomain"),
+        failing(Outcome.TLS_ERROR, "certificate_expired"))),
+    Kind("its certificate has expired", failing(Outcome.TLS_ERROR, "certificate_expired")),
+    Kind("403 to everything", _open_but(serving("no", 403, "text/plain"))),
+    Kind("429 to everything, Retry-After of six hours",
+         _open_but(serving("later", 429, "text/plain", retry_after="21600"))),
+    Kind("500 to everything, robots.txt too", serving("oops", 500, "text/plain")),
+    Kind("500 to everything but robots.txt", _open_but(serving("oops", 500, "text/plain"))),
+    Kind("every path leads to another site", _open_but(_moved)),
+    Kind("a manifest that cannot be read",
+         site({"/": serving(_HOME), "/agent.json": serving('{"awp', media_type="application/json")})),
+    Kind("a manifest that never changes", shop()),
+    Kind("a manifest that changes every month", shop(30 * _DAY)),
+    Kind("a manifest that changes every week", shop(_WEEK)),
+    Kind("a manifest that changes every day", shop(_DAY)),
+    Kind("a manifest that changes every six hours", shop(6 * _HOUR)),
+    Kind("the same, to be kept for two days (Cache-Control: max-age)", shop(6 * _HOUR, cache_control="max-age=172800")),
+    Kind("a manifest that is taken away after 100 days (404)", shop(until=100 * _DAY)),
+    Kind("a manifest that is taken away after 100 days (410)", shop(until=100 * _DAY, gone=410)),
+)  # fmt: skip
+
+
+def revisit_page() -> str:
+    """The table of kinds of hosts, and of waits by outcome."""
+    return page(
+        "How often a host is visited",
+        "Requests that one host sees in the first year after it is heard of, played through the plan, the judgement "
+        "and the policy of this version. `www.`, and the sub-hosts that a domain with something for agents has looked "
+        "at (`api.`, `docs.`, `mcp.`), are hosts of their own. A submission adds at most one visit in an hour; 120 "
+        "requests to a registrable domain in 24 hours are never exceeded.",
+        table(("kind of host", "visits", "requests", "most in a visit", "days of the first visits"), map(_row, KINDS)),
+        "## Waits by outcome",
+        "After so many visits in a row that ended alike; each is spread by up to a tenth, always the same for a host. "
+        f"A document found is asked for again after a day, then after half the last wait when something changed and "
+        f"twice as long when not, between {in_words(FOUND_LEAST)} (or as long as the host lets it be kept: max-age, "
+        f"Expires) and {in_words(FOUND_MOST)}. Retry-After is kept to up to a day, by every reason to come sooner too. "
+        f"Where a budget of the day was spent before a visit began, the host is asked {in_words(UNTOUCHED_FOR)} later "
+        "and the visit does not count. Something once found is gone after a second look, six hours later or more, or "
+        "at once with 410.",
+        table(("outcome", *(str(number) for number in range(1, _WAITS_SHOWN + 1))), map(_waits, _outcomes())),
+    )
+
+
+def _row(kind: Kind) -> Sequence[str]:
+    seen = list(timeline(kind.answer))
+    days = ", ".join(f"{(one.at - START) / _DAY:.3g}" for one in seen[:_SHOWN])
+    more = ", …" if len(seen) > _SHOWN else ""
+    return kind.name, str(len(seen)), str(requests(seen)), str(max(one.requests for one in seen)), days + more
+
+
+def requests(seen: Iterable[Seen]) -> int:
+    """All that reached the host."""
+    return sum(one.requests for one in seen)
+
+
+def _outcomes() -> Iterable[Outcome]:
+    return (*WAITS, Outcome.SERVER_ERROR)
+
+
+def _waits(outcome: Outcome) -> Sequence[str]:
+    waits = (backed_off(outcome, History("", streak)) for streak in range(1, _WAITS_SHOWN + 1))
+    return outcome.value.replace("_", " "), *map(in_words, waits)
