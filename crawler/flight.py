@@ -60,7 +60,7 @@ class Flight:
                 released=old.released + len(batch) - recorded - crashed,
                 hosts=old.hosts + len(visits),
                 requests=old.requests + sum(visit.requests for visit in visits),
-                received=old.received + sum(len(one.fetched.body) for visit in visits for one in visit.answers),
+                received=old.received + sum(one.fetched.size for visit in visits for one in visit.answers),
                 outcomes=old.outcomes + Counter(visit.outcome for visit in visits),
             )
         )
