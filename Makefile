@@ -1,6 +1,6 @@
 # Two commands on a fresh machine: `make demo`, `make test`. Needs Python 3.11-3.13 and make; uv is brought along.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast check docs clean ssrf
+.PHONY: help demo test test-fast check docs bench-crawl clean ssrf
 
 PYTHON ?= python3
 PORT   ?= 8000
@@ -42,6 +42,10 @@ check: .venv/.done       ## linters, types, import contracts
 
 docs: .venv/.done        ## write the generated pages anew
 	.venv/bin/python -m registry.cli.pages
+
+bench-crawl: .venv/.done ## the crawler beside aiohttp, Scrapy and itself (BENCH="--list polite"; Linux, nginx)
+	$(UV) sync --frozen -q --group bench
+	.venv/bin/python -m benchmarks.crawl $(BENCH)
 
 clean:           ## forget the environment
 	rm -rf .venv .tools

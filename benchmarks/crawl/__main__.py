@@ -16,8 +16,8 @@ from benchmarks.crawl.contest import CONTESTANTS, Arena, build_go
 from benchmarks.crawl.lists import LISTS
 from registry.store import embedded
 
-SERVER, GO = "WAYPOST_BENCH_DATABASE", "WAYPOST_BENCH_GO"
-"""Carry the URL of the database and the Go program into the namespace."""
+SERVER, TEMPLATE, GO = "WAYPOST_BENCH_SERVER", "WAYPOST_BENCH_TEMPLATE", "WAYPOST_BENCH_GO"
+"""Carry the URL of the database server, the migrated database on it and the Go program into the namespace."""
 
 
 def main() -> None:
@@ -52,11 +52,11 @@ def _outside(options: argparse.Namespace) -> int:
     folder = Path(tempfile.gettempdir()) / f"waypost-bench-{os.geteuid()}"
     server = embedded.start(folder)
     try:
-        postgres.prepare(server.dsn)
-        carried = {SERVER: server.dsn}
-        if "go" in (options.only or "").split(","):
-            carried[GO] = str(build_go(folder))
-        return namespace.enter(sys.argv[1:], carried)
+        with postgres.template(server.dsn) as template:
+            carried = {SERVER: server.dsn, TEMPLATE: template}
+            if "go" in (options.only or "").split(","):
+                carried[GO] = str(build_go(folder))
+            return namespace.enter(sys.argv[1:], carried)
     finally:
         server.release()
 
@@ -70,7 +70,7 @@ def _inside(options: argparse.Namespace) -> None:
         folder.chmod(0o755)
         namespace.enclose(folder)
         with farm.running(folder, trial.most_hosts(), cores[0]) as sites:
-            arena = Arena(sites, os.environ[SERVER], folder, cores[1], os.environ.get(GO))
+            arena = Arena(sites, os.environ[SERVER], os.environ[TEMPLATE], folder, cores[1], os.environ.get(GO))
             runs = []
             for run in trial.runs(arena):
                 runs.append(run)

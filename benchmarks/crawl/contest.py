@@ -67,6 +67,7 @@ class Arena:
 
     farm: Farm
     server: str  # URL of the PostgreSQL server
+    template: str  # name of the migrated database on it
     folder: Path
     core: int | None
     go: str | None = None
@@ -77,7 +78,10 @@ class Arena:
 
     def run(self, contestant: str, task: Task) -> Run:
         """Raises RuntimeError for a contestant that fails."""
-        with tempfile.TemporaryDirectory(dir=self.folder) as folder, postgres.fresh(self.server) as database:
+        with (
+            tempfile.TemporaryDirectory(dir=self.folder) as folder,
+            postgres.fresh(self.server, self.template) as database,
+        ):
             place = {"database_url": database, "postgres": self._main, "data": folder}
             extra = {**place, **EXTRA.get(contestant, {}), **task.extra}
             given = Task(**{**vars(task), "extra": extra, "core": self.core})

@@ -11,25 +11,32 @@ from psycopg import sql
 from registry.store.engine import libpq, sqlalchemy_url
 from registry.store.migrate import upgrade
 
-TEMPLATE = "waypost_bench_template"
+PREFIX = "waypost_bench"
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
-def prepare(server: str) -> None:
-    """Makes the migrated template anew: the schema may have changed since the last run."""
+@contextlib.contextmanager
+def template(server: str) -> Iterator[str]:
+    """The name of a migrated database to copy; another benchmark may run beside this one."""
+    name = f"{PREFIX}_{os.getpid()}_template"
+    _drop_leftovers(server)
     with _admin(server) as admin:
-        _drop(admin, TEMPLATE)
-        admin.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(TEMPLATE)))
-    upgrade(_on(server, TEMPLATE))
+        _drop(admin, name)
+        admin.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        try:
+            upgrade(_on(server, name))
+            yield name
+        finally:
+            _drop(admin, name)
 
 
 @contextlib.contextmanager
-def fresh(server: str) -> Iterator[str]:
+def fresh(server: str, template: str) -> Iterator[str]:
     """The URL of an empty, migrated database that is dropped afterwards."""
-    name = f"waypost_bench_{os.getpid()}"
+    name = f"{PREFIX}_{os.getpid()}_run"
     with _admin(server) as admin:
         _drop(admin, name)
-        admin.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(sql.Identifier(name), sql.Identifier(TEMPLATE)))
+        admin.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(sql.Identifier(name), sql.Identifier(template)))
         try:
             yield _on(server, name)
         finally:
@@ -41,7 +48,7 @@ def main_process(server: str) -> int:
     with _admin(server) as admin:
         row = admin.execute("SELECT pg_backend_pid()").fetchone()
         assert row is not None
-        return _stat(int(row[0]))[1]
+        return _stat(int(str(row[0])))[1]
 
 
 def cpu(main: int) -> float:
@@ -55,7 +62,16 @@ def seconds_per_visit(database: str) -> float:
     with _admin(database) as reader:
         row = reader.execute("SELECT avg(extract(epoch FROM finished_at - started_at))::float8 FROM visits").fetchone()
     assert row is not None
-    return float(row[0] or 0.0)  # type: ignore[arg-type]
+    return float(str(row[0] or 0.0))
+
+
+def _drop_leftovers(server: str) -> None:
+    """Databases of runs that were killed."""
+    with _admin(server) as admin:
+        for row in admin.execute("SELECT datname FROM pg_database WHERE datname LIKE %s", (PREFIX + "%",)).fetchall():
+            name = str(row[0])
+            if not Path("/proc", name.split("_")[2]).exists():
+                _drop(admin, name)
 
 
 def _admin(server: str) -> "psycopg.Connection[tuple[object, ...]]":

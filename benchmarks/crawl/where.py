@@ -13,10 +13,10 @@ import contextlib
 import sys
 import threading
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Coroutine, Generator
 from pathlib import Path
-from types import CodeType, FrameType, TracebackType
+from types import CodeType, FrameType
 from typing import Any, Final
 
 LOOK_SECONDS: Final = 0.001
@@ -69,7 +69,7 @@ class Where:
         self._ended.set()
         self._watcher.join()
         asyncio.get_running_loop().set_task_factory(None)
-        rooms, functions, watching = Counter[str](), Counter[str](), 0.0
+        rooms, functions, watching = defaultdict[str, float](float), defaultdict[str, float](float), 0.0
         for (thread, name), seconds in spent.items():
             if thread == watcher:
                 watching = seconds
@@ -85,7 +85,7 @@ class Where:
         rooms["threads that ended"] = ended
         return {
             "rooms": dict(rooms),
-            "functions": dict(functions.most_common(40)),
+            "functions": dict(sorted(functions.items(), key=lambda one: -one[1])[:40]),
             "watching": watching,
             "steps": _steps["count"],
         }
@@ -109,8 +109,8 @@ class _Looks:
         self._in_steps = thread is threading.main_thread()
         self._clock = time.pthread_getcpuclockid(thread.ident or 0)
         self._last = time.clock_gettime(self._clock)
-        self.rooms: Counter[str] = Counter()
-        self.functions: Counter[str] = Counter()
+        self.rooms: defaultdict[str, float] = defaultdict(float)
+        self.functions: defaultdict[str, float] = defaultdict(float)
 
     def look(self, frame: FrameType) -> None:
         now = time.clock_gettime(self._clock)
@@ -118,7 +118,7 @@ class _Looks:
         if spent > 0:
             self._weigh(frame, spent)
 
-    def share_out(self, seconds: float, rooms: Counter[str], functions: Counter[str]) -> None:
+    def share_out(self, seconds: float, rooms: defaultdict[str, float], functions: defaultdict[str, float]) -> None:
         seen = sum(self.rooms.values())
         for found, into in ((self.rooms, rooms), (self.functions, functions)):
             for name, weight in found.items():
@@ -173,8 +173,8 @@ class _Timed(Coroutine[Any, Any, Any]):
             _steps["seconds"] += time.thread_time() - began
             _steps["count"] += 1
 
-    def throw(self, kind: Any, value: BaseException | None = None, trace: TracebackType | None = None) -> Any:
-        return self._inner.throw(kind) if value is None else self._inner.throw(kind, value, trace)
+    def throw(self, *error: Any) -> Any:
+        return self._inner.throw(*error)
 
     def close(self) -> None:
         self._inner.close()
