@@ -43,7 +43,7 @@ check: .venv/.done       ## linters, types, import contracts
 docs: .venv/.done        ## write the generated pages anew
 	.venv/bin/python -m registry.cli.pages
 
-bench-crawl: .venv/.done ## the crawler beside aiohttp, Scrapy and itself (BENCH="--list polite"; Linux, nginx)
+bench-crawl: .venv/.done | $(UV) ## the crawler beside aiohttp, Scrapy and itself (BENCH="--list polite"; Linux, nginx)
 	$(UV) sync --frozen -q --group bench
 	.venv/bin/python -m benchmarks.crawl $(BENCH)
 
