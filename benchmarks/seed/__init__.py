@@ -1,0 +1,1 @@
+"""What a list of a million names costs: see `__main__`."""

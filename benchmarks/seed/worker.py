@@ -1,0 +1,112 @@
+"""One process that loads names into a database of its own: so many for each line on its stdin, and what they cost.
+
+The ways to load: `copy`, which is `actions.seed`, and `executemany`, the baseline: the same rows row by row in
+pipelines of a thousand, in the same order and under the same locks.
+"""
+
+import asyncio
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+from registry.actions.seed import seed
+from registry.core.domains import InvalidName, canonical_host
+from registry.core.seeds import Seed
+from registry.store.engine import make_engine
+from registry.store.migrate import upgrade
+from registry.store.records import HostRecord
+from registry.store.unit_of_work import Store
+
+NOW: Final = datetime(2026, 1, 5, 12, 0, tzinfo=UTC)
+PIPELINE: Final = 1_000
+TICKS: Final = os.sysconf("SC_CLK_TCK")
+
+_WORDS = ("shop", "cloud", "nova", "green", "pixel", "data", "cafe", "smart", "blue", "north", "home", "trade")
+_ENDS = ("com", "org", "net", "de", "co.uk", "io", "com.br", "fr", "ai", "co.jp")
+
+Load = Callable[[Store, list[Seed]], Coroutine[Any, Any, int]]
+
+
+def names() -> Iterator[Seed]:
+    """As lists have them: in no order of names, one in ten a sub-host, one in a hundred no host at all."""
+    number = 0
+    while True:
+        number += 1
+        mixed = number * 2_654_435_761 % 2**32
+        name = f"{_WORDS[mixed % 12]}{_WORDS[mixed // 12 % 12]}-{mixed:x}.{_ENDS[mixed % 10]}"
+        if mixed % 10 == 3:
+            name = f"api.{name}"
+        elif mixed % 100 == 7:
+            name = f"{name}/index.html"
+        yield Seed(name, "list.csv", number)
+
+
+async def copy(store: Store, chunk: list[Seed]) -> int:
+    return (await seed(store, chunk, source="benchmark", now=NOW)).names
+
+
+async def executemany(store: Store, chunk: list[Seed]) -> int:
+    due = NOW - timedelta(days=365)
+    for start in range(0, len(chunk), PIPELINE):
+        hosts = {}
+        for one in chunk[start : start + PIPELINE]:
+            with suppress(InvalidName):
+                found = canonical_host(one.name.strip())
+                hosts[found.host] = HostRecord(found.domain, found.host, "benchmark", NOW, due, one.referrer)
+        domains = {one.domain for one in hosts.values()}
+        async with store.begin() as uow:
+            await uow.opt_outs.of(domains)
+            await uow.domains.add(domains, source="benchmark", now=NOW, due=due)
+            await uow.domains.lock(domains)
+            await uow.hosts.add(hosts.values())
+            await uow.domains.from_hosts(domains, now=NOW)
+    return len(chunk)
+
+
+WAYS: Final[dict[str, Load]] = {"copy": copy, "executemany": executemany}
+
+
+def server_cpu(postmaster: int) -> float:
+    """Seconds of CPU of the whole server: its processes that live, and those that ended."""
+    children = Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text().split()
+    return (_ticks(postmaster, ended=True) + sum(_ticks(int(one), ended=False) for one in children)) / TICKS
+
+
+def _ticks(process: int, *, ended: bool) -> int:
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0
+    return sum(map(int, fields[11 : 15 if ended else 13]))
+
+
+def rss() -> int:
+    """Resident memory of this process in bytes."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+async def main() -> None:
+    """Arguments: URL of an empty database, process id of its server, the way to load."""
+    url, postmaster, way = sys.argv[1], int(sys.argv[2]), WAYS[sys.argv[3]]
+    upgrade(url)
+    store, source = Store(make_engine(url)), names()
+    for line in sys.stdin:
+        chunk = list(islice(source, int(line)))
+        before, server = time.process_time(), server_cpu(postmaster)
+        loaded = await way(store, chunk)
+        answer = {"names": loaded, "cpu": time.process_time() - before, "postgres": server_cpu(postmaster) - server}
+        del chunk
+        sys.stdout.write(json.dumps(answer | {"rss": rss()}) + "\n")
+        sys.stdout.flush()
+    await store.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
