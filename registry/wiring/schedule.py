@@ -24,7 +24,7 @@ from registry.store.jobs import RunRecord
 from registry.wiring import NOT_READY, Hold, Waypost, utc_now
 
 LOOK_SECONDS: Final = 30.0
-"""Between two looks at what is due; a job that ends is a reason to look as well."""
+"""Between two looks at what is due, at most: what others run (`--once`) moves the next run of a job."""
 
 AGAIN_SECONDS: Final = 1.0
 MOST_NAMED: Final = 20
@@ -232,11 +232,16 @@ class Schedule:
         running: dict[str, asyncio.Task[RunRecord | None]] = {}
         try:
             while not lost.done():
+                pause = LOOK_SECONDS
                 for job in self._jobs.values():
-                    if job.name not in running and await self._is_due(job):
+                    if job.name in running or (due := (await self._line(job)).next_at) is None:
+                        continue
+                    if (wait := (due - utc_now()).total_seconds()) <= 0:
                         running[job.name] = asyncio.create_task(self._run(job))
-                await asyncio.wait({lost, *running.values()}, timeout=LOOK_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+                    pause = min(pause, wait) if wait > 0 else pause
+                await asyncio.wait({lost, *running.values()}, timeout=pause, return_when=asyncio.FIRST_COMPLETED)
                 running = {name: task for name, task in running.items() if not _is_over(name, task)}
+                await asyncio.wait({lost}, timeout=AGAIN_SECONDS)  # a job that runs elsewhere is due all the time
             log.warning("schedule.lead_lost")
         finally:
             self._lost = lost.done()

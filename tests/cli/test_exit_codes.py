@@ -47,6 +47,13 @@ def test_a_wrong_setting_is_wrong_usage(tmp_path: Path, name: str, value: str) -
     assert (code, name in said) == (2, True)
 
 
+@pytest.mark.parametrize("arguments", [("--once", "dance"), ("prune",), ("--once", "--list")])
+def test_a_schedule_that_is_asked_the_wrong_thing_opens_nothing(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    code, said = waypost(tmp_path, "schedule", *arguments)
+    assert code == 2 and "Traceback" not in said
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_bad_folder_of_sites_is_told(tmp_path: Path) -> None:
     (tmp_path / "a.example").mkdir()
     (tmp_path / "a.example" / "_site.json").write_text('{"sate": "dead"}')

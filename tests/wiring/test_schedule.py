@@ -217,6 +217,33 @@ async def test_once_leaves_what_is_due_to_who_leads_and_runs_what_is_named(waypo
         assert (work.runs, work.most_at_once) == (1, 1)
 
 
+async def test_who_leads_asks_now_and_then_for_a_job_that_runs_elsewhere(
+    waypost: Waypost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(schedule, "AGAIN_SECONDS", 0.2)
+    work, other, tries = Work(for_ever), Work(), 0
+    really = Waypost.hold_job
+
+    def counted(self: Waypost, job: str, **more: Any) -> Any:
+        nonlocal tries
+        tries += job == "job"
+        return really(self, job, **more)
+
+    monkeypatch.setattr(Waypost, "hold_job", counted)
+    stop = asyncio.Event()
+    once = asyncio.create_task(with_jobs(waypost, work.job()).once(["job"], stop))
+    await work.began.wait()
+    async with running(with_jobs(waypost, other.job())):
+        while (before := tries) < 2:  # noqa: ASYNC110  (the first of the two is the run itself)
+            await asyncio.sleep(0.05)
+        await asyncio.sleep(1)
+        assert other.runs == 0
+        assert tries - before <= 6  # one every 0.2 s at most; without the pause it is hundreds
+        stop.set()
+        await once
+        await other.began.wait()
+
+
 async def test_once_can_be_stopped(waypost: Waypost) -> None:
     work, stop = Work(for_ever), asyncio.Event()
     once = asyncio.create_task(with_jobs(waypost, work.job()).once(["job"], stop))
