@@ -16,7 +16,7 @@ from registry.core.documents import Fetched
 from registry.core.reader import is_html
 from registry.core.verdicts import READ
 
-COMPARED: Final = 16 * 1024  # bytes of a body that are compared: bounds the work, and page frames differ early
+COMPARED: Final = 8 * 1024  # bytes of a body that are compared: bounds the work, and page frames differ early
 SIMILAR: Final = 0.95
 
 _LOOKED_AT: Final = frozenset({200, 203, 401, 403})  # what any other status says, it says without its body

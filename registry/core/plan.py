@@ -138,7 +138,6 @@ class HostPlan:
             outcome, reason = self._patience.ended
         if found(self._answers, host):
             self._add_sub_hosts()
-        here = [one for one in self._answers if served_here(one, host)]
         return Visit(
             host=host,
             started_at=started_at,
@@ -148,7 +147,9 @@ class HostPlan:
             answers=tuple(self._answers),
             whole_plan=self._job.whole_plan,
             requests=self._purse.spent,
-            address=next((one.fetched.address for one in here if one.fetched.address), None),
+            address=next(
+                (a.fetched.address for a in self._answers if a.fetched.address and served_here(a, host)), None
+            ),
             robots=self._robots_record,
             pending=self._left_over(),
             candidates=tuple(self._candidates.values()),
@@ -250,9 +251,10 @@ class HostPlan:
         if self._patience.ended or probe.url in self._visited:
             return None
         host = self._host(probe.url)
-        if host not in self._robots:
-            yield from self._read_robots(host)
         robots = self._robots.get(host)
+        if robots is None:
+            yield from self._read_robots(host)
+            robots = self._robots.get(host)
         if robots is None or not self._purse.affords(probe.purpose):
             self._pending.append(probe)
             return None
@@ -310,13 +312,15 @@ class HostPlan:
         self._purse.pay(probe.purpose, requests)
         answer = _answer(probe, fetched, self._assessed(probe, fetched))
         self._answers.append(answer)
-        self._visited.add(fetched.final_url)  # a path that redirects to another path of the plan answers for both
+        if fetched.hops:
+            self._visited.add(fetched.final_url)  # a path that redirects to another of the plan answers for both
         if fetched.failure is None:
             self._learn(probe, fetched)
-        if self._host(fetched.final_url) == self._job.host:
+        host = self._host(fetched.final_url)
+        if host == self._job.host:
             self._patience.judge(answer.assessment)
         else:  # where a redirect led to is another host's affair
-            self._add_candidate(self._host(fetched.final_url), "redirect", probe.url)
+            self._add_candidate(host, "redirect", probe.url)
         if fetched.failure is Outcome.REDIRECTED_AWAY:
             self._add_candidate(fetched.reason.removeprefix("to "), "redirect", probe.url)
         return answer
@@ -330,13 +334,13 @@ class HostPlan:
         return assessment
 
     def _learn(self, probe: Probe, fetched: Fetched) -> None:
-        if (seconds := retry_after(fetched)) is not None:
+        if fetched.status in (429, 503) and (seconds := retry_after(fetched)) is not None:
             self._retry_after = max(seconds, self._retry_after or 0)
         if probe.purpose is Purpose.CONTROL:
             self._controls = Controls((*self._controls.samples, sample(fetched)), self._controls.home_ok)
         elif probe.purpose is Purpose.HOME:
             self._controls = Controls(self._controls.samples, fetched.status in READ)
-            self._home_words = probes.words_in(fetched.body)
+            self._home_words = probes.words_in_home(fetched.body)
 
     def _reassess(self, doubted: Answer, fetched: Fetched) -> None:
         """With one more control. What was found may turn out to be nothing; what is nothing stays it."""

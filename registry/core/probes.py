@@ -5,7 +5,7 @@ passed `parse_https`. `plan.py` walks through this table.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
@@ -59,7 +59,7 @@ class Seen:
     label: str  # first label of the host
     formats: frozenset[str]  # FOUND here
     outcomes: Mapping[str, Outcome]  # by path of this host
-    words: frozenset[str]  # topics that the documents found and the front page name, see `words_in`
+    words: frozenset[str]  # topics named by the documents found and by the front page, see `words_in`
     rpc_here: bool  # an MCP or A2A endpoint on this very host
 
     def absent(self, *paths: str) -> bool:
@@ -125,16 +125,27 @@ _TOPICS: Final[Mapping[str, tuple[tuple[bytes, ...], re.Pattern[bytes]]]] = Mapp
 )
 """What a text can name that is worth a request: plain words without which the pattern need not be tried, and it."""
 
-_SEARCHED: Final = 64 * 1024  # bytes of a text that are searched for words
+HOME_TOPICS: Final = ("mcp", "x402", "shop", "skills")
+"""What is looked for in a front page. The others are named by documents, and by links that are followed anyway."""
+
+_SEARCHED: Final = 64 * 1024  # bytes of a document that are searched for words
+_SEARCHED_HOME: Final = 16 * 1024  # bytes of a front page: every host has one, few have use for what it says
 
 
 def words_in(text: bytes) -> frozenset[str]:
-    """The topics that a document or a front page names."""
-    text = text[:_SEARCHED].lower()
+    """The topics that a document names."""
+    return _words(text[:_SEARCHED], _TOPICS)
+
+
+def words_in_home(text: bytes) -> frozenset[str]:
+    """The topics that a front page names."""
+    return _words(text[:_SEARCHED_HOME], HOME_TOPICS)
+
+
+def _words(text: bytes, topics: Iterable[str]) -> frozenset[str]:
+    text = text.lower()
     return frozenset(
-        topic
-        for topic, (words, pattern) in _TOPICS.items()
-        if any(word in text for word in words) and pattern.search(text)
+        topic for topic in topics if any(word in text for word in _TOPICS[topic][0]) and _TOPICS[topic][1].search(text)
     )
 
 

@@ -20,6 +20,7 @@ MAX_POINTERS: Final = 10
 
 _MAX_LINE = 2083 * 8 - 1  # bytes of a line that count
 _BOM = b"\xef\xbb\xbf"
+_PLAIN_URL = re.compile(r"https?://[^/?#]*(/[^#%]*)")
 _URL_PREFIX = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://[^/?#]*")
 _AGENT = re.compile(rb"[a-zA-Z_-]*")
 _TRIPLET = re.compile(r"%[0-9a-fA-F]{2}")
@@ -237,6 +238,8 @@ def _upper_triplets(text: str) -> str:
 
 
 def _path(url: str) -> str:
+    if plain := _PLAIN_URL.fullmatch(url):
+        return plain[1]
     start = _URL_PREFIX.match(url)
     path = url[start.end() :] if start else url
     path = path.partition("#")[0]

@@ -14,15 +14,14 @@ from registry.core.probes import Seen, words_in
 from registry.core.recognise import FORMAT_BY_SLUG
 from registry.core.visits import Answer
 
-_TELLING: Final = (Outcome.NEGATIVE, Outcome.MALFORMED, Outcome.GONE, Outcome.NOT_A_MANIFEST)
+_TELLING: Final = {Outcome.NEGATIVE: 0, Outcome.MALFORMED: 1, Outcome.GONE: 2, Outcome.NOT_A_MANIFEST: 3}
 _PAGES: Final = frozenset({"html", "empty", "text"})  # a page at a manifest's path says no more than its absence
 _ASKED: Final = frozenset({Purpose.MANIFEST, Purpose.POINTER})
 _NEVER_LED: Final = frozenset({403, 429})
 
 
 def served_here(answer: Answer, host: str) -> bool:
-    url = answer.fetched.final_url
-    return url.startswith(f"https://{host}/") or host_of(url) == host
+    return answer.fetched.final_url.startswith(f"https://{host}/")
 
 
 def found(answers: Sequence[Answer], host: str) -> list[Answer]:
@@ -35,17 +34,18 @@ def summarise(host: str, answers: Sequence[Answer], known: Collection[str]) -> t
 
     `known` are the URLs of documents it served before: what became of them says more than any other path.
     """
-    services = [one for one in found(answers, host) if _makes_a_service(one)]
+    here = found(answers, host)
+    services = [one for one in here if _makes_a_service(one)]
     if services:
         return Outcome.FOUND, services[0].assessment.format or ""
     asked = [one for one in answers if one.probe.purpose in _ASKED]
     lost = [one for one in asked if one.probe.url in known and one.assessment.outcome is not Outcome.FOUND]
     if lost:
         return _verdict(lost[0])
-    others = sorted({one.assessment.format or "" for one in found(answers, host)})
+    others = sorted({one.assessment.format or "" for one in here})
     telling = [one for one in asked if one.assessment.outcome in _TELLING and one.assessment.reason not in _PAGES]
     if telling:
-        first = min(telling, key=lambda one: _TELLING.index(one.assessment.outcome))
+        first = min(telling, key=lambda one: _TELLING[one.assessment.outcome])
         if first.assessment.outcome is not Outcome.NOT_A_MANIFEST or not others:
             return _verdict(first)
     if others:

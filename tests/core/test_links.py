@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from registry.core.links import MAX_POINTERS, has_awas_hint, home_pointers
+from registry.core.links import EXPECTED, MAX_POINTERS, has_awas_hint, home_pointers
 
 HOME = "https://shop.example/"
 
@@ -110,3 +110,9 @@ def test_json_ld_of_the_head_names_documents() -> None:
         ("https://shop.example/.well-known/ard.json", "mentioned", "ai-catalog"),
         ("https://api.shop.example/mcp/server-card", "mcp", "mcp-server-card"),
     ]
+
+
+@pytest.mark.parametrize("rel", EXPECTED)
+def test_every_relation_is_seen_however_it_is_written(rel: str) -> None:
+    for written in (rel, rel.upper(), f"x {rel}", rel.replace(rel[0], f"&#{ord(rel[0])};", 1)):
+        assert [one[1] for one in found(body=f"<link rel='{written}' href=/x>")] == [rel]
