@@ -164,6 +164,19 @@ class Resolver:
         nodes = sorted(found.nodes, key=lambda node: node.family != socket.AF_INET)
         return tuple(dict.fromkeys(node.addr[0].decode("ascii") for node in nodes))
 
+    async def texts(self, name: str) -> tuple[bytes, ...]:
+        """The TXT records of a name, none where there is none. Raises Unresolved when that cannot be known."""
+        try:
+            async with asyncio.timeout(self._timeout):
+                found = await self._dns.query_dns(name, "TXT")
+        except TimeoutError:
+            raise Unresolved("dns_timeout") from None
+        except dns.DNSError as wrong:
+            if wrong.args[0] in (dns.ARES_ENOTFOUND, dns.ARES_ENODATA):
+                return ()
+            raise Unresolved(_REASONS.get(wrong.args[0], "dns_error")) from None
+        return tuple(one.data.data for one in found.answer if isinstance(one.data, pycares.TXTRecordData))
+
     async def close(self) -> None:
         await self._dns.close()
 
@@ -187,6 +200,10 @@ class Guard:
         if self._resolver is None:
             raise Unresolved("nxdomain")
         return pick(host, await self._resolver.addresses(host))
+
+    async def texts(self, name: str) -> tuple[bytes, ...]:
+        """The TXT records of a name. Raises Unresolved when that cannot be known."""
+        return () if self._resolver is None else await self._resolver.texts(name)
 
     async def close(self) -> None:
         if self._resolver is not None:

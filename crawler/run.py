@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 
+from crawler.optout import answering
 from crawler.politeness import counted
 from crawler.visit import Session, Visitor
 from registry.core.assess import assess
@@ -66,6 +67,7 @@ async def crawl(
         async with (
             Visitor(settings) as visitor,
             counted(visitor.blocks, waypost.spend),
+            contextlib.nullcontext() if until_idle else answering(waypost, visitor),
             _held(waypost, stop, patient=not until_idle) as hold,
         ):
             if hold is None:

@@ -282,6 +282,46 @@ def inspect(
 
 
 @app.command()
+def forget(
+    name: Annotated[str, typer.Argument(metavar="DOMAIN", help="A registrable domain, or a host and all below it.")],
+    opt_out: Annotated[bool, typer.Option("--opt-out", help="Keep it out for good.")] = False,
+    reason: Annotated[str, typer.Option(help="Why; kept in the feed of changes and with the opt-out.")] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Delete everything stored of a domain; it is out of every answer at once.
+
+    Without --opt-out it may be named, submitted and visited again. An opt-out that was there before is kept.
+    """
+    from registry.cli.leaving import show_forgotten
+
+    work = opened(
+        lambda waypost: show_forgotten(waypost, name, console, opt_out=opt_out, reason=reason, as_json=as_json)
+    )
+    raise typer.Exit(carry_out(work))
+
+
+@app.command()
+def optout(
+    name: Annotated[str, typer.Argument(metavar="DOMAIN", help="The host that is said to opt out.")],
+    undo: Annotated[bool, typer.Option("--undo", help="It wants to come back.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="With --undo: whatever the site says.")] = False,
+    connect_to: ConnectTo = None,
+    as_json: AsJson = False,
+) -> None:
+    """Look at a site itself whether it opts out, by its file or TXT record (see /bot), and act on it.
+
+    Exit code 1 when nothing changed because the site does not say so, or could not be read.
+    """
+    from registry.cli.leaving import show_opt_out
+
+    settings = read_settings(connect_to=tuple(connect_to)) if connect_to else read_settings()
+    work = opened(
+        lambda waypost: show_opt_out(waypost, settings, name, console, undo=undo, force=force, as_json=as_json)
+    )
+    raise typer.Exit(carry_out(work))
+
+
+@app.command()
 def reindex(as_json: AsJson = False) -> None:
     """Build the search index anew beside the old one, then swap."""
     from registry.cli.show import show_reindex

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict
 from datetime import datetime
 
-from sqlalchemy import func, select, text
+from sqlalchemy import delete, func, select, text
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -63,6 +63,16 @@ class OptOuts:
         """Sticks: the first one is kept with its evidence."""
         rows = [asdict(one) | {"evidence": clean(one.evidence)} for one in opt_outs]
         await many(self._connection, insert(OptOutRow).on_conflict_do_nothing(), rows)
+
+    async def rows(self, domain: str) -> list[OptOutRecord]:
+        """All of one domain, with how and where they said so."""
+        columns = (getattr(OptOutRow, name) for name in OptOutRecord.__dataclass_fields__)
+        found = await self._connection.execute(select(*columns).where(OptOutRow.domain == domain))
+        return [OptOutRecord(*row) for row in found]
+
+    async def remove(self, domain: str, host: str) -> None:
+        """The opt-out of exactly this host."""
+        await self._connection.execute(delete(OptOutRow).where(OptOutRow.domain == domain, OptOutRow.host == host))
 
     async def of(self, domains: Collection[str]) -> dict[str, frozenset[str]]:
         """The hosts that opted out, by domain; see `is_covered`."""

@@ -153,7 +153,8 @@ class VisitRecord:
 
 @dataclass(frozen=True, slots=True)
 class ChangeRecord:
-    """One event of the feed. `kind`: service.listed, service.changed, service.delisted, service.hidden."""
+    """One event of the feed. `kind`: service.listed, service.changed, service.delisted, service.hidden,
+    host.forgotten (what was taken away, and why), host.readmitted (an opt-out has ended)."""
 
     domain: str
     host: str
@@ -170,6 +171,18 @@ class CandidateRecord:
     rel: str
     document: str
     created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class OptOutRequestRecord:
+    """A row of `opt_out_requests`. `wish`: "out" or "in"; `verdict` None: it waits for a look at the site."""
+
+    domain: str
+    host: str
+    wish: str
+    asked_at: datetime
+    checked_at: datetime | None = None
+    verdict: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

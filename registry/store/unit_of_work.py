@@ -12,10 +12,12 @@ from registry.store.catalogue import Catalogue
 from registry.store.documents import Documents
 from registry.store.domains import Domains
 from registry.store.errors import translated
+from registry.store.forgetting import Forgetting
 from registry.store.hosts import Hosts
 from registry.store.jobs import Jobs
 from registry.store.ledger import Ledger
 from registry.store.loading import Loading
+from registry.store.opt_out_requests import OptOutRequests
 from registry.store.pruning import Pruning
 from registry.store.reference import References
 from registry.store.rehoming import Rehoming
@@ -46,6 +48,10 @@ class UnitOfWork:
     @cached_property
     def opt_outs(self) -> OptOuts:
         return OptOuts(self._connection)
+
+    @cached_property
+    def opt_out_requests(self) -> OptOutRequests:
+        return OptOutRequests(self._connection)
 
     @cached_property
     def blocks(self) -> Blocks:
@@ -82,6 +88,10 @@ class UnitOfWork:
     @cached_property
     def rehoming(self) -> Rehoming:
         return Rehoming(self._connection)
+
+    @cached_property
+    def forgetting(self) -> Forgetting:
+        return Forgetting(self._connection)
 
     @cached_property
     def search(self) -> SearchNotes:

@@ -12,7 +12,9 @@ from registry.actions import discover as discovering
 from registry.actions import drain as draining
 from registry.actions import due as leasing
 from registry.actions import explain as explaining
+from registry.actions import forget as forgetting
 from registry.actions import inspect
+from registry.actions import opt_out as opting_out
 from registry.actions import prune as pruning
 from registry.actions import record as recording
 from registry.actions import recrawl as recrawling
@@ -40,6 +42,7 @@ from registry.store.holder import Hold as Hold  # doors name it
 from registry.store.holder import hold_job, hold_leases
 from registry.store.jobs import RunRecord
 from registry.store.recorded import RecordedFeed
+from registry.store.records import OptOutRequestRecord
 from registry.store.unit_of_work import Store
 from registry.wiring.reference import Reference, reference_in_force
 
@@ -109,6 +112,31 @@ class Waypost:
 
     async def wait_recorded(self, domain: str, host: str, *, since: datetime, seconds: float) -> bool:
         return await self._feed.wait(domain, host, since=since, timeout=seconds)
+
+    # who wants to be left alone
+
+    async def forget(self, name: str, *, opt_out: bool, reason: str) -> forgetting.Forgotten:
+        how: forgetting.How | None = "operator" if opt_out else None
+        return await forgetting.forget(self._store, name, now=utc_now(), opt_out=how, evidence=reason, reason=reason)
+
+    async def ask_opt_out(self, name: str, wish: opting_out.Wish) -> opting_out.Asked:
+        return await opting_out.ask(self._store, name, wish, now=utc_now(), exempt=self._exempt)
+
+    async def operator_asks(self, name: str, wish: opting_out.Wish) -> OptOutRequestRecord:
+        """The same at once and as often as wanted, by an operator of this registry."""
+        return await opting_out.ask_at_once(self._store, name, wish, now=utc_now(), exempt=self._exempt)
+
+    async def opt_out_standing(self, host: str) -> opting_out.Asked:
+        return await opting_out.standing(self._store, host)
+
+    async def opt_outs_waiting(self) -> Sequence[OptOutRequestRecord]:
+        return await opting_out.waiting(self._store, now=utc_now())
+
+    async def settle_opt_out(self, request: OptOutRequestRecord, proof: opting_out.Proof) -> opting_out.Verdict:
+        return await opting_out.settle(self._store, request, proof, now=utc_now())
+
+    async def readmit(self, host: str) -> opting_out.Verdict:
+        return await opting_out.readmit(self._store, host, now=utc_now())
 
     # the crawl
 

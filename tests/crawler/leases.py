@@ -60,6 +60,9 @@ class Leases:
         self.batches.append(len(finished))
         self.recorded += finished
 
+    async def opt_outs_waiting(self) -> Sequence[Any]:
+        return ()
+
     async def spend(self, made: Mapping[str, int], of: Collection[str]) -> Mapping[str, int]:
         self.spent.update(made)
         return {block: self.spent[block] for block in {*made, *of}}

@@ -1,0 +1,281 @@
+"""Who is taken out is out: of every answer at once, of what is stored, and for good whatever comes later."""
+
+import shutil
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from registry.actions import inspect
+from registry.actions.discover import discover
+from registry.actions.drain import drain
+from registry.actions.forget import forget
+from registry.actions.opt_out import Proof, Said, Verdict, ask, readmit, settle, standing, waiting
+from registry.actions.record import record
+from registry.actions.reindex import reindex
+from registry.actions.seed import fold_candidates, make_due, seed
+from registry.actions.submit import submit
+from registry.core.domains import InvalidName
+from registry.core.listing import Filters, Query
+from registry.search.embedded import EmbeddedBackend
+from registry.store.records import CandidateRecord
+from registry.store.unit_of_work import Store
+from tests.support.builders import (
+    DAY,
+    HOUR,
+    LEASE_FOR,
+    NOW,
+    Page,
+    adp_site,
+    again,
+    changes_of,
+    crawl,
+    finish,
+    hosts_of,
+    take,
+)  # fmt: skip
+from tests.support.database import rows
+
+pytestmark = pytest.mark.slow  # seconds of PostgreSQL and an index
+
+HOST, API, OTHER = "pigeons.com", "api.pigeons.com", "doves.com"
+SITES = {HOST: adp_site(HOST), API: adp_site(API, "track_parcel"), OTHER: adp_site(OTHER, "send_letter")}
+KEPT = {"alembic_version", "opt_outs", "changes", "visits", "search_target", "search_dirty", "opt_out_requests"}
+
+
+@pytest.fixture
+async def backend(tmp_path: Path) -> AsyncIterator[EmbeddedBackend]:
+    engine = EmbeddedBackend(tmp_path / "index")
+    yield engine
+    await engine.close()
+
+
+async def found(store: Store, backend: EmbeddedBackend) -> list[str]:
+    """Every host that any answer still shows."""
+    hosts = set()
+    for text in ("pigeon post parcels letter", ""):
+        page = await discover(store, backend, Query(text, filters=Filters(include_unverified=True)))
+        hosts |= {hit.card.host for hit in page.hits}
+    listed = await inspect.list_services(store, Filters(include_unverified=True))
+    hosts |= {card.host for card in listed.items}
+    for host in SITES:
+        if await inspect.service(store, host) or await inspect.capability(store, host, "create_parcel"):
+            hosts.add(host)
+    return sorted(hosts)
+
+
+async def indexed(backend: EmbeddedBackend) -> list[str]:
+    return sorted([host async for host, _ in backend.hashes()])
+
+
+async def mentions(store: Store, host: str) -> dict[str, int]:
+    """Rows of each table in whose text the host stands, or whose key names it."""
+    tables = await rows(store, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
+    counted = {}
+    for (table,) in tables:
+        ((number,),) = await rows(store, f"SELECT count(*) FROM {table} t WHERE strpos(t::text, '{host}') > 0")
+        if number:
+            counted[table] = number
+    return counted
+
+
+async def test_a_domain_is_out_of_every_answer_at_once_whatever_the_index_holds(
+    store: Store, backend: EmbeddedBackend, tmp_path: Path
+) -> None:
+    await crawl(store, SITES)
+    await drain(store, backend, now=NOW)
+    await backend.commit()
+    shutil.copytree(tmp_path / "index", tmp_path / "older")
+    assert await found(store, backend) == sorted(SITES)
+
+    gone = await forget(store, "Pigeons.com.", now=NOW, opt_out="operator", reason="asked by mail")
+
+    assert (gone.domain, gone.host, gone.services, gone.stays_out) == (HOST, HOST, (API, HOST), True)
+    assert await indexed(backend) == sorted(SITES), "the index is stale, and yet"
+    assert await found(store, backend) == [OTHER]
+    assert set(await mentions(store, HOST)) <= KEPT
+    await drain(store, backend, now=NOW)
+    assert await indexed(backend) == [OTHER]
+    await reindex(store, backend, now=NOW)
+    assert await found(store, backend) == await indexed(backend) == [OTHER]
+
+    await backend.close()
+    shutil.rmtree(tmp_path / "index")
+    shutil.copytree(tmp_path / "older", tmp_path / "index")
+    restored = EmbeddedBackend(tmp_path / "index")
+    assert await indexed(restored) == sorted(SITES), "an older index was put back"
+    assert await found(store, restored) == [OTHER]
+    await restored.close()
+
+
+async def test_nothing_brings_an_opted_out_domain_back(store: Store, backend: EmbeddedBackend) -> None:
+    await crawl(store, SITES)
+    await forget(store, HOST, now=NOW, opt_out="operator")
+    report = await seed(store, [HOST, "www." + API], source="test", now=NOW)
+    assert report.hosts == 0
+    assert (await submit(store, API, now=NOW)).state == "opted_out"
+    async with store.begin() as uow:
+        await uow.candidates.add([CandidateRecord(HOST, API, OTHER, "item", f"https://{OTHER}/", NOW)])
+    assert (await fold_candidates(store, now=NOW)).refusals == {"opted_out": 1}
+    assert await make_due(store, [HOST, API], now=NOW) == 0
+    assert OTHER in (hosts := hosts_of(await take(store, now=NOW + 400 * DAY)))
+    assert not [host for host in hosts if HOST in host]
+    assert await rows(store, "SELECT host FROM hosts WHERE domain = 'pigeons.com'") == []
+
+
+async def test_a_visit_that_is_going_on_brings_nothing_back_and_nobody_begins_another(store: Store) -> None:
+    for opt_out in (None, "operator"):
+        await crawl(store, SITES, NOW - 30 * DAY) if opt_out is None else None
+        await seed(store, [HOST], source="test", now=NOW)
+        await make_due(store, [HOST], now=NOW)
+        lease = await take(store, now=NOW)
+        assert lease is not None
+        await forget(store, HOST, now=NOW, opt_out="operator" if opt_out else None)
+        assert (await submit(store, HOST, now=NOW)).state == ("opted_out" if opt_out else "new")
+        assert HOST not in hosts_of(await take(store, now=NOW + LEASE_FOR / 2)), "the first visit is still going on"
+        done = await record(store, lease.token, [finish(job, SITES) for job in lease.domains], now=NOW)
+        assert HOST in done.lost
+        assert await inspect.service(store, HOST) is None
+        assert await rows(store, f"SELECT count(*) FROM bodies WHERE domain = '{HOST}'") == [(0,)]
+        if opt_out is None:
+            assert HOST in hosts_of(await take(store, now=NOW + 2 * LEASE_FOR))
+            await rows(store, f"SELECT 1 FROM domains WHERE domain = '{HOST}'")
+            await forget(store, HOST, now=NOW)
+            async with store.engine.begin() as connection:
+                await connection.exec_driver_sql("UPDATE domains SET lease_token = NULL")
+
+
+async def test_a_host_goes_alone_with_those_below_it(store: Store, backend: EmbeddedBackend) -> None:
+    deep = "v2." + API
+    await crawl(store, {**SITES, deep: adp_site(deep), "notapi.pigeons.com": adp_site("notapi.pigeons.com")})
+    gone = await forget(store, API, now=NOW)
+    assert (gone.services, gone.stays_out) == ((API, deep), False)
+    shown = await inspect.list_services(store, Filters())
+    assert sorted(card.host for card in shown.items) == [OTHER, "notapi.pigeons.com", HOST]
+    assert (await submit(store, API, now=NOW + HOUR)).state == "new", "without an opt-out it may come back"
+    view = await inspect.service(store, HOST, include_details=True)
+    assert view is not None and view.service.capabilities[0].detail, "its bodies are its own"
+    done = await again(store, SITES, NOW + 2 * DAY)
+    assert done.failed == {}
+
+
+async def test_the_feed_tells_that_it_happened_and_not_what_was_said(store: Store) -> None:
+    await crawl(store, SITES)
+    await forget(store, HOST, now=NOW, opt_out="operator", reason="a court order")
+    async with store.begin() as uow:
+        told = {one.kind: one for one in await uow.ledger.changes(HOST, HOST)}
+    assert set(told) == {"service.listed", "service.delisted", "host.forgotten"}
+    assert told["service.listed"].data == {}
+    last = told["host.forgotten"]
+    assert (last.data["reason"], last.data["opt_out"], last.data["stays_out"]) == ("a court order", "operator", True)
+    assert last.data["rows"]["documents"] >= 2
+    assert await rows(store, "SELECT DISTINCT vector::text, address FROM visits WHERE domain = 'pigeons.com'") == [
+        ("[]", None)
+    ]
+    await forget(store, HOST, now=NOW)
+    assert await rows(store, "SELECT how, evidence FROM opt_outs") == [("operator", "")]
+
+
+async def test_the_budget_of_the_day_is_not_forgotten(store: Store) -> None:
+    """Otherwise being forgotten and submitted in turn would be a way to be asked without end."""
+    await crawl(store, {HOST: {}})
+    async with store.begin() as uow:
+        before = await uow.ledger.spent([HOST], since=NOW - DAY)
+    await forget(store, HOST, now=NOW)
+    await submit(store, HOST, now=NOW)
+    lease = await take(store, now=NOW)
+    assert lease is not None and lease.domains[0].spent == before[HOST] > 10
+
+
+async def test_forgetting_what_nobody_knows_is_no_error_and_bad_names_are(store: Store) -> None:
+    gone = await forget(store, "never-heard-of.com", now=NOW)
+    assert gone.services == () and set(gone.rows.values()) == {0}
+    with pytest.raises(InvalidName):
+        await forget(store, "https://pigeons.com/", now=NOW)
+
+
+FILE = Said("file", f"https://{HOST}/.well-known/waypost-optout.txt")
+DNS = Said("dns", f"_waypost.{HOST}")
+ROBOTS = Said("robots", f"https://{HOST}/robots.txt")
+
+
+async def decided(store: Store, host: str, wish: str, proof: Proof) -> Verdict:
+    await ask(store, host, wish, now=NOW)  # type: ignore[arg-type]
+    (request,) = await waiting(store, now=NOW)
+    verdict = await settle(store, request, proof, now=NOW)
+    async with store.begin() as uow:
+        kept = await uow.opt_out_requests.get(request.domain, host)
+    assert kept is not None and kept.verdict == verdict
+    return verdict
+
+
+@pytest.mark.parametrize("said", [FILE, DNS])
+async def test_a_site_that_says_so_is_taken_out(store: Store, said: Said) -> None:
+    await crawl(store, SITES)
+    assert await decided(store, "www." + HOST, "out", Proof((said,), ("elsewhere",))) == "opted_out"
+    assert await inspect.service(store, HOST) is None and await inspect.service(store, API) is None
+    assert await rows(store, "SELECT host, how, evidence FROM opt_outs") == [(HOST, said.how, said.evidence)]
+    assert set(await mentions(store, HOST)) <= KEPT
+
+
+@pytest.mark.parametrize(
+    ("proof", "verdict"), [(Proof(), "no_proof"), (Proof((ROBOTS,)), "no_proof"), (Proof((), ("x",)), "unanswered")]
+)
+async def test_nobody_else_can_take_it_out(store: Store, proof: Proof, verdict: str) -> None:
+    await crawl(store, SITES)
+    assert await decided(store, HOST, "out", proof) == verdict
+    assert await inspect.service(store, HOST) is not None
+    assert await rows(store, "SELECT * FROM opt_outs") == []
+
+
+async def test_coming_back_needs_that_it_says_so_nowhere_any_more(store: Store) -> None:
+    robots = Page("User-agent: WaypostBot\nDisallow: /\n", media_type="text/plain")
+    await crawl(store, SITES)
+    await again(store, {**SITES, HOST: {"/robots.txt": robots}}, NOW + 10 * DAY)
+    assert await inspect.service(store, API) is None
+    for proof, verdict in (
+        (Proof((ROBOTS,)), "still_says_so"),
+        (Proof((FILE,)), "still_says_so"),
+        (Proof((), ("dns",)), "unanswered"),
+    ):
+        assert await decided(store, HOST, "in", proof) == verdict
+        async with store.engine.begin() as connection:
+            await connection.exec_driver_sql("DELETE FROM opt_out_requests")
+    assert await decided(store, API, "in", Proof()) == "still_says_so", "the whole domain opted out, at its apex"
+    assert await decided(store, HOST, "in", Proof()) == "readmitted"
+    assert await rows(store, "SELECT * FROM opt_outs") == []
+    later = NOW + 10 * DAY + HOUR
+    assert sorted(hosts_of(await take(store, now=later))) == [API, HOST]
+    assert "host.readmitted" in await changes_of(store, HOST)
+
+
+async def test_what_an_operator_took_down_only_he_takes_back(store: Store) -> None:
+    await crawl(store, SITES)
+    await forget(store, HOST, now=NOW, opt_out="operator")
+    assert await decided(store, HOST, "in", Proof()) == "by_operator"
+    assert await readmit(store, HOST, now=NOW) == "readmitted"
+    assert hosts_of(await take(store, now=NOW)) == [HOST]
+    assert await readmit(store, HOST, now=NOW) == "not_opted_out"
+
+
+async def test_asking_again_and_again_makes_one_look(store: Store) -> None:
+    await crawl(store, SITES)
+    for _ in range(50):
+        await ask(store, HOST, "out", now=NOW)
+    (request,) = await waiting(store, now=NOW)
+    await settle(store, request, Proof(), now=NOW)
+    for minutes in range(0, 59, 7):
+        asked = await ask(store, HOST, "out", now=NOW + minutes * HOUR / 60)
+        assert asked.request is not None and asked.request.verdict == "no_proof"
+    assert await waiting(store, now=NOW) == []
+    await ask(store, HOST, "out", now=NOW + HOUR)
+    assert len(await waiting(store, now=NOW)) == 1
+    assert (await standing(store, HOST)).opt_out is None
+
+
+async def test_no_look_while_the_domain_is_visited(store: Store) -> None:
+    await seed(store, [HOST], source="test", now=NOW)
+    assert await take(store, now=NOW) is not None
+    await ask(store, HOST, "out", now=NOW)
+    assert await waiting(store, now=NOW) == []
+    assert len(await waiting(store, now=NOW + LEASE_FOR)) == 1

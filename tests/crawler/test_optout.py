@@ -1,0 +1,65 @@
+"""Looking at a site itself whether it opts out, over real TLS: what counts, what does not, and what it costs."""
+
+from pathlib import Path
+
+import pytest
+
+from crawler.guards import Guard, Unresolved
+from crawler.optout import read_proof
+from registry.actions.opt_out import Proof
+from tests.crawler.support import visiting
+from tests.support.sites import Reply, Site, moved
+
+pytestmark = pytest.mark.slow
+
+HOST = "shop.example"
+FILE = "/.well-known/waypost-optout.txt"
+ROBOTS = {"/robots.txt": Reply("User-agent: *\nDisallow: /\n", type="text/plain")}
+
+
+class Names(Guard):
+    """A name server with TXT records, or one that fails."""
+
+    records: tuple[bytes, ...] | None = ()
+
+    async def texts(self, name: str) -> tuple[bytes, ...]:
+        assert name == f"_waypost.{HOST}"
+        if self.records is None:
+            raise Unresolved("dns_timeout")
+        return self.records
+
+
+async def proof_of(
+    monkeypatch: pytest.MonkeyPatch, folder: Path, site: Site, records: tuple[bytes, ...] | None = ()
+) -> tuple[Proof, list[str]]:
+    async with visiting(monkeypatch, folder, {HOST: site}) as (served, visitor):
+        visitor.guard = Names(visitor.guard.table, None)
+        visitor.guard.records = records
+        return await read_proof(visitor, HOST), served.paths(HOST)
+
+
+@pytest.mark.parametrize(
+    ("site", "records", "said", "unanswered"),
+    [
+        ({}, (), [], 0),
+        ({FILE: Reply("opt-out\n", type="text/plain")}, (), ["file"], 0),
+        ({FILE: Reply("\ufeffOpt-Out. We mean it.", type="text/plain")}, (), ["file"], 0),
+        (ROBOTS | {FILE: Reply("opt-out", type="text/plain")}, (), ["file"], 0),
+        ({FILE: Reply("opt-out", 404)}, (), [], 0),
+        ({FILE: Reply("<!doctype html><p>opt-out", type="text/html")}, (), [], 0),
+        ({FILE: moved("https://elsewhere.example/")}, (), [], 1),
+        ({FILE: Reply("oops", 500)}, (), [], 1),
+        ({}, (b"v=spf1 -all", b"opt-out"), ["dns"], 0),
+        ({}, (b"we do not opt-out",), [], 0),
+        ({}, None, [], 1),
+        ({"/robots.txt": Reply("User-agent: WaypostBot\nDisallow: /\n", type="text/plain")}, (), ["robots"], 0),
+        (Reply("oops", 503), (), [], 2),
+    ],
+)
+async def test_what_a_site_says(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, site: Site, records: object, said: list[str], unanswered: int
+) -> None:
+    proof, asked = await proof_of(monkeypatch, tmp_path, site, records)  # type: ignore[arg-type]
+    assert [one.how for one in proof.said] == said
+    assert len(proof.unanswered) == unanswered
+    assert asked == ["/robots.txt", FILE]
