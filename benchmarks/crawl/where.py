@@ -191,6 +191,7 @@ def _threads() -> dict[tuple[int, str], float]:
     """CPU seconds of every thread that is alive, by its id and name."""
     found = {}
     for task in Path("/proc/self/task").iterdir():
-        name = (task / "comm").read_text().strip()
-        found[int(task.name), name] = int((task / "schedstat").read_text().split()[0]) / 1e9
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            name = (task / "comm").read_text().strip()
+            found[int(task.name), name] = int((task / "schedstat").read_text().split()[0]) / 1e9
     return found
