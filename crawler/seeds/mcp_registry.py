@@ -44,7 +44,8 @@ async def names(url: str, reader: Reader) -> AsyncIterator[Seed | Refusal]:
     while True:
         page = f"{url}&cursor={quote(cursor, safe='')}" if cursor else url
         try:
-            value = _parsed(await reader.read(page, accept="application/json", cap=PAGE_CAP))
+            _, body = await reader.read(page, accept="application/json", cap=PAGE_CAP)
+            value = _parsed(body)
         except NotRead as error:
             yield Refusal(page, BROKEN_OFF + "not_read", str(error), url)
             return

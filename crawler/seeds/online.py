@@ -44,8 +44,11 @@ class Reader:
         self._robots: dict[str, Robots] = {}
         self._moved: str | None = None
 
-    async def read(self, url: str, *, accept: str, cap: int) -> bytes:
-        """The body of a 200 answer, at most `cap` bytes; `url` is canonical and of this domain. Raises NotRead."""
+    async def read(self, url: str, *, accept: str, cap: int) -> tuple[str, bytes]:
+        """Where a 200 answer came from after redirects, and its body of at most `cap` bytes. Raises NotRead.
+
+        `url` is canonical and of this domain.
+        """
         asked: tuple[str, ...] = ()
         while True:
             await self._obey_robots(url)
@@ -57,7 +60,7 @@ class Reader:
             raise NotRead(" ".join(filter(None, (fetched.failure.value.replace("_", " "), fetched.reason))))
         if fetched.status != 200:
             raise NotRead(f"the answer was {fetched.status}")
-        return fetched.body
+        return url, fetched.body
 
     async def _fetch(self, probe: Probe, asked: tuple[str, ...]) -> Fetched:
         """Each hop is a request of its own: robots.txt of where it leads comes first."""

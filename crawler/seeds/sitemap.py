@@ -55,17 +55,18 @@ async def names(url: str, reader: Reader) -> AsyncIterator[Seed | Refusal]:
     while waiting:
         one, referrer, depth = waiting.pop(0)
         try:
-            body = await reader.read(one, accept=_ACCEPT, cap=CAP)
+            at, body = await reader.read(one, accept=_ACCEPT, cap=CAP)
         except NotRead as error:
             yield Refusal(one, BROKEN_OFF + "not_read", str(error), referrer)
             continue
+        seen.add(at)
         found = await asyncio.to_thread(read, body, one)
         for host in found.hosts:
             yield Seed(host, one)
         for refusal in found.refused:
             yield refusal
         for child in found.sitemaps:
-            wanted = _child(child, one, depth, len(seen), reader.domain)
+            wanted = _child(child, at, depth, len(seen), reader.domain)
             if isinstance(wanted, Refusal):
                 yield wanted
             elif wanted not in seen:

@@ -1,0 +1,209 @@
+"""Sitemaps: hosts of their URLs, followed as politely as any page; hostile XML costs neither memory nor requests."""
+
+import gzip
+import tracemalloc
+from datetime import UTC, datetime
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crawler.seeds import sitemap
+from crawler.seeds.sitemap import names, read
+from crawler.seeds.source import BROKEN_OFF, BadSource
+from registry.store.records import OptOutRecord
+from tests.crawler.seeds.online import gathered, reader, registry
+from tests.support.sites import Reply, moved
+
+MAP = "https://list.example/sitemap.xml"
+SPACE = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
+
+
+def urlset(*urls: str) -> bytes:
+    rows = "".join(f"<url><loc>{escape(url)}</loc><priority>1</priority></url>" for url in urls)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n<urlset {SPACE}>{rows}</urlset>'.encode()
+
+
+def index(*urls: str) -> bytes:
+    rows = "".join(f"<sitemap><loc>{escape(url)}</loc></sitemap>" for url in urls)
+    return f"<sitemapindex {SPACE}>{rows}</sitemapindex>".encode()
+
+
+def test_hosts_of_its_urls() -> None:
+    found = read(urlset("https://One.com/a", " http://two.com/?a=1&b=2 ", "https://one.com/b", "mailto:x@y.com"), MAP)
+    assert (list(found.hosts), found.sitemaps) == (["one.com", "two.com"], [])
+    assert [(one.name, one.code, one.referrer) for one in found.refused] == [("mailto:x@y.com", "no_host", MAP)]
+
+
+def test_an_index_names_sitemaps() -> None:
+    found = read(index("https://list.example/a.xml", "/b.xml"), MAP)
+    assert (found.sitemaps, list(found.hosts)) == (["https://list.example/a.xml", "/b.xml"], [])
+
+
+@pytest.mark.parametrize(
+    ("body", "hosts"),
+    [
+        (gzip.compress(urlset("https://one.com/")), ["one.com"]),
+        (b"\xef\xbb\xbf" + urlset("https://one.com/"), ["one.com"]),
+        (urlset("https://one.com/").decode().replace("UTF-8", "UTF-16").encode("utf-16"), ["one.com"]),
+        (b"https://one.com/\r\n\r\nhttps://two.com/x\n", ["one.com", "two.com"]),
+        (b"<urlset><url><loc>https://one.com/<!-- x --><![CDATA[?a&b]]></loc></url></urlset>", ["one.com"]),
+        (b'<s:urlset xmlns:s="urn:x"><s:url><s:loc>https://one.com/</s:loc></s:url></s:urlset>', ["one.com"]),
+        (b"<urlset><url><x><loc>https://one.com/</loc></x></url><loc>https://two.com/</loc></urlset>", []),
+    ],
+)
+def test_forms_that_sitemaps_have(body: bytes, hosts: list[str]) -> None:
+    found = read(body, MAP)
+    assert (list(found.hosts), found.refused) == (hosts, [])
+
+
+ENTITIES = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 10}">' for n in range(1, 12))
+HOSTILE = {
+    "billion laughs": f'<!DOCTYPE x [<!ENTITY e0 "ha">{ENTITIES}]><urlset><url>&e11;</url></urlset>'.encode(),
+    "external entity": b'<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]><urlset><url>&e;</url></urlset>',
+    "external subset": b'<!DOCTYPE x SYSTEM "https://elsewhere.example/x.dtd"><urlset/>',
+    "parameter entity": b'<!DOCTYPE x [<!ENTITY % p SYSTEM "file:///etc/passwd"> %p;]><urlset/>',
+    "web page": b"<!DOCTYPE html><html><body>nothing here</body></html>",
+    "feed": b"<rss><channel/></rss>",
+    "depth": b"<urlset>" + b"<a>" * 1_000_000,
+    "one tag": b"<urlset><a " + b"".join(b'a%d="" ' % number for number in range(2_000_000)) + b"/></urlset>",
+    "one text": b"<urlset><url><loc>" + b"x" * 20_000_000 + b"</loc></url></urlset>",
+    "gzip bomb": gzip.compress(b"<urlset>" + b" " * 70_000_000),
+    "elements": b"<urlset>" + b"<a/>" * 60_000 + b"</urlset>",
+}
+
+
+@pytest.mark.parametrize("body", HOSTILE.values(), ids=HOSTILE)
+def test_hostile_xml_is_given_up_soon(monkeypatch: pytest.MonkeyPatch, body: bytes) -> None:
+    monkeypatch.setattr(sitemap, "MAX_ELEMENTS", 50_000)
+    tracemalloc.start()
+    try:
+        found = read(body, MAP)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert [one.code for one in found.refused] == [BROKEN_OFF + "not_a_sitemap"]
+    assert not found.hosts and not found.sitemaps
+    assert most < 4 * 2**20
+
+
+@pytest.mark.parametrize("body", [urlset("https://one.com/")[:-12], gzip.compress(urlset("https://one.com/"))[:-9]])
+def test_what_breaks_off_says_so_and_keeps_what_came(body: bytes) -> None:
+    found = read(body, MAP)
+    assert [one.code for one in found.refused] == [BROKEN_OFF + "broken"]
+
+
+@given(st.binary(max_size=200) | st.binary(max_size=40).map(lambda raw: b"<urlset><url><loc>" + raw))
+@settings(max_examples=300)
+def test_any_bytes_are_read(body: bytes) -> None:
+    found = read(body, MAP)
+    assert all(one.code and one.message for one in found.refused)
+
+
+async def test_an_index_is_followed_inside_its_site_by_its_rules(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, database_url: str
+) -> None:
+    sites = {
+        "list.example": {
+            "/robots.txt": Reply("User-agent: *\nDisallow: /private/\n", type="text/plain"),
+            "/sitemap.xml": moved("https://www.list.example/maps/index.xml"),
+            "/a.xml.gz": Reply(gzip.compress(urlset("https://one.com/", "https://two.com/")), type="application/gzip"),
+            "/private/b.xml": Reply(urlset("https://never.com/")),
+            "/gone.xml": Reply(b"gone", 410),
+        },
+        "www.list.example": {
+            "/maps/index.xml": Reply(
+                index(
+                    "https://list.example/a.xml.gz", "https://list.example/private/b.xml", "/more.xml",
+                    "https://elsewhere.example/c.xml", "http://list.example/d.xml", "https://list.example/gone.xml",
+                    "https://list.example/a.xml.gz",
+                )
+            ),
+            "/more.xml": Reply(index("https://www.list.example/maps/index.xml", "https://www.list.example/last.txt")),
+            "/last.txt": Reply("https://three.com/\n", type="text/plain"),
+        },
+        "elsewhere.example": {"/c.xml": Reply(urlset("https://never.com/"))},
+    }  # fmt: skip
+    async with (
+        registry(monkeypatch, tmp_path, database_url, sites) as (served, waypost),
+        reader(waypost, MAP) as source,
+    ):
+        named, refused = await gathered(names(*source))
+    packed, last = "https://list.example/a.xml.gz", "https://www.list.example/last.txt"
+    assert named == [("one.com", packed), ("two.com", packed), ("three.com", last)]
+    assert sorted(refused) == [
+        ("http://list.example/d.xml", "not_https"),
+        ("https://elsewhere.example/c.xml", "other_site"),
+        ("https://list.example/gone.xml", BROKEN_OFF + "not_read"),
+        ("https://list.example/private/b.xml", BROKEN_OFF + "not_read"),
+    ]
+    assert served.paths("elsewhere.example") == []
+    assert "/private/b.xml" not in served.paths("list.example")
+    for host in ("list.example", "www.list.example"):
+        assert served.paths(host)[0] == "/robots.txt" and served.paths(host).count("/robots.txt") == 1
+    assert len(served.paths("www.list.example")) == 4, "the index was read once"
+
+
+@pytest.mark.parametrize(
+    ("answer", "robots"),
+    [
+        (Reply(urlset("https://one.com/")), Reply("User-agent: *\nDisallow: /", type="text/plain")),
+        (Reply(urlset("https://one.com/")), Reply(b"", 503)),
+        (Reply(b"", 429), Reply(b"", 404)),
+        (Reply(b"<html>", 404), Reply(b"", 404)),
+        (moved("https://elsewhere.example/"), Reply(b"", 404)),
+        (moved("/sitemap.xml"), Reply(b"", 404)),
+        (Reply(b"x" * 2_000), Reply(b"", 404)),
+    ],
+)
+async def test_what_is_not_had_is_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, database_url: str, answer: Reply, robots: Reply
+) -> None:
+    monkeypatch.setattr(sitemap, "CAP", 1_000)
+    sites = {"list.example": {"/sitemap.xml": answer, "/robots.txt": robots}}
+    async with registry(monkeypatch, tmp_path, database_url, sites) as (_, waypost), reader(waypost, MAP) as source:
+        named, refused = await gathered(names(*source))
+    assert (named, refused) == ([], [(MAP, BROKEN_OFF + "not_read")])
+
+
+async def test_a_site_that_opted_out_is_not_asked(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, database_url: str
+) -> None:
+    sites = {"list.example": {"/sitemap.xml": Reply(urlset("https://one.com/"))}}
+    async with registry(monkeypatch, tmp_path, database_url, sites) as (served, waypost):
+        record = OptOutRecord("list.example", "list.example", "robots", "", datetime.now(UTC))
+        async with waypost._store.begin() as uow:
+            await uow.opt_outs.add([record])
+        async with reader(waypost, MAP) as source:
+            named, refused = await gathered(names(*source))
+    assert (named, refused) == ([], [(MAP, BROKEN_OFF + "not_read")])
+    assert served.connections == 0
+
+
+@pytest.mark.parametrize(
+    "url", ["http://list.example/s.xml", "https://127.0.0.1/s.xml", "https://list.example:8443/s.xml",
+            "https://u@list.example/s.xml", "ftp://list.example/", "list.example", "https://else.example/s.xml"]
+)  # fmt: skip
+async def test_other_urls_are_wrong_usage(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, database_url: str, url: str
+) -> None:
+    async with registry(monkeypatch, tmp_path, database_url, {"list.example": {}}) as (served, waypost):
+        with pytest.raises(BadSource):
+            async with reader(waypost, url):
+                pass
+    assert served.connections == 0
+
+
+async def test_a_long_chain_of_indexes_ends(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, database_url: str) -> None:
+    chain = {f"/{n}.xml": Reply(index(f"https://list.example/{n + 1}.xml")) for n in range(9)}
+    first = "https://list.example/0.xml"
+    sites = {"list.example": chain}
+    async with (
+        registry(monkeypatch, tmp_path, database_url, sites) as (served, waypost),
+        reader(waypost, first) as source,
+    ):
+        _, refused = await gathered(names(*source))
+    assert refused == [("https://list.example/4.xml", BROKEN_OFF + "too_many")]
+    assert len(served.paths("list.example")) == 1 + sitemap.MAX_DEPTH + 1
