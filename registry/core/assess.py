@@ -78,7 +78,8 @@ def keeps_body(judged: Assessment) -> bool:
 
     Presence of any kind, broken or denied, and JSON of schemes that may have a format one day.
     """
-    return judged.outcome in _BODIES or judged.reason.startswith("foreign:")
+    outcome = judged.outcome
+    return outcome in _BODIES or (outcome is Outcome.NOT_A_MANIFEST and judged.reason.startswith("foreign:"))
 
 
 @lru_cache(maxsize=128)  # one verdict for all answers of a status: nearly all answers of nearly all hosts

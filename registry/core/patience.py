@@ -22,6 +22,18 @@ NO_BUDGET: Final = "redirect_budget"
 _SOFT: Final = ("read", "timeout", "reset", "closed", "incomplete", "protocol", "request")
 """How reasons of UNREACHABLE begin that concern one request; all others (name, dial) end the host."""
 
+_TROUBLE: Final = frozenset(
+    {
+        Outcome.UNREACHABLE,
+        Outcome.TLS_ERROR,
+        Outcome.RATE_LIMITED,
+        Outcome.REFUSED,
+        Outcome.REFUSED_ADDRESS,
+        Outcome.SKIPPED,
+    }
+)
+"""Outcomes of one answer that can end a host; all others show that it can be talked to."""
+
 
 class Purse:
     """Requests left. Capability details have a budget of their own; everything else shares one."""
@@ -57,6 +69,9 @@ class Patience:
     def judge(self, assessment: Assessment) -> None:
         """Take in what one answer of the host itself means for the rest of the visit."""
         outcome, reason = assessment.outcome, assessment.reason
+        if outcome not in _TROUBLE:
+            self._timeouts = self._limited = 0
+            return
         soft = outcome is Outcome.UNREACHABLE and reason.startswith(_SOFT)
         self._timeouts = self._timeouts + 1 if soft else 0
         self._limited = self._limited + 1 if outcome is Outcome.RATE_LIMITED else 0

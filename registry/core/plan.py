@@ -470,10 +470,10 @@ def _answer(probe: Probe, fetched: Fetched, judged: Assessment) -> Answer:
     if keeps_body(judged):
         stored = {name: headers[name] for name in _STORED_HEADERS if name in headers}
         return Answer(probe, fetched.reduced(stored, keep_body=True), judged)
-    told = _typed(headers["content-type"]) if "content-type" in headers else NO_HEADERS
+    told = _typed(headers.get("content-type"))
     return Answer(probe, fetched.reduced(told, keep_body=False), judged)
 
 
 @lru_cache(maxsize=256)  # nearly all answers have one of a few
-def _typed(content_type: str) -> Mapping[str, str]:
-    return MappingProxyType({"content-type": content_type[:200]})
+def _typed(content_type: str | None) -> Mapping[str, str]:
+    return NO_HEADERS if content_type is None else MappingProxyType({"content-type": content_type[:200]})

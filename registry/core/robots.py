@@ -40,6 +40,7 @@ _KEYS: Final = (
     (b"crawl-delay", "delay"),
     (b"agentmap", "agentmap"),
 )
+_NAMES: Final = dict(_KEYS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,14 +136,15 @@ class _Reading:
         self._to_own = self._to_everyone = self._rules_began = False
 
     def take(self, line: bytes) -> None:
-        if hint := _AGENTIC.match(line.lstrip()):
+        if b"#" in line and (hint := _AGENTIC.match(line.lstrip())):
             self._point(hint[1], "agentic-manifest", "awas")
         key, value = _key_and_value(line)
         if key == "agent":
             self._agent_line(value)
         elif key in ("allow", "disallow"):
             self._rules_began = True
-            self._rule(_pattern(value), key == "allow")
+            if self._to_own or self._to_everyone:
+                self._rule(_pattern(value), key == "allow")
         elif key == "delay":
             self._delay(value)
         elif key == "agentmap":
@@ -220,7 +222,10 @@ def _key_and_value(line: bytes) -> tuple[str | None, bytes]:
             return None, b""
         key, value = words
     key = key.strip().lower()
-    return next((name for prefix, name in _KEYS if key.startswith(prefix)), None), value.strip()
+    name = _NAMES.get(key)
+    if name is None:
+        name = next((name for prefix, name in _KEYS if key.startswith(prefix)), None)
+    return name, value.strip()
 
 
 def _pattern(value: bytes) -> str:

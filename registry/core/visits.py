@@ -5,6 +5,7 @@ Lease -> DomainJob -> HostJob go out; FinishedDomain -> Visit -> Answer come bac
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 from uuid import UUID
 
 from registry.core.assess import Assessment
@@ -61,8 +62,7 @@ class Lease:
     domains: tuple[DomainJob, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """One probe, what came, and what the core thinks of it."""
 
     probe: Probe
