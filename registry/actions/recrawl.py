@@ -1,4 +1,4 @@
-"""What keeps the queue moving when nobody else looks after it: candidates, orphaned leases, domains nobody would visit.
+"""What keeps the queue moving and honest when nobody else looks after it: candidates, orphans, opt-outs of a backup.
 
 No host is visited here. Workers do the first two every few seconds; this is for registries that are crawled by the
 clock, and for what no worker looks for.
@@ -11,6 +11,7 @@ from typing import Final
 
 from registry.actions.due import recover
 from registry.actions.seed import fold_candidates
+from registry.store.records import ChangeRecord
 from registry.store.unit_of_work import Store
 
 FORGOTTEN_AFTER: Final = timedelta(days=2)
@@ -23,23 +24,43 @@ _FOLDS: Final = 100
 @dataclass(frozen=True, slots=True)
 class Recrawled:
     """Hosts that documents named and that are in the queue now; leases of dead workers that were freed; domains that
-    were made due for their overdue hosts; domains that wait for a visit now; processes that crawl at this moment."""
+    were made due for their overdue hosts; services that an opt-out covers and that were shown until now; domains that
+    wait for a visit now; processes that crawl at this moment."""
 
     folded: int
     recovered: int
     brought: int
+    hidden: int
     due: int
     crawlers: int
 
 
 async def recrawl(store: Store, *, now: datetime, exempt: Collection[str] = ()) -> Recrawled:
     """Raises StoreUnavailable; can be repeated."""
+    hidden = await _uphold(store, now)
     folded = await _fold(store, now, exempt)
     recovered = await recover(store, now=now)
     brought = await _bring(store, now)
     async with store.begin() as uow:
         counts, crawlers = await uow.domains.counts(now), await uow.jobs.crawlers()
-    return Recrawled(folded, recovered, brought, counts["due"], crawlers)
+    return Recrawled(folded, recovered, brought, hidden, counts["due"], crawlers)
+
+
+async def _uphold(store: Store, now: datetime) -> int:
+    """Opt-outs that were laid over an older backup: what they cover is shown and due there as if nobody had asked."""
+    hidden = 0
+    while True:
+        async with store.begin() as uow:
+            covering = await uow.jobs.shown_all_the_same(limit=_PAGE)
+        if not covering:
+            return hidden
+        for domain, host in covering:
+            async with store.begin() as uow:
+                await uow.domains.lock([domain])
+                services = await uow.services.hide(domain, [host])
+                await uow.hosts.never_again(domain, host)
+                await uow.ledger.add_changes([ChangeRecord(domain, one, "service.hidden", now, {}) for one in services])
+            hidden += len(services)
 
 
 async def _fold(store: Store, now: datetime, exempt: Collection[str]) -> int:

@@ -36,6 +36,13 @@ WHERE d.domain = h.domain AND h.due < :before AND d.lease_token IS NULL AND d.at
 """)
 
 
+_SHOWN_ALL_THE_SAME = text("""
+SELECT DISTINCT o.domain, o.host FROM opt_outs o JOIN services s ON s.domain = o.domain AND NOT s.hidden
+    AND (s.host = o.host OR right(s.host, length(o.host) + 1) = '.' || o.host)
+ORDER BY 1, 2 LIMIT :limit
+""")
+
+
 @dataclass(frozen=True, slots=True)
 class RunRecord:
     """A row of `job_runs`. `figures`: what the run did, by name; `error`: why it ended badly."""
@@ -105,3 +112,8 @@ class Jobs:
         """Makes domains due whose hosts have been due since `before` and that are not; gives their number."""
         bound = {"domains": list(domains), "before": before, "now": now, "most": MAX_ATTEMPTS}
         return (await self._connection.execute(_FORGOTTEN, bound)).rowcount
+
+    async def shown_all_the_same(self, *, limit: int) -> list[tuple[str, str]]:
+        """(domain, host) of opt-outs that cover a service which is not hidden: rows that came from a backup."""
+        found = await self._connection.execute(_SHOWN_ALL_THE_SAME, {"limit": limit})
+        return [(domain, host) for domain, host in found]
