@@ -95,6 +95,12 @@ class HostPlan:
         """What robots.txt says to us; None until it was read."""
         return self._robots.get(self._job.host)
 
+    @property
+    def held(self) -> int:
+        """Bytes of bodies that the visit keeps until it is recorded."""
+        robots = len(self._robots_record.body) if self._robots_record else 0
+        return robots + sum(len(one.fetched.body) for one in self._answers)
+
     def next(self) -> Probe | None:
         """The request to make now; the same until it was taken. None: the visit is over."""
         return self._waiting
