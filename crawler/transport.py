@@ -14,12 +14,11 @@ import contextlib
 import re
 import time
 import zlib
-from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
-from sys import intern
-from typing import Final
+from typing import Final, TypeAlias
 
 from pyreqwest.client import Client, ClientBuilder
 from pyreqwest.exceptions import BuilderError, RequestTimeoutError
@@ -27,6 +26,7 @@ from pyreqwest.http import HeaderMap
 from pyreqwest.response import ResponseBodyReader
 
 from crawler.guards import BadSetup, Pin
+from crawler.room import OWN, NoRoom, Share
 
 HEADER_CAP: Final = 64 * 1024
 """Bytes of the header section (probe-plan.md section 6). The parser below us stops at about 400 KiB or 100 fields."""
@@ -59,18 +59,26 @@ class Broken(Exception):
         self.detail = detail
 
 
+Headers: TypeAlias = Mapping[str, str | list[str]]
+"""Fields by lower-case name; a list where a field was repeated."""
+
+
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """An answer as it came: `body` decoded and at most the cap. `truncated`: there was more of it, or it broke off.
-
-    `headers`: by lower-case name; a field that was `repeated` is joined by ", " (RFC 9110 section 5.2).
-    """
+    """An answer as it came: `body` decoded and at most the cap. `truncated`: there was more of it, or it broke off."""
 
     status: int
-    headers: Mapping[str, str]
-    repeated: Collection[str] = ()
+    headers: Headers
     body: bytes = b""
     truncated: bool = False
+
+    def all(self, name: str) -> list[str]:
+        """Every value of a field."""
+        return _values(self.headers.get(name, []))
+
+
+def _values(found: str | list[str]) -> list[str]:
+    return [found] if isinstance(found, str) else found
 
 
 @dataclass(slots=True)
@@ -190,9 +198,19 @@ class Clients:
 
 
 async def ask(
-    client: Client, pin: Pin, url: str, headers: Mapping[str, str], *, cap: int, keep_head: bool, seconds: float
+    client: Client,
+    pin: Pin,
+    url: str,
+    headers: Mapping[str, str],
+    *,
+    cap: int,
+    keep_head: bool,
+    seconds: float,
+    share: Share,
 ) -> Wire:
     """GET `url`, which must be on `pin.host`. At most `seconds` for everything and `cap` decoded bytes of body.
+
+    `share` is told how much of the body is here; where it has no room, Broken("no_room").
 
     Over the cap: the head is kept with `truncated` where `keep_head` says so, else Broken("body"). Of answers that are
     no document only a short head is kept, and it may be broken: a "not found" page that breaks off still says so.
@@ -211,51 +229,40 @@ async def ask(
     try:
         async with stream as response:
             answered = True
-            fields, repeated = _fields(response.headers)
-            status, coding = response.status, fields.get("content-encoding", "")
-            body, truncated = await _read(response.body_reader, status, coding, cap, keep_head)
-            return Wire(status, fields, repeated, body, truncated)
+            body = _Body(cap if response.status in DOCUMENT else min(cap, PAGE_KEPT), share)
+            return await _read(response.body_reader, response.status, _fields(response.headers), body, keep_head)
     except RequestTimeoutError:
         if answered:
             raise Broken("read_timeout") from None
         raise
 
 
-def _fields(headers: HeaderMap) -> tuple[dict[str, str], list[str]]:
-    """All fields as text, and the names of those that were repeated. Raises Broken("headers")."""
-    fields: dict[str, str] = {}
-    repeated: list[str] = []
-    size = 0
-    for name, found in _texts(headers).items():
-        value = found if isinstance(found, str) else ", ".join(found)
-        if value is not found:
-            repeated.append(name)
-        fields[intern(name)] = value  # the same names in thousands of answers
-        size += len(name) + len(value) + 4
+def _fields(headers: HeaderMap) -> Headers:
+    """All fields as text. Raises Broken("headers")."""
+    try:
+        fields = headers.dict_multi_value()
+    except ValueError:
+        fields = _ascii(headers)
+    size = sum(len(name) + len(value) + 4 for name, found in fields.items() for value in _values(found))
     if size > HEADER_CAP:
         raise Broken("headers")
-    return fields, repeated
+    return fields
 
 
-def _texts(headers: HeaderMap) -> dict[str, str | list[str]]:
+def _ascii(headers: HeaderMap) -> dict[str, str | list[str]]:
     """Without the fields that have a value that is not ASCII, which cannot be read through this transport."""
-    with contextlib.suppress(ValueError):
-        return headers.dict_multi_value()
-    texts: dict[str, str | list[str]] = {}
+    fields: dict[str, str | list[str]] = {}
     for name in dict.fromkeys(headers.keys()):
         with contextlib.suppress(ValueError):
-            values = headers.getall(name)
-            texts[name] = values[0] if len(values) == 1 else values
-    return texts
+            fields[name] = headers.getall(name)
+    return fields
 
 
-async def _read(reader: ResponseBodyReader, status: int, coding: str, cap: int, keep_head: bool) -> tuple[bytes, bool]:
-    """The body, and whether it is only a part."""
+async def _read(reader: ResponseBodyReader, status: int, headers: Headers, body: "_Body", keep_head: bool) -> Wire:
     document = status in DOCUMENT
-    body = _Body(cap if document else min(cap, PAGE_KEPT))
     raw = 0
     try:
-        body.decode(_coding(coding))
+        body.decode(_coding(headers))
         while (chunk := await reader.read_chunk()) is not None:
             raw += len(chunk)
             body.feed(chunk.to_bytes())
@@ -265,20 +272,26 @@ async def _read(reader: ResponseBodyReader, status: int, coding: str, cap: int, 
     except Exception as error:
         if document or isinstance(error, RequestTimeoutError):
             raise
-        return body.head, True
+        return Wire(status, headers, body.head, truncated=True)
     if body.full and document and not keep_head:
         raise Broken("body")
-    return body.head, body.full
+    return Wire(status, headers, body.head, truncated=body.full)
 
 
 _TOKEN = re.compile(r"[a-z0-9!#$%&'*+.^_`|~-]{1,20}")
 
 
-def _coding(field: str) -> str:
+def _coding(headers: Headers) -> str:
     """Either identity or gzip, the codings that were offered. Raises Broken("encoding")."""
-    if not field:
+    named = headers.get("content-encoding")
+    if named is None:
         return "identity"
-    codings = [coding for part in field.split(",") if (coding := part.strip().lower()) not in ("", "identity")]
+    codings = [
+        coding
+        for value in _values(named)
+        for coding in (part.strip().lower() for part in value.split(","))
+        if coding not in ("", "identity")
+    ]
     if not codings:
         return "identity"
     if codings in (["gzip"], ["x-gzip"]):
@@ -292,8 +305,9 @@ class _Body:
     gzip: exactly one complete member. A decoder that is only asked for what still fits never unpacks a bomb.
     """
 
-    def __init__(self, cap: int) -> None:
+    def __init__(self, cap: int, share: Share) -> None:
         self._cap = cap
+        self._share = share
         self._parts: list[bytes] = []
         self._size = 0
         self._gzip: zlib._Decompress | None = None
@@ -336,3 +350,11 @@ class _Body:
         self._parts.append(data)
         self._size += len(data)
         self.full = self._size > self._cap
+        if self._size > OWN:
+            self._told()
+
+    def _told(self) -> None:
+        try:
+            self._share.reading(self._size)
+        except NoRoom:
+            raise Broken("no_room") from None

@@ -17,8 +17,8 @@ from typing import Any, Final, Protocol, Self
 from pyreqwest.client import Client
 
 from crawler.guards import ConnectTo, Guard, Pin, Resolver
-from crawler.pauses import Pauses
 from crawler.politeness import BlockBudgets, Pace, Places
+from crawler.room import Room
 from crawler.settings import user_agent
 from crawler.translate import (
     BLOCK_BUDGET,
@@ -44,6 +44,9 @@ from registry.settings import Settings
 
 OFF_LOOP_BYTES: Final = 32 * 1024
 """Bodies above this are assessed in a thread: a megabyte of JSON costs tens of milliseconds."""
+
+SMALL: Final = 2 * 1024
+"""Bodies up to this are not counted: sixty of them make no memory worth a look."""
 
 LEAST_BUDGET: Final = 10
 """Requests that a domain must have left today for the visit of a host to be worth its robots.txt."""
@@ -77,9 +80,8 @@ class Visitor:
         )
         self.places = Places(settings.block_connections)
         self.blocks = BlockBudgets(settings.block_daily_budget)
-        self.pauses = Pauses()
+        self.room = Room(settings.hosts_in_flight)
         self.running: set[asyncio.Task[Any]] = set()
-        self._ending: asyncio.Task[None] | None = None
 
     def halt(self) -> None:
         """Ends the visits that have not ended by themselves since `stop` was set."""
@@ -89,14 +91,11 @@ class Visitor:
     async def __aenter__(self) -> Self:
         """Raises transport.NoTrust."""
         await self.clients.check()
-        self._ending = asyncio.create_task(self.pauses.end_with(self.stop))
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._ending is not None:
-            self._ending.cancel()
         await self.guard.close()
 
     async def visit_domain(self, job: DomainJob, until: datetime) -> FinishedDomain | None:
@@ -128,6 +127,8 @@ class Visitor:
                     await asyncio.to_thread(plan.take, probe, fetched)
                 else:
                     plan.take(probe, fetched)
+                if len(fetched.body) > SMALL:
+                    session.share.keep(plan.held)
                 pace.obey(plan.robots.crawl_delay if plan.robots else None)
         visit = plan.finish(started, _now())
         if (visit.outcome, visit.reason) == BLOCK_BUDGET and not any(one.fetched.status for one in visit.answers):
@@ -151,11 +152,11 @@ class Session:
         self._visitor = visitor
         self._settings = visitor.settings
         self._pace = pace
-        self._until = time.monotonic() + (until - RECORD_MARGIN - _now()).total_seconds()
+        self._until = until - RECORD_MARGIN
         self._seconds = visitor.settings.host_deadline
         self._closed = closed
+        self.share = visitor.room.share()
         self._pins: dict[str, Pin | Failure] = {}
-        self._at: tuple[str, Pin | Failure] | None = None  # how URLs of the latest host begin, and its pin
         self._clients: dict[str, Client] = {}
         self._held = AsyncExitStack()
         self._place: AbstractAsyncContextManager[None] | None = None
@@ -168,45 +169,43 @@ class Session:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.share.keep(0)
         await self._leave()
         await self._held.aclose()
 
     async def fetch(self, probe: Probe, redirects: Redirects) -> Fetched:
         """The answer to one probe after its redirects. Raises Cut."""
         at, began = _now(), time.monotonic()
-        url: str = probe.url
-        hops: tuple[str, ...] = ()
+        url, hops = probe.url, tuple[str, ...]()
         while True:
-            pin = await self._pin(url)
+            host = host_of(url) or ""
+            pin = await self._pin(host)
+            elapsed = int((time.monotonic() - began) * 1000)
             if isinstance(pin, Failure):
-                return failed(probe, pin, at=at, url=url, hops=hops, elapsed_ms=_milliseconds(began))
+                return failed(probe, pin, at=at, url=url, hops=hops, elapsed_ms=elapsed)
             wire = await self._ask(probe, pin, url)
-            step = wire if isinstance(wire, Failure) else _step(probe, wire, url, hops, redirects)
-            if isinstance(step, Follow):
-                url, hops = step.url, (*hops, url)
-            elif isinstance(step, Failure):
-                return failed(probe, step, at=at, url=url, hops=hops, pin=pin, elapsed_ms=_milliseconds(began))
-            else:
-                return answered(probe, step, at=at, url=url, hops=hops, pin=pin, elapsed_ms=_milliseconds(began))
+            elapsed = int((time.monotonic() - began) * 1000)
+            if isinstance(wire, Failure):
+                return failed(probe, wire, at=at, url=url, hops=hops, pin=pin, elapsed_ms=elapsed)
+            step = _step(probe, wire, url, hops, redirects)
+            if step is None:
+                return answered(probe, wire, at=at, url=url, hops=hops, pin=pin, elapsed_ms=elapsed)
+            if isinstance(step, Failure):
+                return failed(probe, step, at=at, url=url, hops=hops, pin=pin, elapsed_ms=elapsed)
+            url, hops = step.url, (*hops, url)
 
-    async def _pin(self, url: str) -> Pin | Failure:
-        """Of the host of a canonical URL. Resolved once per visit; a name that failed is not asked again."""
-        if self._at is not None and url.startswith(self._at[0]):
-            return self._at[1]
-        host = host_of(url) or ""
-        if host not in self._pins:
-            self._pins[host] = OPTED_OUT if is_covered(host, self._closed) else await self._resolved(host)
-        self._at = f"https://{host}/", self._pins[host]
-        return self._pins[host]
-
-    async def _resolved(self, host: str) -> Pin | Failure:
-        began = time.monotonic()
-        try:
-            return await self._visitor.guard.pin(host)
-        except Exception as error:
-            return _outcome(error)
-        finally:
+    async def _pin(self, host: str) -> Pin | Failure:
+        """Resolved once per visit; a name that failed is not asked again."""
+        if host not in self._pins and is_covered(host, self._closed):
+            self._pins[host] = OPTED_OUT
+        elif host not in self._pins:
+            began = time.monotonic()
+            try:
+                self._pins[host] = await self._visitor.guard.pin(host)
+            except Exception as error:
+                self._pins[host] = _outcome(error)
             self._seconds -= time.monotonic() - began
+        return self._pins[host]
 
     async def _ask(self, probe: Probe, pin: Pin, url: str) -> Wire | Failure:
         """One request, and a second one where the server had closed the idle connection that the first was sent on."""
@@ -230,9 +229,17 @@ class Session:
         seconds = min(self._settings.request_timeout, self._seconds)
         try:
             return await ask(
-                client, pin, url, headers_of(probe), cap=probe.cap, keep_head=keeps_head(probe), seconds=seconds
+                client,
+                pin,
+                url,
+                headers_of(probe),
+                cap=probe.cap,
+                keep_head=keeps_head(probe),
+                seconds=seconds,
+                share=self.share,
             )
         except Exception as error:
+            self.share.let_go()
             return _outcome(error)
         finally:
             self._seconds -= time.monotonic() - began
@@ -247,10 +254,11 @@ class Session:
     async def _wait(self) -> None:
         """The pause of politeness; it does not count against the host. Raises Cut."""
         pause = self._pace.pause()
-        if time.monotonic() + pause >= self._until:
+        if _now() + timedelta(seconds=pause) >= self._until:
             raise Cut
-        if pause > 0 and not self._visitor.stop.is_set():
-            await self._visitor.pauses.wait(pause)
+        if pause > 0:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._visitor.stop.wait(), pause)
         if self._visitor.stop.is_set():
             raise Cut
 
@@ -268,13 +276,14 @@ class Session:
             await place.__aexit__(None, None, None)
 
 
-def _step(probe: Probe, wire: Wire, url: str, hops: tuple[str, ...], redirects: Redirects) -> Follow | Failure | Wire:
-    """Where a redirect leads, why it is not followed, or the answer itself where it is none."""
+def _step(probe: Probe, wire: Wire, url: str, hops: tuple[str, ...], redirects: Redirects) -> Follow | Failure | None:
+    """Where a redirect leads, why it is not followed, or None for an answer that is none."""
     if wire.status not in STATUSES:
-        return wire
-    if "location" in wire.repeated:
+        return None
+    locations = wire.all("location")
+    if len(locations) > 1:
         return TWO_LOCATIONS
-    decision = redirects(probe, url, wire.headers.get("location"), hops)
+    decision = redirects(probe, url, locations[0] if locations else None, hops)
     return decision if isinstance(decision, Follow) else Failure(decision.outcome, decision.reason)
 
 
@@ -299,10 +308,6 @@ def _skipped(job: HostJob, now: datetime, reason: str) -> Visit:
         robots=job.robots,
         pending=job.pending,
     )
-
-
-def _milliseconds(began: float) -> int:
-    return int((time.monotonic() - began) * 1000)
 
 
 def _now() -> datetime:
