@@ -78,7 +78,7 @@ async def _record_together(store: Store, token: UUID, finished: Sequence[Finishe
         writes = await asyncio.to_thread(conclude, looked, before, stored, now)
         await _write(uow, writes)
         await uow.domains.give_back(held)
-        await uow.ledger.announce([visit.host for visit in writes.visits])
+        await uow.ledger.announce(writes.awaited)
     return Recorded(
         hosts=[visit.host for visit in writes.visits],
         lost=sorted({one.domain for one in finished} - held),
@@ -141,6 +141,6 @@ async def _set_aside(store: Store, token: UUID, finished: FinishedDomain, error:
     async with store.begin() as uow:
         if held := await uow.domains.hold(token, [finished.domain]):
             await uow.domains.set_aside(held, now=now, step=UNSTORABLE_FOR)
-            trace = VisitRecord(finished.domain, finished.domain, now, now, Outcome.SKIPPED, reason, False, 0, None, [])
+            trace = VisitRecord(finished.domain, finished.domain, now, now, Outcome.SKIPPED, reason, False, 0, None)
             await uow.ledger.add_visits([trace])
     return reason

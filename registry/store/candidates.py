@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registry.core.optout import is_covered as is_covered  # callers that ask for both
 from registry.store.bulk import many
+from registry.store.driver import Driver, listed
 from registry.store.records import CandidateRecord, OptOutRecord
 from registry.store.tables import CandidateRow, OptOutRow
 from registry.store.values import clean
@@ -55,6 +56,9 @@ class Candidates:
         return (await self._connection.execute(statement)).scalar_one()
 
 
+_OPTED_OUT = "SELECT domain, host FROM opt_outs WHERE domain = ANY(string_to_array(%(domains)s, ' '))"
+
+
 class OptOuts:
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection
@@ -76,8 +80,7 @@ class OptOuts:
 
     async def of(self, domains: Collection[str]) -> dict[str, frozenset[str]]:
         """The hosts that opted out, by domain; see `is_covered`."""
-        statement = select(OptOutRow.domain, OptOutRow.host).where(OptOutRow.domain.in_(list(domains)))
         found: dict[str, set[str]] = {}
-        for domain, host in await self._connection.execute(statement):
+        for domain, host in await Driver(self._connection).rows(_OPTED_OUT, {"domains": listed(domains)}):
             found.setdefault(domain, set()).add(host)
         return {domain: frozenset(hosts) for domain, hosts in found.items()}

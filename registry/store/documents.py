@@ -3,14 +3,15 @@
 import logging
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict
-from typing import Any, Final
+from typing import Any, Final, LiteralString
 
-from sqlalchemy import ColumnElement, RowMapping, func, or_, select, text, tuple_
+from sqlalchemy import ColumnElement, func, or_, select, text, tuple_
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registry.core.documents import Outcome, Via
 from registry.store.bulk import columns_of, many, upsert
+from registry.store.driver import Driver, Row, listed
 from registry.store.engine import decode
 from registry.store.records import DocumentRecord
 from registry.store.tables import BodyRow, DocumentHistoryRow, DocumentRow, ServiceRow
@@ -22,6 +23,11 @@ _log = logging.getLogger(__name__)
 
 URL_CHARS: Final = 20_000  # longer than any that is asked for, with the JSON Pointer of a document inside another
 
+_FIELDS = tuple(DocumentRecord.__dataclass_fields__)
+_OF: Final[LiteralString] = f"""
+SELECT {", ".join(_FIELDS)} FROM documents WHERE domain = ANY(string_to_array(%(domains)s, ' '))
+ORDER BY domain, host, seen_at, url
+"""  # noqa: S608  # our own columns
 _PUT = upsert(DocumentRow, columns_of(DocumentRow, "domain", "host", "url_hash", "first_seen_at"))
 _HISTORY = columns_of(DocumentHistoryRow)
 # All that a visit without news writes about a document.
@@ -34,6 +40,7 @@ _STAMP = text(
 class Documents:
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection
+        self._driver = Driver(connection)
 
     async def of(self, domains: Collection[str], *, strict: bool = False) -> list[DocumentRecord]:
         """Every current document of the domains, without its body; the least recently seen first.
@@ -41,19 +48,14 @@ class Documents:
         A row that cannot be decoded is left out, as if its URL had never been asked for, and so written anew by the
         next visit; with `strict` it raises ValueError.
         """
-        statement = (
-            select(DocumentRow.__table__)
-            .where(DocumentRow.domain.in_(list(domains)))
-            .order_by(DocumentRow.domain, DocumentRow.host, DocumentRow.seen_at, DocumentRow.url)
-        )
         found = []
-        for row in (await self._connection.execute(statement)).mappings():
+        for row in await self._driver.rows(_OF, {"domains": listed(domains)}):
             try:
                 found.append(_record(row))
             except (ValueError, TypeError) as error:
                 if strict:
                     raise
-                _log.error("a document of %s cannot be decoded: %s", row["host"], type(error).__name__)
+                _log.error("a document of %s cannot be decoded: %s", row[1], type(error).__name__)
         return found
 
     async def bodies(self, keys: Collection[tuple[str, bytes]]) -> dict[tuple[str, bytes], bytes]:
@@ -145,16 +147,13 @@ def _row(document: DocumentRecord) -> dict[str, Any]:
     }
 
 
-def _record(row: RowMapping) -> DocumentRecord:
-    values = {name: row[name] for name in _FIELDS}
-    via = decode(row["via"])
+def _record(row: Row) -> DocumentRecord:
+    values = dict(zip(_FIELDS, row, strict=True))
+    via = decode(values["via"])
     values |= {
-        "outcome": Outcome(row["outcome"]),
+        "outcome": Outcome(values["outcome"]),
         "via": Via(**via) if via else None,
-        "headers": decode(row["headers"]),
-        "findings": decode(row["findings"]),
+        "headers": decode(values["headers"]),
+        "findings": decode(values["findings"]),
     }
     return DocumentRecord(**values)
-
-
-_FIELDS = columns_of(DocumentRow, "url_hash")

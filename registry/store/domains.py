@@ -10,6 +10,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registry.store.bulk import many
+from registry.store.driver import Driver, listed
 from registry.store.records import DomainRecord
 from registry.store.tables import DomainRow
 
@@ -25,23 +26,25 @@ UNSTORABLE_FOR: Final = timedelta(days=1)
 LEASE_LOCKS: Final = 0x77617901
 """First key of the advisory locks that workers hold while they live; the second is their `lease_holder`."""
 
-_TAKE = text("""
+_TAKE = """
 WITH due AS (
     SELECT domain FROM domains
-    WHERE next_visit_at <= :now AND (lease_token IS NULL OR attempts < :most)
-      AND (CAST(:only AS text[]) IS NULL OR domain = ANY(CAST(:only AS text[])))
-    ORDER BY next_visit_at LIMIT :limit FOR UPDATE SKIP LOCKED)
+    WHERE next_visit_at <= %(now)s AND (lease_token IS NULL OR attempts < %(most)s)
+      AND (%(only)s::text IS NULL OR domain = ANY(string_to_array(%(only)s, ' ')))
+    ORDER BY next_visit_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED)
 UPDATE domains d
-SET next_visit_at = :until, lease_token = :token, lease_holder = :holder, attempts = least(d.attempts + 1, 1000)
+SET next_visit_at = %(until)s, lease_token = %(token)s, lease_holder = %(holder)s,
+    attempts = least(d.attempts + 1, 1000)
 FROM due WHERE d.domain = due.domain RETURNING d.domain
-""")
+"""
 
 # Who dies with a lease again and again waits `step`, then twice as long, at most a month; then it gets one more try.
-_EXPIRED_TOO_OFTEN = text("""
+# In no order: by the index of leases, of which there are few, and not by that of everything that is due.
+_EXPIRED_TOO_OFTEN = """
 SELECT domain FROM domains
-WHERE next_visit_at <= :now AND lease_token IS NOT NULL AND attempts >= :most
-ORDER BY next_visit_at LIMIT 1000 FOR UPDATE SKIP LOCKED
-""")
+WHERE next_visit_at <= %(now)s AND lease_token IS NOT NULL AND attempts >= %(most)s
+LIMIT 1000 FOR UPDATE SKIP LOCKED
+"""
 _SET_ASIDE = text("""
 UPDATE domains SET lease_token = NULL, lease_holder = NULL,
     next_visit_at = CAST(:now AS timestamptz)
@@ -65,17 +68,18 @@ WHERE d.domain = h.domain AND d.attempts < :most AND (d.lease_token IS NULL OR d
   AND h.due < coalesce(d.next_visit_at, 'infinity')
 """)
 
-_HOLD = text("""
-SELECT domain FROM domains WHERE domain = ANY(:domains) AND lease_token = :token ORDER BY domain FOR UPDATE
-""")
+_HOLD = """
+SELECT domain FROM domains WHERE domain = ANY(string_to_array(%(domains)s, ' ')) AND lease_token = %(token)s
+ORDER BY domain FOR UPDATE
+"""
 
 # From the hosts, so that a host submitted meanwhile counts.
-_GIVE_BACK = text("""
-UPDATE domains d SET lease_token = NULL, lease_holder = NULL, attempts = greatest(0, d.attempts - :forgiven),
-    next_visit_at = greatest(CAST(:not_before AS timestamptz),
+_GIVE_BACK = """
+UPDATE domains d SET lease_token = NULL, lease_holder = NULL, attempts = greatest(0, d.attempts - %(forgiven)s),
+    next_visit_at = greatest(%(not_before)s::timestamptz,
                              (SELECT min(next_visit_at) FROM hosts h WHERE h.domain = d.domain))
-WHERE d.domain = ANY(:held)
-""")
+WHERE d.domain = ANY(string_to_array(%(held)s, ' '))
+"""
 
 _ORPHANS = text("""
 SELECT domain, attempts FROM domains d
@@ -93,6 +97,7 @@ class Domains:
 
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection
+        self._driver = Driver(connection)
 
     async def add(self, domains: Collection[str], *, source: str, now: datetime, due: datetime) -> int:
         """New ones only; gives their number. Sorted, so that two seeders cannot deadlock."""
@@ -120,12 +125,11 @@ class Domains:
 
         Those whose leases expired again and again are set aside instead.
         """
-        dead = await self._connection.execute(_EXPIRED_TOO_OFTEN, {"now": now, "most": MAX_ATTEMPTS})
-        if hopeless := list(dead.scalars()):
-            await self.set_aside(hopeless, now=now, step=SUSPECT_FOR)
+        if hopeless := await self._driver.rows(_EXPIRED_TOO_OFTEN, {"now": now, "most": MAX_ATTEMPTS}):
+            await self.set_aside([domain for (domain,) in hopeless], now=now, step=SUSPECT_FOR)
         bound = {"now": now, "most": MAX_ATTEMPTS, "limit": limit, "until": until, "token": token, "holder": holder}
-        bound["only"] = None if only is None else list(only)
-        return sorted((await self._connection.execute(_TAKE, bound)).scalars())
+        bound["only"] = None if only is None else listed(only)
+        return sorted(domain for (domain,) in await self._driver.rows(_TAKE, bound))
 
     async def sooner(self, domains: Collection[str], *, soon: datetime, now: datetime) -> None:
         """Makes them due at `soon` at the latest; a running lease and a domain set aside are left alone."""
@@ -138,7 +142,7 @@ class Domains:
 
     async def hold(self, token: UUID, domains: Collection[str]) -> list[str]:
         """Locks those of `domains` that the lease still owns. What is missing was taken by somebody else."""
-        return list((await self._connection.execute(_HOLD, {"domains": list(domains), "token": token})).scalars())
+        return [domain for (domain,) in await self._driver.rows(_HOLD, {"domains": listed(domains), "token": token})]
 
     async def leased(self, token: UUID) -> list[str]:
         found = await self._connection.execute(select(DomainRow.domain).where(DomainRow.lease_token == token))
@@ -151,8 +155,9 @@ class Domains:
 
         `forgiven`: how many attempts are taken back: all of them for a completed visit, 1 for one never begun.
         """
-        bound = {"held": list(held), "forgiven": forgiven, "not_before": not_before}
-        await self._connection.execute(_GIVE_BACK, bound)
+        if held:
+            bound = {"held": listed(held), "forgiven": forgiven, "not_before": not_before}
+            await self._driver.run(_GIVE_BACK, bound)
 
     async def forgive(self, domains: Collection[str]) -> None:
         """Those set aside, or about to be, are like any other again: an operator wants to see what happens."""

@@ -7,6 +7,7 @@ from typing import Any
 from registry.core.documents import Outcome, Via
 from registry.core.listing import Listing, TrustLevel
 from registry.core.next_visit import Why
+from registry.store.vectors import unpack
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +138,7 @@ class ScoreRecord:
 
 @dataclass(frozen=True, slots=True)
 class VisitRecord:
-    """A row of the ledger. `vector` has one entry per probe, see reconcile.vector."""
+    """A row of the ledger. `packed`: what was asked and what came, see `vectors`."""
 
     domain: str
     host: str
@@ -148,7 +149,12 @@ class VisitRecord:
     whole_plan: bool
     requests: int
     address: str | None
-    vector: list[dict[str, Any]]
+    packed: bytes = b""
+
+    @property
+    def vector(self) -> list[dict[str, Any]]:
+        """One object per answer, in the order asked; members as in `vectors.unpack`. Raises ValueError."""
+        return unpack(self.host, self.packed)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Final, LiteralString
 
 from sqlalchemy import RowMapping, bindparam, delete, or_, select, text, tuple_, update
 from sqlalchemy.dialects.postgresql import JSONB, insert
@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registry.core.listing import Listing
 from registry.store.bulk import columns_of, many, upsert
+from registry.store.driver import Driver, listed
 from registry.store.engine import decode
 from registry.store.listings import listing_from_json, listing_to_json
 from registry.store.records import CapabilityRecord, FindingRecord, ScoreRecord, ServiceRecord
@@ -21,7 +22,10 @@ Key = tuple[str, str]
 MAX_FINDINGS = 2_000
 
 _PUT = upsert(ServiceRow, columns_of(ServiceRow, "domain", "host", "created_at"))
-_FIELDS = columns_of(ServiceRow, "listing_hash")
+_FIELDS = tuple(ServiceRecord.__dataclass_fields__)
+_OF: Final[LiteralString] = f"""
+SELECT {", ".join(_FIELDS)} FROM services WHERE domain = ANY(string_to_array(%(domains)s, ' '))
+"""  # noqa: S608  # our own columns
 _STAMPED = ("domain", "host", "seen_at", "crawl_failures", "listing", "listing_hash")
 # The listing holds a date, and is written only when that date is another: most visits leave it and the index alone.
 _STAMP = text(
@@ -34,12 +38,13 @@ _STAMP = text(
 class Services:
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection
+        self._driver = Driver(connection)
 
     async def of(self, domains: Collection[str]) -> dict[str, ServiceRecord]:
         """By host, hidden ones too. A row that cannot be decoded is left out: it is about to be written anew."""
-        statement = select(ServiceRow.__table__).where(ServiceRow.domain.in_(list(domains)))
         found = {}
-        for row in (await self._connection.execute(statement)).mappings():
+        for values in await self._driver.rows(_OF, {"domains": listed(domains)}):
+            row = dict(zip(_FIELDS, values, strict=True))
             try:
                 found[row["host"]] = service_record(row)
             except (ValueError, TypeError, KeyError):
@@ -112,7 +117,7 @@ class Services:
             await self._connection.execute(delete(table).where(tuple_(table.domain, table.host).in_(keys)))
 
 
-def service_record(row: RowMapping) -> ServiceRecord:
+def service_record(row: Mapping[str, Any] | RowMapping) -> ServiceRecord:
     """Raises ValueError, TypeError or KeyError for a row that nobody can read."""
     values = {name: row[name] for name in _FIELDS}
     listing: Listing = listing_from_json(decode(row["listing"]))

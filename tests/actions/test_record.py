@@ -12,6 +12,7 @@ import pytest
 from registry.actions import inspect
 from registry.actions.record import record
 from registry.actions.seed import fold_candidates, seed
+from registry.actions.submit import submit
 from registry.core.documents import Outcome
 from registry.core.listing import Filters, TrustLevel
 from registry.core.visits import FinishedDomain
@@ -286,7 +287,8 @@ async def test_a_poison_row_hides_only_itself(store: Store) -> None:
 
 
 async def test_whoever_waits_is_told(store: Store) -> None:
-    await seed(store, [HOST, "slow.com"], source="test", now=NOW)
+    for name in (HOST, "slow.com"):
+        await submit(store, name, now=NOW)
     lease = await take(store)
     assert lease is not None
     jobs = {job.domain: job for job in lease.domains}

@@ -18,7 +18,7 @@ from registry.core.next_visit import Why
 from registry.core.optout import covered_host, is_covered
 from registry.core.patience import SLOW_DELAY
 from registry.core.revisit import History, earliest, next_visit, untouched_until
-from registry.core.robots import Robots
+from registry.core.robots import PRODUCT, Robots
 from registry.core.scoring.rubric import VERSION
 from registry.core.visits import FinishedDomain, Visit
 from registry.store.records import (
@@ -47,6 +47,7 @@ PENDING_AFTER: Final = timedelta(hours=1)
 SLOW_AFTER: Final = timedelta(days=1)
 """When a visit goes on that had no budget left: of a host whose robots.txt wants long pauses the next day."""
 
+_SAYS_MORE: Final = re.compile(PRODUCT.encode() + rb"|crawl-delay", re.IGNORECASE)
 _SOFT: Final = frozenset({Outcome.SERVER_ERROR, Outcome.UNREACHABLE, Outcome.TLS_ERROR})
 _SAYS_NOTHING: Final = frozenset(
     {Outcome.REFUSED, Outcome.RATE_LIMITED, Outcome.DISALLOWED, Outcome.REFUSED_ADDRESS, Outcome.SKIPPED}
@@ -66,7 +67,7 @@ class Before:
     opted_out: Mapping[str, frozenset[str]]  # by domain
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Looked:
     """One visit, compared with what was stored. `is_merged_again`: the service is computed anew."""
 
@@ -101,6 +102,7 @@ class Writes:
     changes: list[ChangeRecord] = field(default_factory=list)
     candidates: list[CandidateRecord] = field(default_factory=list)
     opt_outs: list[OptOutRecord] = field(default_factory=list)
+    awaited: list[str] = field(default_factory=list)  # hosts that somebody submitted, and may be waiting for
 
     def note_hidden(self, opt_out: OptOutRecord, hosts: Sequence[str]) -> None:
         """Services that an opt-out took out of every answer."""
@@ -124,10 +126,11 @@ def look(finished: Sequence[FinishedDomain], before: Before, now: datetime) -> l
             key = (domain.domain, visit.host)
             host = before.hosts.get(key) or HostRecord(*key, "visit", now, now)
             service = before.services.get(visit.host)
-            compared = _looked(visit, host, documents.get(key, ()), service, now)
             is_hidden = is_covered(visit.host, hidden)
-            is_slow = (robots[visit.host].crawl_delay or 0) > SLOW_DELAY
-            looked.append(replace(compared, opt_out=opt_outs[visit.host], is_hidden=is_hidden, is_slow=is_slow))
+            compared = _looked(visit, host, documents.get(key, ()), service, now)
+            compared.opt_out, compared.is_hidden = opt_outs[visit.host], is_hidden
+            compared.is_slow = (robots[visit.host].crawl_delay or 0) > SLOW_DELAY
+            looked.append(compared)
     return looked
 
 
@@ -146,6 +149,8 @@ def conclude(
         writes.opt_outs += [one.opt_out] if one.opt_out else []
         writes.candidates += _candidates(one, now)
         writes.hosts.append(_scheduled(one, now))
+        if one.host.submitted_at is not None:
+            writes.awaited.append(host)
         if one.visit.alias_of is not None and not one.is_hidden and same_site(one.visit.alias_of, host):
             writes.new_hosts.append(_answering_host(one, one.visit.alias_of, now))
         previous = before.services.get(host)
@@ -319,7 +324,10 @@ def _seen_again(one: Looked, previous: ServiceRecord) -> ServiceRecord:
 
 
 def _robots(visit: Visit) -> Robots:
-    return Robots() if visit.robots is None else Robots.from_answer(visit.robots.status, visit.robots.body)
+    """What the file says to us in particular, and how slowly it wants to be asked. Most say neither: not read again."""
+    if visit.robots is None or not _SAYS_MORE.search(visit.robots.body):
+        return Robots()
+    return Robots.from_answer(visit.robots.status, visit.robots.body)
 
 
 def _opt_out(domain: str, host: str, robots: Robots, now: datetime) -> OptOutRecord | None:

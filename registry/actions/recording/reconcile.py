@@ -4,8 +4,8 @@ Presence is kept until absence is sure: something once found is gone at once onl
 needs a second one at least SECOND_LOOK later; refusals, failures and budgets say nothing (probe-plan.md section 7).
 """
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -17,6 +17,7 @@ from registry.core.recognise import FORMAT_BY_SLUG
 from registry.core.scoring.rubric import VERSION
 from registry.core.visits import Answer, Visit
 from registry.store.records import DocumentRecord, VisitRecord
+from registry.store.vectors import media_type, pack
 
 SECOND_LOOK: Final = timedelta(hours=6)
 MAX_BODY_FINDINGS: Final = 500
@@ -58,8 +59,12 @@ def reconcile(domain: str, visit: Visit, stored: Sequence[DocumentRecord], now: 
     """The documents of the visit's host, given those it had. `stored` may be empty."""
     found = Documents({one.url: Current(one) for one in stored})
     for answer in visit.answers:
-        if answer.probe.purpose in _DOCUMENTS and _belongs_to(answer, visit.host):
+        if answer.probe.purpose not in _DOCUMENTS or not (found.current or _is_worth_keeping(answer)):
+            continue  # nearly every answer of nearly every host
+        if _belongs_to(answer, visit.host):
             _take(found, domain, visit.host, answer, now)
+    if not found.current:
+        return found
     _drop_carried(found, visit, now)
     if visit.alias_of is not None:
         _miss_all(found, now)
@@ -86,7 +91,7 @@ def visit_record(domain: str, visit: Visit) -> VisitRecord:
         visit.whole_plan,
         visit.requests,
         visit.address,
-        [_entry(answer) for answer in visit.answers],
+        pack(visit.host, visit.answers),
     )
 
 
@@ -113,7 +118,7 @@ def document_record(
         format=judged.format,
         dialect=judged.dialect,
         status=fetched.status,
-        media_type=_media_type(fetched.headers),
+        media_type=media_type(fetched.headers.get("content-type")),
         etag=fetched.headers.get("etag"),
         last_modified=fetched.headers.get("last-modified"),
         headers={name: fetched.headers[name] for name in _HEADERS if name in fetched.headers},
@@ -300,29 +305,3 @@ def _via(probe: Probe, old: DocumentRecord | None) -> Via | None:
     if old is not None and (probe.via is None or probe.via.rel == "known"):
         return old.via
     return probe.via
-
-
-def _media_type(headers: Mapping[str, str]) -> str | None:
-    return headers.get("content-type", "").partition(";")[0].strip().lower() or None
-
-
-def _entry(answer: Answer) -> dict[str, Any]:
-    probe, fetched, judged = answer.probe, answer.fetched, answer.assessment
-    entry = {
-        "url": probe.url,
-        "stage": probe.stage,
-        "purpose": probe.purpose.value,
-        "outcome": judged.outcome.value,
-        "reason": judged.reason,
-        "format": judged.format,
-        "dialect": judged.dialect,
-        "status": fetched.status,
-        "type": _media_type(fetched.headers),
-        "size": fetched.size,
-        "sha256": fetched.sha256.hex() if fetched.size else None,
-        "ms": fetched.elapsed_ms,
-        "final_url": fetched.final_url if fetched.final_url != probe.url else None,
-        "hops": list(fetched.hops) or None,
-        "via": asdict(probe.via) if probe.via else None,
-    }
-    return {key: value for key, value in entry.items() if value is not None and value != ""}

@@ -67,10 +67,7 @@ class HostRow(Base):
     robots_at: Mapped[Moment | None]
     pending: Mapped[JsonB] = mapped_column(server_default=text("'[]'"))  # probes that a visit had no budget for
 
-    __table_args__ = (
-        Index("ix_hosts_outcome", "outcome"),
-        {"postgresql_with": _BUSY},
-    )
+    __table_args__ = ({"postgresql_with": _BUSY},)
 
 
 class CandidateRow(Base):

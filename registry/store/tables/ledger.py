@@ -6,7 +6,7 @@ from sqlalchemy import Index, Integer
 from sqlalchemy.dialects.postgresql import UUID as PgUUID
 from sqlalchemy.orm import Mapped, mapped_column
 
-from registry.store.tables.base import Base, DomainKey, HostKey, JsonB, Moment
+from registry.store.tables.base import Base, Bytes, DomainKey, HostKey, JsonB, Moment
 
 
 class VisitRow(Base):
@@ -23,7 +23,7 @@ class VisitRow(Base):
     whole_plan: Mapped[bool]
     requests: Mapped[int] = mapped_column(Integer)
     address: Mapped[str | None]
-    vector: Mapped[JsonB]
+    vector: Mapped[Bytes]  # see registry/store/vectors.py; nothing looks inside in SQL
 
 
 class ChangeRow(Base):
