@@ -61,7 +61,7 @@ async def release(
     """
     async with store.begin() as uow:
         wanted = await uow.domains.leased(token) if domains is None else domains
-        held = await uow.domains.hold(token, wanted)
+        held = await uow.domains.hold([(token, domain) for domain in wanted])
         await uow.domains.give_back(held, forgiven=1, not_before=None if later is None else now + later)
     return len(held)
 

@@ -6,9 +6,10 @@ Whatever one domain does to it, the others of the batch are kept: a batch that f
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import TypeAlias
 from uuid import UUID
 
 from registry.actions.recording.conclude import Before, Looked, Writes, conclude, look
@@ -21,6 +22,10 @@ from registry.store.records import VisitRecord
 from registry.store.unit_of_work import Store, UnitOfWork
 
 _log = logging.getLogger(__name__)
+
+
+Leased: TypeAlias = tuple[UUID, FinishedDomain]
+"""A finished domain with the token of the lease that it was visited under."""
 
 
 @dataclass(slots=True)
@@ -36,31 +41,37 @@ class Recorded:
 
 
 async def record(store: Store, token: UUID, finished: Sequence[FinishedDomain], *, now: datetime) -> Recorded:
-    """Writes the visits of finished domains and gives the domains back. Recording the same twice changes nothing.
+    """`record_all` for the domains of one lease."""
+    return await record_all(store, [(token, one) for one in finished], now=now)
+
+
+async def record_all(store: Store, finished: Sequence[Leased], *, now: datetime) -> Recorded:
+    """Writes the visits of finished domains, each with the token of its lease, and gives the domains back.
+
+    Leases may be mixed: what a transaction costs is shared by all its domains, and with thousands in flight those
+    that finish at the same time come from many leases. Recording the same twice changes nothing.
 
     Raises StoreUnavailable; then nothing of the call may have been kept, and the same call can be made again.
     """
     recorded = Recorded()
-    await _record_or_halve(store, token, finished, now, recorded)
+    await _record_or_halve(store, finished, now, recorded)
     return recorded
 
 
-async def _record_or_halve(
-    store: Store, token: UUID, finished: Sequence[FinishedDomain], now: datetime, recorded: Recorded
-) -> None:
+async def _record_or_halve(store: Store, finished: Sequence[Leased], now: datetime, recorded: Recorded) -> None:
     if not finished:
         return
     try:
-        part = await _record_together(store, token, finished, now)
+        part = await _record_together(store, finished, now)
     except StoreUnavailable:
         raise
     except Exception as error:  # a value that the database refuses, a document that breaks a rule's code: one domain's
         if len(finished) == 1:
-            recorded.failed[finished[0].domain] = await _set_aside(store, token, finished[0], error, now)
+            recorded.failed[finished[0][1].domain] = await _set_aside(store, finished[0], error, now)
             return
         middle = len(finished) // 2
         for half in (finished[:middle], finished[middle:]):
-            await _record_or_halve(store, token, half, now, recorded)
+            await _record_or_halve(store, half, now, recorded)
         return
     recorded.hosts += part.hosts
     recorded.lost += part.lost
@@ -68,10 +79,10 @@ async def _record_or_halve(
     recorded.delisted += part.delisted
 
 
-async def _record_together(store: Store, token: UUID, finished: Sequence[FinishedDomain], now: datetime) -> Recorded:
+async def _record_together(store: Store, finished: Sequence[Leased], now: datetime) -> Recorded:
     async with store.begin() as uow:
-        held = set(await uow.domains.hold(token, [one.domain for one in finished]))
-        ours = [one for one in finished if one.domain in held]
+        held = await uow.domains.hold([(token, one.domain) for token, one in finished])
+        ours = [one for token, one in finished if held.get(one.domain) == token]
         before = await _read(uow, held)
         looked = await asyncio.to_thread(look, ours, before, now)
         stored = await uow.documents.bodies(_bodies_needed(looked))
@@ -81,13 +92,13 @@ async def _record_together(store: Store, token: UUID, finished: Sequence[Finishe
         await uow.ledger.announce(writes.awaited)
     return Recorded(
         hosts=[visit.host for visit in writes.visits],
-        lost=sorted({one.domain for one in finished} - held),
+        lost=sorted(one.domain for token, one in finished if held.get(one.domain) != token),
         listed=[change.host for change in writes.changes if change.kind == "service.listed"],
         delisted=[change.host for change in writes.changes if change.kind == "service.delisted"],
     )
 
 
-async def _read(uow: UnitOfWork, domains: set[str]) -> Before:
+async def _read(uow: UnitOfWork, domains: Collection[str]) -> Before:
     return Before(
         hosts={(one.domain, one.host): one for one in await uow.hosts.of(domains)},
         documents=await uow.documents.of(domains),
@@ -131,15 +142,16 @@ async def _write(uow: UnitOfWork, writes: Writes) -> None:
     await uow.ledger.add_changes(writes.changes)
 
 
-async def _set_aside(store: Store, token: UUID, finished: FinishedDomain, error: Exception, now: datetime) -> str:
+async def _set_aside(store: Store, leased: Leased, error: Exception, now: datetime) -> str:
     """The domain that cannot be written leaves a trace in the ledger and waits, longer each time."""
+    token, finished = leased
     reason = f"unrecordable: {type(error).__name__}"
     if isinstance(error, Unstorable):
         _log.error("the visit of %s cannot be recorded: %s", finished.domain, error)
     else:
         _log.error("the visit of %s cannot be recorded", finished.domain, exc_info=error)
     async with store.begin() as uow:
-        if held := await uow.domains.hold(token, [finished.domain]):
+        if held := await uow.domains.hold([(token, finished.domain)]):
             await uow.domains.set_aside(held, now=now, step=UNSTORABLE_FOR)
             trace = VisitRecord(finished.domain, finished.domain, now, now, Outcome.SKIPPED, reason, False, 0, None)
             await uow.ledger.add_visits([trace])

@@ -69,8 +69,10 @@ WHERE d.domain = h.domain AND d.attempts < :most AND (d.lease_token IS NULL OR d
 """)
 
 _HOLD = """
-SELECT domain FROM domains WHERE domain = ANY(string_to_array(%(domains)s, ' ')) AND lease_token = %(token)s
-ORDER BY domain FOR UPDATE
+SELECT d.domain, d.lease_token FROM domains d
+JOIN unnest(string_to_array(%(domains)s, ' '), string_to_array(%(tokens)s, ' ')::uuid[]) AS leased (domain, token)
+  ON d.domain = leased.domain AND d.lease_token = leased.token
+ORDER BY d.domain FOR UPDATE OF d
 """
 
 # From the hosts, so that a host submitted meanwhile counts.
@@ -140,9 +142,10 @@ class Domains:
         """Makes domains due as soon as their earliest host is; a running lease and those set aside are left alone."""
         await self._connection.execute(_FROM_HOSTS, {"domains": list(domains), "now": now, "most": MAX_ATTEMPTS})
 
-    async def hold(self, token: UUID, domains: Collection[str]) -> list[str]:
-        """Locks those of `domains` that the lease still owns. What is missing was taken by somebody else."""
-        return [domain for (domain,) in await self._driver.rows(_HOLD, {"domains": listed(domains), "token": token})]
+    async def hold(self, leased: Collection[tuple[UUID, str]]) -> dict[str, UUID]:
+        """Locks those domains that their lease still owns. What is missing was taken by somebody else."""
+        bound = {"domains": listed(domain for _, domain in leased), "tokens": listed(str(token) for token, _ in leased)}
+        return dict(await self._driver.rows(_HOLD, bound))
 
     async def leased(self, token: UUID) -> list[str]:
         found = await self._connection.execute(select(DomainRow.domain).where(DomainRow.lease_token == token))

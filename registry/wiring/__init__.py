@@ -161,6 +161,9 @@ class Waypost:
     async def record(self, token: UUID, finished: Sequence[FinishedDomain]) -> recording.Recorded:
         return await recording.record(self._store, token, finished, now=utc_now())
 
+    async def record_all(self, finished: Sequence[recording.Leased]) -> recording.Recorded:
+        return await recording.record_all(self._store, finished, now=utc_now())
+
     async def spend(self, made: Mapping[str, int], of: Collection[str]) -> Mapping[str, int]:
         return await spending.spend(self._store, made, of, now=utc_now())
 

@@ -1,5 +1,6 @@
 """What finished visits mean for everything that is stored of their hosts: pure, from `Before` to `Writes`."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
