@@ -1,0 +1,117 @@
+"""What a visit costs the database, counted row by row: triggers on every table of the test note each one written."""
+
+from collections import Counter
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+
+from registry.actions.record import record_all
+from registry.actions.seed import seed
+from registry.store.unit_of_work import Store
+from tests.support.builders import ADP, DAY, HOUR, NOW, Site, adp_site, again, crawl, finish, take
+from tests.support.database import rows
+
+pytestmark = pytest.mark.slow  # seconds of PostgreSQL
+
+HOST = "pigeons.com"
+
+
+async def watch(store: Store) -> None:
+    """From now on every row written is noted, with its table and what became of it."""
+    async with store.engine.begin() as connection:
+        await connection.exec_driver_sql("CREATE TABLE written (what text)")
+        await connection.exec_driver_sql("""
+            CREATE FUNCTION note_written() RETURNS trigger LANGUAGE plpgsql AS $$
+            BEGIN INSERT INTO written VALUES (TG_TABLE_NAME || ' ' || lower(TG_OP)); RETURN NULL; END $$""")
+        await connection.exec_driver_sql("""
+            DO $$ DECLARE name text; BEGIN
+            FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'written' LOOP
+                EXECUTE 'CREATE TRIGGER note_written AFTER INSERT OR UPDATE OR DELETE ON ' || quote_ident(name)
+                        || ' FOR EACH ROW EXECUTE FUNCTION note_written()';
+            END LOOP; END $$""")
+
+
+async def written(store: Store) -> Counter[str]:
+    return Counter(what for (what,) in await rows(store, "SELECT what FROM written"))
+
+
+async def documents(store: Store) -> list[object]:
+    """All of them, but for when they were seen."""
+    return [row[0] for row in await rows(store, "SELECT to_jsonb(d) - 'seen_at' FROM documents d ORDER BY url")]
+
+
+async def test_a_host_with_nothing_costs_one_row_of_the_ledger_and_its_own(store: Store) -> None:
+    await seed(store, ["empty.com"], source="test", now=NOW)
+    await watch(store)
+    await again(store, {}, NOW)
+    cost = Counter({"visits insert": 1, "hosts update": 1, "domains update": 2})  # of the domain: leased, given back
+    assert await written(store) == cost
+    await again(store, {}, NOW + 20 * DAY)
+    assert await written(store) == cost + cost
+    assert await rows(store, "SELECT count(*) FROM documents") == [(0,)]
+
+
+@pytest.mark.parametrize("etag", [None, '"1"'])
+async def test_unchanged_documents_cost_a_stamp(store: Store, etag: str | None) -> None:
+    site = adp_site(HOST, "create_parcel", "track_parcel", etag=etag)
+    await crawl(store, {HOST: site})
+    before = await documents(store)
+    await watch(store)
+    await again(store, {HOST: site}, NOW + 26 * HOUR)
+
+    assert await documents(store) == before
+    assert await written(store) == {
+        "visits insert": 1,
+        "hosts update": 1,
+        "domains update": 2,
+        "documents update": 1,  # its details are not asked for again
+        "services update": 1,
+    }
+
+
+async def test_a_changed_document_costs_what_changed(store: Store) -> None:
+    await crawl(store, {HOST: adp_site(HOST)})
+    await watch(store)
+    await again(store, {HOST: adp_site(HOST, name="Carrier pigeons")}, NOW + 2 * DAY)
+    cost = await written(store)
+    assert (cost["bodies insert"], cost["document_history insert"], cost["documents update"]) == (1, 1, 2)
+    assert (cost["services update"], cost["changes insert"]) == (1, 1)
+
+
+async def test_domains_of_many_leases_are_recorded_together(store: Store) -> None:
+    """Each under its own token: the domain whose lease is another's by now is left alone, the others are written."""
+    sites: dict[str, Site] = {f"n{number}.com": {} for number in range(4)}
+    await seed(store, sites, source="test", now=NOW)
+    leases = [await take(store, limit=1) for _ in sites]
+    finished = [(lease.token, finish(lease.domains[0], sites)) for lease in leases if lease is not None]
+    assert len(finished) == 4
+    (_, strange), *others = finished
+    recorded = await record_all(store, [(uuid4(), strange), *others], now=NOW)
+    assert recorded.lost == [strange.domain]
+    assert sorted(recorded.hosts) == sorted(one.domain for _, one in others)
+    assert recorded.failed == {}
+    assert await rows(store, "SELECT domain FROM domains WHERE lease_token IS NOT NULL") == [(strange.domain,)]
+
+
+async def test_what_was_spent_is_counted_over_a_day_and_all_hosts(store: Store) -> None:
+    names = [HOST, f"www.{HOST}", f"api.{HOST}"]
+    await seed(store, names, source="test", now=NOW)
+    await again(store, {}, NOW)
+    requests = sum(number for (number,) in await rows(store, "SELECT requests FROM visits"))
+    assert requests > 3 * 10
+    async with store.begin() as uow:
+        for since, spent in ((NOW - HOUR, {HOST: requests}), (NOW + timedelta(seconds=1), {})):
+            assert await uow.ledger.spent([HOST, "other.com"], since=since) == spent
+
+
+async def test_the_row_of_a_visit_is_small(store: Store) -> None:
+    """Millions are kept: 20 answers in less than 10 bytes each, and readable again."""
+    await crawl(store, {"empty.com": {}})
+    ((size, asked),) = await rows(store, "SELECT octet_length(vector), requests FROM visits")
+    assert asked >= 15
+    assert size < 200
+    async with store.begin() as uow:
+        (visit,) = await uow.ledger.visits("empty.com", "empty.com", limit=1)
+    assert len(visit.vector) == asked
+    assert f"https://empty.com{ADP}" in {entry["url"] for entry in visit.vector}
