@@ -51,6 +51,8 @@ def assess(probe: Probe, fetched: Fetched, controls: Controls) -> Assessment:
     An answer to our own validators (304) is FOUND, "unchanged", without format: the plan knows which document it is.
     A FOUND document of a host that answers everything with JSON has the reason "echo_host".
     """
+    if fetched.failure is Outcome.REDIRECTED_AWAY and controls.equal(fetched):
+        return _CONTROL_EQUAL
     if fetched.failure is not None or fetched.status is None:
         return Assessment(fetched.failure or Outcome.UNREACHABLE, fetched.reason)
     if is_challenge(fetched):

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Final
 from urllib.parse import unquote
 
-from registry.core.documents import Fetched
+from registry.core.documents import Fetched, Outcome
 from registry.core.reader import is_html
 from registry.core.verdicts import READ
 
@@ -33,6 +33,7 @@ class Control:
 
     `head`: digest of the masked head; `words`: digest of its words. `text`: the masked head itself, where an answer can
     be similar without being the same; not of web pages: one that is not the same is no manifest either.
+    `redirected_to`: where it came from in the end, or the reason of a redirect that was not followed to another site.
     `is_json`: it was answered like a document. `form`: the format that it has wherever it is served, if any.
     """
 
@@ -59,6 +60,8 @@ class Controls:
 
     def equal(self, fetched: Fetched) -> Control | None:
         """The control that says the same as this answer, None where the answer is its own."""
+        if fetched.failure is Outcome.REDIRECTED_AWAY:
+            return next((one for one in self.samples if one.redirected_to == fetched.reason), None)
         if fetched.failure is not None or fetched.status not in _LOOKED_AT:
             return None
         samples = [sample for sample in self.samples if sample.status == fetched.status]
@@ -78,7 +81,7 @@ class Controls:
 def control(fetched: Fetched, form: str | None = None) -> Control:
     """What to keep of an answer to a random name; `form`: the format that its body has at no particular path."""
     if fetched.failure is not None or fetched.status not in _LOOKED_AT:
-        return Control(fetched.status)
+        return Control(fetched.status, fetched.reason if fetched.failure is Outcome.REDIRECTED_AWAY else None)
     text = _masked(fetched)
     return Control(
         fetched.status,

@@ -7,7 +7,6 @@ modules because all steps share the same facts about the visit.
 """
 
 import hashlib
-from collections import deque
 from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -77,8 +76,8 @@ class HostPlan:
         self._visited: set[str] = set()
         self._depth: dict[str, int] = {}
         self._mined = 0
-        self._queue: deque[Probe] = deque()
-        self._details: deque[Probe] = deque()
+        self._queue: list[Probe] = []
+        self._details: list[Probe] = []
         self._pending: list[Probe] = []
         self._candidates: dict[str, Candidate] = {}
         self._deferred: dict[str, tuple[str, tuple[str, ...]]] = {}
@@ -241,14 +240,14 @@ class HostPlan:
     def _follow_pointers(self) -> _Walk:
         self._mine()
         while self._queue and self._followed < probes.MAX_POINTERS:
-            probe = self._queue.popleft()
+            probe = self._queue.pop(0)
             self._followed += probe.url not in self._visited
             yield from self._ask(probe)
             self._mine()
 
     def _ask_details(self) -> _Walk:
         while self._details and not self._patience.ended:
-            yield from self._ask(self._details.popleft())
+            yield from self._ask(self._details.pop(0))
 
     # --- one request
 
@@ -320,8 +319,7 @@ class HostPlan:
         self._answers.append(answer)
         if fetched.hops:
             self._visited.add(fetched.final_url)  # a path that redirects to another of the plan answers for both
-        if fetched.failure is None:
-            self._learn(probe, fetched)
+        self._learn(probe, fetched)
         host = self._host(fetched.final_url)
         if host == self._job.host:
             self._patience.judge(answer.assessment)
@@ -344,7 +342,7 @@ class HostPlan:
             self._retry_after = max(seconds, self._retry_after or 0)
         if probe.purpose is Purpose.CONTROL:
             self._controls = Controls((*self._controls.samples, sample(fetched)), self._controls.home_ok)
-        elif probe.purpose is Purpose.HOME:
+        elif probe.purpose is Purpose.HOME and fetched.failure is None:
             self._controls = Controls(self._controls.samples, fetched.status in READ)
             self._home_words = probes.words_in_home(fetched.body)
 
@@ -415,9 +413,8 @@ class HostPlan:
 
     def _add_sub_hosts(self) -> None:
         domain = registrable_domain(self._job.host)
-        if self._job.host in (domain, f"www.{domain}"):
-            for label in SUB_HOSTS:
-                self._add_candidate(f"{label}.{domain}", "sub-host", f"https://{self._job.host}/")
+        for label in SUB_HOSTS:
+            self._add_candidate(f"{label}.{domain}", "sub-host", self._home)
 
     def _add_candidate(self, host: str, rel: str, document: str) -> None:
         try:
@@ -455,7 +452,10 @@ class HostPlan:
         known = self._known.get(probe.url)
         if known is None or known.outcome not in (Outcome.FOUND, Outcome.NEGATIVE):
             return probe
-        return probe._replace(etag=known.etag, last_modified=known.last_modified, via=probe.via or known.via)
+        via = probe.via or known.via
+        if self._job.whole_plan:  # pointers, conditions and controls hang on what it says: it is read again
+            return probe._replace(via=via)
+        return probe._replace(etag=known.etag, last_modified=known.last_modified, via=via)
 
     def _probe_for(self, document: KnownDocument) -> Probe:
         url = parse_https(document.url) or document.url

@@ -211,6 +211,71 @@ def test_a_json_echo_may_hide_one_real_document() -> None:
     assert verdict(done, "/.well-known/agent.json") == (Outcome.ABSENT, "control_equal")
 
 
+def test_unknown_names_that_lead_to_another_site_are_absences() -> None:
+    """The front page is here, everything else goes away: that says nothing about this host's documents but no."""
+
+    def site(path: str) -> Page:
+        if path in ("/", "/robots.txt"):
+            return page("<p>Welcome", "text/html")
+        return page(AWP) if path == "/agent.json" else moved(f"https://other.example{path}")
+
+    done = visit(Web({HOST: site, "other.example": {}}))
+    assert verdict(done, "/.well-known/woa.json") == (Outcome.ABSENT, "control_equal")
+    assert verdict(done, "/agent.json")[0] is Outcome.FOUND
+    assert "other.example" in [c.host for c in done.candidates]
+    elsewhere = visit(Web({HOST: lambda path: moved("https://third.example/") if "woa" in path else site(path)}))
+    assert verdict(elsewhere, "/.well-known/woa.json") == (Outcome.REDIRECTED_AWAY, "to third.example")
+
+
+def test_lazy_controls_make_twenty_two_requests_at_most() -> None:
+    def site(path: str) -> Page:
+        if path == "/":
+            return page("<p>Welcome", "text/html")
+        name = path.rpartition("/")[2]
+        return page("denied", "text/plain", 404 if name.endswith(".json") or name == "robots.txt" else 403)
+
+    done = visit(Web({HOST: site}))
+    assert sum(a.probe.purpose is Purpose.CONTROL for a in done.answers) == 3
+    assert (done.outcome, done.requests) == (Outcome.ABSENT, 22)
+    assert {verdict(done, path) for path in ("/llms.txt", "/.well-known/agent", "/.well-known/ucp")} == {
+        (Outcome.ABSENT, "control_equal")
+    }
+
+
+def test_a_control_unmasks_what_was_found_before_it() -> None:
+    """The catch-all answers names without extension only; what it said first was taken for a document."""
+
+    def site(path: str) -> Page:
+        return page(adp(1)) if "." not in path.rpartition("/")[2] and path != "/" else page("", "text/plain", 404)
+
+    done = visit(Web({HOST: site}))
+    assert verdict(done, "/.well-known/api-catalog") == (Outcome.ABSENT, "control_equal")
+    assert answer(done, "/.well-known/api-catalog").fetched.body == b""
+
+
+# --- what a visit holds
+
+
+def test_only_bodies_that_are_stored_are_held() -> None:
+    here = {
+        "/robots.txt": page("User-agent: *\nAllow: /", "text/plain"),
+        "/": page("<html><head></head><p>Welcome", "text/html", set_cookie="a=b"),
+        "/agent.json": page(AWP, etag='"1"', set_cookie="a=b"),
+        "/.well-known/agent.json": page('{"awp_version": '),
+        "/.well-known/woa.json": page('{"error": "none", "available": false}'),
+        "/.well-known/awas.json": page('{"jsonrpc": "2.0", "id": 1, "result": {}}'),
+        "/llms.txt": page("<html><p>Not here", "text/html"),
+    }
+    done = visit(Web({HOST: here}))
+    held = {path for path in here if answer(done, path).fetched.body}
+    assert held == {"/agent.json", "/.well-known/agent.json", "/.well-known/woa.json", "/.well-known/awas.json"}
+    for path, served in here.items():
+        fetched = answer(done, path).fetched
+        assert (fetched.size, fetched.sha256) == (len(served.body), sha256(served.body).digest())
+    assert answer(done, "/agent.json").fetched.headers == {"content-type": "application/json", "etag": '"1"'}
+    assert answer(done, "/").fetched.headers == {"content-type": "text/html"}
+
+
 # --- endings
 
 
@@ -535,6 +600,15 @@ def test_a_later_visit_asks_only_for_what_is_known() -> None:
     assert (held.fetched.status, held.assessment.reason, held.assessment.format) == (304, "unchanged", "awp")
 
 
+def test_a_whole_plan_reads_what_is_known_again() -> None:
+    """What a document says decides what else is asked: an unchanged one would say nothing."""
+    body = json.dumps(json.loads(AWP) | {"description": "Takes USDC"})
+    web = Web({HOST: {"/agent.json": page(body, etag='"1"')}})
+    done = visit(web, job=HostJob(HOST, whole_plan=True, known=(known("/agent.json", body),)))
+    assert answer(done, "/agent.json").fetched.status == 200
+    assert "/.well-known/x402" in paths(done)
+
+
 def test_a_negative_that_did_not_change_keeps_its_reason() -> None:
     web = Web({HOST: {"/agent.json": page('{"error": "none"}', etag='"1"')}})
     said = replace(known("/agent.json", "", "awp"), outcome=Outcome.NEGATIVE, reason="stated_absence")
@@ -615,6 +689,8 @@ def test_sub_hosts_of_a_hit_become_candidates_where_they_may_exist() -> None:
     sites: dict[str, Site] = {HOST: {"/agent.json": page(AWP)}, "mcp.shop.example": {}, "elsewhere.example": {}}
     done = visit(Web(sites))
     assert [(c.host, c.rel) for c in done.candidates] == [("mcp.shop.example", "sub-host")]
+    below: dict[str, Site] = {"mcp.shop.example": {"/agent.json": page(AWP)}, "docs.shop.example": {}}
+    assert [c.host for c in visit(Web(below), "mcp.shop.example").candidates] == ["docs.shop.example"]
     assert visit(Web({HOST: {}, "mcp.shop.example": {}})).candidates == ()
 
 
