@@ -64,7 +64,11 @@ async def test_what_a_source_says_is_kept(store: Store) -> None:
 
 
 async def test_every_name_is_accounted_for(store: Store, small_chunks: None) -> None:
-    bad = [Seed("co.uk", "l", 8), Refusal("x" * 5, "line_too_long", "it is long", "l", 9), Seed("a b", "l", 10)]
+    bad: list[Seed | Refusal] = [
+        Seed("co.uk", "l", 8),
+        Refusal("x" * 5, "line_too_long", "it is long", "l", 9),
+        Seed("a b", "l", 10),
+    ]
     told: list[Refusal] = []
     known: list[int] = []
 

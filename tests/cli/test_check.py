@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from registry.cli import DONE, NO, USAGE, app
+from registry.cli import app
 from registry.cli.check import MAX_FILE
+from registry.cli.porch import DONE, NO, USAGE
 from registry.demo.server import serve
 from registry.demo.sites import load_sites
 from tests.support.builders import adp_detail, adp_manifest, awp_manifest

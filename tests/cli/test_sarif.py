@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from registry.cli import DONE, NO, USAGE, app
+from registry.cli import app
+from registry.cli.porch import DONE, NO, USAGE
 from registry.cli.sarif import FINGERPRINT, sarif_log
 from registry.core.findings import Severity
 from registry.core.scoring.rubric import RUBRIC

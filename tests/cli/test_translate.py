@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from registry.cli import DONE, NO, USAGE, app
+from registry.cli import app
+from registry.cli.porch import DONE, NO, USAGE
 from registry.core.assess import assess_body
 from registry.core.documents import Outcome
 from registry.store.engine import make_engine
