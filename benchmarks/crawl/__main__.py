@@ -44,6 +44,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--where", action="store_true", help="where each contestant's CPU goes, by room and function")
     parser.add_argument("--json", action="store_true", help="every run as one line of JSON")
     parser.add_argument("--markdown", action="store_true", help="tables as they stand in docs/performance.md")
+    parser.add_argument("--page", type=Path, metavar="FILE", help="also write the tables into their place on that page")
     return parser.parse_args()
 
 
@@ -77,6 +78,8 @@ def _inside(options: argparse.Namespace) -> None:
                 print(json.dumps(report.as_json(run)) if options.json else report.line(run), flush=True)
     if not options.json:
         print(report.summary(trial, runs, markdown=options.markdown))
+    if options.page is not None:
+        report.write_into(options.page, trial.key, report.summary(trial, runs, markdown=True))
 
 
 if __name__ == "__main__":

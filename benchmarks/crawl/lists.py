@@ -83,6 +83,12 @@ class Trial:
         extra = {"where": True} if self.options.where and contestant in WATCHED else {}
         return Task(fewer, self.paths, in_flight, delay=self.delay, extra=extra)
 
+    @property
+    def key(self) -> str:
+        """The mark in docs/performance.md between which the tables of this benchmark stand."""
+        parts = (self.options.list, str(self.options.paths or ""), "where" if self.options.where else "")
+        return "-".join(part for part in parts if part)
+
     def goals(self, turns: Turns) -> list[Goal]:
         return []
 
@@ -155,12 +161,16 @@ class Polite(Trial):
     def runs(self, arena: Arena) -> Iterator[Run]:
         for _ in range(self.options.rounds):
             for step in self.steps:
-                hosts = self.options.hosts or self.waves * step
-                run = arena.run("waypost", self.task("waypost", self.list_of(hosts), step))
-                yield _renamed(run, f"{step:,} in flight")
+                for name in self.names:
+                    hosts = self.list_of(self.options.hosts or self.waves * step)
+                    run = arena.run(name, self.task(name, hosts, step))
+                    yield _renamed(run, f"{name}, {step:,} in flight")
 
     def goals(self, turns: Turns) -> list[Goal]:
-        runs = [(run.result.notes["most_in_flight"], run) for some in turns.values() for run in some]
+        of_waypost = (run for some in turns.values() for run in some if "most_in_flight" in run.result.notes)
+        runs = [(run.result.notes["most_in_flight"], run) for run in of_waypost]
+        if not runs:
+            return []
         most, ground = max(runs, key=lambda one: one[0]), min(runs, key=lambda one: one[0])
         possible = most[0] / most[1].result.notes["seconds_per_host"]
         each = None

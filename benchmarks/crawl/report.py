@@ -45,6 +45,16 @@ def summary(trial: Trial, runs: Sequence[Run], *, markdown: bool) -> str:
     return "\n" + "\n\n".join([*parts, machine()])
 
 
+def write_into(page: Path, key: str, tables: str) -> None:
+    """Puts the tables between the two marks of that key. Raises LookupError for a page without them."""
+    begin, end = f"<!-- {key} -->", f"<!-- /{key} -->"
+    text = page.read_text()
+    if begin not in text or end not in text:
+        raise LookupError(f"{page} has no place marked {begin}")
+    before, after = text.partition(begin)[0], text.partition(end)[2]
+    page.write_text(f"{before}{begin}\n{tables.strip()}\n{end}{after}")
+
+
 _COLUMNS = ("", "hosts", "CPU ms/host", "PostgreSQL ms/host", "hosts/CPU-s", "× aiohttp", "requests/host", "wall s",
             "hosts/s", "s/host", "peak MB")  # fmt: skip
 _GOALS = ("", "goal", "measured", "met")

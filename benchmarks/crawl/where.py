@@ -43,6 +43,7 @@ ROOMS: Final = (
 
 IN_RECORD: Final = "core in record (or off the loop): merge, score, next visit"
 LOOP: Final = "event loop: wake-ups, callbacks, waiting for events"
+STEPPING: Final = "stepping into tasks, the timing of it included"
 OTHER: Final = "other code"
 
 
@@ -135,6 +136,8 @@ class _Looks:
             at = at.f_back
         if self._in_steps and at is None:
             return
+        if innermost.f_code is _Timed.send.__code__:
+            room = STEPPING
         if room in _CORE and (recording or not self._in_steps):
             room = IN_RECORD
         self.rooms[room or OTHER] += spent

@@ -18,7 +18,7 @@ from benchmarks.crawl.contest import Run
 from benchmarks.crawl.contestants.common import Result
 from benchmarks.crawl.lists import Goal, Mixed, Plain
 from benchmarks.crawl.plan import cold_paths
-from benchmarks.crawl.report import summary
+from benchmarks.crawl.report import summary, write_into
 from crawler.politeness import PER_ADDRESS, connections_at
 from registry.core.addresses import refusal
 from registry.core.domains import canonical_host
@@ -28,7 +28,16 @@ ROOT = Path(__file__).parents[2]
 
 
 def options(**given: object) -> Namespace:
-    usual = {"paths": None, "only": None, "hosts": None, "in_flight": None, "rounds": 1, "where": False, "sizes": None}
+    usual = {
+        "list": "plain",
+        "paths": None,
+        "only": None,
+        "hosts": None,
+        "in_flight": None,
+        "rounds": 1,
+        "where": False,
+        "sizes": None,
+    }
     return Namespace(**(usual | given))
 
 
@@ -132,6 +141,15 @@ def test_tables_leave_out_what_nobody_has() -> None:
     shown = summary(Plain(options()), runs, markdown=True)
     assert "| go | 100 | 2.00 | 500 | 20.0 | 1.0 | 100 | 40 |" in shown
     assert "PostgreSQL" not in shown
+
+
+def test_tables_are_written_between_their_marks(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("a\n<!-- plain-12 -->\nold\n<!-- /plain-12 -->\nb\n")
+    write_into(page, Plain(options(paths=12)).key, "new")
+    assert page.read_text() == "a\n<!-- plain-12 -->\nnew\n<!-- /plain-12 -->\nb\n"
+    with pytest.raises(LookupError):
+        write_into(page, "mixed", "new")
 
 
 @pytest.mark.slow
