@@ -92,6 +92,10 @@ class Trial:
     def goals(self, turns: Turns) -> list[Goal]:
         return []
 
+    def remarks(self, turns: Turns) -> list[str]:
+        """What follows from the figures, in sentences."""
+        return []
+
 
 class Plain(Trial):
     """Hosts that answer: what does one cost?"""
@@ -167,21 +171,53 @@ class Polite(Trial):
                     yield _renamed(run, f"{name}, {step:,} in flight")
 
     def goals(self, turns: Turns) -> list[Goal]:
-        of_waypost = (run for some in turns.values() for run in some if "most_in_flight" in run.result.notes)
-        runs = [(run.result.notes["most_in_flight"], run) for run in of_waypost]
-        if not runs:
+        seen = _Flights.of(turns)
+        if seen is None:
             return []
-        most, ground = max(runs, key=lambda one: one[0]), min(runs, key=lambda one: one[0])
-        possible = most[0] / most[1].result.notes["seconds_per_host"]
-        each = None
-        if most[0] > ground[0]:
-            each = 1024 * (most[1].result.rss_peak - ground[1].result.rss_peak) / (most[0] - ground[0])
-        rate = most[1].result.hosts / most[1].result.wall
+        rate = seen.most.result.hosts / seen.most.result.wall
         return [
-            Goal("hosts in flight at once in one process", 4_000, most[0]),
-            Goal(f"KB of memory for each host beyond the first {ground[0]:,}", 60.0, each, at_most=True),
-            Goal("hosts a second, of what hosts in flight / time per host allow", 0.8, rate / possible),
+            Goal("hosts in flight at once in one process", 4_000, seen.in_flight),
+            Goal(f"KB of memory for each host beyond the first {seen.ground:,}", 60.0, seen.each, at_most=True),
+            Goal("hosts a second, of what hosts in flight / time per host allow", 0.8, rate / seen.possible),
         ]
+
+    def remarks(self, turns: Turns) -> list[str]:
+        """Where CPU or memory, not politeness, ends it."""
+        seen = _Flights.of(turns)
+        if seen is None or not seen.each:
+            return []
+        seconds, cost = seen.in_flight / seen.possible, seen.most.ms
+        full = 1e3 / cost * seconds
+        memory = seen.most.result.rss_peak + (full - seen.in_flight) * seen.each / 1024
+        return [
+            f"A visit takes {seconds:.1f} s, so {seen.in_flight:,} hosts in flight allow {seen.possible:.0f} a second.",
+            f"One core is full at {1e3 / cost:.0f} hosts a second: {full:,.0f} in flight, {memory:,.0f} MB.",
+            f"Each GB of memory more holds {1024 * 1024 / seen.each:,.0f} hosts more, which is"
+            f" {1024 * 1024 / seen.each / seconds:,.0f} a second.",
+        ]
+
+
+@dataclass(frozen=True)
+class _Flights:
+    """The smallest and the greatest flight of waypost, compared. `each`: KB per host; `possible`: hosts a second."""
+
+    ground: int
+    in_flight: int
+    most: Run
+    each: float | None
+    possible: float
+
+    @classmethod
+    def of(cls, turns: Turns) -> "_Flights | None":
+        every = (run for some in turns.values() for run in some if "most_in_flight" in run.result.notes)
+        runs = sorted(every, key=lambda run: int(run.result.notes["most_in_flight"]))
+        if not runs:
+            return None
+        least, most = runs[0], runs[-1]
+        ground, in_flight = least.result.notes["most_in_flight"], most.result.notes["most_in_flight"]
+        more = 1024 * (most.result.rss_peak - least.result.rss_peak)
+        each = more / (in_flight - ground) if in_flight > ground else None
+        return cls(ground, in_flight, most, each, in_flight / most.result.notes["seconds_per_host"])
 
 
 def _times(turns: Turns, one: str, other: str) -> float | None:

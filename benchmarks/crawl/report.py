@@ -41,6 +41,7 @@ def summary(trial: Trial, runs: Sequence[Run], *, markdown: bool) -> str:
     parts = [_table(rows, markdown)]
     if len(goals) > 1:
         parts.append(_table(goals, markdown))
+    parts += [" ".join(said)] if (said := trial.remarks(turns)) else []
     parts += [_where(name, some, markdown) for name, some in turns.items() if "where" in some[0].result.notes]
     return "\n" + "\n\n".join([*parts, machine()])
 

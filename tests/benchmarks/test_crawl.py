@@ -16,7 +16,7 @@ import pytest
 from benchmarks.crawl import farm, nameserver, namespace, web
 from benchmarks.crawl.contest import Run
 from benchmarks.crawl.contestants.common import Result
-from benchmarks.crawl.lists import Goal, Mixed, Plain
+from benchmarks.crawl.lists import Goal, Mixed, Plain, Polite
 from benchmarks.crawl.plan import cold_paths
 from benchmarks.crawl.report import summary, write_into
 from crawler.politeness import PER_ADDRESS, connections_at
@@ -134,6 +134,18 @@ def test_goals_are_medians_over_the_rounds() -> None:
     assert goals["waypost, times plain aiohttp"].met
     assert goals["transport, times plain aiohttp"].met is None
     assert not Goal("memory", 250, 251, at_most=True).met
+
+
+def test_memory_is_counted_per_host_beyond_the_first_flight() -> None:
+    def flight(hosts: int, rss: float) -> Run:
+        notes = {"most_in_flight": hosts, "seconds_per_host": 20.0}
+        return Run(f"{hosts}", Result(3 * hosts, cpu=0.006 * hosts, wall=62.5, rss_peak=rss, notes=notes), 60 * hosts)
+
+    turns = {"small": [flight(500, 200.0)], "great": [flight(4_500, 400.0)]}
+    each, rate = Polite(options(list="polite")).goals(turns)[1:]
+    assert each.got == pytest.approx(200 * 1024 / 4_000)
+    assert rate.got == pytest.approx(3 * 20.0 / 62.5)
+    assert "One core is full at 500 hosts a second" in " ".join(Polite(options(list="polite")).remarks(turns))
 
 
 def test_tables_leave_out_what_nobody_has() -> None:
