@@ -14,11 +14,12 @@ import contextlib
 import re
 import time
 import zlib
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Final, TypeAlias
+from sys import intern
+from typing import Final
 
 from pyreqwest.client import Client, ClientBuilder
 from pyreqwest.exceptions import BuilderError, RequestTimeoutError
@@ -59,26 +60,18 @@ class Broken(Exception):
         self.detail = detail
 
 
-Headers: TypeAlias = Mapping[str, str | list[str]]
-"""Fields by lower-case name; a list where a field was repeated."""
-
-
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """An answer as it came: `body` decoded and at most the cap. `truncated`: there was more of it, or it broke off."""
+    """An answer as it came: `body` decoded and at most the cap. `truncated`: there was more of it, or it broke off.
+
+    `headers`: by lower-case name; a field that was `repeated` is joined by ", " (RFC 9110 section 5.2).
+    """
 
     status: int
-    headers: Headers
+    headers: Mapping[str, str]
+    repeated: Collection[str] = ()
     body: bytes = b""
     truncated: bool = False
-
-    def all(self, name: str) -> list[str]:
-        """Every value of a field."""
-        return _values(self.headers.get(name, []))
-
-
-def _values(found: str | list[str]) -> list[str]:
-    return [found] if isinstance(found, str) else found
 
 
 @dataclass(slots=True)
@@ -229,40 +222,53 @@ async def ask(
     try:
         async with stream as response:
             answered = True
-            body = _Body(cap if response.status in DOCUMENT else min(cap, PAGE_KEPT), share)
-            return await _read(response.body_reader, response.status, _fields(response.headers), body, keep_head)
+            fields, repeated = _fields(response.headers)
+            status, coding = response.status, fields.get("content-encoding", "")
+            kept = _Body(cap if status in DOCUMENT else min(cap, PAGE_KEPT), share)
+            body, truncated = await _read(response.body_reader, status, coding, kept, keep_head)
+            return Wire(status, fields, repeated, body, truncated)
     except RequestTimeoutError:
         if answered:
             raise Broken("read_timeout") from None
         raise
 
 
-def _fields(headers: HeaderMap) -> Headers:
-    """All fields as text. Raises Broken("headers")."""
-    try:
-        fields = headers.dict_multi_value()
-    except ValueError:
-        fields = _ascii(headers)
-    size = sum(len(name) + len(value) + 4 for name, found in fields.items() for value in _values(found))
+def _fields(headers: HeaderMap) -> tuple[dict[str, str], list[str]]:
+    """All fields as text, and the names of those that were repeated. Raises Broken("headers")."""
+    fields: dict[str, str] = {}
+    repeated: list[str] = []
+    size = 0
+    for name, found in _texts(headers).items():
+        value = found if isinstance(found, str) else ", ".join(found)
+        if value is not found:
+            repeated.append(name)
+        fields[intern(name)] = value  # the same names in thousands of answers
+        size += len(name) + len(value) + 4
     if size > HEADER_CAP:
         raise Broken("headers")
-    return fields
+    return fields, repeated
 
 
-def _ascii(headers: HeaderMap) -> dict[str, str | list[str]]:
+def _texts(headers: HeaderMap) -> dict[str, str | list[str]]:
     """Without the fields that have a value that is not ASCII, which cannot be read through this transport."""
-    fields: dict[str, str | list[str]] = {}
+    with contextlib.suppress(ValueError):
+        return headers.dict_multi_value()
+    texts: dict[str, str | list[str]] = {}
     for name in dict.fromkeys(headers.keys()):
         with contextlib.suppress(ValueError):
-            fields[name] = headers.getall(name)
-    return fields
+            values = headers.getall(name)
+            texts[name] = values[0] if len(values) == 1 else values
+    return texts
 
 
-async def _read(reader: ResponseBodyReader, status: int, headers: Headers, body: "_Body", keep_head: bool) -> Wire:
+async def _read(
+    reader: ResponseBodyReader, status: int, coding: str, body: "_Body", keep_head: bool
+) -> tuple[bytes, bool]:
+    """The body, and whether it is only a part."""
     document = status in DOCUMENT
     raw = 0
     try:
-        body.decode(_coding(headers))
+        body.decode(_coding(coding))
         while (chunk := await reader.read_chunk()) is not None:
             raw += len(chunk)
             body.feed(chunk.to_bytes())
@@ -272,26 +278,20 @@ async def _read(reader: ResponseBodyReader, status: int, headers: Headers, body:
     except Exception as error:
         if document or isinstance(error, RequestTimeoutError):
             raise
-        return Wire(status, headers, body.head, truncated=True)
+        return body.head, True
     if body.full and document and not keep_head:
         raise Broken("body")
-    return Wire(status, headers, body.head, truncated=body.full)
+    return body.head, body.full
 
 
 _TOKEN = re.compile(r"[a-z0-9!#$%&'*+.^_`|~-]{1,20}")
 
 
-def _coding(headers: Headers) -> str:
+def _coding(field: str) -> str:
     """Either identity or gzip, the codings that were offered. Raises Broken("encoding")."""
-    named = headers.get("content-encoding")
-    if named is None:
+    if not field:
         return "identity"
-    codings = [
-        coding
-        for value in _values(named)
-        for coding in (part.strip().lower() for part in value.split(","))
-        if coding not in ("", "identity")
-    ]
+    codings = [coding for part in field.split(",") if (coding := part.strip().lower()) not in ("", "identity")]
     if not codings:
         return "identity"
     if codings in (["gzip"], ["x-gzip"]):

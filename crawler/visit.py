@@ -17,6 +17,7 @@ from typing import Any, Final, Protocol, Self
 from pyreqwest.client import Client
 
 from crawler.guards import ConnectTo, Guard, Pin, Resolver
+from crawler.pauses import Pauses
 from crawler.politeness import BlockBudgets, Pace, Places
 from crawler.room import Room
 from crawler.settings import user_agent
@@ -80,8 +81,10 @@ class Visitor:
         )
         self.places = Places(settings.block_connections)
         self.blocks = BlockBudgets(settings.block_daily_budget)
+        self.pauses = Pauses()
         self.room = Room(settings.hosts_in_flight)
         self.running: set[asyncio.Task[Any]] = set()
+        self._ending: asyncio.Task[None] | None = None
 
     def halt(self) -> None:
         """Ends the visits that have not ended by themselves since `stop` was set."""
@@ -91,11 +94,14 @@ class Visitor:
     async def __aenter__(self) -> Self:
         """Raises transport.NoTrust."""
         await self.clients.check()
+        self._ending = asyncio.create_task(self.pauses.end_with(self.stop))
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self._ending is not None:
+            self._ending.cancel()
         await self.guard.close()
 
     async def visit_domain(self, job: DomainJob, until: datetime) -> FinishedDomain | None:
@@ -152,11 +158,12 @@ class Session:
         self._visitor = visitor
         self._settings = visitor.settings
         self._pace = pace
-        self._until = until - RECORD_MARGIN
+        self._until = time.monotonic() + (until - RECORD_MARGIN - _now()).total_seconds()
         self._seconds = visitor.settings.host_deadline
         self._closed = closed
         self.share = visitor.room.share()
         self._pins: dict[str, Pin | Failure] = {}
+        self._at: tuple[str, Pin | Failure] | None = None  # how URLs of the latest host begin, and its pin
         self._clients: dict[str, Client] = {}
         self._held = AsyncExitStack()
         self._place: AbstractAsyncContextManager[None] | None = None
@@ -176,36 +183,39 @@ class Session:
     async def fetch(self, probe: Probe, redirects: Redirects) -> Fetched:
         """The answer to one probe after its redirects. Raises Cut."""
         at, began = _now(), time.monotonic()
-        url, hops = probe.url, tuple[str, ...]()
+        url: str = probe.url
+        hops: tuple[str, ...] = ()
         while True:
-            host = host_of(url) or ""
-            pin = await self._pin(host)
-            elapsed = int((time.monotonic() - began) * 1000)
+            pin = await self._pin(url)
             if isinstance(pin, Failure):
-                return failed(probe, pin, at=at, url=url, hops=hops, elapsed_ms=elapsed)
+                return failed(probe, pin, at=at, url=url, hops=hops, elapsed_ms=_milliseconds(began))
             wire = await self._ask(probe, pin, url)
-            elapsed = int((time.monotonic() - began) * 1000)
-            if isinstance(wire, Failure):
-                return failed(probe, wire, at=at, url=url, hops=hops, pin=pin, elapsed_ms=elapsed)
-            step = _step(probe, wire, url, hops, redirects)
-            if step is None:
-                return answered(probe, wire, at=at, url=url, hops=hops, pin=pin, elapsed_ms=elapsed)
-            if isinstance(step, Failure):
-                return failed(probe, step, at=at, url=url, hops=hops, pin=pin, elapsed_ms=elapsed)
-            url, hops = step.url, (*hops, url)
+            step = wire if isinstance(wire, Failure) else _step(probe, wire, url, hops, redirects)
+            if isinstance(step, Follow):
+                url, hops = step.url, (*hops, url)
+            elif isinstance(step, Failure):
+                return failed(probe, step, at=at, url=url, hops=hops, pin=pin, elapsed_ms=_milliseconds(began))
+            else:
+                return answered(probe, step, at=at, url=url, hops=hops, pin=pin, elapsed_ms=_milliseconds(began))
 
-    async def _pin(self, host: str) -> Pin | Failure:
-        """Resolved once per visit; a name that failed is not asked again."""
-        if host not in self._pins and is_covered(host, self._closed):
-            self._pins[host] = OPTED_OUT
-        elif host not in self._pins:
-            began = time.monotonic()
-            try:
-                self._pins[host] = await self._visitor.guard.pin(host)
-            except Exception as error:
-                self._pins[host] = _outcome(error)
-            self._seconds -= time.monotonic() - began
+    async def _pin(self, url: str) -> Pin | Failure:
+        """Of the host of a canonical URL. Resolved once per visit; a name that failed is not asked again."""
+        if self._at is not None and url.startswith(self._at[0]):
+            return self._at[1]
+        host = host_of(url) or ""
+        if host not in self._pins:
+            self._pins[host] = OPTED_OUT if is_covered(host, self._closed) else await self._resolved(host)
+        self._at = f"https://{host}/", self._pins[host]
         return self._pins[host]
+
+    async def _resolved(self, host: str) -> Pin | Failure:
+        began = time.monotonic()
+        try:
+            return await self._visitor.guard.pin(host)
+        except Exception as error:
+            return _outcome(error)
+        finally:
+            self._seconds -= time.monotonic() - began
 
     async def _ask(self, probe: Probe, pin: Pin, url: str) -> Wire | Failure:
         """One request, and a second one where the server had closed the idle connection that the first was sent on."""
@@ -254,11 +264,10 @@ class Session:
     async def _wait(self) -> None:
         """The pause of politeness; it does not count against the host. Raises Cut."""
         pause = self._pace.pause()
-        if _now() + timedelta(seconds=pause) >= self._until:
+        if time.monotonic() + pause >= self._until:
             raise Cut
-        if pause > 0:
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._visitor.stop.wait(), pause)
+        if pause > 0 and not self._visitor.stop.is_set():
+            await self._visitor.pauses.wait(pause)
         if self._visitor.stop.is_set():
             raise Cut
 
@@ -276,14 +285,13 @@ class Session:
             await place.__aexit__(None, None, None)
 
 
-def _step(probe: Probe, wire: Wire, url: str, hops: tuple[str, ...], redirects: Redirects) -> Follow | Failure | None:
-    """Where a redirect leads, why it is not followed, or None for an answer that is none."""
+def _step(probe: Probe, wire: Wire, url: str, hops: tuple[str, ...], redirects: Redirects) -> Follow | Failure | Wire:
+    """Where a redirect leads, why it is not followed, or the answer itself where it is none."""
     if wire.status not in STATUSES:
-        return None
-    locations = wire.all("location")
-    if len(locations) > 1:
+        return wire
+    if "location" in wire.repeated:
         return TWO_LOCATIONS
-    decision = redirects(probe, url, locations[0] if locations else None, hops)
+    decision = redirects(probe, url, wire.headers.get("location"), hops)
     return decision if isinstance(decision, Follow) else Failure(decision.outcome, decision.reason)
 
 
@@ -308,6 +316,10 @@ def _skipped(job: HostJob, now: datetime, reason: str) -> Visit:
         robots=job.robots,
         pending=job.pending,
     )
+
+
+def _milliseconds(began: float) -> int:
+    return int((time.monotonic() - began) * 1000)
 
 
 def _now() -> datetime:
