@@ -71,10 +71,11 @@ FROM bodies b WHERE b.domain = ANY(:domains)
   AND NOT EXISTS (SELECT FROM documents d WHERE d.domain = b.domain AND d.sha256 = b.sha256 AND d.has_body)
   AND NOT EXISTS (
     SELECT FROM (
-        SELECT sha256, changed_at,
-               lead(changed_at) OVER (PARTITION BY host, url_hash ORDER BY changed_at) AS replaced_at
-        FROM document_history WHERE domain = b.domain) AS version
-    WHERE version.sha256 = b.sha256 AND coalesce(version.replaced_at, version.changed_at) >= :bodies)
+        SELECT domain, sha256, changed_at,
+               lead(changed_at) OVER (PARTITION BY domain, host, url_hash ORDER BY changed_at) AS replaced_at
+        FROM document_history WHERE domain = ANY(:domains)) AS version
+    WHERE version.domain = b.domain AND version.sha256 = b.sha256
+      AND coalesce(version.replaced_at, version.changed_at) >= :bodies)
 """
 _LONE_CAPABILITIES = """
 FROM capabilities c WHERE c.domain = ANY(:domains)
