@@ -15,8 +15,8 @@ SCHEME: Final = "probe"
 
 
 def user_agent(settings: Settings) -> str:
-    """Who we are and where that is explained; begins with the product token that robots.txt files address."""
-    return f"{PRODUCT}/{version('waypost')} (+{settings.contact})"
+    """Who we are, where that is explained, who reads mail; begins with the token that robots.txt files address."""
+    return f"{PRODUCT}/{version('waypost')} ({settings.reachable_at})"
 
 
 def scrapy_settings(settings: Settings) -> dict[str, Any]:

@@ -53,6 +53,13 @@ class Settings(BaseSettings):
         "Unset: `/bot` below `public_url`.",
     )
 
+    contact_email: str | None = Field(
+        default=None,
+        pattern=r"^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+$",
+        description="Address at which people who run this registry read mail about the crawler; sent in the User-Agent "
+        "and shown on `/bot`.",
+    )
+
     # politeness and reach of the crawler
     request_delay: float = Field(
         default=1.0, ge=0, le=60, description="Seconds between two requests to one registrable domain."
@@ -181,6 +188,11 @@ class Settings(BaseSettings):
     def contact(self) -> str:
         """The page named in the crawler's User-Agent."""
         return self.contact_url or f"{self.public_url.rstrip('/')}/bot"
+
+    @property
+    def reachable_at(self) -> str:
+        """What stands in brackets in the crawler's User-Agent: the page, and the address where there is one."""
+        return f"+{self.contact}" + (f"; {self.contact_email}" if self.contact_email else "")
 
     def as_environment(self) -> dict[str, str]:
         """These settings as environment variables, for a child process. An unset DATABASE_URL is passed as unset."""

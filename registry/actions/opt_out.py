@@ -29,8 +29,11 @@ Verdict = Literal[
     "not_opted_out",  # there is nothing to take back
 ]
 
-AGAIN_AFTER: Final[dict[Wish, timedelta]] = {"out": timedelta(hours=1), "in": timedelta(days=1)}
-"""So often a site is looked at because somebody asks; one that opted out once a day, for it wants to be left alone."""
+AGAIN_AFTER: Final[dict[Wish, timedelta]] = {"out": timedelta(hours=2), "in": timedelta(days=1)}
+"""So often a host is looked at because somebody asks; one that opted out once a day, for it wants to be left alone."""
+
+MOST_HOSTS: Final = 3
+"""Of one domain in a day: a look costs it two requests, which nobody may multiply by making up names of hosts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +63,17 @@ class Asked:
 
 
 async def ask(store: Store, name: str, wish: Wish, *, now: datetime, exempt: Collection[str] = ()) -> Asked:
-    """Queues a look at the site, unless one is queued or was made a short while ago. Raises InvalidName."""
+    """Queues a look at the site, unless one is queued or was made a short while ago, or today at MOST_HOSTS others.
+
+    Raises InvalidName.
+    """
     host = canonical_host(name, exempt=exempt).host
     domain = registrable_domain(host)
     async with store.begin() as uow:
+        today = await uow.opt_out_requests.of(domain, since=now - timedelta(days=1))
         last = await uow.opt_out_requests.get(domain, host)
-        if last is None or _may_ask_again(last, wish, now):
+        is_full = len([one for one in today if one.host != host]) >= MOST_HOSTS
+        if not is_full and (last is None or _may_ask_again(last, wish, now)):
             last = OptOutRequestRecord(domain, host, wish, now)
             await uow.opt_out_requests.put(last)
         return Asked(domain, host, last, await _covering(uow, domain, host))

@@ -10,6 +10,7 @@ from registry.api import (
     documents,
     health,
     manifests,
+    opt_outs,
     problems,
     rubric,
     services,
@@ -48,7 +49,7 @@ def make_routes(settings: Settings) -> FastAPI:
     )  # fmt: skip
     app.state.settings = settings
     app.state.base_url = settings.public_url.rstrip("/")
-    for module in (discover, crawl, services, manifests, submit, validate, health, rubric, about, bot):
+    for module in (discover, crawl, services, manifests, submit, opt_outs, validate, health, rubric, about, bot):
         app.include_router(module.router)
     app.openapi = lambda: documents.openapi(app)  # type: ignore[method-assign]  # FastAPI's own way to replace it
     problems.install(app)

@@ -8,6 +8,7 @@ from fastapi import Request, Response
 from registry.api.params import base_url
 from registry.api.problems import NOT_FOUND, Problem
 from registry.api.strict import strict_router
+from registry.core.optout import FILE_PATH, TXT_LABEL
 from registry.core.robots import PRODUCT
 from registry.settings import Settings
 
@@ -32,19 +33,33 @@ answers everything from a document. GET over HTTPS only, about 20 requests to a 
 no forms, calls no API and takes no URL from a document that leads to another site's private parts.
 
 How often. One request at a time to a registrable domain, {delay:g} s apart, at most {budget} requests in a visit and
-{daily} in 24 hours. A host where nothing was found is asked again after two weeks and then ever more rarely; a known
-document conditionally (If-None-Match).
+{daily} in 24 hours; at most {connections} connections at once and {block} requests in a day to one block of addresses
+(/24, IPv6 /48). A host where nothing was found is asked again after two weeks and then ever more rarely; a known
+document conditionally (If-None-Match), and not sooner than Cache-Control or Retry-After say.
 
 How to stop it. robots.txt is followed (RFC 9309, Crawl-delay too). This keeps the whole site out, for good and out of
-every answer:
+every answer, from the next visit on:
 
   User-agent: {product}
   Disallow: /
 
+At once, and with everything that is stored about the site deleted: put the word opt-out into one of these two
+
+  https://your.host{file}    (a text file that begins with it)
+  {label}.your.host    (a TXT record)
+
+and say so: POST {base}/api/opt-outs {{"domain": "your.host"}}. Nobody looks there before somebody asks, so that no
+visit costs you more; putting it there is all the proof that is needed. At the apex or www. it is for the whole domain,
+below for that host and the hosts under it. What came of it stands at {base}/api/opt-outs/your.host
+
+How to come back. Take away what said so, then POST {base}/api/opt-outs {{"domain": "your.host", "undo": true}}.
+
 How to be asked again. POST {base}/api/services {{"domain": "your.host"}}; what became of it, and when the next visit
 is, stands at {base}/api/services/your.host/status
 
-It calls itself: {product}/{version} (+{contact})
+Who runs it. {who}
+
+It calls itself: {product}/{version} ({reachable_at})
 """
 
 
@@ -61,13 +76,26 @@ async def bot(request: Request) -> Response:
     text = _BOT.format(
         product=PRODUCT,
         version=version("waypost"),
-        contact=settings.contact,
+        reachable_at=settings.reachable_at,
+        who=_who(settings),
+        file=FILE_PATH,
+        label=TXT_LABEL,
+        connections=settings.block_connections,
+        block=settings.block_daily_budget,
         base=base_url(request),
         delay=settings.request_delay,
         budget=settings.request_budget,
         daily=settings.domain_daily_budget,
     )
     return _text(text)
+
+
+def _who(settings: Settings) -> str:
+    if settings.contact_email:
+        return f"Write to {settings.contact_email}: people read it."
+    if settings.contact_url:
+        return f"How to reach its operator stands at {settings.contact_url}"
+    return f"Its operator has left no address here (setting contact_email); the registry is {settings.public_url}"
 
 
 def _text(text: str) -> Response:

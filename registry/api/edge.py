@@ -79,7 +79,7 @@ class Edge:
 
     def _take(self, scope: Scope, headers: Headers) -> Allowance:
         client = self._clients.key(_peer(scope), ",".join(headers.getlist("x-forwarded-for")))
-        submits = scope["method"] == "POST" and scope["path"] == "/api/services"
+        submits = scope["method"] == "POST" and scope["path"] in ("/api/services", "/api/opt-outs")
         return (self._submissions if submits else self._reads).take(client)
 
 

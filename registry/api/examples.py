@@ -269,6 +269,28 @@ QUEUED: Final[dict[str, Any]] = {
     },
 }
 
+OPT_OUT_ASKED: Final[dict[str, Any]] = {"domain": "api.pigeonpost.example"}
+
+OPT_OUT: Final[dict[str, Any]] = {
+    "success": True,
+    "data": {
+        "domain": "api.pigeonpost.example",
+        "opted_out": False,
+        "covered_by": None,
+        "how": None,
+        "since": None,
+        "request": {
+            "undo": False,
+            "asked_at": _MOMENT,
+            "checked_at": None,
+            "verdict": None,
+            "message": "Queued; a worker looks at the site within a minute.",
+            "again_at": None,
+        },
+        "status_url": f"{_BASE}/api/opt-outs/api.pigeonpost.example",
+    },
+}
+
 PASTED_DETAIL: Final[dict[str, Any]] = {
     "name": "create_parcel",
     "description": "Creates a parcel and returns its label.",

@@ -272,6 +272,41 @@ SUBMISSION_SCHEMA: dict[str, Any] = TypeAdapter(DomainSubmission | ManifestSubmi
 """Of a request body that the route reads by itself, so that FastAPI does not know it."""
 
 
+class OptOutSubmission(Shape):
+    """The site itself has to say so; see `/bot`."""
+
+    domain: str = Field(max_length=2_048, description="A host name.")
+    undo: bool = Field(default=False, description="It wants to come back.")
+
+
+OPT_OUT_SCHEMA: dict[str, Any] = TypeAdapter(OptOutSubmission).json_schema()
+
+
+class OptOutRequest(Shape):
+    undo: bool
+    asked_at: Moment
+    checked_at: Moment | None = Field(description="Null while it waits for a worker.")
+    verdict: str | None = Field(
+        description="opted_out, no_proof, unanswered, readmitted, still_says_so, by_operator or not_opted_out."
+    )
+    message: str
+    again_at: Moment | None = Field(description="When it can be asked for again.")
+
+
+class OptOutData(Shape):
+    domain: str
+    opted_out: bool
+    covered_by: str | None = Field(description="The host whose opt-out covers it: itself, or one above it.")
+    how: Literal["robots", "file", "dns", "operator"] | None
+    since: Moment | None
+    request: OptOutRequest | None = Field(description="The last time that somebody had it checked; null: nobody.")
+    status_url: str
+
+
+class OptOut(Succeeded):
+    data: OptOutData
+
+
 class ValidationFault(Shape):
     path: str = Field(description="Dotted, with indexes: `capabilities[2].name`; `$` for the whole.")
     message: str

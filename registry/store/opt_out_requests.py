@@ -25,6 +25,12 @@ class OptOutRequests:
         row = (await self._connection.execute(statement)).first()
         return None if row is None else OptOutRequestRecord(*row)
 
+    async def of(self, domain: str, *, since: datetime) -> list[OptOutRequestRecord]:
+        """Those of a domain that were asked for since then."""
+        row = OptOutRequestRow
+        found = await self._connection.execute(select(*_COLUMNS).where(row.domain == domain, row.asked_at >= since))
+        return [OptOutRequestRecord(*one) for one in found]
+
     async def put(self, request: OptOutRequestRecord) -> None:
         """In the place of an earlier one of the host."""
         values = {name: getattr(request, name) for name in OptOutRequestRecord.__dataclass_fields__}

@@ -264,13 +264,22 @@ async def test_asking_again_and_again_makes_one_look(store: Store) -> None:
         await ask(store, HOST, "out", now=NOW)
     (request,) = await waiting(store, now=NOW)
     await settle(store, request, Proof(), now=NOW)
-    for minutes in range(0, 59, 7):
+    for minutes in range(0, 119, 7):
         asked = await ask(store, HOST, "out", now=NOW + minutes * HOUR / 60)
         assert asked.request is not None and asked.request.verdict == "no_proof"
     assert await waiting(store, now=NOW) == []
-    await ask(store, HOST, "out", now=NOW + HOUR)
+    await ask(store, HOST, "out", now=NOW + 2 * HOUR)
     assert len(await waiting(store, now=NOW)) == 1
     assert (await standing(store, HOST)).opt_out is None
+
+
+async def test_made_up_hosts_of_a_domain_do_not_multiply_the_looks(store: Store) -> None:
+    for number in range(30):
+        await ask(store, f"h{number}.{HOST}", "out", now=NOW)
+    assert len(await waiting(store, now=NOW)) == 3
+    assert (await ask(store, f"h9.{HOST}", "out", now=NOW)).request is None
+    await ask(store, f"h9.{HOST}", "out", now=NOW + 2 * DAY)
+    assert len(await waiting(store, now=NOW + 2 * DAY)) == 4
 
 
 async def test_no_look_while_the_domain_is_visited(store: Store) -> None:

@@ -1,9 +1,12 @@
 """The page that the crawler's User-Agent names says how to be left alone."""
 
+import pytest
+from pydantic import ValidationError
+
 from crawler.settings import user_agent
 from registry.core.robots import PRODUCT
 from registry.settings import Settings
-from tests.api.conftest import Api
+from tests.api.conftest import PUBLIC_URL, Api, make_client
 
 
 async def test_the_page_behind_the_user_agent(api: Api) -> None:
@@ -14,6 +17,25 @@ async def test_the_page_behind_the_user_agent(api: Api) -> None:
     agent = user_agent(Settings(public_url="https://registry.example"))
     assert agent in response.text  # word for word what a log shows
     assert agent.endswith("(+https://registry.example/bot)")
+
+
+async def test_the_page_says_how_to_opt_out_and_whom_to_write_to(api: Api) -> None:
+    text = (await api.get("/bot")).text
+    assert "https://your.host/.well-known/waypost-optout.txt" in text and "_waypost.your.host" in text
+    assert f"POST {PUBLIC_URL}/api/opt-outs" in text
+    assert "has left no address" in text
+    named = Settings(public_url=PUBLIC_URL, contact_email="crawler@registry.example")
+    async with make_client(api.waypost, named) as client:
+        told = (await client.get("/bot")).text
+    assert "Write to crawler@registry.example" in told
+    assert user_agent(named).endswith(f"(+{PUBLIC_URL}/bot; crawler@registry.example)")
+    assert user_agent(named) in told
+
+
+@pytest.mark.parametrize("address", ["nobody", "a b@c.dev", "a@b", "a@b.dev\nX: y", "x)@b.dev", "ä@b.dev"])
+def test_an_address_that_no_header_may_hold_is_refused(address: str) -> None:
+    with pytest.raises(ValidationError):
+        Settings(contact_email=address)
 
 
 async def test_the_front_door_names_the_others(api: Api) -> None:

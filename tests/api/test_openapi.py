@@ -108,8 +108,8 @@ def test_examples_of_answers_fit_their_schemas(path: str, method: str, operation
 
 def test_every_example_is_shown_somewhere() -> None:
     text = document()
-    for name in ("DISCOVERED", "LISTED", "SERVICE", "DETAIL", "STATUS", "CRAWL", "SUBMITTED", "QUEUED", "HEALTH",
-                 "HOST_HEALTH"):  # fmt: skip
+    for name in ("DISCOVERED", "LISTED", "SERVICE", "DETAIL", "STATUS", "CRAWL", "SUBMITTED", "QUEUED", "OPT_OUT",
+                 "HEALTH", "HOST_HEALTH"):  # fmt: skip
         shown = orjson.dumps(getattr(examples, name), option=orjson.OPT_SORT_KEYS)
         assert shown in orjson.dumps(orjson.loads(text), option=orjson.OPT_SORT_KEYS), name
 
@@ -131,6 +131,7 @@ def test_no_reference_leads_nowhere() -> None:
         (f"/api/services/{PIGEON}/status", "/api/services/{domain}/status"),
         (f"/api/services/{PIGEON}/crawl", "/api/services/{domain}/crawl"),
         (f"/api/services/{PIGEON}/manifest/awp", "/api/services/{domain}/manifest/{format}"),
+        (f"/api/opt-outs/{PIGEON}", "/api/opt-outs/{domain}"),
         ("/api/health", "/api/health"),
         (f"/api/health/{PIGEON}", "/api/health/{domain}"),
         ("/api/rubric", "/api/rubric"),

@@ -73,7 +73,8 @@ def test_a_wrong_value_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_each_variable_sets_its_field(monkeypatch: pytest.MonkeyPatch) -> None:
     samples = {
         "data": "/somewhere", "database_url": "postgresql://somewhere/db", "public_url": "https://registry.example",
-        "contact_url": "https://registry.example/us", "connect_to": "a.example:443:127.0.0.1:1", "resolve": "table",
+        "contact_url": "https://registry.example/us",
+        "contact_email": "us@registry.example", "connect_to": "a.example:443:127.0.0.1:1", "resolve": "table",
         "trusted_proxies": "192.0.2.1", "log_level": "ERROR", "submit_wait": "15",
     }  # fmt: skip
     for name in FIELDS:
