@@ -55,18 +55,19 @@ def assess(probe: Probe, fetched: Fetched, controls: Controls) -> Assessment:
         return _CONTROL_EQUAL
     if fetched.failure is not None or fetched.status is None:
         return Assessment(fetched.failure or Outcome.UNREACHABLE, fetched.reason)
-    if is_challenge(fetched):
+    same = controls.same(fetched)
+    if same is None and is_challenge(fetched):  # a control that was one has ended the visit
         return Assessment(Outcome.REFUSED, "challenge")
     if fetched.status == 304 and (probe.etag or probe.last_modified):
         return Assessment(Outcome.FOUND, "unchanged")
     if fetched.status not in READ:
-        if fetched.status in (401, 403) and controls.home_ok and controls.equal(fetched):
+        if fetched.status in (401, 403) and controls.home_ok and (same or controls.equal(fetched)):
             return _CONTROL_EQUAL
         return _by_status(fetched.status)
     if probe.purpose in _NOT_MANIFESTS:
         judged = Assessment(Outcome.NOT_A_MANIFEST, probe.purpose.value)
         return _with_links(judged, fetched) if probe.purpose is Purpose.HOME else judged
-    return _assess_against(probe, fetched, controls)
+    return _assess_against(probe, fetched, controls, same or controls.equal(fetched))
 
 
 def sample(fetched: Fetched) -> Control:
@@ -97,11 +98,10 @@ def _with_links(judged: Assessment, fetched: Fetched) -> Assessment:
     return replace(judged, findings=hints, pointers=links)
 
 
-def _assess_against(probe: Probe, fetched: Fetched, controls: Controls) -> Assessment:
-    """A body served with 200: is it this path's own, and what is it."""
+def _assess_against(probe: Probe, fetched: Fetched, controls: Controls, twin: Control | None) -> Assessment:
+    """A body served with 200: is it this path's own, and what is it. `twin`: the control that says the same."""
     if fetched.hops and is_home(fetched.final_url):
         return Assessment(Outcome.ABSENT, "redirect_home")
-    twin = controls.equal(fetched)
     if twin is not None and not _is_at_home(twin.form, fetched):
         return _CONTROL_EQUAL
     if fetched.truncated and looks_like_json(fetched.body[:1024].decode("utf-8", "replace")):

@@ -231,11 +231,14 @@ class HostPlan:
 
     def _ask_conditional(self) -> _Walk:
         asked = 0
+        so_far = seen(self._job.host, self._answers, self._home_words)
         for step, wanted in probes.CONDITIONAL:
             fallback = step.fallback_of is None or self._outcome_of(step.fallback_of) in probes.ABSENT
-            now_seen = seen(self._job.host, self._answers, self._home_words)
-            if asked < probes.MAX_CONDITIONAL and fallback and wanted(now_seen):
-                asked += (yield from self._ask(probes.manifest_probe(self._job.host, step))) is not None
+            if asked == probes.MAX_CONDITIONAL or not fallback or not wanted(so_far):
+                continue
+            if (yield from self._ask(probes.manifest_probe(self._job.host, step))) is not None:
+                asked += 1
+                so_far = seen(self._job.host, self._answers, self._home_words)
 
     def _follow_pointers(self) -> _Walk:
         self._mine()

@@ -119,7 +119,7 @@ def test_any_two_bodies_can_be_compared(a: bytes, b: bytes) -> None:
     one, two = (Fetched(HOME + p, HOME + p, NOW, 200, {}, body) for p, body in (("/a.json", a), ("/b.json", b)))
     assert (Controls((sample(one),)).equal(two) is None) is (Controls((sample(two),)).equal(one) is None)
     assert Controls((sample(one),)).equal(one) is not None
-    assert not any(b"0" in word for word in normalised(b"x" + a + b"1230"))
+    assert not any("0" in word for word in normalised(b"x" + a + b"1230"))
 
 
 def test_similarity_of_nothing() -> None:
