@@ -14,12 +14,11 @@ import contextlib
 import re
 import time
 import zlib
-from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
-from sys import intern
-from typing import Final
+from typing import Final, TypeAlias
 
 from pyreqwest.client import Client, ClientBuilder
 from pyreqwest.exceptions import BuilderError, RequestTimeoutError
@@ -38,6 +37,9 @@ DOCUMENT: Final = frozenset({200, 203})
 PAGE_KEPT: Final = 64 * 1024
 PAGE_DRAINED: Final = 256 * 1024
 """Bytes of a page that is no document: kept; and read at most, because a connection with a rest is a lost one."""
+
+MAX_CHUNKS: Final = 8_192
+"""Pieces of one body: a byte at a time, a body within its cap would cost as much CPU as a thousand hosts."""
 
 GATHER: Final = 0.02
 """Seconds in which pins are gathered for one client: building one parses the trust store (3.4 ms of CPU, 0.1 MB)."""
@@ -60,18 +62,26 @@ class Broken(Exception):
         self.detail = detail
 
 
+Headers: TypeAlias = Mapping[str, str | list[str]]
+"""Fields by lower-case name; a list where a field was repeated."""
+
+
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """An answer as it came: `body` decoded and at most the cap. `truncated`: there was more of it, or it broke off.
-
-    `headers`: by lower-case name; a field that was `repeated` is joined by ", " (RFC 9110 section 5.2).
-    """
+    """An answer as it came: `body` decoded and at most the cap. `truncated`: there was more of it, or it broke off."""
 
     status: int
-    headers: Mapping[str, str]
-    repeated: Collection[str] = ()
+    headers: Headers
     body: bytes = b""
     truncated: bool = False
+
+    def all(self, name: str) -> list[str]:
+        """Every value of a field."""
+        return _values(self.headers.get(name, []))
+
+
+def _values(found: str | list[str]) -> list[str]:
+    return [found] if isinstance(found, str) else found
 
 
 @dataclass(slots=True)
@@ -222,55 +232,45 @@ async def ask(
     try:
         async with stream as response:
             answered = True
-            fields, repeated = _fields(response.headers)
-            status, coding = response.status, fields.get("content-encoding", "")
-            kept = _Body(cap if status in DOCUMENT else min(cap, PAGE_KEPT), share)
-            body, truncated = await _read(response.body_reader, status, coding, kept, keep_head)
-            return Wire(status, fields, repeated, body, truncated)
+            body = _Body(cap if response.status in DOCUMENT else min(cap, PAGE_KEPT), share)
+            return await _read(response.body_reader, response.status, _fields(response.headers), body, keep_head)
     except RequestTimeoutError:
         if answered:
             raise Broken("read_timeout") from None
         raise
 
 
-def _fields(headers: HeaderMap) -> tuple[dict[str, str], list[str]]:
-    """All fields as text, and the names of those that were repeated. Raises Broken("headers")."""
-    fields: dict[str, str] = {}
-    repeated: list[str] = []
-    size = 0
-    for name, found in _texts(headers).items():
-        value = found if isinstance(found, str) else ", ".join(found)
-        if value is not found:
-            repeated.append(name)
-        fields[intern(name)] = value  # the same names in thousands of answers
-        size += len(name) + len(value) + 4
+def _fields(headers: HeaderMap) -> Headers:
+    """All fields as text. Raises Broken("headers")."""
+    try:
+        fields = headers.dict_multi_value()
+    except ValueError:
+        fields = _ascii(headers)
+    size = sum(len(name) + len(value) + 4 for name, found in fields.items() for value in _values(found))
     if size > HEADER_CAP:
         raise Broken("headers")
-    return fields, repeated
+    return fields
 
 
-def _texts(headers: HeaderMap) -> dict[str, str | list[str]]:
+def _ascii(headers: HeaderMap) -> dict[str, str | list[str]]:
     """Without the fields that have a value that is not ASCII, which cannot be read through this transport."""
-    with contextlib.suppress(ValueError):
-        return headers.dict_multi_value()
-    texts: dict[str, str | list[str]] = {}
+    fields: dict[str, str | list[str]] = {}
     for name in dict.fromkeys(headers.keys()):
         with contextlib.suppress(ValueError):
-            values = headers.getall(name)
-            texts[name] = values[0] if len(values) == 1 else values
-    return texts
+            fields[name] = headers.getall(name)
+    return fields
 
 
-async def _read(
-    reader: ResponseBodyReader, status: int, coding: str, body: "_Body", keep_head: bool
-) -> tuple[bytes, bool]:
-    """The body, and whether it is only a part."""
+async def _read(reader: ResponseBodyReader, status: int, headers: Headers, body: "_Body", keep_head: bool) -> Wire:
     document = status in DOCUMENT
-    raw = 0
+    raw = pieces = 0
     try:
-        body.decode(_coding(coding))
+        body.decode(_coding(headers))
         while (chunk := await reader.read_chunk()) is not None:
             raw += len(chunk)
+            pieces += 1
+            if pieces > MAX_CHUNKS:
+                raise Broken("chunks")
             body.feed(chunk.to_bytes())
             if body.full and (document or raw > PAGE_DRAINED):
                 break
@@ -278,20 +278,26 @@ async def _read(
     except Exception as error:
         if document or isinstance(error, RequestTimeoutError):
             raise
-        return body.head, True
+        return Wire(status, headers, body.head, truncated=True)
     if body.full and document and not keep_head:
         raise Broken("body")
-    return body.head, body.full
+    return Wire(status, headers, body.head, truncated=body.full)
 
 
 _TOKEN = re.compile(r"[a-z0-9!#$%&'*+.^_`|~-]{1,20}")
 
 
-def _coding(field: str) -> str:
+def _coding(headers: Headers) -> str:
     """Either identity or gzip, the codings that were offered. Raises Broken("encoding")."""
-    if not field:
+    named = headers.get("content-encoding")
+    if named is None:
         return "identity"
-    codings = [coding for part in field.split(",") if (coding := part.strip().lower()) not in ("", "identity")]
+    codings = [
+        coding
+        for value in _values(named)
+        for coding in (part.strip().lower() for part in value.split(","))
+        if coding not in ("", "identity")
+    ]
     if not codings:
         return "identity"
     if codings in (["gzip"], ["x-gzip"]):

@@ -11,12 +11,17 @@ import datetime
 import socket
 import ssl
 import struct
+import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self, TypeAlias
 
 import trustme
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 LOOPBACK = "127.0.0.1"
 MANY = 50  # names in one certificate: above that each host gets one of its own, when it is first asked for
@@ -83,7 +88,7 @@ class Sites:
     """An async context manager: listens, answers by Host header, remembers every request in `seen`.
 
     `certificates` gives single hosts another certificate than the good one: "expired", "not_yet",
-    "wrong_name", "untrusted". `places` and `port`: where it listens; port 0 is any that is free.
+    "wrong_name", "untrusted", "self_signed". `places` and `port`: where it listens; port 0 is any that is free.
     """
 
     def __init__(
@@ -106,6 +111,8 @@ class Sites:
 
     def _certificate(self, kind: str, *names: str) -> ssl.SSLContext:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        if kind == "self_signed":
+            return _self_signed(names[0])
         authority = trustme.CA() if kind == "untrusted" else self.authority
         now, days = datetime.datetime.now(datetime.UTC), datetime.timedelta(days=3)
         leaf = authority.issue_cert(
@@ -181,6 +188,22 @@ class Sites:
             await exchange.send(answer.encode())
         else:
             await answer(exchange)
+
+
+def _self_signed(name: str) -> ssl.SSLContext:
+    key = ec.generate_private_key(ec.SECP256R1())
+    who = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
+    now, days = datetime.datetime.now(datetime.UTC), datetime.timedelta(days=3)
+    builder = x509.CertificateBuilder(who, who, key.public_key(), x509.random_serial_number(), now - days, now + days)
+    alternative = x509.SubjectAlternativeName([x509.DNSName(name)])
+    certificate = builder.add_extension(alternative, critical=False).sign(key, hashes.SHA256())
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(certificate.public_bytes(Encoding.PEM))
+        file.write(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+        file.flush()
+        context.load_cert_chain(file.name)
+    return context
 
 
 def _choose(site: Site, path: str) -> Answer:
