@@ -8,6 +8,7 @@ import asyncio
 import traceback
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import PurePath
 from uuid import UUID
 
@@ -16,6 +17,7 @@ from scrapy import Request
 from scrapy.core.downloader.handlers.base import BaseDownloadHandler
 from scrapy.http import Response
 
+from crawler.appointments import Crowded
 from crawler.visit import Visitor
 from registry.core.visits import DomainJob, FinishedDomain, Lease
 
@@ -24,12 +26,16 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What became of one domain of a lease. `finished` None: it was cut, or (`crashed`) a bug of ours ended it."""
+    """What became of one domain of a lease. `finished` None: it was cut, or (`crashed`) a bug of ours ended it.
+
+    `later`: how long it is left alone, where it goes back unfinished.
+    """
 
     token: UUID
     domain: str
     finished: FinishedDomain | None
     crashed: bool = False
+    later: timedelta | None = None
 
 
 class LeaseResponse(Response):
@@ -65,6 +71,8 @@ async def results(visitor: Visitor, lease: Lease) -> AsyncIterator[Done]:
 async def _visited(visitor: Visitor, lease: Lease, job: DomainJob) -> Done:
     try:
         finished = await visitor.visit_domain(job, lease.expires_at)
+    except Crowded as crowded:
+        return Done(lease.token, job.domain, None, later=crowded.later)
     except asyncio.CancelledError:
         if not visitor.stop.is_set():
             raise

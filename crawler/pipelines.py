@@ -23,11 +23,11 @@ from registry.wiring import NOT_READY, Waypost
 
 log = structlog.get_logger(__name__)
 
-BATCH: Final = 50
-"""Domains in one transaction at most."""
+BATCH: Final = 100
+"""Domains in one transaction, about. A domain costs 0.6 ms of CPU by 25, 0.3 by 100, 0.2 by 400."""
 
-SECONDS: Final = 0.5
-"""A finished domain waits no longer for its batch to fill."""
+SECONDS: Final = 1.0
+"""A finished domain waits no longer for its batch to fill; not at all where nothing else is in flight."""
 
 PATIENCE: Final = (1.0, 2.0, 4.0, 8.0)
 """Seconds between attempts to record a batch while the database is away: it restarts in two to five."""
@@ -75,30 +75,28 @@ class RecordPipeline:
             self._timer = None
         async with self._writing:
             batch, self._waiting = self._waiting, []
-            by_token: dict[UUID, list[Done]] = defaultdict(list)
+            pauses = iter(PATIENCE)
+            await self._record([done for done in batch if done.finished is not None], pauses)
+            unfinished: dict[tuple[UUID, timedelta | None], list[Done]] = defaultdict(list)
             for done in batch:
-                by_token[done.token].append(done)
-            for token, of_lease in by_token.items():
-                await self._settle(token, of_lease)
+                if done.finished is None:
+                    unfinished[done.token, AFTER_CRASH if done.crashed else done.later].append(done)
+            for (token, later), some in unfinished.items():
+                await self._release(token, some, pauses, later)
 
-    async def _settle(self, token: UUID, batch: Sequence[Done]) -> None:
-        pauses = iter(PATIENCE)
-        await self._record(token, [done for done in batch if done.finished is not None], pauses)
-        await self._release(token, [done for done in batch if done.finished is None and not done.crashed], pauses)
-        await self._release(token, [done for done in batch if done.crashed], pauses, later=AFTER_CRASH)
-
-    async def _record(self, token: UUID, batch: Sequence[Done], pauses: Iterator[float]) -> None:
-        finished = [done.finished for done in batch if done.finished is not None]
+    async def _record(self, batch: Sequence[Done], pauses: Iterator[float]) -> None:
+        """Of all leases in one transaction: with thousands in flight each has a domain or two of a batch."""
+        finished = [(done.token, done.finished) for done in batch if done.finished is not None]
         while finished:
             try:
-                await self._source.record(token, finished)
+                await self._source.record_all(finished)
             except NOT_READY as error:
                 if (pause := next(pauses, None)) is None:
                     self._lose(batch, error)
                     return
                 await asyncio.sleep(pause)
             except Exception as error:
-                await self._halve(token, batch, error, pauses)
+                await self._halve(batch, error, pauses)
                 return
             else:
                 self._flight.landed(batch)
@@ -109,18 +107,19 @@ class RecordPipeline:
         log.error("record.impossible", domains=len(batch), error=type(error).__name__)
         self._flight.landed([replace(done, finished=None) for done in batch])
 
-    async def _halve(self, token: UUID, batch: Sequence[Done], error: Exception, pauses: Iterator[float]) -> None:
+    async def _halve(self, batch: Sequence[Done], error: Exception, pauses: Iterator[float]) -> None:
         """A row that cannot be stored fails its batch: the halves are tried, until it stands alone."""
         if len(batch) > 1:
             middle = len(batch) // 2
-            await self._record(token, batch[:middle], pauses)
-            await self._record(token, batch[middle:], pauses)
+            await self._record(batch[:middle], pauses)
+            await self._record(batch[middle:], pauses)
             return
         log.error("record.failed", domain=batch[0].domain, **told(error))
-        await self._release(token, [replace(batch[0], finished=None, crashed=True)], pauses, later=AFTER_CRASH)
+        crashed = replace(batch[0], finished=None, crashed=True)
+        await self._release(crashed.token, [crashed], pauses, AFTER_CRASH)
 
     async def _release(
-        self, token: UUID, batch: Sequence[Done], pauses: Iterator[float], later: timedelta | None = None
+        self, token: UUID, batch: Sequence[Done], pauses: Iterator[float], later: timedelta | None
     ) -> None:
         while batch:
             try:

@@ -136,6 +136,17 @@ class Places:
     def __len__(self) -> int:
         return len(self._rooms)
 
+    def is_crowded(self, place: str, queue: int) -> bool:
+        """Whether `queue` times as many as fit are at the address, or in its block, those that wait included."""
+        block = block_of(place)
+        return self._users(place) >= queue * connections_at(place) or (
+            block is not None and self._users(block) >= queue * self._per_block
+        )
+
+    def _users(self, name: str) -> int:
+        room = self._rooms.get(name)
+        return 0 if room is None else room.users
+
     @asynccontextmanager
     async def at(self, place: str) -> AsyncIterator[None]:
         """Held for as long as the connection lives. One at a time per holder, or two holders wait for each other.

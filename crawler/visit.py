@@ -5,7 +5,6 @@ moved. Nothing in here knows Scrapy: `waypost check` visits hosts by the same co
 """
 
 import asyncio
-import contextlib
 import secrets
 import time
 from collections.abc import Collection
@@ -16,9 +15,10 @@ from typing import Any, Final, Protocol, Self
 
 from pyreqwest.client import Client
 
+from crawler.appointments import QUEUE, Appointments, Crowded
 from crawler.guards import ConnectTo, Guard, Pin, Resolver
 from crawler.pauses import Pauses
-from crawler.politeness import BlockBudgets, Pace, Places
+from crawler.politeness import BlockBudgets, Pace, Places, connections_at
 from crawler.room import Room
 from crawler.settings import user_agent
 from crawler.translate import (
@@ -56,6 +56,11 @@ RECORD_MARGIN: Final = timedelta(seconds=30)
 """Visits end this long before their lease does, so that what was found can still be recorded under it."""
 
 
+TURN_REQUESTS: Final = 20
+TURN_ANSWER: Final = 0.5
+"""A visit of a host that has nothing, about: so many requests, and seconds for each answer."""
+
+
 class Cut(Exception):
     """The visit ends before its plan does: the crawler stops, or the lease runs out. Nothing is wrong with the host."""
 
@@ -81,6 +86,7 @@ class Visitor:
         )
         self.places = Places(settings.block_connections)
         self.blocks = BlockBudgets(settings.block_daily_budget)
+        self.appointments = Appointments(TURN_REQUESTS * (settings.request_delay + TURN_ANSWER))
         self.pauses = Pauses()
         self.room = Room(settings.hosts_in_flight)
         self.running: set[asyncio.Task[Any]] = set()
@@ -105,12 +111,21 @@ class Visitor:
         await self.guard.close()
 
     async def visit_domain(self, job: DomainJob, until: datetime) -> FinishedDomain | None:
-        """The visits of all due hosts, or of those that were done before the visit was cut; None: of none."""
+        """The visits of all due hosts, or of those that were done before the visit was cut; None: of none.
+
+        Raises Crowded where none could begin; TimeoutError when a visit outlives the lease, which is a bug of ours.
+        """
         pace = self.pace(job.spent)
         visits: list[Visit] = []
-        with contextlib.suppress(Cut):
-            for host in job.hosts:
-                visits.append(await self.visit_host(host, pace, until))
+        async with asyncio.timeout((until - _now()).total_seconds()):
+            try:
+                for host in job.hosts:
+                    visits.append(await self.visit_host(host, pace, until))
+            except Cut:
+                pass
+            except Crowded:
+                if not visits:
+                    raise
         return FinishedDomain(job.domain, tuple(visits)) if visits else None
 
     async def visit_host(self, job: HostJob, pace: Pace, until: datetime) -> Visit:
@@ -275,6 +290,8 @@ class Session:
         if place == self._place_name:
             return
         await self._leave()
+        if self._visitor.places.is_crowded(place, QUEUE):
+            raise Crowded(self._visitor.appointments.next(place, connections_at(place)))
         waiting = self._visitor.places.at(place)
         await waiting.__aenter__()
         self._place, self._place_name = waiting, place

@@ -53,12 +53,13 @@ class Leases:
         jobs = tuple(DomainJob(domain, (HostJob(domain, whole_plan=True),)) for domain in taken)
         return Lease(token, datetime.now(UTC) + timedelta(hours=1), jobs)
 
-    async def record(self, token: UUID, finished: Sequence[FinishedDomain]) -> None:
+    async def record_all(self, finished: Sequence[tuple[UUID, FinishedDomain]]) -> None:
         await asyncio.sleep(0)
-        self.on_record(finished)
-        assert all(self.tokens[one.domain] == token for one in finished)
-        self.batches.append(len(finished))
-        self.recorded += finished
+        done = [one for _, one in finished]
+        self.on_record(done)
+        assert all(self.tokens[one.domain] == token for token, one in finished)
+        self.batches.append(len(done))
+        self.recorded += done
 
     async def opt_outs_waiting(self) -> Sequence[Any]:
         return ()

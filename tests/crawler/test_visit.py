@@ -145,7 +145,7 @@ async def test_silent_host_is_given_up_after_a_few_timeouts(monkeypatch: pytest.
         else:
             await asyncio.sleep(60)
 
-    async with visiting(monkeypatch, tmp_path, {HOST: silent}, request_timeout=0.2) as (sites, visitor):
+    async with visiting(monkeypatch, tmp_path, {HOST: silent}, request_timeout=0.5) as (sites, visitor):
         seen = await visit(visitor, HostJob(HOST, whole_plan=True))
     assert (seen.outcome, seen.reason) == (Outcome.UNREACHABLE, "request_timeout")
     assert len(sites.paths(HOST)) == 2 + 5
