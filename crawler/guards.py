@@ -56,12 +56,16 @@ class AddressRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """Where one host is dialled, for as long as a visit lasts. `place` is what politeness counts connections by."""
+    """Where one host is dialled, for as long as a visit lasts. `place` is what politeness counts connections by.
+
+    `instead`: another allowed address of the same answer, for when no connection to the first can be made.
+    """
 
     host: str
     address: str
     port: int
     place: str
+    instead: "Pin | None" = None
 
 
 _ENTRY = re.compile(r"(?P<host>[^:]*):(?P<port>[^:]*):(?P<address>\[[^\]]*\]|[^:\[\]]*):(?P<target>[^:]*)")
@@ -211,18 +215,26 @@ class Guard:
 
 
 def pick(host: str, addresses: Iterable[str]) -> Pin:
-    """The first allowed of all answers. Raises Unresolved (no answers) or AddressRefused (none is allowed).
+    """The first allowed of all answers, with a second one. Raises Unresolved (no answers) or AddressRefused (none is).
 
-    A refused answer beside an allowed one is passed over, not held against the name: split-horizon leftovers are
+    The second is of the other family where there is one: what fails may be the network of the first family. A refused
+    answer beside an allowed one is passed over, not held against the name: split-horizon leftovers are
     common, and the refused address is not dialled either way.
     """
     refused: AddressRefused | None = None
+    allowed: list[str] = []
     for address in addresses:
         why = refusal(address)
         if why is None:
-            return Pin(host, address, HTTPS_PORT, place=address)
-        refused = refused or AddressRefused(why, address)
-    raise refused or Unresolved("no_address")
+            allowed.append(address)
+        else:
+            refused = refused or AddressRefused(why, address)
+    if not allowed:
+        raise refused or Unresolved("no_address")
+    first, *others = allowed
+    second = next((one for one in others if (":" in one) != (":" in first)), others[0] if others else None)
+    instead = second and Pin(host, second, HTTPS_PORT, place=second)
+    return Pin(host, first, HTTPS_PORT, place=first, instead=instead or None)
 
 
 def _listed(table: ConnectTo, most: int = 5) -> str:

@@ -122,6 +122,11 @@ def _said(error: DetailedPyreqwestError) -> str:
     return "\n".join([error.message, *(cause["message"] for cause in causes)])
 
 
+NO_CONNECTION: Final = frozenset(
+    {"connection_refused", "connect_timeout", "connect_reset", "host_unreachable", "network_unreachable"}
+)
+"""Nobody was spoken to at that address: another address of the host may be tried."""
+
 WORTH_A_SECOND_TRY: Final = frozenset({"closed", "reset"})
 """What a server that has closed an idle connection looks like to a client that is just using it."""
 

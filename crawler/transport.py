@@ -14,11 +14,12 @@ import contextlib
 import re
 import time
 import zlib
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Final, TypeAlias
+from sys import intern
+from typing import Final
 
 from pyreqwest.client import Client, ClientBuilder
 from pyreqwest.exceptions import BuilderError, RequestTimeoutError
@@ -41,8 +42,12 @@ PAGE_DRAINED: Final = 256 * 1024
 MAX_CHUNKS: Final = 8_192
 """Pieces of one body: a byte at a time, a body within its cap would cost as much CPU as a thousand hosts."""
 
-GATHER: Final = 0.02
-"""Seconds in which pins are gathered for one client: building one parses the trust store (3.4 ms of CPU, 0.1 MB)."""
+GATHER: Final = (0.02, 0.25)
+"""Seconds in which pins are gathered for one client, because building one parses the trust store: 0.8 ms of CPU and
+0.1 MB, 3.5 ms where the store is a folder of files. At least and at most: a quarter of the pause between requests."""
+
+IDLE: Final = 2.0
+"""Seconds beyond the pause for which a connection is kept: those of finished hosts hold 45 KB each until then."""
 
 # The transport's own thread may be delivering a last result when the interpreter ends, and that aborts the process
 # (exit code 134, seen in nearly every run that left a request unfinished): give it a moment while threads still run.
@@ -62,26 +67,18 @@ class Broken(Exception):
         self.detail = detail
 
 
-Headers: TypeAlias = Mapping[str, str | list[str]]
-"""Fields by lower-case name; a list where a field was repeated."""
-
-
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """An answer as it came: `body` decoded and at most the cap. `truncated`: there was more of it, or it broke off."""
+    """An answer as it came: `body` decoded and at most the cap. `truncated`: there was more of it, or it broke off.
+
+    `headers`: by lower-case name; a field that was `repeated` is joined by ", " (RFC 9110 section 5.2).
+    """
 
     status: int
-    headers: Headers
+    headers: Mapping[str, str]
+    repeated: Collection[str] = ()
     body: bytes = b""
     truncated: bool = False
-
-    def all(self, name: str) -> list[str]:
-        """Every value of a field."""
-        return _values(self.headers.get(name, []))
-
-
-def _values(found: str | list[str]) -> list[str]:
-    return [found] if isinstance(found, str) else found
 
 
 @dataclass(slots=True)
@@ -102,10 +99,12 @@ class _Wanted:
 class Clients:
     """Clients with pinned addresses. Pins that are asked for within a moment share one; unused ones are closed."""
 
-    def __init__(self, *, user_agent: str, connect_timeout: float, keep_idle: float) -> None:
+    def __init__(self, *, user_agent: str, connect_timeout: float, pause: float) -> None:
+        """`pause`: seconds between two requests to a host."""
         self._user_agent = user_agent
         self._connect_timeout = timedelta(seconds=connect_timeout)
-        self._keep_idle = timedelta(seconds=keep_idle)
+        self._gather = min(max(pause / 4, GATHER[0]), GATHER[1])
+        self._keep_idle = timedelta(seconds=pause + IDLE)
         self._wanted: list[_Wanted] = []
         self._alive: set[int] = set()
 
@@ -136,7 +135,7 @@ class Clients:
         loop = asyncio.get_running_loop()
         wanted = _Wanted(pin, loop.create_future())
         if not self._wanted:
-            loop.call_later(GATHER, self._build)
+            loop.call_later(self._gather, self._build)
         self._wanted.append(wanted)
         try:
             return await wanted.ready
@@ -232,40 +231,53 @@ async def ask(
     try:
         async with stream as response:
             answered = True
-            body = _Body(cap if response.status in DOCUMENT else min(cap, PAGE_KEPT), share)
-            return await _read(response.body_reader, response.status, _fields(response.headers), body, keep_head)
+            fields, repeated = _fields(response.headers)
+            status, coding = response.status, fields.get("content-encoding", "")
+            kept = _Body(cap if status in DOCUMENT else min(cap, PAGE_KEPT), share)
+            body, truncated = await _read(response.body_reader, status, coding, kept, keep_head)
+            return Wire(status, fields, repeated, body, truncated)
     except RequestTimeoutError:
         if answered:
             raise Broken("read_timeout") from None
         raise
 
 
-def _fields(headers: HeaderMap) -> Headers:
-    """All fields as text. Raises Broken("headers")."""
-    try:
-        fields = headers.dict_multi_value()
-    except ValueError:
-        fields = _ascii(headers)
-    size = sum(len(name) + len(value) + 4 for name, found in fields.items() for value in _values(found))
+def _fields(headers: HeaderMap) -> tuple[dict[str, str], list[str]]:
+    """All fields as text, and the names of those that were repeated. Raises Broken("headers")."""
+    fields: dict[str, str] = {}
+    repeated: list[str] = []
+    size = 0
+    for name, found in _texts(headers).items():
+        value = found if isinstance(found, str) else ", ".join(found)
+        if value is not found:
+            repeated.append(name)
+        fields[intern(name)] = value  # the same names in thousands of answers
+        size += len(name) + len(value) + 4
     if size > HEADER_CAP:
         raise Broken("headers")
-    return fields
+    return fields, repeated
 
 
-def _ascii(headers: HeaderMap) -> dict[str, str | list[str]]:
+def _texts(headers: HeaderMap) -> dict[str, str | list[str]]:
     """Without the fields that have a value that is not ASCII, which cannot be read through this transport."""
-    fields: dict[str, str | list[str]] = {}
+    with contextlib.suppress(ValueError):
+        return headers.dict_multi_value()
+    texts: dict[str, str | list[str]] = {}
     for name in dict.fromkeys(headers.keys()):
         with contextlib.suppress(ValueError):
-            fields[name] = headers.getall(name)
-    return fields
+            values = headers.getall(name)
+            texts[name] = values[0] if len(values) == 1 else values
+    return texts
 
 
-async def _read(reader: ResponseBodyReader, status: int, headers: Headers, body: "_Body", keep_head: bool) -> Wire:
+async def _read(
+    reader: ResponseBodyReader, status: int, coding: str, body: "_Body", keep_head: bool
+) -> tuple[bytes, bool]:
+    """The body, and whether it is only a part."""
     document = status in DOCUMENT
     raw = pieces = 0
     try:
-        body.decode(_coding(headers))
+        body.decode(_coding(coding))
         while (chunk := await reader.read_chunk()) is not None:
             raw += len(chunk)
             pieces += 1
@@ -278,26 +290,20 @@ async def _read(reader: ResponseBodyReader, status: int, headers: Headers, body:
     except Exception as error:
         if document or isinstance(error, RequestTimeoutError):
             raise
-        return Wire(status, headers, body.head, truncated=True)
+        return body.head, True
     if body.full and document and not keep_head:
         raise Broken("body")
-    return Wire(status, headers, body.head, truncated=body.full)
+    return body.head, body.full
 
 
 _TOKEN = re.compile(r"[a-z0-9!#$%&'*+.^_`|~-]{1,20}")
 
 
-def _coding(headers: Headers) -> str:
+def _coding(field: str) -> str:
     """Either identity or gzip, the codings that were offered. Raises Broken("encoding")."""
-    named = headers.get("content-encoding")
-    if named is None:
+    if not field:
         return "identity"
-    codings = [
-        coding
-        for value in _values(named)
-        for coding in (part.strip().lower() for part in value.split(","))
-        if coding not in ("", "identity")
-    ]
+    codings = [coding for part in field.split(",") if (coding := part.strip().lower()) not in ("", "identity")]
     if not codings:
         return "identity"
     if codings in (["gzip"], ["x-gzip"]):

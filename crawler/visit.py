@@ -9,6 +9,7 @@ import secrets
 import time
 from collections.abc import Collection
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from types import TracebackType
 from typing import Any, Final, Protocol, Self
@@ -24,6 +25,7 @@ from crawler.settings import user_agent
 from crawler.translate import (
     BLOCK_BUDGET,
     HOST_DEADLINE,
+    NO_CONNECTION,
     OPTED_OUT,
     TWO_LOCATIONS,
     WORTH_A_SECOND_TRY,
@@ -82,7 +84,7 @@ class Visitor:
         self.clients = Clients(
             user_agent=user_agent(settings),
             connect_timeout=settings.connect_timeout,
-            keep_idle=2 * settings.request_delay + settings.request_timeout,
+            pause=settings.request_delay,
         )
         self.places = Places(settings.block_connections)
         self.blocks = BlockBudgets(settings.block_daily_budget)
@@ -204,7 +206,7 @@ class Session:
             pin = await self._pin(url)
             if isinstance(pin, Failure):
                 return failed(probe, pin, at=at, url=url, hops=hops, elapsed_ms=_milliseconds(began))
-            wire = await self._ask(probe, pin, url)
+            wire, pin = await self._ask(probe, pin, url)
             step = wire if isinstance(wire, Failure) else _step(probe, wire, url, hops, redirects)
             if isinstance(step, Follow):
                 url, hops = step.url, (*hops, url)
@@ -232,17 +234,41 @@ class Session:
         finally:
             self._seconds -= time.monotonic() - began
 
-    async def _ask(self, probe: Probe, pin: Pin, url: str) -> Wire | Failure:
-        """One request, and a second one where the server had closed the idle connection that the first was sent on."""
-        wire = await self._ask_once(probe, pin, url)
-        if isinstance(wire, Failure) and wire.reason in WORTH_A_SECOND_TRY and pin.host in self._spoke:
-            self._spoke.discard(pin.host)
-            wire = await self._ask_once(probe, pin, url)
+    async def _ask(self, probe: Probe, pin: Pin, url: str) -> tuple[Wire | Failure, Pin]:
+        """One request, and a second one where the server had closed the idle connection that the first was sent on,
+        or where no connection could be made and the host has another address. Tells which address was dialled.
+        """
+        left = self._seconds
+        wire = await self._ask_once(probe, pin, url, self._settings.request_timeout)
+        if isinstance(wire, Failure):
+            if pin.host in self._spoke and wire.reason in WORTH_A_SECOND_TRY:
+                self._spoke.discard(pin.host)
+                wire = await self._ask_once(probe, pin, url, self._settings.request_timeout)
+            elif pin.host not in self._spoke and pin.instead is not None and wire.reason in NO_CONNECTION:
+                return await self._ask_elsewhere(probe, pin, url, wire, left - self._seconds)
         if not isinstance(wire, Failure):
             self._spoke.add(pin.host)
-        return wire
+        return wire, pin
 
-    async def _ask_once(self, probe: Probe, pin: Pin, url: str) -> Wire | Failure:
+    async def _ask_elsewhere(
+        self, probe: Probe, pin: Pin, url: str, first: Failure, spent: float
+    ) -> tuple[Wire | Failure, Pin]:
+        """At the other address, in what is left of the request's time; if that is dead as well, the first failure."""
+        other = pin.instead
+        assert other is not None  # noqa: S101  (for the type checker)
+        self._clients.pop(pin.host, None)
+        wire = await self._ask_once(probe, other, url, max(0.0, self._settings.request_timeout - spent))
+        if isinstance(wire, Failure) and wire.reason in NO_CONNECTION:
+            self._pins[pin.host] = replace(pin, instead=None)
+            self._clients.pop(pin.host, None)
+            self._at = None
+            return first, pin
+        self._pins[pin.host] = other
+        self._at = None
+        self._spoke.add(pin.host)
+        return wire, other
+
+    async def _ask_once(self, probe: Probe, pin: Pin, url: str, most: float) -> Wire | Failure:
         if pin.place != self._place_name and self._visitor.blocks.is_spent(pin.place):
             return BLOCK_BUDGET
         await self._go_to(pin.place)
@@ -251,7 +277,7 @@ class Session:
             return HOST_DEADLINE
         client = await self._client(pin)
         began = time.monotonic()
-        seconds = min(self._settings.request_timeout, self._seconds)
+        seconds = min(most, self._seconds)
         try:
             return await ask(
                 client,
