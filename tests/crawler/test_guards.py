@@ -63,3 +63,12 @@ def test_every_answer_is_judged_and_an_allowed_one_picked() -> None:
     assert refused.value.address == "10.0.0.1"
     with pytest.raises(Unresolved, match="no_address"):
         pick("a.example", [])
+
+
+def test_second_address_is_judged_too_and_of_the_other_family_where_there_is_one() -> None:
+    both = pick("a.example", ["8.8.8.8", "10.0.0.1", "9.9.9.9", "2606:4700::1"])
+    assert both.address == "8.8.8.8" and both.instead is not None
+    assert (both.instead.address, both.instead.place, both.instead.instead) == ("2606:4700::1", "2606:4700::1", None)
+    more = pick("a.example", ["8.8.8.8", "127.0.0.1", "9.9.9.9", "::1"])
+    assert more.instead is not None and more.instead.address == "9.9.9.9"
+    assert pick("a.example", ["8.8.8.8", "127.0.0.1"]).instead is None

@@ -14,7 +14,7 @@ from crawler.visit import Cut, Visitor
 from registry.core.documents import Outcome, Purpose
 from registry.core.visits import DomainJob, HostJob, KnownDocument, Visit
 from tests.crawler.support import far, fetch, probe, visiting
-from tests.support.sites import Answer, Exchange, Reply, moved
+from tests.support.sites import Answer, Exchange, Reply, closed_port, moved
 
 pytestmark = pytest.mark.slow  # pauses and deadlines
 
@@ -279,3 +279,27 @@ async def test_one_name_at_two_addresses_is_two_clients(monkeypatch: pytest.Monk
         elsewhere = replace(here, port=1)
         held = await asyncio.gather(*(visitor.clients.pinned(pin).__aenter__() for pin in (here, here, elsewhere)))
     assert held[0] is held[1] and held[0] is not held[2]
+
+
+async def test_other_address_is_tried_once_where_nobody_listens(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    urls = [probe(f"https://{HOST}/{n}") for n in range(3)]
+    async with visiting(monkeypatch, tmp_path, {HOST: Reply(b"{}")}) as (sites, visitor):
+        good = replace(await visitor.guard.pin(HOST), place="good")
+        with closed_port() as port:
+            dead = replace(good, address="127.0.0.2", port=port, place="dead")
+            for pin, expected in (
+                (replace(dead, instead=good), [(200, good.address)] * 3),
+                (replace(dead, instead=replace(dead, address="127.0.0.3")), [(None, dead.address)] * 3),
+                (replace(good, instead=dead), [(200, good.address)] * 3),
+            ):
+
+                async def pinned(host: str, pin: Pin = pin) -> Pin:
+                    return pin
+
+                monkeypatch.setattr(visitor.guard, "pin", pinned)
+                fetched = await fetch(visitor, *urls)
+                assert [(one.status, one.address) for one in fetched] == expected
+        assert sites.connections == 2
+        assert len(visitor.places) == len(visitor.clients) == 0
