@@ -14,9 +14,9 @@ from registry.core.documents import Outcome
 from registry.core.domains import registrable_domain
 from registry.core.findings import Reason, Severity
 from registry.core.listing import Filters
+from registry.core.optout import is_covered
 from registry.core.scoring.rubric import RUBRIC
 from registry.core.services import Capability, Service, from_json
-from registry.store.candidates import is_covered
 from registry.store.catalogue import Card, Health, ServiceView, Sort
 from registry.store.records import FindingRecord, HostRecord, ServiceRecord, VisitRecord
 from registry.store.unit_of_work import Store

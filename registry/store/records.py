@@ -12,7 +12,7 @@ from registry.store.vectors import unpack
 
 @dataclass(frozen=True, slots=True)
 class DomainRecord:
-    """A row of `domains`. `next_visit_at`: when due, while `is_leased` when the lease expires, None = never by itself."""
+    """A row of `domains`. `next_visit_at`: when due, while `is_leased` when the lease ends, None = never by itself."""
 
     domain: str
     source: str
