@@ -3,7 +3,6 @@
 For manifests the status decides first: a 404 with a JSON body is a 404.
 """
 
-import re
 from collections.abc import Mapping
 from datetime import datetime
 from email.utils import parsedate_to_datetime
@@ -93,7 +92,9 @@ def retry_after(fetched: Fetched) -> int | None:
     field = fetched.headers.get("retry-after", "").strip() if fetched.status in (429, 503) else ""
     if not field:
         return None
-    seconds = int(field) if re.fullmatch(r"[0-9]{1,9}", field) else _seconds_until(field, fetched.at)
+    if field.isascii() and field.isdigit():  # thousands of digits are a wish too, and no number to work out
+        return min(int(field), MAX_RETRY_AFTER) if len(field) < 20 else MAX_RETRY_AFTER
+    seconds = _seconds_until(field, fetched.at)
     return None if seconds is None else max(0, min(seconds, MAX_RETRY_AFTER))
 
 

@@ -60,7 +60,7 @@ class Forgetting:
         taken["bodies"] = await self._run(_UNUSED_BODIES, domain=domain)
         visits = _covered(VisitRow, domain, host)
         taken["visits"] = await self._run(delete(VisitRow).where(visits, VisitRow.started_at < today))
-        taken["visits"] += await self._run(update(VisitRow).where(visits).values(vector=[], address=None))
+        taken["visits"] += await self._run(update(VisitRow).where(visits).values(vector=b"[]", address=None))
         await self._run(update(ChangeRow).where(_covered(ChangeRow, domain, host)).values(data={}))
         return taken
 

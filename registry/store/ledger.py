@@ -24,7 +24,8 @@ SELECT h.domain, sum(v.requests) FROM hosts h
 CROSS JOIN LATERAL (
     SELECT sum(requests) AS requests FROM visits
     WHERE domain = h.domain AND host = h.host AND started_at >= %(since)s) v
-WHERE h.domain = ANY(string_to_array(%(domains)s, ' ')) AND h.last_visit_at >= %(since)s
+WHERE h.domain = ANY(string_to_array(%(domains)s, ' '))
+  AND (h.last_visit_at >= %(since)s OR h.last_visit_at IS NULL)  -- one that was forgotten is new, its requests are not
 GROUP BY h.domain
 """
 

@@ -24,6 +24,7 @@ from registry.store.engine import make_engine
 from registry.store.recorded import RecordedFeed
 from registry.store.unit_of_work import Store
 from registry.wiring import Waypost
+from registry.wiring.reference import Reference
 from tests.api.sites import FAILING, NEW, SITES
 from tests.support import database
 from tests.support.builders import Page, crawl
@@ -74,7 +75,8 @@ async def _crawl(url: str, folder: Path) -> None:
         for days in (6, 4, 1):
             broken = {FAILING: Page(failure=Outcome.UNREACHABLE, reason="connect_timeout")}
             await crawl(store, {**SITES, **broken}, today - timedelta(days=days))
-        waypost = Waypost(_settings(folder), store, EmbeddedBackend(folder / "index"), RecordedFeed(store))
+        backend = EmbeddedBackend(folder / "index")
+        waypost = Waypost(_settings(folder), store, backend, RecordedFeed(store), Reference(store))
         await waypost.reindex()
         await waypost._backend.close()
     finally:
@@ -115,7 +117,7 @@ async def _opened(server: str, crawled: tuple[str, Path], folder: Path) -> Async
         backend = EmbeddedBackend(folder / "index")
         try:
             async with RecordedFeed(store) as feed:
-                waypost = Waypost(settings, store, backend, feed)
+                waypost = Waypost(settings, store, backend, feed, Reference(store))
                 async with make_client(waypost, settings) as client:
                     yield Api(client, waypost, store)
         finally:

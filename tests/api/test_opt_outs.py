@@ -21,7 +21,7 @@ async def looked(api: Api, *said: Said) -> None:
 
 async def test_a_site_that_says_so_is_out_of_every_answer_with_the_commit(own_api: Api) -> None:
     before = await own_api.json("/api/discover", q="create a parcel", include_unverified="true")
-    assert PIGEON in [one["domain"] for one in before["data"]]
+    assert PIGEON in str(before["data"])
     response = await own_api.post("/api/opt-outs", json={"domain": PIGEON.upper() + "."})
     assert response.status_code == 202, response.text
     data = response.json()["data"]
@@ -32,7 +32,7 @@ async def test_a_site_that_says_so_is_out_of_every_answer_with_the_commit(own_ap
     await looked(own_api, Said("file", f"https://{PIGEON}/.well-known/waypost-optout.txt"))
 
     after = await own_api.json("/api/discover", q="create a parcel", include_unverified="true")
-    assert PIGEON not in [one["domain"] for one in after["data"]], "though the index was not told yet"
+    assert PIGEON not in str(after["data"]), "though the index was not told yet"
     listed = await own_api.json("/api/services", include_unverified="true", limit="100")
     assert PIGEON not in str(listed)
     assert PIGEON not in str(await own_api.json("/api/health"))

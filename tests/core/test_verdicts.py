@@ -4,13 +4,15 @@ import json
 from datetime import UTC, datetime
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from registry.core.assess import assess
 from registry.core.controls import Controls
 from registry.core.documents import Fetched, Outcome, Probe, Purpose
 from registry.core.findings import Finding, Reason
 from registry.core.redirects import Follow, Stop, redirect
-from registry.core.verdicts import by_status, is_challenge, retry_after
+from registry.core.verdicts import MAX_RETRY_AFTER, by_status, is_challenge, retry_after
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 HOME = "https://shop.example"
@@ -82,18 +84,24 @@ def test_challenges(answer: Fetched, challenged: bool) -> None:
         (429, "120", 120),
         (503, "0", 0),
         (429, "999999999", 86_400),
-        (429, "99999999999999999999", None),
+        (429, "99999999999999999999", 86_400),
         (429, "Sun, 01 Mar 2026 12:05:00 GMT", 300),
         (429, "Sun, 01 Mar 2026 11:00:00 GMT", 0),
         (429, "Sun, 01 Mar 2026 12:05:00", None),
         (429, "soon", None),
         (429, "-5", None),
-        (429, "1" * 5000, None),
+        (429, "1" * 5000, 86_400),
         (200, "120", None),
     ],
 )
 def test_retry_after(status: int, field: str, seconds: int | None) -> None:
     assert retry_after(fetched(status, retry_after=field)) == seconds
+
+
+@given(st.sampled_from([429, 503]), st.text(max_size=80) | st.from_regex(r"[0-9]{1,6000}", fullmatch=True))
+def test_any_wish_for_time_is_bounded(status: int, field: str) -> None:
+    seconds = retry_after(fetched(status, retry_after=field))
+    assert seconds is None or 0 <= seconds <= MAX_RETRY_AFTER
 
 
 def test_failures_keep_their_name() -> None:
