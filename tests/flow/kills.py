@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Collection, Iterable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,7 +27,7 @@ import httpx2
 from registry.wiring import Waypost
 from tests.flow.test_kill import HOSTS, Web
 from tests.support.consistency import faults
-from tests.support.running import Command, House, house, until
+from tests.support.running import STOP_SECONDS, Command, House, house, until
 
 WORKERS: Final = 3
 """Beside the one that `serve` supervises."""
@@ -100,6 +100,12 @@ class Crew:
                 self._report.restarts += command is not None
                 self._running[place] = self.made.start(*arguments)
 
+    def reap(self, killed: Collection[int]) -> None:
+        """Returns when those of the killed that are commands have ended: SIGKILL takes a moment."""
+        for command in self._running.values():
+            if command.process.pid in killed:
+                command.process.wait(STOP_SECONDS)
+
     def own(self) -> list[int]:
         """Process ids of the commands that run."""
         return [one.process.pid for one in self._running.values() if one.process.poll() is None]
@@ -150,7 +156,7 @@ def victims(crew: Crew) -> dict[str, Callable[[], list[int]]]:
 def kill(crew: Crew, moments: random.Random) -> str:
     """Kills somebody who is there; gives the name of the kill."""
     kinds = victims(crew)
-    while True:
+    while kinds:
         kind = moments.choice(list(kinds))
         chosen = kinds[kind]()
         if kind == "a database process" and chosen:
@@ -159,7 +165,10 @@ def kill(crew: Crew, moments: random.Random) -> str:
             for one in chosen:
                 with suppress(ProcessLookupError):
                     os.kill(one, signal.SIGKILL)
+            crew.reap(chosen)
             return kind
+        del kinds[kind]
+    return "nobody was there"
 
 
 async def torture(folder: Path, kills: int, seed: int, say: Callable[[str], None]) -> Report:
