@@ -28,8 +28,8 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 HERE: Final = "this tree"
 FIRST, AGAIN, COPY = "first visits", "visits again", "COPY alone"
 SIZES: Final = """
-SELECT relname, pg_total_relation_size(c.oid) / greatest(n_live_tup, 1)
-FROM pg_class c JOIN pg_stat_user_tables s ON s.relid = c.oid WHERE relname IN ('visits', 'hosts', 'domains')
+SELECT c.relname, pg_total_relation_size(c.oid) / greatest(n_live_tup, 1)
+FROM pg_class c JOIN pg_stat_user_tables s ON s.relid = c.oid WHERE c.relname IN ('visits', 'hosts', 'domains')
 """
 
 

@@ -178,6 +178,7 @@ async def torture(folder: Path, kills: int, seed: int, say: Callable[[str], None
         crew = Crew(made, report)
         crew.start()
         submitting = asyncio.create_task(submit_all(crew, report))
+        await asyncio.wait_for(web.asked(1), FINISH_SECONDS)
         for number in range(kills):
             await worked(web, moments.randrange(1, MOST_REQUESTS))
             await asyncio.sleep(moments.uniform(0, 0.3))  # between two answers, or while they are recorded
