@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 
+from crawler.descriptors import hosts_that_fit
 from crawler.optout import answering
 from crawler.politeness import counted
 from crawler.visit import Session, Visitor
@@ -62,6 +63,7 @@ async def crawl(
     from crawler.flight import Flight
     from crawler.spider import scrape  # Scrapy takes half a second to import: a check of one host needs none of it
 
+    settings = settings.model_copy(update={"hosts_in_flight": hosts_that_fit(settings.hosts_in_flight)})
     stop, flight = stop or asyncio.Event(), Flight(progress, landed)
     while True:
         async with (
