@@ -34,9 +34,11 @@ MAX_PENDING: Final = 500
 MAX_NAMED: Final = 1000  # URLs of one visit that are kept in mind
 
 _STORED_HEADERS: Final = (
-    "link", "content-type", "content-language", "cache-control", "access-control-allow-origin", "etag", "last-modified"
+    "link", "content-type", "content-language", "cache-control", "access-control-allow-origin", "etag", "last-modified",
+    "expires", "date",
 )  # fmt: skip
-"""What findings, later assessments and conditional requests depend on; cookies and the like are nobody's business."""
+"""What findings, later assessments, conditional requests and the next visit depend on; cookies and the like are
+nobody's business."""
 
 _RESUMABLE: Final = frozenset({Purpose.MANIFEST, Purpose.POINTER, Purpose.DETAIL})
 
