@@ -135,8 +135,9 @@ class _Raw(io.RawIOBase):
         return os.lseek(self._descriptor, offset, whence)
 
     def readinto(self, buffer: Any) -> int:
-        while self._is_stdin and not self.closed and not select.select([self._descriptor], [], [], _WAIT_SECONDS)[0]:
-            pass
+        waits = self._is_stdin
+        while waits and not self.closed:
+            waits = not select.select([self._descriptor], [], [], _WAIT_SECONDS)[0]
         with self._reading:
             if self.closed:
                 return 0

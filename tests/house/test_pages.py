@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from registry import cli
-from registry.cli import pages
+from registry.cli import pages, porch
 from registry.cli.pages.formats import GENERAL, rules_of
 from registry.core.findings import Reason
 from registry.core.recognise import FORMATS
@@ -68,7 +67,7 @@ def test_every_rule_of_a_format_is_on_its_page() -> None:
 
 def test_every_exit_code_is_told() -> None:
     codes = re.findall(r"^\| (\d+) \| \w", pages.PAGES["cli.md"](), re.MULTILINE)
-    assert codes == [str(code) for code in (cli.DONE, cli.NO, cli.USAGE, cli.UNAVAILABLE, cli.INTERRUPTED)]
+    assert codes == [str(code) for code in (porch.DONE, porch.NO, porch.USAGE, porch.UNAVAILABLE, porch.INTERRUPTED)]
 
 
 @pytest.mark.parametrize("page", TEXTS, ids=lambda page: page.relative_to(ROOT).as_posix())
