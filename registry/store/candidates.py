@@ -8,7 +8,6 @@ from sqlalchemy import delete, func, select, text
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registry.core.optout import is_covered as is_covered  # callers that ask for both
 from registry.store.bulk import many
 from registry.store.driver import Driver, listed
 from registry.store.records import CandidateRecord, OptOutRecord

@@ -11,8 +11,8 @@ from uuid import UUID
 from sqlalchemy import select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from registry.core.optout import is_covered
 from registry.store.bulk import columns_of
-from registry.store.candidates import is_covered
 from registry.store.tables import DomainRow, HostRow, OptOutRow
 
 Key = tuple[str, str]

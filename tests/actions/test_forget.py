@@ -169,9 +169,8 @@ async def test_the_feed_tells_that_it_happened_and_not_what_was_said(store: Stor
     last = told["host.forgotten"]
     assert (last.data["reason"], last.data["opt_out"], last.data["stays_out"]) == ("a court order", "operator", True)
     assert last.data["rows"]["documents"] >= 2
-    assert await rows(store, "SELECT DISTINCT encode(vector, 'escape'), address FROM visits WHERE domain = 'pigeons.com'") == [
-        ("[]", None)
-    ]
+    of_visits = "SELECT DISTINCT encode(vector, 'escape'), address FROM visits WHERE domain = 'pigeons.com'"
+    assert await rows(store, of_visits) == [("[]", None)]
     await forget(store, HOST, now=NOW)
     assert await rows(store, "SELECT how, evidence FROM opt_outs") == [("operator", "")]
 
