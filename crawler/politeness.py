@@ -131,13 +131,19 @@ class Places:
     def __init__(self, per_block: int) -> None:
         """`per_block`: connections at once to all addresses of one block."""
         self._per_block = per_block
+        self._waiting = 0
         self._rooms: dict[str, _Room] = {}
 
     def __len__(self) -> int:
         return len(self._rooms)
 
-    def is_crowded(self, place: str, queue: int) -> bool:
-        """Whether `queue` times as many as fit are at the address, or in its block, those that wait included."""
+    def is_crowded(self, place: str, queue: int, waiting: int) -> bool:
+        """Whether `queue` times as many as fit are at the address, or in its block, those that wait included.
+
+        With fewer than `waiting` that wait anywhere nothing is crowded: there is room to wait in.
+        """
+        if self._waiting < waiting:
+            return False
         block = block_of(place)
         return self._users(place) >= queue * connections_at(place) or (
             block is not None and self._users(block) >= queue * self._per_block
@@ -167,12 +173,22 @@ class Places:
         room = self._rooms.get(name) or self._rooms.setdefault(name, _Room(asyncio.Semaphore(size)))
         room.users += 1
         try:
-            async with room.semaphore:
+            await self._admitted(room)
+            try:
                 yield
+            finally:
+                room.semaphore.release()
         finally:
             room.users -= 1
             if not room.users:
                 del self._rooms[name]
+
+    async def _admitted(self, room: _Room) -> None:
+        self._waiting += 1
+        try:
+            await room.semaphore.acquire()
+        finally:
+            self._waiting -= 1
 
 
 class BlockBudgets:

@@ -316,7 +316,7 @@ class Session:
         if place == self._place_name:
             return
         await self._leave()
-        if self._visitor.places.is_crowded(place, QUEUE):
+        if self._visitor.places.is_crowded(place, QUEUE, self._settings.hosts_in_flight // 2):
             raise Crowded(self._visitor.appointments.next(place, connections_at(place)))
         waiting = self._visitor.places.at(place)
         await waiting.__aenter__()

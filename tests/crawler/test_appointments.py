@@ -41,7 +41,7 @@ def test_places_are_forgotten_when_their_appointments_are_past(monkeypatch: pyte
 
 
 async def test_sites_of_one_address_leave_room_for_others(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A lease of which nearly all are at one address: two are visited, a few wait, the rest goes back at once."""
+    """A flight of which half waits at one address: two are visited, a few wait, the rest goes back at once."""
     crowd, others = [f"c{n}.example" for n in range(30)], [f"o{n}.example" for n in range(5)]
     open_up = asyncio.Event()
 
@@ -50,7 +50,7 @@ async def test_sites_of_one_address_leave_room_for_others(monkeypatch: pytest.Mo
         await exchange.send(Reply(b"", 403).encode())
 
     sites = dict.fromkeys(crowd, held) | dict.fromkeys(others, Reply(b"", 403))
-    async with visiting(monkeypatch, tmp_path, sites, request_timeout=20) as (_, visitor):
+    async with visiting(monkeypatch, tmp_path, sites, request_timeout=20, hosts_in_flight=8) as (_, visitor):
         plain = visitor.guard.pin
 
         async def at_one_address(host: str) -> Pin:
@@ -69,3 +69,23 @@ async def test_sites_of_one_address_leave_room_for_others(monkeypatch: pytest.Mo
     assert len(away) == len(crowd) - QUEUE * PER_ADDRESS
     assert all(one.later is not None and not one.crashed and one.domain in crowd for one in away)
     assert len(visitor.places) == 0
+
+
+async def test_a_list_of_one_address_is_visited_in_one_pass_where_there_is_room_to_wait(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    crowd = [f"c{n}.example" for n in range(30)]
+    async with visiting(monkeypatch, tmp_path, dict.fromkeys(crowd, Reply(b"", 403)), hosts_in_flight=60) as (
+        _,
+        visitor,
+    ):
+        plain = visitor.guard.pin
+
+        async def at_one_address(host: str) -> Pin:
+            return replace(await plain(host), place=SHARED)
+
+        monkeypatch.setattr(visitor.guard, "pin", at_one_address)
+        jobs = tuple(DomainJob(host, (HostJob(host, whole_plan=True),)) for host in crowd)
+        async with asyncio.timeout(20):
+            done = [one async for one in results(visitor, Lease(uuid4(), far(), jobs))]
+    assert {one.domain for one in done if one.finished is not None} == set(crowd)
