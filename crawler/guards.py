@@ -24,6 +24,9 @@ from registry.core.domains import InvalidName, host_syntax
 HTTPS_PORT: Final = 443
 """The only port that is ever asked for (safety.md section 2)."""
 
+LOOK_UPS: Final = 250
+"""At once, two questions each: answers to thousands asked in one moment would overflow the socket, and time out."""
+
 _AI_NOSORT: Final = 1 << 7  # ARES_AI_NOSORT of ares.h, which pycares does not export
 
 log = structlog.get_logger(__name__)
@@ -149,6 +152,7 @@ class Resolver:
 
     def __init__(self, timeout: float = 5.0) -> None:
         self._timeout = timeout
+        self._free = asyncio.Semaphore(LOOK_UPS)
         # NOSEARCH: `example.org` must never become `example.org.cluster.local`, whatever resolv.conf says.
         flags = pycares.ARES_FLAG_EDNS | pycares.ARES_FLAG_NOSEARCH
         self._dns = aiodns.DNSResolver(timeout=timeout / 2, tries=2, flags=flags)
@@ -156,7 +160,7 @@ class Resolver:
     async def addresses(self, host: str) -> tuple[str, ...]:
         """All addresses, IPv4 first. Raises Unresolved."""
         try:
-            async with asyncio.timeout(self._timeout):
+            async with self._free, asyncio.timeout(self._timeout):
                 # NOSORT: c-ares would otherwise connect a datagram socket to each answer, refused ones included.
                 found = await self._dns.getaddrinfo(
                     host, family=socket.AF_UNSPEC, type=socket.SOCK_STREAM, flags=_AI_NOSORT
@@ -171,7 +175,7 @@ class Resolver:
     async def texts(self, name: str) -> tuple[bytes, ...]:
         """The TXT records of a name, none where there is none. Raises Unresolved when that cannot be known."""
         try:
-            async with asyncio.timeout(self._timeout):
+            async with self._free, asyncio.timeout(self._timeout):
                 found = await self._dns.query_dns(name, "TXT")
         except TimeoutError:
             raise Unresolved("dns_timeout") from None

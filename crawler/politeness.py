@@ -7,12 +7,13 @@ across processes the lease keeps two of them from one domain, and the database s
 
 import asyncio
 import time
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
-from ipaddress import ip_address, ip_network
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Final, TypeAlias
 
 import structlog
@@ -83,6 +84,13 @@ EDGES: Final = (
 """Facts, kept short on purpose: a network that is missing is only crawled more slowly. Checked before each release."""
 
 _NETWORKS: Final = tuple(ip_network(network) for edge in EDGES for network in edge.networks)
+_RANGES: Final = {
+    version: sorted(
+        (int(one.network_address), int(one.broadcast_address)) for one in _NETWORKS if one.version == version
+    )
+    for version in (4, 6)
+}
+"""First and last address of each network: one look instead of fifty, for every host."""
 
 
 BLOCK_BITS: Final = {4: 24, 6: 48}
@@ -104,7 +112,13 @@ def connections_at(place: str) -> int:
         address = ip_address(place)
     except ValueError:
         return PER_ADDRESS
-    return PER_EDGE_ADDRESS if any(address in network for network in _NETWORKS) else PER_ADDRESS
+    return PER_EDGE_ADDRESS if _on_an_edge(address) else PER_ADDRESS
+
+
+def _on_an_edge(address: IPv4Address | IPv6Address) -> bool:
+    ranges, number = _RANGES[address.version], int(address)
+    at = bisect_right(ranges, number, key=lambda one: one[0])
+    return at > 0 and number <= ranges[at - 1][1]
 
 
 @lru_cache(maxsize=16_384)
@@ -114,9 +128,11 @@ def block_of(place: str) -> str | None:
         address = ip_address(place)
     except ValueError:
         return None
-    if any(address in network for network in _NETWORKS):
+    if _on_an_edge(address):
         return None
-    return str(ip_network(f"{address}/{BLOCK_BITS[address.version]}", strict=False))
+    bits = BLOCK_BITS[address.version]
+    unused = address.max_prefixlen - bits
+    return f"{type(address)(int(address) >> unused << unused)}/{bits}"
 
 
 @dataclass(slots=True)
@@ -131,19 +147,14 @@ class Places:
     def __init__(self, per_block: int) -> None:
         """`per_block`: connections at once to all addresses of one block."""
         self._per_block = per_block
-        self._waiting = 0
+        self.waiting = 0  # who wait, anywhere
         self._rooms: dict[str, _Room] = {}
 
     def __len__(self) -> int:
         return len(self._rooms)
 
-    def is_crowded(self, place: str, queue: int, waiting: int) -> bool:
-        """Whether `queue` times as many as fit are at the address, or in its block, those that wait included.
-
-        With fewer than `waiting` that wait anywhere nothing is crowded: there is room to wait in.
-        """
-        if self._waiting < waiting:
-            return False
+    def is_crowded(self, place: str, queue: float) -> bool:
+        """Whether `queue` times as many as fit are at the address, or in its block, those that wait included."""
         block = block_of(place)
         return self._users(place) >= queue * connections_at(place) or (
             block is not None and self._users(block) >= queue * self._per_block
@@ -184,11 +195,11 @@ class Places:
                 del self._rooms[name]
 
     async def _admitted(self, room: _Room) -> None:
-        self._waiting += 1
+        self.waiting += 1
         try:
             await room.semaphore.acquire()
         finally:
-            self._waiting -= 1
+            self.waiting -= 1
 
 
 class BlockBudgets:
