@@ -1,8 +1,8 @@
 """Whoever finds too many waiting for an address comes back at a time when it may be free, and leaves the flight.
 
 Thousands of sites may share one address that admits two at once. Waiting there they would fill the flight, and no
-other site would be visited. So when half of the flight waits, few more may; the others are given back with an
-appointment, each later than the last.
+other site would be visited. So when half of the flight waits, or a wait would outlast the lease, few more may; the
+others are given back with an appointment, each later than the last.
 """
 
 import math

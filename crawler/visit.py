@@ -88,7 +88,9 @@ class Visitor:
         )
         self.places = Places(settings.block_connections)
         self.blocks = BlockBudgets(settings.block_daily_budget)
-        self.appointments = Appointments(TURN_REQUESTS * (settings.request_delay + TURN_ANSWER))
+        turn = TURN_REQUESTS * (settings.request_delay + TURN_ANSWER)
+        self.appointments = Appointments(turn)
+        self._longest_queue = max(QUEUE, settings.lease_seconds / 2 / turn)
         self.pauses = Pauses()
         self.room = Room(settings.hosts_in_flight)
         self.running: set[asyncio.Task[Any]] = set()
@@ -157,6 +159,11 @@ class Visitor:
         if (visit.outcome, visit.reason) == BLOCK_BUDGET and not any(one.fetched.status for one in visit.answers):
             return _skipped(job, started, BLOCK_BUDGET.reason)
         return visit
+
+    def is_crowded(self, place: str) -> bool:
+        """Whether no more may wait there: half of the flight waits already, or the lease would end before the wait."""
+        many = self.places.waiting >= self.settings.hosts_in_flight // 2
+        return self.places.is_crowded(place, QUEUE if many else self._longest_queue)
 
     def pace(self, spent: int = 0) -> Pace:
         """For one domain, of which so many requests were made in the last 24 hours."""
@@ -316,7 +323,7 @@ class Session:
         if place == self._place_name:
             return
         await self._leave()
-        if self._visitor.places.is_crowded(place, QUEUE, self._settings.hosts_in_flight // 2):
+        if self._visitor.is_crowded(place):
             raise Crowded(self._visitor.appointments.next(place, connections_at(place)))
         waiting = self._visitor.places.at(place)
         await waiting.__aenter__()

@@ -1,6 +1,7 @@
 """A crowded place does not fill the flight: few wait for it, the others leave with an appointment."""
 
 import asyncio
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -13,7 +14,9 @@ from crawler.appointments import LATEST, QUEUE, SOONEST, Appointments
 from crawler.guards import Pin
 from crawler.handler import Done, results
 from crawler.politeness import PER_ADDRESS
+from crawler.visit import Visitor
 from registry.core.visits import DomainJob, HostJob, Lease
+from registry.settings import Settings
 from tests.crawler.support import far, visiting
 from tests.support.sites import Exchange, Reply
 
@@ -89,3 +92,23 @@ async def test_a_list_of_one_address_is_visited_in_one_pass_where_there_is_room_
         async with asyncio.timeout(20):
             done = [one async for one in results(visitor, Lease(uuid4(), far(), jobs))]
     assert {one.domain for one in done if one.finished is not None} == set(crowd)
+
+
+async def test_nobody_waits_longer_than_the_lease_lasts() -> None:
+    """Ten seconds for each visit, two at once, half of a lease of two minutes: twelve may be there."""
+    visitor = Visitor(Settings(resolve="table", request_delay=0, hosts_in_flight=1_000, lease_seconds=120))
+    async with AsyncExitStack() as stack:
+
+        def come() -> asyncio.Task[None]:
+            return asyncio.create_task(stack.enter_async_context(visitor.places.at(SHARED)))
+
+        there = [come() for _ in range(11)]
+        await asyncio.sleep(0)
+        assert not visitor.is_crowded(SHARED)
+        there.append(come())
+        await asyncio.sleep(0)
+        assert visitor.is_crowded(SHARED)
+        for one in there:
+            one.cancel()
+        await asyncio.gather(*there, return_exceptions=True)
+    assert len(visitor.places) == 0 and visitor.places.waiting == 0
