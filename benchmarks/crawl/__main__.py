@@ -7,6 +7,7 @@ clock's, except where waiting is the subject (`--list mixed`, `--list polite`).
 import argparse
 import json
 import os
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -22,6 +23,7 @@ SERVER, TEMPLATE, GO = "WAYPOST_BENCH_SERVER", "WAYPOST_BENCH_TEMPLATE", "WAYPOS
 
 def main() -> None:
     options = _options()
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # so that children are ended, too
     try:
         if SERVER not in os.environ:
             namespace.check_tools("nginx", "taskset")

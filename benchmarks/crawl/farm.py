@@ -142,12 +142,14 @@ def _write(site: Path, path: str, made: object) -> None:
 
 
 def configuration(folder: Path) -> str:
-    """nginx.conf: a virtual server for each manner and suffix, one worker, nothing written to disk."""
+    """nginx.conf: a virtual server for each manner and suffix, one process, nothing written to disk.
+
+    No master process: it could not change its groups in a namespace of an ordinary user.
+    """
     servers = [_server(folder, manner, suffix) for manner in web.SERVED for suffix in web.suffixes(manner)]
     scratch = "".join(f" {kind}_temp_path {folder}/tmp;" for kind in _SCRATCH)
-    return f"""daemon off; pid {folder}/nginx.pid; error_log stderr crit; worker_processes 1;
-worker_rlimit_nofile 20000;
-{"user root;" if os.geteuid() == 0 else ""}
+    return f"""daemon off; master_process off; pid {folder}/nginx.pid; error_log stderr crit;
+{"user root;" if os.geteuid() == 0 else ""} worker_rlimit_nofile 20000;
 events {{ worker_connections 19000; multi_accept on; }}
 http {{
   access_log off; server_tokens off; keepalive_timeout 75s; keepalive_requests 1000; ssl_protocols TLSv1.2 TLSv1.3;

@@ -2,9 +2,9 @@
 
 import argparse
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import median
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from benchmarks.crawl.contest import CONTESTANTS, Arena, Run, contest
 from benchmarks.crawl.contestants.common import Task
@@ -51,6 +51,7 @@ class Trial:
     usual_hosts: ClassVar[int] = 2_000
     usual_in_flight: ClassVar[int] = 1_000
     delay: ClassVar[float] = 0.0
+    patience: ClassVar[Mapping[str, Any]] = {}
     paths: list[str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -81,7 +82,7 @@ class Trial:
     def task(self, contestant: str, hosts: Sequence[str], in_flight: int) -> Task:
         fewer = list(hosts[: max(1, len(hosts) // SLOW.get(contestant, 1))])
         extra = {"where": True} if self.options.where and contestant in WATCHED else {}
-        return Task(fewer, self.paths, in_flight, delay=self.delay, extra=extra)
+        return replace(Task(fewer, self.paths, in_flight, delay=self.delay, extra=extra), **self.patience)
 
     @property
     def key(self) -> str:
@@ -97,9 +98,14 @@ class Trial:
         return []
 
 
+PATIENT: Final[Mapping[str, Any]] = {"timeout": 90.0, "connect_timeout": 30.0, "host_deadline": 900.0}
+"""Where every host answers, a busy machine must not turn one into a dead host that costs less."""
+
+
 class Plain(Trial):
     """Hosts that answer: what does one cost?"""
 
+    patience = PATIENT
     participants = ("waypost", "transport", "aiohttp", "aiohttp-uvloop", "scrapy-naive", "scrapy-tuned")
 
     def goals(self, turns: Turns) -> list[Goal]:
@@ -129,6 +135,8 @@ class Mixed(Trial):
 
 class Growth(Trial):
     """The same crawl over more and more domains: is a host as cheap among 100,000 as among 1,000?"""
+
+    patience = PATIENT
 
     @property
     def sizes(self) -> list[int]:

@@ -37,10 +37,12 @@ _PACKAGES = {"ip": "iproute2", "unshare": "util-linux", "mount": "mount", "nginx
 def enter(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
     """Runs `python -m benchmarks.crawl` with these arguments inside; gives its exit code."""
     command = [*_unshare(), sys.executable, "-m", "benchmarks.crawl", *arguments]
-    try:
-        return subprocess.run(command, env={**os.environ, **environment}, check=False).returncode
-    except KeyboardInterrupt:
-        return 130
+    with subprocess.Popen(command, env={**os.environ, **environment}) as inside:
+        try:
+            return inside.wait()
+        except (KeyboardInterrupt, SystemExit):
+            inside.terminate()  # it ends web server, name server and contestant
+            return 130
 
 
 def enclose(folder: Path) -> None:

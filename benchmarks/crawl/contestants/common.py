@@ -24,6 +24,7 @@ class Task:
     core: int | None = None
     timeout: float = 15.0
     connect_timeout: float = 5.0
+    host_deadline: float = 120.0
     extra: dict[str, Any] = field(default_factory=dict)
 
     def write(self, path: Path) -> Path:

@@ -22,6 +22,7 @@ async def crawl(task: Task) -> Result:
     result, running = Result(len(task.hosts)), set[asyncio.Task[None]]()
     settings = Settings(
         request_delay=task.delay, connect_timeout=task.connect_timeout, request_timeout=task.timeout,
+        host_deadline=task.host_deadline,
         hosts_in_flight=task.in_flight,
     )  # fmt: skip
     lease = min(settings.lease_batch, task.in_flight)

@@ -26,6 +26,7 @@ def settings_for(task: Task) -> Settings:
         "request_delay": task.delay,
         "connect_timeout": task.connect_timeout,
         "request_timeout": task.timeout,
+        "host_deadline": task.host_deadline,
         "hosts_in_flight": task.in_flight,
         "log_level": "ERROR",
     }
