@@ -1,0 +1,80 @@
+"""The last checks before bytes go out and while they come in."""
+
+import asyncio
+import gzip
+from pathlib import Path
+
+import pytest
+
+from crawler import transport
+from crawler.room import Room
+from crawler.transport import Broken, ask
+from tests.crawler.support import fetch, probe, visiting
+from tests.support.sites import LOOPBACK, Reply, raw_port
+
+HOST = "site.example"
+
+
+@pytest.mark.parametrize(
+    "url", ["https://other.example/", "https://127.0.0.1/", "https://site.example:8443/", "http://site.example/"]
+)
+async def test_a_url_that_the_pin_does_not_cover_is_never_dialled(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, url: str
+) -> None:
+    async with visiting(monkeypatch, tmp_path, {HOST: Reply(b"{}")}) as (sites, visitor):
+        pin = await visitor.guard.pin(HOST)
+        async with visitor.clients.pinned(pin) as client:
+            with pytest.raises((AssertionError, ValueError)):
+                await ask(client, pin, url, {}, cap=9, keep_head=False, seconds=1, share=Room(1).share())
+    assert sites.connections == 0
+
+
+async def test_proxies_of_the_environment_are_not_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A proxy resolves and dials for us, and knows no guard."""
+    asked = 0
+
+    async def proxy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal asked
+        asked += 1
+
+    async with raw_port(proxy) as port:
+        for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy", "HTTP_PROXY", "http_proxy"):
+            monkeypatch.setenv(name, f"http://{LOOPBACK}:{port}")
+        for name in ("NO_PROXY", "no_proxy"):
+            monkeypatch.delenv(name, raising=False)
+        async with visiting(monkeypatch, tmp_path, {HOST: Reply(b"{}")}) as (_, visitor):
+            [fetched] = await fetch(visitor, probe(f"https://{HOST}/x"))
+    assert (fetched.body, asked) == (b"{}", 0)
+
+
+def test_a_bomb_is_unpacked_no_further_than_its_cap() -> None:
+    body = transport._Body(1_000, Room(1).share())
+    body.decode("gzip")
+    body.feed(gzip.compress(b"[" * 10_000_000))
+    assert body.full and sum(map(len, body._parts)) == 1_001
+
+
+async def test_a_body_in_too_many_pieces_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transport, "MAX_CHUNKS", 10)
+
+    class Drips:
+        read = 0
+
+        async def read_chunk(self) -> "bytes | None":
+            self.read += 1
+            return _Chunk(b" ") if self.read <= 20 else None
+
+    for pieces, raises in ((10, False), (20, True)):
+        source = Drips()
+        source.read = 20 - pieces
+        body = transport._Body(1_000, Room(1).share())
+        if raises:
+            with pytest.raises(Broken, match="chunks"):
+                await transport._read(source, 200, {}, body, False)  # type: ignore[arg-type]
+        else:
+            await transport._read(source, 200, {}, body, False)  # type: ignore[arg-type]
+
+
+class _Chunk(bytes):
+    def to_bytes(self) -> bytes:  # type: ignore[override]
+        return bytes(self)
