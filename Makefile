@@ -1,6 +1,6 @@
 # Two commands on a fresh machine: `make demo`, `make test`. Needs Python 3.11-3.13 and make; uv is brought along.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast check docs bench-crawl clean ssrf
+.PHONY: help demo test test-fast check docs bench-crawl clean ssrf torture guards
 
 PYTHON ?= python3
 PORT   ?= 8000
@@ -30,6 +30,12 @@ test: .venv/.done        ## every test
 test-fast: .venv/.done   ## without the tests marked slow
 	.venv/bin/lint-imports
 	.venv/bin/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -rs -m "not slow"
+
+torture: .venv/.done     ## hostile servers, one by one and two hundred at once: outcomes, memory, honest hosts beside them
+	.venv/bin/python -m tests.crawler.torture
+
+guards: .venv/.done      ## each guard switched off in a copy of the tree: its tests must turn red (a quarter of an hour)
+	.venv/bin/python -m tests.guards
 
 ssrf: .venv/.done        ## every spelling of every refused address by every way in, in a network namespace (minutes)
 	.venv/bin/python -m tests.crawler.ssrf
