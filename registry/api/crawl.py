@@ -13,6 +13,7 @@ from registry.api.params import DomainPath, base_url, host_in, limited, registry
 from registry.api.problems import INVALID_PARAMETER, UNKNOWN_SERVICE, Problem
 from registry.api.schemas import CrawlLedger
 from registry.api.strict import strict_router
+from registry.core.seeds import OWN_LISTS
 from registry.store.records import HostRecord, VisitRecord
 from registry.wiring import utc_now
 
@@ -52,7 +53,13 @@ def _told(account: Account, base: str, now: datetime) -> dict[str, Any]:
         "visits": [] if hidden else [_visit(one) for one in account.visits],
         "hosts": [] if hidden else [_host(one, now) for one in account.hosts[:MAX_HOSTS]],
         "status_url": status_url(base, account.name),
-        "untrusted_text": ["visits.answers.url", "visits.answers.final_url", "visits.answers.type"],
+        "untrusted_text": [
+            "host.referrer",
+            "hosts.referrer",
+            "visits.answers.url",
+            "visits.answers.final_url",
+            "visits.answers.type",
+        ],
     }
 
 
@@ -60,7 +67,7 @@ def _host(host: HostRecord, now: datetime) -> dict[str, Any]:
     return {
         "host": host.host,
         "source": host.source,
-        "referrer": host.referrer,
+        "referrer": None if host.source in OWN_LISTS else host.referrer,
         "known_since": moment(host.created_at),
         "outcome": host.outcome,
         "reason": host.reason,

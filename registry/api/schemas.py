@@ -415,7 +415,7 @@ class RobotsRead(Shape):
 class CrawledHost(Shape):
     host: str
     source: str = Field(description="Who named it first.")
-    referrer: str | None = Field(description="The host whose document named it.")
+    referrer: str | None = Field(description="Where: a host whose document named it, a sitemap, a registry's server.")
     known_since: Moment
     outcome: str | None = Field(description="How the last visit ended.")
     reason: str

@@ -81,7 +81,7 @@ def _print_host(console: Console, host: HostRecord, now: datetime) -> None:
         lines["robots.txt"] = f"{host.robots_status or 'could not be read'}, {_when(host.robots_at, now)}"
     lines["next visit"] = f"{_when(next_at(host, now), now)}: {why_next(host)}"
     for head, text in lines.items():
-        console.print(f"  {head + ':':<16}{escape(text)}", highlight=False, soft_wrap=True)
+        console.print(f"  {head + ':':<16}{escape(visible(text))}", highlight=False, soft_wrap=True)
 
 
 def _print_visit(console: Console, visit: VisitRecord, now: datetime) -> None:

@@ -2,7 +2,10 @@
 
 from collections.abc import AsyncIterable, Iterable
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
+
+OWN_LISTS: Final = frozenset({"file", "csv", "tranco"})
+"""Sources whose referrer is what the operator of a registry calls a list of his own: nothing for the public."""
 
 
 class Seed(NamedTuple):

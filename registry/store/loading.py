@@ -13,8 +13,8 @@ import psycopg
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from registry.core.plain_text import line
 from registry.store.domains import MAX_ATTEMPTS
-from registry.store.values import clean
 
 REFERRER_CHARS: Final = 500
 
@@ -114,8 +114,5 @@ class Loading:
 
 
 def _field(value: str | None) -> str:
-    r"""A value in the text format of COPY: `\N` for none, and four characters that would be read as something else."""
-    return r"\N" if value is None else clean(value, REFERRER_CHARS).translate(_ESCAPES)
-
-
-_ESCAPES: Final = str.maketrans({"\\": r"\\", "\t": r"\t", "\n": r"\n", "\r": r"\r"})
+    r"""A text of strangers in the text format of COPY: on one line, `\N` for none, backslashes doubled."""
+    return r"\N" if value is None else line(value, REFERRER_CHARS).replace("\\", r"\\")

@@ -50,12 +50,16 @@ async def test_a_later_list_comes_behind_an_earlier_one(store: Store) -> None:
 
 
 async def test_what_a_source_says_is_kept(store: Store) -> None:
-    seeds = [Seed("One.com", "top.csv", 1), Seed("api.one.com", "a\tb\\c\nd\r\0", 2), Seed("two.com", None, 3)]
+    seeds = [
+        Seed("One.com", "top.csv", 1),
+        Seed("api.one.com", "a\tb\\N\n\x1b[1md\r\0\ud800", 2),
+        Seed("two.com", None, 3),
+    ]
     await seed(store, seeds, source="csv", now=NOW)
     assert await rows(
         store, "SELECT host, domain, source, referrer, created_at, next_visit_why FROM hosts ORDER BY 1"
     ) == [
-        ("api.one.com", "one.com", "csv", "a\tb\\c\nd\r\ufffd", NOW, "new"),
+        ("api.one.com", "one.com", "csv", "a b\\N [1md", NOW, "new"),
         ("one.com", "one.com", "csv", "top.csv", NOW, "new"),
         ("two.com", "two.com", "csv", None, NOW, "new"),
     ]

@@ -4,6 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
+from registry.actions.seed import seed
+from registry.core.seeds import Seed
 from registry.store.records import OptOutRecord
 from tests.api.conftest import Api
 from tests.api.sites import FAILING, NEW, NOTHING, PIGEON
@@ -60,6 +62,18 @@ async def test_a_submission_is_why(own_api: Api) -> None:
     asked = (await own_api.json(f"/api/services/{NEW}/crawl"))["data"]["host"]["next_visit"]
     assert asked["why"] == "asked"
     assert abs((datetime.fromisoformat(asked["at"]) - datetime.now(UTC)).total_seconds()) < 60  # never in the past
+
+
+@pytest.mark.asyncio(loop_scope="function")
+async def test_what_the_operator_calls_a_list_is_nobody_elses_business(own_api: Api) -> None:
+    for source, name in (("file", "one.com"), ("tranco", "two.com"), ("mcp-registry", "three.com")):
+        await seed(own_api.store, [Seed(name, "customers of may")], source=source, now=datetime.now(UTC))
+    told = [(await own_api.json(f"/api/services/{name}.com/crawl"))["data"] for name in ("one", "two", "three")]
+    assert [(one["host"]["source"], one["host"]["referrer"]) for one in told] == [
+        ("file", None),
+        ("tranco", None),
+        ("mcp-registry", "customers of may"),
+    ]
 
 
 @pytest.mark.asyncio(loop_scope="function")

@@ -19,6 +19,7 @@ from registry.cli import app
 from registry.cli.onepass import run_from
 from registry.cli.porch import DONE, NO, USAGE
 from registry.cli.seeding import seeds
+from registry.core.seeds import OWN_LISTS
 from registry.store.engine import make_engine
 from registry.store.records import CandidateRecord
 from registry.store.unit_of_work import Store
@@ -67,6 +68,7 @@ def test_every_source_has_a_command_and_a_place_in_the_manual() -> None:
         assert {"document": "links"}.get(source.slug, source.slug) in commands
         assert f"`{source.slug}`" in manual, "the provenance that it leaves"
     assert len(commands) == len(SEEDS)
+    assert {source.slug for source in SEEDS if "name of the file" in source.referrer} == OWN_LISTS
     assert all(f"waypost seed {command}" in manual for command in commands)
 
 

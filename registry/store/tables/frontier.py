@@ -46,7 +46,7 @@ class HostRow(Base):
     next_visit_at: Mapped[Moment | None]  # NULL = never by itself
     next_visit_why: Mapped[str] = mapped_column(server_default="new")  # next_visit.Why
     source: Mapped[str]
-    referrer: Mapped[str | None]  # host whose document named this one
+    referrer: Mapped[str | None]  # where that named it: host of a document, file, sitemap, server of a registry
     created_at: Mapped[Moment]
     submitted_at: Mapped[Moment | None]
     outcome: Mapped[str | None]
