@@ -74,7 +74,11 @@ class Settings(BaseSettings):
         description="`system`: names resolve as on this machine. `table`: only names of `connect_to` resolve.",
     )
     hosts_in_flight: int = Field(
-        default=400, ge=1, le=20_000, description="Domains that one crawler process visits at once."
+        default=1_000,
+        ge=1,
+        le=20_000,
+        description="Domains that one crawler process visits at once; each takes some 80 KB of memory and up to two of "
+        "the process's open files.",
     )
     lease_batch: int = Field(default=100, ge=1, le=1_000, description="Domains taken with one lease.")
     lease_seconds: int = Field(
