@@ -213,7 +213,7 @@ async def test_a_new_host_waits_for_whoever_gives_its_domain_back(store: Store) 
     lease = await take(store)
     assert lease is not None
     async with store.begin() as uow:
-        assert await uow.domains.hold(lease.token, ["one.com"]) == ["one.com"]
+        assert await uow.domains.hold([(lease.token, "one.com")])
         loading = asyncio.create_task(seed(store, ["api.one.com"], source="test", now=NOW))
         await _until_waiting(store, 1, loading)
         assert not loading.done()
