@@ -31,8 +31,9 @@ _WORDS: Final = bytes(ord("0") if at in _DIGITS else at if at in _IN_WORDS else 
 class Control:
     """What is kept of an answer to a random name, to compare others with: it waits for the end of the visit.
 
-    `size`, `sha256`: of the whole body. `head`: digest of the masked head; `words`: digest of its words. `text`: the masked head itself, where an answer can
-    be similar without being the same; not of web pages: one that is not the same is no manifest either.
+    `size`, `sha256`: of the whole body. `head`: digest of the masked head; `words`: digest of its words. `text`: the
+    masked head itself, where an answer can be similar without being the same; not of web pages: one that is not the
+    same is no manifest either.
     `redirected_to`: where it came from in the end, or the reason of a redirect that was not followed to another site.
     `is_json`: it was answered like a document. `form`: the format that it has wherever it is served, if any.
     """

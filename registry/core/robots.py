@@ -81,7 +81,7 @@ class Robots:
     def parse(cls, body: bytes, agent: str = PRODUCT) -> "Robots":
         """The rules of a body that was served with 2xx. Total: any bytes give an answer. HTML says nothing."""
         body = body[:CAP]
-        if body.removeprefix(_BOM).lstrip()[:1] == b"<":
+        if is_page(body):
             return cls(reason="html")
         reading = _Reading(agent)
         for line in _lines(body):
@@ -117,6 +117,11 @@ class Robots:
             if rule.matches(path):
                 return rule.allow
         return True
+
+
+def is_page(body: bytes) -> bool:
+    """Whether a web page was served in the file's place: it says nothing."""
+    return body.removeprefix(_BOM).lstrip()[:1] == b"<"
 
 
 @dataclass(slots=True)

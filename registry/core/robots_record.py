@@ -4,16 +4,19 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from registry.core.documents import Fetched, Outcome
-from registry.core.robots import Robots
+from registry.core.robots import Robots, is_page
 from registry.core.visits import RobotsRecord
 
 FRESH: Final = timedelta(hours=24)  # RFC 9309 section 2.4
 
 
 def keep(fetched: Fetched) -> RobotsRecord:
-    """Status None: not reachable. A redirect that leads nowhere is a file that is not there (RFC 9309, 2.3.1.2)."""
+    """Status None: not reachable. A redirect that leads nowhere is a file that is not there (RFC 9309, 2.3.1.2).
+
+    Of a web page in the file's place nothing is kept: catch-alls have large ones, and it says nothing.
+    """
     if fetched.failure is None:
-        served = fetched.status is not None and 200 <= fetched.status < 300
+        served = fetched.status is not None and 200 <= fetched.status < 300 and not is_page(fetched.body)
         return RobotsRecord(fetched.status, fetched.body if served else b"", fetched.at)
     nowhere = fetched.failure is Outcome.REDIRECTED_AWAY or fetched.reason.startswith("redirect")
     return RobotsRecord(302 if nowhere else None, b"", fetched.at)

@@ -256,6 +256,11 @@ def test_a_control_unmasks_what_was_found_before_it() -> None:
 # --- what a visit holds
 
 
+def test_a_page_in_the_place_of_robots_txt_is_not_kept() -> None:
+    done = visit(Web({HOST: lambda path: page("<html><p>Our shop", "text/html")}))
+    assert done.robots == RobotsRecord(200, b"", NOW)
+
+
 def test_only_bodies_that_are_stored_are_held() -> None:
     here = {
         "/robots.txt": page("User-agent: *\nAllow: /", "text/plain"),
@@ -777,7 +782,7 @@ def test_whatever_a_host_answers_the_visit_ends_within_its_bounds(
 
 def assert_robots_read_first(web: Web, done: Visit) -> None:
     read = [a.fetched for a in done.answers if a.probe.purpose is Purpose.ROBOTS]
-    hosts = {host_of(url) for fetched in read for url in (fetched.url, fetched.final_url)}
+    hosts = {host_of(url) for fetched in read for url in (fetched.url, *fetched.hops, fetched.final_url)}
     assert {host_of(url) for url in web.asked if not url.endswith("/robots.txt")} <= hosts
 
 
