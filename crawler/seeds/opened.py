@@ -46,6 +46,10 @@ class Opened:
         self._stream = stream
         self._raw = raw
 
+    def close(self) -> None:
+        """The list ends here for whoever reads it in another thread; one that waits for standard input lets go."""
+        self._raw.close()
+
     def lines(self) -> Iterator[tuple[int, str] | Refusal]:
         """Lines with their numbers from 1, blank ones left out, without their ends.
 

@@ -43,7 +43,10 @@ async def run_from(
 
     async with open_waypost(settings) as waypost:
         with seeding.progress_of(errors) as loading:
-            report = await waypost.seed(names(source, urls=urls), source=FILE.slug, progress=loading)
+            try:
+                report = await waypost.seed(names(source, urls=urls), source=FILE.slug, progress=loading)
+            finally:
+                source.close()  # see seeding: interrupted, nobody waits for more of it
         await waypost.recover()  # what a crawl that was killed still holds
         with stop_on_signals() as stop, live_progress(errors, quiet=as_json) as show:
             tally = await crawl(waypost, settings, until_idle=True, progress=show, landed=landed, stop=stop)

@@ -16,6 +16,7 @@ from rich.console import Console
 from registry.cli.porch import DONE, NO, AsJson, ConnectTo, carry_out, console, errors, mended, read_settings
 
 if TYPE_CHECKING:
+    from crawler.seeds.opened import Opened
     from registry.actions.seed import SeedReport
     from registry.core.seeds import Refusal, Seed, Seeds
     from registry.settings import Settings
@@ -64,7 +65,7 @@ def file(
     from crawler.seeds.opened import opened
 
     with mended(), opened(target) as source:
-        _load(FILE.slug, names(source, urls=urls, called=called), Told(refused, as_json))
+        _load(FILE.slug, source, names(source, urls=urls, called=called), Told(refused, as_json))
 
 
 @seeds.command()
@@ -85,7 +86,7 @@ def csv(
 
     with mended(), opened(target) as source:
         found = names(source, column=column, urls=urls, called=called)
-        _load(CSV.slug, islice(found, limit), Told(refused, as_json))
+        _load(CSV.slug, source, islice(found, limit), Told(refused, as_json))
 
 
 @seeds.command()
@@ -98,7 +99,7 @@ def tranco(
 
     with mended(), opened(target) as source:
         found = names(source, column=TRANCO_COLUMN, called=called)
-        _load(TRANCO.slug, islice(found, limit), Told(refused, as_json))
+        _load(TRANCO.slug, source, islice(found, limit), Told(refused, as_json))
 
 
 @seeds.command()
@@ -146,7 +147,7 @@ def mcp_registry(
             raise BadSource("--url and --file exclude each other")
         if saved_as is not None:
             with opened(saved_as) as source:
-                _load(MCP_REGISTRY.slug, saved(source), told)
+                _load(MCP_REGISTRY.slug, source, saved(source), told)
     settings = read_settings(connect_to)
 
     @contextlib.asynccontextmanager
@@ -176,12 +177,15 @@ def links(refused: RefusedTo = None, as_json: AsJson = False) -> None:
     _finish(folded())
 
 
-def _load(slug: str, found: "Iterator[Seed | Refusal]", told: Told) -> NoReturn:
+def _load(slug: str, source: "Opened", found: "Iterator[Seed | Refusal]", told: Told) -> NoReturn:
     """From what was opened already, so that a file that is none is told before a database is started."""
 
     @contextlib.asynccontextmanager
     async def read(_: "Waypost") -> "AsyncIterator[Seeds]":
-        yield found
+        try:
+            yield found
+        finally:
+            source.close()  # the loop waits for its threads: the one that reads must not wait for more
 
     _finish(_seeded(read_settings(), slug, read, told))
 
