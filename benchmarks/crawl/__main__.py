@@ -17,8 +17,9 @@ from benchmarks.crawl.contest import CONTESTANTS, Arena, build_go
 from benchmarks.crawl.lists import LISTS
 from registry.store import embedded
 
-SERVER, TEMPLATE, GO = "WAYPOST_BENCH_SERVER", "WAYPOST_BENCH_TEMPLATE", "WAYPOST_BENCH_GO"
-"""Carry the URL of the database server, the migrated database on it and the Go program into the namespace."""
+SERVER, TEMPLATE, CORE, GO = (f"WAYPOST_BENCH_{name}" for name in ("SERVER", "TEMPLATE", "CORE", "GO"))
+"""Carry into the namespace: the URL of the database server, the migrated database on it, the contestants' core (empty:
+none of their own), the Go program."""
 
 
 def main() -> None:
@@ -52,11 +53,14 @@ def _options() -> argparse.Namespace:
 
 def _outside(options: argparse.Namespace) -> int:
     """Starts the database, which may not run as the namespace's root, then everything else inside."""
+    cores = sorted(os.sched_getaffinity(0))
+    if len(cores) > 1:
+        os.sched_setaffinity(0, {cores[0]})  # all that is started from here stays there, but for the contestants
     folder = Path(tempfile.gettempdir()) / f"waypost-bench-{os.geteuid()}"
     server = embedded.start(folder)
     try:
         with postgres.template(server.dsn) as template:
-            carried = {SERVER: server.dsn, TEMPLATE: template}
+            carried = {SERVER: server.dsn, TEMPLATE: template, CORE: str(cores[1]) if len(cores) > 1 else ""}
             if "go" in (options.only or "").split(","):
                 carried[GO] = str(build_go(folder))
             return namespace.enter(sys.argv[1:], carried)
@@ -66,14 +70,13 @@ def _outside(options: argparse.Namespace) -> int:
 
 def _inside(options: argparse.Namespace) -> None:
     trial = LISTS[options.list](options)
-    crowded = len(os.sched_getaffinity(0)) < 2
-    cores = (None, None) if crowded else sorted(os.sched_getaffinity(0))[:2]
+    core = int(os.environ[CORE]) if os.environ[CORE] else None
     with tempfile.TemporaryDirectory(prefix="waypost-bench-") as scratch:
         folder = Path(scratch)
         folder.chmod(0o755)
         namespace.enclose(folder)
-        with farm.running(folder, trial.most_hosts(), cores[0]) as sites:
-            arena = Arena(sites, os.environ[SERVER], os.environ[TEMPLATE], folder, cores[1], os.environ.get(GO))
+        with farm.running(folder, trial.most_hosts()) as sites:
+            arena = Arena(sites, os.environ[SERVER], os.environ[TEMPLATE], folder, core, os.environ.get(GO))
             runs = []
             for run in trial.runs(arena):
                 runs.append(run)

@@ -69,7 +69,7 @@ class Arena:
     server: str  # URL of the PostgreSQL server
     template: str  # name of the migrated database on it
     folder: Path
-    core: int | None
+    core: int | None  # of the contestants
     go: str | None = None
     _main: int = field(init=False)
 

@@ -60,14 +60,13 @@ class Farm:
 
 
 @contextlib.contextmanager
-def running(folder: Path, hosts: int, core: int | None) -> Iterator[Farm]:
-    """Starts web server and name server on one core; they end with the block."""
+def running(folder: Path, hosts: int) -> Iterator[Farm]:
+    """Starts web server and name server; they end with the block."""
     authority = _lay_out(folder, hosts)
-    pin = [] if core is None else ["taskset", "-c", str(core)]
     nginx = shutil.which("nginx", path=os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin"))) or "nginx"
-    names = [*pin, sys.executable, "-m", "benchmarks.crawl.nameserver"]
+    names = [sys.executable, "-m", "benchmarks.crawl.nameserver"]
     with (
-        subprocess.Popen([*pin, nginx, "-p", str(folder), "-c", str(folder / "nginx.conf")]) as server,
+        subprocess.Popen([nginx, "-p", str(folder), "-c", str(folder / "nginx.conf")]) as server,
         subprocess.Popen(names, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as answering,
     ):
         try:

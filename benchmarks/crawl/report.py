@@ -24,6 +24,7 @@ def line(run: Run) -> str:
         f"{run.contestant:16} {result.hosts:7,} hosts {run.ms:7.3f} ms CPU/host{database}"
         f" {1e3 / run.ms:7.0f} hosts/CPU-s {run.requests / result.hosts:5.1f} requests/host"
         f" {result.hits:5} hits {result.wall:7.1f} s {result.rss_start:5.0f} -> {result.rss_peak:5.0f} MB"
+        + "".join(f", {count} {outcome}" for outcome, count in result.notes.get("outcomes", {}).items())
     )
 
 
