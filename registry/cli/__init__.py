@@ -360,7 +360,8 @@ def schedule(
     if show:
         carry_out(scheduling.show_schedule(read_settings(), console, as_json=as_json))
     elif once:
-        raise typer.Exit(carry_out(scheduling.run_once(read_settings(), names or (), console, as_json=as_json)))
+        told = errors if as_json else console
+        raise typer.Exit(carry_out(scheduling.run_once(read_settings(), names or (), told, as_json=as_json)))
     else:
         carry_out(scheduling.run_schedule(read_settings()))
 

@@ -22,6 +22,9 @@ from registry.wiring import Waypost, open_waypost
 from registry.wiring.schedule import Line, Schedule, Tools
 from registry.wiring.upkeep import upkeep
 
+ROUNDS = 20
+"""What documents of one round name is visited in the next; what is left then waits for the next pass."""
+
 log = structlog.get_logger(__name__)
 
 
@@ -89,10 +92,17 @@ def _tools(waypost: Waypost, settings: Settings, **more: Any) -> Tools:
 async def _crawl_pass(waypost: Waypost, settings: Settings, stop: asyncio.Event) -> Mapping[str, Any]:
     """One pass, as a worker would: what is found meanwhile is visited too, and the index is told."""
     waypost.claim_index()
+    visited = requests = 0
     async with upkeep(waypost):
-        tally = await crawl(waypost, settings, until_idle=True, stop=stop)
+        for _ in range(ROUNDS):
+            tally = await crawl(waypost, settings, until_idle=True, stop=stop)
+            visited, requests = visited + tally.hosts, requests + tally.requests
+            await waypost.fold_candidates()
+            due = await waypost.next_due()
+            if stop.is_set() or due is None or due > datetime.now(UTC):
+                break
     await waypost.drain()
-    return {"visited": tally.hosts, "requests": tally.requests}
+    return {"visited": visited, "requests": requests}
 
 
 def _print_run(console: Console, run: RunRecord, *, as_json: bool) -> None:

@@ -124,13 +124,14 @@ async def test_a_registry_without_a_worker_is_kept_by_the_clock_alone(tmp_path: 
             await waypost.seed(HOSTS, source="test")
         code, told = await once(made, "recrawl")
         assert (code, [one["outcome"] for one in told]) == (0, ["done"])
-        assert told[0]["figures"]["visited"] == len(HOSTS)
+        assert told[0]["figures"]["visited"] >= len(HOSTS)  # and what lies beside a hit (`mcp.`, `api.`, `docs.`)
         assert await domains(made) == {"alice.shops.com": "shops.com", "bob.shops.com": "shops.com",
                                        "lone.example": "lone.example"}  # fmt: skip
 
         code, told = await once(made, "refresh", "prune", "rescore")
         assert (code, [one["job"] for one in told]) == (0, ["refresh", "prune", "rescore"])
-        assert told[0]["figures"]["moved_hosts"] == ["alice.shops.com", "bob.shops.com"]
+        moved = told[0]["figures"]["moved_hosts"]
+        assert {"alice.shops.com", "bob.shops.com"} <= set(moved) and all(one.endswith(".shops.com") for one in moved)
         assert sorted(told[0]["figures"]["changed"]) == sorted([REGISTRY_V4, REGISTRY_V6, "public-suffix-list"])
         assert await domains(made) == {host: host for host in HOSTS}
 
