@@ -1,6 +1,7 @@
 """Examples of requests and answers: in the OpenAPI document and in our own capability details.
 
 The tests hold each against its schema, so that an example never outlives the shape it shows.
+Longer than other modules because it shows every answer once.
 """
 
 from typing import Any, Final
