@@ -1,9 +1,9 @@
 """Hosts that documents name: a domain that names thousands of its own gets a few of them at a time."""
 
-from registry.actions.seed import MAX_HOSTS_NAMED, fold_candidates
-from registry.store.records import CandidateRecord
+from registry.actions.seed import MAX_HOSTS_NAMED, fold_candidates, seed
+from registry.store.records import CandidateRecord, OptOutRecord
 from registry.store.unit_of_work import Store
-from tests.actions.test_lease import NOW
+from tests.support.builders import NOW, hosts_of, take
 from tests.support.database import rows
 
 
@@ -14,3 +14,10 @@ async def test_hosts_that_a_document_names_come_ten_at_a_time(store: Store) -> N
     for _ in range(3):
         await fold_candidates(store, now=NOW)
     assert await rows(store, "SELECT count(*) FROM hosts WHERE domain = 'big.com'") == [(MAX_HOSTS_NAMED,)]
+
+
+async def test_a_host_that_opted_out_while_it_waited_is_not_leased(store: Store) -> None:
+    await seed(store, ["shop.com", "open.com"], source="test", now=NOW)
+    async with store.begin() as uow:
+        await uow.opt_outs.add([OptOutRecord("shop.com", "shop.com", "robots", "", NOW)])
+    assert hosts_of(await take(store)) == ["open.com"]

@@ -362,7 +362,7 @@ GUARDS: Final = (
         "registry/actions/due.py",
         "if is_covered(host.host, opted_out.get(host.domain, ())):",
         "if False:",
-        (f"{_LEASE}test_whoever_opted_out_stays_out",),
+        ("tests/actions/test_named_hosts.py::test_a_host_that_opted_out_while_it_waited_is_not_leased",),
     ),
     # the queue
     Guard(
@@ -398,7 +398,7 @@ GUARDS: Final = (
         "registry/actions/seed.py",
         "if waiting[one.domain] < MAX_HOSTS_NAMED:",
         "if True:",
-        ("tests/actions/test_named_hosts.py",),
+        ("tests/actions/test_named_hosts.py::test_hosts_that_a_document_names_come_ten_at_a_time",),
     ),
     # documents
     Guard(

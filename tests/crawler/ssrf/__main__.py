@@ -67,6 +67,7 @@ def wrong(found: dict[str, Any]) -> dict[str, Any]:
         "refused names were accepted": found["accepted"],
         "refused addresses are advertised": found["advertised"],
         "a name was asked for again after it was judged": found["asked_again"],
+        "names were looked for in search domains": found["searched"],
         "the registry is inconsistent": found["faults"],
     }
     return {name: value for name, value in checks.items() if value}
@@ -193,6 +194,7 @@ async def _attack(
         ],
         "advertised": advertised,
         "asked_again": again["asked_again"],
+        "searched": sorted(name for name in server.asked if name.endswith("example.org")),  # resolv.conf names it
         "faults": found,
         "refused_names": len(report.refused),
         "refusals_stored": sum(row[1] == "refused_address" for rows in ledger.values() for row in rows),
