@@ -8,6 +8,7 @@ import pytest
 
 from registry.actions.record import record_all
 from registry.actions.seed import seed
+from registry.store.errors import StoreUnavailable
 from registry.store.unit_of_work import Store
 from tests.support.builders import ADP, DAY, HOUR, NOW, Site, adp_site, again, crawl, finish, take
 from tests.support.database import rows
@@ -115,3 +116,15 @@ async def test_the_row_of_a_visit_is_small(store: Store) -> None:
         (visit,) = await uow.ledger.visits("empty.com", "empty.com", limit=1)
     assert len(visit.vector) == asked
     assert f"https://empty.com{ADP}" in {entry["url"] for entry in visit.vector}
+
+
+async def test_a_lost_connection_is_told_and_the_next_one_works(store: Store) -> None:
+    """Also from below SQLAlchemy, which then has to find out by itself that the connection is of no use any more."""
+    await seed(store, ["empty.com"], source="test", now=NOW)
+    with pytest.raises(StoreUnavailable):
+        async with store.begin() as uow:
+            await uow.hosts.of(["empty.com"])
+            ours = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()"
+            await rows(store, f"{ours} AND pid <> pg_backend_pid() AND position('FROM hosts' in query) > 0")
+            await uow.hosts.of(["empty.com"])
+    assert (await again(store, {}, NOW)).hosts == ["empty.com"]
