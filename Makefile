@@ -1,6 +1,6 @@
 # Two commands on a fresh machine: `make demo`, `make test`. Needs Python 3.11-3.13 and make; uv is brought along.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast check docs bench-crawl clean ssrf torture guards
+.PHONY: help demo test test-fast check docs bench-crawl clean ssrf torture guards torture-kill
 
 PYTHON ?= python3
 PORT   ?= 8000
@@ -39,6 +39,9 @@ guards: .venv/.done      ## each guard switched off in a copy of the tree: its t
 
 ssrf: .venv/.done        ## every spelling of every refused address by every way in, in a network namespace (minutes)
 	.venv/bin/python -m tests.crawler.ssrf
+
+torture-kill: .venv/.done ## fifty kills at random moments of a registry at work (KILLS="--kills 50 --seed 1"; half an hour)
+	.venv/bin/python -m tests.flow.kills $(KILLS)
 
 check: .venv/.done       ## linters, types, import contracts
 	.venv/bin/ruff check .
