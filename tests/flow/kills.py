@@ -203,6 +203,8 @@ async def at_work(folder: Path) -> AsyncIterator[tuple[Web, House]]:
     async with Web() as web:
         with house(folder / "data", web, web.write_authority(folder)) as made:
             made.environment |= {"WAYPOST_LEASE_BATCH": "5", "WAYPOST_HOSTS_IN_FLIGHT": "10"}
+            # The same few hosts are visited all day long, from one address.
+            made.environment |= {"WAYPOST_DOMAIN_DAILY_BUDGET": "10000", "WAYPOST_BLOCK_DAILY_BUDGET": "10000000"}
             made.environment |= {"WAYPOST_SUBMIT_RATE": "100000"}
             async with made.opened() as waypost:
                 await waypost.seed(LISTED, source="test")
