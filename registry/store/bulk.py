@@ -1,13 +1,15 @@
-"""Writing many rows: `executemany` in a pipeline, no RETURNING, keys chosen by us (measured: stack notes section 3)."""
+"""Writing many rows: all in one statement and one parameter, or `executemany` in a pipeline; never RETURNING, keys
+chosen by us (measured: stack notes section 3, benchmarks/record)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, LiteralString
 
 from sqlalchemy import Executable
-from sqlalchemy.dialects.postgresql import Insert, insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from registry.store.driver import Driver, recordset
 from registry.store.tables import Base
 
 AT_ONCE: Final = 1_000
@@ -23,13 +25,34 @@ async def many(connection: AsyncConnection, statement: Executable, rows: Iterabl
     return touched
 
 
-def upsert(table: type[Base], columns: Iterable[str]) -> Insert:
-    """INSERT that overwrites `columns` of a row that is there already."""
-    statement = insert(table)
-    key = [column.name for column in table.__table__.primary_key]
-    return statement.on_conflict_do_update(
-        index_elements=key, set_={column: getattr(statement.excluded, column) for column in columns}
-    )
+async def put_all(
+    connection: AsyncConnection,
+    table: type[Base],
+    rows: Iterable[Mapping[str, Any]],
+    *,
+    overwrite: Sequence[str] | None = None,
+) -> None:
+    """Inserts rows that all have the same columns, in one statement for AT_ONCE of them.
+
+    `overwrite`: the columns that a row that is there already gets anew; none of them: it stays as it is; None: there
+    must be none. For rows of some kilobytes: what is large, or bytes, is better off with `many`.
+    """
+    rows, driver = iter(rows), Driver(connection)
+    while batch := list(islice(rows, AT_ONCE)):
+        await driver.run(_insert(table, tuple(batch[0]), None if overwrite is None else tuple(overwrite)),
+                         {"rows": recordset(batch)})  # fmt: skip
+
+
+@cache
+def _insert(table: type[Base], columns: tuple[str, ...], overwrite: tuple[str, ...] | None) -> LiteralString:
+    """Built of the names of our own tables and columns, nothing else."""
+    name, names = table.__tablename__, ", ".join(columns)
+    statement = f"INSERT INTO {name} ({names}) SELECT {names} FROM json_populate_recordset(NULL::{name}, %(rows)s)"  # noqa: S608
+    if overwrite is not None:
+        key = ", ".join(column.name for column in table.__table__.primary_key)
+        anew = ", ".join(f"{column} = excluded.{column}" for column in overwrite)
+        statement += f" ON CONFLICT ({key}) DO UPDATE SET {anew}" if anew else " ON CONFLICT DO NOTHING"
+    return statement
 
 
 def columns_of(table: type[Base], *left_out: str) -> tuple[str, ...]:

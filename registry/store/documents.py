@@ -10,7 +10,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registry.core.documents import Outcome, Via
-from registry.store.bulk import columns_of, many, upsert
+from registry.store.bulk import columns_of, many, put_all
 from registry.store.driver import Driver, Row, listed
 from registry.store.engine import decode
 from registry.store.records import DocumentRecord
@@ -28,7 +28,7 @@ _OF: Final[LiteralString] = f"""
 SELECT {", ".join(_FIELDS)} FROM documents WHERE domain = ANY(string_to_array(%(domains)s, ' '))
 ORDER BY domain, host, seen_at, url
 """  # noqa: S608  # our own columns
-_PUT = upsert(DocumentRow, columns_of(DocumentRow, "domain", "host", "url_hash", "first_seen_at"))
+_ANEW = columns_of(DocumentRow, "domain", "host", "url_hash", "first_seen_at")
 _HISTORY = columns_of(DocumentHistoryRow)
 # All that a visit without news writes about a document.
 _STAMP = text(
@@ -72,7 +72,7 @@ class Documents:
         await many(self._connection, insert(BodyRow).on_conflict_do_nothing(), rows)
 
     async def put(self, documents: Sequence[DocumentRecord]) -> None:
-        await many(self._connection, _PUT, [_row(document) for document in documents])
+        await put_all(self._connection, DocumentRow, [_row(document) for document in documents], overwrite=_ANEW)
 
     async def stamp(self, documents: Iterable[DocumentRecord]) -> None:
         """Only when it was seen, whether it was missed, and its validators."""
@@ -93,7 +93,7 @@ class Documents:
     async def add_history(self, documents: Iterable[DocumentRecord]) -> None:
         """One row per document as it is from its `changed_at` on."""
         rows = [{key: value for key, value in _row(one).items() if key in _HISTORY} for one in documents]
-        await many(self._connection, insert(DocumentHistoryRow).on_conflict_do_nothing(), rows)
+        await put_all(self._connection, DocumentHistoryRow, rows, overwrite=())
 
     async def history(self, domain: str, host: str, url: str) -> list[tuple[Any, ...]]:
         """(changed_at, outcome, sha256) of one URL, newest first."""

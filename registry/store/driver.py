@@ -58,7 +58,7 @@ def listed(names: Iterable[str]) -> str:
 
 
 def recordset(records: Sequence[Any]) -> str:
-    """Dataclasses as one parameter, for `json_populate_recordset(NULL::table, %(records)s)`.
+    """Dataclasses or dicts as one parameter, for `json_populate_recordset(NULL::table, %(records)s)`.
 
     Raises TypeError for text with lone surrogates.
     """

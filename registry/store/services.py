@@ -1,15 +1,14 @@
 """Repository of services as `record` and `rescore` write them: the merged service and everything that hangs on it."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict
 from typing import Any, Final, LiteralString
 
 from sqlalchemy import RowMapping, bindparam, delete, or_, select, text, tuple_, update
-from sqlalchemy.dialects.postgresql import JSONB, insert
+from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registry.core.listing import Listing
-from registry.store.bulk import columns_of, many, upsert
+from registry.store.bulk import columns_of, many, put_all
 from registry.store.driver import Driver, listed
 from registry.store.engine import decode
 from registry.store.listings import listing_from_json, listing_to_json
@@ -21,11 +20,12 @@ Key = tuple[str, str]
 
 MAX_FINDINGS = 2_000
 
-_PUT = upsert(ServiceRow, columns_of(ServiceRow, "domain", "host", "created_at"))
+_ANEW = columns_of(ServiceRow, "domain", "host", "created_at")
 _FIELDS = tuple(ServiceRecord.__dataclass_fields__)
 _OF: Final[LiteralString] = f"""
 SELECT {", ".join(_FIELDS)} FROM services WHERE domain = ANY(string_to_array(%(domains)s, ' '))
 """  # noqa: S608  # our own columns
+_SCORE = tuple(ScoreRecord.__dataclass_fields__)
 _STAMPED = ("domain", "host", "seen_at", "crawl_failures", "listing", "listing_hash")
 # The listing holds a date, and is written only when that date is another: most visits leave it and the index alone.
 _STAMP = text(
@@ -52,7 +52,7 @@ class Services:
         return found
 
     async def put(self, services: Iterable[ServiceRecord]) -> None:
-        await many(self._connection, _PUT, [_row(one) for one in services])
+        await put_all(self._connection, ServiceRow, [_row(one) for one in services], overwrite=_ANEW)
 
     async def remove(self, keys: Sequence[Key]) -> None:
         """The services with their capabilities and findings; their scores stay, as history."""
@@ -80,7 +80,7 @@ class Services:
             for (domain, host), many_of_one in capabilities.items()
             for position, one in enumerate(many_of_one)
         ]
-        await many(self._connection, insert(CapabilityRow), rows)
+        await put_all(self._connection, CapabilityRow, rows)
 
     async def replace_findings(self, findings: Mapping[Key, Sequence[FindingRecord]]) -> None:
         """All findings of each host, at most MAX_FINDINGS: they explain, and the rest would explain the same."""
@@ -91,11 +91,11 @@ class Services:
             for (domain, host), many_of_one in findings.items()
             for ordinal, one in enumerate(many_of_one[:MAX_FINDINGS])
         ]
-        await many(self._connection, insert(FindingRow), rows)
+        await put_all(self._connection, FindingRow, rows)
 
     async def add_scores(self, scores: Iterable[ScoreRecord]) -> None:
-        statement = upsert(ScoreRow, ("value", "rubric_version", "breakdown"))
-        await many(self._connection, statement, [asdict(score) for score in scores])
+        rows = [{name: getattr(score, name) for name in _SCORE} for score in scores]
+        await put_all(self._connection, ScoreRow, rows, overwrite=("value", "rubric_version", "breakdown"))
 
     async def last_score(self, domain: str, host: str) -> ScoreRecord | None:
         statement = (
