@@ -5,6 +5,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from registry.api.answers import moment
+from registry.core.domains import is_confusable
 from registry.core.listing import TrustLevel
 from registry.core.revisit import FOUND_MOST
 from registry.store.catalogue import Card
@@ -18,6 +19,7 @@ def summary(card: Card, base: str, now: datetime) -> dict[str, Any]:
     return {
         "name": card.name,
         "domain": card.host,
+        "confusable": is_confusable(card.host),
         "description": card.description,
         "base_url": card.base_url,
         "auth_type": card.auth_type,

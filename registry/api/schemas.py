@@ -51,6 +51,7 @@ class Summary(Shape):
 
     name: str
     domain: str = Field(description="The host that serves the documents: the identity of the service.")
+    confusable: bool = Field(default=False, description="The name can be taken for another one (UTS 39).")
     description: str
     base_url: str
     auth_type: AuthType
@@ -170,6 +171,7 @@ class Grade(Shape):
 
 class ServiceData(Shape):
     domain: str
+    confusable: bool = Field(default=False, description="The name can be taken for another one (UTS 39).")
     well_known_url: str
     verified: bool
     trust_level: Trust
@@ -216,6 +218,7 @@ class CapabilityDetail(Shape):
 
 class StatusData(Shape):
     domain: str
+    confusable: bool = Field(default=False, description="The name can be taken for another one (UTS 39).")
     state: Literal["queued", "visiting", "listed", "not_listed", "opted_out"]
     outcome: str | None = Field(description="How the last visit ended.")
     reasons: list[str]
@@ -230,6 +233,7 @@ class HostStatus(Succeeded):
 
 class SubmittedData(Shape):
     domain: str
+    confusable: bool = Field(default=False, description="The name can be taken for another one (UTS 39).")
     name: str
     trust_level: Trust
     verified: bool
@@ -243,6 +247,7 @@ class Submitted(Succeeded):
 
 class QueuedData(Shape):
     domain: str
+    confusable: bool = Field(default=False, description="The name can be taken for another one (UTS 39).")
     status: Literal["queued"]
     status_url: str
     message: str

@@ -26,6 +26,7 @@ from registry.api.schemas import CapabilityDetail, OneService, ServiceList
 from registry.api.schemas import HostStatus as StatusShape
 from registry.api.strict import strict_router
 from registry.core.details import adp_detail, ways, why_no_detail
+from registry.core.domains import is_confusable
 from registry.core.listing import Filters, TrustLevel
 from registry.core.services import to_json
 from registry.core.text import QUERY_CHARS
@@ -163,6 +164,7 @@ async def status(request: Request, domain: DomainPath) -> Response:
 def _status(known: HostStatus, base: str) -> dict[str, Any]:
     return {
         "domain": known.host,
+        "confusable": is_confusable(known.host),
         "state": known.state,
         "outcome": known.outcome,
         "reason": known.reason,
@@ -205,6 +207,7 @@ def _service(view: ServiceView, base: str, now: datetime, include_details: bool)
         _add_details(manifest, host, view)
     return {
         "domain": host,
+        "confusable": is_confusable(record.host),
         "well_known_url": record.well_known_url,
         "verified": record.trust_level is TrustLevel.VERIFIED,
         "trust_level": record.trust_level,

@@ -30,7 +30,7 @@ from registry.api.problems import (
 from registry.api.schemas import SUBMISSION_SCHEMA, Queued, Submitted
 from registry.api.strict import read_body, strict_router
 from registry.api.validate import ADP_PATH, Judged, judge
-from registry.core.domains import InvalidName
+from registry.core.domains import InvalidName, is_confusable
 from registry.core.listing import TrustLevel
 from registry.wiring import Waypost, utc_now
 
@@ -140,6 +140,7 @@ async def _visited(request: Request, waypost: Waypost, host: str, url: str) -> R
     trust = view.record.trust_level
     data: dict[str, Any] = {
         "domain": host,
+        "confusable": is_confusable(host),
         "name": view.record.name,
         "trust_level": trust,
         "verified": trust is TrustLevel.VERIFIED,
@@ -156,7 +157,8 @@ async def _visited(request: Request, waypost: Waypost, host: str, url: str) -> R
 
 def _queued(request: Request, host: str, url: str) -> Response:
     message = "Queued before everything else; a visit takes up to a minute."
-    data = {"domain": host, "status": "queued", "status_url": url, "message": message}
+    told = {"domain": host, "confusable": is_confusable(host)}
+    data = {**told, "status": "queued", "status_url": url, "message": message}
     return answer(request, {"success": True, "data": data}, status=202, headers={"Location": url})
 
 

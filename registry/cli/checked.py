@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from registry.core.documents import Outcome
+from registry.core.domains import host_of, is_confusable
 from registry.core.findings import Severity
 from registry.core.merge import Held
 from registry.core.positions import place
@@ -45,6 +46,15 @@ class Checked:
         fatal = (Severity.ERROR, Severity.WARNING) if strict else (Severity.ERROR,)
         return self.outcome is Outcome.FOUND and not self.is_other_format and not self.report.has(*fatal)
 
+    @property
+    def host(self) -> str | None:
+        """The host that was looked at, in A-labels; None for files."""
+        return None if self.is_file or not self.documents else host_of(self.documents[0].url)
+
+    @property
+    def confusable(self) -> bool:
+        return self.host is not None and is_confusable(self.host)
+
     def place_of(self, document: str | None) -> str:
         """How people find the document: the file, or the URL."""
         return self.target if self.is_file or document is None else document
@@ -53,6 +63,7 @@ class Checked:
         report = self.report
         return {
             "target": encodable(self.target),
+            "confusable": self.confusable,
             "outcome": self.outcome.value,
             "reason": self.reason,
             "score": report.score.value if report.score else None,
@@ -89,6 +100,7 @@ class Unread:
         """The keys of a result, so that no reader stumbles; the outcome is "error", which no visit ends with."""
         return {
             "target": encodable(self.target),
+            "confusable": False,
             "outcome": "error",
             "reason": encodable(self.message),
             "score": None,
@@ -127,6 +139,8 @@ def print_checked(console: Console, one: Checked) -> None:
     if one.is_other_format:
         verdict.append(f", but not {one.expected}", "red")
     _print(console, verdict)
+    if one.confusable:
+        _print(console, Text(f"  {one.host}: can be taken for another name", "yellow"))
     for document in () if one.is_file else one.documents:
         outcome = document.assessment.outcome.value
         _print(console, Text.assemble(f"  {visible(document.url)}  ", (outcome, "cyan"), f" {_form(document)}"))

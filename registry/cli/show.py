@@ -14,7 +14,7 @@ from rich.table import Table
 
 from registry.actions.discover import Found
 from registry.actions.inspect import HostStatus, ServiceView
-from registry.core.domains import InvalidName
+from registry.core.domains import InvalidName, is_confusable
 from registry.core.listing import Query
 from registry.demo.tour import Report
 from registry.wiring import Waypost
@@ -31,7 +31,8 @@ def print_found(console: Console, found: Found) -> None:
     """One result: who, how good, what it can do and why it is here. Texts of sites are shown as text only."""
     card = found.card
     head = f"[cyan]{card.host}[/]  {escape(card.name)}, score [bold]{card.score}[/], {card.trust_level.value}"
-    console.print(f"  {head}, {', '.join(card.formats)}", highlight=False)
+    doubt = ", [yellow]can be taken for another name[/]" if is_confusable(card.host) else ""
+    console.print(f"  {head}, {', '.join(card.formats)}{doubt}", highlight=False)
     for one in found.capabilities:
         words = f" [dim](matched: {escape(', '.join(one.matched_terms))})[/]" if one.matched_terms else ""
         console.print(f"    [green]{escape(one.name)}[/] {escape(one.description)}{words}", highlight=False)

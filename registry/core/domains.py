@@ -109,7 +109,7 @@ def canonical_host(text: str, *, exempt: Collection[str] = ()) -> Host:
     """
     host = host_syntax(text)
     domain = registrable_domain(host) if host in exempt else _registered(host)
-    return Host(host, domain, _is_confusable(host))
+    return Host(host, domain, is_confusable(host))
 
 
 def host_syntax(text: str) -> str:
@@ -129,6 +129,16 @@ def host_syntax(text: str) -> str:
     if _NUMERIC.fullmatch(labels[-1]):
         raise InvalidName("ip_address" if _IPV4.fullmatch(host) else "numeric")
     return host
+
+
+def is_confusable(host: str) -> bool:
+    """Whether a canonical host can be taken for another name: shown beside it wherever it is shown."""
+    if "xn--" not in host:
+        return False
+    try:
+        return looks_alike([idna.ulabel(label) if label.startswith("xn--") else label for label in host.split(".")])
+    except (idna.IDNAError, UnicodeError):  # a URL's host, which its standard lets through and ours does not
+        return True
 
 
 @lru_cache(maxsize=65_536)
@@ -301,12 +311,6 @@ def _refuse_fake_punycode(label: str) -> None:
         genuine = False
     if not genuine:
         raise InvalidName("bad_punycode")
-
-
-def _is_confusable(host: str) -> bool:
-    if "xn--" not in host:
-        return False
-    return looks_alike([idna.ulabel(label) if label.startswith("xn--") else label for label in host.split(".")])
 
 
 def _dns_name(parsed: Url) -> str | None:

@@ -14,6 +14,7 @@ from registry.core.domains import (
     canonical_host,
     host_of,
     host_syntax,
+    is_confusable,
     parse_https,
     parse_url,
     registrable_domain,
@@ -45,6 +46,11 @@ def test_accepted_in_canonical_form(text: str, host: str, domain: str) -> None:
 @pytest.mark.parametrize("text", ["раураl.com", "сосо.com", "xn--80ak6aa92e.com", "ıcloud.com", "аbc.example.com"])
 def test_look_alikes_are_accepted_with_a_flag(text: str) -> None:
     assert canonical_host(text).confusable
+    assert is_confusable(canonical_host(text).host)
+
+
+def test_a_host_that_is_no_valid_name_can_be_taken_for_anything() -> None:
+    assert is_confusable("xn--a-ecp.ru") and not is_confusable("shop.example")
 
 
 @pytest.mark.parametrize("text", ["пример.рф", "сосо.рф", "bücher.com", "日本語.jp", "ひらがなカナ漢字.jp", "한국.kr"])
