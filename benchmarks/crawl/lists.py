@@ -160,6 +160,7 @@ class Polite(Trial):
     """A second between two requests to one host: how many hosts can be in flight, and at what price in memory?"""
 
     delay = 1.0
+    patience = PATIENT
     usual_in_flight = 4_000
     waves = 3
 
