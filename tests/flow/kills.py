@@ -220,9 +220,9 @@ async def worked(web: Web, requests: int) -> None:
 
 
 async def next_round(made: House, report: Report) -> None:
-    """Everything is made due again as soon as most of it was visited, so that there is always work to be killed in."""
+    """Everything is made due again as soon as a third was visited, so that there is always work to be killed in."""
     async with opened(made) as waypost:
-        if await waypost.waiting(waypost.hosts_of(HOSTS)) < len(HOSTS) // 4:
+        if await waypost.waiting(waypost.hosts_of(HOSTS)) < len(HOSTS) * 2 // 3:
             await waypost.make_due(LISTED)
             report.rounds += 1
 
