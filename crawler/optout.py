@@ -14,7 +14,7 @@ import structlog
 
 from crawler.guards import Unresolved
 from crawler.visit import Cut, Session, Visitor
-from registry.actions.opt_out import Proof, Said
+from registry.actions.keeping.opt_out import Proof, Said
 from registry.core.documents import Fetched, Probe, Purpose
 from registry.core.optout import FILE_PATH, TXT_LABEL, file_says_so, record_says_so
 from registry.core.probes import robots_probe

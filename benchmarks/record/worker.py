@@ -19,9 +19,9 @@ from typing import Any, Final
 
 import psycopg
 
-from registry.actions.due import due
-from registry.actions.record import record
-from registry.actions.seed import seed
+from registry.actions.frontier.due import due
+from registry.actions.frontier.seed import seed
+from registry.actions.recording.record import record
 from registry.core.documents import Fetched, Probe
 from registry.core.plan import HostPlan
 from registry.core.visits import Answer, DomainJob, FinishedDomain, HostJob, Lease, Visit

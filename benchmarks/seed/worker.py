@@ -16,7 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from registry.actions.seed import seed
+from registry.actions.frontier.seed import seed
 from registry.core.domains import InvalidName, canonical_host
 from registry.core.seeds import Seed
 from registry.store.engine import make_engine

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from crawler.seeds.source import Source
-from registry.actions.seed import SeedReport
+from registry.actions.frontier.seed import SeedReport
 from registry.core.seeds import Refusal
 
 if TYPE_CHECKING:

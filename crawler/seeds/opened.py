@@ -35,7 +35,7 @@ _WAIT_SECONDS = 0.5
 _GZIP, _ZIP = b"\x1f\x8b", b"PK"
 _MARKS = ((b"\xef\xbb\xbf", ""), (b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16"))
 _BREAKS = (OSError, EOFError, ValueError, zlib.error, zipfile.BadZipFile, RuntimeError)
-"""Of the unpackers: cut off, corrupt, encrypted or packed by an unknown method (both RuntimeError); a disk that fails."""
+"""Of the unpackers: cut off, corrupt, encrypted or of an unknown method (both RuntimeError); a disk that fails."""
 
 
 class Opened:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final
 
 from fastapi import Query, Request, Response
 
-from registry.actions.explain import Account, next_at, why_next
+from registry.actions.answering.explain import Account, next_at, why_next
 from registry.api.answers import FRESH, answer, moment, status_url
 from registry.api.documents import errors, example, not_modified
 from registry.api.params import DomainPath, base_url, host_in, limited, registry_of

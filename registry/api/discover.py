@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from fastapi import Depends, Query, Request, Response
 
-from registry.actions.discover import DiscoverPage, Found, FoundCapability
+from registry.actions.answering.discover import DiscoverPage, Found, FoundCapability
 from registry.api.answers import answer, capability_url
 from registry.api.documents import errors, example, not_modified
 from registry.api.params import Limit, base_url, filters, question, registry_of

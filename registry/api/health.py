@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from fastapi import Request, Response
 
-from registry.actions.inspect import VisitRow
+from registry.actions.answering.inspect import VisitRow
 from registry.api.answers import FRESH, answer, moment
 from registry.api.documents import errors, example, not_modified
 from registry.api.params import Days, DomainPath, host_in, registry_of

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final
 
 from fastapi import Path, Query, Request, Response
 
-from registry.actions.inspect import ServiceView
+from registry.actions.answering.inspect import ServiceView
 from registry.api.answers import answer, capability_url
 from registry.api.documents import errors, example, not_modified
 from registry.api.params import DomainPath, OnlyTrue, base_url, host_in, registry_of

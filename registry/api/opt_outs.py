@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from fastapi import Request, Response
 
-from registry.actions.opt_out import AGAIN_AFTER, Asked
+from registry.actions.keeping.opt_out import AGAIN_AFTER, Asked
 from registry.api import examples
 from registry.api.answers import FRESH, answer, moment
 from registry.api.documents import errors, example, not_modified

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from fastapi import Depends, Query, Request, Response
 from pydantic import WithJsonSchema
 
-from registry.actions.inspect import HostStatus, ServiceView
+from registry.actions.answering.inspect import HostStatus, ServiceView
 from registry.api.answers import FRESH, answer, capability_url, moment, status_url
 from registry.api.documents import errors, example, not_modified
 from registry.api.params import (

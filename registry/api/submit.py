@@ -11,7 +11,7 @@ from typing import Any, Final
 import orjson
 from fastapi import Request, Response
 
-from registry.actions.inspect import HostStatus
+from registry.actions.answering.inspect import HostStatus
 from registry.api import examples
 from registry.api.answers import answer, status_url
 from registry.api.documents import errors, example

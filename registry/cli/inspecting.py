@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from registry.actions.explain import Account, next_at, why_next
+from registry.actions.answering.explain import Account, next_at, why_next
 from registry.cli.checked import visible
 from registry.cli.show import DONE, NO, print_json
 from registry.core.domains import host_syntax

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from rich.console import Console
 from rich.markup import escape
 
-from registry.actions.opt_out import Verdict
+from registry.actions.keeping.opt_out import Verdict
 from registry.cli.show import DONE, NO, print_json
 from registry.core.domains import host_syntax
 from registry.settings import Settings

@@ -16,7 +16,7 @@ from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
 
 from crawler.flight import Tally
-from registry.actions.inspect import Queue
+from registry.actions.answering.inspect import Queue
 from registry.wiring import NOT_READY, Waypost
 
 LOOK_SECONDS: Final = 15.0

@@ -12,7 +12,7 @@ from crawler.flight import Tally
 from crawler.run import crawl, stop_on_signals
 from crawler.seeds.lines import FILE, names
 from crawler.seeds.opened import Opened
-from registry.actions.seed import SeedReport
+from registry.actions.frontier.seed import SeedReport
 from registry.cli import seeding
 from registry.cli.live import live_progress
 from registry.cli.porch import DONE, INTERRUPTED, NO, errors

@@ -17,7 +17,7 @@ from registry.cli.porch import DONE, NO, AsJson, ConnectTo, carry_out, console, 
 
 if TYPE_CHECKING:
     from crawler.seeds.opened import Opened
-    from registry.actions.seed import SeedReport
+    from registry.actions.frontier.seed import SeedReport
     from registry.core.seeds import Refusal, Seed, Seeds
     from registry.settings import Settings
     from registry.wiring import Waypost

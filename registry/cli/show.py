@@ -12,8 +12,8 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from registry.actions.discover import Found
-from registry.actions.inspect import HostStatus, ServiceView
+from registry.actions.answering.discover import Found
+from registry.actions.answering.inspect import HostStatus, ServiceView
 from registry.core.domains import InvalidName, is_confusable
 from registry.core.listing import Query
 from registry.demo.tour import Report

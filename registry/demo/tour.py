@@ -15,8 +15,8 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from registry.actions.discover import DiscoverPage
-from registry.actions.inspect import HostStatus, Overview
+from registry.actions.answering.discover import DiscoverPage
+from registry.actions.answering.inspect import HostStatus, Overview
 from registry.core.domains import Host
 from registry.core.listing import Query
 from registry.demo.server import serve

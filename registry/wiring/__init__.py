@@ -8,23 +8,23 @@ from uuid import UUID
 
 import structlog
 
-from registry.actions import discover as discovering
-from registry.actions import drain as draining
-from registry.actions import due as leasing
-from registry.actions import explain as explaining
-from registry.actions import forget as forgetting
-from registry.actions import inspect
-from registry.actions import opt_out as opting_out
-from registry.actions import prune as pruning
-from registry.actions import record as recording
-from registry.actions import recrawl as recrawling
-from registry.actions import refresh as refreshing
-from registry.actions import rehome as rehoming
-from registry.actions import reindex as reindexing
-from registry.actions import rescore as rescoring
-from registry.actions import seed as seeding
-from registry.actions import spend as spending
-from registry.actions import submit as submitting
+from registry.actions.answering import discover as discovering
+from registry.actions.answering import explain as explaining
+from registry.actions.answering import inspect
+from registry.actions.frontier import due as leasing
+from registry.actions.frontier import recrawl as recrawling
+from registry.actions.frontier import seed as seeding
+from registry.actions.frontier import spend as spending
+from registry.actions.frontier import submit as submitting
+from registry.actions.indexing import drain as draining
+from registry.actions.indexing import reindex as reindexing
+from registry.actions.keeping import forget as forgetting
+from registry.actions.keeping import opt_out as opting_out
+from registry.actions.keeping import prune as pruning
+from registry.actions.keeping import refresh as refreshing
+from registry.actions.keeping import rehome as rehoming
+from registry.actions.recording import record as recording
+from registry.actions.recording import rescore as rescoring
 from registry.core import jobs
 from registry.core.domains import Host, canonical_host
 from registry.core.listing import Filters, Query, SearchUnavailable

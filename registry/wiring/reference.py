@@ -11,7 +11,7 @@ from typing import Final
 
 import structlog
 
-from registry.actions.refresh import believed
+from registry.actions.keeping.refresh import believed
 from registry.core.addresses import Row, refuse_also
 from registry.core.domains import use_suffixes
 from registry.core.suffixes import SHIPPED, BadReference, SuffixList

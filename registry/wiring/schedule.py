@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar
 
 import structlog
 
-from registry.actions.refresh import SUFFIXES, Fetch, RefreshFailed
+from registry.actions.keeping.refresh import SUFFIXES, Fetch, RefreshFailed
 from registry.core.addresses import REGISTRY_V4, REGISTRY_V6
 from registry.core.jobs import Outcome, next_run
 from registry.core.retention import Retention

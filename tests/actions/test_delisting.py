@@ -5,9 +5,9 @@ from datetime import timedelta
 
 import pytest
 
-from registry.actions import inspect
-from registry.actions.record import record
-from registry.actions.seed import make_due
+from registry.actions.answering import inspect
+from registry.actions.frontier.seed import make_due
+from registry.actions.recording.record import record
 from registry.core.documents import Outcome
 from registry.core.listing import Filters, TrustLevel
 from registry.core.visits import FinishedDomain

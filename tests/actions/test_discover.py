@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from registry.actions.discover import REACH, DiscoverPage, discover
-from registry.actions.drain import drain
-from registry.actions.reindex import reindex
+from registry.actions.answering.discover import REACH, DiscoverPage, discover
+from registry.actions.indexing.drain import drain
+from registry.actions.indexing.reindex import reindex
 from registry.core.listing import Filters, Listing, Query, SearchUnavailable, StaleCursor, TrustLevel
 from registry.search.embedded import EmbeddedBackend
 from registry.store.unit_of_work import Store

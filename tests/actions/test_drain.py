@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from registry.actions.drain import Drained, drain
-from registry.actions.feeding import FORGET_AFTER, feeding
-from registry.actions.reindex import Reindexed, reindex
+from registry.actions.indexing.drain import Drained, drain
+from registry.actions.indexing.feeding import FORGET_AFTER, feeding
+from registry.actions.indexing.reindex import Reindexed, reindex
 from registry.core.listing import Filters, Listing
 from registry.core.ranking import index_hash
 from registry.search import generation

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from registry.actions import inspect
-from registry.actions.discover import discover
-from registry.actions.drain import drain
-from registry.actions.forget import forget
-from registry.actions.opt_out import Proof, Said, Verdict, ask, readmit, settle, standing, waiting
-from registry.actions.record import record
-from registry.actions.reindex import reindex
-from registry.actions.seed import fold_candidates, make_due, seed
-from registry.actions.submit import submit
+from registry.actions.answering import inspect
+from registry.actions.answering.discover import discover
+from registry.actions.frontier.seed import fold_candidates, make_due, seed
+from registry.actions.frontier.submit import submit
+from registry.actions.indexing.drain import drain
+from registry.actions.indexing.reindex import reindex
+from registry.actions.keeping.forget import forget
+from registry.actions.keeping.opt_out import Proof, Said, Verdict, ask, readmit, settle, standing, waiting
+from registry.actions.recording.record import record
 from registry.core.domains import InvalidName
 from registry.core.listing import Filters, Query
 from registry.search.embedded import EmbeddedBackend

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from registry.actions.due import MAX_ATTEMPTS, due, next_due, recover, release
-from registry.actions.record import record
-from registry.actions.seed import fold_candidates, make_due, seed
-from registry.actions.submit import MAX_WAITING, submit
+from registry.actions.frontier.due import MAX_ATTEMPTS, due, next_due, recover, release
+from registry.actions.frontier.seed import fold_candidates, make_due, seed
+from registry.actions.frontier.submit import MAX_WAITING, submit
+from registry.actions.recording.record import record
 from registry.core.domains import InvalidName
 from registry.core.visits import FinishedDomain
 from registry.store.domains import SUSPECT_FOR

@@ -1,6 +1,6 @@
 """Hosts that documents name: a domain that names thousands of its own gets a few of them at a time."""
 
-from registry.actions.seed import MAX_HOSTS_NAMED, fold_candidates, seed
+from registry.actions.frontier.seed import MAX_HOSTS_NAMED, fold_candidates, seed
 from registry.store.records import CandidateRecord, OptOutRecord
 from registry.store.unit_of_work import Store
 from tests.support.builders import NOW, hosts_of, take

@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from registry.actions import inspect
-from registry.actions.prune import prune
-from registry.actions.rescore import rescore
+from registry.actions.answering import inspect
+from registry.actions.keeping.prune import prune
+from registry.actions.recording.rescore import rescore
 from registry.core.documents import Outcome
 from registry.core.retention import LEDGER_LEAST, Retention
 from registry.core.services import to_json

@@ -4,10 +4,10 @@ from datetime import timedelta
 
 import pytest
 
-from registry.actions.due import due
-from registry.actions.inspect import queue
-from registry.actions.seed import seed
-from registry.actions.submit import submit
+from registry.actions.answering.inspect import queue
+from registry.actions.frontier.due import due
+from registry.actions.frontier.seed import seed
+from registry.actions.frontier.submit import submit
 from registry.store.unit_of_work import Store
 from tests.support.builders import NOW
 

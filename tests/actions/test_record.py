@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from registry.actions import inspect
-from registry.actions.record import record
-from registry.actions.seed import fold_candidates, seed
-from registry.actions.submit import submit
+from registry.actions.answering import inspect
+from registry.actions.frontier.seed import fold_candidates, seed
+from registry.actions.frontier.submit import submit
+from registry.actions.recording.record import record
 from registry.core.documents import Outcome
 from registry.core.listing import Filters, TrustLevel
 from registry.core.visits import FinishedDomain

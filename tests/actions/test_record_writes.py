@@ -6,8 +6,8 @@ from uuid import uuid4
 
 import pytest
 
-from registry.actions.record import record_all
-from registry.actions.seed import seed
+from registry.actions.frontier.seed import seed
+from registry.actions.recording.record import record_all
 from registry.store.errors import StoreUnavailable
 from registry.store.unit_of_work import Store
 from tests.support.builders import ADP, DAY, HOUR, NOW, Site, adp_site, again, crawl, finish, take

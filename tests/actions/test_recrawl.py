@@ -4,9 +4,9 @@ from datetime import datetime
 
 import pytest
 
-from registry.actions import inspect
-from registry.actions.recrawl import FORGOTTEN_AFTER, recrawl
-from registry.actions.seed import seed
+from registry.actions.answering import inspect
+from registry.actions.frontier.recrawl import FORGOTTEN_AFTER, recrawl
+from registry.actions.frontier.seed import seed
 from registry.store.holder import hold_leases
 from registry.store.records import CandidateRecord, OptOutRecord
 from registry.store.unit_of_work import Store

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from crawler.download import download
-from registry.actions.refresh import CAPS, SUFFIXES, Refreshed, RefreshFailed, refresh
+from registry.actions.keeping.refresh import CAPS, SUFFIXES, Refreshed, RefreshFailed, refresh
 from registry.core.addresses import REGISTRY_V4, REGISTRY_V6, V4, V6, refusal, refuse_also
 from registry.core.documents import Fetched
 from registry.core.domains import registrable_domain, use_suffixes

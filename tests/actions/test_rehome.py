@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from registry.actions import inspect
-from registry.actions.due import release
-from registry.actions.record import record
-from registry.actions.rehome import rehome
-from registry.actions.seed import seed
+from registry.actions.answering import inspect
+from registry.actions.frontier.due import release
+from registry.actions.frontier.seed import seed
+from registry.actions.keeping.rehome import rehome
+from registry.actions.recording.record import record
 from registry.core.domains import use_suffixes
 from registry.core.services import to_json
 from registry.core.suffixes import SHIPPED, SuffixList, parse_suffixes

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from registry.actions import inspect, rescore
-from registry.actions.recording import present
+from registry.actions.answering import inspect
+from registry.actions.recording import present, rescore
 from registry.core.scoring import rubric, score
 from registry.store.unit_of_work import Store
 from tests.support.builders import DAY, NOW, Page, Site, adp_site, awp_manifest, crawl

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from registry.actions import inspect
-from registry.actions.recrawl import recrawl
-from registry.actions.rescore import rescore
-from registry.actions.seed import seed
+from registry.actions.answering import inspect
+from registry.actions.frontier.recrawl import recrawl
+from registry.actions.frontier.seed import seed
+from registry.actions.recording.rescore import rescore
 from registry.store.engine import libpq, make_engine, sqlalchemy_url
 from registry.store.records import OptOutRecord
 from registry.store.unit_of_work import Store

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from registry.actions import seed as seeding
-from registry.actions.record import record
-from registry.actions.seed import KEPT, SEED_HEAD_START, SeedReport, fold_candidates, seed
-from registry.actions.submit import submit
+from registry.actions.frontier import seed as seeding
+from registry.actions.frontier.seed import KEPT, SEED_HEAD_START, SeedReport, fold_candidates, seed
+from registry.actions.frontier.submit import submit
+from registry.actions.recording.record import record
 from registry.core.domains import InvalidName, canonical_host
 from registry.core.seeds import Refusal, Seed
 from registry.store.records import CandidateRecord, OptOutRecord

@@ -4,9 +4,9 @@ import asyncio
 import random
 from datetime import timedelta
 
-from registry.actions.record import record
-from registry.actions.seed import seed
-from registry.actions.spend import spend
+from registry.actions.frontier.seed import seed
+from registry.actions.frontier.spend import spend
+from registry.actions.recording.record import record
 from registry.store.unit_of_work import Store
 from tests.support.builders import DAY, NOW, finish, take
 from tests.support.database import rows

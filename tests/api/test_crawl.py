@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from registry.actions.seed import seed
+from registry.actions.frontier.seed import seed
 from registry.core.seeds import Seed
 from registry.store.records import OptOutRecord
 from tests.api.conftest import Api

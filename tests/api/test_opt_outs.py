@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from registry.actions.opt_out import Proof, Said
+from registry.actions.keeping.opt_out import Proof, Said
 from tests.api.conftest import PUBLIC_URL, Api
 from tests.api.sites import PIGEON
 

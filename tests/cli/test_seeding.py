@@ -17,7 +17,7 @@ from typer.testing import CliRunner, Result
 
 from crawler.seeds import SEEDS
 from crawler.seeds.opened import opened
-from registry.actions.seed import seed as add
+from registry.actions.frontier.seed import seed as add
 from registry.cli import app
 from registry.cli.onepass import run_from
 from registry.cli.porch import DONE, NO, USAGE

@@ -6,7 +6,7 @@ import pytest
 
 from crawler.guards import Guard, Unresolved
 from crawler.optout import read_proof
-from registry.actions.opt_out import Proof
+from registry.actions.keeping.opt_out import Proof
 from tests.crawler.support import visiting
 from tests.support.sites import Reply, Site, moved
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from registry.actions.seed import seed
+from registry.actions.frontier.seed import seed
 from registry.store.unit_of_work import Store
 from tests.support.builders import NOW
 from tests.support.database import database_server, database_template, database_url, store
@@ -23,8 +23,8 @@ ROUNDS = 15
 # Each prints domain, beginning and end of what it held, by the one clock that all processes of a machine share.
 WORKER = f"""
 import asyncio, random, sys, time
-from registry.actions.due import release
-from registry.actions.submit import submit
+from registry.actions.frontier.due import release
+from registry.actions.frontier.submit import submit
 from registry.store.engine import make_engine
 from registry.store.holder import hold_leases
 from registry.store.unit_of_work import Store

@@ -18,7 +18,7 @@ from urllib.parse import quote
 import httpx2
 import pytest
 
-from registry.actions.inspect import HostStatus
+from registry.actions.answering.inspect import HostStatus
 from registry.api.app import create_app
 from tests.support.consistency import faults
 from tests.support.running import House, house

@@ -360,7 +360,7 @@ GUARDS: Final = (
     ),
     Guard(
         "opted-out hosts are not leased",
-        "registry/actions/due.py",
+        "registry/actions/frontier/due.py",
         "if is_covered(host.host, opted_out.get(host.domain, ())):",
         "if False:",
         ("tests/actions/test_named_hosts.py::test_a_host_that_opted_out_while_it_waited_is_not_leased",),
@@ -382,21 +382,21 @@ GUARDS: Final = (
     ),
     Guard(
         "a submission is made once",
-        "registry/actions/submit.py",
+        "registry/actions/frontier/submit.py",
         "elif not await _may_repeat(uow, known, now):",
         "elif False:",
         (f"{_LEASE}test_many_submissions_cause_no_more_than_one_visit",),
     ),
     Guard(
         "hosts of one domain that are submitted",
-        "registry/actions/submit.py",
+        "registry/actions/frontier/submit.py",
         ">= MAX_WAITING",
         ">= 10**9",
         (f"{_LEASE}test_sub_hosts_of_one_domain_cannot_fill_the_queue",),
     ),
     Guard(
         "hosts of one domain that documents name",
-        "registry/actions/seed.py",
+        "registry/actions/frontier/seed.py",
         "if waiting[one.domain] < MAX_HOSTS_NAMED:",
         "if True:",
         ("tests/actions/test_named_hosts.py::test_hosts_that_a_document_names_come_ten_at_a_time",),

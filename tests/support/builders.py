@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from registry.actions import inspect
-from registry.actions.due import due
-from registry.actions.inspect import HostStatus
-from registry.actions.record import Recorded, record
-from registry.actions.seed import seed
+from registry.actions.answering import inspect
+from registry.actions.answering.inspect import HostStatus
+from registry.actions.frontier.due import due
+from registry.actions.frontier.seed import seed
+from registry.actions.recording.record import Recorded, record
 from registry.core.documents import Fetched, Outcome, Probe
 from registry.core.domains import registrable_domain
 from registry.core.plan import HostPlan

@@ -7,10 +7,10 @@ from datetime import datetime, timedelta
 from statistics import median
 from typing import Final
 
-from registry.actions.recording.pending import probe_to_json
+from registry.actions.frontier.pending import probe_to_json
+from registry.actions.frontier.seed import SEED_HEAD_START
 from registry.actions.recording.present import Shown, Standing, held_documents, present
 from registry.actions.recording.reconcile import SECOND_LOOK, Documents, is_detail, lose_all, reconcile, visit_record
-from registry.actions.seed import SEED_HEAD_START
 from registry.core.documents import ABSENCE, Outcome
 from registry.core.domains import registrable_domain, same_site
 from registry.core.freshness import lifetime

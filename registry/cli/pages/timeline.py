@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Final, TypeAlias
 
-from registry.actions.due import host_job
+from registry.actions.frontier.due import host_job
 from registry.actions.recording.conclude import Before, conclude, look
 from registry.actions.recording.present import needs_body
 from registry.core.documents import Fetched, Outcome, Probe

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from registry.actions.due import BUDGET_WINDOW
+from registry.actions.frontier.due import BUDGET_WINDOW
 from registry.core.domains import registrable_domain
 from registry.core.next_visit import because
 from registry.core.optout import is_covered

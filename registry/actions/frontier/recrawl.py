@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from registry.actions.due import recover
-from registry.actions.seed import fold_candidates
+from registry.actions.frontier.due import recover
+from registry.actions.frontier.seed import fold_candidates
 from registry.store.records import ChangeRecord
 from registry.store.unit_of_work import Store
 

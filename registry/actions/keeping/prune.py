@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
-from registry.actions.feeding import FORGET_AFTER
+from registry.actions.indexing.feeding import FORGET_AFTER
 from registry.core.retention import Horizon, Retention
 from registry.store.jobs import LAST_RUNS
 from registry.store.pruning import MOST, OF_DOMAINS

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from registry.actions.feeding import carry, documents, enrol, feeding, still_held
+from registry.actions.indexing.feeding import carry, documents, enrol, feeding, still_held
 from registry.search.backend import Backend, WriterBusy
 from registry.store.holder import Hold
 from registry.store.unit_of_work import Store

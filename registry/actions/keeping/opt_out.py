@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Literal
 
-from registry.actions.forget import forget
-from registry.actions.seed import SUBMISSION_HEAD_START
+from registry.actions.frontier.seed import SUBMISSION_HEAD_START
+from registry.actions.keeping.forget import forget
 from registry.core.domains import canonical_host, registrable_domain
 from registry.core.next_visit import Why
 from registry.core.optout import covered_host, is_covered

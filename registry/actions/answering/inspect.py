@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal
 
-from registry.actions.seed import SEED_HEAD_START, SUBMISSION_HEAD_START
+from registry.actions.frontier.seed import SEED_HEAD_START, SUBMISSION_HEAD_START
 from registry.core.documents import Outcome
 from registry.core.domains import registrable_domain
 from registry.core.findings import Reason, Severity

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-from registry.actions.rescore import rescore_hosts
+from registry.actions.recording.rescore import rescore_hosts
 from registry.core.domains import registrable_domain
 from registry.store.errors import StoreUnavailable
 from registry.store.rehoming import Key

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final, Literal
 
-from registry.actions.seed import SUBMISSION_HEAD_START
+from registry.actions.frontier.seed import SUBMISSION_HEAD_START
 from registry.core.documents import Outcome
 from registry.core.domains import canonical_host
 from registry.core.next_visit import Why

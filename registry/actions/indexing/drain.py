@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from registry.actions.feeding import carry, enrol, feeding
-from registry.actions.reindex import rebuild
+from registry.actions.indexing.feeding import carry, enrol, feeding
+from registry.actions.indexing.reindex import rebuild
 from registry.search.backend import Backend, IndexState, WriterBusy
 from registry.store.unit_of_work import Store
 

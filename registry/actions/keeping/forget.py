@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from registry.actions.due import BUDGET_WINDOW
+from registry.actions.frontier.due import BUDGET_WINDOW
 from registry.core.domains import host_syntax, registrable_domain
 from registry.core.optout import is_covered
 from registry.store.records import ChangeRecord, OptOutRecord

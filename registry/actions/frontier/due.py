@@ -6,8 +6,8 @@ from itertools import groupby
 from typing import Final
 from uuid import UUID, uuid4
 
-from registry.actions.recording.pending import probes_from_json
-from registry.actions.seed import SUB_HOST
+from registry.actions.frontier.pending import probes_from_json
+from registry.actions.frontier.seed import SUB_HOST
 from registry.core.documents import Outcome
 from registry.core.domains import registrable_domain
 from registry.core.optout import is_covered
