@@ -9,7 +9,6 @@ least specific reason of its kind, never an exception. `registry.core.plan` ends
 import errno
 import re
 from datetime import datetime
-from sys import intern
 from typing import Final, NamedTuple
 
 from pyreqwest.exceptions import (
@@ -147,17 +146,13 @@ _FIELD_VALUE = re.compile(r"[\x21-\x7e]([\x20-\x7e]{0,2000}[\x21-\x7e])?")
 def answered(
     probe: Probe, wire: Wire, *, at: datetime, url: str, hops: tuple[str, ...], pin: Pin, elapsed_ms: int
 ) -> Fetched:
-    """An answer that came. Repeated fields are joined by ", " (RFC 9110 section 5.2)."""
-    headers = {
-        intern(name): found if isinstance(found, str) else ", ".join(found)  # the same names in thousands of answers
-        for name, found in wire.headers.items()
-    }
+    """An answer that came."""
     return Fetched(
         url=probe.url,
         final_url=url,
         at=at,
         status=wire.status,
-        headers=headers,
+        headers=wire.headers,
         body=wire.body,
         hops=hops,
         elapsed_ms=elapsed_ms,

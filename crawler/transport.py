@@ -234,7 +234,8 @@ async def ask(
             fields, repeated = _fields(response.headers)
             status, coding = response.status, fields.get("content-encoding", "")
             kept = _Body(cap if status in DOCUMENT else min(cap, PAGE_KEPT), share)
-            body, truncated = await _read(response.body_reader, status, coding, kept, keep_head)
+            length = _length(fields.get("content-length", ""))
+            body, truncated = await _read(response.body_reader, status, coding, length, kept, keep_head)
             return Wire(status, fields, repeated, body, truncated)
     except RequestTimeoutError:
         if answered:
@@ -271,14 +272,14 @@ def _texts(headers: HeaderMap) -> dict[str, str | list[str]]:
 
 
 async def _read(
-    reader: ResponseBodyReader, status: int, coding: str, body: "_Body", keep_head: bool
+    reader: ResponseBodyReader, status: int, coding: str, length: int | None, body: "_Body", keep_head: bool
 ) -> tuple[bytes, bool]:
-    """The body, and whether it is only a part."""
+    """The body, and whether it is only a part. At its announced `length` nobody asks on: a quarter of all hops."""
     document = status in DOCUMENT
     raw = pieces = 0
     try:
         body.decode(_coding(coding))
-        while (chunk := await reader.read_chunk()) is not None:
+        while raw != length and (chunk := await reader.read_chunk()) is not None:
             raw += len(chunk)
             pieces += 1
             if pieces > MAX_CHUNKS:
@@ -294,6 +295,11 @@ async def _read(
     if body.full and document and not keep_head:
         raise Broken("body")
     return body.head, body.full
+
+
+def _length(field: str) -> int | None:
+    """Of a Content-Length that is one plain number; the parser below us has refused what contradicts itself."""
+    return int(field) if field.isascii() and field.isdigit() and len(field) < 16 else None
 
 
 _TOKEN = re.compile(r"[a-z0-9!#$%&'*+.^_`|~-]{1,20}")

@@ -5,7 +5,7 @@ told what was decided then and never a second computation by today's rules.
 """
 
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
@@ -44,6 +44,15 @@ def because(why: Why, outcome: Outcome | None, reason: str, streak: int, interva
         return f"never by itself: the last visit ended with {ended}"
     times = "" if streak <= 1 else f", {streak} times in a row"
     return f"{in_words(interval)} after a visit that ended with {ended}{times}"
+
+
+def upcoming(at: datetime | None, now: datetime) -> datetime | None:
+    """The moment as readers are told it: never in the past. What is overdue comes with the next full minute, so that
+    two answers within a minute are the same.
+    """
+    if at is None or at > now:
+        return at
+    return now.replace(second=0, microsecond=0) + timedelta(minutes=1)
 
 
 def in_words(wait: timedelta) -> str:

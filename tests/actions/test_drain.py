@@ -98,7 +98,7 @@ async def test_hidden_services_leave_the_index_and_come_back(store: Store, backe
 async def test_more_notes_than_one_batch(
     store: Store, backend: EmbeddedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("registry.actions.feeding._BATCH", 2)
+    monkeypatch.setattr("registry.actions.indexing.feeding._BATCH", 2)
     await drain(store, backend, now=NOW)
     await put(store, *[listing(f"h{n}.example", "Weather") for n in range(5)])
     done = await drain(store, backend, now=NOW)
@@ -318,7 +318,7 @@ async def test_what_changes_during_a_rebuild_is_in_the_new_index(store: Store, b
 async def test_reindex_waits_its_turn_and_gives_up_in_the_end(
     store: Store, backend: EmbeddedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("registry.actions.reindex._WAIT_SECONDS", 0.001)
+    monkeypatch.setattr("registry.actions.indexing.reindex._WAIT_SECONDS", 0.001)
     async with feeding(store, backend) as hold:
         assert hold is not None
         with pytest.raises(WriterBusy):

@@ -76,7 +76,7 @@ async def test_no_setting_takes_what_the_budget_of_a_day_is_counted_from(store: 
 
 async def test_many_rows_go_in_small_transactions(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pruning, "MOST", 7)
-    monkeypatch.setattr("registry.actions.prune.MOST", 7)
+    monkeypatch.setattr("registry.actions.keeping.prune.MOST", 7)
     await with_visits(store, *(NOW - (100 + days) * DAY for days in range(40)))
     assert await prune(store, KEEP, now=NOW) == {"visits": 37}
 

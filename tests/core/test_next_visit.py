@@ -1,9 +1,9 @@
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from registry.core.documents import Outcome
-from registry.core.next_visit import Why, because, in_words
+from registry.core.next_visit import Why, because, in_words, upcoming
 
 
 @pytest.mark.parametrize("why", [why for why in Why if why is not Why.POLICY])
@@ -33,3 +33,12 @@ def test_never_by_itself_is_said() -> None:
 )
 def test_a_wait_in_words(wait: timedelta, words: str) -> None:
     assert in_words(wait) == words
+
+
+def test_what_is_overdue_comes_soon_and_reads_the_same_for_a_while() -> None:
+    now = datetime(2026, 11, 21, 12, 30, 10, tzinfo=UTC)
+    told = upcoming(now - timedelta(days=400), now)
+    assert told is not None and now < told <= now + timedelta(minutes=1)
+    assert upcoming(now - timedelta(days=1), now + timedelta(seconds=30)) == told
+    assert upcoming(now + timedelta(hours=1), now) == now + timedelta(hours=1)
+    assert upcoming(None, now) is None

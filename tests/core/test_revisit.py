@@ -51,7 +51,7 @@ def near(actual: timedelta, expected: timedelta) -> bool:
         (Outcome.REFUSED, 1, 7 * DAY),
         (Outcome.REFUSED, 2, 14 * DAY),
         (Outcome.RATE_LIMITED, 4, 8 * HOUR),
-        (Outcome.RATE_LIMITED, 99, DAY),
+        (Outcome.RATE_LIMITED, 99, 7 * DAY),
         (Outcome.SERVER_ERROR, 2, 6 * HOUR),
         (Outcome.SERVER_ERROR, 3, DAY),
         (Outcome.SERVER_ERROR, 4, 2 * DAY),

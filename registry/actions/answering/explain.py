@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from registry.actions.frontier.due import BUDGET_WINDOW
 from registry.core.domains import registrable_domain
-from registry.core.next_visit import because
+from registry.core.next_visit import because, upcoming
 from registry.core.optout import is_covered
 from registry.store.records import DomainRecord, HostRecord, VisitRecord
 from registry.store.unit_of_work import Store
@@ -57,4 +57,4 @@ def why_next(host: HostRecord) -> str:
 
 def next_at(host: HostRecord, now: datetime) -> datetime | None:
     """When the next visit is: never in the past; None = never by itself."""
-    return None if host.next_visit_at is None else max(host.next_visit_at, now)
+    return upcoming(host.next_visit_at, now)

@@ -14,6 +14,7 @@ from registry.core.documents import Outcome
 from registry.core.domains import registrable_domain
 from registry.core.findings import Reason, Severity
 from registry.core.listing import Filters
+from registry.core.next_visit import upcoming
 from registry.core.optout import is_covered
 from registry.core.scoring.rubric import RUBRIC
 from registry.core.services import Capability, Service, from_json
@@ -142,7 +143,7 @@ async def status(store: Store, host: str, *, now: datetime) -> HostStatus | None
         reason=known.reason,
         reasons=tuple(_reasons(known, is_listed, opted_out, findings, last))[:MAX_REASONS],
         last_visit_at=known.last_visit_at,
-        next_visit_at=known.next_visit_at and max(known.next_visit_at, now),
+        next_visit_at=upcoming(known.next_visit_at, now),
         submitted_at=known.submitted_at,
         alias_of=known.alias_of,
         crawl_failures=known.soft_failures,

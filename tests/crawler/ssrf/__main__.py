@@ -34,6 +34,7 @@ from registry.core.redirects import redirect
 from registry.settings import Settings
 from registry.store import embedded
 from registry.store.migrate import upgrade
+from registry.store.vectors import unpack
 from registry.wiring import Waypost, open_waypost
 from tests.crawler.namespace import NameServer, Wire, enclose, run_enclosed, why_not
 from tests.crawler.ssrf.spellings import REFUSED, hosts, other_ways, urls
@@ -233,8 +234,7 @@ async def _ledger(waypost: Waypost) -> dict[str, list[tuple[str, str, str, int]]
         for row in rows:
             host, outcome, reason, vector = tuple(row)
             found.setdefault(host, []).append(("", outcome, reason, 0))
-            vector = json.loads(vector) if isinstance(vector, str | bytes) else vector
-            for one in vector:
+            for one in unpack(host, bytes(vector)):
                 of = ada_url.URL(one["url"]).hostname
                 told = (one["url"], one["outcome"], one.get("reason", ""), one.get("status") or 0)
                 found.setdefault(of, []).append(told)
