@@ -6,13 +6,14 @@ from typing import Annotated, Any, Final
 
 from fastapi import Query, Request, Response
 
-from registry.actions.answering.explain import Account, next_at, why_next
+from registry.actions.answering.explain import Account, why_next
 from registry.api.answers import FRESH, answer, moment, status_url
 from registry.api.documents import errors, example, not_modified
 from registry.api.params import DomainPath, base_url, host_in, limited, registry_of
 from registry.api.problems import INVALID_PARAMETER, UNKNOWN_SERVICE, Problem
 from registry.api.schemas import CrawlLedger
 from registry.api.strict import strict_router
+from registry.core.next_visit import upcoming
 from registry.core.seeds import OWN_LISTS
 from registry.store.records import HostRecord, VisitRecord
 from registry.wiring import utc_now
@@ -76,7 +77,11 @@ def _host(host: HostRecord, now: datetime) -> dict[str, Any]:
         "last_visit_at": moment(host.last_visit_at),
         "last_found_at": moment(host.last_found_at),
         "last_changed_at": moment(host.last_changed_at),
-        "next_visit": {"at": moment(next_at(host, now)), "why": host.next_visit_why, "says": why_next(host)},
+        "next_visit": {
+            "at": moment(upcoming(host.next_visit_at, now)),
+            "why": host.next_visit_why,
+            "says": why_next(host),
+        },
         "robots": {"status": host.robots_status, "fetched_at": moment(host.robots_at)},
     }
 

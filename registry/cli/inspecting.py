@@ -9,11 +9,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from registry.actions.answering.explain import Account, next_at, why_next
+from registry.actions.answering.explain import Account, why_next
 from registry.cli.checked import visible
 from registry.cli.show import DONE, NO, print_json
 from registry.core.domains import host_syntax
-from registry.core.next_visit import in_words
+from registry.core.next_visit import in_words, upcoming
 from registry.store.records import HostRecord, VisitRecord
 from registry.wiring import Waypost, utc_now
 
@@ -51,7 +51,7 @@ def _as_json(account: Account, now: datetime) -> dict[str, Any]:
 def _host_json(host: HostRecord, now: datetime) -> dict[str, Any]:
     """Without the body of robots.txt, which is bytes of a stranger, and what is pending, which is ours."""
     told = {key: value for key, value in asdict(host).items() if key not in ("robots_body", "pending")}
-    return {**told, "next_visit_at": next_at(host, now), "next_visit_says": why_next(host)}
+    return {**told, "next_visit_at": upcoming(host.next_visit_at, now), "next_visit_says": why_next(host)}
 
 
 def _print_account(console: Console, account: Account, now: datetime) -> None:
@@ -79,7 +79,7 @@ def _print_host(console: Console, host: HostRecord, now: datetime) -> None:
         lines["answers for it"] = host.alias_of
     if host.robots_at:
         lines["robots.txt"] = f"{host.robots_status or 'could not be read'}, {_when(host.robots_at, now)}"
-    lines["next visit"] = f"{_when(next_at(host, now), now)}: {why_next(host)}"
+    lines["next visit"] = f"{_when(upcoming(host.next_visit_at, now), now)}: {why_next(host)}"
     for head, text in lines.items():
         console.print(f"  {head + ':':<16}{escape(visible(text))}", highlight=False, soft_wrap=True)
 
@@ -117,7 +117,9 @@ def _print_others(console: Console, account: Account, now: datetime) -> None:
     )
     for host in account.hosts:
         last = _ended(host.outcome.value, host.reason) if host.outcome else "none yet"
-        table.add_row(host.host, escape(host.source), escape(last), escape(_when(next_at(host, now), now)))
+        table.add_row(
+            host.host, escape(host.source), escape(last), escape(_when(upcoming(host.next_visit_at, now), now))
+        )
     console.print(table)
 
 

@@ -12,7 +12,7 @@ import pytest
 from crawler.visit import Visitor
 from registry.core.documents import Outcome, Purpose
 from tests.crawler.support import JSON_CAP, fetch, probe, settings, visiting
-from tests.support.sites import LOOPBACK, Answer, Behaviour, Exchange, Reply, closed_port, moved, raw_port
+from tests.support.sites import LOOPBACK, Answer, Behaviour, Exchange, Reply, closed_port, moved, pours, raw_port
 
 pytestmark = pytest.mark.slow  # servers that keep silent until the deadline
 
@@ -28,14 +28,6 @@ def says(data: bytes, *, then_close: bool = False) -> Behaviour:
         await exchange.send(data)
         if then_close:
             exchange.writer.close()
-
-    return answer
-
-
-def pours(head: bytes, chunk: bytes, pause: float = 0.0) -> Behaviour:
-    async def answer(exchange: Exchange) -> None:
-        await exchange.send(head)
-        await exchange.pour(chunk, pause)
 
     return answer
 

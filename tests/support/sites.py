@@ -249,3 +249,13 @@ def closed_port() -> Iterator[int]:
     with socket.socket() as holder:
         holder.bind((LOOPBACK, 0))
         yield holder.getsockname()[1]
+
+
+def pours(head: bytes, chunk: bytes, pause: float = 0.0) -> Behaviour:
+    """Sends the head, then the chunk again and again until the other side has had enough."""
+
+    async def answer(exchange: Exchange) -> None:
+        await exchange.send(head)
+        await exchange.pour(chunk, pause)
+
+    return answer

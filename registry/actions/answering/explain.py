@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from registry.actions.frontier.due import BUDGET_WINDOW
 from registry.core.domains import registrable_domain
-from registry.core.next_visit import because, upcoming
+from registry.core.next_visit import because
 from registry.core.optout import is_covered
 from registry.store.records import DomainRecord, HostRecord, VisitRecord
 from registry.store.unit_of_work import Store
@@ -53,8 +53,3 @@ def why_next(host: HostRecord) -> str:
     """Why the next visit of the host is when it is, in one sentence."""
     interval = None if host.interval_s is None else timedelta(seconds=host.interval_s)
     return because(host.next_visit_why, host.outcome, host.reason, host.streak, interval)
-
-
-def next_at(host: HostRecord, now: datetime) -> datetime | None:
-    """When the next visit is: never in the past; None = never by itself."""
-    return upcoming(host.next_visit_at, now)

@@ -11,7 +11,7 @@ from typing import Final
 
 from registry.actions.frontier.due import recover
 from registry.actions.frontier.seed import fold_candidates
-from registry.store.records import ChangeRecord
+from registry.actions.frontier.uphold import uphold
 from registry.store.unit_of_work import Store
 
 FORGOTTEN_AFTER: Final = timedelta(days=2)
@@ -57,10 +57,7 @@ async def _uphold(store: Store, now: datetime) -> int:
         for domain, host in covering:
             async with store.begin() as uow:
                 await uow.domains.lock([domain])
-                services = await uow.services.hide(domain, [host])
-                await uow.hosts.never_again(domain, host)
-                await uow.ledger.add_changes([ChangeRecord(domain, one, "service.hidden", now, {}) for one in services])
-            hidden += len(services)
+                hidden += await uphold(uow, domain, host, now=now)
 
 
 async def _fold(store: Store, now: datetime, exempt: Collection[str]) -> int:

@@ -105,10 +105,6 @@ class Writes:
     opt_outs: list[OptOutRecord] = field(default_factory=list)
     awaited: list[str] = field(default_factory=list)  # hosts that somebody submitted, and may be waiting for
 
-    def note_hidden(self, opt_out: OptOutRecord, hosts: Sequence[str]) -> None:
-        """Services that an opt-out took out of every answer."""
-        self.changes += [ChangeRecord(opt_out.domain, h, "service.hidden", opt_out.created_at, {}) for h in hosts]
-
 
 def look(finished: Sequence[FinishedDomain], before: Before, now: datetime) -> list[Looked]:
     """Every visit beside what was stored. Raises ValueError for a visit of a host outside its domain."""

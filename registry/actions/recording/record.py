@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import TypeAlias
 from uuid import UUID
 
+from registry.actions.frontier.uphold import uphold
 from registry.actions.recording.conclude import Before, Looked, Writes, conclude, look
 from registry.actions.recording.present import needs_body
 from registry.core.documents import Outcome
@@ -136,9 +137,7 @@ async def _write(uow: UnitOfWork, writes: Writes) -> None:
     await uow.candidates.add(writes.candidates)
     await uow.opt_outs.add(writes.opt_outs)
     for opt_out in writes.opt_outs:
-        await uow.hosts.never_again(opt_out.domain, opt_out.host)
-        hidden = await uow.services.hide(opt_out.domain, [opt_out.host])
-        writes.note_hidden(opt_out, hidden)
+        await uphold(uow, opt_out.domain, opt_out.host, now=opt_out.created_at)
     await uow.ledger.add_changes(writes.changes)
 
 

@@ -16,7 +16,7 @@ from typing import Final, TypeAlias
 import brotli  # type: ignore[import-untyped]
 
 from registry.core.documents import Outcome
-from tests.support.sites import Answer, Behaviour, Exchange, Reply, moved
+from tests.support.sites import Answer, Behaviour, Exchange, Reply, moved, pours
 
 PATH: Final = "/.well-known/agent"
 OK: Final = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
@@ -52,14 +52,6 @@ def says(*pieces: bytes, close: bool = False, pause: float = 0.0) -> Behaviour:
             await asyncio.sleep(pause)
         if close:
             exchange.writer.close()
-
-    return answer
-
-
-def pours(head: bytes, chunk: bytes, pause: float = 0.0) -> Behaviour:
-    async def answer(exchange: Exchange) -> None:
-        await exchange.send(head)
-        await exchange.pour(chunk, pause)
 
     return answer
 
