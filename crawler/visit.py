@@ -63,6 +63,10 @@ TURN_ANSWER: Final = 0.5
 """A visit of a host that has nothing, about: so many requests, and seconds for each answer."""
 
 
+_NOWHERE: Final = ("no URL begins like this", HOST_DEADLINE)
+"""How URLs of the latest host begin, and its pin, where there is none."""
+
+
 class Cut(Exception):
     """The visit ends before its plan does: the crawler stops, or the lease runs out. Nothing is wrong with the host."""
 
@@ -145,16 +149,20 @@ class Visitor:
             budget=min(self.settings.request_budget, pace.left),
             detail_budget=max(0, min(self.settings.detail_budget, pace.left - self.settings.request_budget)),
         )
+        robots = None
         async with Session(self, pace, until, job.closed) as session:
             while (probe := plan.next()) is not None:
                 fetched = await session.fetch(probe, plan.redirect)
-                if len(fetched.body) > OFF_LOOP_BYTES:
+                size = len(fetched.body)
+                if size > OFF_LOOP_BYTES:
                     await asyncio.to_thread(plan.take, probe, fetched)
                 else:
                     plan.take(probe, fetched)
-                if len(fetched.body) > SMALL:
+                if size > SMALL:
                     session.share.keep(plan.held)
-                pace.obey(plan.robots.crawl_delay if plan.robots else None)
+                if plan.robots is not robots:
+                    robots = plan.robots
+                    pace.obey(robots.crawl_delay if robots else None)
         visit = plan.finish(started, _now())
         if (visit.outcome, visit.reason) == BLOCK_BUDGET and not any(one.fetched.status for one in visit.answers):
             return _skipped(job, started, BLOCK_BUDGET.reason)
@@ -187,7 +195,7 @@ class Session:
         self._closed = closed
         self.share = visitor.room.share()
         self._pins: dict[str, Pin | Failure] = {}
-        self._at: tuple[str, Pin | Failure] | None = None  # how URLs of the latest host begin, and its pin
+        self._at: tuple[str, Pin | Failure] = _NOWHERE
         self._clients: dict[str, Client] = {}
         self._held = AsyncExitStack()
         self._place: AbstractAsyncContextManager[None] | None = None
@@ -205,27 +213,33 @@ class Session:
         await self._held.aclose()
 
     async def fetch(self, probe: Probe, redirects: Redirects) -> Fetched:
-        """The answer to one probe after its redirects. Raises Cut."""
+        """The answer to one probe after its redirects. Raises Cut.
+
+        Nearly all requests are the twentieth of their kind on a connection that is open, so that way is kept short.
+        """
         at, began = _now(), time.monotonic()
         url: str = probe.url
         hops: tuple[str, ...] = ()
         while True:
-            pin = await self._pin(url)
+            pin = self._at[1] if url.startswith(self._at[0]) else await self._pin(url)
             if isinstance(pin, Failure):
                 return failed(probe, pin, at=at, url=url, hops=hops, elapsed_ms=_milliseconds(began))
-            wire, pin = await self._ask(probe, pin, url)
+            left = self._seconds
+            wire = await self._ask(probe, pin, url, self._settings.request_timeout)
+            if isinstance(wire, Failure):
+                wire, pin = await self._ask_again(probe, pin, url, wire, left - self._seconds)
+            else:
+                self._spoke.add(pin.host)
             step = wire if isinstance(wire, Failure) else _step(probe, wire, url, hops, redirects)
             if isinstance(step, Follow):
                 url, hops = step.url, (*hops, url)
             elif isinstance(step, Failure):
                 return failed(probe, step, at=at, url=url, hops=hops, pin=pin, elapsed_ms=_milliseconds(began))
             else:
-                return answered(probe, step, at=at, url=url, hops=hops, pin=pin, elapsed_ms=_milliseconds(began))
+                return answered(probe, step, at, url, hops, pin, _milliseconds(began))
 
     async def _pin(self, url: str) -> Pin | Failure:
         """Of the host of a canonical URL. Resolved once per visit; a name that failed is not asked again."""
-        if self._at is not None and url.startswith(self._at[0]):
-            return self._at[1]
         host = host_of(url) or ""
         if host not in self._pins:
             self._pins[host] = OPTED_OUT if is_covered(host, self._closed) else await self._resolved(host)
@@ -241,21 +255,21 @@ class Session:
         finally:
             self._seconds -= time.monotonic() - began
 
-    async def _ask(self, probe: Probe, pin: Pin, url: str) -> tuple[Wire | Failure, Pin]:
-        """One request, and a second one where the server had closed the idle connection that the first was sent on,
-        or where no connection could be made and the host has another address. Tells which address was dialled.
+    async def _ask_again(
+        self, probe: Probe, pin: Pin, url: str, first: Failure, spent: float
+    ) -> tuple[Wire | Failure, Pin]:
+        """A second request where the server had closed the idle connection that the first was sent on, or where no
+        connection could be made and the host has another address. Tells which address was dialled.
         """
-        left = self._seconds
-        wire = await self._ask_once(probe, pin, url, self._settings.request_timeout)
-        if isinstance(wire, Failure):
-            if pin.host in self._spoke and wire.reason in WORTH_A_SECOND_TRY:
-                self._spoke.discard(pin.host)
-                wire = await self._ask_once(probe, pin, url, self._settings.request_timeout)
-            elif pin.host not in self._spoke and pin.instead is not None and wire.reason in NO_CONNECTION:
-                return await self._ask_elsewhere(probe, pin, url, wire, left - self._seconds)
-        if not isinstance(wire, Failure):
-            self._spoke.add(pin.host)
-        return wire, pin
+        if pin.host in self._spoke and first.reason in WORTH_A_SECOND_TRY:
+            self._spoke.discard(pin.host)
+            wire = await self._ask(probe, pin, url, self._settings.request_timeout)
+            if not isinstance(wire, Failure):
+                self._spoke.add(pin.host)
+            return wire, pin
+        if pin.host not in self._spoke and pin.instead is not None and first.reason in NO_CONNECTION:
+            return await self._ask_elsewhere(probe, pin, url, first, spent)
+        return first, pin
 
     async def _ask_elsewhere(
         self, probe: Probe, pin: Pin, url: str, first: Failure, spent: float
@@ -264,27 +278,33 @@ class Session:
         other = pin.instead
         assert other is not None  # noqa: S101  (for the type checker)
         self._clients.pop(pin.host, None)
-        wire = await self._ask_once(probe, other, url, max(0.0, self._settings.request_timeout - spent))
+        wire = await self._ask(probe, other, url, max(0.0, self._settings.request_timeout - spent))
         if isinstance(wire, Failure) and wire.reason in NO_CONNECTION:
             self._pins[pin.host] = replace(pin, instead=None)
             self._clients.pop(pin.host, None)
-            self._at = None
+            self._at = _NOWHERE
             return first, pin
         self._pins[pin.host] = other
-        self._at = None
+        self._at = _NOWHERE
         self._spoke.add(pin.host)
         return wire, other
 
-    async def _ask_once(self, probe: Probe, pin: Pin, url: str, most: float) -> Wire | Failure:
-        if pin.place != self._place_name and self._visitor.blocks.is_spent(pin.place):
-            return BLOCK_BUDGET
-        await self._go_to(pin.place)
-        await self._wait()
+    async def _ask(self, probe: Probe, pin: Pin, url: str, most: float) -> Wire | Failure:
+        """One request, once it may be made. Raises Cut."""
+        if pin.place != self._place_name:
+            if self._visitor.blocks.is_spent(pin.place):
+                return BLOCK_BUDGET
+            await self._go_to(pin.place)
+        began = time.monotonic()
+        if self._pace.due > began or began >= self._until or self._visitor.stop.is_set():
+            await self._wait()
+            began = time.monotonic()
         if self._seconds <= 0:
             return HOST_DEADLINE
-        client = await self._client(pin)
-        began = time.monotonic()
-        seconds = min(most, self._seconds)
+        client = self._clients.get(pin.host)
+        if client is None:
+            client = await self._client(pin)
+            began = time.monotonic()
         try:
             return await ask(
                 client,
@@ -293,29 +313,30 @@ class Session:
                 headers_of(probe),
                 cap=probe.cap,
                 keep_head=keeps_head(probe),
-                seconds=seconds,
+                seconds=min(most, self._seconds),
                 share=self.share,
             )
         except Exception as error:
             self.share.let_go()
             return _outcome(error)
         finally:
-            self._seconds -= time.monotonic() - began
-            self._pace.asked()
+            ended = time.monotonic()
+            self._seconds -= ended - began
+            self._pace.asked(ended)
             self._visitor.blocks.asked(pin.place)
 
     async def _client(self, pin: Pin) -> Client:
-        if pin.host not in self._clients:
-            self._clients[pin.host] = await self._held.enter_async_context(self._visitor.clients.pinned(pin))
-        return self._clients[pin.host]
+        """Of a host that was not spoken to yet, or not at this address."""
+        client = self._clients[pin.host] = await self._held.enter_async_context(self._visitor.clients.pinned(pin))
+        return client
 
     async def _wait(self) -> None:
         """The pause of politeness; it does not count against the host. Raises Cut."""
-        pause = self._pace.pause()
-        if time.monotonic() + pause >= self._until:
+        now = time.monotonic()
+        if max(now, self._pace.due) >= self._until:
             raise Cut
-        if pause > 0 and not self._visitor.stop.is_set():
-            await self._visitor.pauses.wait(pause)
+        if self._pace.due > now and not self._visitor.stop.is_set():
+            await self._visitor.pauses.wait(self._pace.due - now)
         if self._visitor.stop.is_set():
             raise Cut
 

@@ -40,6 +40,9 @@ _STORED_HEADERS: Final = (
 """What findings, later assessments, conditional requests and the next visit depend on; cookies and the like are
 nobody's business."""
 
+_YARDSTICKS: Final = frozenset({Purpose.CONTROL, Purpose.HOME})
+"""What the other answers are measured by."""
+
 _RESUMABLE: Final = frozenset({Purpose.MANIFEST, Purpose.POINTER, Purpose.DETAIL})
 
 _Walk: TypeAlias = Generator[Probe, Fetched, None]
@@ -260,8 +263,7 @@ class HostPlan:
         """The answer, or None where nothing was asked: asked before, no budget left, or the visit is over."""
         if self._patience.ended or probe.url in self._visited:
             return None
-        host = self._host(probe.url)
-        robots = self._robots.get(host)
+        robots = self._robots.get(host := self._host(probe.url))
         if robots is None:
             yield from self._read_robots(host)
             robots = self._robots.get(host)
@@ -277,7 +279,7 @@ class HostPlan:
             probe = self._conditional(probe)
         fetched = yield probe
         answer = self._record(probe, fetched, 1 + len(fetched.hops))
-        if probe.url in self._deferred:
+        if self._deferred and probe.url in self._deferred:
             target, self._earlier[target] = self._deferred.pop(probe.url)
             self._depth[target] = self._depth.get(probe.url, 0)
             return (yield from self._ask(probe._replace(url=target, etag=None, last_modified=None)))
@@ -322,9 +324,12 @@ class HostPlan:
         self._purse.pay(probe.purpose, requests)
         answer = _answer(probe, fetched, self._assessed(probe, fetched))
         self._answers.append(answer)
+        if probe.purpose in _YARDSTICKS:
+            self._learn(probe.purpose, fetched)
+        if fetched.status in (429, 503) and (seconds := retry_after(fetched)) is not None:
+            self._retry_after = max(seconds, self._retry_after or 0)
         if fetched.hops:
             self._visited.add(fetched.final_url)  # a path that redirects to another of the plan answers for both
-        self._learn(probe, fetched)
         host = self._host(fetched.final_url)
         if host == self._job.host:
             self._patience.judge(answer.assessment)
@@ -342,12 +347,10 @@ class HostPlan:
             return replace(assessment, outcome=known.outcome, format=known.format, reason=reason)
         return assessment
 
-    def _learn(self, probe: Probe, fetched: Fetched) -> None:
-        if fetched.status in (429, 503) and (seconds := retry_after(fetched)) is not None:
-            self._retry_after = max(seconds, self._retry_after or 0)
-        if probe.purpose is Purpose.CONTROL:
+    def _learn(self, purpose: Purpose, fetched: Fetched) -> None:
+        if purpose is Purpose.CONTROL:
             self._controls = Controls((*self._controls.samples, sample(fetched)), self._controls.home_ok)
-        elif probe.purpose is Purpose.HOME and fetched.failure is None:
+        elif fetched.failure is None:
             self._controls = Controls(self._controls.samples, fetched.status in READ)
             self._home_words = probes.words_in_home(fetched.body)
 

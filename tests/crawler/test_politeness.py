@@ -214,12 +214,14 @@ async def test_no_request_is_lost_or_counted_twice(steps: list[tuple[str, str]])
 
 def test_robots_may_ask_for_longer_pauses_never_for_shorter_ones() -> None:
     pace = Pace(1.0, left=40)
-    assert pace.pause() == 0.0  # nobody was asked yet
+    assert pace.due < 0.0  # nobody was asked yet
     pace.obey(0.1)
-    assert pace.delay == 1.0
+    pace.asked(100.0)
+    assert pace.due == 101.0
     pace.obey(7.0)
-    pace.asked()
-    assert 6.0 < pace.pause() <= 7.0
-    assert pace.left == 39
+    assert pace.due == 107.0
+    pace.asked(200.0)
+    assert pace.due == 207.0
+    assert pace.left == 38
     pace.obey(None)  # the next host of the domain has its own robots.txt
-    assert pace.delay == 1.0
+    assert pace.due == 201.0
