@@ -6,7 +6,6 @@ is used as it is.
 
 import asyncio
 import contextlib
-import gc
 import signal
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 
+from crawler.collector import patient_collector
 from crawler.descriptors import hosts_that_fit
 from crawler.optout import answering
 from crawler.politeness import counted
@@ -77,27 +77,13 @@ async def crawl(
                 return flight.tally
             ending = asyncio.create_task(_end(visitor, flight, stop, hold))
             try:
-                with _patient_collector():
+                with patient_collector():
                     await scrape(waypost, visitor, flight, holder=hold.id, until_idle=until_idle, only=only)
             finally:
                 ending.cancel()
                 await asyncio.gather(ending, return_exceptions=True)
             if stop.is_set() or not visitor.stop.is_set():
                 return flight.tally
-
-
-@contextlib.contextmanager
-def _patient_collector() -> Iterator[None]:
-    """What thousands of visits hold lives for half a minute: to look through it for garbage after every 700 new
-    objects takes a seventh of the event loop's time."""
-    before = gc.get_threshold()
-    gc.freeze()
-    gc.set_threshold(10_000, 20, 20)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
-        gc.unfreeze()
 
 
 @contextlib.asynccontextmanager

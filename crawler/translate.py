@@ -126,6 +126,9 @@ NO_CONNECTION: Final = frozenset(
 )
 """Nobody was spoken to at that address: another address of the host may be tried."""
 
+BROKE_OFF: Final = frozenset({"incomplete_body", "protocol_error"})
+"""A body ended before its time, or is no body: of a page that is no document the status tells enough."""
+
 WORTH_A_SECOND_TRY: Final = frozenset({"closed", "reset"})
 """What a server that has closed an idle connection looks like to a client that is just using it."""
 

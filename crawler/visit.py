@@ -24,6 +24,7 @@ from crawler.room import Room
 from crawler.settings import user_agent
 from crawler.translate import (
     BLOCK_BUDGET,
+    BROKE_OFF,
     HOST_DEADLINE,
     NO_CONNECTION,
     OPTED_OUT,
@@ -35,7 +36,7 @@ from crawler.translate import (
     failure,
 )
 from crawler.translate import request_headers as headers_of
-from crawler.transport import Clients, Wire, ask
+from crawler.transport import READ_AHEAD, Clients, Wire, ask
 from registry.core.documents import Fetched, Outcome, Probe
 from registry.core.domains import host_of
 from registry.core.optout import is_covered
@@ -201,6 +202,7 @@ class Session:
         self._place: AbstractAsyncContextManager[None] | None = None
         self._place_name: str | None = None
         self._spoke: set[str] = set()
+        self._ahead = READ_AHEAD
 
     async def __aenter__(self) -> Self:
         return self
@@ -258,10 +260,13 @@ class Session:
     async def _ask_again(
         self, probe: Probe, pin: Pin, url: str, first: Failure, spent: float
     ) -> tuple[Wire | Failure, Pin]:
-        """A second request where the server had closed the idle connection that the first was sent on, or where no
-        connection could be made and the host has another address. Tells which address was dialled.
+        """A second request where the server had closed the idle connection that the first was sent on, where a body
+        that broke off took its status with it, or where no connection could be made and the host has another address.
+        Tells which address was dialled.
         """
-        if pin.host in self._spoke and first.reason in WORTH_A_SECOND_TRY:
+        broke_off = self._ahead and first.reason in BROKE_OFF
+        if broke_off or (pin.host in self._spoke and first.reason in WORTH_A_SECOND_TRY):
+            self._ahead = 0 if broke_off else self._ahead
             self._spoke.discard(pin.host)
             wire = await self._ask(probe, pin, url, self._settings.request_timeout)
             if not isinstance(wire, Failure):
@@ -315,6 +320,7 @@ class Session:
                 keep_head=keeps_head(probe),
                 seconds=min(most, self._seconds),
                 share=self.share,
+                ahead=self._ahead,
             )
         except Exception as error:
             self.share.let_go()

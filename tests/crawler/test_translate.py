@@ -220,6 +220,17 @@ async def test_pages_that_are_no_documents_may_be_broken(
     assert [len(one.body) for one in all_fetched] == [0, 5, 64 * 1024]
 
 
+async def test_a_host_that_breaks_a_page_off_is_asked_again_once_and_then_read_with_care(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """What is read ahead of the head takes the status with it when it breaks off."""
+    cut = says(b"HTTP/1.1 404 X\r\nContent-Length: 99\r\n\r\nshort", then_close=True)
+    async with visiting(monkeypatch, tmp_path, {HOST: {"/a": cut, "/b": cut}}) as (sites, visitor):
+        all_fetched = await fetch(visitor, *(probe(f"https://{HOST}{path}") for path in ("/a", "/b")))
+    assert [one.status for one in all_fetched] == [404, 404]
+    assert sites.paths(HOST) == ["/a", "/a", "/b"]
+
+
 async def test_texts_are_cut_where_manifests_are_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     long = "User-agent: *\nDisallow: /x\n" + "#" * 5_000
     async with visiting(monkeypatch, tmp_path, {HOST: Reply(long, type="text/plain")}) as (_, visitor):

@@ -25,7 +25,7 @@ async def test_a_url_that_the_pin_does_not_cover_is_never_dialled(
         pin = await visitor.guard.pin(HOST)
         async with visitor.clients.pinned(pin) as client:
             with pytest.raises((AssertionError, ValueError)):
-                await ask(client, pin, url, {}, cap=9, keep_head=False, seconds=1, share=Room(1).share())
+                await ask(client, pin, url, {}, cap=9, keep_head=False, seconds=1, share=Room(1).share(), ahead=0)
     assert sites.connections == 0
 
 

@@ -1,7 +1,7 @@
 """waypost's transport with its guards alone: the same requests through `Session.fetch`, no plan, nothing stored.
 
-Hosts come in leases of a hundred, as in the crawl. Every guard is on: resolving, the address policy, pinning, limits
-per address, caps, deadlines.
+Hosts come in leases of a hundred and garbage is collected as rarely as in the crawl. Every guard is on: resolving,
+the address policy, pinning, limits per address, caps, deadlines.
 """
 
 import asyncio
@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 import uvloop
 
 from benchmarks.crawl.contestants.common import Meter, Result, Task, run
+from crawler.collector import patient_collector
 from crawler.visit import Session, Visitor
 from registry.core.documents import Outcome, Probe, Purpose
 from registry.core.probes import pointer_probe
@@ -27,13 +28,14 @@ async def crawl(task: Task) -> Result:
     )  # fmt: skip
     lease = min(settings.lease_batch, task.in_flight)
     meter = Meter(task)
-    async with Visitor(settings) as visitor:
-        for first in range(0, len(task.hosts), lease):
-            while len(running) + lease > task.in_flight:
-                _, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
-            batch = task.hosts[first : first + lease]
-            running |= {asyncio.create_task(_visit(visitor, host, task.paths, result)) for host in batch}
-        await asyncio.gather(*running)
+    with patient_collector():
+        async with Visitor(settings) as visitor:
+            for first in range(0, len(task.hosts), lease):
+                while len(running) + lease > task.in_flight:
+                    _, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+                batch = task.hosts[first : first + lease]
+                running |= {asyncio.create_task(_visit(visitor, host, task.paths, result)) for host in batch}
+            await asyncio.gather(*running)
     return meter.stop(result)
 
 
