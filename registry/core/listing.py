@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import date
 from enum import StrEnum
@@ -74,19 +75,32 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class CapabilityMatch:
+    """`score` is the share of the question's weight that its words hold, `similarity` the cosine; both 0 to 1."""
+
     name: str
     matched_terms: tuple[str, ...]
     score: float
+    similarity: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One ranked service. `relevance` is comparable inside one answer only; `matched_terms` are the query's words."""
+    """One ranked service and why it stands where it does.
+
+    `relevance` (0 to 1) is comparable inside one answer only: the best candidate has nearly 1 even for nonsense.
+    `parts` says how it came about, by the names of core/ranking/signals; their sum is the relevance. `cover` (share
+    of the question's weight that its words hold) and `similarity` (cosine) can be compared between answers, and
+    `confident` is drawn from them.
+    """
 
     host: str
     relevance: float
     matched_terms: tuple[str, ...] = ()
     capabilities: tuple[CapabilityMatch, ...] = ()
+    parts: Mapping[str, float] = field(default_factory=dict)
+    cover: float = 0.0
+    similarity: float = 0.0
+    confident: bool = False
 
 
 class SearchUnavailable(Exception):

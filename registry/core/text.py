@@ -2,16 +2,19 @@
 
 Names are kept as written and split again at case changes and punctuation, so that `getWeather_v2` is found by
 "weather" and by "getweather". Terms are Snowball stems of English; a run of a script without spaces is one term.
+Characters that nobody sees (zero-width, direction marks, soft hyphens) are dropped first, and letters that only look
+wide or decorated become plain ones (NFKC), so that a word cannot be written in a way that hides it from search.
 """
 
 import re
 import threading
+import unicodedata
 
 import Stemmer  # type: ignore[import-not-found]  # a C extension without stubs
 
 from registry.core.stopwords import REQUEST_WORDS
 
-RECIPE = "1"
+RECIPE = "2"
 """Part of the ranker's version: a change in here means that every document has to be read again."""
 
 TOKEN_CHARS = 64
@@ -23,6 +26,8 @@ QUERY_TERMS = 64
 
 _SEAMS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[_\-./&:|]+")
 _TOKEN = re.compile(r"[^\W_]+(?:'[a-z]+)?")
+_SENTENCE_ENDS = re.compile(r"(?<=[.?!])\s+")
+_SENTENCE_WORDS = 3
 
 
 class _PerThread(threading.local):
@@ -33,6 +38,13 @@ class _PerThread(threading.local):
 
 
 _LOCAL = _PerThread()
+
+
+def visible(text: str) -> str:
+    """The text without format characters (Unicode category Cf), in compatibility form NFKC."""
+    if text.isascii():
+        return text
+    return "".join(char for char in unicodedata.normalize("NFKC", text) if unicodedata.category(char) != "Cf")
 
 
 def split_name(name: str) -> str:
@@ -47,7 +59,7 @@ def name_text(name: str) -> str:
 
 
 def _tokens(text: str) -> list[str]:
-    found: list[str] = _TOKEN.findall(text.lower().replace("\u2019", "'"))
+    found: list[str] = _TOKEN.findall(visible(text).lower().replace("\u2019", "'"))
     return found
 
 
@@ -76,3 +88,13 @@ def query_terms(text: str) -> dict[str, str]:
             break
         terms.setdefault(stem, word)
     return terms
+
+
+def sentences(text: str) -> list[str]:
+    """The parts of a request that may each name a need of their own; the whole text where it has one part only.
+
+    Parts of one or two words ("Thanks!") are no needs. Blank text has none.
+    """
+    said = " ".join(text[:QUERY_CHARS].split())
+    parts = [part for part in _SENTENCE_ENDS.split(said) if len(part.split()) >= _SENTENCE_WORDS]
+    return parts or ([said] if said else [])

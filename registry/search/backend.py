@@ -11,7 +11,16 @@ from enum import StrEnum
 from typing import Protocol
 
 from registry.core.listing import Filters, Listing
-from registry.core.ranking import Candidate, CorpusStats, Record, index_hash, make_record
+from registry.core.ranking import (
+    Candidates,
+    CorpusStats,
+    Embedder,
+    Question,
+    Record,
+    index_hash,
+    make_record,
+    texts_of,
+)
 
 
 class WriterBusy(RuntimeError):
@@ -36,14 +45,17 @@ class SearchDocument:
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """The engine's answer, in no order that means anything. `matching` counts all services that the query matched.
+    """The engine's answer, in no order that means anything.
+
+    `matching` counts the services that hold a word of the question; with vectors every service is near it in a way,
+    so it is an estimate, and never less than the candidates.
 
     `generation` is `<build>.<commit>`: equal generations hold the same documents and the same statistics.
     """
 
     generation: str
     stats: CorpusStats
-    candidates: tuple[Candidate, ...]
+    candidates: Candidates
     matching: int
 
 
@@ -71,8 +83,12 @@ class Backend(Protocol):
     def target(self) -> str:
         """The name under which changes are noted for this index: `<engine>:<id>`."""
 
-    async def candidates(self, terms: Sequence[str], filters: Filters, limit: int) -> Pool:
-        """Services with any of the terms (stems of core/text.py), or, without terms, those with the best grade."""
+    async def candidates(self, question: Question, filters: Filters, limit: int) -> Pool:
+        """Services with any of the question's words, at most `limit`, and those whose vectors are nearest to it.
+
+        A blank text browses: the `limit` services with the best grade. One that has neither words nor a vector
+        matches nothing. Filters hold inside both legs.
+        """
 
     async def upsert(self, documents: Sequence[SearchDocument]) -> int:
         """How many were new or different. Seen after `commit`. Raises WriterBusy."""
@@ -99,5 +115,18 @@ class Backend(Protocol):
         """Give back the writer's lock; what was not committed is lost, as after a crash."""
 
 
-def make_document(listing: Listing) -> SearchDocument:
-    return SearchDocument(listing, make_record(listing), index_hash(listing))
+def make_document(listing: Listing, embedder: Embedder | None = None) -> SearchDocument:
+    return make_documents([listing], embedder)[0]
+
+
+def make_documents(listings: Sequence[Listing], embedder: Embedder | None = None) -> list[SearchDocument]:
+    """All texts go through the embedder at once, which is how it is fast."""
+    if embedder is None:
+        return [SearchDocument(one, make_record(one), index_hash(one)) for one in listings]
+    texts = [texts_of(one) for one in listings]
+    rows = embedder.encode([text for each in texts for text in each])
+    made: list[SearchDocument] = []
+    for one, own in zip(listings, texts, strict=True):
+        vectors, rows = rows[: len(own)], rows[len(own) :]
+        made.append(SearchDocument(one, make_record(one, vectors, embedder.id), index_hash(one, embedder.id)))
+    return made

@@ -25,6 +25,7 @@ from typing import TypeVar
 from tantivy import Index
 
 from registry.core.listing import Filters, SearchUnavailable
+from registry.core.ranking import Question
 from registry.search.backend import Build, IndexHealth, IndexState, Pool, SearchDocument, WriterBusy
 from registry.search.generation import GenerationWriter, Outdated, Snapshot, open_reader
 
@@ -94,8 +95,8 @@ class EmbeddedBackend:
             return False
         return True
 
-    async def candidates(self, terms: Sequence[str], filters: Filters, limit: int) -> Pool:
-        return await asyncio.to_thread(_readable, lambda: self._snapshot().candidates(terms, filters, limit))
+    async def candidates(self, question: Question, filters: Filters, limit: int) -> Pool:
+        return await asyncio.to_thread(_readable, lambda: self._snapshot().candidates(question, filters, limit))
 
     async def count(self) -> int:
         return await asyncio.to_thread(_readable, lambda: self._snapshot().count())

@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+import numpy as np
 from tantivy import Document, FieldType, Index, Occur, Query, Schema, SchemaBuilder, Searcher
 
 from registry.core.listing import Filters, TrustLevel
-from registry.core.ranking import RANKER_VERSION, Candidate, CorpusStats, Record, indexed_text
+from registry.core.ranking import RANKER_VERSION, Candidate, Candidates, CorpusStats, Question, Record, indexed_text
 from registry.search.backend import Pool, SearchDocument
 
 LAYOUT = f"1:{RANKER_VERSION}"
@@ -55,33 +56,37 @@ class Tally:
     commit: int
     services: int
     length: int
-    df: Counter[str]
+    df: Counter[int]
 
     def add(self, record: Record) -> None:
         self.services += 1
         self.length += record.length
-        self.df.update(record.counts.keys())
+        self.df.update(record.terms.tolist())
 
     def remove(self, record: Record) -> None:
         self.services -= 1
         self.length -= record.length
-        for stem in record.counts:
+        for stem in record.terms.tolist():
             self.df[stem] -= 1
             if not self.df[stem]:
                 del self.df[stem]
 
     def stats(self) -> CorpusStats:
-        return CorpusStats(self.services, self.df, self.length / self.services if self.services else 0.0)
+        terms = np.array(sorted(self.df), np.uint32)
+        df = np.array([self.df[term] for term in terms.tolist()], np.uint32)
+        return CorpusStats(self.services, self.length / self.services if self.services else 0.0, terms, df)
 
     def encode(self) -> bytes:
-        return zlib.compress(orjson.dumps([LAYOUT, self.commit, self.services, self.length, self.df]), level=1)
+        return zlib.compress(
+            orjson.dumps([LAYOUT, self.commit, self.services, self.length, list(self.df.items())]), level=1
+        )
 
     @classmethod
     def decode(cls, raw: bytes) -> "Tally":
         layout, commit, services, length, df = orjson.loads(zlib.decompress(raw))
         if layout != LAYOUT:
             raise Outdated(layout)
-        return cls(commit, services, length, Counter(df))
+        return cls(commit, services, length, Counter(dict(df)))
 
 
 class Snapshot:
@@ -93,11 +98,14 @@ class Snapshot:
         self.generation = f"{build}.{tally.commit}"
         self.stats = tally.stats()
 
-    def candidates(self, terms: Sequence[str], filters: Filters, limit: int) -> Pool:
-        wanted = _any_of(terms) if terms else _by_grade()
+    def candidates(self, question: Question, filters: Filters, limit: int) -> Pool:
+        blank = not question.text.strip()
+        if not question.terms and not blank:
+            return Pool(self.generation, self.stats, Candidates.of([]), 0)
+        wanted = _by_grade() if blank else _any_of(list(question.terms))
         query = Query.boolean_query([(Occur.Must, wanted), *_filter_clauses(filters)])
-        result = self._searcher.search(query, limit, count=True, order_by_field=None if terms else "score")
-        candidates = tuple(self._candidate(address) for _, address in result.hits)
+        result = self._searcher.search(query, limit, count=True, order_by_field="score" if blank else None)
+        candidates = Candidates.of((self._candidate(address) for _, address in result.hits), question.model)
         return Pool(self.generation, self.stats, candidates, result.count)
 
     def _candidate(self, address: Any) -> Candidate:

@@ -14,7 +14,7 @@ from registry.actions.indexing.drain import Drained, drain
 from registry.actions.indexing.feeding import FORGET_AFTER, feeding
 from registry.actions.indexing.reindex import Reindexed, reindex
 from registry.core.listing import Filters, Listing
-from registry.core.ranking import index_hash
+from registry.core.ranking import ask, index_hash
 from registry.search import generation
 from registry.search.backend import Backend, IndexState, SearchDocument, WriterBusy
 from registry.search.embedded import EmbeddedBackend
@@ -367,5 +367,5 @@ async def test_after_any_sequence_index_and_database_agree(store: Store, tmp_pat
                 await reindex(store, backend, now=NOW)
     await drain(store, backend, now=NOW)
     assert await in_index(backend) == await in_database(store)
-    assert (await backend.candidates([], Filters(), 1)).matching == len(await in_index(backend))
+    assert (await backend.candidates(ask(""), Filters(), 1)).matching == len(await in_index(backend))
     await backend.close()

@@ -5,10 +5,11 @@ import random
 from collections import Counter
 from collections.abc import Iterable
 
+import numpy as np
 import pytest
 
 from registry.core.listing import Filters, Listing, SearchUnavailable, TrustLevel
-from registry.core.ranking import CorpusStats, explain, make_record, rank
+from registry.core.ranking import Candidate, Candidates, CorpusStats, Question, ask, explain, make_record, rank
 from registry.core.text import query_terms, stems
 from registry.search.backend import Backend, IndexState, Pool, WriterBusy, make_document
 from tests.search.listings import listing
@@ -36,17 +37,20 @@ async def upsert(backend: Backend, *listings: Listing) -> int:
 
 
 async def pool(backend: Backend, text: str, **filters: object) -> Pool:
-    return await backend.candidates(list(query_terms(text)), Filters(**filters), 200)  # type: ignore[arg-type]
+    return await backend.candidates(ask(text), Filters(**filters), 200)  # type: ignore[arg-type]
 
 
 async def found(backend: Backend, text: str, **filters: object) -> list[str]:
-    return sorted(one.host for one in (await pool(backend, text, **filters)).candidates)
+    return sorted((await pool(backend, text, **filters)).candidates.hosts)
 
 
 def stats_of(listings: Iterable[Listing]) -> CorpusStats:
-    records = [make_record(one) for one in listings]
-    df = Counter(stem for record in records for stem in record.counts)
-    return CorpusStats(len(records), df, sum(r.length for r in records) / len(records) if records else 0.0)
+    return CorpusStats.of(make_record(one) for one in listings)
+
+
+def any_of(*terms: str) -> Question:
+    """Asked for these terms, without a way through the tokeniser."""
+    return Question(" ".join(terms), {term: term for term in terms})
 
 
 class BackendContract:
@@ -69,21 +73,23 @@ class BackendContract:
     async def test_candidates_carry_what_the_ranker_needs(self, backend: Backend) -> None:
         await fill(backend, [SHOP, MAIL, MAPS])
         answer = await pool(backend, "send an email")
-        (candidate,) = answer.candidates
-        assert (candidate.host, candidate.score) == ("mail.example", 50)
-        assert candidate.record.encode() == make_record(MAIL).encode()
+        held, wanted = answer.candidates, Candidates.of([Candidate("mail.example", 50, make_record(MAIL))])
+        assert (held.hosts, held.scores.tolist()) == (["mail.example"], [50])
+        for column in ("lengths", "term_starts", "terms", "counts", "row_starts", "scales", "spreads"):
+            assert np.array_equal(getattr(held, column), getattr(wanted, column)), column
+        assert held.capabilities(0).encode() == wanted.capabilities(0).encode()
         assert answer.stats == stats_of([SHOP, MAIL, MAPS])
         assert answer.matching == 1
 
     async def test_without_terms_the_best_grades_are_proposed(self, backend: Backend) -> None:
         await fill(backend, [listing(f"h{score}.example", score=score) for score in (3, 100, 0, 40)])
-        answer = await backend.candidates([], Filters(), 2)
-        assert [one.score for one in answer.candidates] == [100, 40]
+        answer = await backend.candidates(ask(" "), Filters(), 2)
+        assert sorted(answer.candidates.scores.tolist()) == [40, 100]
         assert answer.matching == 4
 
     async def test_the_pool_is_bounded_and_the_matches_are_counted(self, backend: Backend) -> None:
         await fill(backend, [listing(f"h{n}.example", "Weather") for n in range(40)])
-        answer = await backend.candidates(["weather"], Filters(), 7)
+        answer = await backend.candidates(ask("weather"), Filters(), 7)
         assert (len(answer.candidates), answer.matching) == (7, 40)
 
     @pytest.mark.parametrize(
@@ -121,14 +127,14 @@ class BackendContract:
         crowd = [listing(f"h{n}.example", "Weather: of the whole wide world", formats=("awp",)) for n in range(30)]
         rare = [listing(f"r{n}.example", "World", formats=("adp",)) for n in range(3)]
         await fill(backend, [listing("best.example", "Weather weather", formats=("awp",)), *crowd, *rare])
-        answer = await backend.candidates(["weather"], Filters(formats=("awp", "adp")), 1)
-        assert [one.host for one in answer.candidates] == ["best.example"]
+        answer = await backend.candidates(ask("weather"), Filters(formats=("awp", "adp")), 1)
+        assert answer.candidates.hosts == ["best.example"]
 
     @pytest.mark.parametrize("term", HOSTILE_TERMS, ids=ascii)
     async def test_terms_are_data(self, backend: Backend, term: str) -> None:
         await fill(backend, [SHOP, MAIL])
         terms = list(query_terms(term))
-        assert (await backend.candidates([*terms, "stamp"], Filters(), 10)).candidates[0].host == "shop.example"
+        assert (await backend.candidates(any_of(*terms, "stamp"), Filters(), 10)).candidates.hosts == ["shop.example"]
         assert await found(backend, f"stamps {term}") == ["shop.example"]
 
     async def test_sixty_four_terms_are_no_trouble(self, backend: Backend) -> None:
@@ -155,7 +161,7 @@ class BackendContract:
         assert await found(backend, "stamps email") == ["shop.example"]
         await backend.commit()
         after = await pool(backend, "stamps email")
-        assert [one.host for one in after.candidates] == ["mail.example"]
+        assert after.candidates.hosts == ["mail.example"]
         assert after.generation != before.generation
         assert after.stats == stats_of([MAIL])
         assert await backend.count() == 1
@@ -256,7 +262,7 @@ class BackendContract:
                     committed = dict(model)
             held = {host: digest async for host, digest in backend.hashes()}
             assert held == {host: make_document(one).hash for host, one in committed.items()}
-            assert (await backend.candidates(["weather"], Filters(), 9)).stats == stats_of(committed.values())
+            assert (await backend.candidates(ask("weather"), Filters(), 9)).stats == stats_of(committed.values())
 
     async def test_the_order_is_the_rankers(self, backend: Backend) -> None:
         services = [
@@ -267,9 +273,9 @@ class BackendContract:
         ]
         await fill(backend, services)
         answer = await pool(backend, "weather forecast for rain")
-        ranked = rank("weather forecast for rain", answer.candidates, answer.stats)
-        assert [one.host for _, one in ranked] == ["a.example", "b.example", "c.example", "d.example"]
-        best = explain("weather forecast for rain", *ranked[0], answer.stats)
+        ranking = rank(ask("weather forecast for rain"), answer.candidates, answer.stats)
+        assert ranking.hosts == ["a.example", "b.example", "c.example", "d.example"]
+        best = explain(ranking, 0)
         assert best.matched_terms == ("weather", "forecast", "rain")
         assert [one.name for one in best.capabilities] == ["forecast"]
 
@@ -277,4 +283,4 @@ class BackendContract:
         text = "Don't miss Bob's getWeather_v2 API: Überraschung naïve cafés 3.5 HTTPServer"
         await fill(backend, [listing("a.example", f"x: {text}")])
         for stem in stems(text):
-            assert (await backend.candidates([stem], Filters(), 1)).matching == 1, stem
+            assert (await backend.candidates(any_of(stem), Filters(), 1)).matching == 1, stem

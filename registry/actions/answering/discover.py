@@ -17,10 +17,10 @@ from typing import Final
 import orjson
 
 from registry.core.domains import registrable_domain
-from registry.core.listing import CapabilityMatch, Filters, Hit, Query, SearchUnavailable, StaleCursor, TrustLevel
-from registry.core.ranking import Candidate, CorpusStats, explain, rank
+from registry.core.listing import CapabilityMatch, Filters, Hit, Query, StaleCursor, TrustLevel
+from registry.core.ranking import Embedder, Ranking, ask, browse, explain, rank
 from registry.core.text import query_terms
-from registry.search.backend import Backend, Pool
+from registry.search.backend import Backend
 from registry.store.catalogue import Card
 from registry.store.unit_of_work import Store
 
@@ -35,23 +35,32 @@ _CARDS_AT_ONCE: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class FoundCapability:
-    """`detail_url` is the host's own document, absolute; `cover` the share of the query that it holds, 0 to 1."""
+    """`detail_url` is the host's own document, absolute; `cover` the share of the query that it holds, 0 to 1, and
+    `similarity` the cosine with it."""
 
     name: str
     description: str
     detail_url: str | None
     matched_terms: tuple[str, ...]
     cover: float
+    similarity: float
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """No capabilities where only the service's own text matched, and when browsing."""
+    """`hit` says why. No capabilities where only the service's own text matched, and when browsing."""
 
     card: Card
-    relevance: float
-    matched_terms: tuple[str, ...]
+    hit: Hit
     capabilities: tuple[FoundCapability, ...]
+
+    @property
+    def relevance(self) -> float:
+        return self.hit.relevance
+
+    @property
+    def matched_terms(self) -> tuple[str, ...]:
+        return self.hit.matched_terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,30 +76,21 @@ class DiscoverPage:
     generation: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Ranking:
-    """The whole ranked pool; a hit is explained when it is shown."""
-
-    text: str
-    order: Sequence[tuple[float, Candidate]]
-    stats: CorpusStats
-
-    def hit(self, place: int) -> Hit:
-        relevance, candidate = self.order[place]
-        return explain(self.text, relevance, candidate, self.stats)
-
-
-async def discover(store: Store, backend: Backend, query: Query, cursor: str | None = None) -> DiscoverPage:
+async def discover(
+    store: Store, backend: Backend, query: Query, cursor: str | None = None, *, embedder: Embedder | None = None
+) -> DiscoverPage:
     """The services that answer the query best; blank text browses by grade. A cursor takes the place of the offset.
 
     Raises SearchUnavailable when there is no index to ask, StaleCursor, StoreUnavailable.
     """
-    pool = await _pool(backend, query)
+    asked = bool(query.text.strip())
+    question = ask(query.text, embedder)
+    pool = await backend.candidates(question, query.filters, POOL if asked else REACH)
     digest = _digest(query)
     offset = query.offset if cursor is None else _offset(cursor, pool.generation, digest)
-    ranking = _rank(query.text, pool)
+    ranking = rank(question, pool.candidates, pool.stats) if asked else browse(pool.candidates, pool.stats)
     hits, end = await _fill(store, ranking, offset, query)
-    more = end < min(len(ranking.order), REACH)
+    more = end < min(len(ranking), REACH)
     return DiscoverPage(
         hits=tuple(hits),
         total=pool.matching,
@@ -99,30 +99,15 @@ async def discover(store: Store, backend: Backend, query: Query, cursor: str | N
     )
 
 
-async def _pool(backend: Backend, query: Query) -> Pool:
-    terms = list(query_terms(query.text))
-    if terms or not query.text.strip():
-        return await backend.candidates(terms, query.filters, POOL if terms else REACH)
-    health = await backend.health()  # a text without a single word matches nothing, but is no reason to browse
-    if health.generation is None:
-        raise SearchUnavailable("there is no index that could be asked")
-    return Pool(health.generation, CorpusStats(health.services, {}, 0.0), (), 0)
-
-
-def _rank(text: str, pool: Pool) -> _Ranking:
-    if text.strip():
-        return _Ranking(text, rank(text, pool.candidates, pool.stats), pool.stats)
-    by_grade = sorted(pool.candidates, key=lambda one: (-one.score, one.host))
-    return _Ranking(text, [(0.0, candidate) for candidate in by_grade], pool.stats)
-
-
-async def _fill(store: Store, ranking: _Ranking, offset: int, query: Query) -> tuple[list[Found], int]:
+async def _fill(store: Store, ranking: Ranking, offset: int, query: Query) -> tuple[list[Found], int]:
     """The page from `offset`, and the place behind its last hit."""
     found: list[Found] = []
     place = offset
-    end = min(len(ranking.order), REACH)
+    end = min(len(ranking), REACH)
     while len(found) < query.limit and place < end:
-        hits = [ranking.hit(n) for n in range(place, min(end, place + max(_CARDS_AT_ONCE, query.limit - len(found))))]
+        hits = [
+            explain(ranking, n) for n in range(place, min(end, place + max(_CARDS_AT_ONCE, query.limit - len(found))))
+        ]
         keys = [(registrable_domain(hit.host), hit.host) for hit in hits]
         async with store.begin() as uow:
             cards = await uow.catalogue.cards(keys, {match.name for hit in hits for match in hit.capabilities})
@@ -132,7 +117,7 @@ async def _fill(store: Store, ranking: _Ranking, offset: int, query: Query) -> t
             place += 1
             card = cards.get(hit.host)
             if card is not None and _is_shown(card, query.filters):
-                found.append(Found(card, hit.relevance, hit.matched_terms, _capabilities(card, hit.capabilities)))
+                found.append(Found(card, hit, _capabilities(card, hit.capabilities)))
     return found, place
 
 
@@ -144,7 +129,9 @@ def _capabilities(card: Card, matches: Sequence[CapabilityMatch]) -> tuple[Found
     """What the service still has of them."""
     current = {capability.name: capability for capability in card.capabilities}
     return tuple(
-        FoundCapability(match.name, one.description or "", one.detail_url, match.matched_terms, match.score)
+        FoundCapability(
+            match.name, one.description or "", one.detail_url, match.matched_terms, match.score, match.similarity
+        )
         for match in matches
         if (one := current.get(match.name))
     )

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from registry.actions.indexing.feeding import carry, enrol, feeding
 from registry.actions.indexing.reindex import rebuild
+from registry.core.ranking import Embedder
 from registry.search.backend import Backend, IndexState, WriterBusy
 from registry.store.unit_of_work import Store
 
@@ -19,7 +20,7 @@ class Drained:
     rebuilt: bool
 
 
-async def drain(store: Store, backend: Backend, *, now: datetime) -> Drained | None:
+async def drain(store: Store, backend: Backend, *, now: datetime, embedder: Embedder | None = None) -> Drained | None:
     """Bring the index up to date with the database; None while another process does that.
 
     An index that is missing, outdated or damaged is built anew first. Raises StoreUnavailable and SearchUnavailable;
@@ -34,8 +35,8 @@ async def drain(store: Store, backend: Backend, *, now: datetime) -> Drained | N
             return None
         try:
             if needs_build:
-                await rebuild(store, backend, hold)
-            carried = await carry(store, backend, hold)
+                await rebuild(store, backend, hold, embedder=embedder)
+            carried = await carry(store, backend, hold, embedder)
         except WriterBusy:
             return None
         return Drained(carried.notes, carried.written, carried.deleted, needs_build)

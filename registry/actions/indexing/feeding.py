@@ -14,7 +14,8 @@ from typing import Final
 
 from registry.core.domains import registrable_domain
 from registry.core.listing import Listing
-from registry.search.backend import Backend, IndexState, SearchDocument, make_document
+from registry.core.ranking import Embedder
+from registry.search.backend import Backend, IndexState, SearchDocument, make_documents
 from registry.store.errors import StoreUnavailable
 from registry.store.holder import Hold, hold_target
 from registry.store.search_notes import Dirty
@@ -58,7 +59,7 @@ async def enrol(store: Store, backend: Backend, *, now: datetime) -> None:
         await uow.search.forget(unseen_since=now - FORGET_AFTER)
 
 
-async def carry(store: Store, backend: Backend, hold: Hold) -> Carried:
+async def carry(store: Store, backend: Backend, hold: Hold, embedder: Embedder | None = None) -> Carried:
     """Tell the index what was noted. Raises WriterBusy, SearchUnavailable, StoreUnavailable; notes then stay."""
     notes = written = deleted = 0
     for _ in range(_BATCHES):
@@ -67,7 +68,7 @@ async def carry(store: Store, backend: Backend, hold: Hold) -> Carried:
             break
         await still_held(hold)
         deleted += await backend.delete([one.host for one in told if one.host not in listings])
-        written += await backend.upsert(await documents(list(listings.values())))
+        written += await backend.upsert(await documents(list(listings.values()), embedder))
         await still_held(hold)
         await backend.commit()
         async with store.begin() as uow:
@@ -82,9 +83,9 @@ async def _changes(store: Store, target: str) -> tuple[list[Dirty], dict[str, Li
         return told, await uow.search.listings([(one.domain, one.host) for one in told])
 
 
-async def documents(listings: Sequence[Listing]) -> list[SearchDocument]:
+async def documents(listings: Sequence[Listing], embedder: Embedder | None = None) -> list[SearchDocument]:
     """Reading hundreds of texts takes tens of milliseconds: not on the event loop."""
-    return await asyncio.to_thread(lambda: [make_document(one) for one in listings])
+    return await asyncio.to_thread(make_documents, listings, embedder)
 
 
 async def still_held(hold: Hold) -> None:

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from registry.actions.indexing.feeding import carry, documents, enrol, feeding, still_held
+from registry.core.ranking import Embedder
 from registry.search.backend import Backend, WriterBusy
 from registry.store.holder import Hold
 from registry.store.unit_of_work import Store
@@ -26,7 +27,14 @@ class Reindexed:
     generation: str | None
 
 
-async def reindex(store: Store, backend: Backend, *, now: datetime, progress: Progress | None = None) -> Reindexed:
+async def reindex(
+    store: Store,
+    backend: Backend,
+    *,
+    now: datetime,
+    progress: Progress | None = None,
+    embedder: Embedder | None = None,
+) -> Reindexed:
     """Rebuild the whole index from the database; the old one answers until the swap.
 
     Raises WriterBusy when another process keeps feeding or rebuilding this index for half a minute.
@@ -35,14 +43,16 @@ async def reindex(store: Store, backend: Backend, *, now: datetime, progress: Pr
     for _ in range(_TRIES):
         async with feeding(store, backend) as hold:
             if hold is not None:
-                services = await rebuild(store, backend, hold, progress)
-                await _catch_up(store, backend, hold)
+                services = await rebuild(store, backend, hold, progress, embedder)
+                await _catch_up(store, backend, hold, embedder)
                 return Reindexed(services, (await backend.health()).generation)
         await asyncio.sleep(_WAIT_SECONDS)
     raise WriterBusy("another process keeps feeding this index")
 
 
-async def rebuild(store: Store, backend: Backend, hold: Hold, progress: Progress | None = None) -> int:
+async def rebuild(
+    store: Store, backend: Backend, hold: Hold, progress: Progress | None = None, embedder: Embedder | None = None
+) -> int:
     """One consistent snapshot of all listings into a new index, and the swap; gives the number of services.
 
     The caller has enrolled the target and holds the right to feed it: so every change after the snapshot is noted,
@@ -54,7 +64,7 @@ async def rebuild(store: Store, backend: Backend, hold: Hold, progress: Progress
         total = sum((await uow.catalogue.counts())["trust_level"].values())
         after = ("", "")
         while page := await uow.search.all_listings(after, limit=_PAGE):
-            await build.add(await documents(page))
+            await build.add(await documents(page, embedder))
             after = (page[-1].domain, page[-1].host)
             done += len(page)
             if progress:
@@ -64,9 +74,9 @@ async def rebuild(store: Store, backend: Backend, hold: Hold, progress: Progress
     return done
 
 
-async def _catch_up(store: Store, backend: Backend, hold: Hold) -> None:
+async def _catch_up(store: Store, backend: Backend, hold: Hold, embedder: Embedder | None) -> None:
     """What changed meanwhile; where another process is the writer of this index, it carries that over itself."""
     try:
-        await carry(store, backend, hold)
+        await carry(store, backend, hold, embedder)
     except WriterBusy:
         return

@@ -1,0 +1,25 @@
+"""Why a service stands where it does, in the question's own words."""
+
+from registry.core.listing import Hit
+from registry.core.ranking import confidence
+from registry.core.ranking.capabilities import SHOWN_AT_MOST, matching_capabilities
+from registry.core.ranking.rank import Ranking
+
+
+def explain(ranking: Ranking, place: int, capabilities: int = SHOWN_AT_MOST) -> Hit:
+    """The hit at `place` of the order, 0 = best, with at most so many capabilities."""
+    at = ranking.order[place]
+    evidence = ranking.evidence
+    words = list(evidence.question.terms.values())
+    cover = round(float(confidence.cover(evidence)[at]), 6)
+    similarity = round(float(confidence.similarity(evidence)[at]), 6)
+    return Hit(
+        host=evidence.candidates.hosts[at],
+        relevance=float(ranking.relevance[at]),
+        matched_terms=tuple(word for word, tf in zip(words, evidence.tf[:, at], strict=True) if tf > 0),
+        capabilities=matching_capabilities(evidence, at, capabilities),
+        parts={name: float(values[at]) for name, values in ranking.parts.items()},
+        cover=cover,
+        similarity=similarity,
+        confident=confidence.confident(cover, similarity, has_vectors=evidence.question.whole is not None),
+    )

@@ -1,0 +1,52 @@
+"""What is asked: the text, its words and, where an embedder is at work, where it points."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from registry.core.text import QUERY_CHARS, query_terms, sentences
+
+
+class Embedder(Protocol):
+    """Texts to vectors. `id` names the model and its recipe, at most 16 ASCII characters: vectors of two models can
+    then never be compared by accident."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def dims(self) -> int: ...
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """(n, dims), rows of length 1; a zero row for a text of which no token is known."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Question:
+    """`terms`: stem -> the user's word. `whole` (dims,) is the text's vector, `needs` (k, dims) those of its sentences.
+
+    Both are None without an embedder, and where nothing of the text is known to it; `model` is then empty.
+    """
+
+    text: str
+    terms: Mapping[str, str]
+    whole: NDArray[np.float32] | None = None
+    needs: NDArray[np.float32] | None = None
+    model: str = ""
+
+
+def ask(text: str, embedder: Embedder | None = None) -> Question:
+    """A text of any bytes and length; what is over QUERY_CHARS is not read."""
+    said = text[:QUERY_CHARS]
+    terms = query_terms(said)
+    parts = sentences(said)
+    if embedder is None or not parts:
+        return Question(said, terms)
+    alone = len(parts) == 1 and parts[0] == " ".join(said.split())
+    rows = embedder.encode(parts if alone else [said, *parts])
+    if not rows[0].any():
+        return Question(said, terms)
+    return Question(said, terms, rows[0], rows if alone else rows[1:], embedder.id)

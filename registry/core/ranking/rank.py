@@ -1,0 +1,74 @@
+"""The order of the candidates: signals, each divided by the best of the pool, weighted and added up.
+
+Sum of max-normalised scores (a weighted CombSUM, Fox and Shaw 1994): it keeps how far apart candidates are, which a
+fusion of ranks throws away.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from registry.core.ranking.candidates import Candidates
+from registry.core.ranking.corpus import CorpusStats
+from registry.core.ranking.evidence import Evidence, Numbers, gather
+from registry.core.ranking.question import Question
+from registry.core.ranking.signals import SIGNALS
+
+_DECIMALS = 9
+"""Equal texts must stay equal: what a processor adds up in another order may differ behind the fifteenth."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranking:
+    """`order`: positions in `evidence.candidates`, best first; who has nothing for it is not in it.
+
+    `relevance` (n,) is the sum of `parts`, by the names of SIGNALS; 0 to 1.
+    """
+
+    evidence: Evidence
+    parts: Mapping[str, Numbers]
+    relevance: Numbers
+    order: tuple[int, ...]
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+    @property
+    def hosts(self) -> list[str]:
+        """Best first."""
+        return [self.evidence.candidates.hosts[place] for place in self.order]
+
+
+def rank(question: Question, candidates: Candidates, stats: CorpusStats) -> Ranking:
+    """The order is total: relevance, then the listing's grade (both falling), then the host.
+
+    It does not depend on the order of the candidates. Where a signal has nothing to say about any of them, as the
+    nearness of vectors that are not there, the others share its weight.
+    """
+    evidence = gather(question, candidates, stats)
+    raw = {signal.name: (signal.weight, signal.of(evidence)) for signal in SIGNALS}
+    tops = {name: float(values.max(initial=0.0)) for name, (_, values) in raw.items()}
+    weight = sum(weight for name, (weight, _) in raw.items() if tops[name] > 0) or 1.0
+    parts = {
+        name: np.round(
+            values * (share / weight / tops[name]) if tops[name] > 0 else np.zeros(len(candidates)), _DECIMALS
+        )
+        for name, (share, values) in raw.items()
+    }
+    relevance = np.round(sum(parts.values(), np.zeros(len(candidates))), _DECIMALS)
+    return Ranking(evidence, parts, relevance, _order(relevance, candidates))
+
+
+def browse(candidates: Candidates, stats: CorpusStats) -> Ranking:
+    """Nothing was asked: the best grades first."""
+    evidence = gather(Question("", {}), candidates, stats)
+    nothing = np.zeros(len(candidates))
+    by_grade = sorted(range(len(candidates)), key=lambda place: (-candidates.scores[place], candidates.hosts[place]))
+    return Ranking(evidence, {}, nothing, tuple(by_grade))
+
+
+def _order(relevance: Numbers, candidates: Candidates) -> tuple[int, ...]:
+    marks, scores, hosts = (-relevance).tolist(), (-candidates.scores).tolist(), candidates.hosts
+    matching = np.flatnonzero(relevance > 0).tolist()
+    return tuple(sorted(matching, key=lambda place: (marks[place], scores[place], hosts[place])))
