@@ -32,6 +32,7 @@ class IndexState(StrEnum):
     MISSING = "missing"  # never built, or its files were removed
     OUTDATED = "outdated"  # built with another ranker record or in another layout
     UNREADABLE = "unreadable"
+    AWAY = "away"  # the engine does not answer; what it holds may be whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +125,7 @@ def make_documents(listings: Sequence[Listing], embedder: Embedder | None = None
     if embedder is None:
         return [SearchDocument(one, make_record(one), index_hash(one)) for one in listings]
     texts = [texts_of(one) for one in listings]
-    rows = embedder.encode([text for each in texts for text in each])
+    rows = embedder.encode_documents([text for each in texts for text in each])
     made: list[SearchDocument] = []
     for one, own in zip(listings, texts, strict=True):
         vectors, rows = rows[: len(own)], rows[len(own) :]

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from registry.actions.indexing.feeding import carry, enrol, feeding
 from registry.actions.indexing.reindex import rebuild
+from registry.core.listing import SearchUnavailable
 from registry.core.ranking import Embedder
 from registry.search.backend import Backend, IndexState, WriterBusy
 from registry.store.unit_of_work import Store
@@ -27,7 +28,10 @@ async def drain(store: Store, backend: Backend, *, now: datetime, embedder: Embe
     nothing is lost by either, the notes stay.
     """
     await enrol(store, backend, now=now)
-    needs_build = (await backend.health()).state is not IndexState.READY
+    state = (await backend.health()).state
+    if state is IndexState.AWAY:  # an engine that is too slow to answer is not helped by a build on top
+        raise SearchUnavailable("the search engine does not answer")
+    needs_build = state is not IndexState.READY
     if not needs_build and await _is_up_to_date(store, backend):
         return Drained(0, 0, 0, False)
     async with feeding(store, backend) as hold:

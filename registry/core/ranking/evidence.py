@@ -74,6 +74,7 @@ def _frequencies(asked: NDArray[np.uint32], candidates: Candidates) -> Numbers:
 
 def _cosines(question: Question, candidates: Candidates) -> Numbers:
     """(R, 1 + k): with the whole question, then with each sentence."""
-    if question.whole is None or question.needs is None or question.model != candidates.model:
+    no_rows = question.model != candidates.model or not len(candidates.vectors)
+    if question.whole is None or question.needs is None or no_rows:
         return np.zeros((len(candidates.vectors), 2))
     return cosines(candidates.vectors, candidates.scales, np.vstack([question.whole, question.needs]))

@@ -21,7 +21,10 @@ class Embedder(Protocol):
     def dims(self) -> int: ...
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """(n, dims), rows of length 1; a zero row for a text of which no token is known."""
+        """(n, dims) of what is asked: rows of length 1; a zero row for a text of which no token is known."""
+
+    def encode_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """(n, dims) of what may answer, likewise."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
