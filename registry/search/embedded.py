@@ -2,7 +2,7 @@
 
     target         uuid that names this folder as a target of changes
     current        the id of the generation that readers see; replaced by rename
-    gen-<id>/      one tantivy index; what `current` does not name is a build under way or left over
+    gen-<id>/      one generation (generation.py); what `current` does not name is a build under way or left over
     writer.lock    held (flock) by the process that feeds the folder, from its first write to its end
     build.lock     held while a generation is built aside
 
@@ -27,7 +27,8 @@ from tantivy import Index
 from registry.core.listing import Filters, SearchUnavailable
 from registry.core.ranking import Question
 from registry.search.backend import Build, IndexHealth, IndexState, Pool, SearchDocument, WriterBusy
-from registry.search.generation import GenerationWriter, Outdated, Snapshot, open_reader
+from registry.search.generation import GenerationWriter, Model, Snapshot, open_reader
+from registry.search.tally import Outdated
 
 _T = TypeVar("_T")
 
@@ -73,9 +74,11 @@ class _Opened:
 class EmbeddedBackend:
     """See `registry.search.backend.Backend`. CPU and disk work happens in threads."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, model: str = "", dims: int = 0) -> None:
+        """`model` and `dims` of the embedder whose vectors it holds; an index of another model is OUTDATED."""
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._folder = folder
+        self._model = Model(model, dims)
         self._name = _read_or_make_target(folder / "target", str(uuid.uuid4()))
         self._writer_lock = _Lock(folder / "writer.lock")
         self._writing = threading.Lock()
@@ -129,7 +132,7 @@ class EmbeddedBackend:
         lock = _Lock(self._folder / "build.lock")
         lock.take()
         try:
-            build = await asyncio.to_thread(_EmbeddedBuild, self._folder)
+            build = await asyncio.to_thread(_EmbeddedBuild, self._folder, self._model)
             try:
                 yield build
             finally:
@@ -155,7 +158,7 @@ class EmbeddedBackend:
         build = self._current_build()
         if self._writer is None or self._writer.build != build:
             self._drop_writer()
-            self._writer = _readable(lambda: GenerationWriter(_generation(self._folder, build), build))
+            self._writer = _readable(lambda: GenerationWriter(_generation(self._folder, build), build, self._model))
         return self._writer
 
     def _drop_writer(self) -> None:
@@ -190,10 +193,14 @@ class EmbeddedBackend:
             seen = self._signature(build)  # before opening: what is committed meanwhile is looked at again
             opened = self._opened
             if opened is None or opened.seen != seen:
-                index = _readable(lambda: open_reader(_generation(self._folder, build)))
-                opened = _Opened(seen, build, index, _readable(lambda: Snapshot(build, index.searcher())))
+                opened = _Opened(seen, build, *_readable(lambda: self._open(build)))
                 self._opened = opened
             return opened.snapshot
+
+    def _open(self, build: str) -> tuple[Index, Snapshot]:
+        directory = _generation(self._folder, build)
+        index = open_reader(directory)
+        return index, Snapshot(directory, build, self._model, index.searcher())
 
     def _signature(self, build: str) -> tuple[object, ...]:
         """Both files are replaced by rename, so a change is another inode or another time."""
@@ -213,7 +220,8 @@ class EmbeddedBackend:
             return IndexHealth(IndexState.MISSING)
         try:
             snapshot = self._snapshot()
-            return IndexHealth(IndexState.READY, snapshot.generation, snapshot.count())
+            state = IndexState.OUTDATED if snapshot.is_worn else IndexState.READY
+            return IndexHealth(state, snapshot.generation, snapshot.count())
         except SearchUnavailable as error:
             outdated = isinstance(error.__cause__, Outdated)
             return IndexHealth(IndexState.OUTDATED if outdated else IndexState.UNREADABLE)
@@ -222,13 +230,13 @@ class EmbeddedBackend:
 class _EmbeddedBuild:
     """See `registry.search.backend.Build`."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, model: Model) -> None:
         _sweep(folder)
         self._folder = folder
         self._id = uuid.uuid4().hex[:12]
         self._path = _generation(folder, self._id)
         self._path.mkdir(mode=0o700)
-        self._writer = GenerationWriter(self._path, self._id)
+        self._writer = GenerationWriter(self._path, self._id, model)
         self._swapped = False
 
     async def add(self, documents: Sequence[SearchDocument]) -> None:
@@ -289,10 +297,10 @@ def _sweep(folder: Path) -> None:
 
 
 def _readable(open_it: Callable[[], _T]) -> _T:
-    """tantivy tells every fault of its files as ValueError; a damaged stored field may end as another one."""
+    """tantivy has ValueError for every fault of its files, usearch RuntimeError; a damaged number may end as any."""
     try:
         return open_it()
-    except (ValueError, TypeError, OSError, Outdated) as error:
+    except (ValueError, TypeError, LookupError, RuntimeError, OSError, Outdated) as error:
         raise SearchUnavailable("the index cannot be read") from error
 
 

@@ -1,145 +1,192 @@
-"""One generation of the embedded index: a tantivy index in a directory of its own, its writer and its snapshots.
+"""One generation of the embedded index: a directory with a tantivy index, columns and vectors; its writer, its readers.
 
-Statistics of the collection lie in the index itself, as the one document that is no service: so they change in the
-same commit as the services they describe, and a reader can never hold the one without the other.
+tantivy finds words and knows which row of the columns a service is in; everything that the ranker reads comes from the
+columns. What belongs to a commit is named by one document of the tantivy index that is no service: the statistics of
+the collection, the number of rows, the list of those that are alive, the graph of the vectors. All files are on the
+disk before that document is, so a reader can never hold the one without the other, wherever a writer was killed.
+
+    rows.bin, hosts.bin, ...   columns.py
+    alive-<commit>.bin         a bit for each row
+    graph-<commit>.bin         ann.py; none while there are few services
 
 Terms are put together as queries by hand; text from outside never meets a query parser.
 """
 
-import zlib
-from collections import Counter
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, NamedTuple
 
-import orjson
 import numpy as np
+import orjson
+from numpy.typing import NDArray
 from tantivy import Document, FieldType, Index, Occur, Query, Schema, SchemaBuilder, Searcher
 
-from registry.core.listing import Filters, TrustLevel
-from registry.core.ranking import RANKER_VERSION, Candidate, Candidates, CorpusStats, Question, Record, indexed_text
+from registry.core.listing import Filters
+from registry.core.ranking import RANKER_VERSION, Question, indexed_text
+from registry.search.ann import FEW, Mask, Nearest, extend_graph
 from registry.search.backend import Pool, SearchDocument
+from registry.search.columns import Columns, ColumnsWriter, Damaged, Rows
+from registry.search.facets import FACETS, values_of, wanted
+from registry.search.tally import Outdated, Tally, read_stats
 
-LAYOUT = f"1:{RANKER_VERSION}"
+LAYOUT = f"2:{RANKER_VERSION}"
 """Version of what a generation holds; another one is built again."""
 
+NEAREST: Final = 100
+"""Services that the vectors propose. With 200 by words, ranking these gives the same ten as ranking all."""
+
 _WRITER_BYTES = 32_000_000
-_FACETS = ("format", "auth", "pricing", "trust", "protocol")
+_MASKS = 64  # filters whose rows are remembered while a commit stands; one is a byte per row
 _SERVICE, _STATS = "service", "stats"
 
 
-class Outdated(Exception):
-    """The generation was written with another layout or ranker record."""
+class Model(NamedTuple):
+    """Whose vectors a generation holds; no id and 0 dimensions: it holds none."""
+
+    id: str = ""
+    dims: int = 0
 
 
 def _make_schema() -> Schema:
     builder = SchemaBuilder()
     builder.add_text_field("kind", tokenizer_name="raw", index_option="basic")
-    builder.add_text_field("host", stored=True, tokenizer_name="raw", index_option="basic")
+    builder.add_text_field("host", tokenizer_name="raw", index_option="basic")
     builder.add_text_field("text", tokenizer_name="whitespace", index_option="freq")
-    for facet in _FACETS:
+    for facet in FACETS:
         builder.add_text_field(facet, tokenizer_name="raw", index_option="basic")
-    builder.add_unsigned_field("score", stored=True, indexed=True, fast=True)
-    builder.add_bytes_field("hash", stored=True)
-    builder.add_bytes_field("record", stored=True)
+    builder.add_unsigned_field("score", indexed=True, fast=True)
+    builder.add_unsigned_field("row", fast=True)
+    builder.add_bytes_field("tally", stored=True)
+    builder.add_bytes_field("state", stored=True)
     return builder.build()
 
 
 SCHEMA = _make_schema()
 
 
-@dataclass
-class Tally:
-    """Counts of the collection, kept while services come and go."""
+@dataclass(frozen=True, slots=True)
+class _State:
+    """What a commit names. `covered`: the graph holds the rows up to this one."""
 
-    commit: int
-    services: int
-    length: int
-    df: Counter[int]
-
-    def add(self, record: Record) -> None:
-        self.services += 1
-        self.length += record.length
-        self.df.update(record.terms.tolist())
-
-    def remove(self, record: Record) -> None:
-        self.services -= 1
-        self.length -= record.length
-        for stem in record.terms.tolist():
-            self.df[stem] -= 1
-            if not self.df[stem]:
-                del self.df[stem]
-
-    def stats(self) -> CorpusStats:
-        terms = np.array(sorted(self.df), np.uint32)
-        df = np.array([self.df[term] for term in terms.tolist()], np.uint32)
-        return CorpusStats(self.services, self.length / self.services if self.services else 0.0, terms, df)
+    rows: int = 0
+    graph: str | None = None
+    covered: int = 0
 
     def encode(self) -> bytes:
-        return zlib.compress(
-            orjson.dumps([LAYOUT, self.commit, self.services, self.length, list(self.df.items())]), level=1
-        )
+        return orjson.dumps([self.rows, self.graph, self.covered])
 
     @classmethod
-    def decode(cls, raw: bytes) -> "Tally":
-        layout, commit, services, length, df = orjson.loads(zlib.decompress(raw))
-        if layout != LAYOUT:
-            raise Outdated(layout)
-        return cls(commit, services, length, Counter(dict(df)))
+    def decode(cls, raw: bytes) -> "_State":
+        return cls(*orjson.loads(raw))
+
+
+class Held(NamedTuple):
+    """What the index holds of a host."""
+
+    hash: bytes
+    row: int
+    length: int
+    terms: NDArray[np.uint32]
 
 
 class Snapshot:
     """What a reader sees of a generation: one commit, whatever is written meanwhile."""
 
-    def __init__(self, build: str, searcher: Searcher) -> None:
+    def __init__(self, directory: Path, build: str, model: Model, searcher: Searcher) -> None:
+        """Raises Outdated, Damaged, FileNotFoundError and what tantivy and usearch have for broken files."""
         self._searcher: Any = searcher  # the stubs know neither `count` nor what a schema promises to be stored
-        tally = read_tally(searcher)
-        self.generation = f"{build}.{tally.commit}"
-        self.stats = tally.stats()
+        self._model = model
+        tally, state = _committed(searcher)
+        self.commit, self.stats = read_stats(tally, layout(model))
+        self.generation = f"{build}.{self.commit}"
+        self.state = _State.decode(state)
+        self.columns = Columns(directory, self.state.rows, model.dims)
+        self.alive = _read_alive(_alive(directory, self.commit), self.state.rows)
+        graph = directory / self.state.graph if self.state.graph else None
+        self._nearest = Nearest(self.columns, graph, self.state.covered)
+        self._masks: dict[Filters, Mask] = {}
+
+    @property
+    def is_worn(self) -> bool:
+        """More rows are dead than alive: the files should be written anew."""
+        return self.state.rows > 2 * self.stats.services + FEW
 
     def candidates(self, question: Question, filters: Filters, limit: int) -> Pool:
-        blank = not question.text.strip()
-        if not question.terms and not blank:
-            return Pool(self.generation, self.stats, Candidates.of([]), 0)
-        wanted = _by_grade() if blank else _any_of(list(question.terms))
-        query = Query.boolean_query([(Occur.Must, wanted), *_filter_clauses(filters)])
-        result = self._searcher.search(query, limit, count=True, order_by_field="score" if blank else None)
-        candidates = Candidates.of((self._candidate(address) for _, address in result.hits), question.model)
-        return Pool(self.generation, self.stats, candidates, result.count)
+        if not question.text.strip():
+            rows, matching = self._search(_services(), filters, limit, order_by="score")
+        else:
+            named, matching = self._by_words(question, filters, limit)
+            rows = np.union1d(named, self._by_vectors(question, filters))
+            matching = max(matching, len(rows))
+        return Pool(self.generation, self.stats, self.columns.gather(rows, self._model.id), matching)
 
-    def _candidate(self, address: Any) -> Candidate:
-        document = self._searcher.doc(address)
-        record = Record.decode(document.get_first("record"))
-        return Candidate(document.get_first("host"), document.get_first("score"), record)
+    def _by_words(self, question: Question, filters: Filters, limit: int) -> tuple[Rows, int]:
+        if not question.terms:
+            return np.zeros(0, np.int64), 0
+        return self._search(_any_of(list(question.terms)), filters, limit)
 
-    def stored(self, host: str) -> tuple[bytes, Record] | None:
-        """Hash and record of one host."""
+    def _by_vectors(self, question: Question, filters: Filters) -> Rows:
+        if question.whole is None or question.model != self._model.id:
+            return np.zeros(0, np.int64)
+        return self._nearest.rows(question.whole, self._mask(filters), NEAREST)
+
+    def _search(self, query: Query, filters: Filters, limit: int, order_by: str | None = None) -> tuple[Rows, int]:
+        narrowed = Query.boolean_query([(Occur.Must, query), *_filter_clauses(filters)])
+        result = self._searcher.search(narrowed, limit, count=True, order_by_field=order_by)
+        return self._rows([address for _, address in result.hits]), result.count
+
+    def _rows(self, addresses: Sequence[Any]) -> Rows:
+        found: Rows = np.array(self._searcher.fast_field_values("row", list(addresses)), np.int64)
+        if len(found) and not 0 < int(found.min()) <= int(found.max()) <= self.state.rows:
+            raise Damaged("the index names rows that are not there")
+        return found
+
+    def _mask(self, filters: Filters) -> Mask:
+        """(rows + 1,): the living rows that pass."""
+        known = self._masks.get(filters)
+        if known is None:
+            known = self.alive.copy()
+            for facet, values in wanted(filters).items():
+                known &= self.columns.having(facet, values)
+            if filters.min_score is not None:
+                known &= self.columns.table["score"] >= max(0, filters.min_score)
+            if len(self._masks) >= _MASKS:
+                self._masks = {}
+            self._masks[filters] = known
+        return known
+
+    def held(self, host: str) -> Held | None:
         hits = self._searcher.search(Query.term_query(SCHEMA, "host", host, "basic"), 1, count=False).hits
         if not hits:
             return None
-        document = self._searcher.doc(hits[0][1])
-        return document.get_first("hash"), Record.decode(document.get_first("record"))
+        (row,) = self._rows([hits[0][1]]).tolist()
+        return Held(self.columns.hash(row), row, self.columns.length(row), self.columns.terms(row))
 
     def hashes(self) -> Iterator[tuple[str, bytes]]:
-        services = Query.term_query(SCHEMA, "kind", _SERVICE, "basic")
-        for _, address in self._searcher.search(services, max(1, self._searcher.num_docs), count=False).hits:
-            document = self._searcher.doc(address)
-            yield document.get_first("host"), document.get_first("hash")
+        rows = np.flatnonzero(self.alive)
+        for host, row in zip(self.columns.hosts(rows), rows.tolist(), strict=True):
+            yield host, self.columns.hash(row)
 
     def count(self) -> int:
-        services = Query.term_query(SCHEMA, "kind", _SERVICE, "basic")
-        found: int = self._searcher.search(services, 1, count=True).count
-        return found
+        return self.stats.services
 
 
-def read_tally(searcher: Searcher) -> Tally:
-    """Raises Outdated where the generation has no statistics that we can read."""
-    hits = searcher.search(Query.term_query(SCHEMA, "kind", _STATS, "basic"), 1, count=False).hits
-    raw = searcher.doc(hits[0][1]).get_first("record") if hits else None
-    if raw is None:
+def layout(model: Model) -> str:
+    return f"{LAYOUT}:{model.id}:{model.dims}"
+
+
+def _committed(searcher: Searcher) -> tuple[bytes, bytes]:
+    """Tally and state. Raises Outdated where the generation has none that we can read."""
+    reader: Any = searcher
+    hits = reader.search(Query.term_query(SCHEMA, "kind", _STATS, "basic"), 1, count=False).hits
+    document = reader.doc(hits[0][1]) if hits else None
+    tally, state = (document.get_first(name) if document else None for name in ("tally", "state"))
+    if tally is None or state is None:
         raise Outdated("no statistics")
-    return Tally.decode(raw)
+    return tally, state
 
 
 def _any_of(terms: Sequence[str]) -> Query:
@@ -147,26 +194,17 @@ def _any_of(terms: Sequence[str]) -> Query:
     return Query.boolean_query(clauses)
 
 
-def _by_grade() -> Query:
+def _services() -> Query:
     return Query.term_query(SCHEMA, "kind", _SERVICE, "basic")
 
 
 def _filter_clauses(filters: Filters) -> Iterator[tuple[Occur, Query]]:
     """Inside the query, so that a pool is never emptied afterwards; without weight, so that the order is the text's."""
-    chosen = {
-        "format": filters.formats,
-        "auth": filters.auth_types,
-        "pricing": filters.pricing_types,
-        "protocol": filters.protocols,
-    }
-    for field, values in chosen.items():
-        if values:
-            yield Occur.Must, Query.const_score_query(Query.term_set_query(SCHEMA, field, list(values)), 0.0)
+    for facet, values in wanted(filters).items():
+        yield Occur.Must, Query.const_score_query(Query.term_set_query(SCHEMA, facet, list(values)), 0.0)
     if filters.min_score is not None:
         enough = Query.range_query(SCHEMA, "score", FieldType.Unsigned, lower_bound=max(0, filters.min_score))
         yield Occur.Must, Query.const_score_query(enough, 0.0)
-    if not filters.include_unverified:
-        yield Occur.MustNot, Query.term_query(SCHEMA, "trust", TrustLevel.UNVERIFIED, "basic")
 
 
 def open_reader(directory: Path) -> Index:
@@ -179,32 +217,36 @@ def open_reader(directory: Path) -> Index:
 class GenerationWriter:
     """The one writer of a generation. Not safe for threads; after any error it must be thrown away."""
 
-    def __init__(self, directory: Path, build: str) -> None:
+    def __init__(self, directory: Path, build: str, model: Model) -> None:
         self.build = build
+        self._directory = directory
+        self._model = model
         fresh = not Index.exists(str(directory))
         self._index = Index(SCHEMA, path=str(directory), reuse=True)
         self._index.config_reader("manual")
         self._writer = self._index.writer(heap_size=_WRITER_BYTES, num_threads=1)
-        self._tally = Tally(0, 0, 0, Counter()) if fresh else read_tally(self._index.searcher())
-        self._committed = None if fresh else Snapshot(build, self._index.searcher())
-        self._pending: dict[str, tuple[bytes, Record] | None] = {}
+        self._committed = None if fresh else Snapshot(directory, build, model, self._index.searcher())
+        self._tally = Tally() if fresh else Tally.decode(_committed(self._index.searcher())[0], layout(model))
+        self._columns = ColumnsWriter(directory, self._committed.state.rows if self._committed else 0, model.dims)
+        self._pending: dict[str, Held | None] = {}
+        self._dead: list[int] = []
 
-    def add(self, document: SearchDocument) -> None:
+    def add(self, document: SearchDocument) -> Held:
         """A host that is not there yet, as when building."""
-        self._tally.add(document.record)
-        self._writer.add_document(_to_tantivy(document))
+        record = document.record
+        row = self._columns.add(document)
+        self._tally.add(record)
+        self._writer.add_document(_to_tantivy(document, row))
+        return Held(document.hash, row, record.length, record.terms)
 
     def replace(self, document: SearchDocument) -> bool:
         """False where the index holds exactly this already."""
         host = document.listing.host
         held = self._held(host)
-        if held and held[0] == document.hash:
+        if held and held.hash == document.hash:
             return False
-        if held:
-            self._tally.remove(held[1])
-        self._writer.delete_documents_by_term("host", host)
-        self.add(document)
-        self._pending[host] = (document.hash, document.record)
+        self._drop(host, held)
+        self._pending[host] = self.add(document)
         return True
 
     def remove(self, host: str) -> bool:
@@ -212,55 +254,115 @@ class GenerationWriter:
         held = self._held(host)
         if held is None:
             return False
-        self._tally.remove(held[1])
-        self._writer.delete_documents_by_term("host", host)
+        self._drop(host, held)
         self._pending[host] = None
         return True
 
-    def _held(self, host: str) -> tuple[bytes, Record] | None:
+    def _drop(self, host: str, held: Held | None) -> None:
+        if held:
+            self._tally.remove(held)
+            self._dead.append(held.row)
+        self._writer.delete_documents_by_term("host", host)
+
+    def _held(self, host: str) -> Held | None:
         if host in self._pending:
             return self._pending[host]
-        return self._committed.stored(host) if self._committed else None
+        return self._committed.held(host) if self._committed else None
 
     @property
     def changed(self) -> bool:
         return bool(self._pending)
 
     def commit(self) -> None:
+        """First all files, then the document that names them; files that no reader opens any more go last."""
         self._tally.commit += 1
+        self._columns.flush()
+        self._write_alive()
+        state = self._with_graph(_State(self._columns.rows, *self._graph()))
+        _sync(self._directory)
         self._writer.delete_documents_by_term("kind", _STATS)
         stats = Document()
         stats.add_text("kind", _STATS)
-        stats.add_bytes("record", self._tally.encode())
+        stats.add_bytes("tally", self._tally.encode(layout(self._model)))
+        stats.add_bytes("state", state.encode())
         self._writer.add_document(stats)
         self._writer.commit()
         self._index.reload()
-        self._committed = Snapshot(self.build, self._index.searcher())
+        self._committed = Snapshot(self._directory, self.build, self._model, self._index.searcher())
         self._pending.clear()
+        self._dead.clear()
+        self._sweep(state)
+
+    def _graph(self) -> tuple[str | None, int]:
+        return (self._committed.state.graph, self._committed.state.covered) if self._committed else (None, 0)
+
+    def _write_alive(self) -> None:
+        alive = np.ones(self._columns.rows + 1, np.bool_)
+        alive[0] = False
+        if self._committed:
+            alive[: len(self._committed.alive)] = self._committed.alive
+        alive[self._dead] = False
+        with _alive(self._directory, self._tally.commit).open("wb") as file:
+            file.write(np.packbits(alive).tobytes())
+            file.flush()
+            os.fsync(file.fileno())
+
+    def _with_graph(self, state: _State) -> _State:
+        """A new graph where too many rows have to be looked at one by one."""
+        if not self._model.id or state.rows - state.covered <= FEW:
+            return state
+        made = f"graph-{self._tally.commit}.bin"
+        known = self._directory / state.graph if state.graph else None
+        columns = Columns(self._directory, state.rows, self._model.dims)
+        extend_graph(columns, known, state.covered, self._directory / made)
+        return _State(state.rows, made, state.rows)
+
+    def _sweep(self, state: _State) -> None:
+        """A reader that opens the commit before this one finds nothing and looks again."""
+        keep = {_alive(self._directory, self._tally.commit).name, state.graph}
+        for path in _of_commits(self._directory):
+            if path.name not in keep:
+                with suppress(FileNotFoundError):
+                    path.unlink()
 
     def close(self) -> None:
         """Give tantivy's lock back; merges under way are finished."""
+        self._columns.close()
         self._writer.wait_merging_threads()
 
 
-def _to_tantivy(document: SearchDocument) -> Document:
+def _alive(directory: Path, commit: int) -> Path:
+    return directory / f"alive-{commit}.bin"
+
+
+def _of_commits(directory: Path) -> Iterable[Path]:
+    yield from directory.glob("alive-*.bin")
+    yield from directory.glob("graph-*.bin")
+
+
+def _read_alive(path: Path, rows: int) -> Mask:
+    raw = path.read_bytes()
+    if len(raw) != (rows + 8) // 8:
+        raise Damaged(f"{path.name} is of another length")
+    return np.unpackbits(np.frombuffer(raw, np.uint8), count=rows + 1).astype(np.bool_)
+
+
+def _sync(directory: Path) -> None:
+    fd = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def _to_tantivy(document: SearchDocument, row: int) -> Document:
     """Field by field: a keyword argument would make a signed number, which stops the indexing thread."""
-    listing = document.listing
     made = Document()
     made.add_text("kind", _SERVICE)
-    made.add_text("host", listing.host)
-    made.add_text("text", indexed_text(listing))
-    facets = (
-        ("format", listing.formats),
-        ("auth", (listing.auth_type,)),
-        ("pricing", (listing.pricing_type,)),
-        ("trust", (listing.trust_level,)),
-        ("protocol", listing.protocols),
-    )
-    for field, values in facets:
-        for value in values:
-            made.add_text(field, value)
-    made.add_unsigned("score", listing.score)
-    made.add_bytes("hash", document.hash)
-    made.add_bytes("record", document.record.encode())
+    made.add_text("host", document.listing.host)
+    made.add_text("text", indexed_text(document.listing))
+    for facet, value in values_of(document.listing):
+        made.add_text(facet, value)
+    made.add_unsigned("score", document.listing.score)
+    made.add_unsigned("row", row)
     return made

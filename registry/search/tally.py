@@ -1,0 +1,93 @@
+"""Counts of a collection, kept while services come and go; an engine stores them beside the services they count."""
+
+import struct
+import zlib
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from registry.core.ranking import CorpusStats
+
+_NUMBERS: Final = struct.Struct("<QQQI")
+
+
+class Outdated(Exception):
+    """The index was written with another layout or ranker record."""
+
+
+class Counted(Protocol):
+    """What is counted of a service; see Record."""
+
+    @property
+    def length(self) -> int: ...
+
+    @property
+    def terms(self) -> NDArray[np.uint32]: ...
+
+
+@dataclass(slots=True)
+class Tally:
+    """`commit` numbers the states of one build; `length` and `df` (word -> services that hold it) as in Record."""
+
+    commit: int = 0
+    services: int = 0
+    length: int = 0
+    df: Counter[int] = field(default_factory=Counter)
+
+    def add(self, record: Counted) -> None:
+        self.services += 1
+        self.length += record.length
+        self.df.update(record.terms.tolist())
+
+    def remove(self, record: Counted) -> None:
+        self.services -= 1
+        self.length -= record.length
+        for term in record.terms.tolist():
+            self.df[term] -= 1
+            if not self.df[term]:
+                del self.df[term]
+
+    def stats(self) -> CorpusStats:
+        terms = np.fromiter(self.df.keys(), np.uint32, len(self.df))
+        counts = np.fromiter(self.df.values(), np.uint32, len(self.df))
+        order = np.argsort(terms)
+        return CorpusStats(
+            self.services, self.length / self.services if self.services else 0.0, terms[order], counts[order]
+        )
+
+    def encode(self, layout: str) -> bytes:
+        """Little-endian and packed: the layout's name, the three numbers, words (rising) and their counts."""
+        stats = self.stats()
+        name = layout.encode()
+        head = _NUMBERS.pack(self.commit, self.services, self.length, len(stats.terms))
+        body = head + stats.terms.astype("<u4").tobytes() + stats.df.astype("<u4").tobytes()
+        return bytes([len(name)]) + name + zlib.compress(body, level=1)
+
+    @classmethod
+    def decode(cls, raw: bytes, layout: str) -> "Tally":
+        """The inverse of `encode`. Raises Outdated where it was written by another layout, or by nobody of ours."""
+        commit, services, length, terms, counts = _decode(raw, layout)
+        return cls(commit, services, length, Counter(dict(zip(terms.tolist(), counts.tolist(), strict=True))))
+
+
+def read_stats(raw: bytes, layout: str) -> tuple[int, CorpusStats]:
+    """The commit and the statistics of an encoded tally, for who only reads: a tenth of the memory of a Tally."""
+    commit, services, length, terms, counts = _decode(raw, layout)
+    return commit, CorpusStats(services, length / services if services else 0.0, terms, counts)
+
+
+def _decode(raw: bytes, layout: str) -> tuple[int, int, int, NDArray[np.uint32], NDArray[np.uint32]]:
+    try:
+        name, packed = raw[1 : 1 + raw[0]], raw[1 + raw[0] :]
+        if name != layout.encode():
+            raise Outdated(name.decode("ascii", "replace"))
+        body = zlib.decompress(packed)
+        commit, services, length, count = _NUMBERS.unpack_from(body)
+        terms = np.frombuffer(body, "<u4", count, _NUMBERS.size)
+        counts = np.frombuffer(body, "<u4", count, _NUMBERS.size + 4 * count)
+    except (IndexError, zlib.error, struct.error, ValueError) as error:
+        raise Outdated("not a tally") from error
+    return commit, services, length, terms, counts
