@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 
-from crawler.collector import patient_collector
+from crawler.batch import as_batch_job
 from crawler.descriptors import hosts_that_fit
 from crawler.optout import answering
 from crawler.politeness import counted
@@ -68,6 +68,7 @@ async def crawl(
     stop, flight = stop or asyncio.Event(), Flight(progress, landed)
     while True:
         async with (
+            as_batch_job(),
             Visitor(settings) as visitor,
             counted(visitor.blocks, waypost.spend),
             contextlib.nullcontext() if until_idle else answering(waypost, visitor),
@@ -77,8 +78,7 @@ async def crawl(
                 return flight.tally
             ending = asyncio.create_task(_end(visitor, flight, stop, hold))
             try:
-                with patient_collector():
-                    await scrape(waypost, visitor, flight, holder=hold.id, until_idle=until_idle, only=only)
+                await scrape(waypost, visitor, flight, holder=hold.id, until_idle=until_idle, only=only)
             finally:
                 ending.cancel()
                 await asyncio.gather(ending, return_exceptions=True)

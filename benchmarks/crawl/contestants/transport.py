@@ -1,6 +1,6 @@
 """waypost's transport with its guards alone: the same requests through `Session.fetch`, no plan, nothing stored.
 
-Hosts come in leases of a hundred and garbage is collected as rarely as in the crawl. Every guard is on: resolving,
+Hosts come in leases of a hundred and in a process that behaves like the crawl's. Every guard is on: resolving,
 the address policy, pinning, limits per address, caps, deadlines.
 """
 
@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 import uvloop
 
 from benchmarks.crawl.contestants.common import Meter, Result, Task, run
-from crawler.collector import patient_collector
+from crawler.batch import as_batch_job
 from crawler.visit import Session, Visitor
 from registry.core.documents import Outcome, Probe, Purpose
 from registry.core.probes import pointer_probe
@@ -28,14 +28,13 @@ async def crawl(task: Task) -> Result:
     )  # fmt: skip
     lease = min(settings.lease_batch, task.in_flight)
     meter = Meter(task)
-    with patient_collector():
-        async with Visitor(settings) as visitor:
-            for first in range(0, len(task.hosts), lease):
-                while len(running) + lease > task.in_flight:
-                    _, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
-                batch = task.hosts[first : first + lease]
-                running |= {asyncio.create_task(_visit(visitor, host, task.paths, result)) for host in batch}
-            await asyncio.gather(*running)
+    async with as_batch_job(), Visitor(settings) as visitor:
+        for first in range(0, len(task.hosts), lease):
+            while len(running) + lease > task.in_flight:
+                _, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+            batch = task.hosts[first : first + lease]
+            running |= {asyncio.create_task(_visit(visitor, host, task.paths, result)) for host in batch}
+        await asyncio.gather(*running)
     return meter.stop(result)
 
 
