@@ -1,6 +1,7 @@
 """Every setting, with its one owner, its default and its description. docs/settings.md is generated from here.
 
-Read from the environment (prefix WAYPOST_; DATABASE_URL without it). Nothing reads os.environ elsewhere.
+Read from the environment (prefix WAYPOST_; DATABASE_URL and what begins with MEILI_ without it). Nothing reads
+os.environ elsewhere.
 """
 
 import os
@@ -38,6 +39,44 @@ class Settings(BaseSettings):
         default=None,
         validation_alias=AliasChoices("DATABASE_URL", "database_url"),
         description="PostgreSQL to use (postgresql://user:password@host/name). Unset: an embedded server in `data`.",
+    )
+    meili_url: str | None = Field(
+        default=None,
+        pattern=r"^https?://[^\s?#]+$",
+        validation_alias=AliasChoices("MEILI_URL", "meili_url"),
+        description="Meilisearch server to search with; the same name for it in all processes. Unset: an embedded "
+        "index in `data`.",
+    )
+    meili_index: str = Field(
+        default="services",
+        pattern=r"^[a-z][a-z0-9-]{0,62}$",
+        validation_alias=AliasChoices("MEILI_INDEX", "meili_index"),
+        description="Name of its index; two registries on one server need two.",
+    )
+    meili_search_key: SecretStr | None = Field(
+        default=None,
+        validation_alias=AliasChoices("MEILI_SEARCH_KEY", "meili_search_key"),
+        description="Key that may search the index: all that a process needs that only answers.",
+    )
+    meili_indexer_key: SecretStr | None = Field(
+        default=None,
+        validation_alias=AliasChoices("MEILI_INDEXER_KEY", "meili_indexer_key"),
+        description="Key that may write the index; for processes that feed it.",
+    )
+    meili_tasks_key: SecretStr | None = Field(
+        default=None,
+        validation_alias=AliasChoices("MEILI_TASKS_KEY", "meili_tasks_key"),
+        description="Key that may see all tasks and the version; for processes that feed the index.",
+    )
+    meili_keys: Path | None = Field(
+        default=None,
+        validation_alias=AliasChoices("MEILI_KEYS", "meili_keys"),
+        description="Folder that `waypost search-keys` wrote; a key that is set above goes before its file.",
+    )
+    meili_master_key: SecretStr | None = Field(
+        default=None,
+        validation_alias=AliasChoices("MEILI_MASTER_KEY", "meili_master_key"),
+        description="Master key of the Meilisearch server; read by `waypost search-keys` alone.",
     )
     public_url: str = Field(
         default="http://127.0.0.1:8000",
@@ -199,13 +238,16 @@ class Settings(BaseSettings):
         return f"+{self.contact}" + (f"; {self.contact_email}" if self.contact_email else "")
 
     def as_environment(self) -> dict[str, str]:
-        """These settings as environment variables, for a child process. An unset DATABASE_URL is passed as unset."""
-        found = {"DATABASE_URL": self.database_url.get_secret_value() if self.database_url else ""}
+        """These settings as environment variables, for a child process. An unset DATABASE_URL is passed as unset.
+
+        The master key is nobody's business but that of the command that makes keys of it.
+        """
+        found = {"DATABASE_URL": ""}
         for name in type(self).model_fields:
             value = getattr(self, name)
-            if name == "database_url" or value is None:
+            if value is None or name == "meili_master_key":
                 continue
-            found[f"WAYPOST_{name.upper()}"] = ",".join(value) if isinstance(value, tuple) else str(value)
+            found[variable(name)] = _as_text(value)
         return found
 
     @field_validator("connect_to", "trusted_proxies", mode="before")
@@ -222,7 +264,24 @@ class Settings(BaseSettings):
             ip_network(one, strict=False)
         return value
 
-    @field_validator("database_url", mode="before")
+    @field_validator(
+        "database_url", "meili_url", "meili_search_key", "meili_indexer_key", "meili_tasks_key", "meili_keys",
+        "meili_master_key", mode="before",
+    )  # fmt: skip
     @classmethod
     def _blank_is_unset(cls, value: object) -> object:
         return None if value == "" else value
+
+
+def variable(name: str) -> str:
+    """The environment variable of a field of Settings."""
+    alias = Settings.model_fields[name].validation_alias
+    if isinstance(alias, AliasChoices):
+        return str(alias.choices[0])
+    return f"{Settings.model_config['env_prefix']}{name.upper()}"
+
+
+def _as_text(value: object) -> str:
+    if isinstance(value, SecretStr):
+        return value.get_secret_value()
+    return ",".join(value) if isinstance(value, tuple) else str(value)

@@ -30,6 +30,7 @@ from registry.cli.porch import (
     opened,
     read_settings,
 )
+from registry.cli.search_keys import search_keys
 from registry.cli.seeding import seeds
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ Metrics = Annotated[
 ]
 
 app.add_typer(seeds, name="seed")
+app.command("search-keys")(search_keys)
 
 
 def main() -> None:

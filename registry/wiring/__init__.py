@@ -33,6 +33,7 @@ from registry.core.seeds import Refusal, Seeds
 from registry.core.visits import FinishedDomain, Lease
 from registry.search.backend import IndexHealth, WriterBusy
 from registry.search.embedded import EmbeddedBackend, is_fed
+from registry.search.meilisearch.backend import MeiliBackend
 from registry.settings import Settings
 from registry.store import embedded, migrate
 from registry.store.engine import make_engine
@@ -45,12 +46,12 @@ from registry.store.recorded import RecordedFeed
 from registry.store.records import OptOutRequestRecord
 from registry.store.unit_of_work import Store
 from registry.wiring.reference import Reference, reference_in_force
+from registry.wiring.searching import INDEX_FOLDER, search_engine
 
 log = structlog.get_logger(__name__)
 
 LOOK_SECONDS = 1.0  # a look at a server that runs takes 2 ms
 
-INDEX_FOLDER = "index"
 POSTGRES_FOLDER = "postgres"
 
 NOT_READY = (
@@ -72,7 +73,12 @@ class Waypost:
     """The verbs of the registry, bound to one database and one index. Every door works through this."""
 
     def __init__(
-        self, settings: Settings, store: Store, backend: EmbeddedBackend, feed: RecordedFeed, reference: Reference
+        self,
+        settings: Settings,
+        store: Store,
+        backend: EmbeddedBackend | MeiliBackend,
+        feed: RecordedFeed,
+        reference: Reference,
     ) -> None:
         self.settings = settings
         self._store = store
@@ -226,8 +232,8 @@ class Waypost:
         return self._backend.claim()
 
     def index_is_fed(self) -> bool:
-        """Whether some process is the index's writer."""
-        return is_fed(self.settings.data / INDEX_FOLDER)
+        """Whether some process is the index's writer. That of a search server is not this machine's business."""
+        return self.settings.meili_url is not None or is_fed(self.settings.data / INDEX_FOLDER)
 
     async def index_lag(self) -> int:
         """Services whose index entry is not yet what the database says."""
@@ -310,7 +316,7 @@ async def open_waypost(settings: Settings) -> AsyncIterator[Waypost]:
             stack.push_async_callback(store.close)
             await migrate.check_schema(store.engine)
             reference = await stack.enter_async_context(reference_in_force(store))
-            backend = await asyncio.to_thread(EmbeddedBackend, settings.data / INDEX_FOLDER)
+            backend = await asyncio.to_thread(search_engine, settings, None)
             stack.push_async_callback(backend.close)
             feed = await stack.enter_async_context(RecordedFeed(store))
             yield Waypost(settings, store, backend, feed, reference)

@@ -14,9 +14,8 @@ import pytest
 import typer
 
 from registry import cli
-from registry.cli.pages.settings import variable
 from registry.core.addresses import V4, V6
-from registry.settings import Settings
+from registry.settings import Settings, variable
 from registry.wiring.schedule import JOB_BY_NAME
 from tests.support.shared import ROOT
 

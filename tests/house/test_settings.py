@@ -6,8 +6,7 @@ from collections.abc import Iterator
 import pytest
 from pydantic import ValidationError
 
-from registry.cli.pages.settings import variable
-from registry.settings import Settings
+from registry.settings import Settings, variable
 from tests.house.tree import Module, modules
 
 FIELDS = sorted(Settings.model_fields)
@@ -77,6 +76,7 @@ def test_each_variable_sets_its_field(monkeypatch: pytest.MonkeyPatch) -> None:
         "contact_email": "us@registry.example", "connect_to": "a.example:443:127.0.0.1:1", "resolve": "table",
         "suffix_list_url": "https://mirror.example/list", "ipv4_registry_url": "", "ipv6_registry_url": "",
         "trusted_proxies": "192.0.2.1", "log_level": "ERROR", "submit_wait": "15",
+        "meili_url": "http://search.example:7700", "meili_index": "others",
     }  # fmt: skip
     for name in FIELDS:
         monkeypatch.setenv(

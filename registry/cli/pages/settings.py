@@ -3,11 +3,10 @@
 import inspect
 from typing import Any, Literal, get_args, get_origin
 
-from pydantic import AliasChoices
 from pydantic.fields import FieldInfo
 
 from registry.cli.pages.markdown import page, table
-from registry.settings import Settings
+from registry.settings import Settings, variable
 
 
 def settings_page() -> str:
@@ -22,14 +21,6 @@ def settings_page() -> str:
         "Certificates of visited sites are verified with the system's store; `SSL_CERT_FILE` and `SSL_CERT_DIR` have "
         "their usual OpenSSL meaning.",
     )
-
-
-def variable(name: str) -> str:
-    """The environment variable of a field of Settings."""
-    alias = Settings.model_fields[name].validation_alias
-    if isinstance(alias, AliasChoices):
-        return str(alias.choices[0])
-    return f"{Settings.model_config['env_prefix']}{name.upper()}"
 
 
 def _type(field: FieldInfo) -> str:

@@ -1,0 +1,180 @@
+"""The query path: POST /multi-search over kept connections, and an answer or a clear refusal within one second.
+
+The official client opens a connection for each call and blocks a thread meanwhile; docs/adr/0012 has the figures.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+import httpx2
+import orjson
+import structlog
+
+from registry.core.listing import SearchUnavailable
+
+log = structlog.get_logger(__name__)
+
+WAIT_SECONDS: Final = 0.4
+ANSWER_SECONDS: Final = 0.4
+"""At most for a place, and at most for the call with its one retry: 0.8 s together, so that the door refuses within
+one second."""
+
+RETRY_WITH_SECONDS: Final = 0.15
+"""A retry with less time left than this would only load a server that is slow already."""
+
+AT_ONCE: Final = 8
+"""Questions under way from one process. The server answers with as many threads as it has cores; more of them would
+queue there, out of our sight, until all are late."""
+
+TRIPS_AFTER: Final = 5
+REST_SECONDS: Final = 2.0
+REFUSED_REST_SECONDS: Final = 10.0
+"""After so many failures in a row the engine is left alone for a while, then tried with one question. A key that was
+refused will not be accepted a moment later."""
+
+_PACE_WEIGHT: Final = 0.1
+
+
+class EmbedderMissing(Exception):
+    """The index has no vectors of the model that was asked with; its words can still be searched."""
+
+
+class IndexMissing(SearchUnavailable):
+    """The engine answers and has no index of this name."""
+
+
+@dataclass(slots=True)
+class Breaker:
+    """Closed; or open until a moment, then trying with one question at a time."""
+
+    failures: int = 0
+    open_until: float = 0.0
+    trying: bool = False
+
+    def admits(self, now: float) -> bool:
+        if self.failures < TRIPS_AFTER:
+            return True
+        if now < self.open_until or self.trying:
+            return False
+        self.trying = True
+        return True
+
+    def succeeded(self) -> None:
+        self.failures = 0
+
+    def failed(self, now: float, *, rest: float = REST_SECONDS, trips: bool = False) -> None:
+        self.failures = TRIPS_AFTER if trips else self.failures + 1
+        self.open_until = now + rest
+
+
+class Asker:
+    """Asks one engine, on one event loop. Whatever keeps the engine from answering is SearchUnavailable in time."""
+
+    def __init__(self, url: str, key: str | None, *, at_once: int = AT_ONCE) -> None:
+        self._client = httpx2.AsyncClient(
+            base_url=url,
+            headers={"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {}),
+            limits=httpx2.Limits(max_connections=at_once, max_keepalive_connections=at_once, keepalive_expiry=30),
+            timeout=ANSWER_SECONDS,
+            trust_env=False,
+            follow_redirects=False,
+        )
+        self._at_once = at_once
+        self._places = asyncio.Semaphore(at_once)
+        self._waiting = 0
+        self._pace = 0.0
+        self._breaker = Breaker()
+
+    async def ask(self, queries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """The results, in the order of the queries. Raises EmbedderMissing and SearchUnavailable."""
+        body = orjson.dumps({"queries": list(queries)}, option=orjson.OPT_SERIALIZE_NUMPY)
+        async with self._place():
+            if not self._breaker.admits(time.monotonic()):
+                raise SearchUnavailable("the search engine is away")
+            try:
+                return await self._answer(body)
+            finally:
+                self._breaker.trying = False
+
+    async def close(self) -> None:
+        await self._client.aclose()
+
+    @asynccontextmanager
+    async def _place(self) -> AsyncIterator[None]:
+        """Who cannot hope for a place in time is told so at once, not when it is too late."""
+        if self._waiting * self._pace / self._at_once > WAIT_SECONDS:
+            raise SearchUnavailable("too many searches at the moment")
+        self._waiting += 1
+        try:
+            async with asyncio.timeout(WAIT_SECONDS):
+                await self._places.acquire()
+        except TimeoutError:
+            raise SearchUnavailable("too many searches at the moment") from None
+        finally:
+            self._waiting -= 1
+        try:
+            yield
+        finally:
+            self._places.release()
+
+    async def _answer(self, body: bytes) -> list[dict[str, Any]]:
+        started = time.monotonic()
+        try:
+            async with asyncio.timeout(ANSWER_SECONDS):
+                response = await self._post(body, started + ANSWER_SECONDS)
+        except (TimeoutError, httpx2.HTTPError) as error:
+            self._breaker.failed(time.monotonic())
+            log.warning("meilisearch.no_answer", error=type(error).__name__, seconds=time.monotonic() - started)
+            raise SearchUnavailable("the search engine is away or too slow at the moment") from None
+        took = time.monotonic() - started
+        self._pace += (took - self._pace) * (_PACE_WEIGHT if self._pace else 1.0)
+        return self._read(response)
+
+    async def _post(self, body: bytes, deadline: float) -> httpx2.Response:
+        """Once more where time is left: a kept connection may have been closed, a server be starting."""
+        try:
+            response = await self._client.post("/multi-search", content=body)
+            if response.status_code < 500 or _is_shed(response):
+                return response
+        except httpx2.HTTPError:
+            if time.monotonic() > deadline - RETRY_WITH_SECONDS:
+                raise
+        return await self._client.post("/multi-search", content=body)
+
+    def _read(self, response: httpx2.Response) -> list[dict[str, Any]]:
+        """Codes decide, messages never do (the error codes of the engine's API)."""
+        if response.status_code == 200:
+            self._breaker.succeeded()
+            results: list[dict[str, Any]] = orjson.loads(response.content)["results"]
+            return results
+        code = code_of(response)
+        now = time.monotonic()
+        if code == "invalid_search_embedder":
+            self._breaker.succeeded()
+            raise EmbedderMissing
+        if _is_shed(response):
+            raise SearchUnavailable("too many searches at the moment")
+        log.error("meilisearch.refused", status=response.status_code, code=code)
+        if code == "index_not_found":
+            self._breaker.succeeded()
+            raise IndexMissing("the index has not been built yet")
+        if response.status_code in (401, 403):
+            self._breaker.failed(now, rest=REFUSED_REST_SECONDS, trips=True)
+            raise SearchUnavailable("the search engine does not accept the key of this registry")
+        self._breaker.failed(now)
+        raise SearchUnavailable("the search engine did not answer")
+
+
+def code_of(response: httpx2.Response) -> str:
+    try:
+        return str(orjson.loads(response.content)["code"])
+    except (orjson.JSONDecodeError, TypeError, KeyError):
+        return "unreadable"
+
+
+def _is_shed(response: httpx2.Response) -> bool:
+    return response.status_code == 503 and code_of(response) == "too_many_search_requests"

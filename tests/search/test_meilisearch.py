@@ -1,0 +1,253 @@
+"""The Meilisearch engine on a real server: the contract of every backend, and what is this engine's own.
+
+Runs where MEILI_URL and MEILI_MASTER_KEY name one that may be written to; each test has an index of its own there and
+removes it. Skipped aloud elsewhere: tests/search/test_meilisearch_calls.py needs no server.
+"""
+
+import asyncio
+import os
+import uuid
+from collections.abc import AsyncIterator
+
+import numpy as np
+import pytest
+from meilisearch import Client
+from numpy.typing import NDArray
+
+from registry.core.listing import Filters, SearchUnavailable
+from registry.core.ranking import ask, rank
+from registry.search.backend import Backend, IndexState, SearchDocument, make_document, make_documents
+from registry.search.meilisearch import layout
+from registry.search.meilisearch.admin import Admin, Keys
+from registry.search.meilisearch.backend import MeiliBackend
+from registry.search.meilisearch.keys import make_keys
+from tests.search.contract import MAIL, MAPS, SHOP, BackendContract, fill, found, pool, stats_of, upsert
+from tests.search.listings import listing
+
+URL = os.environ.get("MEILI_URL", "")
+MASTER = os.environ.get("MEILI_MASTER_KEY", "")
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not (URL and MASTER), reason="no Meilisearch: set MEILI_URL and MEILI_MASTER_KEY"),
+]
+
+
+class Compass:
+    """Four directions and a text's nearness to each: enough to tell vectors from words."""
+
+    id = "wp_00000compass"
+    dims = 4
+
+    def encode(self, texts: list[str]) -> NDArray[np.float32]:
+        words = ("north", "east", "south", "west")
+        rows = np.array([[text.lower().count(word) for word in words] for text in texts], np.float32).reshape(-1, 4)
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        return np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
+
+
+COMPASS = Compass()
+
+
+@pytest.fixture
+def index() -> str:
+    return f"t{uuid.uuid4().hex[:12]}"
+
+
+@pytest.fixture
+def keys(index: str) -> Keys:
+    return make_keys(URL, MASTER, index)
+
+
+@pytest.fixture
+async def backend(index: str, keys: Keys) -> AsyncIterator[MeiliBackend]:
+    engine = MeiliBackend(URL, keys, index, model=COMPASS.id, dims=COMPASS.dims)
+    yield engine
+    await engine.close()
+    await asyncio.to_thread(remove, index)
+
+
+def remove(index: str) -> None:
+    """The index, what was built beside it, and its keys."""
+    client = Client(URL, MASTER, timeout=30)
+    for one in client.http.get("indexes?limit=1000")["results"]:
+        if one["uid"].startswith(index):
+            client.delete_index(one["uid"])
+    for key in client.http.get("keys?limit=1000")["results"]:
+        if (key["name"] or "").startswith(f"waypost {index} "):
+            client.http.delete(f"keys/{key['uid']}")
+
+
+class TestMeilisearch(BackendContract):
+    pass
+
+
+async def test_another_process_sees_commits_and_swaps(backend: MeiliBackend, index: str, keys: Keys) -> None:
+    reader = MeiliBackend(URL, Keys(search=keys.search), index, model=COMPASS.id)
+    await fill(backend, [MAIL])
+    assert await found(reader, "email stamps") == ["mail.example"]
+    await upsert(backend, SHOP)
+    assert await found(reader, "email stamps") == ["mail.example", "shop.example"]
+    await fill(backend, [MAPS])
+    assert await found(reader, "email stamps route") == ["maps.example"]
+    assert (await reader.health()).state is IndexState.READY
+    await reader.close()
+
+
+async def test_feeders_that_take_turns_keep_the_counts(backend: MeiliBackend, index: str, keys: Keys) -> None:
+    other = MeiliBackend(URL, keys, index, model=COMPASS.id, dims=COMPASS.dims)
+    await fill(backend, [MAIL])
+    await upsert(backend, SHOP)
+    await upsert(other, MAPS)
+    await backend.delete(["maps.example"])
+    await backend.commit()
+    assert (await pool(other, "email")).stats == stats_of([MAIL, SHOP])
+    await fill(other, [MAPS])
+    assert await upsert(backend, MAIL) == 1
+    assert (await pool(other, "email")).stats == stats_of([MAIL, MAPS])
+    await other.close()
+
+
+async def test_what_has_no_word_in_common_is_found_by_its_vector(backend: MeiliBackend) -> None:
+    services = [
+        listing("up.example", "Arctic: north north north"),
+        listing("down.example", "Antarctic: south"),
+        listing("mixed.example", "Quarter: north east"),
+        listing("nowhere.example", "Nowhere: no direction at all"),
+    ]
+    await write(backend, make_documents(services, COMPASS))
+    question = ask("northern", COMPASS)
+    answer = await backend.candidates(question, Filters(), 10)
+    assert sorted(answer.candidates.hosts) == ["down.example", "mixed.example", "up.example"]
+    assert answer.candidates.model == COMPASS.id
+    assert rank(question, answer.candidates, answer.stats).hosts[:2] == ["up.example", "mixed.example"]
+    narrow = await backend.candidates(question, Filters(min_score=51), 10)
+    assert narrow.candidates.hosts == []
+
+
+async def test_a_service_that_lost_its_vector_is_no_longer_near(backend: MeiliBackend) -> None:
+    await write(backend, make_documents([listing("a.example", "Arctic: north")], COMPASS))
+    assert await backend.upsert(make_documents([listing("a.example", "Arctic: ice")], COMPASS)) == 1
+    await backend.commit()
+    assert (await backend.candidates(ask("north", COMPASS), Filters(), 10)).candidates.hosts == []
+
+
+async def test_an_index_of_another_model_is_searched_by_words_until_it_is_rebuilt(
+    backend: MeiliBackend, index: str, keys: Keys
+) -> None:
+    await write(backend, make_documents([listing("a.example", "Arctic: north")], COMPASS))
+    later = MeiliBackend(URL, keys, index, model="wp_other", dims=4)
+    assert (await later.health()).state is IndexState.OUTDATED
+    question = ask("north", COMPASS)
+    asked = type(question)(question.text, question.terms, question.whole, question.needs, "wp_other")
+    assert (await later.candidates(asked, Filters(), 10)).candidates.hosts == ["a.example"]
+    with pytest.raises(SearchUnavailable, match="built again"):
+        await upsert(later, MAIL)
+    await later.close()
+
+
+async def test_words_that_many_services_hold_are_asked_for_together(backend: MeiliBackend) -> None:
+    """More of them than any leg asks for: the services with several words of the question must be in the pool."""
+    crowd = [listing(f"h{n}.example", "Weather" if n % 2 else "Forecast") for n in range(300)]
+    both = [listing(f"b{n}.example", "Weather forecast") for n in range(3)]
+    await fill(backend, [*crowd, *both])
+    answer = await backend.candidates(ask("weather forecast"), Filters(), 200)
+    assert {"b0.example", "b1.example", "b2.example"} <= set(answer.candidates.hosts)
+    assert answer.matching >= len(answer.candidates)
+
+
+async def test_more_words_than_the_engine_reads(backend: MeiliBackend) -> None:
+    """It reads ten of a query; the rarest of the question's must be among them, wherever they stand."""
+    common = " ".join(f"common{n}" for n in range(14))
+    await fill(
+        backend, [listing(f"h{n}.example", f"x: {common}") for n in range(70)] + [listing("a.example", "Unique")]
+    )
+    answer = await backend.candidates(ask(f"{common} unique"), Filters(), 200)
+    assert "a.example" in answer.candidates.hosts
+
+
+async def test_a_document_that_is_refused_does_not_keep_the_others_out(backend: MeiliBackend, index: str) -> None:
+    """Vectors of a wrong length fail the whole task; all others of it must come in, the counts with them."""
+    good = make_documents([listing(f"h{n}.example", "Arctic: north") for n in range(5)], COMPASS)
+    await write(backend, good[:1])
+    assert await backend.upsert([*good, bad_document("bad.example")]) == 5
+    await backend.commit()
+    assert await found(backend, "arctic") == [f"h{n}.example" for n in range(5)]
+    assert (await pool(backend, "arctic")).stats.services == 5
+
+
+async def test_a_document_that_is_refused_does_not_stop_a_rebuild(backend: MeiliBackend) -> None:
+    good = make_documents([listing(f"h{n}.example", "Arctic: north") for n in range(5)], COMPASS)
+    await write(backend, [*good[:2], bad_document("bad.example"), *good[2:]])
+    assert await found(backend, "arctic") == [f"h{n}.example" for n in range(5)]
+    assert await backend.count() == 5
+
+
+async def test_what_a_killed_build_left_behind_is_removed(backend: MeiliBackend, index: str, keys: Keys) -> None:
+    admin = Admin(URL, keys)
+    await asyncio.to_thread(admin.create, f"{index}_bleftover", layout.index_settings("", 0), layout.PRIMARY_KEY)
+    await fill(backend, [MAIL])
+    await fill(backend, [SHOP])
+    await asyncio.to_thread(admin.wait_idle, f"{index}_bleftover")
+    await asyncio.to_thread(admin.wait_idle, index)
+    assert [one for one in await asyncio.to_thread(admin.indexes, index) if one == f"{index}_bleftover"] == []
+
+
+async def test_tombstones_are_removed(backend: MeiliBackend, index: str, keys: Keys) -> None:
+    await fill(backend, [MAIL, SHOP])
+    await backend.delete(["mail.example"])
+    await backend.commit()
+    admin = Admin(URL, keys)
+    await asyncio.to_thread(admin.wait_idle, index)
+    ids = await asyncio.to_thread(lambda: [one["id"] for one in admin.documents(index, ["id"])])
+    assert sorted(ids) == [layout.TALLY, "shop_example"]
+
+
+async def test_each_key_may_do_its_own_and_nothing_else(backend: MeiliBackend, index: str, keys: Keys) -> None:
+    await fill(backend, [MAIL])
+    searching = MeiliBackend(URL, Keys(keys.search, keys.search, keys.search), index, model=COMPASS.id)
+    assert await found(searching, "email") == ["mail.example"]
+    for forbidden in (upsert(searching, SHOP), fill(searching, [SHOP]), _all(searching)):
+        with pytest.raises(SearchUnavailable):
+            await forbidden
+    await searching.close()
+    asking_with = MeiliBackend(URL, Keys(search=keys.tasks), index, model=COMPASS.id)
+    with pytest.raises(SearchUnavailable):
+        await found(asking_with, "email")
+    await asking_with.close()
+
+
+async def test_making_the_keys_again_makes_the_same(index: str, keys: Keys) -> None:
+    assert make_keys(URL, MASTER, index) == keys
+    remove(index)
+
+
+async def test_without_its_keys_a_process_can_search_and_says_what_it_cannot(
+    backend: MeiliBackend, index: str, keys: Keys
+) -> None:
+    await fill(backend, [MAIL])
+    reader = MeiliBackend(URL, Keys(search=keys.search), index, model=COMPASS.id)
+    assert await reader.count() == 1
+    with pytest.raises(SearchUnavailable, match=r"no indexer key|no tasks key"):
+        await upsert(reader, SHOP)
+    await reader.close()
+
+
+async def write(backend: Backend, documents: list[SearchDocument]) -> None:
+    async with backend.build() as build:
+        await build.add(documents)
+        await build.swap()
+
+
+async def _all(backend: Backend) -> list[tuple[str, bytes]]:
+    return [one async for one in backend.hashes()]
+
+
+def bad_document(host: str) -> SearchDocument:
+    """Its vector has more numbers than the index takes."""
+
+    class Longer(Compass):
+        def encode(self, texts: list[str]) -> NDArray[np.float32]:
+            return np.ones((len(texts), 5), np.float32)
+
+    return make_document(listing(host, "Arctic"), Longer())
