@@ -1,6 +1,6 @@
 # Two commands on a fresh machine: `make demo`, `make test`. Needs Python 3.11-3.13 and make; uv is brought along.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast check docs bench-crawl clean ssrf torture guards torture-kill
+.PHONY: help demo test test-fast check docs bench-crawl bench-relevance clean ssrf torture guards torture-kill
 
 PYTHON ?= python3
 PORT   ?= 8000
@@ -55,6 +55,9 @@ docs: .venv/.done        ## write the generated pages anew
 bench-crawl: .venv/.done | $(UV) ## the crawler beside aiohttp, Scrapy and itself (BENCH="--list polite"; Linux, nginx)
 	$(UV) sync --frozen -q --group bench
 	.venv/bin/python -m benchmarks.crawl $(BENCH)
+
+bench-relevance: .venv/.done ## does search put the right service first (RELEVANCE="--data DIR --json", "--parts")
+	.venv/bin/python -m benchmarks.relevance $(RELEVANCE)
 
 clean:           ## forget the environment
 	rm -rf .venv .tools

@@ -11,9 +11,12 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 HERE: Final = "this tree"
 
 
-def exported(revision: str, folder: Path) -> Path:
-    """The packages of a commit, unpacked into `folder`. Raises CalledProcessError for a name that git does not know."""
-    packed = subprocess.run(["git", "archive", revision, "registry"], cwd=ROOT, check=True, capture_output=True)
+def exported(revision: str, folder: Path, *parts: str) -> Path:
+    """The packages of a commit, unpacked into `folder`; `parts` beside `registry`.
+
+    Raises CalledProcessError for a name that git does not know.
+    """
+    packed = subprocess.run(["git", "archive", revision, "registry", *parts], cwd=ROOT, check=True, capture_output=True)
     with tarfile.open(fileobj=io.BytesIO(packed.stdout)) as archive:
         archive.extractall(folder, filter="data")
     return folder

@@ -20,32 +20,32 @@ def template(server: str) -> Iterator[str]:
     """The name of a migrated database to copy; another benchmark may run beside this one."""
     name = f"{PREFIX}_{os.getpid()}_template"
     _drop_leftovers(server)
-    with _admin(server) as admin:
-        _drop(admin, name)
+    with connected(server) as admin:
+        drop(admin, name)
         admin.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
         try:
             upgrade(_on(server, name))
             yield name
         finally:
-            _drop(admin, name)
+            drop(admin, name)
 
 
 @contextlib.contextmanager
 def fresh(server: str, template: str) -> Iterator[str]:
     """The URL of an empty, migrated database that is dropped afterwards."""
     name = f"{PREFIX}_{os.getpid()}_run"
-    with _admin(server) as admin:
-        _drop(admin, name)
+    with connected(server) as admin:
+        drop(admin, name)
         admin.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(sql.Identifier(name), sql.Identifier(template)))
         try:
             yield _on(server, name)
         finally:
-            _drop(admin, name)
+            drop(admin, name)
 
 
 def main_process(server: str) -> int:
     """The process id of the server that all backends are children of."""
-    with _admin(server) as admin:
+    with connected(server) as admin:
         row = admin.execute("SELECT pg_backend_pid()").fetchone()
         assert row is not None
         return _stat(int(str(row[0])))[1]
@@ -59,7 +59,7 @@ def cpu(main: int) -> float:
 
 def seconds_per_visit(database: str) -> float:
     """How long the visit of a host takes on average, by the ledger."""
-    with _admin(database) as reader:
+    with connected(database) as reader:
         row = reader.execute("SELECT avg(extract(epoch FROM finished_at - started_at))::float8 FROM visits").fetchone()
     assert row is not None
     return float(str(row[0] or 0.0))
@@ -67,18 +67,18 @@ def seconds_per_visit(database: str) -> float:
 
 def _drop_leftovers(server: str) -> None:
     """Databases of runs that were killed."""
-    with _admin(server) as admin:
+    with connected(server) as admin:
         for row in admin.execute("SELECT datname FROM pg_database WHERE datname LIKE %s", (PREFIX + "%",)).fetchall():
             name = str(row[0])
             if not Path("/proc", name.split("_")[2]).exists():
-                _drop(admin, name)
+                drop(admin, name)
 
 
-def _admin(server: str) -> "psycopg.Connection[tuple[object, ...]]":
+def connected(server: str) -> "psycopg.Connection[tuple[object, ...]]":
     return psycopg.connect(libpq(sqlalchemy_url(server)), autocommit=True)
 
 
-def _drop(admin: "psycopg.Connection[tuple[object, ...]]", name: str) -> None:
+def drop(admin: "psycopg.Connection[tuple[object, ...]]", name: str) -> None:
     admin.execute(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s AND usename = current_user", (name,)
     )

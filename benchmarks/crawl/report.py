@@ -39,9 +39,9 @@ def summary(trial: Trial, runs: Sequence[Run], *, markdown: bool) -> str:
         turns.setdefault(run.contestant, []).append(run)
     rows = [_COLUMNS, *(_row(name, some, turns) for name, some in turns.items())]
     goals = [_GOALS, *(_goal(one) for one in trial.goals(turns) if one.got is not None)]
-    parts = [_table(rows, markdown)]
+    parts = [table(rows, markdown)]
     if len(goals) > 1:
-        parts.append(_table(goals, markdown))
+        parts.append(table(goals, markdown))
     parts += [" ".join(said)] if (said := trial.remarks(turns)) else []
     parts += [_where(name, some, markdown) for name, some in turns.items() if "where" in some[0].result.notes]
     return "\n" + "\n\n".join([*parts, machine()])
@@ -59,6 +59,7 @@ def write_into(page: Path, key: str, tables: str) -> None:
 
 _COLUMNS = ("", "hosts", "CPU ms/host", "PostgreSQL ms/host", "hosts/CPU-s", "× aiohttp", "requests/host", "wall s",
             "hosts/s", "s/host", "peak MB")  # fmt: skip
+_PACKAGES = ("scrapy", "aiohttp", "pyreqwest", "uvloop")
 _GOALS = ("", "goal", "measured", "met")
 
 
@@ -100,13 +101,13 @@ def _where(contestant: str, some: Sequence[Run], markdown: bool) -> str:
         rows = [(name, f"{ms:.3f}") for name, ms in sorted(spent.items(), key=lambda one: -one[1]) if ms >= least]
         if kind == "rooms":
             rows.append(("all of it", f"{sum(spent.values()):.3f}"))
-        parts.append(_table([(f"{contestant}: {kind}", "CPU ms/host"), *rows], markdown))
+        parts.append(table([(f"{contestant}: {kind}", "CPU ms/host"), *rows], markdown))
     watching = median(1e3 * run.result.notes["where"]["watching"] / run.result.hosts for run in some)
     steps = median(run.result.notes["where"]["steps"] / run.result.hosts for run in some)
     return "\n\n".join([*parts, f"({steps:.0f} steps of tasks per host; watching took {watching:.3f} ms beside that)"])
 
 
-def _table(rows: Sequence[tuple[str, ...]], markdown: bool) -> str:
+def table(rows: Sequence[tuple[str, ...]], markdown: bool) -> str:
     """Columns in which nobody has anything are left out."""
     used = [at for at in range(len(rows[0])) if at == 0 or any(row[at] for row in rows[1:])]
     rows = [tuple(row[at] for at in used) for row in rows]
@@ -121,11 +122,11 @@ def _table(rows: Sequence[tuple[str, ...]], markdown: bool) -> str:
     )  # fmt: skip
 
 
-def machine() -> str:
-    """Processor, versions, commit: what a figure belongs to."""
+def machine(*names: str) -> str:
+    """Processor, versions of those packages, commit: what a figure belongs to."""
     models = [row for row in Path("/proc/cpuinfo").read_text().splitlines() if row.startswith("model name")]
     commit = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False)
-    packages = ", ".join(f"{name} {version(name)}" for name in ("scrapy", "aiohttp", "pyreqwest", "uvloop"))
+    packages = ", ".join(f"{name} {version(name)}" for name in names or _PACKAGES)
     return (
         f"{os.cpu_count()} cores of {models[0].partition(': ')[2] if models else platform.machine()}, "
         f"load {os.getloadavg()[0]:.1f}, CPython {platform.python_version()}, {packages}, "

@@ -1,0 +1,189 @@
+"""`/api/discover` by a real server on loopback: requests per CPU-second of its process, PostgreSQL's CPU beside it.
+
+Each side (this tree, and another commit where one is named) has a database and an index of its own with the same
+services; the sides take turns round by round. Distinct: no question is asked twice of a side. Repeated: the same few
+questions over and over, by clients that keep nothing. Half load: requests arrive at half the rate that one core could
+answer by what distinct ones cost, evenly, and are timed from when they were due.
+"""
+
+import asyncio
+import contextlib
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import median, quantiles
+from typing import IO, Final
+
+from benchmarks.crawl import postgres
+from benchmarks.search import load
+from benchmarks.search.texts import Texts
+from benchmarks.trees import HERE, ROOT, exported, search_path
+from registry.store import embedded
+from registry.store.engine import sqlalchemy_url
+
+AT_ONCE: Final = 8
+REPEATED: Final = 50  # different questions among the repeated ones
+_TICKS: Final = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One round of one side. `cpu` and `postgres` in CPU seconds; `took` in milliseconds, at half load only."""
+
+    side: str
+    kind: str
+    requests: int
+    cpu: float
+    postgres: float
+    took: tuple[float, ...] = ()
+
+    @property
+    def per_cpu_second(self) -> float:
+        return self.requests / self.cpu
+
+
+@dataclass
+class _Server:
+    side: str
+    port: int
+    process: "subprocess.Popen[str]"
+    questions: Iterator[str]
+
+    def cpu(self) -> float:
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(") ")[2].split()
+        return (int(fields[11]) + int(fields[12])) / _TICKS
+
+    def memory(self) -> float:
+        """Peak resident set in MB."""
+        line = next(one for one in Path(f"/proc/{self.process.pid}/status").read_text().splitlines() if "VmHWM" in one)
+        return int(line.split()[1]) / 1024
+
+    def some(self, count: int) -> list[bytes]:
+        return [load.target(next(self.questions)) for _ in range(count)]
+
+
+def measure(services: int, requests: int, rounds: int, against: str | None) -> tuple[list[Turn], dict[str, float]]:
+    """All turns, and each side's peak memory in MB."""
+    with tempfile.TemporaryDirectory(prefix="waypost-bench-") as scratch:
+        folder = Path(scratch)
+        folder.chmod(0o755)  # the account that runs the database must reach its folder
+        trees = {HERE: ROOT} | (
+            {against: exported(against, folder / "other", "migrations", "pyproject.toml")} if against else {}
+        )
+        database = embedded.start(folder / "postgres")
+        try:
+            with _served(trees, database.dsn, folder, services, rounds * requests * 3 + 400) as servers:
+                main = postgres.main_process(database.dsn)
+                turns = list(asyncio.run(_turns(servers, main, requests, rounds)))
+                return turns, {one.side: one.memory() for one in servers}
+        finally:
+            database.release()
+
+
+@contextlib.contextmanager
+def _served(trees: dict[str, Path], server: str, folder: Path, services: int, most: int) -> Iterator[list[_Server]]:
+    questions = Texts(seed=7).requests(most)
+    with contextlib.ExitStack() as stack:
+        servers = []
+        for number, (side, tree) in enumerate(trees.items()):
+            home = folder / f"side-{number}"
+            home.mkdir()
+            name = stack.enter_context(_database(server, number, tree))
+            subprocess.run(_command("fill", name, home, str(services)), check=True, env=_environment(tree))
+            process = subprocess.Popen(
+                _command("serve", name, home), env=_environment(tree), stdout=subprocess.PIPE, text=True
+            )
+            stack.callback(_end, process)
+            servers.append(_Server(side, _port(process.stdout), process, iter(questions)))
+        yield servers
+
+
+@contextlib.contextmanager
+def _database(server: str, number: int, tree: Path) -> Iterator[str]:
+    """The URL of a database migrated by that tree's own migrations."""
+    name = f"{postgres.PREFIX}_{os.getpid()}_{number}"
+    url = sqlalchemy_url(server).set(database=name).render_as_string(hide_password=False)
+    with postgres.connected(server) as admin:
+        postgres.drop(admin, name)
+        admin.execute(f"CREATE DATABASE {name}".encode())
+    program = "import sys; from registry.store.migrate import upgrade; upgrade(sys.argv[1])"
+    subprocess.run([sys.executable, "-P", "-c", program, url], check=True, env=_environment(tree))
+    yield url
+
+
+async def _turns(servers: Sequence[_Server], main: int, requests: int, rounds: int) -> list[Turn]:
+    turns: list[Turn] = []
+    same = Texts(seed=8).requests(REPEATED)
+    for server in servers:  # compiled, loaded, connected
+        await load.closed(server.port, [*server.some(200), *load.cycled(same, 200)], AT_ONCE)
+    for _ in range(rounds):
+        for server in servers:
+            turns.append(await _turn(server, "distinct", server.some(requests), main))
+        for server in servers:
+            turns.append(await _turn(server, "repeated", load.cycled(same, 2 * requests), main))
+        for server in servers:
+            rate = 0.5 * median(
+                one.per_cpu_second for one in turns if (one.side, one.kind) == (server.side, "distinct")
+            )
+            turns.append(await _turn(server, "half load", server.some(requests), main, rate))
+    return turns
+
+
+async def _turn(server: _Server, kind: str, requests: list[bytes], main: int, rate: float | None = None) -> Turn:
+    before = server.cpu(), postgres.cpu(main)
+    took: list[float] = []
+    if rate is None:
+        await load.closed(server.port, requests, AT_ONCE)
+    else:
+        took = await load.open_loop(server.port, requests, rate)
+    return Turn(server.side, kind, len(requests), server.cpu() - before[0], postgres.cpu(main) - before[1], tuple(took))
+
+
+def rows(turns: Sequence[Turn], memory: dict[str, float]) -> list[tuple[str, ...]]:
+    """A table: medians of the rounds, the ratio to the other side's, percentiles over all that were timed."""
+    table: list[tuple[str, ...]] = [
+        ("", "requests/CPU-s", f"× {_other(turns)}", "PostgreSQL ms", "p50 ms", "p99 ms", "peak MB")
+    ]
+    for side, kind in dict.fromkeys((one.side, one.kind) for one in turns):
+        mine = [one for one in turns if (one.side, one.kind) == (side, kind)]
+        rate = median(one.per_cpu_second for one in mine)
+        theirs = [one.per_cpu_second for one in turns if one.side != side and one.kind == kind]
+        took = [ms for one in mine for ms in one.took]
+        table.append((
+            f"{side}: {kind}", f"{rate:,.0f}", f"{rate / median(theirs):.2f}" if theirs and side == HERE else "",
+            f"{median(1e3 * one.postgres / one.requests for one in mine):.2f}",
+            f"{median(took):.1f}" if took else "", f"{quantiles(took, n=100)[98]:.1f}" if took else "",
+            f"{memory[side]:.0f}",
+        ))  # fmt: skip
+    return table
+
+
+def as_json(turn: Turn) -> dict[str, object]:
+    return {**asdict(turn), "per_cpu_second": turn.per_cpu_second}
+
+
+def _other(turns: Sequence[Turn]) -> str:
+    return next((one.side for one in turns if one.side != HERE), "")
+
+
+def _command(act: str, database: str, folder: Path, *rest: str) -> list[str]:
+    program = "import asyncio; from benchmarks.search.tree import main; asyncio.run(main())"
+    return [sys.executable, "-P", "-c", program, act, database, str(folder), *rest]
+
+
+def _environment(tree: Path) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": search_path(tree)}
+
+
+def _port(output: IO[str] | None) -> int:
+    assert output is not None
+    return int(output.readline())
+
+
+def _end(process: "subprocess.Popen[str]") -> None:
+    process.terminate()
+    process.wait(30)

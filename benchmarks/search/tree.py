@@ -1,0 +1,87 @@
+"""The part of the HTTP benchmark that runs on whichever `registry` stands first on PYTHONPATH: two trees take turns.
+
+    fill DATABASE FOLDER COUNT    services into an empty database, then the index from it
+    serve DATABASE FOLDER         the API by uvicorn, as `waypost serve` runs it; its port on the first line of output
+
+The serving process feeds no index and crawls nothing: its CPU is the answers'.
+"""
+
+import asyncio
+import dataclasses
+import socket
+import sys
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from pydantic import SecretStr
+
+from benchmarks.search.texts import Texts
+from registry.api.app import create_app
+from registry.core.listing import Listing
+from registry.core.services import Capability, Service, to_json
+from registry.settings import Settings
+from registry.store.records import CapabilityRecord, ServiceRecord
+from registry.wiring import Waypost, open_waypost
+
+_BATCH = 500
+_NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+
+
+def settings(database: str, folder: str) -> Settings:
+    return Settings(database_url=SecretStr(database), data=Path(folder), public_url="https://registry.example",
+                    read_rate=1_000_000_000, log_level="WARNING")  # fmt: skip
+
+
+async def fill(waypost: Waypost, count: int) -> None:
+    store: Any = waypost._store
+    stream = Texts().services(count)
+    while batch := list(islice(stream, _BATCH)):
+        async with store.begin() as uow:
+            await uow.services.put([_record(one) for one in batch])
+            await uow.services.replace_capabilities({(one.domain, one.host): _capabilities(one) for one in batch})
+    await waypost.reindex()
+
+
+def _record(listing: Listing) -> ServiceRecord:
+    """As `record` leaves a service that was found once."""
+    same = {one.name: getattr(listing, one.name) for one in dataclasses.fields(Listing)}
+    values = {
+        **same, "base_url": f"https://{listing.host}", "well_known_url": f"https://{listing.host}/.well-known/agent.json",
+        "cap_count": len(listing.capabilities), "hidden": False, "crawl_failures": 0,
+        "model": to_json(Service(name=listing.name, description=listing.description)), "listing": listing,
+        "rubric_version": "1", "created_at": _NOW, "updated_at": _NOW, "seen_at": _NOW,
+    }  # fmt: skip
+    wanted = {one.name for one in dataclasses.fields(ServiceRecord)}
+    return ServiceRecord(**{key: value for key, value in values.items() if key in wanted})
+
+
+def _capabilities(listing: Listing) -> list[CapabilityRecord]:
+    made = (Capability(id=one.name, name=one.name, description=one.description) for one in listing.capabilities)
+    as_json = (to_json(Service(capabilities=(one,)))["capabilities"][0] for one in made)
+    return [CapabilityRecord(str(value["name"]), value) for value in as_json]
+
+
+async def serve(waypost: Waypost) -> None:
+    listening = socket.create_server(("127.0.0.1", 0), backlog=512)
+    config = uvicorn.Config(
+        create_app(waypost, waypost.settings),
+        log_level="warning",
+        access_log=False,
+        proxy_headers=False,
+        lifespan="off",
+    )
+    print(listening.getsockname()[1], flush=True)
+    await uvicorn.Server(config).serve(sockets=[listening])
+
+
+async def main() -> None:
+    act, database, folder, *rest = sys.argv[1:]
+    async with open_waypost(settings(database, folder)) as waypost:
+        await (fill(waypost, int(rest[0])) if act == "fill" else serve(waypost))
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
