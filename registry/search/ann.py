@@ -60,9 +60,11 @@ class Nearest:
                 rows, places = self._columns.first_vectors(behind)
                 self._tail = rows, _unit_rows(self._columns, places)
         rows, units = self._tail
-        keep = mask[rows]
         near = units @ asked
-        return rows[keep], near[keep]
+        keep = mask[rows]
+        if not keep.all():
+            rows, near = rows[keep], near[keep]
+        return rows, near
 
     def _of_graph(
         self, graph: Index, asked: NDArray[np.float32], mask: Mask, left: int, limit: int

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from tantivy import Document, FieldType, Index, Occur, Query, Schema, SchemaBuilder, Searcher
 
 from registry.core.listing import Filters
-from registry.core.ranking import RANKER_VERSION, Question, indexed_text
+from registry.core.ranking import RANKER_VERSION, Question, indexed_text, term_ids
 from registry.search.ann import FEW, Mask, Nearest, extend_graph
 from registry.search.backend import Pool, SearchDocument
 from registry.search.columns import Columns, ColumnsWriter, Damaged, Rows
@@ -37,6 +37,9 @@ LAYOUT = f"2:{RANKER_VERSION}"
 
 NEAREST: Final = 100
 """Services that the vectors propose. With 200 by words, ranking these gives the same ten as ranking all."""
+
+_MOST: Final = 0.5
+"""A filter that leaves at least this share of the services is applied to what tantivy found."""
 
 _WRITER_BYTES = 32_000_000
 _MASKS = 64  # filters whose rows are remembered while a commit stands; one is a byte per row
@@ -107,7 +110,7 @@ class Snapshot:
         self.alive = _read_alive(_alive(directory, self.commit), self.state.rows)
         graph = directory / self.state.graph if self.state.graph else None
         self._nearest = Nearest(self.columns, graph, self.state.covered)
-        self._masks: dict[Filters, Mask] = {}
+        self._masks: dict[Filters, tuple[Mask, float]] = {}
 
     @property
     def is_worn(self) -> bool:
@@ -124,14 +127,33 @@ class Snapshot:
         return Pool(self.generation, self.stats, self.columns.gather(rows, self._model.id), matching)
 
     def _by_words(self, question: Question, filters: Filters, limit: int) -> tuple[Rows, int]:
+        """Where most services pass the filters, tantivy is asked without them: it can then leave out whole blocks of
+        services that cannot be among the best, which with a filter it cannot."""
         if not question.terms:
             return np.zeros(0, np.int64), 0
-        return self._search(_any_of(list(question.terms)), filters, limit)
+        query = _any_of(list(question.terms))
+        mask, share = self._mask(filters)
+        if share >= _MOST:
+            wanted = int(limit * 1.1 / share) + 10
+            hits = self._searcher.search(query, wanted, count=False).hits
+            rows = self._rows([address for _, address in hits])
+            rows = rows[mask[rows]]
+            if len(hits) < wanted:
+                return rows[:limit], len(rows)
+            if len(rows) >= limit:
+                return rows[:limit], max(len(rows), self._estimate(question, share))
+        return self._search(query, filters, limit)
+
+    def _estimate(self, question: Question, share: float) -> int:
+        """How many services hold a word, were words spread by chance."""
+        df = self.stats.document_frequency(term_ids(list(question.terms)))
+        without = np.prod(1 - df / max(1, self.stats.services))
+        return round(share * self.stats.services * float(1 - without))
 
     def _by_vectors(self, question: Question, filters: Filters) -> Rows:
         if question.whole is None or question.model != self._model.id:
             return np.zeros(0, np.int64)
-        return self._nearest.rows(question.whole, self._mask(filters), NEAREST)
+        return self._nearest.rows(question.whole, self._mask(filters)[0], NEAREST)
 
     def _search(self, query: Query, filters: Filters, limit: int, order_by: str | None = None) -> tuple[Rows, int]:
         narrowed = Query.boolean_query([(Occur.Must, query), *_filter_clauses(filters)])
@@ -144,15 +166,16 @@ class Snapshot:
             raise Damaged("the index names rows that are not there")
         return found
 
-    def _mask(self, filters: Filters) -> Mask:
-        """(rows + 1,): the living rows that pass."""
+    def _mask(self, filters: Filters) -> tuple[Mask, float]:
+        """(rows + 1,): the living rows that pass; and their share of the living."""
         known = self._masks.get(filters)
         if known is None:
-            known = self.alive.copy()
+            mask = self.alive.copy()
             for facet, values in wanted(filters).items():
-                known &= self.columns.having(facet, values)
+                mask &= self.columns.having(facet, values)
             if filters.min_score is not None:
-                known &= self.columns.table["score"] >= max(0, filters.min_score)
+                mask &= self.columns.table["score"] >= max(0, filters.min_score)
+            known = mask, np.count_nonzero(mask) / max(1, self.stats.services)
             if len(self._masks) >= _MASKS:
                 self._masks = {}
             self._masks[filters] = known
@@ -201,7 +224,8 @@ def _services() -> Query:
 def _filter_clauses(filters: Filters) -> Iterator[tuple[Occur, Query]]:
     """Inside the query, so that a pool is never emptied afterwards; without weight, so that the order is the text's."""
     for facet, values in wanted(filters).items():
-        yield Occur.Must, Query.const_score_query(Query.term_set_query(SCHEMA, facet, list(values)), 0.0)
+        any_of = [(Occur.Should, Query.term_query(SCHEMA, facet, value, "basic")) for value in values]
+        yield Occur.Must, Query.const_score_query(Query.boolean_query(any_of), 0.0)
     if filters.min_score is not None:
         enough = Query.range_query(SCHEMA, "score", FieldType.Unsigned, lower_bound=max(0, filters.min_score))
         yield Occur.Must, Query.const_score_query(enough, 0.0)

@@ -11,8 +11,8 @@ def explain(ranking: Ranking, place: int, capabilities: int = SHOWN_AT_MOST) -> 
     at = ranking.order[place]
     evidence = ranking.evidence
     words = list(evidence.question.terms.values())
-    cover = round(float(confidence.cover(evidence)[at]), 6)
-    similarity = round(float(confidence.similarity(evidence)[at]), 6)
+    cover = round(confidence.cover(evidence, at), 6)
+    similarity = round(confidence.similarity(evidence, at), 6)
     return Hit(
         host=evidence.candidates.hosts[at],
         relevance=float(ranking.relevance[at]),
