@@ -8,7 +8,7 @@ from typing import Final
 from registry.core.ranking.evidence import Evidence
 
 _COVER_WEIGHT: Final = 0.5
-_ENOUGH: Final = 0.5
+_ENOUGH: Final = 0.32
 """Words and cosine count alike; docs/search.md says how the threshold was chosen."""
 
 

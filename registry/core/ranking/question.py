@@ -2,12 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from registry.core.text import QUERY_CHARS, query_terms, sentences
+from registry.core.text import QUERY_CHARS, query_terms, sentences, visible
+
+_READ_AT_MOST: Final = 10 * QUERY_CHARS
+"""Characters that nobody sees do not count; a bound on them all the same."""
 
 
 class Embedder(Protocol):
@@ -42,8 +45,8 @@ class Question:
 
 
 def ask(text: str, embedder: Embedder | None = None) -> Question:
-    """A text of any bytes and length; what is over QUERY_CHARS is not read."""
-    said = text[:QUERY_CHARS]
+    """A text of any bytes and length; what is over QUERY_CHARS visible ones is not read."""
+    said = visible(text[:_READ_AT_MOST])[:QUERY_CHARS]
     terms = query_terms(said)
     parts = sentences(said)
     if embedder is None or not parts:
