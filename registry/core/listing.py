@@ -19,18 +19,25 @@ class TrustLevel(StrEnum):
 
 AdpAuthType = Literal["none", "api_key", "oauth2"]
 AdpPricingType = Literal["free", "freemium", "paid"]
+SortBy = Literal["relevance", "score", "freshness"]
 
 
 @dataclass(frozen=True, slots=True)
 class ListedCapability:
+    """`side_effects` None: nothing is said of them. `semantic_types` are `namespace:type` (ATP 3.5.2)."""
+
     name: str
     description: str = ""
     side_effects: bool | None = None
+    semantic_types: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Everything the index shows of one host; its hash decides whether the index must be told."""
+    """Everything the index shows of one host; its hash decides whether the index must be told.
+
+    `languages` are what the documents were served as (Content-Language), lower case, with the plain language of each.
+    """
 
     domain: str
     host: str
@@ -44,6 +51,7 @@ class Listing:
     protocols: tuple[str, ...] = ()
     capabilities: tuple[ListedCapability, ...] = ()
     seen_on: date | None = None
+    languages: tuple[str, ...] = ()
 
     def content_hash(self) -> bytes:
         """sha256 over the canonical JSON of everything shown."""
@@ -53,7 +61,11 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Narrow the candidates inside the engine, never after ranking."""
+    """Narrow the candidates inside the engine, never after ranking: any of the values of each, all of them together.
+
+    `trust_levels` overrule `include_unverified`. `side_effects` and `semantic_types` ask for a capability of which the
+    documents say both; others are not shown. `domains` are registrable domains, `tlds` last labels of hosts.
+    """
 
     include_unverified: bool = False
     formats: tuple[str, ...] = ()
@@ -61,16 +73,39 @@ class Filters:
     pricing_types: tuple[str, ...] = ()
     protocols: tuple[str, ...] = ()
     min_score: int | None = None
+    max_score: int | None = None
+    trust_levels: tuple[TrustLevel, ...] = ()
+    side_effects: bool | None = None
+    semantic_types: tuple[str, ...] = ()
+    domains: tuple[str, ...] = ()
+    tlds: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ()
+    seen_since: date | None = None
+
+    @property
+    def shown_levels(self) -> tuple[TrustLevel, ...]:
+        """Levels of trust that an answer may have; none = all."""
+        if self.trust_levels or self.include_unverified:
+            return self.trust_levels
+        return tuple(level for level in TrustLevel if level is not TrustLevel.UNVERIFIED)
+
+    @property
+    def narrows_capabilities(self) -> bool:
+        return self.side_effects is not None or bool(self.semantic_types)
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """`text` blank = browse by score. `offset + limit` at most 1,000 (safety.md section 9)."""
+    """`text` blank = browse by score. `offset + limit` at most 1,000 (safety.md section 9).
+
+    Another order than by relevance puts what answers with confidence first, the rest by relevance behind it.
+    """
 
     text: str
     limit: int = 10
     offset: int = 0
     filters: Filters = field(default_factory=Filters)
+    sort: SortBy = "relevance"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +125,7 @@ class Hit:
     `relevance` (0 to 1) is comparable inside one answer only: the best candidate has nearly 1 even for nonsense.
     `parts` says how it came about, by the names of core/ranking/signals; their sum is the relevance. `cover` (share
     of the question's weight that its words hold) and `similarity` (cosine) can be compared between answers, and
-    `confident` is drawn from them.
+    `confident` is drawn from them. `alike` are hosts of the same owner that say nearly the same.
     """
 
     host: str
@@ -101,6 +136,7 @@ class Hit:
     cover: float = 0.0
     similarity: float = 0.0
     confident: bool = False
+    alike: tuple[str, ...] = ()
 
 
 class SearchUnavailable(Exception):

@@ -18,7 +18,7 @@ import orjson
 
 from registry.core.domains import registrable_domain
 from registry.core.listing import CapabilityMatch, Filters, Hit, Query, StaleCursor, TrustLevel
-from registry.core.ranking import Embedder, Ranking, ask, browse, explain, rank
+from registry.core.ranking import Embedder, Ranking, ask, browse, explain, fold, rank
 from registry.core.text import query_terms
 from registry.search.backend import Backend
 from registry.store.catalogue import Card
@@ -88,7 +88,7 @@ async def discover(
     pool = await backend.candidates(question, query.filters, POOL if asked else REACH)
     digest = _digest(query)
     offset = query.offset if cursor is None else _offset(cursor, pool.generation, digest)
-    ranking = rank(question, pool.candidates, pool.stats) if asked else browse(pool.candidates, pool.stats)
+    ranking = fold(rank(question, pool.candidates, pool.stats)) if asked else browse(pool.candidates, pool.stats)
     hits, end = await _fill(store, ranking, offset, query)
     more = end < min(len(ranking), REACH)
     return DiscoverPage(

@@ -10,6 +10,7 @@ from registry.core.ranking.confidence import confident
 from registry.core.ranking.corpus import CorpusStats
 from registry.core.ranking.explain import explain
 from registry.core.ranking.fields import indexed_text, texts_of
+from registry.core.ranking.folding import fold
 from registry.core.ranking.question import Embedder, Question, ask
 from registry.core.ranking.rank import Ranking, browse, rank
 from registry.core.ranking.record import RANKER_VERSION, Capabilities, Record, index_hash, make_record, term_ids
@@ -28,6 +29,7 @@ __all__ = [
     "browse",
     "confident",
     "explain",
+    "fold",
     "index_hash",
     "indexed_text",
     "make_record",

@@ -1,5 +1,6 @@
 """Which capabilities of a service answer the question: those that hold its words and point where it points."""
 
+from collections.abc import Collection
 from typing import Final
 
 import numpy as np
@@ -17,8 +18,10 @@ _FIRST_CAPABILITY_ROW: Final = 2
 """Rows of a service's vectors: all of it, its own text, then the capabilities."""
 
 
-def matching_capabilities(evidence: Evidence, place: int, at_most: int = SHOWN_AT_MOST) -> tuple[CapabilityMatch, ...]:
-    """Those nearly as good as the best one, best first, else in the listing's order.
+def matching_capabilities(
+    evidence: Evidence, place: int, at_most: int = SHOWN_AT_MOST, allowed: Collection[str] | None = None
+) -> tuple[CapabilityMatch, ...]:
+    """Those nearly as good as the best one, best first, else in the listing's order; only `allowed` names, if given.
 
     None where nothing speaks for any: only the service's own text matched, and no vectors are there.
     """
@@ -29,6 +32,8 @@ def matching_capabilities(evidence: Evidence, place: int, at_most: int = SHOWN_A
     covers = _covers(held, asked_at, evidence)
     similar = _similarities(evidence, place, len(held.names))
     marks = np.round((_share_of_best(covers) + _share_of_best(similar)) / 2, 9)
+    if allowed is not None:
+        marks[[name not in allowed for name in held.names]] = 0.0
     best = float(marks.max())
     if best <= 0:
         return ()
@@ -63,8 +68,9 @@ def _covers(held: Capabilities, asked_at: list[int], evidence: Evidence) -> Numb
     for at, idf in zip(asked_at, evidence.idf.tolist(), strict=True):
         if 0 <= at < len(weight):
             weight[at] += idf / total
-    sums = np.concatenate([np.zeros(1), np.cumsum(weight[held.places])])
-    return np.round(np.diff(sums[held.starts]), 9)
+    sums: Numbers = np.concatenate([np.zeros(1), np.cumsum(weight[held.places])])
+    covers: Numbers = np.round(sums[held.starts[1:]] - sums[held.starts[:-1]], 9)
+    return covers
 
 
 def _similarities(evidence: Evidence, place: int, count: int) -> Numbers:

@@ -5,7 +5,7 @@ fusion of ranks throws away.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -23,13 +23,15 @@ _DECIMALS = 9
 class Ranking:
     """`order`: positions in `evidence.candidates`, best first; who has nothing for it is not in it.
 
-    `relevance` (n,) is the sum of `parts`, by the names of SIGNALS; 0 to 1.
+    `relevance` (n,) is the sum of `parts`, by the names of SIGNALS; 0 to 1. `alike`: position -> hosts that this one
+    stands for (folding.py).
     """
 
     evidence: Evidence
     parts: Mapping[str, Numbers]
     relevance: Numbers
     order: tuple[int, ...]
+    alike: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.order)
