@@ -10,6 +10,7 @@ from registry.core.endpoints import link
 from registry.core.findings import EVIDENCE_CHARS, Finding, Reason
 from registry.core.format import Format
 from registry.core.formats import aid
+from registry.core.languages import declared_languages
 from registry.core.links import has_awas_hint, home_pointers
 from registry.core.manifest import at, map_of
 from registry.core.plain_text import line
@@ -206,6 +207,8 @@ def _judge_object(document: Document, value: dict[str, Json], promised: str | No
 
 def _found(document: Document, form: Format, dialect: str) -> Assessment:
     service = form.normalise(document, dialect)
+    if not service.languages and (languages := declared_languages(document.headers)):
+        service = replace(service, languages=languages)
     findings = (*_served(document, form), *form.validate(document, dialect))
     return Assessment(Outcome.FOUND, "", form.slug, dialect or None, findings, service, service.pointers)
 

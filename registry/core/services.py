@@ -4,6 +4,7 @@ Shapes follow no single format. None means unknown, never "no". All texts are un
 The dataclasses hold only JSON-ready values, so that `to_json` and `from_json` are exact inverses.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -96,7 +97,7 @@ class Capability:
     confirmation: Confirmation | None = None
     idempotent: bool | None = None
     deprecated: bool | None = None
-    tags: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()  # semantic types among them
     examples: tuple[str, ...] = ()
     input_modes: tuple[str, ...] = ()  # A2A: media types that the skill takes and gives
     output_modes: tuple[str, ...] = ()
@@ -241,6 +242,7 @@ class Service:
 
 
 _SERVICE: TypeAdapter[Service] = TypeAdapter(Service)
+_SEMANTIC_TYPE = re.compile(r"[a-z]+:[a-z0-9-]+")
 
 
 def to_json(service: Service) -> dict[str, Any]:
@@ -252,3 +254,9 @@ def to_json(service: Service) -> dict[str, Any]:
 def from_json(value: Mapping[str, Any]) -> Service:
     """The inverse of `to_json`. Raises pydantic.ValidationError on anything it did not write."""
     return _SERVICE.validate_python(value)
+
+
+def is_semantic_type(tag: str) -> bool:
+    """Whether a capability's tag has the form `namespace:type` (ATP 0.1 section 3.5.2): one that means the same
+    everywhere."""
+    return len(tag) <= 64 and _SEMANTIC_TYPE.fullmatch(tag) is not None

@@ -13,7 +13,7 @@ from typing import Any, Final
 from registry.core.domains import host_of, same_site
 from registry.core.listing import AdpAuthType, AdpPricingType, ListedCapability, Listing, TrustLevel
 from registry.core.plain_text import line, plain
-from registry.core.services import AuthScheme, Capability, Pricing, Service
+from registry.core.services import AuthScheme, Capability, Pricing, Service, is_semantic_type
 
 ADP_VERSION: Final = "1.0"
 NAME_CHARS: Final = 200
@@ -170,10 +170,16 @@ def make_listing(
         pricing_type=adp_pricing_type(service),
         protocols=tuple(sorted({one.id for one in service.protocols})),
         capabilities=tuple(
-            ListedCapability(one.name, plain(one.description or "", CAPABILITY_DESCRIPTION_CHARS), one.side_effects)
+            ListedCapability(
+                one.name,
+                plain(one.description or "", CAPABILITY_DESCRIPTION_CHARS),
+                one.side_effects,
+                tuple(tag for tag in one.tags if is_semantic_type(tag)),
+            )
             for one in service.capabilities
         ),
         seen_on=seen_on,
+        languages=service.languages,
     )
 
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from registry.core.ranking import Candidates, Capabilities
 from registry.search.backend import SearchDocument
-from registry.search.facets import values_of
+from registry.search.facets import NUMBERS, values_of
 
 Rows = NDArray[np.int64]
 
@@ -39,7 +39,8 @@ _ALONG: Final[Mapping[str, tuple[str, np.dtype[Any]]]] = {"counts": ("terms", np
 
 ROW: Final = np.dtype(
     [(name, "<u8") for name in _ENDS]
-    + [("hash", "V32"), ("length", "<u4"), ("spread", "<f4"), ("score", "<u2"), ("spare", "<u2")]
+    + [("hash", "V32"), ("length", "<u4"), ("spread", "<f4")]
+    + [(name, "<u2") for name in NUMBERS]
 )
 
 
@@ -94,7 +95,9 @@ class ColumnsWriter:
         self._files["counts"].write(record.counts.tobytes())
         self._files["vectors"].write(record.vectors.tobytes())
         row["hash"] = np.void(document.hash)
-        row["length"], row["spread"], row["score"] = record.length, record.spread, listing.score
+        row["length"], row["spread"] = record.length, record.spread
+        for name, read in NUMBERS.items():
+            row[name] = read(listing)
         self._files["rows"].write(row.tobytes())
         self.rows += 1
         return self.rows
@@ -150,10 +153,13 @@ class Columns:
         )
 
     def hosts(self, rows: Rows) -> list[str]:
-        data = self._values["hosts"]
-        starts, ends = self._bounds("hosts", rows)
-        pairs = zip(starts.tolist(), ends.tolist(), strict=True)
-        return [data[start:end].tobytes().decode("utf-8", "surrogatepass") for start, end in pairs]
+        where, starts = self._spans("hosts", rows)
+        together = self._values["hosts"][where].tobytes()
+        bounds = starts.tolist()
+        return [
+            together[start:end].decode("utf-8", "surrogatepass")
+            for start, end in zip(bounds[:-1], bounds[1:], strict=True)
+        ]
 
     def hash(self, row: int) -> bytes:
         return bytes(self.table["hash"][row].tobytes())

@@ -29,10 +29,10 @@ from registry.core.ranking import RANKER_VERSION, Question, indexed_text, term_i
 from registry.search.ann import FEW, Mask, Nearest, extend_graph
 from registry.search.backend import Pool, SearchDocument
 from registry.search.columns import Columns, ColumnsWriter, Damaged, Rows
-from registry.search.facets import FACETS, values_of, wanted
+from registry.search.facets import FACETS, NUMBERS, ranges, values_of, wanted
 from registry.search.tally import Outdated, Tally, read_stats
 
-LAYOUT = f"2:{RANKER_VERSION}"
+LAYOUT = f"3:{RANKER_VERSION}"
 """Version of what a generation holds; another one is built again."""
 
 NEAREST: Final = 100
@@ -60,7 +60,8 @@ def _make_schema() -> Schema:
     builder.add_text_field("text", tokenizer_name="whitespace", index_option="freq")
     for facet in FACETS:
         builder.add_text_field(facet, tokenizer_name="raw", index_option="basic")
-    builder.add_unsigned_field("score", indexed=True, fast=True)
+    for number in NUMBERS:
+        builder.add_unsigned_field(number, indexed=True, fast=True)
     builder.add_unsigned_field("row", fast=True)
     builder.add_bytes_field("tally", stored=True)
     builder.add_bytes_field("state", stored=True)
@@ -173,8 +174,8 @@ class Snapshot:
             mask = self.alive.copy()
             for facet, values in wanted(filters).items():
                 mask &= self.columns.having(facet, values)
-            if filters.min_score is not None:
-                mask &= self.columns.table["score"] >= max(0, filters.min_score)
+            for number, (least, most) in ranges(filters).items():
+                mask &= (self.columns.table[number] >= least) & (self.columns.table[number] <= most)
             known = mask, np.count_nonzero(mask) / max(1, self.stats.services)
             if len(self._masks) >= _MASKS:
                 self._masks = {}
@@ -226,9 +227,9 @@ def _filter_clauses(filters: Filters) -> Iterator[tuple[Occur, Query]]:
     for facet, values in wanted(filters).items():
         any_of = [(Occur.Should, Query.term_query(SCHEMA, facet, value, "basic")) for value in values]
         yield Occur.Must, Query.const_score_query(Query.boolean_query(any_of), 0.0)
-    if filters.min_score is not None:
-        enough = Query.range_query(SCHEMA, "score", FieldType.Unsigned, lower_bound=max(0, filters.min_score))
-        yield Occur.Must, Query.const_score_query(enough, 0.0)
+    for number, (least, most) in ranges(filters).items():
+        between = Query.range_query(SCHEMA, number, FieldType.Unsigned, lower_bound=least, upper_bound=most)
+        yield Occur.Must, Query.const_score_query(between, 0.0)
 
 
 def open_reader(directory: Path) -> Index:
@@ -387,6 +388,7 @@ def _to_tantivy(document: SearchDocument, row: int) -> Document:
     made.add_text("text", indexed_text(document.listing))
     for facet, value in values_of(document.listing):
         made.add_text(facet, value)
-    made.add_unsigned("score", document.listing.score)
+    for number, read in NUMBERS.items():
+        made.add_unsigned(number, read(document.listing))
     made.add_unsigned("row", row)
     return made

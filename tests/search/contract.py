@@ -4,11 +4,12 @@ import asyncio
 import random
 from collections import Counter
 from collections.abc import Iterable
+from datetime import date
 
 import numpy as np
 import pytest
 
-from registry.core.listing import Filters, Listing, SearchUnavailable, TrustLevel
+from registry.core.listing import Filters, ListedCapability, Listing, SearchUnavailable, TrustLevel
 from registry.core.ranking import Candidate, Candidates, CorpusStats, Question, ask, explain, make_record, rank
 from registry.core.text import query_terms, stems
 from registry.search.backend import Backend, IndexState, Pool, WriterBusy, make_document
@@ -105,6 +106,21 @@ class BackendContract:
             ({"min_score": 61}, ["b.example"]),
             ({"min_score": 60}, ["a.example", "b.example"]),
             ({"min_score": -5}, ["a.example", "b.example"]),
+            ({"max_score": 60}, ["a.example"]),
+            ({"min_score": 61, "max_score": 79}, []),
+            ({"min_score": 61, "max_score": 80}, ["b.example"]),
+            ({"min_score": 80, "max_score": 60}, []),
+            ({"trust_levels": (TrustLevel.UNVERIFIED,)}, ["c.example"]),
+            ({"side_effects": True}, ["a.example"]),
+            ({"side_effects": False}, ["a.example", "b.example"]),
+            ({"semantic_types": ("weather:forecast", "mail:send")}, ["b.example"]),
+            ({"domains": ("b.example",)}, ["b.example"]),
+            ({"tlds": ("example",), "formats": ("adp",)}, ["a.example"]),
+            ({"tlds": ("org",)}, []),
+            ({"languages": ("de",)}, ["b.example"]),
+            ({"seen_since": date(2026, 11, 20)}, ["a.example"]),
+            ({"seen_since": date(2026, 11, 21)}, []),
+            ({"seen_since": date(1900, 1, 1)}, ["a.example", "b.example"]),
             ({"formats": ("adp",), "auth_types": ("oauth2",)}, []),
             ({"formats": ('adp" OR "', "*", "")}, []),
         ],
@@ -116,11 +132,19 @@ class BackendContract:
         await fill(
             backend,
             [
-                listing("a.example", "Weather", score=60, pricing_type="paid", protocols=("adp", "mcp")),
-                listing("b.example", "Weather", score=80, formats=("awp", "woa"), auth_type="oauth2"),
+                listing(
+                    "a.example", "Weather", score=60, pricing_type="paid", protocols=("adp", "mcp"),
+                    capabilities=(ListedCapability("read", "", False), ListedCapability("write", "", True)),
+                    seen_on=date(2026, 11, 20),
+                ),
+                listing(
+                    "b.example", "Weather", score=80, formats=("awp", "woa"), auth_type="oauth2",
+                    capabilities=(ListedCapability("look", "", False, ("weather:forecast",)), ListedCapability("x")),
+                    languages=("de-at", "de"),
+                ),
                 listing("c.example", "Weather", score=10, trust_level=TrustLevel.UNVERIFIED),
             ],
-        )
+        )  # fmt: skip
         assert await found(backend, text, **filters) == expected
 
     async def test_filters_do_not_change_which_texts_come_first(self, backend: Backend) -> None:

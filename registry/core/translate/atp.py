@@ -5,7 +5,15 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from registry.core.manifest import MAX_TEXTS
-from registry.core.services import AuthScheme, Capability, Invocation, RateLimit, Service, Workflow
+from registry.core.services import (
+    AuthScheme,
+    Capability,
+    Invocation,
+    RateLimit,
+    Service,
+    Workflow,
+    is_semantic_type,
+)
 from registry.core.translate.calls import HttpCall, http_call
 from registry.core.translate.compare import access
 from registry.core.translate.parameters import Parameter, parameters, portable
@@ -24,7 +32,6 @@ METHODS: Final = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE"})
 OWN_VERSION: Final = "0.0.0"
 
 _SEMVER = re.compile(r"\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?")
-_SEMANTIC_TYPE = re.compile(r"[a-z]+:[a-z0-9-]+")
 _CACHING = re.compile(r"(allow|deny)(?:, (\d{1,12}) s)?")
 _RULES: Final = ("minimum", "maximum")
 _VERDICTS: Final = ("allow", "deny", "conditional")
@@ -176,7 +183,7 @@ def _capability(task: Task, name: str, index: int, capability: Capability, call:
         "id": name,
         "name": capability_name(task, index, capability, name),
         "description": capability_description(task, index, capability, name),
-        "semanticType": next((tag for tag in capability.tags if _SEMANTIC_TYPE.fullmatch(tag)), None),
+        "semanticType": next((tag for tag in capability.tags if is_semantic_type(tag)), None),
         "endpoint": call.url,
         "method": call.method,
         "parameters": None if given is None else [_parameter(one) for one in given],

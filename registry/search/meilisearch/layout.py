@@ -11,19 +11,17 @@ never hold one without the other, a swap takes it along, and the search key is e
 import base64
 import hashlib
 import re
-from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from registry.core.listing import Listing
 from registry.core.ranking import RANKER_VERSION, Record
 from registry.search.backend import SearchDocument
-from registry.search.facets import FACETS
+from registry.search.facets import FACETS, NUMBERS
 
-LAYOUT: Final = f"1:{RANKER_VERSION}"
+LAYOUT: Final = f"2:{RANKER_VERSION}"
 """Version of what an index holds; another one is built again."""
 
 PRIMARY_KEY: Final = "id"
@@ -39,10 +37,6 @@ class Kind(StrEnum):
     SERVICE = "service"
     TALLY = "tally"
     GONE = "gone"  # a tombstone: in no answer; removed by the task behind the one that wrote it
-
-
-NUMBERS: Final[Mapping[str, Callable[[Listing], int]]] = {"score": lambda listing: listing.score}
-"""Attributes that a filter may compare."""
 
 
 def index_settings(model: str, dims: int) -> Json:

@@ -14,8 +14,8 @@ import numpy as np
 
 from registry.core.listing import Filters
 from registry.core.ranking import CorpusStats, Question, term_ids
-from registry.search.facets import FACETS, wanted
-from registry.search.meilisearch.layout import NUMBERS, Kind, words_of
+from registry.search.facets import FACETS, NUMBERS, ranges, wanted
+from registry.search.meilisearch.layout import Kind, words_of
 
 VECTOR_LIMIT: Final = 100
 WORDS_LIMIT: Final = 50
@@ -28,7 +28,7 @@ QUERY_WORDS: Final = 10
 _SLACK: Final = 5
 """Services that got a word since the tally was read."""
 
-_VALUE = re.compile(r"[a-z0-9][a-z0-9._:+-]{0,63}")
+_VALUE = re.compile(r"[a-z0-9][a-z0-9._:+-]{0,252}")
 _NOTHING: Final = f'kind = "{Kind.TALLY}" AND kind = "{Kind.GONE}"'
 _CARRIED: Final = ["host", "score", "r"]
 _PROBED: Final = ["h", "g", "model"]
@@ -110,9 +110,7 @@ def _filter(filters: Filters) -> Json:
 def _clauses(filters: Filters) -> list[str]:
     """Names of our own and values that are plain words or numbers; nothing else ever reaches the filter language."""
     clauses = [is_one_of(name, values) for name, values in wanted(filters).items()]
-    if filters.min_score is not None:
-        clauses.append(at_least("score", filters.min_score))
-    return clauses
+    return clauses + [between(name, *bounds) for name, bounds in ranges(filters).items()]
 
 
 def is_one_of(name: str, values: Iterable[str]) -> str:
@@ -123,10 +121,10 @@ def is_one_of(name: str, values: Iterable[str]) -> str:
     return f"{name} IN [{', '.join(plain)}]" if plain else _NOTHING
 
 
-def at_least(name: str, number: int) -> str:
+def between(name: str, least: int, most: int) -> str:
     if name not in NUMBERS:
         raise ValueError("not an attribute that can be compared")
-    return f"{name} >= {int(number)}"
+    return f"{name} {int(least)} TO {int(most)}"
 
 
 def _all_of(clauses: Sequence[str]) -> str:
