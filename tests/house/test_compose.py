@@ -122,7 +122,7 @@ def test_what_runs_of_ours_is_fenced_in() -> None:
         fence = (one["read_only"], one["cap_drop"], one["security_opt"], one["tmpfs"])
         assert fence == (True, ["ALL"], ["no-new-privileges:true"], ["/tmp"]), name
         assert "user" not in one
-    assert re.search(r"^USER waypost$", DOCKERFILE.split("FROM")[-1], re.MULTILINE)
+    assert re.search(r"^USER 10001:10001$", DOCKERFILE.split("FROM")[-1], re.MULTILINE)
 
 
 def test_everything_that_stays_is_in_a_volume() -> None:

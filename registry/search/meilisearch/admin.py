@@ -70,6 +70,11 @@ class Admin:
         self._url = url
         self._keys = keys
         self._local = threading.local()
+        self._closing = threading.Event()
+
+    def close(self) -> None:
+        """Whoever waits in a thread stops waiting."""
+        self._closing.set()
 
     def version(self) -> str:
         """`<major>.<minor>.<patch>`."""
@@ -142,20 +147,30 @@ class Admin:
 
     def wait_idle(self, index: str, seconds: float = TASK_SECONDS) -> None:
         """Until nothing of earlier times can change the index under us."""
-        for _ in _looks(seconds):
+        for _ in self._looks(seconds):
             if not self.is_busy(index):
                 return
         raise SearchUnavailable("the search engine is behind with its tasks")
 
     def wait(self, task: int, seconds: float = TASK_SECONDS) -> None:
         """Until the task is done. Raises TaskFailure, and SearchUnavailable when that takes too long."""
-        for _ in _looks(seconds):
+        for _ in self._looks(seconds):
             state = self._call(lambda: self._tasks_client().http.get(f"tasks/{task}"))
             if state["status"] == "succeeded":
                 return
             if state["status"] not in ("enqueued", "processing"):
                 raise TaskFailure(str((state.get("error") or {}).get("code", state["status"])))
         raise SearchUnavailable("the search engine is behind with its tasks")
+
+    def _looks(self, seconds: float) -> Iterator[None]:
+        """At once, then after longer and longer pauses, until the time is over or the process stops."""
+        end = time.monotonic() + seconds
+        pause = _FIRST_LOOK
+        while True:
+            yield
+            if time.monotonic() + pause > end or self._closing.wait(pause):
+                return
+            pause = min(_LONGEST_LOOK, pause * _SLOWER)
 
     def _client(self) -> Client:
         return self._of_this_thread("indexer", self._keys.indexer)
@@ -187,15 +202,3 @@ def _unavailable(error: MeilisearchError) -> SearchUnavailable:
     if isinstance(error, MeilisearchApiError):
         return SearchUnavailable(f"the search engine refused a call: {error.code or error.status_code}")
     return SearchUnavailable("the search engine does not answer")
-
-
-def _looks(seconds: float) -> Iterator[None]:
-    """At once, then after longer and longer pauses, until the time is over."""
-    end = time.monotonic() + seconds
-    pause = _FIRST_LOOK
-    while True:
-        yield
-        if time.monotonic() + pause > end:
-            return
-        time.sleep(pause)
-        pause = min(_LONGEST_LOOK, pause * _SLOWER)

@@ -127,6 +127,7 @@ class MeiliBackend:
 
     async def close(self) -> None:
         self._feeder = None
+        self._admin.close()
         await self._asker.close()
 
     @asynccontextmanager
