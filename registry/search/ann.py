@@ -46,10 +46,9 @@ class Nearest:
 
     def rows(self, asked: NDArray[np.float32], mask: Mask, limit: int) -> Rows:
         """At most `limit` rows of the mask, in no order that means anything."""
-        left = int(np.count_nonzero(mask[1 : self._covered + 1]))
         rows, near = self._of_tail(asked, mask)
-        if self._graph is not None and left:
-            own, own_near = self._of_graph(self._graph, asked, mask, left, limit)
+        if self._graph is not None:
+            own, own_near = self._of_graph(self._graph, asked, mask, limit)
             rows, near = np.concatenate([rows, own]), np.concatenate([near, own_near])
         return rows[_best(near, limit)]
 
@@ -67,22 +66,24 @@ class Nearest:
         return rows, near
 
     def _of_graph(
-        self, graph: Index, asked: NDArray[np.float32], mask: Mask, left: int, limit: int
+        self, graph: Index, asked: NDArray[np.float32], mask: Mask, limit: int
     ) -> tuple[Rows, NDArray[np.float32]]:
+        left = int(np.count_nonzero(mask[1 : self._covered + 1]))
         if left > FEW:
-            wanted = min(_REACH, 1 + (limit * self._covered * 5) // (left * 4))
-            found = self._search(graph, asked, wanted)
-            found = found[mask[found]]
-            if len(found) >= limit:
-                rows, places = self._columns.first_vectors(found[:limit])
-                return rows, _unit_rows(self._columns, places) @ asked
+            rows, near = self._search(graph, asked, min(_REACH, 1 + (limit * self._covered * 5) // (left * 4)))
+            keep = mask[rows]
+            rows, near = rows[keep][:limit], near[keep][:limit]
+            if len(rows) == limit:
+                return rows, near
         return self._look_at_all(asked, np.flatnonzero(mask[: self._covered + 1]), limit)
 
-    def _search(self, graph: Index, asked: NDArray[np.float32], wanted: int) -> Rows:
+    def _search(self, graph: Index, asked: NDArray[np.float32], wanted: int) -> tuple[Rows, NDArray[np.float32]]:
+        """Nearest first."""
         with self._asking:
             matches = graph.search(pack(asked[None, :])[0], wanted, threads=1)
-        found: Rows = np.asarray(matches.keys).astype(np.int64)
-        return found
+        rows: Rows = np.asarray(matches.keys).astype(np.int64)
+        near: NDArray[np.float32] = 1.0 - np.asarray(matches.distances, np.float32)
+        return rows, near
 
     def _look_at_all(self, asked: NDArray[np.float32], of: Rows, limit: int) -> tuple[Rows, NDArray[np.float32]]:
         rows, places = self._columns.first_vectors(of)

@@ -13,6 +13,7 @@ import mmap
 import os
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -156,10 +157,7 @@ class Columns:
         where, starts = self._spans("hosts", rows)
         together = self._values["hosts"][where].tobytes()
         bounds = starts.tolist()
-        return [
-            together[start:end].decode("utf-8", "surrogatepass")
-            for start, end in zip(bounds[:-1], bounds[1:], strict=True)
-        ]
+        return [together[start:end].decode("utf-8", "surrogatepass") for start, end in pairwise(bounds)]
 
     def hash(self, row: int) -> bytes:
         return bytes(self.table["hash"][row].tobytes())

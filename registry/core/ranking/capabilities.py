@@ -7,7 +7,7 @@ import numpy as np
 
 from registry.core.listing import CapabilityMatch
 from registry.core.ranking.evidence import Evidence, Numbers
-from registry.core.ranking.record import Capabilities, term_ids
+from registry.core.ranking.record import Capabilities
 
 _SHOWN_FROM: Final = 0.6
 """Share of the best capability's mark."""
@@ -53,7 +53,7 @@ def _places_of_question(evidence: Evidence, place: int) -> list[int]:
     """For each word of the question its position among the service's words, -1 where it has it not."""
     start, end = evidence.candidates.term_starts[place : place + 2].tolist()
     own = evidence.candidates.terms[start:end]
-    asked = term_ids(list(evidence.question.terms))
+    asked = evidence.asked
     if not len(own):
         return [-1] * len(asked)
     at = np.minimum(np.searchsorted(own, asked), len(own) - 1)
@@ -63,10 +63,10 @@ def _places_of_question(evidence: Evidence, place: int) -> list[int]:
 
 def _covers(held: Capabilities, asked_at: list[int], evidence: Evidence) -> Numbers:
     """Share of the question's weight that each capability's words hold, 0 to 1."""
-    total = float(evidence.idf.sum()) or 1.0
-    weight = np.zeros(int(held.places.max(initial=0)) + 1)
+    total = evidence.weight or 1.0
+    weight = np.zeros(1 << 16)  # as many as a place can name
     for at, idf in zip(asked_at, evidence.idf.tolist(), strict=True):
-        if 0 <= at < len(weight):
+        if at >= 0:
             weight[at] += idf / total
     sums: Numbers = np.concatenate([np.zeros(1), np.cumsum(weight[held.places])])
     covers: Numbers = np.round(sums[held.starts[1:]] - sums[held.starts[:-1]], 9)

@@ -14,7 +14,7 @@ _ENOUGH: Final = 0.32
 
 def cover(evidence: Evidence, place: int) -> float:
     """Share of the question's idf that the candidate's words hold, 0 to 1."""
-    total = float(evidence.idf.sum())
+    total = evidence.weight
     return float(evidence.idf[evidence.tf[:, place] > 0].sum()) / total if total else 0.0
 
 

@@ -19,17 +19,23 @@ Numbers = NDArray[np.float64]
 class Evidence:
     """Of T words, n candidates and R rows of vectors.
 
-    `idf` (T,); `tf` (T, n) weighted; `whole` (R,) cosine with the question; `needs` (R,) the best one with any of its
-    sentences. Both cosines are 0 where question or candidate has no vector.
+    `asked` (T,) names of the words; `idf` (T,); `tf` (T, n) weighted; `whole` (R,) cosine with the question; `needs`
+    (R,) the best one with any of its sentences. Both cosines are 0 where question or candidate has no vector.
     """
 
     question: Question
     candidates: Candidates
     stats: CorpusStats
+    asked: NDArray[np.uint32]
     idf: Numbers
     tf: Numbers
     whole: Numbers
     needs: Numbers
+
+    @property
+    def weight(self) -> float:
+        """What all words of the question weigh together."""
+        return float(self.idf.sum())
 
     def of_first_rows(self, rows: Numbers) -> Numbers:
         """(n,) the number of each candidate's first row, the one of the whole service."""
@@ -52,23 +58,21 @@ class Evidence:
 def gather(question: Question, candidates: Candidates, stats: CorpusStats) -> Evidence:
     asked = term_ids(list(question.terms))
     near = _cosines(question, candidates)
-    return Evidence(
-        question,
-        candidates,
-        stats,
-        stats.idf(asked),
-        _frequencies(asked, candidates),
-        near[:, 0],
-        near[:, 1:].max(axis=1),
-    )
+    whole, needs = near[:, 0], near[:, 1:].max(axis=1)
+    return Evidence(question, candidates, stats, asked, stats.idf(asked), _frequencies(asked, candidates), whole, needs)
 
 
 def _frequencies(asked: NDArray[np.uint32], candidates: Candidates) -> Numbers:
+    """(T, n). Most words of the candidates are not asked for: a look at half of each name tells nearly all of them."""
     out = np.zeros((len(asked), len(candidates)))
+    table = np.zeros(1 << 16, np.bool_)
+    table[asked & 0xFFFF] = True
+    at = np.flatnonzero(table[candidates.terms & 0xFFFF])
+    words, services = candidates.terms[at], np.searchsorted(candidates.term_starts, at, side="right") - 1
+    counts = candidates.counts[at] / HALVES
     for number, term in enumerate(asked):
-        at = np.flatnonzero(candidates.terms == term)
-        services = np.searchsorted(candidates.term_starts, at, side="right") - 1
-        out[number, services] = candidates.counts[at] / HALVES
+        same = words == term
+        out[number, services[same]] = counts[same]
     return out
 
 

@@ -18,6 +18,9 @@ from registry.core.ranking.rank import Ranking
 PER_DOMAIN: Final = 3
 """Services of one domain that stand where their relevance puts them."""
 
+_FOLDED: Final = 100
+"""Places that are looked at; who pages further sees the rest as it is."""
+
 _ALIKE_FROM: Final = 0.9
 """Share of their weighted words that two near-duplicates have in common (Ruzicka similarity)."""
 
@@ -29,7 +32,7 @@ def fold(ranking: Ranking, per_domain: int = PER_DOMAIN) -> Ranking:
     stands_for: dict[int, list[str]] = {}
     first: list[int] = []
     behind: list[int] = []
-    for place in ranking.order:
+    for place in ranking.order[:_FOLDED]:
         host = candidates.hosts[place]
         own = kept.setdefault(registrable_domain(host), [])
         twin = next((other for other in own if _are_alike(candidates, place, other)), None)
@@ -39,7 +42,7 @@ def fold(ranking: Ranking, per_domain: int = PER_DOMAIN) -> Ranking:
         (first if len(own) < per_domain else behind).append(place)
         own.append(place)
     alike: Mapping[int, tuple[str, ...]] = {place: tuple(hosts) for place, hosts in stands_for.items()}
-    return replace(ranking, order=(*first, *behind), alike=alike)
+    return replace(ranking, order=(*first, *behind, *ranking.order[_FOLDED:]), alike=alike)
 
 
 def _are_alike(candidates: Candidates, one: int, other: int) -> bool:

@@ -1,0 +1,33 @@
+"""A small embedder for tests: words point in directions of their own, words that mean the same in the same one."""
+
+import hashlib
+import re
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+_SAME = {"letter": "email", "mail": "email", "rain": "weather", "forecast": "weather", "reschedule": "move"}
+
+
+class WordEmbedder:
+    """Deterministic in every process. It knows words of three letters and more, and none that begins with z."""
+
+    def __init__(self, name: str = "wp_words", dims: int = 128) -> None:
+        self.id = name
+        self.dims = dims
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        rows = np.zeros((len(texts), self.dims), np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            for word in re.findall(r"[a-y][a-z]{2,}", text.lower()):
+                row += self._direction(_SAME.get(word, word))
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        return np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
+
+    def encode_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return self.encode(texts)
+
+    def _direction(self, word: str) -> NDArray[np.float32]:
+        seed = int.from_bytes(hashlib.sha256(word.encode()).digest()[:8], "little")
+        return np.random.default_rng(seed).standard_normal(self.dims).astype(np.float32)
