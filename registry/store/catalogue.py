@@ -1,13 +1,14 @@
 """Reading services for the doors. What the site wrote is decoded row by row: one bad row never hides the others."""
 
 import logging
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime, time
 from typing import Any, Final, Literal
 
-from sqlalchemy import ColumnElement, func, or_, select, tuple_
-from sqlalchemy.dialects.postgresql import aggregate_order_by
+from sqlalchemy import ARRAY, ColumnElement, Text, cast, exists, func, or_, select, tuple_, type_coerce
+from sqlalchemy.dialects.postgresql import JSONPATH, aggregate_order_by, array
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registry.core.listing import Filters, TrustLevel
@@ -169,6 +170,34 @@ class Catalogue:
         )
         return {card.host: card for card in _cards((await self._connection.execute(statement)).mappings())}
 
+    async def capabilities(self, keys: Sequence[Key], filters: Filters) -> dict[str, frozenset[str]]:
+        """By host, the names of those capabilities that the filters ask for; hosts without any are left out."""
+        row = CapabilityRow
+        of = tuple_(row.domain, row.host).in_(list(keys))
+        statement = select(row.host, row.name).where(of, *_capability_conditions(filters))
+        found: dict[str, set[str]] = {}
+        for host, name in await self._connection.execute(statement):
+            found.setdefault(host, set()).add(name)
+        return {host: frozenset(names) for host, names in found.items()}
+
+    async def seen(self, keys: Sequence[Key]) -> dict[str, datetime]:
+        """By host, when its documents were last seen; hidden services are left out."""
+        statement = select(ServiceRow.host, ServiceRow.seen_at).where(_among(keys), ~ServiceRow.hidden)
+        return {row.host: row.seen_at for row in await self._connection.execute(statement)}
+
+    async def facet_counts(
+        self, keys: Sequence[Key], facets: Sequence[str], filters: Filters
+    ) -> tuple[int, dict[str, dict[str, int]]]:
+        """How many of the services are shown, and of them, by facet and value, most frequent first."""
+        columns = [FACET_COLUMNS[name].label(name) for name in facets]
+        statement = select(ServiceRow.host, *columns).where(_among(keys), *_conditions(filters))
+        rows = (await self._connection.execute(statement)).mappings().all()
+        counts = {name: Counter(value for row in rows for value in _facet_values(row[name])) for name in facets}
+        return len(rows), {
+            name: dict(sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))[:FACET_VALUES])
+            for name, found in counts.items()
+        }
+
     async def page(
         self, filters: Filters, *, sort: Sort, limit: int, offset: int, text: str = ""
     ) -> tuple[list[Card], int]:
@@ -234,6 +263,49 @@ _CARD_COLUMNS: Final = (
 )
 
 
+FACET_VALUES: Final = 50
+"""Values of one facet in an answer."""
+
+
+def _all_at(path: str) -> ColumnElement[Any]:
+    return func.jsonb_path_query_array(ServiceRow.listing, cast(path, JSONPATH))
+
+
+FACET_COLUMNS: Final[dict[str, ColumnElement[Any]]] = {
+    "format": type_coerce(ServiceRow.formats, ARRAY(Text)),
+    "auth": type_coerce(ServiceRow.auth_type, Text),
+    "pricing": type_coerce(ServiceRow.pricing_type, Text),
+    "trust": type_coerce(ServiceRow.trust_level, Text),
+    "protocol": type_coerce(ServiceRow.protocols, ARRAY(Text)),
+    "domain": type_coerce(ServiceRow.domain, Text),
+    "tld": func.substring(ServiceRow.host, "[^.]*$"),
+    "language": ServiceRow.listing["languages"],
+    "semantic": _all_at("$.capabilities[*].semantic_types[*]"),
+    "effects": _all_at("$.capabilities[*].side_effects"),
+}
+"""Where the values of a facet are; the facets are those of the engines (registry/search/facets.py)."""
+
+
+def _facet_values(value: Any) -> set[str]:
+    if isinstance(value, bytes):
+        value = decode(value)
+    found = value if isinstance(value, list) else [] if value is None else [value]
+    return {("true" if one else "false") if isinstance(one, bool) else str(one) for one in found}
+
+
+def _among(keys: Sequence[Key]) -> ColumnElement[bool]:
+    return tuple_(ServiceRow.domain, ServiceRow.host).in_(list(keys))
+
+
+def _capability_conditions(filters: Filters) -> list[ColumnElement[bool]]:
+    data, conditions = CapabilityRow.data, []
+    if filters.side_effects is not None:
+        conditions.append(data["side_effects"].as_boolean() == filters.side_effects)
+    if filters.semantic_types:
+        conditions.append(data["tags"].has_any(array(filters.semantic_types)))
+    return conditions
+
+
 def _is(table: Any, domain: str, host: str) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
     return table.domain == domain, table.host == host
 
@@ -241,8 +313,8 @@ def _is(table: Any, domain: str, host: str) -> tuple[ColumnElement[bool], Column
 def _conditions(filters: Filters) -> list[ColumnElement[bool]]:
     """The same meaning as in the search engines: any of the values of a filter, all of the filters."""
     conditions = [~ServiceRow.hidden]
-    if not filters.include_unverified:
-        conditions.append(ServiceRow.trust_level != TrustLevel.UNVERIFIED)
+    if filters.shown_levels:
+        conditions.append(ServiceRow.trust_level.in_(filters.shown_levels))
     if filters.formats:
         conditions.append(ServiceRow.formats.overlap(list(filters.formats)))
     if filters.protocols:
@@ -253,6 +325,20 @@ def _conditions(filters: Filters) -> list[ColumnElement[bool]]:
         conditions.append(ServiceRow.pricing_type.in_(filters.pricing_types))
     if filters.min_score is not None:
         conditions.append(ServiceRow.score >= filters.min_score)
+    if filters.max_score is not None:
+        conditions.append(ServiceRow.score <= filters.max_score)
+    if filters.seen_since is not None:
+        conditions.append(ServiceRow.seen_at >= datetime.combine(filters.seen_since, time(), UTC))
+    if filters.domains:
+        conditions.append(ServiceRow.domain.in_(filters.domains))
+    if filters.tlds:
+        conditions.append(func.substring(ServiceRow.host, "[^.]*$").in_(filters.tlds))
+    if filters.languages:
+        conditions.append(ServiceRow.listing["languages"].has_any(array(filters.languages)))
+    if filters.narrows_capabilities:
+        row = CapabilityRow
+        own = (row.domain == ServiceRow.domain) & (row.host == ServiceRow.host)
+        conditions.append(exists().where(own, *_capability_conditions(filters)))
     return conditions
 
 

@@ -1,6 +1,6 @@
 """Services in the database as `record` leaves them, for the tests of search."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, time
 
 from registry.core.listing import Listing
 from registry.core.services import Capability, Service, to_json
@@ -43,11 +43,20 @@ def _record(listing: Listing, hidden: bool) -> ServiceRecord:
         rubric_version="1",
         created_at=NOW,
         updated_at=NOW,
-        seen_at=NOW,
+        seen_at=NOW if listing.seen_on is None else datetime.combine(listing.seen_on, time(12), UTC),
     )
 
 
 def _capabilities(listing: Listing) -> list[CapabilityRecord]:
-    made = (Capability(id=one.name, name=one.name, description=one.description) for one in listing.capabilities)
+    made = (
+        Capability(
+            id=one.name,
+            name=one.name,
+            description=one.description,
+            side_effects=one.side_effects,
+            tags=one.semantic_types,
+        )
+        for one in listing.capabilities
+    )
     as_json = (to_json(Service(capabilities=(one,)))["capabilities"][0] for one in made)
     return [CapabilityRecord(str(value["name"]), value) for value in as_json]

@@ -2,7 +2,10 @@
 
 import base64
 from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import date
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
@@ -12,8 +15,11 @@ from hypothesis import strategies as st
 from registry.actions.answering.discover import REACH, DiscoverPage, discover
 from registry.actions.indexing.drain import drain
 from registry.actions.indexing.reindex import reindex
-from registry.core.listing import Filters, Listing, Query, SearchUnavailable, StaleCursor, TrustLevel
+from registry.core.listing import Filters, ListedCapability, Listing, Query, SearchUnavailable, StaleCursor, TrustLevel
+from registry.core.suggest import Suggestions
 from registry.search.embedded import EmbeddedBackend
+from registry.search.facets import FACETS
+from registry.store.catalogue import FACET_COLUMNS
 from registry.store.unit_of_work import Store
 from tests.actions.catalogue import NOW, put, remove
 from tests.search.contract import MAIL, MAPS, SHOP
@@ -159,6 +165,122 @@ async def test_a_cursor_belongs_to_its_query(store: Store, backend: EmbeddedBack
             await discover(store, backend, other, cursor)
 
 
+async def test_what_comes_and_goes_between_two_pages_moves_nobody(store: Store, backend: EmbeddedBackend) -> None:
+    await fill(store, backend, *[listing(f"h{n}.example", "Weather", score=50) for n in range(2, 6)])
+    first = await discover(store, backend, Query("weather", limit=2))
+    await fill(store, backend, listing("h0.example", "Weather", score=90), listing("h1.example", "Weather", score=90))
+    second = await discover(store, backend, Query("weather", limit=2), first.next_cursor)
+    assert hosts(first) + hosts(second) == ["h2.example", "h3.example", "h4.example", "h5.example"]
+    await remove(store, listing("h3.example"))
+    await drain(store, backend, now=NOW)
+    third = await discover(store, backend, Query("weather", limit=2), first.next_cursor)
+    assert hosts(third) == ["h2.example", "h4.example"]  # nobody is missed where the last one shown is gone
+
+
+async def test_filters_on_capabilities_choose_what_is_shown(store: Store, backend: EmbeddedBackend) -> None:
+    read = ListedCapability("read_mail", "Reads an email", False, ("mail:read",))
+    send = ListedCapability("send_mail", "Sends an email", True, ("mail:send",))
+    await fill(
+        store,
+        backend,
+        listing("both.example", "Mail", capabilities=(read, send)),
+        listing("mute.example", "Mail", capabilities=(ListedCapability("send_mail", "Sends an email"),)),
+        listing(
+            "mixed.example", "Mail", capabilities=(replace(read, side_effects=True), replace(send, side_effects=None))
+        ),
+    )
+
+    async def shown(**filters: Any) -> dict[str, list[str]]:
+        page = await discover(store, backend, Query("send an email", filters=Filters(**filters)))
+        return {found.card.host: [one.name for one in found.capabilities] for found in page.hits}
+
+    assert (await shown())["both.example"][0] == "send_mail"
+    assert await shown(side_effects=False) == {"both.example": ["read_mail"]}
+    assert await shown(side_effects=True) == {"both.example": ["send_mail"], "mixed.example": ["read_mail"]}
+    assert await shown(side_effects=True, semantic_types=("mail:send",)) == {"both.example": ["send_mail"]}
+    assert await shown(side_effects=False, semantic_types=("mail:send",)) == {}
+
+
+async def test_another_order_is_one_of_what_answers(store: Store, backend: EmbeddedBackend) -> None:
+    await fill(
+        store,
+        backend,
+        listing("good.example", "Weather: forecast", score=70, seen_on=date(2026, 11, 1)),
+        listing("new.example", "Weather: forecast of tomorrow", score=60, seen_on=date(2026, 11, 20)),
+        listing("other.example", "Stock prices and much else of the world of tomorrow", score=99),
+    )
+    text = "Where can I see tomorrow's weather?"
+    assert hosts(await discover(store, backend, Query(text)))[0] == "new.example"
+    fresh = hosts(await discover(store, backend, Query("weather", sort="freshness")))
+    assert fresh == ["new.example", "good.example"]
+    assert hosts(await discover(store, backend, Query("weather", sort="score"))) == ["good.example", "new.example"]
+    first = await discover(store, backend, Query("weather", 1, sort="freshness"))
+    assert hosts(await discover(store, backend, Query("weather", 1, sort="freshness"), first.next_cursor)) == fresh[1:]
+    with pytest.raises(StaleCursor):
+        await discover(store, backend, Query("weather", 1, sort="score"), first.next_cursor)
+
+
+async def test_facets_count_what_is_shown(store: Store, backend: EmbeddedBackend) -> None:
+    gone = listing("gone.example", "Weather", formats=("awp",))
+    await fill(
+        store,
+        backend,
+        gone,
+        listing("a.example", "Weather", formats=("adp", "mcp"), languages=("de-at", "de")),
+        listing(
+            "b.example", "Weather", capabilities=(ListedCapability("x", "", True, ("a:b",)), ListedCapability("y"))
+        ),
+        listing("c.example", "Something else"),
+        listing("d.example", "Weather", trust_level=TrustLevel.UNVERIFIED),
+    )
+    await put(store, gone, hidden=True)
+    page = await discover(store, backend, Query("weather", limit=1), facets=tuple(FACETS))
+    assert page.facets is not None
+    assert page.facets.services == 2
+    assert page.facets.counts == {
+        "format": {"adp": 2, "mcp": 1},
+        "auth": {"none": 2},
+        "pricing": {"free": 2},
+        "trust": {"verified": 2},
+        "protocol": {},
+        "domain": {"a.example": 1, "b.example": 1},
+        "tld": {"example": 2},
+        "language": {"de": 1, "de-at": 1},
+        "semantic": {"a:b": 1},
+        "effects": {"true": 1},
+    }
+    assert (await discover(store, backend, Query("weather"))).facets is None
+
+
+def test_every_facet_of_the_engines_can_be_counted() -> None:
+    assert set(FACET_COLUMNS) == set(FACETS)
+
+
+async def test_an_answer_that_is_none_says_so_and_what_to_ask_instead(store: Store, backend: EmbeddedBackend) -> None:
+    await fill(store, backend, MAIL, SHOP, MAPS)
+    sure = await discover(store, backend, Query("send an email"))
+    assert (sure.confident, sure.suggestions) == (True, None)
+    unsure = await discover(store, backend, Query("emial"))
+    assert (unsure.confident, unsure.hits) == (False, ())
+    assert unsure.suggestions == Suggestions((), {"emial": ("email",)}, False)
+    narrowed = await discover(store, backend, Query("send an email", filters=Filters(formats=("awp",))))
+    assert narrowed.suggestions is not None
+    assert (narrowed.suggestions.known, narrowed.suggestions.without_filters) == (("send", "email"), True)
+
+
+async def test_hidden_twins_are_not_named(store: Store, backend: EmbeddedBackend) -> None:
+    twins = [
+        replace(listing(f"{name}.one.example", "Weather: forecast for all places"), domain="one.example")
+        for name in "abc"
+    ]
+    await fill(store, backend, *twins)
+    (hit,) = (await discover(store, backend, Query("weather"))).hits
+    assert (hit.card.host, hit.alike) == ("a.one.example", ("b.one.example", "c.one.example"))
+    await put(store, twins[1], hidden=True)
+    (hit,) = (await discover(store, backend, Query("weather"))).hits
+    assert hit.alike == ("c.one.example",)
+
+
 def forged(value: object) -> str:
     return base64.urlsafe_b64encode(orjson.dumps(value)).decode()
 
@@ -167,10 +289,11 @@ async def test_a_forged_cursor_is_refused(store: Store, backend: EmbeddedBackend
     await fill(store, backend, *[listing(f"h{n}.example", "Weather") for n in range(4)])
     page = await discover(store, backend, Query("weather", limit=2))
     assert page.next_cursor
-    build, digest, offset = orjson.loads(base64.urlsafe_b64decode(page.next_cursor + "=="))
-    assert offset == 2
+    build, digest, offset, last = orjson.loads(base64.urlsafe_b64decode(page.next_cursor + "=="))
+    assert (offset, last) == (2, "h1.example")
     wrong = [-1, REACH + 1, 1.5, "2", None, True, [2]]
-    cursors = [forged([build, digest, value]) for value in wrong]
+    cursors = [forged([build, digest, value, last]) for value in wrong]
+    cursors += [forged([build, digest, 2]), forged([build, digest, 2, 3]), forged([build, digest, 2, None])]
     for cursor in [*cursors, "", "é", "=", "\x00", forged({}), forged([1]), forged(None), "A" * 10_000]:
         with pytest.raises(StaleCursor):
             await discover(store, backend, Query("weather"), cursor)

@@ -1,0 +1,43 @@
+"""What to ask instead: from words that are known, never from nothing."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from registry.core.ranking import CorpusStats, ask, make_record
+from registry.core.suggest import NEIGHBOURS, Suggestions, suggest
+from tests.search.listings import listing
+
+STATS = CorpusStats.of(
+    make_record(listing(f"h{n}.example", text))
+    for n, text in enumerate(["Weather forecast", "Weather maps", "Whether or not", "Parcel tracking", "Parcels"])
+)
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ("wether", {"wether": ("weather", "whether")}),  # two services have the first, one has the second
+        ("wheather", {"wheather": ("weather", "whether")}),
+        ("parsel", {"parsel": ("parcel",)}),
+        ("pacrel forcast", {"pacrel": ("parcel",), "forcast": ("forecast",)}),
+        ("zqxv", {}),
+        ("map", {}),
+        ("pär", {}),
+        ("w" * 400, {}),
+    ],
+)
+def test_neighbours_are_words_that_services_hold(asked: str, expected: dict[str, tuple[str, ...]]) -> None:
+    assert suggest(ask(asked), STATS).spelling == expected
+
+
+def test_known_words_are_named_as_they_were_asked() -> None:
+    found = suggest(ask("Please track my parcels on Mars"), STATS, without_filters=True)
+    assert found == Suggestions(("track", "parcels"), {"mars": ("maps",)}, True)
+
+
+@given(st.text(max_size=300))
+def test_any_text_has_a_bounded_answer(text: str) -> None:
+    found = suggest(ask(text), STATS)
+    assert len(found.spelling) <= 5
+    assert all(0 < len(near) <= NEIGHBOURS for near in found.spelling.values())
