@@ -31,8 +31,9 @@ if TYPE_CHECKING:
     from crawler.flight import Flight, Tally
     from registry.wiring import Hold, Waypost
 
-GRACE: Final = 8.0
-"""Seconds between the wish to stop and the end of requests that are still under way."""
+GRACE: Final = 5.0
+"""Seconds between the wish to stop and the end of requests that are still under way. Recording, the last word to the
+index and the end of the process have the other five, on a busy machine."""
 
 AGAIN_SECONDS: Final = 0.5
 """Between two attempts to get a session of a database that is away: it restarts in two to five seconds."""

@@ -15,10 +15,8 @@ import numpy as np
 
 from benchmarks.relevance.collection import Collection
 from benchmarks.relevance.measures import score
-from benchmarks.relevance.systems import documents, indexed
-from registry.actions.answering.discover import POOL
-from registry.core.listing import Filters
-from registry.core.ranking import Embedder, ask, explain, rank
+from benchmarks.relevance.systems import answered, documents, indexed
+from registry.core.ranking import Embedder, explain
 from registry.search.backend import Backend
 
 _NDCG: Final = 2
@@ -105,7 +103,5 @@ async def _answered(backend: Backend, said: str, embedder: Embedder | None) -> t
 
 
 async def _once(backend: Backend, said: str, embedder: Embedder | None) -> list[str]:
-    question = ask(said, embedder)
-    pool = await backend.candidates(question, Filters(), POOL)
-    ranking = rank(question, pool.candidates, pool.stats)
+    ranking = await answered(backend, said, embedder)
     return [explain(ranking, place).host for place in range(min(10, len(ranking)))]

@@ -14,10 +14,9 @@ import numpy as np
 
 from benchmarks.relevance.collection import Asked, Collection, listing_of
 from benchmarks.relevance.measures import score
-from benchmarks.relevance.systems import documents, indexed
-from registry.actions.answering.discover import POOL
-from registry.core.listing import Filters, ListedCapability, Listing
-from registry.core.ranking import Embedder, ask, rank
+from benchmarks.relevance.systems import answered, documents, indexed
+from registry.core.listing import ListedCapability, Listing
+from registry.core.ranking import Embedder
 from registry.core.text import stems
 from registry.search.backend import SearchDocument, make_documents
 
@@ -165,9 +164,7 @@ async def _answered(
     rows, seen = [], 0
     async with indexed(embedder, honest, spam) as backend:
         for one in queries:
-            question = ask(one.text, embedder)
-            pool = await backend.candidates(question, Filters(), POOL)
-            hosts = rank(question, pool.candidates, pool.stats).hosts
+            hosts = (await answered(backend, one.text, embedder)).hosts
             rows.append(score(hosts, one.grades)[NDCG])
             seen += not hostile.isdisjoint(hosts[:_SEEN])
     return float(np.mean(rows)), seen / len(queries)

@@ -23,7 +23,19 @@ from benchmarks.relevance.plain import PlainBM25
 from registry.actions.answering.discover import POOL
 from registry.core import text
 from registry.core.listing import Filters, Listing
-from registry.core.ranking import Candidates, CorpusStats, Embedder, Question, Ranking, ask, fields, question, record
+from registry.core.ranking import (
+    Candidates,
+    CorpusStats,
+    Embedder,
+    Question,
+    Ranking,
+    ask,
+    fields,
+    fold,
+    question,
+    rank,
+    record,
+)
 from registry.core.ranking.signals import SIGNALS
 from registry.search.backend import Backend, SearchDocument, make_documents
 from registry.search.embedded import EmbeddedBackend
@@ -124,7 +136,7 @@ async def _answers(backend: Backend, said: str, variants: Sequence[Variant]) -> 
 def _order(variant: Variant, asked: Question, candidates: Candidates, stats: CorpusStats) -> list[str]:
     signals = tuple(one for one in SIGNALS if one.name != variant.without)
     with _changed(((_MODULE, "SIGNALS", signals),)):
-        ranking: Ranking = _MODULE.rank(asked, candidates, stats)
+        ranking = fold(_MODULE.rank(asked, candidates, stats))
     return _by_ranks(ranking) if variant.by_ranks else ranking.hosts
 
 
@@ -134,9 +146,16 @@ def _by_ranks(ranking: Ranking) -> list[str]:
     marks = np.zeros(len(hosts))
     for values in ranking.parts.values():
         order = sorted(np.flatnonzero(values > 0).tolist(), key=lambda place: (-values[place], hosts[place]))
-        for rank, place in enumerate(order, start=1):
-            marks[place] += 1 / (_RRF + rank)
+        for number, place in enumerate(order, start=1):
+            marks[place] += 1 / (_RRF + number)
     return [hosts[place] for place in sorted(ranking.order, key=lambda place: (-marks[place], hosts[place]))]
+
+
+async def answered(backend: Backend, said: str, embedder: Embedder | None) -> Ranking:
+    """What a user gets who asks this."""
+    asked = ask(said, embedder)
+    pool = await backend.candidates(asked, Filters(), POOL)
+    return fold(rank(asked, pool.candidates, pool.stats))
 
 
 def documents(listings: Sequence[Listing], embedder: Embedder | None) -> list[SearchDocument]:

@@ -16,10 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.relevance.collection import Asked, Collection
-from benchmarks.relevance.systems import documents, indexed
-from registry.actions.answering.discover import POOL
-from registry.core.listing import Filters
-from registry.core.ranking import Embedder, ask, explain, rank
+from benchmarks.relevance.systems import answered, documents, indexed
+from registry.core.ranking import Embedder, explain
 from registry.search.backend import Backend
 
 ANSWERED, REMOVED, OUTSIDE, NONSENSE = "answered", "its services removed", "outside of any registry", "nonsense"
@@ -117,9 +115,7 @@ def _sort(one: Asked, gone: set[str]) -> str | None:
 
 
 async def _told(backend: Backend, qid: str, said: str, sort: str, embedder: Embedder | None) -> Told:
-    question = ask(said, embedder)
-    pool = await backend.candidates(question, Filters(), POOL)
-    ranking = rank(question, pool.candidates, pool.stats)
+    ranking = await answered(backend, said, embedder)
     if not len(ranking):
         return Told(qid, sort, 0.0, 0.0, confident=False)
     best = explain(ranking, 0)

@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 
 from benchmarks.crawl.report import machine, table, write_into
-from benchmarks.search import served
+from benchmarks.search import engine, served
 
 PACKAGES = ("tantivy", "numpy", "usearch", "fastapi", "uvicorn", "uvloop")
 
@@ -16,17 +16,23 @@ PACKAGES = ("tantivy", "numpy", "usearch", "fastapi", "uvicorn", "uvloop")
 def main() -> None:
     options = _options()
     if options.what == "http":
-        turns, memory = served.measure(options.services or 10_000, options.requests, options.rounds, options.against)
+        turns, memory = served.measure(
+            (options.services or [10_000])[0], options.requests, options.rounds, options.against
+        )
         if options.json:
             for turn in turns:
                 print(json.dumps(served.as_json(turn)))
         _show(options, "search-http", served.rows(turns, memory))
+    else:
+        for services in options.services or (100_000,):
+            sides = engine.measure(services, options.requests, options.rounds)
+            _show(options, f"search-engine-{services}", engine.rows(services, sides))
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.search", description=__doc__)
     parser.add_argument("what", choices=["engine", "http"], help="in process, or /api/discover by a server")
-    parser.add_argument("--services", type=int, help="how many services (engine 100,000, http 10,000)")
+    parser.add_argument("--services", type=int, nargs="+", help="how many services (engine 100,000, http 10,000)")
     parser.add_argument("--requests", type=int, default=2_000, help="requests of a round (2,000)")
     parser.add_argument("--rounds", type=int, default=3, help="turns of each side (3)")
     parser.add_argument("--against", metavar="REV", help="http: also another commit, in turns with this tree")

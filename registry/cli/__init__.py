@@ -138,10 +138,13 @@ def worker(
     stop_with_stdin: Annotated[bool, typer.Option(hidden=True)] = False,
 ) -> None:
     """Crawl what is due and feed the index, until stopped. As many as wanted."""
-    from registry.cli.run import run_worker
+    from registry.cli.ending import Parent
+
+    parent = Parent() if stop_with_stdin else None  # before anything that takes time
+    from registry.cli.working import run_worker
 
     listen = _address(metrics)
-    carry_out(run_worker(read_settings(), drain_only=drain_only, stop_with_stdin=stop_with_stdin, metrics=listen))
+    carry_out(run_worker(read_settings(), drain_only=drain_only, parent=parent, metrics=listen))
 
 
 @app.command()

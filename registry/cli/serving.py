@@ -3,13 +3,14 @@
 import asyncio
 import contextlib
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import uvicorn
 from rich.console import Console
 
 from crawler.run import stop_on_signals
 from registry.api.app import create_app
+from registry.cli.ending import in_time
 from registry.wiring import Waypost
 
 GRACE = 4
@@ -71,8 +72,10 @@ class _Server(uvicorn.Server):
         yield
 
 
-async def serve_api(waypost: Waypost, listening: socket.socket, console: Console) -> None:
-    """Until SIGINT or SIGTERM."""
+async def serve_api(
+    waypost: Waypost, listening: socket.socket, console: Console, *, at_stop: Callable[[], None] = lambda: None
+) -> None:
+    """Until SIGINT or SIGTERM; `at_stop` is called then, for whatever else is to end meanwhile."""
     app = create_app(waypost, waypost.settings)
     config = uvicorn.Config(
         app,
@@ -84,14 +87,16 @@ async def serve_api(waypost: Waypost, listening: socket.socket, console: Console
     )
     server = _Server(config)
     with stop_on_signals() as stop:
-        serving = asyncio.create_task(server.serve(sockets=[listening]))
-        stopping, listens = asyncio.create_task(stop.wait()), asyncio.create_task(server.listens.wait())
-        await asyncio.wait({serving, stopping, listens}, return_when=asyncio.FIRST_COMPLETED)
-        url = url_of(listening)
-        console.print(f"\nthe API answers at {url} until Ctrl-C, for example", highlight=False)
-        console.print(f"  curl '{url}/api/discover?q=send+an+email'", highlight=False, soft_wrap=True)
-        await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
-        server.should_exit = True
-        stopping.cancel()
-        listens.cancel()
-        await serving
+        async with in_time(stop):
+            serving = asyncio.create_task(server.serve(sockets=[listening]))
+            stopping, listens = asyncio.create_task(stop.wait()), asyncio.create_task(server.listens.wait())
+            await asyncio.wait({serving, stopping, listens}, return_when=asyncio.FIRST_COMPLETED)
+            url = url_of(listening)
+            console.print(f"\nthe API answers at {url} until Ctrl-C, for example", highlight=False)
+            console.print(f"  curl '{url}/api/discover?q=send+an+email'", highlight=False, soft_wrap=True)
+            await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            at_stop()
+            server.should_exit = True
+            stopping.cancel()
+            listens.cancel()
+            await serving

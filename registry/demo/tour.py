@@ -73,7 +73,9 @@ def demo_settings(data: Path, port: int) -> Settings:
 
 
 @contextlib.asynccontextmanager
-async def crawled(settings: Settings, sites_folder: Path, console: Console) -> AsyncIterator[tuple[Waypost, Report]]:
+async def crawled(
+    settings: Settings, sites_folder: Path, console: Console
+) -> AsyncIterator[tuple[Waypost, Report, Worker]]:
     """Crawls the folder; the web, the worker and the database stay up while the block runs. Raises DemoFailed."""
     sites = load_sites(sites_folder)
     settings.data.mkdir(parents=True, exist_ok=True)
@@ -84,9 +86,9 @@ async def crawled(settings: Settings, sites_folder: Path, console: Console) -> A
             console.print(f"embedded PostgreSQL is up, schema current ([dim]{settings.data}[/])")
             await _queue(waypost, sites)
             environment = child_environment(settings, SSL_CERT_FILE=str(served.ca_file))
-            with Worker(environment, log_file=settings.data / "worker.log"):
+            with Worker(environment, log_file=settings.data / "worker.log") as worker:
                 await _watch(waypost, sites, console, settings.data / "worker.log")
-                yield waypost, await _report(waypost, sites)
+                yield waypost, await _report(waypost, sites), worker
 
 
 @contextlib.contextmanager

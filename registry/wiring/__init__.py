@@ -328,11 +328,15 @@ async def open_waypost(settings: Settings) -> AsyncIterator[Waypost]:
 async def _kept_up(settings: Settings) -> AsyncIterator[None]:
     """A killed embedded server is started again while the block runs; until then its users see StoreUnavailable."""
 
+    restarted: asyncio.Task[embedded.EmbeddedServer] | None = None
+
     async def look() -> None:
+        nonlocal restarted
         while True:
             await asyncio.sleep(LOOK_SECONDS)
             try:
-                await asyncio.to_thread(embedded.start, settings.data / POSTGRES_FOLDER)
+                restarted = asyncio.create_task(asyncio.to_thread(embedded.start, settings.data / POSTGRES_FOLDER))
+                await asyncio.shield(restarted)
             except (embedded.EmbeddedUnavailable, OSError) as error:
                 log.warning("postgres.not_restarted", error=str(error))
 
@@ -341,7 +345,9 @@ async def _kept_up(settings: Settings) -> AsyncIterator[None]:
         yield
     finally:
         looking.cancel()
-        await asyncio.gather(looking, return_exceptions=True)
+        # A thread is not cancelled. One that came to it after this process let go of the server would hold it again, or
+        # start it anew for nobody.
+        await asyncio.gather(looking, *([restarted] if restarted else []), return_exceptions=True)
 
 
 def child_environment(settings: Settings, **extra: str) -> Mapping[str, str]:

@@ -6,11 +6,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 import structlog
 
-from registry.wiring import Waypost
+from registry.wiring import NOT_READY, Waypost
 
 DRAIN_SECONDS = 0.5
 FOLD_SECONDS = 2.0
 RECOVER_SECONDS = 10.0
+
+LAST_DRAIN_SECONDS = 1.5
 
 _BACK_OFF_SECONDS = 5.0
 
@@ -30,6 +32,15 @@ async def upkeep(waypost: Waypost, *, crawls: bool = True) -> AsyncIterator[None
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def last_drain(waypost: Waypost) -> None:
+    """Before a stop: what the index cannot be told in LAST_DRAIN_SECONDS stays noted, for whoever feeds it next."""
+    try:
+        async with asyncio.timeout(LAST_DRAIN_SECONDS):
+            await waypost.drain()
+    except (TimeoutError, *NOT_READY) as error:
+        log.warning("drain.left", error=type(error).__name__)
 
 
 async def _forever(chore: Callable[[], Awaitable[object]], pause: float) -> None:

@@ -15,8 +15,9 @@ import structlog
 
 log = structlog.get_logger(__name__)
 
-STOP_SECONDS = 15.0
-"""A worker gives back its leases within 10 s (`crawler/run.py`); after this it is ended."""
+STOP_SECONDS = 9.0
+"""A worker gives back its leases within 7 s (`crawler/run.py`); after this it is ended, so that its parent stops in
+time too."""
 
 _BACK_OFF = (0.2, 1.0, 5.0, 15.0)
 _HEALTHY_SECONDS = 30.0
@@ -35,6 +36,7 @@ class Worker:
         self._log_file = log_file
         self._stopping = threading.Event()
         self._child: subprocess.Popen[bytes] | None = None
+        self._last_moment = 0.0
         self._watcher = threading.Thread(target=self._watch, name="worker-watch", daemon=True)
 
     def __enter__(self) -> Self:
@@ -52,13 +54,20 @@ class Worker:
         child = self._child
         return child.pid if child is not None and child.poll() is None else None
 
+    def let_go(self) -> None:
+        """Asks the child to finish and returns at once."""
+        if not self._stopping.is_set():
+            self._last_moment = time.monotonic() + STOP_SECONDS
+            self._stopping.set()
+        if self._child is not None:
+            _close(self._child)
+
     def stop(self) -> None:
-        """Asks the child to finish, waits, then ends it; returns when it is gone."""
-        self._stopping.set()
-        child = self._child
-        if child is not None:
-            _let_go(child)
-        self._watcher.join(STOP_SECONDS + 5)
+        """Asks the child to finish, waits, ends it STOP_SECONDS after it was first asked; returns when it is gone."""
+        self.let_go()
+        if self._child is not None:
+            self._end(self._child)
+        self._watcher.join(STOP_SECONDS)
 
     def _watch(self) -> None:
         failures = 0
@@ -69,16 +78,22 @@ class Worker:
                     self._command, env=self._environment, stdin=subprocess.PIPE, stdout=output, stderr=output
                 )
             if self._stopping.is_set():
-                _let_go(child)
+                _close(child)
+                self._end(child)
             code = child.wait()
-            if child.stdin is not None:
-                child.stdin.close()
+            _close(child)
             if self._stopping.is_set():
                 return
             failures = 0 if time.monotonic() - started > _HEALTHY_SECONDS else failures + 1
             delay = _BACK_OFF[min(failures, len(_BACK_OFF)) - 1] if failures else 0.0
             log.warning("worker.died", exit_code=code, again_in_seconds=delay)
             self._stopping.wait(delay)
+
+    def _end(self, child: subprocess.Popen[bytes]) -> None:
+        try:
+            child.wait(max(0.0, self._last_moment - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            child.kill()
 
     @contextlib.contextmanager
     def _output(self) -> Iterator[IO[bytes] | None]:
@@ -89,11 +104,7 @@ class Worker:
             yield output
 
 
-def _let_go(child: subprocess.Popen[bytes]) -> None:
+def _close(child: subprocess.Popen[bytes]) -> None:
     if child.stdin is not None:
         with contextlib.suppress(OSError):
             child.stdin.close()
-    try:
-        child.wait(STOP_SECONDS)
-    except subprocess.TimeoutExpired:
-        child.kill()

@@ -45,6 +45,9 @@ FINISH_SECONDS: Final = 240.0
 QUIET_SECONDS: Final = 90.0
 """Starting takes seconds, on a busy machine most of a minute."""
 
+STOP_PROMISED: Final = 10.0
+STOP_PATIENCE: Final = 60.0
+
 
 @dataclass
 class Report:
@@ -124,13 +127,18 @@ class Crew:
             return [int(one) for one in Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text().split()]
         return []
 
+    async def started(self) -> None:
+        """Until each of them says so: who is told to stop before that ends by the signal itself."""
+        for place, command in self._running.items():
+            await command.says("worker.started" if place else "the API answers at", QUIET_SECONDS)
+
     async def stop(self) -> float:
         """All of them at once, by SIGTERM; gives the seconds until the last had ended."""
         begun = time.monotonic()
         for command in self._running.values():
             command.tell(signal.SIGTERM)
         for command in self._running.values():
-            code = await command.ended()
+            code = await command.ended(STOP_PATIENCE)
             if code != 0:
                 self._report.faults.setdefault("stopped with an error", []).append(command.said[-500:])
         return time.monotonic() - begun
@@ -191,8 +199,11 @@ async def torture(folder: Path, kills: int, seed: int, say: Callable[[str], None
         await until(submitting.done, FINISH_SECONDS, lambda: "the submissions do not end")
         submitting.result()
         crew.start()
+        await crew.started()
         await finished(made, report)
         report.stop_seconds = await crew.stop()
+        if report.stop_seconds > STOP_PROMISED:
+            report.faults["stopped too late"] = [f"{report.stop_seconds:.1f} s"]
         await made.is_empty()
         await judge(made, web, report)
     return report

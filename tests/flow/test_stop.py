@@ -1,17 +1,23 @@
 """Stopping is quick, tells its exit code, gives back what was leased and leaves nothing running."""
 
 import asyncio
+import contextlib
+import fcntl
 import os
 import signal
 import socket
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from sqlalchemy import text
 
+from registry.store.watchdog import START_LOCK, open_lock
 from registry.wiring import Waypost
 from tests.flow.test_kill import HOSTS, at_work, requests
-from tests.support.running import Command, House
+from tests.support.running import Command, House, until
 
 pytestmark = pytest.mark.slow
 
@@ -91,6 +97,66 @@ async def test_serving_ends_without_waiting_for_clients_that_do_not(tmp_path: Pa
             await asyncio.sleep(0.2)
             assert await stopped(made, serving, TERM) == 0
         await given_back(made)
+
+
+async def test_a_worker_whose_parent_dies_while_it_starts_is_gone(tmp_path: Path) -> None:
+    """Whatever it waits for: here for its turn to start the database, which never comes."""
+    async with at_work(tmp_path) as (_, made):
+        await made.is_empty()
+        turn = open_lock(str(made.home()), START_LOCK)
+        try:
+            fcntl.flock(turn, fcntl.LOCK_EX)
+            worker = made.start("worker", "--stop-with-stdin", stdin=subprocess.PIPE)
+            await until(lambda: _waits_for(turn), 60, lambda: f"it does not come so far: {worker.said}")
+            assert worker.process.stdin is not None
+            worker.process.stdin.close()
+            assert await worker.ended() == 0
+        finally:
+            os.close(turn)
+        assert worker.said == ""
+
+
+def _waits_for(lock: int) -> bool:
+    """Whether somebody stands in line for a lock that we have (proc_locks(5))."""
+    number = f":{os.fstat(lock).st_ino} "
+    return any(" -> FLOCK" in line and number in line for line in Path("/proc/locks").read_text().splitlines())
+
+
+async def test_a_stop_does_not_wait_for_a_database_that_has_gone_silent(tmp_path: Path) -> None:
+    """Then nothing can be given back, and whoever comes next finds that nobody holds it any more."""
+    async with at_work(tmp_path) as (web, made):
+        worker = made.start("worker")
+        await requests(web, 300)
+        with silent(made):
+            worker.tell(TERM)
+            assert await worker.ended() == 3
+        assert "stop.overdue" in worker.said
+        await made.is_empty()
+        crawling = made.start("crawl", *HOSTS[:3])
+        assert await crawling.ended(40) == 0, crawling.said
+
+
+@contextlib.contextmanager
+def silent(made: House) -> Iterator[None]:
+    """Its first process and all others stand still: connections stay open and nothing comes."""
+    postmaster = made.postmaster()
+    assert postmaster is not None
+    children = Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text().split()
+    stopped = [postmaster, *map(int, children)]
+    for one in stopped:
+        os.kill(one, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for one in reversed(stopped):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(one, signal.SIGCONT)
+
+
+def test_a_worker_starts_without_the_api() -> None:
+    """It is started again and again, and on a busy machine each further import is a second."""
+    program = "import sys, registry.cli.working; sys.exit(len({'fastapi', 'uvicorn', 'starlette'} & set(sys.modules)))"
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 async def test_the_demo_can_be_interrupted_at_any_point(tmp_path: Path) -> None:
