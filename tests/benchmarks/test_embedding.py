@@ -1,0 +1,199 @@
+"""The building of the embedding table: what it reads, what it leaves out, and that the fit goes downhill."""
+
+import hashlib
+import json
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.embedding import inputs
+from benchmarks.embedding.packages import PER_FAMILY, chosen
+from benchmarks.embedding.sources import SOURCES, Source, read
+from benchmarks.embedding.texts import all_texts, candidates, digest, key
+from registry.search.embedding import MODEL, TOKENIZER_SHA256
+from tests.support.shared import shared
+
+LINES = [
+    ("parcel-tracker", "Track a parcel of any courier by its number"),
+    ("parcel-tracker-copy", "Track a parcel of any courier by its number!"),
+    ("short", "Too short a"),
+    ("foreign", "Просто строка не на том языке for the test"),
+    ("eslint-rules", "Shared eslint plugin config for the typescript build"),
+    ("weather-map", "Weather forecast on a map for the next days"),
+    ("no-small-words", "Fast parser generator toolkit library"),
+]
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> Path:
+    """A folder of sources in the layout that the build reads."""
+    packages = tmp_path / "packages"
+    packages.mkdir()
+    rows = ["name\tversion\tsummary", *(f"{name}\t1\t{line}" for name, line in LINES)]
+    (packages / "index.tsv").write_text("\n".join(rows) + "\n")
+    content: dict[str, str] = {
+        "gorilla": json.dumps({"code": "###Instruction: Count the birds in a picture.\n###Output: none"})
+        + "\n"
+        + json.dumps({"question": [[{"role": "user", "content": "Where does my train leave?"}]]}),
+        "seal-tools": json.dumps({"api_name": "getTideTimes", "api_description": "Tell when the tide is high"}),
+        "self-instruct": json.dumps({"instruction": "Plan a birthday for a child of six"}),
+        "taskbench": json.dumps(
+            [{"user_request": "Order a cake for Friday"}, {"id": "cut_hair", "desc": "Book a cut"}]
+        ),
+        "toolalpaca": json.dumps(
+            {"Name": "Tides", "Description": "When the sea is where", "Instructions": ["High tide?"]}
+        ),
+    }
+    for folder, text in content.items():
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "data.jsonl").write_text(text)
+        (tmp_path / folder / "LICENSE").write_text("not read")
+    return tmp_path
+
+
+def test_lines_about_the_world_come_before_those_about_software(texts: Path) -> None:
+    names = [name.removesuffix("-copy") for name, _ in chosen([texts / "packages" / "index.tsv"], 10)]
+    assert sorted(names[:2]) == ["parcel-tracker", "weather-map"]
+    assert names[2:] == ["eslint-rules"]
+
+
+def test_a_family_of_packages_has_a_bounded_say(tmp_path: Path) -> None:
+    words = random.Random(1)
+    rows = ["name\tsummary"]
+    rows += [f"big-{n}\t{words.random()} words of weather for the {words.random()} world" for n in range(200)]
+    rows += [f"own{n}\tWeather for the city number {words.random()}" for n in range(200)]
+    (tmp_path / "index.tsv").write_text("\n".join(rows) + "\n")
+    names = [name for name, _ in chosen([tmp_path / "index.tsv"], 1_000)]
+    assert sum(name.startswith("big-") for name in names) == PER_FAMILY
+    assert sum(name.startswith("own") for name in names) == PER_FAMILY  # the same three words begin them all
+
+
+def test_every_source_gives_its_requests_and_descriptions(texts: Path) -> None:
+    found = {source: text for source, text, _ in candidates(texts, 10) if source != "packages"}
+    assert set(found) == {source.folder for source in SOURCES}
+    every = {text for _, text, _ in candidates(texts, 10)}
+    assert {
+        "Count the birds in a picture.",
+        "Where does my train leave?",
+        "get Tide Times: Tell when the tide is high",
+        "Plan a birthday for a child of six",
+        "Order a cake for Friday",
+        "cut hair: Book a cut",
+        "Tides: When the sea is where",
+        "High tide?",
+    } <= every
+
+
+def test_keys_that_are_not_asked_for_are_not_read(tmp_path: Path) -> None:
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s" / "a.json").write_text(
+        '{"answer": "no", "query": ["one", 2, {"query": "two"}], "name": "x", "what": 1}'
+    )
+    requests, described = read(tmp_path, Source("s", requests=frozenset({"query"}), described=(("name", "what"),)))
+    assert (requests, described) == (["one", "two"], [])
+
+
+def test_texts_are_distinct_and_come_in_the_same_order(texts: Path) -> None:
+    once, counts = all_texts(texts, frozenset(), 10)
+    again, _ = all_texts(texts, frozenset(), 10)
+    assert once == again
+    assert len({key(text) for text in once}) == len(once) == sum(counts.values())
+
+
+def test_what_is_in_an_evaluation_set_is_left_out(texts: Path) -> None:
+    whole, _ = all_texts(texts, frozenset(), 10)
+    apart = frozenset({digest("  TELL when the tide; is high"), digest("weather forecast on a map for the next days")})
+    rest, counts = all_texts(texts, apart, 10)
+    assert len(whole) - len(rest) == 2
+    assert counts["left out, in an evaluation set"] == 2
+    assert not any("tide is high" in text or "on a map" in text.lower() for text in rest)
+
+
+def test_texts_of_an_evaluation_set_are_known_by_their_digests(tmp_path: Path) -> None:
+    folder = tmp_path / "set"
+    folder.mkdir()
+    (folder / "queries.jsonl").write_text('{"qid": "q1", "text": "Where is my parcel?"}\n')
+    service = {
+        "id": "s1",
+        "name": "A",
+        "description": "Finds lost parcels",
+        "capabilities": [{"name": "find it all now"}],
+    }
+    (folder / "services.jsonl").write_text(json.dumps(service) + "\n")
+    known = inputs.evaluation_digests(tmp_path)
+    assert known == {digest("where is my PARCEL"), digest("finds lost parcels"), digest("Find it all now")}
+
+
+def test_nothing_of_the_shared_sets_is_missing_from_the_list() -> None:
+    """apart.txt was made from these sets: all it names is in them."""
+    known = inputs.evaluation_digests(shared("relevance"))
+    assert inputs.apart() <= known
+    assert inputs.apart()
+
+
+def test_another_input_is_refused_by_name(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    for name in ("a/same", "a/changed", "a/unknown"):
+        (tmp_path / name).write_text(name)
+    (tmp_path / "a" / "LICENSE").write_text("anything")
+    same = hashlib.sha256(b"a/same").hexdigest()
+    with pytest.raises(SystemExit) as refused:
+        inputs.verify(tmp_path, {"a/same": same, "a/changed": same, "a/gone": same})
+    told = str(refused.value)
+    assert [part in told for part in ("a/changed: other sha256", "a/unknown: not listed", "a/gone: missing")] == [
+        True
+    ] * 3
+    assert "a/same:" not in told
+
+
+def test_the_shipped_tokenizer_is_the_teachers() -> None:
+    assert inputs.MODEL["tokenizer.json"] == TOKENIZER_SHA256
+
+
+def test_every_licence_that_is_owed_is_beside_the_table() -> None:
+    held = {path.name for path in (MODEL / "licences").iterdir()}
+    assert held == {"Apache-2.0.txt", "MIT-public-apis.txt", "MIT-taskbench.txt"}
+    card = (MODEL / "MODEL_CARD.md").read_text()
+    assert all(f"licences/{name}" in card for name in held)
+    assert all(source.folder in card for source in SOURCES)
+
+
+def test_the_fit_follows_its_gradient_and_learns() -> None:
+    """Against differences of the loss itself, number by number; then a few epochs on a teacher that is learnable."""
+    pytest.importorskip("scipy", reason="scipy is needed to build a table")
+    from benchmarks.embedding import fit
+
+    draw = np.random.default_rng(5)
+    texts = [draw.integers(0, 12, draw.integers(1, 7)).tolist() for _ in range(40)]
+    corpus = fit.Corpus.of(texts)
+    truth = draw.normal(size=(12, 6)).astype(np.float32)
+    aims = np.stack([truth[text].sum(axis=0) for text in texts])
+    aims /= np.linalg.norm(aims, axis=1, keepdims=True)
+    table = fit.Gated(
+        draw.normal(size=(12, 6)),
+        draw.normal(size=(12, fit.RANK)) * 0.3,
+        draw.normal(size=(12, fit.RANK)) * 0.3,
+        draw.normal(size=(12, 1)) * 0.3,
+    )
+    chosen_texts = np.arange(9)
+
+    def loss() -> float:
+        return -fit._gradients(table, corpus, aims, chosen_texts)[2]
+
+    at, gradients, _ = fit._gradients(table, corpus, aims, chosen_texts)
+    for part, gradient in zip((table.rows, table.keys, table.queries, table.bias), gradients, strict=True):
+        for row, column in [(int(draw.integers(len(at))), int(draw.integers(part.shape[1]))) for _ in range(12)]:
+            kept = part[at[row], column]
+            part[at[row], column] = kept + 1e-4
+            above = loss()
+            part[at[row], column] = kept - 1e-4
+            slope = (above - loss()) / 2e-4
+            part[at[row], column] = kept
+            assert gradient[row, column] == pytest.approx(slope, abs=1e-3)
+
+    start = draw.normal(0, 0.05, size=(12, 6)).astype(np.float32)
+    learning = fit.Fit(start, corpus, aims, seed=1, epochs=200)
+    cosines = [learning.epoch() for _ in range(200)]
+    assert cosines[-1] > 0.97 > cosines[0]
