@@ -18,10 +18,10 @@ from registry.core.listing import SearchUnavailable
 
 log = structlog.get_logger(__name__)
 
+BUDGET_SECONDS: Final = 0.8
 WAIT_SECONDS: Final = 0.4
-ANSWER_SECONDS: Final = 0.4
-"""At most for a place, and at most for the call with its one retry: 0.8 s together, so that the door refuses within
-one second."""
+"""For everything, so that the door refuses within one second; and how much of it may go by in waiting for a place.
+The rest is for the call and its one retry."""
 
 RETRY_WITH_SECONDS: Final = 0.15
 """A retry with less time left than this would only load a server that is slow already."""
@@ -79,7 +79,7 @@ class Asker:
             base_url=url,
             headers={"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {}),
             limits=httpx2.Limits(max_connections=at_once, max_keepalive_connections=at_once, keepalive_expiry=30),
-            timeout=ANSWER_SECONDS,
+            timeout=BUDGET_SECONDS,
             trust_env=False,
             follow_redirects=False,
         )
@@ -89,14 +89,18 @@ class Asker:
         self._pace = 0.0
         self._breaker = Breaker()
 
-    async def ask(self, queries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """The results, in the order of the queries. Raises EmbedderMissing and SearchUnavailable."""
-        body = orjson.dumps({"queries": list(queries)}, option=orjson.OPT_SERIALIZE_NUMPY)
+    async def ask(self, queries: Sequence[Mapping[str, Any]], deadline: float | None = None) -> list[dict[str, Any]]:
+        """The results, in the order of the queries, by the monotonic clock's `deadline`, or within the budget.
+
+        Raises EmbedderMissing and SearchUnavailable.
+        """
+        deadline = deadline or time.monotonic() + BUDGET_SECONDS
+        body = orjson.dumps({"queries": list(queries)})
         async with self._place():
             if not self._breaker.admits(time.monotonic()):
                 raise SearchUnavailable("the search engine is away")
             try:
-                return await self._answer(body)
+                return await self._answer(body, deadline)
             finally:
                 self._breaker.trying = False
 
@@ -121,11 +125,11 @@ class Asker:
         finally:
             self._places.release()
 
-    async def _answer(self, body: bytes) -> list[dict[str, Any]]:
+    async def _answer(self, body: bytes, deadline: float) -> list[dict[str, Any]]:
         started = time.monotonic()
         try:
-            async with asyncio.timeout(ANSWER_SECONDS):
-                response = await self._post(body, started + ANSWER_SECONDS)
+            async with asyncio.timeout(deadline - started):
+                response = await self._post(body, deadline)
         except (TimeoutError, httpx2.HTTPError) as error:
             self._breaker.failed(time.monotonic())
             log.warning("meilisearch.no_answer", error=type(error).__name__, seconds=time.monotonic() - started)

@@ -7,6 +7,7 @@ the official client, in threads.
 import asyncio
 import base64
 import threading
+import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -21,7 +22,7 @@ from registry.core.ranking import Candidate, Candidates, CorpusStats, Question, 
 from registry.search.backend import Build, IndexHealth, IndexState, Pool, SearchDocument, WriterBusy
 from registry.search.meilisearch import layout, legs
 from registry.search.meilisearch.admin import Admin, Keys
-from registry.search.meilisearch.asking import Asker, EmbedderMissing, IndexMissing
+from registry.search.meilisearch.asking import BUDGET_SECONDS, Asker, EmbedderMissing, IndexMissing
 from registry.search.meilisearch.building import MeiliBuild
 from registry.search.meilisearch.feeding import Feeder
 from registry.search.tally import Outdated, Tally
@@ -75,18 +76,19 @@ class MeiliBackend:
         return True
 
     async def candidates(self, question: Question, filters: Filters, limit: int) -> Pool:
-        known = self._known or await self._learn(None)
+        deadline = time.monotonic() + BUDGET_SECONDS
+        known = self._known or await self._learn(None, deadline)
         results: list[dict[str, Any]] = []
         for _ in range(_ATTEMPTS):
             asked = self._legs(question, filters, limit, known)
             try:
-                results = await self._asker.ask([legs.probe(self._index), *asked])
+                results = await self._asker.ask([legs.probe(self._index), *asked], deadline)
             except EmbedderMissing:
-                known = await self._learn(known)
+                known = await self._learn(known, deadline)
                 continue
             if _generation(results[0]) == known.generation:
                 break
-            known = await self._learn(known)
+            known = await self._learn(known, deadline)
         if not results:
             raise SearchUnavailable("the index was changed again and again")
         return await asyncio.to_thread(_pool, known, results[1:], question, limit)
@@ -153,11 +155,11 @@ class MeiliBackend:
         nearest = legs.vector_leg(self._index, question, filters) if question.model == known.model else []
         return nearest + legs.word_legs(self._index, question, filters, known.stats)
 
-    async def _learn(self, stale: _Known | None) -> _Known:
+    async def _learn(self, stale: _Known | None, deadline: float) -> _Known:
         """Read the tally; of many that find the same one stale, once."""
         async with self._learning:
             if self._known is stale or self._known is None:
-                (told,) = await self._asker.ask([legs.whole_tally(self._index)])
+                (told,) = await self._asker.ask([legs.whole_tally(self._index)], deadline)
                 self._known = await asyncio.to_thread(_read_tally, told)
             return self._known
 
