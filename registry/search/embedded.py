@@ -200,7 +200,8 @@ class EmbeddedBackend:
     def _open(self, build: str) -> tuple[Index, Snapshot]:
         directory = _generation(self._folder, build)
         index = open_reader(directory)
-        return index, Snapshot(directory, build, self._model, index.searcher())
+        before = self._opened.snapshot.graph if self._opened and self._opened.build == build else None
+        return index, Snapshot(directory, build, self._model, index.searcher(), before)
 
     def _signature(self, build: str) -> tuple[object, ...]:
         """Both files are replaced by rename, so a change is another inode or another time."""

@@ -15,7 +15,7 @@ Terms are put together as queries by hand; text from outside never meets a query
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -26,7 +26,7 @@ from tantivy import Document, FieldType, Index, Occur, Query, Schema, SchemaBuil
 
 from registry.core.listing import Filters
 from registry.core.ranking import RANKER_VERSION, Question, indexed_text, term_ids
-from registry.search.ann import FEW, Mask, Nearest, extend_graph
+from registry.search.ann import FEW, Graph, Mask, Nearest, extend_graph
 from registry.search.backend import Pool, SearchDocument
 from registry.search.columns import Columns, ColumnsWriter, Damaged, Rows
 from registry.search.facets import FACETS, NUMBERS, ranges, values_of, wanted
@@ -73,14 +73,15 @@ SCHEMA = _make_schema()
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """What a commit names. `covered`: the graph holds the rows up to this one."""
+    """What a commit names. The file `graph`, with the CRC-32 `check`, holds the rows up to `covered`."""
 
     rows: int = 0
     graph: str | None = None
     covered: int = 0
+    check: int = 0
 
     def encode(self) -> bytes:
-        return orjson.dumps([self.rows, self.graph, self.covered])
+        return orjson.dumps([self.rows, self.graph, self.covered, self.check])
 
     @classmethod
     def decode(cls, raw: bytes) -> "_State":
@@ -99,8 +100,12 @@ class Held(NamedTuple):
 class Snapshot:
     """What a reader sees of a generation: one commit, whatever is written meanwhile."""
 
-    def __init__(self, directory: Path, build: str, model: Model, searcher: Searcher) -> None:
-        """Raises Outdated, Damaged, FileNotFoundError and what tantivy and usearch have for broken files."""
+    def __init__(
+        self, directory: Path, build: str, model: Model, searcher: Searcher, before: Graph | None = None
+    ) -> None:
+        """`before` is the graph of the commit before, which this one may go on with.
+
+        Raises Outdated, Damaged, FileNotFoundError and what tantivy and usearch have for broken files."""
         self._searcher: Any = searcher  # the stubs know neither `count` nor what a schema promises to be stored
         self._model = model
         tally, state = _committed(searcher)
@@ -109,8 +114,11 @@ class Snapshot:
         self.state = _State.decode(state)
         self.columns = Columns(directory, self.state.rows, model.dims)
         self.alive = _read_alive(_alive(directory, self.commit), self.state.rows)
-        graph = directory / self.state.graph if self.state.graph else None
-        self._nearest = Nearest(self.columns, graph, self.state.covered)
+        self.graph = before
+        if before is None or before.name != self.state.graph:
+            name = self.state.graph
+            self.graph = Graph(directory / name, model.dims, self.state.check) if name else None
+        self._nearest = Nearest(self.columns, self.graph, self.state.covered)
         self._masks: dict[Filters, tuple[Mask, float]] = {}
 
     @property
@@ -303,7 +311,8 @@ class GenerationWriter:
         self._tally.commit += 1
         self._columns.flush()
         self._write_alive()
-        state = self._with_graph(_State(self._columns.rows, *self._graph()))
+        known = self._committed.state if self._committed else _State()
+        state = self._with_graph(replace(known, rows=self._columns.rows))
         _sync(self._directory)
         self._writer.delete_documents_by_term("kind", _STATS)
         stats = Document()
@@ -313,13 +322,11 @@ class GenerationWriter:
         self._writer.add_document(stats)
         self._writer.commit()
         self._index.reload()
-        self._committed = Snapshot(self._directory, self.build, self._model, self._index.searcher())
+        before = self._committed.graph if self._committed else None
+        self._committed = Snapshot(self._directory, self.build, self._model, self._index.searcher(), before)
         self._pending.clear()
         self._dead.clear()
         self._sweep(state)
-
-    def _graph(self) -> tuple[str | None, int]:
-        return (self._committed.state.graph, self._committed.state.covered) if self._committed else (None, 0)
 
     def _write_alive(self) -> None:
         alive = np.ones(self._columns.rows + 1, np.bool_)
@@ -339,8 +346,8 @@ class GenerationWriter:
         made = f"graph-{self._tally.commit}.bin"
         known = self._directory / state.graph if state.graph else None
         columns = Columns(self._directory, state.rows, self._model.dims)
-        extend_graph(columns, known, state.covered, self._directory / made)
-        return _State(state.rows, made, state.rows)
+        check = extend_graph(columns, known, state.covered, self._directory / made)
+        return _State(state.rows, made, state.rows, check)
 
     def _sweep(self, state: _State) -> None:
         """A reader that opens the commit before this one finds nothing and looks again."""
