@@ -28,11 +28,13 @@ from registry.actions.recording import rescore as rescoring
 from registry.core import jobs
 from registry.core.domains import Host, canonical_host
 from registry.core.listing import Filters, Query, SearchUnavailable
+from registry.core.ranking import Embedder
 from registry.core.retention import Retention
 from registry.core.seeds import Refusal, Seeds
 from registry.core.visits import FinishedDomain, Lease
 from registry.search.backend import IndexHealth, WriterBusy
 from registry.search.embedded import EmbeddedBackend, is_fed
+from registry.search.embedding import ModelFileError
 from registry.search.meilisearch.backend import MeiliBackend
 from registry.settings import Settings
 from registry.store import embedded, migrate
@@ -46,7 +48,7 @@ from registry.store.recorded import RecordedFeed
 from registry.store.records import OptOutRequestRecord
 from registry.store.unit_of_work import Store
 from registry.wiring.reference import Reference, reference_in_force
-from registry.wiring.searching import INDEX_FOLDER, search_engine
+from registry.wiring.searching import INDEX_FOLDER, embedder_of, search_engine
 
 log = structlog.get_logger(__name__)
 
@@ -60,6 +62,7 @@ NOT_READY = (
     StoreUnavailable,
     SearchUnavailable,
     WriterBusy,
+    ModelFileError,
 )
 """What keeps the registry from answering now and passes, or is mended by its operator; the message says how."""
 
@@ -79,10 +82,12 @@ class Waypost:
         backend: EmbeddedBackend | MeiliBackend,
         feed: RecordedFeed,
         reference: Reference,
+        embedder: Embedder | None = None,
     ) -> None:
         self.settings = settings
         self._store = store
         self._backend = backend
+        self._embedder = embedder
         self._feed = feed
         self._reference = reference
         self._exempt: Collection[str] = frozenset(entry.split(":")[0].lower() for entry in settings.connect_to)
@@ -222,10 +227,12 @@ class Waypost:
     # the index
 
     async def drain(self) -> draining.Drained | None:
-        return await draining.drain(self._store, self._backend, now=utc_now())
+        return await draining.drain(self._store, self._backend, now=utc_now(), embedder=self._embedder)
 
     async def reindex(self, progress: Callable[[int, int], None] | None = None) -> reindexing.Reindexed:
-        return await reindexing.reindex(self._store, self._backend, now=utc_now(), progress=progress)
+        return await reindexing.reindex(
+            self._store, self._backend, now=utc_now(), progress=progress, embedder=self._embedder
+        )
 
     def claim_index(self) -> bool:
         """Become the index's writer until this process ends; False while another process is."""
@@ -245,8 +252,12 @@ class Waypost:
 
     # answers
 
-    async def discover(self, query: Query, cursor: str | None = None) -> discovering.DiscoverPage:
-        return await discovering.discover(self._store, self._backend, query, cursor=cursor)
+    async def discover(
+        self, query: Query, cursor: str | None = None, *, facets: Sequence[str] = ()
+    ) -> discovering.DiscoverPage:
+        return await discovering.discover(
+            self._store, self._backend, query, cursor=cursor, embedder=self._embedder, facets=facets
+        )
 
     async def list_services(
         self, filters: Filters, *, sort: inspect.Sort, limit: int, offset: int, text: str = ""
@@ -316,10 +327,11 @@ async def open_waypost(settings: Settings) -> AsyncIterator[Waypost]:
             stack.push_async_callback(store.close)
             await migrate.check_schema(store.engine)
             reference = await stack.enter_async_context(reference_in_force(store))
-            backend = await asyncio.to_thread(search_engine, settings, None)
+            embedder = await asyncio.to_thread(embedder_of, settings)
+            backend = await asyncio.to_thread(search_engine, settings, embedder)
             stack.push_async_callback(backend.close)
             feed = await stack.enter_async_context(RecordedFeed(store))
-            yield Waypost(settings, store, backend, feed, reference)
+            yield Waypost(settings, store, backend, feed, reference, embedder)
     finally:
         await asyncio.to_thread(let_go)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from registry.search.backend import make_document
+from registry.core.ranking import index_hash
 from registry.wiring import Waypost
 
 _FAULTS = {
@@ -58,6 +58,7 @@ async def _differences(waypost: Waypost) -> list[str]:
     """Hosts of which the index does not hold exactly what the database would have it hold."""
     async with waypost._store.begin() as uow:
         listings = await uow.search.all_listings(("", ""), limit=10_000)
-    wanted = {one.host: make_document(one).hash for one in listings}
+    model = waypost._embedder.id if waypost._embedder else ""
+    wanted = {one.host: index_hash(one, model) for one in listings}
     held = {host: digest async for host, digest in waypost._backend.hashes()}
     return sorted(host for host in wanted.keys() | held.keys() if wanted.get(host) != held.get(host))
