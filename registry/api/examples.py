@@ -44,15 +44,24 @@ DISCOVERED: Final[dict[str, Any]] = {
                     "description": "Creates a parcel and returns its label.",
                     "detail_url": _DETAIL,
                     "side_effects": True,
-                    "why": {"matched_terms": ["parcel"], "score": 1.0},
+                    "why": {"matched_terms": ["parcel"], "score": 0.71, "similarity": 0.64},
                 }
             ],
             "relevance": 0.93,
             "matched_terms": ["parcel"],
+            "confident": True,
+            "why": {
+                "parts": {"words": 0.3, "topic": 0.28, "need": 0.35},
+                "cover": 0.71,
+                "similarity": 0.58,
+            },
+            "alike": [],
         }
     ],
     "total": 1,
     "next_cursor": None,
+    "generation": "5f0e1c2d9a47.12",
+    "confident": True,
 }
 
 LISTED: Final[dict[str, Any]] = {

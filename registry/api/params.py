@@ -5,17 +5,20 @@ as ADP registries do; everything else that does not fit is refused.
 """
 
 import re
+from collections.abc import Callable
+from datetime import date, timedelta
 from typing import Annotated, Any, Final
 
 from fastapi import Path, Query, Request
 from pydantic import BeforeValidator, WithJsonSchema
 
 from registry.api.problems import INVALID_PARAMETER, UNKNOWN_SERVICE, Problem
-from registry.core.domains import InvalidName, host_syntax
-from registry.core.listing import Filters
+from registry.core.domains import InvalidName, host_syntax, registrable_domain
+from registry.core.listing import Filters, SortBy, TrustLevel
 from registry.core.recognise import FORMAT_BY_SLUG
+from registry.core.services import is_semantic_type
 from registry.core.text import QUERY_CHARS
-from registry.wiring import Waypost
+from registry.wiring import Waypost, utc_now
 
 MAX_DISCOVER: Final = 50
 MAX_LIST: Final = 100
@@ -23,7 +26,20 @@ MAX_OFFSET: Final = 100_000
 MAX_WAIT: Final = 20
 _AUTH_TYPES: Final = ("none", "api_key", "oauth2")
 _PRICING_TYPES: Final = ("free", "freemium", "paid")
+_TRUST_LEVELS: Final = tuple(level.value for level in TrustLevel)
+_SORTS: Final[tuple[SortBy, ...]] = ("relevance", "score", "freshness")
 _PROTOCOL = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+_LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z0-9]{1,8}){0,6}")
+_MOST_VALUES: Final = 20
+FACETS: Final = {
+    "format": "format", "auth_type": "auth", "pricing_type": "pricing", "trust_level": "trust", "protocol": "protocol",
+    "semantic_type": "semantic", "side_effects": "effects", "domain": "domain", "tld": "tld", "language": "language",
+}  # fmt: skip
+"""What can be counted, by the name of its filter -> the facet of the search engines."""
+
+FILTER_NAMES: Final = (
+    *FACETS, "min_score", "max_score", "seen_since", "seen_within_days",
+)  # fmt: skip
 
 
 def _whole(text: Any) -> int:
@@ -68,11 +84,56 @@ def _words(*allowed: str) -> BeforeValidator:
     return BeforeValidator(split)
 
 
-def _protocols(text: Any) -> tuple[str, ...]:
-    values = _parts(text)
-    if len(values) > 20 or not all(_PROTOCOL.fullmatch(value) for value in values):
-        raise ValueError("must be protocol names (lower-case letters, digits, dots, hyphens), separated by commas")
-    return values
+def _each(read: Callable[[str], str | None], what: str) -> BeforeValidator:
+    """At most 20 values, each as `read` gives it; None from it refuses."""
+
+    def split(text: Any) -> tuple[str, ...]:
+        values = _parts(text)
+        found = [read(value) for value in values[: _MOST_VALUES + 1]]
+        if len(values) > _MOST_VALUES or None in found:
+            raise ValueError(f"must be {what}, separated by commas, at most {_MOST_VALUES}")
+        return tuple(dict.fromkeys(value for value in found if value is not None))
+
+    return BeforeValidator(split)
+
+
+def _fitting(pattern: re.Pattern[str]) -> Callable[[str], str | None]:
+    return lambda value: value if pattern.fullmatch(value) else None
+
+
+def _domain(text: str) -> str | None:
+    try:
+        return registrable_domain(host_syntax(text))
+    except InvalidName:
+        return None
+
+
+def _top_level(text: str) -> str | None:
+    try:
+        return host_syntax(f"a.{text.removeprefix('.')}").removeprefix("a.") if text.strip(".") else None
+    except InvalidName:
+        return None
+
+
+def _language(text: str) -> str | None:
+    return text.lower() if _LANGUAGE.fullmatch(text.lower()) else None
+
+
+def _flag(text: Any) -> bool | None:
+    if text is None or text in ("true", "false"):
+        return None if text is None else text == "true"
+    raise ValueError("must be true or false")
+
+
+def _day(text: Any) -> date | None:
+    if text is None:
+        return None
+    if not re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", str(text)):
+        raise ValueError("must be a date, as 2026-11-20")
+    try:
+        return date.fromisoformat(str(text))
+    except ValueError:
+        raise ValueError("must be a date that exists, as 2026-11-20") from None
 
 
 def _text_schema(pattern: str) -> WithJsonSchema:
@@ -131,7 +192,7 @@ PricingTypes = Annotated[
 ]
 Protocols = Annotated[
     tuple[str, ...],
-    BeforeValidator(_protocols),
+    _each(_fitting(_PROTOCOL), "protocol names (lower-case letters, digits, dots, hyphens)"),
     _text_schema("^[a-z0-9][a-z0-9._-]{0,63}(,[a-z0-9][a-z0-9._-]{0,63})*$"),
     Query(
         alias="protocol", description="Only services with one of these protocols (`mcp`, `a2a` ...), comma separated."
@@ -142,6 +203,87 @@ MinScore = Annotated[
     BeforeValidator(lambda text: None if text is None else _share(text)),
     WithJsonSchema({"type": "integer", "minimum": 0, "maximum": 100}),
     Query(description="Least score."),
+]
+MaxScore = Annotated[
+    int | None,
+    BeforeValidator(lambda text: None if text is None else _share(text)),
+    WithJsonSchema({"type": "integer", "minimum": 0, "maximum": 100}),
+    Query(description="Greatest score."),
+]
+TrustLevels = Annotated[
+    tuple[TrustLevel, ...],
+    _words(*_TRUST_LEVELS),
+    _one_or_more(_TRUST_LEVELS),
+    Query(alias="trust_level", description="Only these levels of trust, comma separated; `unverified` ones included."),
+]
+SideEffects = Annotated[
+    bool | None,
+    BeforeValidator(_flag),
+    WithJsonSchema({"type": "string", "enum": ["true", "false"]}),
+    Query(
+        description="Only services with a capability of which the documents say that it has side effects, or that it "
+        "has none; other capabilities are not shown. What they say nothing of is neither."
+    ),
+]
+SemanticTypes = Annotated[
+    tuple[str, ...],
+    _each(lambda value: value if is_semantic_type(value) else None, "semantic types (`namespace:type`)"),
+    _text_schema("^[a-z]+:[a-z0-9-]+(,[a-z]+:[a-z0-9-]+)*$"),
+    Query(
+        alias="semantic_type",
+        description="Only services with a capability of one of these semantic types, comma separated; other "
+        "capabilities are not shown.",
+    ),
+]
+Domains = Annotated[
+    tuple[str, ...],
+    _each(_domain, "domain names"),
+    WithJsonSchema({"type": "string"}),
+    Query(
+        alias="domain", description="Only hosts of these registrable domains, comma separated; a host names its own."
+    ),
+]
+TopLevels = Annotated[
+    tuple[str, ...],
+    _each(_top_level, "top level domains"),
+    WithJsonSchema({"type": "string"}),
+    Query(alias="tld", description="Only hosts below these top level domains (`com`, `xn--p1ai`), comma separated."),
+]
+Languages = Annotated[
+    tuple[str, ...],
+    _each(_language, "language tags (`en`, `de-AT`)"),
+    _text_schema("^[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*(,[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*)*$"),
+    Query(
+        alias="language",
+        description="Only services whose documents are served in one of these languages (Content-Language), comma "
+        "separated. Most say nothing of it.",
+    ),
+]
+SeenSince = Annotated[
+    date | None,
+    BeforeValidator(_day),
+    WithJsonSchema({"type": "string", "format": "date"}),
+    Query(description="Only services whose documents were seen on this day (UTC) or later.", examples=["2026-11-20"]),
+]
+SeenWithin = Annotated[
+    int | None,
+    BeforeValidator(lambda text: None if text is None else min(_whole(text), 36_500)),
+    WithJsonSchema({"type": "integer", "minimum": 0}),
+    Query(description="Only services whose documents were seen in the last so many days; 0 is today."),
+]
+SortOrder = Annotated[
+    SortBy,
+    WithJsonSchema({"type": "string", "enum": list(_SORTS)}),
+    Query(
+        description="`relevance`, or what answers with confidence by `score` or `freshness`, the rest by relevance "
+        "behind it."
+    ),
+]
+FacetNames = Annotated[
+    tuple[str, ...],
+    _words(*FACETS),
+    _one_or_more(tuple(FACETS)),
+    Query(alias="facets", description="Filters whose values are to be counted, comma separated."),
 ]
 DomainPath = Annotated[
     str, Path(description="The host, percent-encoded; any spelling of it.", examples=["api.pigeonpost.example"])
@@ -169,9 +311,34 @@ async def filters(
     pricing_types: PricingTypes = (),
     protocols: Protocols = (),
     min_score: MinScore = None,
+    max_score: MaxScore = None,
+    trust_levels: TrustLevels = (),
+    side_effects: SideEffects = None,
+    semantic_types: SemanticTypes = (),
+    domains: Domains = (),
+    tlds: TopLevels = (),
+    languages: Languages = (),
+    seen_since: SeenSince = None,
+    seen_within_days: SeenWithin = None,
 ) -> Filters:
     """The filters that discover and the list share. Async, because a plain function would be sent to a thread."""
-    return Filters(include_unverified, formats, auth_types, pricing_types, protocols, min_score)
+    within = None if seen_within_days is None else utc_now().date() - timedelta(days=seen_within_days)
+    return Filters(
+        include_unverified=include_unverified,
+        formats=formats,
+        auth_types=auth_types,
+        pricing_types=pricing_types,
+        protocols=protocols,
+        min_score=min_score,
+        max_score=max_score,
+        trust_levels=tuple(map(TrustLevel, trust_levels)),
+        side_effects=side_effects,
+        semantic_types=semantic_types,
+        domains=domains,
+        tlds=tlds,
+        languages=languages,
+        seen_since=max(filter(None, (seen_since, within)), default=None),
+    )
 
 
 def host_in(path: str) -> str:

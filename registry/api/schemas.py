@@ -77,9 +77,28 @@ class Found(Summary):
     cap_count: int = Field(description="All capabilities of the service.")
 
 
+class Segment(Shape):
+    """A piece of a text: plain text, whatever is in it."""
+
+    text: str
+    match: bool = Field(description="One of the question's words.")
+
+
 class Why(Shape):
     matched_terms: list[str] = Field(description="Words of the query found here.")
-    score: float | None = Field(description="Share against the other capabilities of this service.")
+    score: float | None = Field(description="Share of the query's weight that these words hold.")
+    similarity: float = Field(default=0.0, description="Nearness in meaning: the cosine of the vectors, 0 to 1.")
+
+
+class WhyHere(Shape):
+    parts: dict[str, float] = Field(description="What the relevance is made of; the parts add up to it.")
+    cover: float = Field(description="Share of the query's weight that this service's words hold, 0 to 1.")
+    similarity: float = Field(description="Nearness in meaning: the cosine of the vectors, 0 to 1.")
+
+
+class Highlights(Shape):
+    name: list[Segment] = Field(description="Empty: none of the question's words is in it.")
+    description: list[Segment] = Field(description="The part around the question's words; empty: there are none.")
 
 
 class Matching(Shape):
@@ -88,6 +107,7 @@ class Matching(Shape):
     detail_url: str = Field(description="Absolute: the site's own document, else this registry's.")
     side_effects: bool | None
     why: Why
+    highlights: list[Segment] = Field(default=[], description="Of the description; with `highlights=true`.")
 
 
 class DiscoverRow(Shape):
@@ -95,6 +115,21 @@ class DiscoverRow(Shape):
     matching_capabilities: list[Matching]
     relevance: float = Field(description="Comparable inside one answer only.")
     matched_terms: list[str]
+    confident: bool = Field(description="Words and meaning are near enough for this to be an answer.")
+    why: WhyHere
+    alike: list[str] = Field(description="Hosts of the same owner that say nearly the same and have no row.")
+    highlights: Highlights | None = Field(default=None, description="With `highlights=true`.")
+
+
+class FacetCounts(Shape):
+    services: int = Field(description="Services that were counted: those that were ranked for this question.")
+    counts: dict[str, dict[str, int]] = Field(description="Filter -> value -> services, at most 50 values each.")
+
+
+class Suggested(Shape):
+    known_words: list[str] = Field(description="Words of the question that some service holds.")
+    spelling: dict[str, list[str]] = Field(description="Unknown word -> known words that are spelt nearly so.")
+    without_filters: list[str] = Field(description="Filters without which there is a confident answer.")
 
 
 class Discovered(Succeeded):
@@ -103,6 +138,10 @@ class Discovered(Succeeded):
     data: list[DiscoverRow]
     total: int = Field(description="Services that matched; an estimate for large answers.")
     next_cursor: str | None = Field(description="Asks for the next rows of the same question; null at the end.")
+    generation: str = Field(description="The state of the index that answered.")
+    confident: bool = Field(description="false: nothing answers the question well, these are the nearest.")
+    facets: FacetCounts | None = Field(default=None, description="With `facets`.")
+    suggestions: Suggested | None = Field(default=None, description="Where the answer is not confident.")
 
 
 # --- lists ----------------------------------------------------------------------------------------------------------

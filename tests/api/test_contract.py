@@ -5,6 +5,7 @@ from urllib.parse import quote
 
 import pytest
 
+from registry.api.params import FACETS
 from tests.api.conftest import PUBLIC_URL, Api
 from tests.api.sites import (
     AWKWARD,
@@ -147,6 +148,18 @@ async def test_a_cursor_is_good_for_its_own_question_only(api: Api) -> None:
         ({"pricing_type": "paid"}, set()),
         ({"min_score": "100"}, set()),
         ({"min_score": "0"}, LISTED - {FAILING}),
+        ({"min_score": "0", "max_score": "0"}, set()),
+        ({"max_score": "100"}, LISTED - {FAILING}),
+        ({"trust_level": "unverified"}, {FAILING}),
+        ({"trust_level": "unverified,verified,community", "format": "adp"}, {PIGEON, ELSEWHERE, SLOPPY, FAILING}),
+        ({"domain": f"www.{PIGEON}"}, {PIGEON}),
+        ({"tld": "org"}, set()),
+        ({"language": "en"}, set()),
+        ({"seen_since": "2020-01-01"}, LISTED - {FAILING}),
+        ({"seen_since": "2099-01-01"}, set()),
+        ({"seen_within_days": "30"}, LISTED - {FAILING}),
+        ({"side_effects": "true", "format": "awp"}, {BIKES, AWKWARD}),
+        ({"semantic_type": "commerce:order"}, set()),
     ],
 )
 async def test_filters_narrow_search_and_list_alike(api: Api, narrowed: dict[str, str], expected: set[str]) -> None:
@@ -160,6 +173,10 @@ async def test_filters_narrow_search_and_list_alike(api: Api, narrowed: dict[str
     [
         {"format": "adp,"}, {"format": "gopher"}, {"format": ""}, {"auth_type": "API_KEY"}, {"pricing_type": "cheap"},
         {"protocol": 'a"b'}, {"protocol": "a b"}, {"min_score": "101"}, {"min_score": "nan"}, {"min_score": "-1"},
+        {"protocol": ",".join("abcdefghijklmnopqrstu")}, {"max_score": "1e1"}, {"trust_level": "all"},
+        {"side_effects": "maybe"}, {"semantic_type": "order"}, {"domain": "a b"}, {"domain": "10.0.0.1"}, {"tld": "."},
+        {"tld": ""}, {"language": "e"}, {"language": "en_US"}, {"seen_since": "20261120"}, {"seen_since": "2026-02-30"},
+        {"seen_within_days": "-1"},
     ],
 )  # fmt: skip
 async def test_filters_that_mean_nothing_are_refused(api: Api, wrong: dict[str, str]) -> None:
@@ -196,6 +213,56 @@ async def test_why_a_row_stands_there_is_told(api: Api) -> None:
     assert (service["format"], service["formats"], service["auth"]["required"]) == ("awp", ["awp"], None)
     assert 0 < service["score"] <= 100
     assert service["untrusted_text"] == ["name", "description"]
+
+
+async def test_what_a_question_is_worth_is_said(api: Api) -> None:
+    sure = await api.json("/api/discover", q="rent a bicycle")
+    row = sure["data"][0]
+    assert (sure["confident"], row["confident"], "suggestions" in sure) == (True, True, False)
+    assert sum(row["why"]["parts"].values()) == pytest.approx(row["relevance"], abs=1e-3)
+    assert 0 < row["why"]["cover"] <= 1
+    unsure = await api.json("/api/discover", q="bicicle", format="adp")
+    assert (unsure["confident"], unsure["data"]) == (False, [])
+    assert unsure["suggestions"] == {"known_words": [], "spelling": {"bicicle": ["bicycle"]}, "without_filters": []}
+    narrowed = await api.json("/api/discover", q="rent a bicycle", format="a2a", min_score="1")
+    assert narrowed["suggestions"]["without_filters"] == ["format", "min_score"]
+    assert narrowed["suggestions"]["known_words"] == ["rent", "bicycle"]
+
+
+async def test_words_are_marked_on_request_and_never_with_markup(api: Api) -> None:
+    row = (await api.json("/api/discover", q="rent a bicycle", highlights="true"))["data"][0]
+    marked = [part["text"] for part in row["matching_capabilities"][0]["highlights"] if part["match"]]
+    assert marked
+    assert all(word.lower()[:4] in ("rent", "bicy") for word in marked)
+    assert (
+        "".join(part["text"] for part in row["highlights"]["description"]).strip("…") in row["service"]["description"]
+    )
+    plain = (await api.json("/api/discover", q="rent a bicycle", highlights="yes"))["data"][0]
+    assert "highlights" not in plain
+
+
+async def test_facets_are_counted_on_request(api: Api) -> None:
+    everything = "parcels bicycles tables weather shoes hats visitors"
+    found = await api.json("/api/discover", q=everything, limit=0, facets=",".join(FACETS))
+    counts = found["facets"]["counts"]
+    assert list(counts) == list(FACETS)
+    assert found["facets"]["services"] == len(LISTED) - 1 == sum(counts["trust_level"].values())
+    for value, services in counts["format"].items():
+        assert len(hosts(await api.json("/api/discover", q=everything, limit=50, format=value))) == services, value
+    assert (await api.get("/api/discover?q=x&facets=price")).status_code == 400
+
+
+async def test_another_order_and_its_cursor(api: Api) -> None:
+    everything = "parcels bicycles tables weather shoes hats visitors"
+    for sort, key in (("score", "score"), ("freshness", "freshness")):
+        whole = await api.json("/api/discover", q=everything, limit=50, sort=sort)
+        sure = [row["service"] for row in whole["data"] if row["confident"]]
+        values = [one[key] if key == "score" else one[key]["seen_at"] for one in sure]
+        assert values == sorted(values, reverse=True)
+        first = await api.json("/api/discover", q=everything, limit=3, sort=sort)
+        rest = await api.json("/api/discover", q=everything, limit=50, sort=sort, cursor=first["next_cursor"])
+        assert hosts(first) + hosts(rest) == hosts(whole)
+    assert (await api.get("/api/discover?q=x&sort=name")).status_code == 400
 
 
 # --- list -----------------------------------------------------------------------------------------------------------
