@@ -56,16 +56,19 @@ class ProbeHandler(BaseDownloadHandler):
 
 async def results(visitor: Visitor, lease: Lease) -> AsyncIterator[Done]:
     """Runs the visits of a lease. When the iterator is closed early, what still runs is cancelled."""
-    tasks = [asyncio.create_task(_visited(visitor, lease, job)) for job in lease.domains]
-    visitor.running.update(tasks)
+    tasks = {asyncio.create_task(_visited(visitor, lease, job)) for job in lease.domains}
+    visitor.running |= tasks
+    for task in tasks:  # one that has ended holds all that its visit brought, and the slowest of a lease takes minutes
+        task.add_done_callback(tasks.discard)
+        task.add_done_callback(visitor.running.discard)
     try:
         for finished in asyncio.as_completed(tasks):
             yield await finished
     finally:
-        for task in tasks:
+        left = list(tasks)
+        for task in left:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        visitor.running.difference_update(tasks)
+        await asyncio.gather(*left, return_exceptions=True)
 
 
 async def _visited(visitor: Visitor, lease: Lease, job: DomainJob) -> Done:

@@ -9,7 +9,7 @@ import asyncio
 import math
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -137,6 +137,7 @@ def block_of(place: str) -> str | None:
 
 @dataclass(slots=True)
 class _Room:
+    name: str
     semaphore: asyncio.Semaphore
     users: int = 0
 
@@ -164,42 +165,65 @@ class Places:
         room = self._rooms.get(name)
         return 0 if room is None else room.users
 
-    @asynccontextmanager
-    async def at(self, place: str) -> AsyncIterator[None]:
+    def at(self, place: str) -> "Stay":
         """Held for as long as the connection lives. One at a time per holder, or two holders wait for each other.
 
         The address first, then its block: who waits for an address must not keep others of the block waiting, and
         with one order for all nobody waits in a circle. Whoever comes first is let in first.
         """
-        async with self._in(place, connections_at(place)):
-            block = block_of(place)
-            if block is None:
-                yield
-                return
-            async with self._in(block, self._per_block):
-                yield
+        return Stay(self, place)
 
-    @asynccontextmanager
-    async def _in(self, name: str, size: int) -> AsyncIterator[None]:
-        room = self._rooms.get(name) or self._rooms.setdefault(name, _Room(asyncio.Semaphore(size)))
-        room.users += 1
+    async def enter(self, place: str) -> "tuple[_Room, ...]":
+        """What `leave` takes back: rooms of the address and of its block, in both of which there is a place now."""
+        address = await self._in(place, connections_at(place))
+        block = block_of(place)
+        if block is None:
+            return (address,)
         try:
-            await self._admitted(room)
-            try:
-                yield
-            finally:
-                room.semaphore.release()
-        finally:
-            room.users -= 1
-            if not room.users:
-                del self._rooms[name]
+            return address, await self._in(block, self._per_block)
+        except BaseException:
+            self.leave((address,))
+            raise
 
-    async def _admitted(self, room: _Room) -> None:
+    def leave(self, rooms: "Iterable[_Room]") -> None:
+        for room in rooms:
+            room.semaphore.release()
+            self._forget(room)
+
+    async def _in(self, name: str, size: int) -> _Room:
+        room = self._rooms.get(name) or self._rooms.setdefault(name, _Room(name, asyncio.Semaphore(size)))
+        room.users += 1
         self.waiting += 1
         try:
             await room.semaphore.acquire()
+        except BaseException:
+            self._forget(room)
+            raise
         finally:
             self.waiting -= 1
+        return room
+
+    def _forget(self, room: _Room) -> None:
+        room.users -= 1
+        if not room.users:
+            del self._rooms[room.name]
+
+
+class Stay:
+    """A stay at one place, to be used once. No generator: every host in flight has one, and generators take 2 KB."""
+
+    __slots__ = ("_place", "_places", "_rooms")
+
+    def __init__(self, places: Places, place: str) -> None:
+        self._places, self._place = places, place
+        self._rooms: tuple[_Room, ...] = ()
+
+    async def __aenter__(self) -> None:
+        self._rooms = await self._places.enter(self._place)
+
+    async def __aexit__(self, *failure: object) -> None:
+        rooms, self._rooms = self._rooms, ()
+        self._places.leave(reversed(rooms))
 
 
 class BlockBudgets:

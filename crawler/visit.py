@@ -8,7 +8,7 @@ import asyncio
 import secrets
 import time
 from collections.abc import Collection
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from types import TracebackType
@@ -19,7 +19,7 @@ from pyreqwest.client import Client
 from crawler.appointments import QUEUE, Appointments, Crowded
 from crawler.guards import ConnectTo, Guard, Pin, Resolver
 from crawler.pauses import Pauses
-from crawler.politeness import BlockBudgets, Pace, Places, connections_at
+from crawler.politeness import BlockBudgets, Pace, Places, Stay, connections_at
 from crawler.room import Room
 from crawler.settings import user_agent
 from crawler.translate import (
@@ -36,7 +36,7 @@ from crawler.translate import (
     failure,
 )
 from crawler.translate import request_headers as headers_of
-from crawler.transport import READ_AHEAD, Clients, Wire, ask
+from crawler.transport import READ_AHEAD, Clients, Pinned, Wire, ask
 from registry.core.documents import Fetched, Outcome, Probe
 from registry.core.domains import host_of
 from registry.core.optout import is_covered
@@ -146,19 +146,21 @@ class Visitor:
             job,
             now=started,
             nonce=secrets.token_hex(16),
-            exempt=self.guard.table.names,
+            exempt=self.guard.table.entries,
             budget=min(self.settings.request_budget, pace.left),
             detail_budget=max(0, min(self.settings.detail_budget, pace.left - self.settings.request_budget)),
         )
         robots = None
         async with Session(self, pace, until, job.closed) as session:
             while (probe := plan.next()) is not None:
+                session.last = plan.is_last
                 fetched = await session.fetch(probe, plan.redirect)
                 size = len(fetched.body)
                 if size > OFF_LOOP_BYTES:
                     await asyncio.to_thread(plan.take, probe, fetched)
                 else:
                     plan.take(probe, fetched)
+                del fetched  # or the pause would hold its body and its headers
                 if size > SMALL:
                     session.share.keep(plan.held)
                 if plan.robots is not robots:
@@ -198,11 +200,13 @@ class Session:
         self._pins: dict[str, Pin | Failure] = {}
         self._at: tuple[str, Pin | Failure] = _NOWHERE
         self._clients: dict[str, Client] = {}
-        self._held = AsyncExitStack()
-        self._place: AbstractAsyncContextManager[None] | None = None
+        self._held: list[Pinned] = []
+        self._place: Stay | None = None
         self._place_name: str | None = None
         self._spoke: set[str] = set()
         self._ahead = READ_AHEAD
+        self.last = False
+        """Set it where the connection is of no use after the request at hand: idle ones are what memory goes for."""
 
     async def __aenter__(self) -> Self:
         return self
@@ -212,7 +216,9 @@ class Session:
     ) -> None:
         self.share.keep(0)
         await self._leave()
-        await self._held.aclose()
+        async with AsyncExitStack() as leaving:
+            for pinned in self._held:
+                leaving.push_async_exit(pinned)
 
     async def fetch(self, probe: Probe, redirects: Redirects) -> Fetched:
         """The answer to one probe after its redirects. Raises Cut.
@@ -321,6 +327,7 @@ class Session:
                 seconds=min(most, self._seconds),
                 share=self.share,
                 ahead=self._ahead,
+                last=self.last,
             )
         except Exception as error:
             self.share.let_go()
@@ -333,7 +340,9 @@ class Session:
 
     async def _client(self, pin: Pin) -> Client:
         """Of a host that was not spoken to yet, or not at this address."""
-        client = self._clients[pin.host] = await self._held.enter_async_context(self._visitor.clients.pinned(pin))
+        pinned = self._visitor.clients.pinned(pin)
+        client = self._clients[pin.host] = await pinned.__aenter__()
+        self._held.append(pinned)
         return client
 
     async def _wait(self) -> None:

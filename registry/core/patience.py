@@ -39,14 +39,14 @@ class Purse:
     """Requests left. Capability details have a budget of their own; everything else shares one."""
 
     def __init__(self, budget: int, detail_budget: int) -> None:
-        self._left = {True: detail_budget, False: budget}
+        self._left = [budget, detail_budget]
         self.spent = 0
 
     def slow_down(self, crawl_delay: float | None) -> None:
         """Cut the visit where the host wants more than SLOW_DELAY seconds between requests."""
         if (crawl_delay or 0) > SLOW_DELAY:
             limit = max(SLOW_BUDGET - self.spent, 0)
-            self._left = {kind: min(left, limit) for kind, left in self._left.items()}
+            self._left = [min(left, limit) for left in self._left]
 
     def affords(self, purpose: Purpose, requests: int = 1) -> bool:
         return self._left[purpose is Purpose.DETAIL] >= requests

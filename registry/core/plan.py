@@ -7,7 +7,7 @@ modules because all steps share the same facts about the visit.
 """
 
 import hashlib
-from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
@@ -81,6 +81,7 @@ class HostPlan:
         self._visited: set[str] = set()
         self._depth: dict[str, int] = {}
         self._mined = 0
+        self._final = False
         self._queue: list[Probe] = []
         self._details: list[Probe] = []
         self._pending: list[Probe] = []
@@ -108,6 +109,12 @@ class HostPlan:
     def next(self) -> Probe | None:
         """The request to make now; the same until it was taken. None: the visit is over."""
         return self._waiting
+
+    @property
+    def is_last(self) -> bool:
+        """Whether the visit ends with the answer to `next`, unless that has news. Most visits have one such request."""
+        more = self._queue or self._details or self._job.known or self._job.pending
+        return self._final and not more and not any(map(_leads_on, self._answers))
 
     def take(self, probe: Probe, fetched: Fetched) -> None:
         """Hand in the answer to the probe that `next` gave. Raises ValueError for any other probe."""
@@ -202,11 +209,11 @@ class HostPlan:
         self._recognise_alias(home, control)
         if self._job.short:
             label = host.partition(".")[0]
-            yield from self._ask_steps(probes.SHORT.get(label, probes.STEPS))
+            yield from self._ask_steps(probes.SHORT.get(label, probes.STEPS), final=True)
             return
         yield from self._ask_steps([step for step in probes.STEPS if step.stage in ("S1", "S2")])
         if not only_refusals(self._answers):
-            yield from self._ask_steps([step for step in probes.STEPS if step.stage == "S3"])
+            yield from self._ask_steps([step for step in probes.STEPS if step.stage == "S3"], final=True)
 
     def _resumed(self) -> _Walk:
         """A whole plan that was cut goes on where it stopped; it needs its yardstick again."""
@@ -218,10 +225,13 @@ class HostPlan:
                 yield from self._ask(probe)
         yield from self._ask_steps([step for step in probes.STEPS if step.fallback_of is not None])
 
-    def _ask_steps(self, steps: Iterable[probes.Step]) -> _Walk:
+    def _ask_steps(self, steps: Sequence[probes.Step], *, final: bool = False) -> _Walk:
+        """`final`: nothing else is asked of a host that has nothing."""
         for step in steps:
             if step.fallback_of is None or self._outcome_of(step.fallback_of) in probes.ABSENT:
+                self._final = final and step is steps[-1]
                 yield from self._ask(probes.manifest_probe(self._job.host, step))
+        self._final = False
 
     def _ask_known(self) -> _Walk:
         """Documents of earlier visits. Details are asked again with the whole plan, or when their manifest changed."""
@@ -472,6 +482,10 @@ class HostPlan:
                 return probes.manifest_probe(self._job.host, step)
         expected = document.via.expected if document.via else document.format
         return probes.pointer_probe(url, document.via or Via(url, "", "known", expected), expected)
+
+
+def _leads_on(answer: Answer) -> bool:
+    return answer.assessment.outcome is Outcome.FOUND or bool(answer.assessment.pointers)
 
 
 def _is_in_doubt(answer: Answer) -> bool:
