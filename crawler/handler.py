@@ -56,11 +56,7 @@ class ProbeHandler(BaseDownloadHandler):
 
 async def results(visitor: Visitor, lease: Lease) -> AsyncIterator[Done]:
     """Runs the visits of a lease. When the iterator is closed early, what still runs is cancelled."""
-    tasks = {asyncio.create_task(_visited(visitor, lease, job)) for job in lease.domains}
-    visitor.running |= tasks
-    for task in tasks:  # one that has ended holds all that its visit brought, and the slowest of a lease takes minutes
-        task.add_done_callback(tasks.discard)
-        task.add_done_callback(visitor.running.discard)
+    tasks = _begun(visitor, lease)
     try:
         for finished in asyncio.as_completed(tasks):
             yield await finished
@@ -69,6 +65,17 @@ async def results(visitor: Visitor, lease: Lease) -> AsyncIterator[Done]:
         for task in left:
             task.cancel()
         await asyncio.gather(*left, return_exceptions=True)
+
+
+def _begun(visitor: Visitor, lease: Lease) -> set[asyncio.Task[Done]]:
+    """Those visits that have not ended: an ended one holds all it brought, and the slowest of a lease takes minutes."""
+    tasks: set[asyncio.Task[Done]] = set()
+    for job in lease.domains:
+        task = asyncio.create_task(_visited(visitor, lease, job))
+        for holder in (tasks, visitor.running):
+            holder.add(task)
+            task.add_done_callback(holder.discard)
+    return tasks
 
 
 async def _visited(visitor: Visitor, lease: Lease, job: DomainJob) -> Done:

@@ -87,6 +87,28 @@ def test_a_cold_host_costs_twenty_requests_in_the_order_of_the_plan() -> None:
 
 
 @pytest.mark.parametrize(
+    ("site", "job", "last"),
+    [
+        ({}, HostJob(HOST, whole_plan=True), True),
+        ({}, HostJob("mcp.shop.example", whole_plan=True, short=True), True),
+        ({"/agent.json": page(AWP)}, HostJob(HOST, whole_plan=True), False),
+        ({"/": page('<link rel="service-desc" href="/api.json">', "text/html")}, HostJob(HOST, True), False),
+        ({"/robots.txt": page(f"Agentmap: {HOME}/map.json\n", "text/plain")}, HostJob(HOST, True), False),
+        ({"/robots.txt": page("User-agent: *\nDisallow: /\n", "text/plain")}, HostJob(HOST, True), False),
+    ],
+)
+def test_the_last_request_is_known_only_where_nothing_leads_on(site: Site, job: HostJob, last: bool) -> None:
+    """A connection closed too early costs another one; one that is left open costs memory."""
+    web = Web({job.host: site})
+    plan = HostPlan(job, now=NOW, nonce=NONCE, exempt=frozenset(web.sites))
+    told = []
+    while (probe := plan.next()) is not None:
+        told.append(plan.is_last)
+        plan.take(probe, web.fetch(plan, probe))
+    assert told == [False] * (len(told) - last) + [True] * last
+
+
+@pytest.mark.parametrize(
     ("first", "fallback", "status", "asked"),
     [
         ("/.well-known/ard.json", "/.well-known/ai-catalog.json", 404, True),

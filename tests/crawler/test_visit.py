@@ -1,20 +1,23 @@
 """Visits of one domain over real TLS: the plan asks, the transport moves bytes, politeness and deadlines hold."""
 
 import asyncio
+import gc
 import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
 from crawler.guards import Guard, Pin
+from crawler.handler import results
 from crawler.visit import Cut, Visitor
 from registry.core.documents import Outcome, Purpose
-from registry.core.visits import DomainJob, HostJob, KnownDocument, Visit
+from registry.core.visits import DomainJob, FinishedDomain, HostJob, KnownDocument, Lease, Visit
 from tests.crawler.support import far, fetch, probe, visiting
-from tests.support.sites import Answer, Exchange, Reply, closed_port, moved
+from tests.support.sites import Answer, Exchange, Reply, Site, closed_port, moved
 
 pytestmark = pytest.mark.slow  # pauses and deadlines
 
@@ -60,6 +63,43 @@ async def test_one_host_one_connection_and_the_document_is_found(
     first = sites.seen[0].headers
     assert first["user-agent"].startswith("WaypostBot/") and "(+http" in first["user-agent"]
     assert first["accept-encoding"] == "gzip" and "cookie" not in first and "referer" not in first
+
+
+async def test_connection_of_a_host_that_has_nothing_is_closed_with_its_last_answer(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Thousands of hosts in flight: a connection that is kept for nothing takes as much memory as the rest of one."""
+    async with visiting(monkeypatch, tmp_path, {HOST: {}}) as (sites, visitor):
+        seen = await visit(visitor, HostJob(HOST, whole_plan=True))
+    asked_for = [one.headers.get("connection") for one in sites.seen]
+    assert asked_for == [None] * (len(asked_for) - 1) + ["close"]
+    assert sites.connections == 1 and seen.requests == len(asked_for)
+
+
+async def test_a_visit_that_is_done_is_held_by_nobody(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """While the slowest of its lease goes on: twenty answers each, of ninety-nine domains."""
+    open_up = asyncio.Event()
+
+    async def slow(exchange: Exchange) -> None:
+        await open_up.wait()
+        await exchange.send(Reply(b"", 403).encode())
+
+    quick = [f"q{number}.example" for number in range(5)]
+    sites: dict[str, Site] = {"slow.example": slow, **dict.fromkeys(quick, Reply(b"", 403))}
+    async with visiting(monkeypatch, tmp_path, sites, request_timeout=20) as (_, visitor):
+        jobs = tuple(DomainJob(host, (HostJob(host, whole_plan=True),)) for host in sites)
+        finished = 0
+        async for done in results(visitor, Lease(uuid4(), far(), jobs)):
+            assert done.finished is not None
+            finished += 1
+            if finished == len(quick):
+                del done
+                gc.collect()
+                assert len(visitor.running) == 1
+                held = [one for one in gc.get_objects() if isinstance(one, FinishedDomain) and one.domain in quick]
+                assert len(held) <= 1  # the latest may still be on its way
+                open_up.set()
+    assert not visitor.running
 
 
 async def test_nothing_is_asked_where_robots_disallows_everything(
