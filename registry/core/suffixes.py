@@ -4,10 +4,10 @@ Source: the list's own format (publicsuffix.org, sections "specification" and "a
 as hosts are. The list in force is the one of the package until `domains.use_suffixes` is told another one.
 """
 
-import pkgutil
 import re
 from dataclasses import dataclass, field
-from typing import Final
+from importlib.util import find_spec
+from typing import Final, Protocol, cast
 
 import idna
 
@@ -107,5 +107,18 @@ def _as_labels(rule: str, number: int) -> str:
         raise BadReference(f"line {number} of the list is no rule") from None
 
 
-SHIPPED: Final = parse_suffixes(pkgutil.get_data("tldextract", ".tld_set_snapshot") or b"")
-"""Package data, of the version that the lock file names; read once, never fetched."""
+class _Files(Protocol):
+    def get_data(self, path: str, /) -> bytes: ...
+
+
+def _shipped() -> bytes:
+    """Data of a package, of the version that the lock file names. Read past the package itself: to import that brings
+    an HTTP client of 10 MB along, and the crawler counts its memory."""
+    spec = find_spec("tldextract")
+    if spec is None or not spec.submodule_search_locations:
+        return b""
+    return cast(_Files, spec.loader).get_data(f"{spec.submodule_search_locations[0]}/.tld_set_snapshot")
+
+
+SHIPPED: Final = parse_suffixes(_shipped())
+"""Read once, never fetched."""

@@ -1,12 +1,10 @@
 """The schema's version: bring a database up to date, or say clearly that it is not."""
 
 import functools
+import re
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from alembic import command
-from alembic.config import Config
-from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine, text
 from sqlalchemy.exc import ProgrammingError
 from sqlalchemy.ext.asyncio import AsyncEngine
@@ -16,10 +14,15 @@ import registry
 from registry.store.engine import sqlalchemy_url
 from registry.store.errors import translated
 
+if TYPE_CHECKING:
+    from alembic.config import Config
+
 # Beside the package, in a checkout as in an installed wheel.
 MIGRATIONS: Final = Path(registry.__file__).parent.parent / "migrations"
 FILE_TEMPLATE: Final = "%%(year)d%%(month).2d%%(day).2d_%%(hour).2d%%(minute).2d_%%(rev)s_%%(slug)s"
 UPGRADE_LOCK: Final = 0x77617970  # one upgrade at a time, whatever the number of starting processes
+
+_REVISION = re.compile(r"""^(revision|down_revision) = (?:["'](\w+)["']|None)$""", re.MULTILINE)
 
 
 class SchemaOutdated(RuntimeError):
@@ -36,8 +39,10 @@ class SchemaOutdated(RuntimeError):
         self.expected = expected
 
 
-def make_config(url: str | None = None) -> Config:
+def make_config(url: str | None = None) -> "Config":
     """Alembic's configuration; there is no ini file to find. `url` is needed by commands that reach the database."""
+    from alembic.config import Config  # takes 13 MB; a worker or a server has no use for it beyond this module
+
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     config.set_main_option("path_separator", "os")
@@ -49,12 +54,21 @@ def make_config(url: str | None = None) -> Config:
 
 
 @functools.cache  # `/readyz` asks again and again
+def revisions() -> tuple[str, ...]:
+    """All of this program, the first one first. They stand in one line; their files are read, not run."""
+    files = (dict(_REVISION.findall(file.read_text())) for file in (MIGRATIONS / "versions").glob("*.py"))
+    after = {found["down_revision"]: found["revision"] for found in files}
+    line: list[str] = []
+    while (following := after.get(line[-1] if line else "")) is not None:
+        line.append(following)
+    if not line or len(line) != len(after):
+        raise RuntimeError(f"no line of migrations in {MIGRATIONS}")
+    return tuple(line)
+
+
 def current_head() -> str:
     """The revision that this program needs."""
-    head = ScriptDirectory.from_config(make_config()).get_current_head()
-    if head is None:
-        raise RuntimeError(f"no migrations in {MIGRATIONS}")
-    return head
+    return revisions()[-1]
 
 
 def upgrade(url: str) -> None:
@@ -62,6 +76,8 @@ def upgrade(url: str) -> None:
 
     Raises BadDatabaseUrl, StoreUnavailable.
     """
+    from alembic import command
+
     config = make_config(url)
     engine = create_engine(sqlalchemy_url(url), poolclass=NullPool)
     with translated(), engine.connect() as lock:
@@ -80,9 +96,4 @@ async def check_schema(engine: AsyncEngine) -> None:
             except ProgrammingError:  # the table is not there
                 found = None
     if found != expected:
-        raise SchemaOutdated(found, expected, unknown=found is not None and not _is_known(found))
-
-
-def _is_known(revision: str) -> bool:
-    scripts = ScriptDirectory.from_config(make_config()).walk_revisions()
-    return any(script.revision == revision for script in scripts)
+        raise SchemaOutdated(found, expected, unknown=found is not None and found not in revisions())

@@ -3,9 +3,10 @@
 import psycopg
 import pytest
 from alembic import command
+from alembic.script import ScriptDirectory
 
 from registry.store.engine import libpq, make_engine, sqlalchemy_url
-from registry.store.migrate import SchemaOutdated, check_schema, current_head, make_config, upgrade
+from registry.store.migrate import SchemaOutdated, check_schema, current_head, make_config, revisions, upgrade
 
 
 async def test_upgraded_database_is_what_the_tables_say(database_url: str) -> None:
@@ -20,6 +21,11 @@ def test_check_notices_a_difference(database_url: str) -> None:
         connection.execute("ALTER TABLE hosts DROP COLUMN referrer")
     with pytest.raises(Exception, match="referrer"):
         command.check(make_config(database_url))
+
+
+def test_revisions_are_those_that_alembic_finds() -> None:
+    scripts = ScriptDirectory.from_config(make_config()).walk_revisions()
+    assert [script.revision for script in scripts] == list(reversed(revisions()))
 
 
 async def test_empty_database_is_refused_with_the_remedy(empty_database_url: str) -> None:
