@@ -105,7 +105,7 @@ Spend: TypeAlias = Callable[[Mapping[str, int], Collection[str]], Awaitable[Mapp
 """Adds requests made, by block, to those of today; gives today's sums of these blocks and of the others named."""
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=1_024)
 def connections_at(place: str) -> int:
     """How many connections may be open at once to a place: an address, or a name of the connect-to table."""
     try:

@@ -112,7 +112,7 @@ def refuse_also(rows: Iterable[Row]) -> None:
     refusal.cache_clear()
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=4_096)
 def refusal(address: str) -> str | None:
     """Why the address may not be dialled, as short text for the ledger; None: a public address.
 

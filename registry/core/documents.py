@@ -109,9 +109,16 @@ class Fetched(NamedTuple):
         """Digest of the body as it came, kept or not."""
         return self.dropped[1] if self.dropped else hashlib.sha256(self.body).digest()
 
-    def reduced(self, headers: Mapping[str, str], *, keep_body: bool) -> "Fetched":
-        """The same answer with these headers only, and with size and digest in the place of a body not kept."""
+    def reduced(
+        self, headers: Mapping[str, str], *, keep_body: bool, like: tuple[int, bytes] | None = None
+    ) -> "Fetched":
+        """The same answer with these headers only, and with size and digest in the place of a body not kept.
+
+        `like`: those of another answer, to be shared where they are the same.
+        """
         dropped = None if keep_body else (len(self.body), hashlib.sha256(self.body).digest())
+        if dropped == like:
+            dropped = like
         return Fetched(
             self.url,
             self.final_url,

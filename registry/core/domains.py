@@ -141,7 +141,7 @@ def is_confusable(host: str) -> bool:
         return True
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=8_192)
 def registrable_domain(host: str) -> str:
     """The unit of lease, budget and opt-out of a canonical host.
 
@@ -173,7 +173,7 @@ def parse_url(url: str, base: str | None = None) -> Url | None:
     return _parsed(url, base)
 
 
-@lru_cache(maxsize=8_192)  # the same few URLs are asked about again and again while one document is read
+@lru_cache(maxsize=1_024)  # the same few URLs are asked about again and again while one document is read
 def _parsed(url: str, base: str | None) -> Url | None:
     """ada parses; its canonical text is cut where the URL standard's serialiser puts the seams (section 4.5).
 
@@ -202,14 +202,14 @@ def _host_and_port(place: str) -> tuple[str, str]:
     return (host, port) if colon and not port.endswith("]") else (place, "")
 
 
-@lru_cache(maxsize=8_192)
+@lru_cache(maxsize=1_024)
 def host_of(url: str) -> str | None:
     """The canonical DNS name in an http(s) or ws(s) URL, None for anything else, addresses included."""
     parsed = parse_url(url)
     return _dns_name(parsed) if parsed else None
 
 
-@lru_cache(maxsize=8_192)
+@lru_cache(maxsize=1_024)
 def parse_https(url: str, base: str | None = None) -> str | None:
     """The canonical absolute URL, or None where it may not be fetched.
 

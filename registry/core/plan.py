@@ -74,11 +74,11 @@ class HostPlan:
         self._home = f"https://{job.host}/"
         self._answers: list[Answer] = []
         self._retry_after: int | None = None
-        self._home_words: frozenset[str] = frozenset()
+        self._home_words = probes.NO_WORDS
         self._controls = Controls()
         self._robots: dict[str, Robots] = {}
         self._robots_record = job.robots
-        self._visited: set[str] = set()
+        self._visited: dict[str, None] = {}  # no set: of these sizes they take three times as much
         self._depth: dict[str, int] = {}
         self._mined = 0
         self._final = False
@@ -280,7 +280,7 @@ class HostPlan:
         if robots is None or not self._purse.affords(probe.purpose):
             self._pending.append(probe)
             return None
-        self._visited.add(probe.url)
+        self._visited[probe.url] = None
         if not robots.allowed(probe.url):
             reason = robots.reason or "robots"
             refusal = Fetched(probe.url, probe.url, self._now, failure=Outcome.DISALLOWED, reason=reason)
@@ -305,7 +305,7 @@ class HostPlan:
         probe = probes.robots_probe(host)
         if self._patience.ended or probe.url in self._visited or not self._purse.affords(probe.purpose):
             return
-        self._visited.add(probe.url)
+        self._visited[probe.url] = None
         fetched = yield probe
         self._record(probe, fetched, 1 + len(fetched.hops))
         record = robots_record.keep(fetched)
@@ -332,14 +332,15 @@ class HostPlan:
 
     def _record(self, probe: Probe, fetched: Fetched, requests: int) -> Answer:
         self._purse.pay(probe.purpose, requests)
-        answer = _answer(probe, fetched, self._assessed(probe, fetched))
+        before = self._answers[-1].fetched.dropped if self._answers else None  # most pages "not found" are the same
+        answer = _answer(probe, fetched, self._assessed(probe, fetched), before)
         self._answers.append(answer)
         if probe.purpose in _YARDSTICKS:
             self._learn(probe.purpose, fetched)
         if fetched.status in (429, 503) and (seconds := retry_after(fetched)) is not None:
             self._retry_after = max(seconds, self._retry_after or 0)
         if fetched.hops:
-            self._visited.add(fetched.final_url)  # a path that redirects to another of the plan answers for both
+            self._visited[fetched.final_url] = None  # a path that redirects to another of the plan answers for both
         host = self._host(fetched.final_url)
         if host == self._job.host:
             self._patience.judge(answer.assessment)
@@ -422,7 +423,7 @@ class HostPlan:
         probe, fetched = carried
         if probe.url in self._visited:
             return
-        self._visited.add(probe.url)
+        self._visited[probe.url] = None
         assessment = assess(probe, fetched, Controls())
         if assessment.outcome is Outcome.FOUND:
             self._inlined += 1
@@ -492,14 +493,14 @@ def _is_in_doubt(answer: Answer) -> bool:
     return answer.assessment.outcome is Outcome.FOUND or answer.fetched.status in (401, 403)
 
 
-def _answer(probe: Probe, fetched: Fetched, judged: Assessment) -> Answer:
+def _answer(probe: Probe, fetched: Fetched, judged: Assessment, like: tuple[int, bytes] | None = None) -> Answer:
     """What stays of an answer once it was judged. A visit lasts: it holds the bodies that are stored, and no others."""
     headers = fetched.headers
     if keeps_body(judged):
         stored = {name: headers[name] for name in _STORED_HEADERS if name in headers}
         return Answer(probe, fetched.reduced(stored, keep_body=True), judged)
     told = _typed(headers.get("content-type"))
-    return Answer(probe, fetched.reduced(told, keep_body=False), judged)
+    return Answer(probe, fetched.reduced(told, keep_body=False, like=like), judged)
 
 
 @lru_cache(maxsize=256)  # nearly all answers have one of a few

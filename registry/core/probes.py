@@ -132,6 +132,9 @@ _SEARCHED: Final = 64 * 1024  # bytes of a document that are searched for words
 _SEARCHED_HOME: Final = 16 * 1024  # bytes of a front page: every host has one, few have use for what it says
 
 
+NO_WORDS: Final = frozenset[str]()
+
+
 def words_in(text: bytes) -> frozenset[str]:
     """The topics that a document names."""
     return _words(text[:_SEARCHED], _TOPICS)
@@ -144,9 +147,10 @@ def words_in_home(text: bytes) -> frozenset[str]:
 
 def _words(text: bytes, topics: Iterable[str]) -> frozenset[str]:
     text = text.lower()
-    return frozenset(
+    named = [
         topic for topic in topics if any(word in text for word in _TOPICS[topic][0]) and _TOPICS[topic][1].search(text)
-    )
+    ]
+    return frozenset(named) if named else NO_WORDS  # nearly all front pages name none, and visits last
 
 
 def _wants_openapi(seen: Seen) -> bool:
