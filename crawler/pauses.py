@@ -20,8 +20,8 @@ class Pauses:
         """Waits that have not ended."""
         return sum(not over.done() for together in self._waiting.values() for over in together)
 
-    async def wait(self, seconds: float) -> None:
-        """For so many seconds and not less, at most a tick longer; or until `end_with`."""
+    def wait(self, seconds: float) -> "asyncio.Future[None]":
+        """Done after so many seconds and not less, at most a tick more; or with `end_with`."""
         loop, now = asyncio.get_running_loop(), time.monotonic()
         over = loop.create_future()
         tick = ceil((now + seconds) / TICK)
@@ -30,7 +30,7 @@ class Pauses:
             together = self._waiting[tick] = []
             loop.call_later(tick * TICK - now, self._end, tick)
         together.append(over)
-        await over
+        return over
 
     async def end_with(self, stop: asyncio.Event) -> None:
         """Ends, once `stop` is set, the waits that have begun until then."""

@@ -16,7 +16,7 @@ async def test_ends_after_its_time() -> None:
 async def test_all_end_when_the_crawl_stops() -> None:
     pauses, stop = Pauses(), asyncio.Event()
     ending = asyncio.create_task(pauses.end_with(stop))
-    waiting = [asyncio.create_task(pauses.wait(3600)) for _ in range(3)]
+    waiting = [pauses.wait(3600) for _ in range(3)]
     await asyncio.sleep(0)
     assert len(pauses) == 3
     stop.set()
@@ -27,8 +27,7 @@ async def test_all_end_when_the_crawl_stops() -> None:
 
 async def test_one_that_is_cancelled_is_forgotten() -> None:
     pauses = Pauses()
-    waiting = asyncio.create_task(pauses.wait(3600))
-    await asyncio.sleep(0)
+    waiting = pauses.wait(3600)
     waiting.cancel()
     await asyncio.gather(waiting, return_exceptions=True)
     assert len(pauses) == 0
