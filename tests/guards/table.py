@@ -194,8 +194,8 @@ GUARDS: Final = (
     Guard(
         "header section at most 64 KiB",
         "crawler/transport.py",
-        "if size > HEADER_CAP:",
-        "if False:",
+        "4 * len(fields) > HEADER_CAP",
+        "4 * len(fields) < 0",
         (f"{_ANSWERS}[70 KB of headers]",),
     ),
     Guard(
