@@ -272,7 +272,8 @@ class Session:
         """
         broke_off = self._ahead and first.reason in BROKE_OFF
         if broke_off or (pin.host in self._spoke and first.reason in WORTH_A_SECOND_TRY):
-            self._ahead = 0 if broke_off else self._ahead
+            if broke_off:
+                self._ahead, self.last = 0, False  # a connection that is to be closed is closed without care
             self._spoke.discard(pin.host)
             wire = await self._ask(probe, pin, url, self._settings.request_timeout)
             if not isinstance(wire, Failure):
