@@ -32,6 +32,7 @@ from registry.cli.porch import (
 )
 from registry.cli.search_keys import search_keys
 from registry.cli.seeding import seeds
+from registry.cli.verify import verify_index
 
 if TYPE_CHECKING:
     from registry.cli.checked import Checked, Unread
@@ -52,6 +53,7 @@ Metrics = Annotated[
 
 app.add_typer(seeds, name="seed")
 app.command("search-keys")(search_keys)
+app.command("verify-index")(verify_index)
 
 
 def main() -> None:

@@ -144,6 +144,11 @@ class SearchNotes:
         statement = select(func.min(SearchDirtyRow.noted_at)).where(SearchDirtyRow.target == target)
         return (await self._connection.execute(statement)).scalar()
 
+    async def noted(self, target: str) -> frozenset[str]:
+        """The hosts that the target has yet to be told about."""
+        statement = select(SearchDirtyRow.host).where(SearchDirtyRow.target == target)
+        return frozenset((await self._connection.execute(statement)).scalars())
+
     async def count(self, target: str) -> int:
         statement = select(func.count()).where(SearchDirtyRow.target == target)
         return (await self._connection.execute(statement)).scalar_one()

@@ -18,6 +18,7 @@ from registry.actions.frontier import spend as spending
 from registry.actions.frontier import submit as submitting
 from registry.actions.indexing import drain as draining
 from registry.actions.indexing import reindex as reindexing
+from registry.actions.indexing import verify as verifying
 from registry.actions.keeping import forget as forgetting
 from registry.actions.keeping import opt_out as opting_out
 from registry.actions.keeping import prune as pruning
@@ -233,6 +234,10 @@ class Waypost:
         return await reindexing.reindex(
             self._store, self._backend, now=utc_now(), progress=progress, embedder=self._embedder
         )
+
+    async def verify_index(self, *, repair: bool = False) -> verifying.Verified:
+        model = self._embedder.id if self._embedder else ""
+        return await verifying.verify(self._store, self._backend, now=utc_now(), model=model, repair=repair)
 
     def claim_index(self) -> bool:
         """Become the index's writer until this process ends; False while another process is."""

@@ -1,0 +1,141 @@
+"""The proof that index and database agree: it finds every kind of damage, and none where there is none."""
+
+import random
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from registry.actions.indexing.drain import drain
+from registry.actions.indexing.feeding import feeding
+from registry.actions.indexing.reindex import reindex
+from registry.actions.indexing.verify import Verified, verify
+from registry.core.listing import SearchUnavailable
+from registry.search.backend import WriterBusy, make_document
+from registry.search.embedded import EmbeddedBackend
+from registry.store.unit_of_work import Store
+from tests.actions.catalogue import NOW, put, remove
+from tests.search.contract import MAIL, MAPS, SHOP
+from tests.search.listings import listing
+
+pytestmark = pytest.mark.slow  # seconds of PostgreSQL and an index
+
+
+@pytest.fixture
+async def backend(tmp_path: Path) -> AsyncIterator[EmbeddedBackend]:
+    engine = EmbeddedBackend(tmp_path / "index")
+    yield engine
+    await engine.close()
+
+
+async def test_without_an_index_there_is_nothing_to_compare(store: Store, backend: EmbeddedBackend) -> None:
+    with pytest.raises(SearchUnavailable):
+        await verify(store, backend, now=NOW)
+
+
+async def test_every_kind_of_damage_is_found_and_mended(store: Store, backend: EmbeddedBackend) -> None:
+    await put(store, MAIL, SHOP, MAPS)
+    await drain(store, backend, now=NOW)
+    assert await verify(store, backend, now=NOW) == Verified(3, 0, (), (), ())
+    await backend.delete(["mail.example"])
+    await backend.upsert([make_document(listing("ghost.example")), make_document(listing("shop.example", "Bakery"))])
+    await backend.commit()
+    damage = (("mail.example",), ("ghost.example",), ("shop.example",))
+    assert await verify(store, backend, now=NOW) == Verified(3, 0, *damage)
+    assert await verify(store, backend, now=NOW, repair=True) == Verified(3, 0, *damage, repaired=True)
+    assert await verify(store, backend, now=NOW) == Verified(3, 3, (), (), ())
+    await drain(store, backend, now=NOW)
+    assert await verify(store, backend, now=NOW) == Verified(3, 0, (), (), ())
+
+
+async def test_what_was_not_told_yet_is_pending_and_not_wrong(store: Store, backend: EmbeddedBackend) -> None:
+    await put(store, MAIL, SHOP)
+    await drain(store, backend, now=NOW)
+    await remove(store, MAIL)
+    await put(store, MAPS, listing("shop.example", "Bakery"))
+    assert await verify(store, backend, now=NOW) == Verified(2, 3, (), (), ())
+
+
+async def test_vectors_of_another_model_are_another_document(store: Store, backend: EmbeddedBackend) -> None:
+    await put(store, MAIL)
+    await drain(store, backend, now=NOW)
+    assert (await verify(store, backend, now=NOW, model="wp_other")).different == ("mail.example",)
+
+
+async def test_it_waits_its_turn_and_gives_up_in_the_end(
+    store: Store, backend: EmbeddedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("registry.actions.indexing.verify._WAIT_SECONDS", 0.001)
+    async with feeding(store, backend) as hold:
+        assert hold is not None
+        with pytest.raises(WriterBusy):
+            await verify(store, backend, now=NOW)
+
+
+class Killed(Exception):
+    pass
+
+
+class Mortal(EmbeddedBackend):
+    """Dies at its n-th step, as a process does: nothing is tidied up."""
+
+    steps: int | None = None
+
+    def _step(self) -> None:
+        if self.steps is not None:
+            self.steps -= 1
+            if self.steps < 0:
+                raise Killed
+
+    async def delete(self, hosts):  # type: ignore[no-untyped-def]
+        self._step()
+        return await super().delete(hosts)
+
+    async def upsert(self, documents):  # type: ignore[no-untyped-def]
+        self._step()
+        return await super().upsert(documents)
+
+    async def commit(self) -> None:
+        self._step()
+        await super().commit()
+        self._step()
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_after_any_sequence_of_writes_and_crashes_both_agree(store: Store, tmp_path: Path, seed: int) -> None:
+    """The model is what was put and neither removed nor hidden; at every moment nothing is wrong but what is pending,
+    and after a last drain nothing is pending."""
+    chance = random.Random(seed)
+    backend = Mortal(tmp_path / "index")
+    model: set[str] = set()
+    await drain(store, backend, now=NOW)
+    for _ in range(30):
+        host = f"h{chance.randrange(8)}.example"
+        match chance.choice(["put", "put", "remove", "hide", "drain", "crash", "rebuild"]):
+            case "put":
+                await put(store, listing(host, f"Weather {chance.randrange(3)}"))
+                model.add(host)
+            case "remove":
+                await remove(store, listing(host))
+                model.discard(host)
+            case "hide":
+                async with store.begin() as uow:
+                    await uow.services.hide(host, [host])
+                model.discard(host)
+            case "drain":
+                await drain(store, backend, now=NOW)
+            case "rebuild":
+                await reindex(store, backend, now=NOW)
+            case "crash":
+                backend.steps = chance.randrange(4)
+                try:
+                    await drain(store, backend, now=NOW)
+                except Killed:
+                    await backend.close()
+                    backend = Mortal(tmp_path / "index")
+                backend.steps = None
+        assert (await verify(store, backend, now=NOW)).wrong == ()
+    await drain(store, backend, now=NOW)
+    assert await verify(store, backend, now=NOW) == Verified(len(model), 0, (), (), ())
+    assert {host async for host, _ in backend.hashes()} == model
+    await backend.close()
