@@ -40,6 +40,12 @@ class Settings(BaseSettings):
         validation_alias=AliasChoices("DATABASE_URL", "database_url"),
         description="PostgreSQL to use (postgresql://user:password@host/name). Unset: an embedded server in `data`.",
     )
+    embedding: Literal["table", "documents", "minilm"] = Field(
+        default="table",
+        description="`table`: sentence vectors from the table that ships. With the extra `minilm` installed also "
+        "`documents`: services by MiniLM when they are indexed, queries by the table; `minilm`: both by MiniLM. All "
+        "processes need the same; after a change, `waypost reindex`.",
+    )
     meili_url: str | None = Field(
         default=None,
         pattern=r"^https?://[^\s?#]+$",

@@ -8,7 +8,6 @@ benchmarks/embedding). Nothing is downloaded, here or in what is imported.
 """
 
 import hashlib
-import os
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -16,11 +15,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from tokenizers import Tokenizer
 
 from registry.search.tables import DamagedTable, mapped, read_arrays
-
-os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # else its threads break processes that fork later
-from tokenizers import Tokenizer
 
 MODEL = Path(__file__).parent / "model"
 TABLE = "table.safetensors"
@@ -37,8 +34,6 @@ TOKENS = 256
 
 TEXT_CHARS = 4_096
 """A text is cut before it is split: more characters than TOKENS tokens of any language have, and a bound on work."""
-
-_BATCH = 64  # texts; bounds the memory of a call: rows of 64 * 256 tokens
 
 
 class ModelFileError(RuntimeError):
@@ -78,18 +73,15 @@ class StaticEmbedder:
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """(n, dims) float32. Any text is accepted; what is no Unicode (lone surrogates) is read as unknown."""
         out = np.zeros((len(texts), self.dims), np.float32)
-        for start in range(0, len(texts), _BATCH):
-            self._fill(out[start : start + _BATCH], texts[start : start + _BATCH])
+        for place, text in enumerate(texts):
+            # One by one: a batch starts threads, and a process that forks later is then warned of deadlocks.
+            read = self._tokenizer.encode(unicode_text(text[:TEXT_CHARS]), add_special_tokens=False)
+            if read.ids:
+                out[place] = self._sum(np.array(read.ids))
         return units(out)
 
     def encode_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         return self.encode(texts)
-
-    def _fill(self, out: NDArray[np.float32], texts: Sequence[str]) -> None:
-        cut = [unicode_text(text[:TEXT_CHARS]) for text in texts]
-        for place, encoding in enumerate(self._tokenizer.encode_batch_fast(cut, add_special_tokens=False)):
-            if ids := encoding.ids:
-                out[place] = self._sum(np.array(ids))
 
     def _sum(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
         """The gated sum of one text's rows, not normalised. Tokens that mean nothing have rows of zeros."""

@@ -64,7 +64,7 @@ class MiniLM:
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """(n, 384) float32: the mean of the last hidden states over a text's tokens, normalised; zeros for no token."""
-        read = self._tokenizer.encode_batch_fast([unicode_text(text[:TEXT_CHARS]) for text in texts])
+        read = [self._tokenizer.encode(unicode_text(text[:TEXT_CHARS])) for text in texts]
         out = np.zeros((len(texts), DIMS), np.float32)
         # [CLS] and [SEP] are always there
         told = [place for place, encoding in enumerate(read) if len(encoding.ids) > 2]

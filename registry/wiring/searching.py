@@ -1,5 +1,6 @@
-"""Which search engine, with which keys."""
+"""Which search engine, with which keys and which sentence vectors."""
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -8,12 +9,26 @@ from pydantic import SecretStr
 from registry.core.listing import SearchUnavailable
 from registry.core.ranking import Embedder
 from registry.search.embedded import EmbeddedBackend
+from registry.search.embedding import default_embedder
 from registry.search.meilisearch.admin import Keys
 from registry.search.meilisearch.backend import MeiliBackend
 from registry.search.meilisearch.keys import make_keys, read_keys, write_keys
+from registry.search.minilm import documents_by_minilm, minilm
 from registry.settings import Settings
 
 INDEX_FOLDER: Final = "index"
+
+EMBEDDERS: Final[Mapping[str, Callable[[], Embedder]]] = {
+    "table": default_embedder,
+    "documents": documents_by_minilm,
+    "minilm": minilm,
+}
+"""The ways of `Settings.embedding`; each loads its model once per process."""
+
+
+def embedder_of(settings: Settings) -> Embedder:
+    """The model of sentence vectors that the settings ask for. Raises ModelFileError where it cannot be had."""
+    return EMBEDDERS[settings.embedding]()
 
 
 def search_engine(settings: Settings, embedder: Embedder | None) -> EmbeddedBackend | MeiliBackend:
