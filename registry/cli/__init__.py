@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
+from registry.cli.ending import Parent, leave
 from registry.cli.porch import (
     DONE,
     INTERRUPTED,
@@ -83,6 +84,7 @@ def demo(
     carry_out(
         run_demo(folder.absolute(), port, sites, serve=serve, console=errors if as_json else console, as_json=as_json)
     )
+    leave()
 
 
 @app.command()
@@ -115,9 +117,10 @@ def crawl(
 
         with mended(), opened_list(source) as taken:
             work = run_from(settings, taken, urls=urls, console=console, as_json=as_json, summary=summary)
-            raise typer.Exit(carry_out(work))
+            code = carry_out(work)
+        leave(code)
     assert names  # noqa: S101  (or they were asked for above)
-    raise typer.Exit(carry_out(run_crawl(settings, names, console=console, as_json=as_json)))
+    leave(carry_out(run_crawl(settings, names, console=console, as_json=as_json)))
 
 
 @app.command()
@@ -131,6 +134,7 @@ def serve(
 
     _address(metrics)
     carry_out(run_serve(read_settings(), host, port, metrics))
+    leave()
 
 
 @app.command()
@@ -140,13 +144,12 @@ def worker(
     stop_with_stdin: Annotated[bool, typer.Option(hidden=True)] = False,
 ) -> None:
     """Crawl what is due and feed the index, until stopped. As many as wanted."""
-    from registry.cli.ending import Parent
-
     parent = Parent() if stop_with_stdin else None  # before anything that takes time
     from registry.cli.working import run_worker
 
     listen = _address(metrics)
     carry_out(run_worker(read_settings(), drain_only=drain_only, parent=parent, metrics=listen))
+    leave()
 
 
 @app.command()

@@ -12,10 +12,11 @@ import asyncio
 import contextlib
 import logging
 import os
+import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from typing import Final
+from typing import Final, NoReturn
 
 LAST_SECONDS: Final = 9.5
 """From the wish to stop to the end that waits for nothing."""
@@ -60,6 +61,19 @@ class Parent:
                 os._exit(ORPHANED)
             self._tell()
         _end_later()
+
+
+def leave(code: int = 0) -> NoReturn:
+    """Ends a command that has closed what it had.
+
+    To take the interpreter apart costs half a second of CPU, on a busy machine five seconds of the ten that a stop may
+    last, and frees what the end of a process frees by itself.
+    """
+    logging.shutdown()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):  # nobody reads it any more
+            stream.flush()
+    os._exit(code)
 
 
 @contextlib.asynccontextmanager
