@@ -9,13 +9,11 @@ import os
 import uuid
 from collections.abc import AsyncIterator
 
-import numpy as np
 import pytest
 from meilisearch import Client
-from numpy.typing import NDArray
 
 from registry.core.listing import Filters, SearchUnavailable
-from registry.core.ranking import ask, rank
+from registry.core.ranking import ask
 from registry.search.backend import Backend, IndexState, SearchDocument, make_document, make_documents
 from registry.search.meilisearch import layout
 from registry.search.meilisearch.admin import Admin, Keys
@@ -23,6 +21,8 @@ from registry.search.meilisearch.backend import MeiliBackend
 from registry.search.meilisearch.keys import make_keys
 from tests.search.contract import MAIL, MAPS, SHOP, BackendContract, fill, found, pool, stats_of, upsert
 from tests.search.listings import listing
+from tests.search.vector_contract import WORDS, VectorContract
+from tests.support.embedder import WordEmbedder
 
 URL = os.environ.get("MEILI_URL", "")
 MASTER = os.environ.get("MEILI_MASTER_KEY", "")
@@ -31,22 +31,6 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not (URL and MASTER), reason="no Meilisearch: set MEILI_URL and MEILI_MASTER_KEY"),
 ]
-
-
-class Compass:
-    """Four directions and a text's nearness to each: enough to tell vectors from words."""
-
-    id = "wp_00000compass"
-    dims = 4
-
-    def encode(self, texts: list[str]) -> NDArray[np.float32]:
-        words = ("north", "east", "south", "west")
-        rows = np.array([[text.lower().count(word) for word in words] for text in texts], np.float32).reshape(-1, 4)
-        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-        return np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
-
-
-COMPASS = Compass()
 
 
 @pytest.fixture
@@ -61,7 +45,7 @@ def keys(index: str) -> Keys:
 
 @pytest.fixture
 async def backend(index: str, keys: Keys) -> AsyncIterator[MeiliBackend]:
-    engine = MeiliBackend(URL, keys, index, model=COMPASS.id, dims=COMPASS.dims)
+    engine = MeiliBackend(URL, keys, index, model=WORDS.id, dims=WORDS.dims)
     yield engine
     await engine.close()
     await asyncio.to_thread(remove, index)
@@ -82,8 +66,12 @@ class TestMeilisearch(BackendContract):
     pass
 
 
+class TestMeilisearchVectors(VectorContract):
+    pass
+
+
 async def test_another_process_sees_commits_and_swaps(backend: MeiliBackend, index: str, keys: Keys) -> None:
-    reader = MeiliBackend(URL, Keys(search=keys.search), index, model=COMPASS.id)
+    reader = MeiliBackend(URL, Keys(search=keys.search), index, model=WORDS.id)
     await fill(backend, [MAIL])
     assert await found(reader, "email stamps") == ["mail.example"]
     await upsert(backend, SHOP)
@@ -95,7 +83,7 @@ async def test_another_process_sees_commits_and_swaps(backend: MeiliBackend, ind
 
 
 async def test_feeders_that_take_turns_keep_the_counts(backend: MeiliBackend, index: str, keys: Keys) -> None:
-    other = MeiliBackend(URL, keys, index, model=COMPASS.id, dims=COMPASS.dims)
+    other = MeiliBackend(URL, keys, index, model=WORDS.id, dims=WORDS.dims)
     await fill(backend, [MAIL])
     await upsert(backend, SHOP)
     await upsert(other, MAPS)
@@ -108,39 +96,22 @@ async def test_feeders_that_take_turns_keep_the_counts(backend: MeiliBackend, in
     await other.close()
 
 
-async def test_what_has_no_word_in_common_is_found_by_its_vector(backend: MeiliBackend) -> None:
-    services = [
-        listing("up.example", "Arctic: north north north"),
-        listing("down.example", "Antarctic: south"),
-        listing("mixed.example", "Quarter: north east"),
-        listing("nowhere.example", "Nowhere: no direction at all"),
-    ]
-    await write(backend, make_documents(services, COMPASS))
-    question = ask("northern", COMPASS)
-    answer = await backend.candidates(question, Filters(), 10)
-    assert sorted(answer.candidates.hosts) == ["down.example", "mixed.example", "up.example"]
-    assert answer.candidates.model == COMPASS.id
-    assert rank(question, answer.candidates, answer.stats).hosts[:2] == ["up.example", "mixed.example"]
-    narrow = await backend.candidates(question, Filters(min_score=51), 10)
-    assert narrow.candidates.hosts == []
-
-
 async def test_a_service_that_lost_its_vector_is_no_longer_near(backend: MeiliBackend) -> None:
-    await write(backend, make_documents([listing("a.example", "Arctic: north")], COMPASS))
-    assert await backend.upsert(make_documents([listing("a.example", "Arctic: ice")], COMPASS)) == 1
+    await write(backend, make_documents([listing("a.example", "Post: letter")], WORDS))
+    assert (await backend.candidates(ask("mail", WORDS), Filters(), 10)).candidates.hosts == ["a.example"]
+    assert await backend.upsert(make_documents([listing("a.example", "Zzz: zz")], WORDS)) == 1
     await backend.commit()
-    assert (await backend.candidates(ask("north", COMPASS), Filters(), 10)).candidates.hosts == []
+    assert (await backend.candidates(ask("mail", WORDS), Filters(), 10)).candidates.hosts == []
 
 
 async def test_an_index_of_another_model_is_searched_by_words_until_it_is_rebuilt(
     backend: MeiliBackend, index: str, keys: Keys
 ) -> None:
-    await write(backend, make_documents([listing("a.example", "Arctic: north")], COMPASS))
-    later = MeiliBackend(URL, keys, index, model="wp_other", dims=4)
+    await write(backend, make_documents([MAIL, MAPS], WORDS))
+    later = MeiliBackend(URL, keys, index, model="wp_other", dims=WORDS.dims)
     assert (await later.health()).state is IndexState.OUTDATED
-    question = ask("north", COMPASS)
-    asked = type(question)(question.text, question.terms, question.whole, question.needs, "wp_other")
-    assert (await later.candidates(asked, Filters(), 10)).candidates.hosts == ["a.example"]
+    asked = ask("email", WordEmbedder("wp_other"))
+    assert (await later.candidates(asked, Filters(), 10)).candidates.hosts == ["mail.example"]
     with pytest.raises(SearchUnavailable, match="built again"):
         await upsert(later, MAIL)
     await later.close()
@@ -168,7 +139,7 @@ async def test_more_words_than_the_engine_reads(backend: MeiliBackend) -> None:
 
 async def test_a_document_that_is_refused_does_not_keep_the_others_out(backend: MeiliBackend, index: str) -> None:
     """Vectors of a wrong length fail the whole task; all others of it must come in, the counts with them."""
-    good = make_documents([listing(f"h{n}.example", "Arctic: north") for n in range(5)], COMPASS)
+    good = make_documents([listing(f"h{n}.example", "Arctic: north") for n in range(5)], WORDS)
     await write(backend, good[:1])
     assert await backend.upsert([*good, bad_document("bad.example")]) == 5
     await backend.commit()
@@ -177,7 +148,7 @@ async def test_a_document_that_is_refused_does_not_keep_the_others_out(backend: 
 
 
 async def test_a_document_that_is_refused_does_not_stop_a_rebuild(backend: MeiliBackend) -> None:
-    good = make_documents([listing(f"h{n}.example", "Arctic: north") for n in range(5)], COMPASS)
+    good = make_documents([listing(f"h{n}.example", "Arctic: north") for n in range(5)], WORDS)
     await write(backend, [*good[:2], bad_document("bad.example"), *good[2:]])
     assert await found(backend, "arctic") == [f"h{n}.example" for n in range(5)]
     assert await backend.count() == 5
@@ -205,13 +176,13 @@ async def test_tombstones_are_removed(backend: MeiliBackend, index: str, keys: K
 
 async def test_each_key_may_do_its_own_and_nothing_else(backend: MeiliBackend, index: str, keys: Keys) -> None:
     await fill(backend, [MAIL])
-    searching = MeiliBackend(URL, Keys(keys.search, keys.search, keys.search), index, model=COMPASS.id)
+    searching = MeiliBackend(URL, Keys(keys.search, keys.search, keys.search), index, model=WORDS.id)
     assert await found(searching, "email") == ["mail.example"]
     for forbidden in (upsert(searching, SHOP), fill(searching, [SHOP]), _all(searching)):
         with pytest.raises(SearchUnavailable):
             await forbidden
     await searching.close()
-    asking_with = MeiliBackend(URL, Keys(search=keys.tasks), index, model=COMPASS.id)
+    asking_with = MeiliBackend(URL, Keys(search=keys.tasks), index, model=WORDS.id)
     with pytest.raises(SearchUnavailable):
         await found(asking_with, "email")
     await asking_with.close()
@@ -226,7 +197,7 @@ async def test_without_its_keys_a_process_can_search_and_says_what_it_cannot(
     backend: MeiliBackend, index: str, keys: Keys
 ) -> None:
     await fill(backend, [MAIL])
-    reader = MeiliBackend(URL, Keys(search=keys.search), index, model=COMPASS.id)
+    reader = MeiliBackend(URL, Keys(search=keys.search), index, model=WORDS.id)
     assert await reader.count() == 1
     with pytest.raises(SearchUnavailable, match=r"no indexer key|no tasks key"):
         await upsert(reader, SHOP)
@@ -246,8 +217,4 @@ async def _all(backend: Backend) -> list[tuple[str, bytes]]:
 def bad_document(host: str) -> SearchDocument:
     """Its vector has more numbers than the index takes."""
 
-    class Longer(Compass):
-        def encode(self, texts: list[str]) -> NDArray[np.float32]:
-            return np.ones((len(texts), 5), np.float32)
-
-    return make_document(listing(host, "Arctic"), Longer())
+    return make_document(listing(host, "Arctic"), WordEmbedder(WORDS.id, WORDS.dims + 1))
