@@ -33,7 +33,7 @@ def answer(
         return Response(body, status, {**sent, "Cache-Control": "no-store"}, media_type)
     tag = f'"{hashlib.blake2b(body, digest_size=16).hexdigest()}"'
     sent["ETag"] = tag
-    if _has(request.headers.getlist("if-none-match"), tag):
+    if has_tag(request.headers.getlist("if-none-match"), tag):
         return Response(None, 304, sent)
     return Response(body, status, sent, media_type)
 
@@ -52,7 +52,7 @@ def status_url(base: str, host: str) -> str:
     return f"{base}/api/services/{quote(host, safe='')}/status"
 
 
-def _has(fields: list[str], tag: str) -> bool:
+def has_tag(fields: list[str], tag: str) -> bool:
     """Weak comparison (RFC 9110 section 13.1.2): `*`, or the tag in the list, `W/` ignored."""
     given = ",".join(fields)
     return given.strip() == "*" or tag in re.findall(r'(?:W/)?("[^"]*")', given)

@@ -18,6 +18,7 @@ from registry.api import (
     validate,
 )
 from registry.api.edge import Edge
+from registry.api.kept import Kept
 from registry.settings import Settings
 from registry.wiring import Waypost
 
@@ -53,6 +54,7 @@ def make_routes(settings: Settings) -> FastAPI:
         app.include_router(module.router)
     app.openapi = lambda: documents.openapi(app)  # type: ignore[method-assign]  # FastAPI's own way to replace it
     problems.install(app)
+    app.add_middleware(Kept)
     app.add_middleware(
         Edge, read_rate=settings.read_rate, submit_rate=settings.submit_rate, trusted_proxies=settings.trusted_proxies
     )

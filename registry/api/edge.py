@@ -4,14 +4,15 @@ Request id, `//api` as `/api`, HEAD as GET without its body, CORS on what browse
 (declared and counted), rate limits, and the last resort for faults: a 500 that says nothing but its own id.
 """
 
+import random
 import re
 import time
 import traceback
 from collections.abc import Iterable
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import structlog
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -26,6 +27,8 @@ CORS = {
     "Access-Control-Expose-Headers": "ETag, Link, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id",
 }
 _OPEN = ("/api/", "/.well-known/")
+_ON_ALL = [(b"x-content-type-options", b"nosniff")]
+_ON_OPEN = [*_ON_ALL, *((name.lower().encode(), value.encode()) for name, value in CORS.items())]
 _UNLIMITED = ("/healthz", "/readyz")
 
 log = structlog.get_logger(__name__)
@@ -46,7 +49,9 @@ class Edge:
             return
         headers = Headers(scope=scope)
         request_id = _request_id(headers.get("x-request-id"))
-        path = re.sub("^/{2,}", "/", scope["path"])
+        path: str = scope["path"]
+        if path.startswith("//"):
+            path = "/" + path.lstrip("/")
         scope = {**scope, "path": path, "waypost.request_id": request_id}
         sender = _Sender(send, request_id, is_open=path.startswith(_OPEN), is_head=scope["method"] == "HEAD")
         if scope["method"] == "HEAD":
@@ -103,10 +108,16 @@ class _Sender:
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.started = True
-            headers = MutableHeaders(scope=message)
-            headers["X-Request-Id"] = self._request_id
-            headers["X-Content-Type-Options"] = "nosniff"
-            headers.update({**(CORS if self._is_open else {}), **(self.allowance.headers() if self.allowance else {})})
+            limits = self.allowance.headers() if self.allowance else {}
+            message = {
+                **message,
+                "headers": [
+                    *message.get("headers", ()),
+                    (b"x-request-id", self._request_id.encode()),
+                    *(_ON_OPEN if self._is_open else _ON_ALL),
+                    *((name.lower().encode(), value.encode()) for name, value in limits.items()),
+                ],
+            }
         elif self._is_head and message["type"] == "http.response.body":
             if message.get("more_body"):
                 return
@@ -142,7 +153,7 @@ def _request_id(given: str | None) -> str:
     """The client's own id where it is a UUID, so that two logs can be joined; anything else could forge a log."""
     if given is not None and re.fullmatch("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", given):
         return str(UUID(given))
-    return str(uuid4())
+    return str(UUID(int=random.getrandbits(128), version=4))  # an id and no secret: no call into the system
 
 
 def _peer(scope: Scope) -> str | None:

@@ -30,6 +30,11 @@ SELECT :target, host, domain, nextval('search_dirty_versions'), :now FROM servic
 ON CONFLICT (target, host) DO UPDATE SET version = nextval('search_dirty_versions')
 """)
 
+_DRAWN = text("""
+SELECT last_value, pg_snapshot_xmin(pg_current_snapshot())::text::bigint,
+       pg_snapshot_xmax(pg_current_snapshot())::text::bigint FROM search_dirty_versions
+""")
+
 
 @dataclass(frozen=True, slots=True)
 class Dirty:
@@ -148,6 +153,11 @@ class SearchNotes:
         """The hosts that the target has yet to be told about."""
         statement = select(SearchDirtyRow.host).where(SearchDirtyRow.target == target)
         return frozenset((await self._connection.execute(statement)).scalars())
+
+    async def drawn(self) -> tuple[int, int, int]:
+        """The last number drawn for a change of anything that is shown, whether its transaction has ended or not; the
+        oldest transaction that has not ended; the first one that has not begun."""
+        return tuple((await self._connection.execute(_DRAWN)).one())  # type: ignore[return-value]
 
     async def count(self, target: str) -> int:
         statement = select(func.count()).where(SearchDirtyRow.target == target)

@@ -2,7 +2,8 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
+import time
+from collections.abc import AsyncIterator, Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
@@ -11,6 +12,7 @@ import structlog
 from registry.actions.answering import discover as discovering
 from registry.actions.answering import explain as explaining
 from registry.actions.answering import inspect
+from registry.actions.answering.standing import Standing
 from registry.actions.frontier import due as leasing
 from registry.actions.frontier import recrawl as recrawling
 from registry.actions.frontier import seed as seeding
@@ -91,6 +93,7 @@ class Waypost:
         self._embedder = embedder
         self._feed = feed
         self._reference = reference
+        self._standing = Standing(store, backend, time.monotonic)
         self._exempt: Collection[str] = frozenset(entry.split(":")[0].lower() for entry in settings.connect_to)
 
     # domains in
@@ -257,6 +260,14 @@ class Waypost:
 
     # answers
 
+    def standing(self) -> Hashable | None:
+        """While this is the same, an answer of `discover` is; None: it has to be asked again. See actions/answering."""
+        return self._standing.token()
+
+    async def close(self) -> None:
+        """Ends what runs in the background; database and index are closed by who opened them."""
+        await self._standing.close()
+
     async def discover(
         self, query: Query, cursor: str | None = None, *, facets: Sequence[str] = ()
     ) -> discovering.DiscoverPage:
@@ -336,7 +347,9 @@ async def open_waypost(settings: Settings) -> AsyncIterator[Waypost]:
             backend = await asyncio.to_thread(search_engine, settings, embedder)
             stack.push_async_callback(backend.close)
             feed = await stack.enter_async_context(RecordedFeed(store))
-            yield Waypost(settings, store, backend, feed, reference, embedder)
+            waypost = Waypost(settings, store, backend, feed, reference, embedder)
+            stack.push_async_callback(waypost.close)
+            yield waypost
     finally:
         await asyncio.to_thread(let_go)
 

@@ -120,6 +120,7 @@ async def _opened(server: str, crawled: tuple[str, Path], folder: Path) -> Async
                 waypost = Waypost(settings, store, backend, feed, Reference(store))
                 async with make_client(waypost, settings) as client:
                     yield Api(client, waypost, store)
+                await waypost.close()
         finally:
             await backend.close()
             await store.close()
