@@ -40,19 +40,20 @@ def _options() -> argparse.Namespace:
     )
     parser.add_argument("--json", action="store_true", help="one line of JSON for each system")
     parser.add_argument("--parts", action="store_true", help="the product with each part removed once, beside it whole")
-    parser.add_argument("--every", type=int, default=1, metavar="N", help="ask every N-th query only (1)")
+    parser.add_argument("--queries", type=int, metavar="N", help="about so many of each folder, evenly taken (all)")
     parser.add_argument("--page", type=Path, metavar="FILE", help="also write the tables into their place on that page")
     return parser.parse_args()
 
 
 def _measured(collection: Collection, options: argparse.Namespace) -> str:
     """Prints as it goes; gives the tables for a page."""
-    scores = _scores(collection, options)
+    every = max(1, len(collection.queries) // options.queries) if options.queries else 1
+    scores = _scores(collection, every, parts=options.parts)
     if options.json:
         for name, one in scores.items():
             print(json.dumps(_line(collection, name, one)), flush=True)
     rows = _parts(scores) if options.parts else _systems(scores)
-    kinds = _kinds(collection, scores[systems.DEFAULT], options.every)
+    kinds = _kinds(collection, scores[systems.DEFAULT], every)
     title = f"{collection.name}: {len(scores[systems.DEFAULT]):,} queries, {len(collection.listings):,} services"
     if not options.json:
         print(f"{title}, in per cent\n", table(rows, markdown=False), "", table(kinds, markdown=False), "", sep="\n")
@@ -60,12 +61,12 @@ def _measured(collection: Collection, options: argparse.Namespace) -> str:
     return "\n\n".join(shown if options.parts else [*shown, table(kinds, markdown=True)])
 
 
-def _scores(collection: Collection, options: argparse.Namespace) -> dict[str, Scores]:
-    if options.parts:
+def _scores(collection: Collection, every: int, *, parts: bool) -> dict[str, Scores]:
+    if parts:
         whole = systems.COMPARED[:1]
-        return systems.product(collection, (*whole, *systems.PARTS), options.every)
-    scores = systems.product(collection, (*systems.COMPARED, *neural.installed()), options.every)
-    return scores | {systems.PLAIN: systems.plain(collection)[:: options.every]}
+        return systems.product(collection, (*whole, *systems.PARTS), every)
+    scores = systems.product(collection, (*systems.COMPARED, *neural.installed()), every)
+    return scores | {systems.PLAIN: systems.plain(collection)[::every]}
 
 
 def _line(collection: Collection, name: str, scores: Scores) -> dict[str, object]:
