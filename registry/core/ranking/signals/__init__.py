@@ -18,8 +18,8 @@ class Signal(NamedTuple):
 
 
 SIGNALS: Final = (
-    Signal("words", 0.30, words.signal),
-    Signal("topic", 0.30, topic.signal),
+    Signal("words", 0.35, words.signal),
+    Signal("topic", 0.25, topic.signal),
     Signal("need", 0.40, need.signal),
 )
 """Found on requests that people wrote for other services; flat: a tenth more or less moves either set by under 1 %."""
