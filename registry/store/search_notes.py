@@ -157,7 +157,8 @@ class SearchNotes:
     async def drawn(self) -> tuple[int, int, int]:
         """The last number drawn for a change of anything that is shown, whether its transaction has ended or not; the
         oldest transaction that has not ended; the first one that has not begun."""
-        return tuple((await self._connection.execute(_DRAWN)).one())  # type: ignore[return-value]
+        drawn, oldest, newest = (await self._connection.execute(_DRAWN)).one()
+        return drawn, oldest, newest
 
     async def count(self, target: str) -> int:
         statement = select(func.count()).where(SearchDirtyRow.target == target)

@@ -103,6 +103,7 @@ class Store:
 
     def __init__(self, engine: AsyncEngine) -> None:
         self.engine = engine
+        self._autocommit = engine.execution_options(isolation_level="AUTOCOMMIT")
 
     @asynccontextmanager
     async def begin(self) -> AsyncIterator[UnitOfWork]:
@@ -112,6 +113,14 @@ class Store:
         """
         with translated():
             async with self.engine.begin() as connection:
+                yield UnitOfWork(connection)
+
+    @asynccontextmanager
+    async def read(self) -> AsyncIterator[UnitOfWork]:
+        """For questions that need no common snapshot: each sees what is committed when it is asked. Begin and commit
+        are two round trips. Raises StoreUnavailable."""
+        with translated():
+            async with self._autocommit.connect() as connection:
                 yield UnitOfWork(connection)
 
     async def close(self) -> None:

@@ -168,7 +168,7 @@ async def _sorted(store: Store, ranking: Ranking, query: Query) -> Ranking:
         return ranking
     marks: Mapping[int, float] = {place: int(ranking.evidence.candidates.scores[place]) for place in ranking.order}
     if query.sort == "freshness":
-        async with store.begin() as uow:
+        async with store.read() as uow:
             seen = await uow.catalogue.seen(_keys(ranking.hosts))
         marks = {
             place: seen[host].timestamp() if host in seen else 0.0
@@ -187,7 +187,7 @@ async def _fill(store: Store, ranking: Ranking, offset: int, query: Query) -> tu
     end = min(len(ranking), REACH)
     while len(found) < query.limit and place < end:
         until = min(end, place + max(_CARDS_AT_ONCE, query.limit - len(found)))
-        async with store.begin() as uow:
+        async with store.read() as uow:
             shown = await _shown(uow, ranking, range(place, until), query.filters)
         for one in shown:
             if len(found) == query.limit:
@@ -248,7 +248,7 @@ def _capabilities(card: Card, matches: Sequence[CapabilityMatch]) -> tuple[Found
 
 
 async def _counted(store: Store, ranking: Ranking, facets: Sequence[str], filters: Filters) -> Facets:
-    async with store.begin() as uow:
+    async with store.read() as uow:
         return Facets(*await uow.catalogue.facet_counts(_keys(ranking.hosts[:REACH]), facets, filters))
 
 

@@ -60,7 +60,7 @@ class Standing:
     async def _look(self) -> None:
         at = self._clock()
         try:
-            async with self._store.begin() as uow:
+            async with self._store.read() as uow:
                 drawn, oldest, newest = await uow.search.drawn()
             generation = (await self._backend.health()).generation
         except (StoreUnavailable, SearchUnavailable):
