@@ -1,6 +1,7 @@
 """`waypost`: each command reads its arguments, opens the house and prints what a verb answered.
 
-Imports of rooms are inside the commands: `--help` must not load a web framework.
+Imports of rooms are inside the commands: `--help` must not load a web framework. Long: every command stands
+here with its arguments.
 """
 
 import asyncio
