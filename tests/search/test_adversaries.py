@@ -156,13 +156,9 @@ ORDERS = (
     ],
     ids=["stuffed", "names", "instructions", "asking", "invisible"],
 )  # fmt: skip
-def test_no_text_pushes_aside_who_offers_the_thing(tmp_path: Path, hostile: Listing) -> None:
-    """One that holds the very words may come before one that paraphrases; what can be bought is a place, not the page:
-    docs/search.md says what each trick brings."""
+def test_no_text_takes_the_first_place_from_who_offers_the_thing(tmp_path: Path, hostile: Listing) -> None:
     backend = index(tmp_path, *HONEST, hostile)
-    firsts = [hosts(backend, one)[:2] for one in QUESTIONS]
-    assert all(one.host in first for one, first in zip(HONEST, firsts, strict=True))
-    assert sum(first[0] != one.host for one, first in zip(HONEST, firsts, strict=True)) <= 1
+    assert [hosts(backend, one)[0] for one in QUESTIONS] == [one.host for one in HONEST]
 
 
 @pytest.mark.parametrize("said", QUESTIONS)
