@@ -37,13 +37,13 @@ from crawler.translate import (
 )
 from crawler.translate import request_headers as headers_of
 from crawler.transport import READ_AHEAD, Clients, Pinned, Wire, ask
-from registry.core.documents import Fetched, Outcome, Probe
+from registry.core.documents import Fetched, Probe
 from registry.core.domains import host_of
 from registry.core.optout import is_covered
 from registry.core.plan import HostPlan
 from registry.core.probes import keeps_head
 from registry.core.redirects import STATUSES, Follow, Stop
-from registry.core.visits import DomainJob, FinishedDomain, HostJob, Visit
+from registry.core.visits import DomainJob, FinishedDomain, HostJob, Visit, skipped
 from registry.settings import Settings
 
 OFF_LOOP_BYTES: Final = 32 * 1024
@@ -141,7 +141,7 @@ class Visitor:
         """One host along its plan. Raises Cut; whatever the host does is an outcome."""
         started = _now()
         if pace.left < LEAST_BUDGET:
-            return _skipped(job, started, "domain_budget")
+            return skipped(job, started, "domain_budget")
         plan = HostPlan(
             job,
             now=started,
@@ -168,7 +168,7 @@ class Visitor:
                     pace.obey(robots.crawl_delay if robots else None)
         visit = plan.finish(started, _now())
         if (visit.outcome, visit.reason) == BLOCK_BUDGET and not any(one.fetched.status for one in visit.answers):
-            return _skipped(job, started, BLOCK_BUDGET.reason)
+            return skipped(job, started, BLOCK_BUDGET.reason)
         return visit
 
     def is_crowded(self, place: str) -> bool:
@@ -387,22 +387,6 @@ def _outcome(error: Exception) -> Failure:
     if why is None:
         raise error
     return why
-
-
-def _skipped(job: HostJob, now: datetime, reason: str) -> Visit:
-    """The domain, or its block of addresses, has had its requests for today: unfinished business stays."""
-    return Visit(
-        host=job.host,
-        started_at=now,
-        finished_at=now,
-        outcome=Outcome.SKIPPED,
-        reason=reason,
-        answers=(),
-        whole_plan=False,
-        requests=0,
-        robots=job.robots,
-        pending=job.pending,
-    )
 
 
 def _milliseconds(began: float) -> int:

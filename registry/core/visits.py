@@ -99,6 +99,11 @@ class Visit:
     retry_after: int | None = None  # seconds, as asked for by the host, capped
 
 
+def skipped(job: HostJob, now: datetime, reason: str) -> Visit:
+    """The visit that is not made today: nobody was asked anything, and unfinished business stays."""
+    return Visit(job.host, now, now, Outcome.SKIPPED, reason, (), False, 0, robots=job.robots, pending=job.pending)
+
+
 @dataclass(frozen=True, slots=True)
 class FinishedDomain:
     domain: str

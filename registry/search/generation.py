@@ -9,7 +9,8 @@ disk before that document is, so a reader can never hold the one without the oth
     alive-<commit>.bin         a bit for each row
     graph-<commit>.bin         ann.py; none while there are few services
 
-Terms are put together as queries by hand; text from outside never meets a query parser.
+Terms are put together as queries by hand; text from outside never meets a query parser. Longer than most modules,
+because writer and reader have to agree on every line of the layout.
 """
 
 import os

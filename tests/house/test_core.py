@@ -25,8 +25,8 @@ OUTSIDE = frozenset(
 
 LIBRARIES = frozenset(
     {
-        "ada_url", "cryptography", "idna", "jiter", "jsonschema_rs", "orjson", "pydantic", "rfc8785", "Stemmer",
-        "tldextract", "yaml",
+        "ada_url", "cryptography", "idna", "jiter", "jsonschema_rs", "numpy", "orjson", "pydantic", "rfc8785",
+        "Stemmer", "tldextract", "yaml",
     }
 )  # fmt: skip
 """Pure functions over bytes, and data. Another one is a decision: add it here with its reason in the commit."""

@@ -14,6 +14,7 @@ OWNER = "registry/settings.py"
 
 ENVIRONMENT = {
     OWNER: "finds the default data folder",
+    "registry/__init__.py": "tells numpy, before it is imported, to calculate in one thread",
     "registry/wiring/workers.py": "hands the whole environment on to a child",
 }
 """Who may look at the environment, and why."""
