@@ -122,7 +122,7 @@ class Settings(BaseSettings):
         default=1_000,
         ge=1,
         le=20_000,
-        description="Domains that one crawler process visits at once; each takes some 130 KB of memory and up to two "
+        description="Domains that one crawler process visits at once; each takes some 70 KB of memory and up to two "
         "of the process's open files.",
     )
     lease_batch: int = Field(default=100, ge=1, le=1_000, description="Domains taken with one lease.")
