@@ -8,7 +8,10 @@ from registry.core.robots import PRODUCT
 from registry.settings import Settings
 from tests.api.conftest import PUBLIC_URL, Api, make_client
 
+in_its_loop = pytest.mark.asyncio(loop_scope="module")
 
+
+@in_its_loop
 async def test_the_page_behind_the_user_agent(api: Api) -> None:
     response = await api.get("/bot")
     assert response.status_code == 200
@@ -19,6 +22,7 @@ async def test_the_page_behind_the_user_agent(api: Api) -> None:
     assert agent.endswith("(+https://registry.example/bot)")
 
 
+@in_its_loop
 async def test_the_page_says_how_to_opt_out_and_whom_to_write_to(api: Api) -> None:
     text = (await api.get("/bot")).text
     assert "https://your.host/.well-known/waypost-optout.txt" in text and "_waypost.your.host" in text
@@ -38,6 +42,7 @@ def test_an_address_that_no_header_may_hold_is_refused(address: str) -> None:
         Settings(contact_email=address)
 
 
+@in_its_loop
 async def test_the_front_door_names_the_others(api: Api) -> None:
     response = await api.get("/")
     assert response.status_code == 200
