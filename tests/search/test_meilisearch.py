@@ -6,6 +6,7 @@ removes it. Skipped aloud elsewhere: tests/search/test_meilisearch_calls.py need
 
 import asyncio
 import os
+import random
 import uuid
 from collections.abc import AsyncIterator
 
@@ -13,7 +14,7 @@ import pytest
 from meilisearch import Client
 
 from registry.core.listing import Filters, SearchUnavailable
-from registry.core.ranking import ask
+from registry.core.ranking import Candidate, Candidates, CorpusStats, ask, rank
 from registry.search.backend import Backend, IndexState, SearchDocument, make_document, make_documents
 from registry.search.meilisearch import layout
 from registry.search.meilisearch.admin import Admin, Keys
@@ -21,7 +22,8 @@ from registry.search.meilisearch.backend import MeiliBackend
 from registry.search.meilisearch.keys import make_keys
 from tests.search.contract import MAIL, MAPS, SHOP, BackendContract, fill, found, pool, stats_of, upsert
 from tests.search.listings import listing
-from tests.search.vector_contract import WORDS, VectorContract
+from tests.search.vector_contract import _SAYINGS as SAYINGS
+from tests.search.vector_contract import WORDS, VectorContract, some
 from tests.support.embedder import WordEmbedder
 
 URL = os.environ.get("MEILI_URL", "")
@@ -67,7 +69,23 @@ class TestMeilisearch(BackendContract):
 
 
 class TestMeilisearchVectors(VectorContract):
-    pass
+    async def test_the_first_ten_are_those_of_ranking_everything(self, backend: Backend) -> None:
+        """Nearly: where most services hold every word, this engine cannot tell which of them hold it most often."""
+        services = some(160, seed=7)
+        documents = make_documents(services, WORDS)
+        await write(backend, documents)
+        everything = Candidates.of(
+            (Candidate(one.listing.host, one.listing.score, one.record) for one in documents), WORDS.id
+        )
+        stats = CorpusStats.of(one.record for one in documents)
+        dice = random.Random(8)
+        shared = 0
+        for _ in range(25):
+            question = ask(f"{dice.choice(SAYINGS)} {dice.choice(SAYINGS)}. {dice.choice(SAYINGS)}.", WORDS)
+            answer = await backend.candidates(question, Filters(), 200)
+            first = rank(question, answer.candidates, answer.stats).hosts[:10]
+            shared += len(set(first) & set(rank(question, everything, stats).hosts[:10]))
+        assert shared >= 240
 
 
 async def test_another_process_sees_commits_and_swaps(backend: MeiliBackend, index: str, keys: Keys) -> None:
@@ -93,6 +111,20 @@ async def test_feeders_that_take_turns_keep_the_counts(backend: MeiliBackend, in
     await fill(other, [MAPS])
     assert await upsert(backend, MAIL) == 1
     assert (await pool(other, "email")).stats == stats_of([MAIL, MAPS])
+    await other.close()
+
+
+async def test_what_waits_while_another_process_rebuilds_is_not_written_over_it(
+    backend: MeiliBackend, index: str, keys: Keys
+) -> None:
+    other = MeiliBackend(URL, keys, index, model=WORDS.id, dims=WORDS.dims)
+    await fill(backend, [MAIL])
+    await backend.upsert([make_document(SHOP)])
+    await fill(other, [MAIL, SHOP, MAPS])
+    with pytest.raises(SearchUnavailable, match="somebody else"):
+        await backend.commit()
+    assert await upsert(backend, SHOP) == 0
+    assert (await pool(backend, "email")).stats == stats_of([MAIL, SHOP, MAPS])
     await other.close()
 
 

@@ -143,7 +143,7 @@ class MeiliBackend:
             identity = uuid.uuid4().hex[:12]
             build = await asyncio.to_thread(MeiliBuild, self._admin, self._index, identity, self._model, self._dims)
             try:
-                yield _Threaded(build)
+                yield _Threaded(build, self._forget_feeder)
             finally:
                 await asyncio.to_thread(build.drop)
         finally:
@@ -171,6 +171,11 @@ class MeiliBackend:
                 self._feeder = None  # its counts may be half done; what the index has is the state to go on from
                 raise
 
+    def _forget_feeder(self) -> None:
+        """What was not committed belonged to the index that was there before."""
+        with self._writing:
+            self._feeder = None
+
     def _current_feeder(self) -> Feeder:
         if self._feeder is None or not self._feeder.is_current():
             self._check_version()
@@ -197,14 +202,16 @@ class MeiliBackend:
 class _Threaded:
     """See `registry.search.backend.Build`."""
 
-    def __init__(self, build: MeiliBuild) -> None:
+    def __init__(self, build: MeiliBuild, swapped: Callable[[], None]) -> None:
         self._build = build
+        self._swapped = swapped
 
     async def add(self, documents: Sequence[SearchDocument]) -> None:
         await asyncio.to_thread(self._build.add, documents)
 
     async def swap(self) -> None:
         await asyncio.to_thread(self._build.swap)
+        await asyncio.to_thread(self._swapped)
 
 
 def _generation(probed: Json) -> str:

@@ -60,9 +60,13 @@ class Feeder:
         self._changes: dict[str, _Change] = {}
 
     def is_current(self) -> bool:
-        """Whether nobody else has written since: another process may have fed or rebuilt the index."""
-        if self._changes:
-            return True
+        """Whether nobody else has written since: another process may have fed or rebuilt the index.
+
+        With changes that are not committed yet that is asked when they are.
+        """
+        return bool(self._changes) or self._is_as_left()
+
+    def _is_as_left(self) -> bool:
         known = self._admin.documents(self._index, ["g"], ids=[layout.TALLY])
         return [one.get("g") for one in known] == [self.generation] and not self._admin.is_busy(self._index)
 
@@ -96,6 +100,8 @@ class Feeder:
     def commit(self) -> None:
         """Raises SearchUnavailable; what was not taken is then tried again by whoever comes next."""
         changes = [one for one in self._changes.values() if one.before or one.document]
+        if changes and not self._is_as_left():
+            raise SearchUnavailable("the index was changed by somebody else meanwhile")
         refused = 0
         for batch in _batches(changes):
             refused += self._send(batch, refused)

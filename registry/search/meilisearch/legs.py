@@ -28,6 +28,9 @@ QUERY_WORDS: Final = 10
 _SLACK: Final = 5
 """Services that got a word since the tally was read."""
 
+_HAS_A_VECTOR: Final = 1e-6
+"""The score is (1 + cosine) / 2. Documents without a vector, the tally among them, come behind all others with 0."""
+
 _VALUE = re.compile(r"[a-z0-9][a-z0-9._:+-]{0,252}")
 _NOTHING: Final = f'kind = "{Kind.TALLY}" AND kind = "{Kind.GONE}"'
 _CARRIED: Final = ["host", "score", "r"]
@@ -67,6 +70,7 @@ def vector_leg(index: str, question: Question, filters: Filters) -> list[Json]:
             "vector": [round(number, 5) for number in question.whole.tolist()],
             "hybrid": {"embedder": question.model, "semanticRatio": 1.0},
             "limit": VECTOR_LIMIT,
+            "rankingScoreThreshold": _HAS_A_VECTOR,
             "attributesToRetrieve": _CARRIED,
             **_filter(filters),
         }
