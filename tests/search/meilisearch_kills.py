@@ -1,0 +1,249 @@
+"""`python -m tests.search.meilisearch_kills --engine PATH`: search engine and indexer die at random, the index is true.
+
+A real Meilisearch (the program at PATH, on loopback, with a data folder of its own), a real PostgreSQL, a real
+`waypost worker --drain-only` and now and then a `waypost reindex` beside it. Services come, change and go all the time;
+at moments drawn from a printed seed the engine, the indexer, the rebuild or all of them die by SIGKILL and are started
+again. In the end nothing changes any more, and within a minute the index must hold what the database says: every host,
+every hash, and the counts of the collection. Exit code 1 where it does not.
+"""
+
+import argparse
+import asyncio
+import os
+import random
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+import httpx2
+
+from registry.core.listing import Filters, Listing, SearchUnavailable
+from registry.core.ranking import CorpusStats, Embedder, ask
+from registry.search.backend import make_documents
+from registry.search.embedding import default_embedder
+from registry.search.meilisearch.backend import MeiliBackend
+from registry.search.meilisearch.keys import make_keys
+from registry.store import embedded
+from registry.store.engine import make_engine
+from registry.store.migrate import upgrade
+from registry.store.unit_of_work import Store
+from tests.actions.catalogue import put, remove
+from tests.search.listings import listing
+from tests.support.shared import ROOT
+
+INDEX: Final = "kills"
+HOSTS: Final = 400
+AGREED_SECONDS: Final = 60.0
+_WORDS: Final = ["weather", "email", "parcel", "route", "stamp", "inbox", "tide", "flour", "bicycle", "lantern"]
+
+
+def say(text: object) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+class Process:
+    """A program that is started again whenever it was killed. Only what was started here is ever killed."""
+
+    def __init__(self, command: list[str], environment: dict[str, str], log: Path) -> None:
+        self._command, self._environment, self._log = command, environment, log
+        self._running: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        with self._log.open("ab") as log:
+            self._running = subprocess.Popen(
+                self._command, env={**os.environ, **self._environment}, stdout=log, stderr=log, cwd=self._log.parent
+            )
+
+    @property
+    def is_running(self) -> bool:
+        return self._running is not None and self._running.poll() is None
+
+    def kill(self) -> None:
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> None:
+        self._end(signal.SIGTERM)
+
+    def _end(self, how: signal.Signals) -> None:
+        if self._running is not None:
+            with suppress(ProcessLookupError):
+                self._running.send_signal(how)
+            self._running.wait(60)
+
+
+async def main() -> int:
+    options = _options()
+    say(f"seed {options.seed}, {options.kills} kills")
+    with tempfile.TemporaryDirectory(prefix="waypost-kills-") as made:
+        folder = Path(made)
+        server = await asyncio.to_thread(embedded.start, folder / "postgres")
+        try:
+            await asyncio.to_thread(upgrade, server.dsn)
+            return await _play(options, folder, server.dsn)
+        finally:
+            server.release()
+
+
+async def _play(options: argparse.Namespace, folder: Path, dsn: str) -> int:
+    master, port = secrets.token_hex(16), _free_port()
+    url = f"http://127.0.0.1:{port}"
+    engine = Process(
+        [options.engine, "--db-path", str(folder / "engine"), "--http-addr", f"127.0.0.1:{port}", "--no-analytics",
+         "--env", "production", "--master-key", master],
+        {}, folder / "engine.log",
+    )  # fmt: skip
+    engine.start()
+    await _until_answering(url)
+    keys = await asyncio.to_thread(make_keys, url, master, INDEX)
+    environment = {
+        "DATABASE_URL": dsn, "MEILI_URL": url, "MEILI_INDEX": INDEX, "WAYPOST_DATA": str(folder / "data"),
+        "MEILI_SEARCH_KEY": str(keys.search), "MEILI_INDEXER_KEY": str(keys.indexer),
+        "MEILI_TASKS_KEY": str(keys.tasks), "PYTHONPATH": str(ROOT),
+    }  # fmt: skip
+    command = [sys.executable, "-m", "registry.cli"]
+    feeder = Process([*command, "worker", "--drain-only"], environment, folder / "feeder.log")
+    rebuild = Process([*command, "reindex"], environment, folder / "rebuild.log")
+    embedder = default_embedder()
+    backend = MeiliBackend(url, keys, INDEX, model=embedder.id, dims=embedder.dims)
+    store = Store(make_engine(dsn))
+    feeder.start()
+    try:
+        told = await _under_fire(options, store, backend, embedder, engine, feeder, rebuild)
+        return await _agreed(store, backend, embedder, told)
+    finally:
+        for one in (rebuild, feeder, engine):
+            one.stop()
+        await backend.close()
+        await store.close()
+        if options.logs:
+            await asyncio.to_thread(shutil.copytree, folder, options.logs, dirs_exist_ok=True, ignore=_all_but_logs)
+
+
+async def _under_fire(
+    options: argparse.Namespace, store: Store, backend: MeiliBackend, embedder: Embedder,
+    engine: Process, feeder: Process, rebuild: Process,
+) -> Counter[str]:  # fmt: skip
+    chance = random.Random(options.seed)
+    told: Counter[str] = Counter()
+    done = asyncio.Event()
+    others = [asyncio.create_task(_change(store, chance, done, told)),
+              asyncio.create_task(_read(backend, embedder, done, told))]  # fmt: skip
+    victims = {"engine": [engine], "feeder": [feeder], "rebuild": [rebuild], "all": [engine, feeder, rebuild]}
+    for _ in range(options.kills):
+        await asyncio.sleep(chance.expovariate(1 / options.pause))
+        if not rebuild.is_running and chance.random() < 0.5:
+            rebuild.start()
+            await asyncio.sleep(chance.random() * 4)
+        name = chance.choice(list(victims))
+        for one in victims[name]:
+            one.kill()
+        told[f"killed: {name}"] += 1
+        await asyncio.sleep(chance.random())
+        for one in (engine, feeder):
+            if not one.is_running:
+                one.start()
+    done.set()
+    await asyncio.gather(*others)
+    return told
+
+
+async def _change(store: Store, chance: random.Random, done: asyncio.Event, told: Counter[str]) -> None:
+    while not done.is_set():
+        some = [_service(chance) for _ in range(chance.randint(1, 12))]
+        if chance.random() < 0.3:
+            await remove(store, *some)
+        else:
+            await put(store, *{one.host: one for one in some}.values(), hidden=chance.random() < 0.1)
+        told["changes"] += len(some)
+        await asyncio.sleep(chance.random() * 0.1)
+
+
+def _service(chance: random.Random) -> Listing:
+    host = f"h{chance.randrange(HOSTS)}.example"
+    text = f"{chance.choice(_WORDS)}: {' '.join(chance.choices(_WORDS, k=6))}"
+    return listing(host, text, chance.choice(_WORDS), score=chance.randint(0, 100))
+
+
+async def _read(backend: MeiliBackend, embedder: Embedder, done: asyncio.Event, told: Counter[str]) -> None:
+    """An engine that is away is an error of one kind, within a second, and never an empty answer."""
+    while not done.is_set():
+        started = time.monotonic()
+        try:
+            await backend.candidates(ask("weather for a parcel", embedder), Filters(), 200)
+            told["questions answered"] += 1
+        except SearchUnavailable:
+            told["questions refused"] += 1
+        told["slowest answer, ms"] = max(told["slowest answer, ms"], round(1e3 * (time.monotonic() - started)))
+        await asyncio.sleep(0.05)
+
+
+async def _agreed(store: Store, backend: MeiliBackend, embedder: Embedder, told: Counter[str]) -> int:
+    started = time.monotonic()
+    while not await _is_settled(store, backend):
+        if time.monotonic() - started > AGREED_SECONDS:
+            say(f"not settled within {AGREED_SECONDS:.0f} s: {dict(told)}")
+            return 1
+        await asyncio.sleep(0.2)
+    seconds = time.monotonic() - started
+    async with store.begin() as uow:
+        listings = await uow.search.all_listings(("", ""), limit=10 * HOSTS)
+    wanted = make_documents(listings, embedder)
+    held = {host: digest async for host, digest in backend.hashes()}
+    faults = {one.listing.host for one in wanted if held.get(one.listing.host) != one.hash}
+    faults |= held.keys() - {one.listing.host for one in wanted}
+    stats = (await backend.candidates(ask("weather", embedder), Filters(), 10)).stats
+    counts_fit = stats == CorpusStats.of(one.record for one in wanted)
+    say(dict(sorted(told.items())))
+    say(f"settled {seconds:.1f} s after the last change; {len(held)} services; "
+          f"wrong, missing or too many: {sorted(faults)}; counts fit: {counts_fit}")  # fmt: skip
+    return int(bool(faults) or not counts_fit)
+
+
+async def _is_settled(store: Store, backend: MeiliBackend) -> bool:
+    async with store.begin() as uow:
+        left = await uow.search.count(backend.target)
+    return left == 0 and (await backend.health()).generation is not None
+
+
+async def _until_answering(url: str) -> None:
+    async with httpx2.AsyncClient(base_url=url) as client:
+        for _ in range(300):
+            with suppress(httpx2.HTTPError):
+                if (await client.get("/health")).status_code == 200:
+                    return
+            await asyncio.sleep(0.1)
+    raise SystemExit("the engine does not start")
+
+
+def _all_but_logs(_: str, names: list[str]) -> list[str]:
+    return [name for name in names if not name.endswith(".log")]
+
+
+def _free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+def _options() -> Any:
+    parser = argparse.ArgumentParser(prog="python -m tests.search.meilisearch_kills", description=__doc__)
+    parser.add_argument("--engine", required=True, metavar="PATH", help="the Meilisearch program")
+    parser.add_argument("--kills", type=int, default=30)
+    parser.add_argument("--seed", type=int, default=random.randrange(10**6))
+    parser.add_argument("--pause", type=float, default=3.0, help="mean seconds between two kills (3)")
+    parser.add_argument("--logs", type=Path, metavar="DIR", help="keep what the processes said")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(main()))
