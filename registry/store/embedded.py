@@ -26,27 +26,41 @@ from registry.store.embedded_place import EmbeddedUnavailable, Place, find_place
 __all__ = ["EmbeddedServer", "EmbeddedUnavailable", "start"]
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
+class _Hold:
+    """The shared lock of this process on one home, and how many have been given a part in it."""
+
+    home: Path
+    lock: int
+    users: int = 0
+
+    def leave(self) -> None:
+        self.users -= 1
+        if not self.users and _holds.get(self.home) is self:
+            os.close(_holds.pop(self.home).lock)
+
+
+@dataclass(eq=False)
 class EmbeddedServer:
-    """This process's hold on a running server; the server stays at least as long as the process or the hold."""
+    """A hold on a running server, which stays at least until this is released or the process ends."""
 
     dsn: str  # for SQLAlchemy; the same in every process that shares the server
-    _home: Path = field(repr=False)
+    _hold: _Hold | None = field(repr=False)
 
     def release(self) -> None:
-        """Drops this process's hold. The end of the process, of any kind, does the same."""
+        """Lets go of the server; what else this process started of it keeps it. Again, or in a fork: does nothing."""
         with _mutex:
-            lock = _holds.pop(self._home, None)
-            if lock is not None:
-                os.close(lock)
+            hold, self._hold = self._hold, None
+            if hold is not None:
+                hold.leave()
 
 
 def start(folder: Path) -> EmbeddedServer:
     """Makes sure that the server of `folder` runs and that this process holds it; blocks until it answers.
 
     To be called from any thread and any number of processes, and again whenever the server has been lost: it
-    comes back with everything that was committed. The folder is made when missing. Log files: `log/`, and
-    `start.log` for what happened before logging began.
+    comes back with everything that was committed. Each call gives a hold of its own. The folder is made when
+    missing. Log files: `log/`, and `start.log` for what happened before logging began.
 
     Raises EmbeddedUnavailable when PostgreSQL is not there, cannot run, or the folder belongs to somebody else;
     OSError when the folder cannot be written.
@@ -54,28 +68,27 @@ def start(folder: Path) -> EmbeddedServer:
     with _mutex:
         place = find_place(folder)
         with _exclusive(place.home) as start_lock:
-            new = _hold(place.home)
+            hold = _hold(place.home)
             try:
                 _ensure_watchdog(place)
                 if ask(place) is not Answer.READY:
                     bring_up(place, start_lock)
             except BaseException:
-                if new:
-                    os.close(_holds.pop(place.home))
+                hold.leave()
                 raise
         dsn = f"postgresql+psycopg://{NAME}@/{NAME}?host={quote(str(place.sockets))}"
-        return EmbeddedServer(dsn, place.home)
+        return EmbeddedServer(dsn, hold)
 
 
 # The locks of this process. A forked child must not hold what its parent holds: it starts its own.
 
 _mutex = threading.Lock()
-_holds: dict[Path, int] = {}
+_holds: dict[Path, _Hold] = {}
 
 
 def _forget() -> None:
-    for lock in _holds.values():
-        os.close(lock)  # only closed: to unlock would unlock the parent's
+    for hold in _holds.values():
+        os.close(hold.lock)  # only closed: to unlock would unlock the parent's
     _holds.clear()
     _mutex.release()
 
@@ -93,17 +106,18 @@ def _exclusive(home: Path) -> Iterator[int]:
         os.close(lock)
 
 
-def _hold(home: Path) -> bool:
-    """Takes this process's shared lock; False when it was held already."""
-    held = _holds.get(home)
-    if held is not None and watchdog.is_current(held, str(home), watchdog.USERS_LOCK):
-        return False
-    if held is not None:
-        os.close(_holds.pop(home))
-    lock = watchdog.open_lock(str(home), watchdog.USERS_LOCK)
-    fcntl.flock(lock, fcntl.LOCK_SH)
-    _holds[home] = lock
-    return True
+def _hold(home: Path) -> _Hold:
+    """A further part in this process's shared lock, which is taken when nobody has one yet."""
+    hold = _holds.get(home)
+    if hold is not None and not watchdog.is_current(hold.lock, str(home), watchdog.USERS_LOCK):
+        os.close(_holds.pop(home).lock)
+        hold = None
+    if hold is None:
+        hold = _Hold(home, watchdog.open_lock(str(home), watchdog.USERS_LOCK))
+        fcntl.flock(hold.lock, fcntl.LOCK_SH)
+        _holds[home] = hold
+    hold.users += 1
+    return hold
 
 
 def _ensure_watchdog(place: Place) -> None:

@@ -2,25 +2,21 @@
 
 import asyncio
 import contextlib
-import time
 from collections.abc import AsyncIterator, Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 import structlog
 
-from registry.actions.answering import discover as discovering
 from registry.actions.answering import explain as explaining
 from registry.actions.answering import inspect
-from registry.actions.answering.standing import Standing
 from registry.actions.frontier import due as leasing
 from registry.actions.frontier import recrawl as recrawling
 from registry.actions.frontier import seed as seeding
 from registry.actions.frontier import spend as spending
 from registry.actions.frontier import submit as submitting
-from registry.actions.indexing import drain as draining
-from registry.actions.indexing import reindex as reindexing
-from registry.actions.indexing import verify as verifying
 from registry.actions.keeping import forget as forgetting
 from registry.actions.keeping import opt_out as opting_out
 from registry.actions.keeping import prune as pruning
@@ -31,14 +27,9 @@ from registry.actions.recording import rescore as rescoring
 from registry.core import jobs
 from registry.core.domains import Host, canonical_host
 from registry.core.listing import Filters, Query, SearchUnavailable
-from registry.core.ranking import Embedder
 from registry.core.retention import Retention
 from registry.core.seeds import Refusal, Seeds
 from registry.core.visits import FinishedDomain, Lease
-from registry.search.backend import IndexHealth, WriterBusy
-from registry.search.embedded import EmbeddedBackend, is_fed
-from registry.search.embedding import ModelFileError
-from registry.search.meilisearch.backend import MeiliBackend
 from registry.settings import Settings
 from registry.store import embedded, migrate
 from registry.store.engine import make_engine
@@ -51,7 +42,14 @@ from registry.store.recorded import RecordedFeed
 from registry.store.records import OptOutRequestRecord
 from registry.store.unit_of_work import Store
 from registry.wiring.reference import Reference, reference_in_force
-from registry.wiring.searching import INDEX_FOLDER, embedder_of, search_engine
+
+if TYPE_CHECKING:
+    from registry.actions.answering.discover import DiscoverPage
+    from registry.actions.indexing.drain import Drained
+    from registry.actions.indexing.reindex import Reindexed
+    from registry.actions.indexing.verify import Verified
+    from registry.search.backend import IndexHealth
+    from registry.wiring.searching import Searching
 
 log = structlog.get_logger(__name__)
 
@@ -64,8 +62,6 @@ NOT_READY = (
     migrate.SchemaOutdated,
     StoreUnavailable,
     SearchUnavailable,
-    WriterBusy,
-    ModelFileError,
 )
 """What keeps the registry from answering now and passes, or is mended by its operator; the message says how."""
 
@@ -82,18 +78,16 @@ class Waypost:
         self,
         settings: Settings,
         store: Store,
-        backend: EmbeddedBackend | MeiliBackend,
+        search: Callable[[], "Searching"],
         feed: RecordedFeed,
         reference: Reference,
-        embedder: Embedder | None = None,
     ) -> None:
+        """`search` opens the engine; it is called once, when the first verb needs it."""
         self.settings = settings
         self._store = store
-        self._backend = backend
-        self._embedder = embedder
+        self._open_search = search
         self._feed = feed
         self._reference = reference
-        self._standing = Standing(store, backend, time.monotonic)
         self._exempt: Collection[str] = frozenset(entry.split(":")[0].lower() for entry in settings.connect_to)
 
     # domains in
@@ -230,50 +224,54 @@ class Waypost:
 
     # the index
 
-    async def drain(self) -> draining.Drained | None:
-        return await draining.drain(self._store, self._backend, now=utc_now(), embedder=self._embedder)
+    @cached_property
+    def search(self) -> "Searching":
+        """The search engine, loaded when somebody needs it first: a crawl of hours does without. Raises NOT_READY."""
+        return self._open_search()
 
-    async def reindex(self, progress: Callable[[int, int], None] | None = None) -> reindexing.Reindexed:
-        return await reindexing.reindex(
-            self._store, self._backend, now=utc_now(), progress=progress, embedder=self._embedder
-        )
+    async def open_search(self) -> None:
+        """For who answers questions: load now and not with the first of them. Raises what is in NOT_READY."""
+        await asyncio.to_thread(lambda: self.search)
 
-    async def verify_index(self, *, repair: bool = False) -> verifying.Verified:
-        model = self._embedder.id if self._embedder else ""
-        return await verifying.verify(self._store, self._backend, now=utc_now(), model=model, repair=repair)
+    async def drain(self) -> "Drained | None":
+        return await self.search.drain(utc_now())
+
+    async def reindex(self, progress: Callable[[int, int], None] | None = None) -> "Reindexed":
+        return await self.search.reindex(utc_now(), progress)
+
+    async def verify_index(self, *, repair: bool = False) -> "Verified":
+        return await self.search.verify(utc_now(), repair=repair)
 
     def claim_index(self) -> bool:
         """Become the index's writer until this process ends; False while another process is."""
-        return self._backend.claim()
+        return self.search.backend.claim()
 
     def index_is_fed(self) -> bool:
-        """Whether some process is the index's writer. That of a search server is not this machine's business."""
-        return self.settings.meili_url is not None or is_fed(self.settings.data / INDEX_FOLDER)
+        """Whether some process is the index's writer."""
+        from registry.wiring.searching import index_is_fed
+
+        return index_is_fed(self.settings)
 
     async def index_lag(self) -> int:
         """Services whose index entry is not yet what the database says."""
-        async with self._store.begin() as uow:
-            return await uow.search.count(self._backend.target)
+        return await self.search.lag()
 
-    async def index_health(self) -> IndexHealth:
-        return await self._backend.health()
+    async def index_health(self) -> "IndexHealth":
+        return await self.search.health()
 
     # answers
 
     def standing(self) -> Hashable | None:
         """While this is the same, an answer of `discover` is; None: it has to be asked again. See actions/answering."""
-        return self._standing.token()
+        return self.search.standing()
 
     async def close(self) -> None:
-        """Ends what runs in the background; database and index are closed by who opened them."""
-        await self._standing.close()
+        """Closes the search engine, if it was opened; the database is closed by who opened it."""
+        if "search" in vars(self):
+            await self.search.close()
 
-    async def discover(
-        self, query: Query, cursor: str | None = None, *, facets: Sequence[str] = ()
-    ) -> discovering.DiscoverPage:
-        return await discovering.discover(
-            self._store, self._backend, query, cursor=cursor, embedder=self._embedder, facets=facets
-        )
+    async def discover(self, query: Query, cursor: str | None = None, *, facets: Sequence[str] = ()) -> "DiscoverPage":
+        return await self.search.discover(query, cursor, facets)
 
     async def list_services(
         self, filters: Filters, *, sort: inspect.Sort, limit: int, offset: int, text: str = ""
@@ -310,7 +308,7 @@ class Waypost:
         return await inspect.overview(self._store, now=utc_now())
 
     async def queue(self) -> inspect.Queue:
-        return await inspect.queue(self._store, self._backend.target, now=utc_now())
+        return await self.search.queue(utc_now())
 
     async def check_schema(self) -> None:
         """Raises SchemaOutdated; also what `/readyz` asks."""
@@ -343,29 +341,40 @@ async def open_waypost(settings: Settings) -> AsyncIterator[Waypost]:
             stack.push_async_callback(store.close)
             await migrate.check_schema(store.engine)
             reference = await stack.enter_async_context(reference_in_force(store))
-            embedder = await asyncio.to_thread(embedder_of, settings)
-            backend = await asyncio.to_thread(search_engine, settings, embedder)
-            stack.push_async_callback(backend.close)
             feed = await stack.enter_async_context(RecordedFeed(store))
-            waypost = Waypost(settings, store, backend, feed, reference, embedder)
+            waypost = Waypost(settings, store, partial(_searching, settings, store), feed, reference)
             stack.push_async_callback(waypost.close)
             yield waypost
     finally:
         await asyncio.to_thread(let_go)
 
 
+def _searching(settings: Settings, store: Store) -> "Searching":
+    from registry.wiring.searching import open_searching
+
+    return open_searching(settings, store)
+
+
 @contextlib.asynccontextmanager
 async def _kept_up(settings: Settings) -> AsyncIterator[None]:
     """A killed embedded server is started again while the block runs; until then its users see StoreUnavailable."""
 
-    restarted: asyncio.Task[embedded.EmbeddedServer] | None = None
+    restarted: asyncio.Task[None] | None = None
+    held: embedded.EmbeddedServer | None = None
+
+    def start() -> None:
+        """The older hold falls after the newer is there: a folder that was made anew has another server."""
+        nonlocal held
+        older, held = held, embedded.start(settings.data / POSTGRES_FOLDER)
+        if older is not None:
+            older.release()
 
     async def look() -> None:
         nonlocal restarted
         while True:
             await asyncio.sleep(LOOK_SECONDS)
             try:
-                restarted = asyncio.create_task(asyncio.to_thread(embedded.start, settings.data / POSTGRES_FOLDER))
+                restarted = asyncio.create_task(asyncio.to_thread(start))
                 await asyncio.shield(restarted)
             except (embedded.EmbeddedUnavailable, OSError) as error:
                 log.warning("postgres.not_restarted", error=str(error))
@@ -378,6 +387,8 @@ async def _kept_up(settings: Settings) -> AsyncIterator[None]:
         # A thread is not cancelled. One that came to it after this process let go of the server would hold it again, or
         # start it anew for nobody.
         await asyncio.gather(looking, *([restarted] if restarted else []), return_exceptions=True)
+        if held is not None:
+            await asyncio.to_thread(held.release)
 
 
 def child_environment(settings: Settings, **extra: str) -> Mapping[str, str]:
