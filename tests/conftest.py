@@ -3,6 +3,10 @@
 import pytest
 from hypothesis import settings
 
+from tests.support.engine import unset
+
+__all__ = ["unset"]
+
 # no test measures time: a busy machine finds no fault
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")

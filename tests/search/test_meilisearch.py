@@ -5,13 +5,11 @@ removes it. Skipped aloud elsewhere: tests/search/test_meilisearch_calls.py need
 """
 
 import asyncio
-import os
 import random
 import uuid
 from collections.abc import AsyncIterator
 
 import pytest
-from meilisearch import Client
 
 from registry.core.listing import Filters, SearchUnavailable
 from registry.core.ranking import Candidate, Candidates, CorpusStats, ask, rank
@@ -25,14 +23,9 @@ from tests.search.listings import listing
 from tests.search.vector_contract import _SAYINGS as SAYINGS
 from tests.search.vector_contract import WORDS, VectorContract, some
 from tests.support.embedder import WordEmbedder
+from tests.support.engine import MASTER, URL, needs_meilisearch, remove_index
 
-URL = os.environ.get("MEILI_URL", "")
-MASTER = os.environ.get("MEILI_MASTER_KEY", "")
-
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(not (URL and MASTER), reason="no Meilisearch: set MEILI_URL and MEILI_MASTER_KEY"),
-]
+pytestmark = [pytest.mark.slow, needs_meilisearch]
 
 
 @pytest.fixture
@@ -50,18 +43,7 @@ async def backend(index: str, keys: Keys) -> AsyncIterator[MeiliBackend]:
     engine = MeiliBackend(URL, keys, index, model=WORDS.id, dims=WORDS.dims)
     yield engine
     await engine.close()
-    await asyncio.to_thread(remove, index)
-
-
-def remove(index: str) -> None:
-    """The index, what was built beside it, and its keys."""
-    client = Client(URL, MASTER, timeout=30)
-    for one in client.http.get("indexes?limit=1000")["results"]:
-        if one["uid"].startswith(index):
-            client.delete_index(one["uid"])
-    for key in client.http.get("keys?limit=1000")["results"]:
-        if (key["name"] or "").startswith(f"waypost {index} "):
-            client.http.delete(f"keys/{key['uid']}")
+    await asyncio.to_thread(remove_index, index)
 
 
 class TestMeilisearch(BackendContract):
@@ -222,7 +204,7 @@ async def test_each_key_may_do_its_own_and_nothing_else(backend: MeiliBackend, i
 
 async def test_making_the_keys_again_makes_the_same(index: str, keys: Keys) -> None:
     assert make_keys(URL, MASTER, index) == keys
-    remove(index)
+    remove_index(index)
 
 
 async def test_without_its_keys_a_process_can_search_and_says_what_it_cannot(
