@@ -8,7 +8,7 @@ from registry.api.answers import moment
 from registry.core.domains import is_confusable
 from registry.core.listing import TrustLevel
 from registry.core.revisit import FOUND_MOST
-from registry.store.catalogue import Card
+from registry.store.cards import Card
 
 STALE_AFTER: Final = 2 * FOUND_MOST
 """Twice the longest ordinary wait between two visits: it may be the crawler that is late, not the site."""

@@ -2,24 +2,24 @@
 
 import logging
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, time
 from typing import Any, Final, Literal
 
-from sqlalchemy import ARRAY, ColumnElement, Text, cast, exists, func, or_, select, text, tuple_, type_coerce
+from sqlalchemy import ARRAY, ColumnElement, Text, cast, exists, func, null, or_, select, tuple_, type_coerce
 from sqlalchemy.dialects.postgresql import JSONPATH, array
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registry.core.listing import Filters, TrustLevel
 from registry.core.services import Service, from_json
+from registry.store.cards import COLUMNS, Card, Key, cards
 from registry.store.engine import decode
 from registry.store.records import DocumentRecord, FindingRecord, ServiceRecord
 from registry.store.services import Services, service_record
 from registry.store.tables import CapabilityRow, FindingRow, HostRow, ServiceRow
 from registry.store.values import key_name
 
-Key = tuple[str, str]
 Sort = Literal["score", "name", "newest", "updated", "capabilities"]
 SLOW_MS: Final = 5_000
 """A check slower than this counts as degraded (registry contract, section 7)."""
@@ -33,44 +33,6 @@ _ORDER: Final[dict[Sort, tuple[ColumnElement[Any], ...]]] = {
     "updated": (ServiceRow.updated_at.desc(), ServiceRow.host.asc()),
     "capabilities": (ServiceRow.cap_count.desc(), ServiceRow.host.asc()),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class CardCapability:
-    name: str
-    description: str | None
-    detail_url: str | None  # absolute, of the host's own detail document
-    side_effects: bool | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Card:
-    """A service in a list. `capabilities` are filled where cards are asked for by host, not in long lists.
-
-    `auth` and `pricing` are services.Auth and services.Pricing as JSON, defaults left out.
-    """
-
-    domain: str
-    host: str
-    name: str
-    description: str
-    base_url: str
-    well_known_url: str
-    trust_level: TrustLevel
-    score: int
-    auth_type: str
-    pricing_type: str
-    formats: tuple[str, ...]
-    protocols: tuple[str, ...]
-    cap_count: int
-    crawl_failures: int
-    created_at: datetime
-    updated_at: datetime
-    seen_at: datetime
-    last_visit_at: datetime | None = None
-    auth: dict[str, Any] = field(default_factory=dict)
-    pricing: dict[str, Any] = field(default_factory=dict)
-    capabilities: tuple[CardCapability, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,21 +112,6 @@ class Catalogue:
         found = await self._connection.execute(statement.order_by(row.ordinal))
         return tuple(FindingRecord(*one) for one in found)
 
-    async def cards(self, keys: Sequence[Key], capabilities: Collection[str] = ()) -> dict[str, Card]:
-        """By host, with those capabilities that have one of the names, in one query; hidden services are left out.
-
-        A service may have thousands of capabilities, of which an answer shows a few.
-        """
-        found = await self._connection.execute(
-            _CARDS,
-            {
-                "domains": [domain for domain, _ in keys],
-                "hosts": [host for _, host in keys],
-                "names": [key_name(name) for name in capabilities],
-            },
-        )
-        return {card.host: card for card in _cards(found.mappings())}
-
     async def capabilities(self, keys: Sequence[Key], filters: Filters) -> dict[str, frozenset[str]]:
         """By host, the names of those capabilities that the filters ask for; hosts without any are left out."""
         row = CapabilityRow
@@ -174,11 +121,6 @@ class Catalogue:
         for host, name in await self._connection.execute(statement):
             found.setdefault(host, set()).add(name)
         return {host: frozenset(names) for host, names in found.items()}
-
-    async def seen(self, keys: Sequence[Key]) -> dict[str, datetime]:
-        """By host, when its documents were last seen; hidden services are left out."""
-        statement = select(ServiceRow.host, ServiceRow.seen_at).where(_among(keys), ~ServiceRow.hidden)
-        return {row.host: row.seen_at for row in await self._connection.execute(statement)}
 
     async def facet_counts(
         self, keys: Sequence[Key], facets: Sequence[str], filters: Filters
@@ -200,8 +142,8 @@ class Catalogue:
         conditions = _conditions(filters) + ([_contains(text)] if text else [])
         page = select(*_CARD_COLUMNS).where(*conditions).order_by(*_ORDER[sort]).limit(limit).offset(offset)
         total = select(func.count()).select_from(ServiceRow).where(*conditions)
-        cards = list(_cards((await self._connection.execute(page)).mappings()))
-        return cards, (await self._connection.execute(total)).scalar_one()
+        shown = list(cards(await self._connection.execute(page)))
+        return shown, (await self._connection.execute(total)).scalar_one()
 
     async def health(self, *, limit: int) -> Health:
         joined = (HostRow.domain == ServiceRow.domain) & (HostRow.host == ServiceRow.host)
@@ -246,31 +188,16 @@ class Catalogue:
         return found
 
 
-_ELSEWHERE: Final = ("last_visit_at", "auth", "pricing", "capabilities")
 _CARD_COLUMNS: Final = (
-    *(getattr(ServiceRow, name) for name in Card.__dataclass_fields__ if name not in _ELSEWHERE),
-    ServiceRow.model["auth"].label("auth"),
-    ServiceRow.model["pricing"].label("pricing"),
+    *(getattr(ServiceRow, name) for name in COLUMNS),
     select(HostRow.last_visit_at)
     .where(HostRow.domain == ServiceRow.domain, HostRow.host == ServiceRow.host)
-    .scalar_subquery()
-    .label("last_visit_at"),
+    .scalar_subquery(),
+    ServiceRow.model["auth"],
+    ServiceRow.model["pricing"],
+    null(),
 )
-
-
-_CARDS: Final = text(f"""
-SELECT {", ".join(f"s.{name}" for name in Card.__dataclass_fields__ if name not in _ELSEWHERE)},
-       s.model->'auth' AS auth, s.model->'pricing' AS pricing, h.last_visit_at,
-       (SELECT jsonb_agg(jsonb_build_array(c.name, c.data->'description', c.data->'detail_url', c.data->'side_effects')
-                         ORDER BY c.position)
-        FROM capabilities c WHERE c.domain = s.domain AND c.host = s.host AND c.name = ANY(CAST(:names AS text[]))
-       ) AS capabilities
-FROM unnest(CAST(:domains AS text[]), CAST(:hosts AS text[])) AS k(domain, host)
-JOIN services s ON s.domain = k.domain AND s.host = k.host
-LEFT JOIN hosts h ON h.domain = s.domain AND h.host = s.host
-WHERE NOT s.hidden
-""")  # noqa: S608  (names of our own)
-"""Written out, because every answer of /api/discover asks it: building it anew costs as much as the database takes."""
+"""As `cards` reads them, without capabilities."""
 
 FACET_VALUES: Final = 50
 """Values of one facet in an answer."""
@@ -358,25 +285,6 @@ def _contains(text: str) -> ColumnElement[bool]:
         *(column.icontains(wanted, autoescape=True) for column in (ServiceRow.name, ServiceRow.description)),
         ServiceRow.host.icontains(wanted, autoescape=True),
     )
-
-
-def _cards(rows: Iterable[Any]) -> Iterable[Card]:
-    for row in rows:
-        values = {**row, "trust_level": TrustLevel(row["trust_level"])}
-        values |= {"formats": tuple(row["formats"]), "protocols": tuple(row["protocols"])}
-        values |= {name: _decoded(row[name], row["host"]) or {} for name in ("auth", "pricing")}
-        if "capabilities" in values:
-            listed = _decoded(row["capabilities"], row["host"]) or ()
-            values["capabilities"] = tuple(CardCapability(*one) for one in listed)
-        yield Card(**values)
-
-
-def _decoded(value: bytes | None, host: str) -> Any:
-    try:
-        return decode(value)
-    except ValueError:
-        _log.error("a part of %s cannot be decoded: rescore rewrites it", host)
-        return None
 
 
 def _capability(data: bytes, detail: bytes | None = None) -> dict[str, Any]:

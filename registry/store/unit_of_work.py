@@ -8,13 +8,16 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from registry.store.blocks import Blocks
 from registry.store.candidates import Candidates, OptOuts
+from registry.store.cards import Cards
 from registry.store.catalogue import Catalogue
 from registry.store.documents import Documents
 from registry.store.domains import Domains
+from registry.store.engine import libpq
 from registry.store.errors import translated
 from registry.store.forgetting import Forgetting
 from registry.store.hosts import Hosts
 from registry.store.jobs import Jobs
+from registry.store.lane import Lane
 from registry.store.ledger import Ledger
 from registry.store.loading import Loading
 from registry.store.opt_out_requests import OptOutRequests
@@ -99,10 +102,15 @@ class UnitOfWork:
 
 
 class Store:
-    """The database. `engine` comes from `make_engine` and is closed with the store."""
+    """The database. `engine` comes from `make_engine` and is closed with the store.
+
+    `cards` is what every answer shows, outside of any transaction.
+    """
 
     def __init__(self, engine: AsyncEngine) -> None:
         self.engine = engine
+        self._lane = Lane(libpq(engine.url))
+        self.cards = Cards(self._lane)
         self._autocommit = engine.execution_options(isolation_level="AUTOCOMMIT")
 
     @asynccontextmanager
@@ -124,4 +132,5 @@ class Store:
                 yield UnitOfWork(connection)
 
     async def close(self) -> None:
+        await self._lane.close()
         await self.engine.dispose()

@@ -173,8 +173,7 @@ async def test_an_opt_out_hides_at_once_and_sticks(store: Store) -> None:
         assert await inspect.service(store, host) is None
         found = await status_of(store, host, NOW + 2 * DAY)
         assert (found.state, found.next_visit_at) == ("opted_out", None)
-        async with store.begin() as uow:
-            assert await uow.catalogue.cards([(HOST, host)]) == {}
+        assert await store.cards.of([(HOST, host)]) == {}
     assert (await inspect.list_services(store, Filters(include_unverified=True))).total == 0
     assert await take(store, now=NOW + 400 * DAY) is None
     assert "service.hidden" in await changes_of(store, HOST)

@@ -23,8 +23,8 @@ from registry.core.ranking.evidence import Evidence
 from registry.core.suggest import Suggestions, suggest
 from registry.core.text import query_terms
 from registry.search.backend import Backend, Pool
-from registry.store.catalogue import Card
-from registry.store.unit_of_work import Store, UnitOfWork
+from registry.store.cards import Card
+from registry.store.unit_of_work import Store
 
 POOL: Final = 200
 """Candidates that are ranked. On 3,095 services, ranking all that match gives the same ten to the decimal."""
@@ -168,8 +168,7 @@ async def _sorted(store: Store, ranking: Ranking, query: Query) -> Ranking:
         return ranking
     marks: Mapping[int, float] = {place: int(ranking.evidence.candidates.scores[place]) for place in ranking.order}
     if query.sort == "freshness":
-        async with store.read() as uow:
-            seen = await uow.catalogue.seen(_keys(ranking.hosts))
+        seen = await store.cards.seen(_keys(ranking.hosts))
         marks = {
             place: seen[host].timestamp() if host in seen else 0.0
             for place, host in zip(ranking.order, ranking.hosts, strict=True)
@@ -187,8 +186,7 @@ async def _fill(store: Store, ranking: Ranking, offset: int, query: Query) -> tu
     end = min(len(ranking), REACH)
     while len(found) < query.limit and place < end:
         until = min(end, place + max(_CARDS_AT_ONCE, query.limit - len(found)))
-        async with store.read() as uow:
-            shown = await _shown(uow, ranking, range(place, until), query.filters)
+        shown = await _shown(store, ranking, range(place, until), query.filters)
         for one in shown:
             if len(found) == query.limit:
                 break
@@ -198,17 +196,17 @@ async def _fill(store: Store, ranking: Ranking, offset: int, query: Query) -> tu
     return found, place
 
 
-async def _shown(uow: UnitOfWork, ranking: Ranking, places: range, filters: Filters) -> list[Found | None]:
+async def _shown(store: Store, ranking: Ranking, places: range, filters: Filters) -> list[Found | None]:
     """What stands at each of the places; None where it is shown no more."""
     hosts = [_host(ranking, place) for place in places]
-    allowed = await uow.catalogue.capabilities(_keys(hosts), filters) if filters.narrows_capabilities else None
+    allowed = await _allowed(store, hosts, filters) if filters.narrows_capabilities else None
     hits = [
         explain(ranking, place, allowed=None if allowed is None else allowed.get(host, ()))
         for place, host in zip(places, hosts, strict=True)
     ]
-    cards = await uow.catalogue.cards(_keys(hosts), {match.name for hit in hits for match in hit.capabilities})
+    cards = await store.cards.of(_keys(hosts), {match.name for hit in hits for match in hit.capabilities})
     twins = [host for hit in hits for host in hit.alike[:ALIKE]]
-    visible = await uow.catalogue.seen(_keys(twins)) if twins else {}
+    visible = await store.cards.seen(_keys(twins)) if twins else {}
     return [
         Found(
             card,
@@ -220,6 +218,11 @@ async def _shown(uow: UnitOfWork, ranking: Ranking, places: range, filters: Filt
         else None
         for hit in hits
     ]
+
+
+async def _allowed(store: Store, hosts: Collection[str], filters: Filters) -> dict[str, frozenset[str]]:
+    async with store.read() as uow:
+        return await uow.catalogue.capabilities(_keys(hosts), filters)
 
 
 def _passes(card: Card, filters: Filters) -> bool:

@@ -18,7 +18,8 @@ from registry.core.next_visit import upcoming
 from registry.core.optout import is_covered
 from registry.core.scoring.rubric import RUBRIC
 from registry.core.services import Capability, Service, from_json
-from registry.store.catalogue import Card, Health, ServiceView, Sort
+from registry.store.cards import Card
+from registry.store.catalogue import Health, ServiceView, Sort
 from registry.store.records import FindingRecord, HostRecord, ServiceRecord, VisitRecord
 from registry.store.unit_of_work import Store
 

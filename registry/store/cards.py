@@ -1,0 +1,121 @@
+"""Services as lists show them. What the site wrote is decoded row by row: one bad row never hides the others."""
+
+import logging
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+
+from registry.core.listing import TrustLevel
+from registry.store.driver import Row
+from registry.store.engine import decode
+from registry.store.lane import Lane, texts
+from registry.store.values import key_name
+
+Key = tuple[str, str]
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class CardCapability:
+    name: str
+    description: str | None
+    detail_url: str | None  # absolute, of the host's own detail document
+    side_effects: bool | None = None
+
+
+@dataclass(slots=True)
+class Card:
+    """A service in a list. `capabilities` are filled where cards are asked for by host, not in long lists.
+
+    `auth` and `pricing` are services.Auth and services.Pricing as JSON, defaults left out.
+    """
+
+    domain: str
+    host: str
+    name: str
+    description: str
+    base_url: str
+    well_known_url: str
+    trust_level: TrustLevel
+    score: int
+    auth_type: str
+    pricing_type: str
+    formats: tuple[str, ...]
+    protocols: tuple[str, ...]
+    cap_count: int
+    crawl_failures: int
+    created_at: datetime
+    updated_at: datetime
+    seen_at: datetime
+    last_visit_at: datetime | None = None
+    auth: dict[str, Any] = field(default_factory=dict)
+    pricing: dict[str, Any] = field(default_factory=dict)
+    capabilities: tuple[CardCapability, ...] = ()
+
+
+COLUMNS: Final = tuple(Card.__dataclass_fields__)[:-4]
+"""Of the table of services, in order; behind them come `last_visit_at`, `auth` and `pricing`."""
+
+_CARDS: Final = f"""
+SELECT {", ".join(f"s.{name}" for name in COLUMNS)}, h.last_visit_at, s.model->'auth', s.model->'pricing',
+       (SELECT jsonb_agg(jsonb_build_array(c.name, c.data->'description', c.data->'detail_url', c.data->'side_effects')
+                         ORDER BY c.position)
+        FROM capabilities c WHERE c.domain = s.domain AND c.host = s.host AND c.name = ANY(%(names)s::text[]))
+FROM unnest(%(domains)s::text[], %(hosts)s::text[]) AS k(domain, host)
+JOIN services s ON s.domain = k.domain AND s.host = k.host
+LEFT JOIN hosts h ON h.domain = s.domain AND h.host = s.host
+WHERE NOT s.hidden
+"""  # noqa: S608  (names of our own)
+
+_SEEN: Final = """
+SELECT s.host, s.seen_at FROM unnest(%(domains)s::text[], %(hosts)s::text[]) AS k(domain, host)
+JOIN services s ON s.domain = k.domain AND s.host = k.host WHERE NOT s.hidden
+"""
+
+
+class Cards:
+    """Each question sees what is committed when it is asked; hidden services are in no answer.
+
+    Raises StoreUnavailable.
+    """
+
+    def __init__(self, lane: Lane) -> None:
+        self._lane = lane
+
+    async def of(self, keys: Sequence[Key], capabilities: Collection[str] = ()) -> dict[str, Card]:
+        """By host, with those capabilities that have one of the names.
+
+        A service may have thousands of capabilities, of which an answer shows a few.
+        """
+        names = texts([key_name(name) for name in capabilities])
+        return {card.host: card for card in cards(await self._lane.rows(_CARDS, {**_bound(keys), "names": names}))}
+
+    async def seen(self, keys: Sequence[Key]) -> dict[str, datetime]:
+        """By host, when its documents were last seen."""
+        return dict(await self._lane.rows(_SEEN, _bound(keys)))
+
+
+def cards(rows: Iterable[Row]) -> Iterable[Card]:
+    """From all fields of a card as the database gives them, jsonb as bytes."""
+    for row in rows:
+        card = Card(*row)
+        auth, pricing, listed = (_decoded(value, card.host) for value in row[-3:])
+        card.trust_level = TrustLevel(card.trust_level)
+        card.formats, card.protocols = tuple(card.formats), tuple(card.protocols)
+        card.auth, card.pricing = auth or {}, pricing or {}
+        card.capabilities = tuple(CardCapability(*one) for one in listed or ())
+        yield card
+
+
+def _bound(keys: Sequence[Key]) -> dict[str, str]:
+    return {"domains": texts([domain for domain, _ in keys]), "hosts": texts([host for _, host in keys])}
+
+
+def _decoded(value: bytes | None, host: str) -> Any:
+    try:
+        return decode(value)
+    except ValueError:
+        _log.error("a part of %s cannot be decoded: rescore rewrites it", host)
+        return None
