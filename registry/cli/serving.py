@@ -76,6 +76,7 @@ async def serve_api(
     waypost: Waypost, listening: socket.socket, console: Console, *, at_stop: Callable[[], None] = lambda: None
 ) -> None:
     """Until SIGINT or SIGTERM; `at_stop` is called then, for whatever else is to end meanwhile."""
+    await waypost.open_search()
     app = create_app(waypost, waypost.settings)
     config = uvicorn.Config(
         app,

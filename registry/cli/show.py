@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 import typer
@@ -12,12 +12,14 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from registry.actions.answering.discover import Found
 from registry.actions.answering.inspect import HostStatus, ServiceView
 from registry.core.domains import InvalidName, is_confusable
 from registry.core.listing import Query
 from registry.demo.tour import Report
 from registry.wiring import Waypost
+
+if TYPE_CHECKING:
+    from registry.actions.answering.discover import Found
 
 DONE, NO = 0, 1
 
@@ -27,7 +29,7 @@ def print_json(value: Any) -> None:
     typer.echo(orjson.dumps(value, default=str).decode())
 
 
-def print_found(console: Console, found: Found) -> None:
+def print_found(console: Console, found: "Found") -> None:
     """One result: who, how good, what it can do and why it is here. Texts of sites are shown as text only."""
     card = found.card
     head = f"[cyan]{card.host}[/]  {escape(card.name)}, score [bold]{card.score}[/], {card.trust_level.value}"
@@ -52,7 +54,7 @@ async def show_search(waypost: Waypost, query: str, limit: int, console: Console
     return DONE if page.hits else NO
 
 
-def _found(found: Found) -> dict[str, Any]:
+def _found(found: "Found") -> dict[str, Any]:
     card = found.card
     return {
         "host": card.host,

@@ -1,4 +1,4 @@
-"""How long what happened is kept: moments before which each kind may be forgotten. Pure; see `actions/prune.py`.
+"""How long what happened is kept: moments before which each kind may be forgotten. Pure; see actions/keeping/prune.py.
 
 Never forgotten here: domains, hosts, current documents with their bodies, services, opt-outs, the last score and the
 last visits of every host. With those every verdict that is shown can be explained.
@@ -10,6 +10,9 @@ from typing import Final
 
 LEDGER_LEAST: Final = timedelta(days=2)
 """Visits that budgets over the last 24 hours are counted from are never forgotten, whatever the setting."""
+
+TARGET_UNFED: Final = timedelta(days=7)
+"""An index that nobody has fed for so long no longer has changes noted for it; it starts anew when it comes back."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,11 @@ import fcntl
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from registry.actions.answering.discover import DiscoverPage
 from registry.actions.answering.inspect import HostStatus, Overview
 from registry.core.domains import Host
 from registry.core.listing import Query
@@ -25,6 +24,9 @@ from registry.settings import Settings
 from registry.store.errors import StoreUnavailable
 from registry.wiring import Waypost, child_environment, open_waypost
 from registry.wiring.workers import Worker
+
+if TYPE_CHECKING:
+    from registry.actions.answering.discover import DiscoverPage
 
 QUESTIONS = ("send an email", "let customers reschedule a delivery", "book a doctor's appointment", "buy groceries")
 
@@ -43,7 +45,7 @@ class Report:
 
     hosts: Mapping[str, HostStatus]
     overview: Overview
-    answers: Mapping[str, DiscoverPage]
+    answers: Mapping[str, "DiscoverPage"]
     lost: Mapping[str, tuple[str, ...]]  # host -> what cost its service most
 
     def to_json(self) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from registry.core.listing import Filters, Listing
+from registry.core.listing import Filters, Listing, SearchUnavailable
 from registry.core.ranking import (
     Candidates,
     CorpusStats,
@@ -23,7 +23,7 @@ from registry.core.ranking import (
 )
 
 
-class WriterBusy(RuntimeError):
+class WriterBusy(SearchUnavailable):
     """Another process feeds this index at the moment; nothing was written."""
 
 

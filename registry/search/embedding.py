@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
+from registry.core.listing import SearchUnavailable
 from registry.search.tables import DamagedTable, mapped, read_arrays
 
 MODEL = Path(__file__).parent / "model"
@@ -36,7 +37,7 @@ TEXT_CHARS = 4_096
 """A text is cut before it is split: more characters than TOKENS tokens of any language have, and a bound on work."""
 
 
-class ModelFileError(RuntimeError):
+class ModelFileError(SearchUnavailable):
     """A file of the model is missing, damaged, or not the one that this version of the code was measured with."""
 
 

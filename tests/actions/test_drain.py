@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 
 from registry.actions.indexing.drain import Drained, drain
-from registry.actions.indexing.feeding import FORGET_AFTER, feeding
+from registry.actions.indexing.feeding import feeding
 from registry.actions.indexing.reindex import Reindexed, reindex
 from registry.core.listing import Filters, Listing
 from registry.core.ranking import ask, index_hash
+from registry.core.retention import TARGET_UNFED
 from registry.search import generation
 from registry.search.backend import Backend, IndexState, SearchDocument, WriterBusy
 from registry.search.embedded import EmbeddedBackend
@@ -265,7 +266,7 @@ async def test_an_index_unseen_for_a_week_is_forgotten_and_put_right_when_it_com
     sleeper, other = EmbeddedBackend(tmp_path / "a"), EmbeddedBackend(tmp_path / "b")
     await put(store, MAIL, SHOP)
     await drain(store, sleeper, now=NOW)
-    later = NOW + FORGET_AFTER + timedelta(seconds=1)
+    later = NOW + TARGET_UNFED + timedelta(seconds=1)
     await drain(store, other, now=later)
     await remove(store, MAIL)
     await put(store, MAPS)

@@ -25,6 +25,7 @@ from registry.store.recorded import RecordedFeed
 from registry.store.unit_of_work import Store
 from registry.wiring import Waypost
 from registry.wiring.reference import Reference
+from registry.wiring.searching import Searching
 from tests.api.sites import FAILING, NEW, SITES
 from tests.support import database
 from tests.support.builders import Page, crawl
@@ -76,9 +77,11 @@ async def _crawl(url: str, folder: Path) -> None:
             broken = {FAILING: Page(failure=Outcome.UNREACHABLE, reason="connect_timeout")}
             await crawl(store, {**SITES, **broken}, today - timedelta(days=days))
         backend = EmbeddedBackend(folder / "index")
-        waypost = Waypost(_settings(folder), store, backend, RecordedFeed(store), Reference(store))
+        waypost = Waypost(
+            _settings(folder), store, lambda: Searching(store, backend), RecordedFeed(store), Reference(store)
+        )
         await waypost.reindex()
-        await waypost._backend.close()
+        await waypost.close()
     finally:
         await store.close()
 
@@ -117,7 +120,7 @@ async def _opened(server: str, crawled: tuple[str, Path], folder: Path) -> Async
         backend = EmbeddedBackend(folder / "index")
         try:
             async with RecordedFeed(store) as feed:
-                waypost = Waypost(settings, store, backend, feed, Reference(store))
+                waypost = Waypost(settings, store, lambda: Searching(store, backend), feed, Reference(store))
                 async with make_client(waypost, settings) as client:
                     yield Api(client, waypost, store)
                 await waypost.close()

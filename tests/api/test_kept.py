@@ -33,13 +33,13 @@ class Searches:
 
     def __init__(self, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
         self.asked = 0
-        inner = api.waypost._backend.candidates
+        inner = api.waypost.search.backend.candidates
 
         async def counted(*arguments: Any) -> Any:
             self.asked += 1
             return await inner(*arguments)
 
-        monkeypatch.setattr(api.waypost._backend, "candidates", counted)
+        monkeypatch.setattr(api.waypost.search.backend, "candidates", counted)
 
 
 async def test_the_same_question_again_costs_no_search(own_api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,7 +109,7 @@ async def test_an_engine_that_is_away_is_told_at_once_and_not_remembered(
         raise SearchUnavailable("the search engine does not answer")
 
     with monkeypatch.context() as broken:
-        broken.setattr(own_api.waypost._backend, "candidates", away)
+        broken.setattr(own_api.waypost.search.backend, "candidates", away)
         answer = await own_api.get(QUESTION)
         assert (answer.status_code, answer.headers["cache-control"]) == (503, "no-store")
         assert int(answer.headers["retry-after"]) >= 1

@@ -16,9 +16,9 @@ async def engineless(own_api: Api) -> AsyncIterator[Api]:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # bound and not listening: whoever connects is refused
         away = MeiliBackend(f"http://127.0.0.1:{taken.getsockname()[1]}", Keys("s", "i", "t"), "services")
-        there, own_api.waypost._backend = own_api.waypost._backend, away
+        there, own_api.waypost.search.backend = own_api.waypost.search.backend, away
         yield own_api
-        own_api.waypost._backend = there
+        own_api.waypost.search.backend = there
         await away.close()
 
 

@@ -155,8 +155,19 @@ def silent(made: House) -> Iterator[None]:
 
 def test_a_worker_starts_without_the_api() -> None:
     """It is started again and again, and on a busy machine each further import is a second."""
-    program = "import sys, registry.cli.working; sys.exit(len({'fastapi', 'uvicorn', 'starlette'} & set(sys.modules)))"
-    subprocess.run([sys.executable, "-c", program], check=True)
+    assert _loaded_with("registry.cli.working", "fastapi", "uvicorn", "starlette") == ""
+
+
+def test_a_crawl_starts_without_the_search_engine() -> None:
+    """Engines and vectors take as much memory as a thousand hosts in flight, and are not needed before its end."""
+    heavy = ("numpy", "tantivy", "usearch", "tokenizers", "meilisearch", "alembic")
+    assert _loaded_with("registry.cli.onepass", *heavy) == ""
+
+
+def _loaded_with(module: str, *others: str) -> str:
+    """Which of the others a fresh process has loaded when it has imported the module."""
+    program = f"import sys, {module}; print(*(set({others!r}) & set(sys.modules)))"
+    return subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout.strip()
 
 
 async def test_the_demo_can_be_interrupted_at_any_point(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ async def _differences(waypost: Waypost) -> list[str]:
     """Hosts of which the index does not hold exactly what the database would have it hold."""
     async with waypost._store.begin() as uow:
         listings = await uow.search.all_listings(("", ""), limit=10_000)
-    model = waypost._embedder.id if waypost._embedder else ""
+    model = waypost.search.embedder.id if waypost.search.embedder else ""
     wanted = {one.host: index_hash(one, model) for one in listings}
-    held = {host: digest async for host, digest in waypost._backend.hashes()}
+    held = {host: digest async for host, digest in waypost.search.backend.hashes()}
     return sorted(host for host in wanted.keys() | held.keys() if wanted.get(host) != held.get(host))

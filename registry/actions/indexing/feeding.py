@@ -15,14 +15,12 @@ from typing import Final
 from registry.core.domains import registrable_domain
 from registry.core.listing import Listing
 from registry.core.ranking import Embedder
+from registry.core.retention import TARGET_UNFED
 from registry.search.backend import Backend, IndexState, SearchDocument, make_documents
 from registry.store.errors import StoreUnavailable
 from registry.store.holder import Hold, hold_target
 from registry.store.search_notes import Dirty
 from registry.store.unit_of_work import Store
-
-FORGET_AFTER: Final = timedelta(days=7)
-"""A target that nobody has fed for so long no longer has changes noted for it; it starts anew when it comes back."""
 
 _SEEN_EVERY: Final = timedelta(hours=1)
 _BATCH: Final = 500
@@ -56,7 +54,7 @@ async def enrol(store: Store, backend: Backend, *, now: datetime) -> None:
     async with store.begin() as uow:
         if await uow.search.register(backend.target, now=now):
             await uow.search.note(backend.target, [(registrable_domain(host), host) for host in held], now=now)
-        await uow.search.forget(unseen_since=now - FORGET_AFTER)
+        await uow.search.forget(unseen_since=now - TARGET_UNFED)
 
 
 async def carry(store: Store, backend: Backend, hold: Hold, embedder: Embedder | None = None) -> Carried:

@@ -9,8 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
-from registry.actions.indexing.feeding import FORGET_AFTER
-from registry.core.retention import Horizon, Retention
+from registry.core.retention import TARGET_UNFED, Horizon, Retention
 from registry.store.jobs import LAST_RUNS
 from registry.store.pruning import MOST, OF_DOMAINS
 from registry.store.unit_of_work import Store, UnitOfWork
@@ -37,7 +36,7 @@ async def prune(
         after, done = domains[-1], done + len(domains)
         if progress is not None:
             progress(done)
-    await pruner.of_all(now - FORGET_AFTER)
+    await pruner.of_all(now - TARGET_UNFED)
     return {table: number for table, number in pruner.deleted.items() if number}
 
 
