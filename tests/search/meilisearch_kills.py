@@ -4,7 +4,7 @@ A real Meilisearch (the program at PATH, on loopback, with a data folder of its 
 `waypost worker --drain-only` and now and then a `waypost reindex` beside it. Services come, change and go all the time;
 at moments drawn from a printed seed the engine, the indexer, the rebuild or all of them die by SIGKILL and are started
 again. In the end nothing changes any more, and within a minute the index must hold what the database says: every host,
-every hash, and the counts of the collection. Exit code 1 where it does not.
+every hash, and the counts of the collection, here and by `waypost verify-index`. Exit code 1 where it does not.
 """
 
 import argparse
@@ -43,7 +43,7 @@ from tests.support.shared import ROOT
 INDEX: Final = "kills"
 HOSTS: Final = 400
 AGREED_SECONDS: Final = 60.0
-_WORDS: Final = ["weather", "email", "parcel", "route", "stamp", "inbox", "tide", "flour", "bicycle", "lantern"]
+WORDS: Final = ["weather", "email", "parcel", "route", "stamp", "inbox", "tide", "flour", "bicycle", "lantern"]
 
 
 def say(text: object) -> None:
@@ -68,6 +68,10 @@ class Process:
     def is_running(self) -> bool:
         return self._running is not None and self._running.poll() is None
 
+    def send(self, which: signal.Signals) -> None:
+        if self._running is not None:
+            self._running.send_signal(which)
+
     def kill(self) -> None:
         self._end(signal.SIGKILL)
 
@@ -79,6 +83,15 @@ class Process:
             with suppress(ProcessLookupError):
                 self._running.send_signal(how)
             self._running.wait(60)
+
+
+def engine_of(program: str, folder: Path, port: int, master: str) -> Process:
+    """A Meilisearch on loopback whose data lie in the folder, bounded as in docker-compose.yml."""
+    command = [
+        program, "--db-path", str(folder / "engine"), "--http-addr", f"127.0.0.1:{port}", "--no-analytics",
+        "--env", "production", "--master-key", master, "--max-indexing-memory", "512MiB",
+    ]  # fmt: skip
+    return Process(command, {}, folder / "engine.log")
 
 
 async def main() -> int:
@@ -95,15 +108,11 @@ async def main() -> int:
 
 
 async def _play(options: argparse.Namespace, folder: Path, dsn: str) -> int:
-    master, port = secrets.token_hex(16), _free_port()
+    master, port = secrets.token_hex(16), free_port()
     url = f"http://127.0.0.1:{port}"
-    engine = Process(
-        [options.engine, "--db-path", str(folder / "engine"), "--http-addr", f"127.0.0.1:{port}", "--no-analytics",
-         "--env", "production", "--master-key", master],
-        {}, folder / "engine.log",
-    )  # fmt: skip
+    engine = engine_of(options.engine, folder, port, master)
     engine.start()
-    await _until_answering(url)
+    await until_answering(url)
     keys = await asyncio.to_thread(make_keys, url, master, INDEX)
     environment = {
         "DATABASE_URL": dsn, "MEILI_URL": url, "MEILI_INDEX": INDEX, "WAYPOST_DATA": str(folder / "data"),
@@ -119,14 +128,15 @@ async def _play(options: argparse.Namespace, folder: Path, dsn: str) -> int:
     feeder.start()
     try:
         told = await _under_fire(options, store, backend, embedder, engine, feeder, rebuild)
-        return await _agreed(store, backend, embedder, told)
+        is_true = await _agreed(store, backend, embedder, told)
+        return int(not (is_true and await _verified([*command, "verify-index"], environment)))
     finally:
         for one in (rebuild, feeder, engine):
             one.stop()
         await backend.close()
         await store.close()
         if options.logs:
-            await asyncio.to_thread(shutil.copytree, folder, options.logs, dirs_exist_ok=True, ignore=_all_but_logs)
+            await asyncio.to_thread(keep_logs, folder, options.logs)
 
 
 async def _under_fire(
@@ -170,8 +180,8 @@ async def _change(store: Store, chance: random.Random, done: asyncio.Event, told
 
 def _service(chance: random.Random) -> Listing:
     host = f"h{chance.randrange(HOSTS)}.example"
-    text = f"{chance.choice(_WORDS)}: {' '.join(chance.choices(_WORDS, k=6))}"
-    return listing(host, text, chance.choice(_WORDS), score=chance.randint(0, 100))
+    text = f"{chance.choice(WORDS)}: {' '.join(chance.choices(WORDS, k=6))}"
+    return listing(host, text, chance.choice(WORDS), score=chance.randint(0, 100))
 
 
 async def _read(backend: MeiliBackend, embedder: Embedder, done: asyncio.Event, told: Counter[str]) -> None:
@@ -187,12 +197,12 @@ async def _read(backend: MeiliBackend, embedder: Embedder, done: asyncio.Event, 
         await asyncio.sleep(0.05)
 
 
-async def _agreed(store: Store, backend: MeiliBackend, embedder: Embedder, told: Counter[str]) -> int:
+async def _agreed(store: Store, backend: MeiliBackend, embedder: Embedder, told: Counter[str]) -> bool:
     started = time.monotonic()
     while not await _is_settled(store, backend):
         if time.monotonic() - started > AGREED_SECONDS:
             say(f"not settled within {AGREED_SECONDS:.0f} s: {dict(told)}")
-            return 1
+            return False
         await asyncio.sleep(0.2)
     seconds = time.monotonic() - started
     async with store.begin() as uow:
@@ -206,7 +216,16 @@ async def _agreed(store: Store, backend: MeiliBackend, embedder: Embedder, told:
     say(dict(sorted(told.items())))
     say(f"settled {seconds:.1f} s after the last change; {len(held)} services; "
           f"wrong, missing or too many: {sorted(faults)}; counts fit: {counts_fit}")  # fmt: skip
-    return int(bool(faults) or not counts_fit)
+    return counts_fit and not faults
+
+
+async def _verified(command: list[str], environment: dict[str, str]) -> bool:
+    """What an operator would ask."""
+    done = await asyncio.to_thread(
+        subprocess.run, command, env={**os.environ, **environment}, capture_output=True, text=True, check=False
+    )
+    say(f"waypost verify-index: exit code {done.returncode}; {(done.stdout + done.stderr).strip()}")
+    return done.returncode == 0
 
 
 async def _is_settled(store: Store, backend: MeiliBackend) -> bool:
@@ -215,21 +234,23 @@ async def _is_settled(store: Store, backend: MeiliBackend) -> bool:
     return left == 0 and (await backend.health()).generation is not None
 
 
-async def _until_answering(url: str) -> None:
+async def until_answering(url: str, path: str = "/health") -> None:
     async with httpx2.AsyncClient(base_url=url) as client:
-        for _ in range(300):
+        for _ in range(600):
             with suppress(httpx2.HTTPError):
-                if (await client.get("/health")).status_code == 200:
+                if (await client.get(path)).status_code == 200:
                     return
             await asyncio.sleep(0.1)
-    raise SystemExit("the engine does not start")
+    raise SystemExit(f"no answer at {path}")
 
 
-def _all_but_logs(_: str, names: list[str]) -> list[str]:
-    return [name for name in names if not name.endswith(".log")]
+def keep_logs(folder: Path, where: Path) -> None:
+    where.mkdir(parents=True, exist_ok=True)
+    for log in folder.glob("*.log"):
+        shutil.copy(log, where)
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return int(one.getsockname()[1])

@@ -162,10 +162,10 @@ class Asker:
             raise EmbedderMissing
         if _is_shed(response):
             raise SearchUnavailable("too many searches at the moment")
-        log.error("meilisearch.refused", status=response.status_code, code=code)
-        if code == "index_not_found":
+        if code == "index_not_found":  # the usual state before the first build, told by /readyz
             self._breaker.succeeded()
             raise IndexMissing("the index has not been built yet")
+        log.error("meilisearch.refused", status=response.status_code, code=code)
         if response.status_code in (401, 403):
             self._breaker.failed(now, rest=REFUSED_REST_SECONDS, trips=True)
             raise SearchUnavailable("the search engine does not accept the key of this registry")
