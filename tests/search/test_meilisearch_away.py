@@ -3,6 +3,7 @@
 import asyncio
 import socket
 import threading
+import time
 
 import pytest
 
@@ -53,6 +54,26 @@ async def test_an_engine_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch)
         with pytest.raises(SearchUnavailable, match="too slow"):
             await asyncio.wait_for(asker.ask([]), 15)
         leave.set()
+        await asker.close()
+
+
+async def test_an_answer_that_came_while_we_were_busy_is_taken() -> None:
+    """The deadline is over when the loop comes to look, and the answer is there: that is not the engine's fault."""
+    asked, busy = threading.Event(), threading.Event()
+
+    def script(_: Call) -> Answer:
+        asked.set()
+        busy.wait(20)
+        return Answer(200, {"results": [{"hits": ["a long answer" * 80_000]}]})
+
+    with captured(script) as server:
+        asker = Asker(server.url, "key")
+        deadline = time.monotonic() + 3
+        answers = asyncio.create_task(asker.ask([], deadline))
+        await asyncio.to_thread(asked.wait, 3)
+        busy.set()
+        time.sleep(max(0, deadline - time.monotonic()) + 0.5)  # noqa: ASYNC251  (this loop does something else)
+        assert len(await answers) == 1
         await asker.close()
 
 

@@ -26,6 +26,10 @@ The rest is for the call and its one retry."""
 RETRY_WITH_SECONDS: Final = 0.15
 """A retry with less time left than this would only load a server that is slow already."""
 
+LATE_SECONDS: Final = 0.05
+GRACE_SECONDS: Final = 0.1
+"""A process that was busy with something else looks at the clock after so long; the answer may be lying there."""
+
 AT_ONCE: Final = 8
 """Questions under way from one process. The server answers with as many threads as it has cores; more of them would
 queue there, out of our sight, until all are late."""
@@ -79,7 +83,7 @@ class Asker:
             base_url=url,
             headers={"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {}),
             limits=httpx2.Limits(max_connections=at_once, max_keepalive_connections=at_once, keepalive_expiry=30),
-            timeout=BUDGET_SECONDS,
+            timeout=None,  # each call has its deadline, see _in_time
             trust_env=False,
             follow_redirects=False,
         )
@@ -128,7 +132,7 @@ class Asker:
     async def _answer(self, body: bytes, deadline: float) -> list[dict[str, Any]]:
         started = time.monotonic()
         try:
-            async with asyncio.timeout(deadline - started):
+            async with _in_time(deadline):
                 response = await self._post(body, deadline)
         except (TimeoutError, httpx2.HTTPError) as error:
             self._breaker.failed(time.monotonic())
@@ -171,6 +175,24 @@ class Asker:
             raise SearchUnavailable("the search engine does not accept the key of this registry")
         self._breaker.failed(now)
         raise SearchUnavailable("the search engine did not answer")
+
+
+@asynccontextmanager
+async def _in_time(deadline: float) -> AsyncIterator[None]:
+    """TimeoutError at that moment of the monotonic clock; but an engine is not blamed for our own coming late."""
+    loop = asyncio.get_running_loop()
+    at = loop.time() + deadline - time.monotonic()
+
+    def expire() -> None:
+        now = loop.time()
+        limit.reschedule(now + (GRACE_SECONDS if now - at > LATE_SECONDS else 0))
+
+    async with asyncio.timeout(None) as limit:
+        expiry = loop.call_at(at, expire)
+        try:
+            yield
+        finally:
+            expiry.cancel()
 
 
 def code_of(response: httpx2.Response) -> str:
