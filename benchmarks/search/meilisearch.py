@@ -1,7 +1,8 @@
 """`python -m benchmarks.search.meilisearch`: what an answer costs on a Meilisearch server, and whether it is the same.
 
 Needs a server that may be written to: MEILI_URL and MEILI_MASTER_KEY. Each run has an index of its own there and
-removes it. The server's own CPU is in all times; on a machine with few cores it takes turns with ours.
+removes it, but for one that `--keep` names: that is filled once and found again. The server's own CPU is in all times;
+on a machine with few cores it takes turns with ours. `--pid` tells which process it is, and its CPU is told apart.
 """
 
 import argparse
@@ -10,17 +11,20 @@ import os
 import sys
 import time
 import uuid
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
 from statistics import median, quantiles
 from typing import Any, Final
 
 import numpy as np
 from meilisearch import Client
 
-from benchmarks.crawl.report import machine, table
+from benchmarks.crawl.report import machine, table, write_into
 from benchmarks.relevance.collection import read, shared_folders
 from benchmarks.relevance.measures import MEASURES, differences, means, score
 from benchmarks.relevance.systems import documents, indexed
@@ -38,6 +42,10 @@ from registry.search.meilisearch.keys import make_keys
 
 _PAGE: Final = 10
 _DEPTH: Final = 10
+READERS: Final = 4
+
+Told = str | list[tuple[str, ...]]
+"""A sentence, or a table."""
 
 
 def main() -> None:
@@ -45,8 +53,12 @@ def main() -> None:
     url, master = os.environ.get("MEILI_URL"), os.environ.get("MEILI_MASTER_KEY")
     if not url or not master:
         sys.exit("no server: set MEILI_URL and MEILI_MASTER_KEY")
-    print(f"Meilisearch {Admin(url, Keys(master, master, master)).version()}; {machine('meilisearch', 'httpx2')}")
-    asyncio.run(_WHAT[options.what](options, url, master))
+    told = asyncio.run(_WHAT[options.what](options, url, master))
+    where = f"Meilisearch {Admin(url, Keys(master, master, master)).version()}; {machine('meilisearch', 'httpx2')}"
+    print("\n\n".join([*(one if isinstance(one, str) else table(one, markdown=False) for one in told), where]))
+    if options.page is not None:
+        tables = [one if isinstance(one, str) else table(one, markdown=True) for one in told]
+        write_into(options.page, f"meilisearch-{options.what}", "\n\n".join([*tables, where]))
 
 
 def _options() -> argparse.Namespace:
@@ -55,19 +67,25 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--services", type=int, default=50_000)
     parser.add_argument("--requests", type=int, default=1_000)
     parser.add_argument("--every", type=int, default=1, metavar="N", help="parity: every N-th query only (1)")
+    parser.add_argument("--keep", metavar="NAME", help="speed: leave the index there under this name; find it again")
+    parser.add_argument("--pid", type=int, help="speed: the server's process, where it runs on this machine")
+    parser.add_argument("--page", type=Path, metavar="FILE", help="also write the tables into their place on that page")
     return parser.parse_args()
 
 
 @asynccontextmanager
-async def engine(url: str, master: str, embedder: Embedder) -> AsyncIterator[tuple[MeiliBackend, str, Keys]]:
-    index = f"bench{uuid.uuid4().hex[:8]}"
+async def engine(
+    url: str, master: str, embedder: Embedder, keep: str | None = None
+) -> AsyncIterator[tuple[MeiliBackend, str, Keys]]:
+    index = f"bench{keep or uuid.uuid4().hex[:8]}"
     keys = await asyncio.to_thread(make_keys, url, master, index)
     backend = MeiliBackend(url, keys, index, model=embedder.id, dims=embedder.dims)
     try:
         yield backend, index, keys
     finally:
         await backend.close()
-        await asyncio.to_thread(_remove, url, master, index)
+        if keep is None:
+            await asyncio.to_thread(_remove, url, master, index)
 
 
 def _remove(url: str, master: str, index: str) -> None:
@@ -100,54 +118,77 @@ async def answer(backend: Backend, said: str, embedder: Embedder, filters: Filte
     return len(pool.candidates)
 
 
-async def speed(options: argparse.Namespace, url: str, master: str) -> None:
+async def speed(options: argparse.Namespace, url: str, master: str) -> list[Told]:
     """Alone, one question after another; then with a filter that keeps half; then 200 at once."""
     embedder = default_embedder()
     texts = Texts()
-    held = documents(list(texts.services(options.services)), embedder)
     asked = texts.requests(options.requests)
-    async with engine(url, master, embedder) as (backend, _, _):
-        seconds = await fill(backend, held)
-        del held
-        print(f"{options.services:,} services, one vector each: built and swapped in {seconds:.0f} s")
-        rows: list[tuple[str, ...]] = [("alone, ms", "p50", "p95", "p99", "slowest", "candidates")]
-        for name, filters in (("no filter", Filters()), ("half of them", Filters(auth_types=("none",), min_score=40))):
+    async with engine(url, master, embedder, options.keep) as (backend, _, _):
+        told: list[Told] = []
+        if (await backend.health()).services != options.services:
+            seconds = await fill(backend, documents(list(texts.services(options.services)), embedder))
+            told.append(f"{options.services:,} services, one vector each: built and swapped in {seconds:.0f} s.")
+        rows: list[tuple[str, ...]] = [
+            (
+                f"{options.services:,} services",
+                "p50 ms",
+                "p95",
+                "p99",
+                "slowest",
+                "our CPU ms",
+                "server's",
+                "candidates",
+            )
+        ]
+        for name, filters in (("alone", Filters()), ("half filtered out", Filters(auth_types=("none",), min_score=40))):
             for said in asked[:50]:
                 await answer(backend, said, embedder, filters)
             took, sizes = [], []
+            before, theirs = time.process_time(), _cpu_of(options.pid)
             for said in asked:
                 started = time.perf_counter()
                 sizes.append(await answer(backend, said, embedder, filters))
                 took.append(1e3 * (time.perf_counter() - started))
-            rows.append((name, *_spread(took), f"{median(sizes):.0f}"))
-        print(table(rows, markdown=False))
-        await _burst(backend, asked, embedder)
+            ours = 1e3 * (time.process_time() - before) / len(asked)
+            served = f"{1e3 * (_cpu_of(options.pid) - theirs) / len(asked):.1f}" if options.pid else ""
+            rows.append((name, *_spread(took), f"{ours:.1f}", served, f"{median(sizes):.0f}"))
+        return [*told, rows, *await _burst(backend, asked, embedder)]
 
 
-async def _burst(backend: MeiliBackend, asked: Sequence[str], embedder: Embedder, at_once: int = 200) -> None:
-    outcomes: Counter[str] = Counter()
-    took: list[float] = []
+def _cpu_of(process: int | None) -> float:
+    """Seconds of CPU that it used so far (Linux)."""
+    if process is None:
+        return 0.0
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+async def _burst(
+    backend: MeiliBackend, asked: Sequence[str], embedder: Embedder, at_once: int = 200, rounds: int = 5
+) -> list[Told]:
+    took: dict[str, list[float]] = defaultdict(list)
 
     async def one(said: str) -> None:
         started = time.perf_counter()
+        end = "answered"
         try:
             await answer(backend, said, embedder)
-            outcomes["answered"] += 1
         except SearchUnavailable as error:
-            outcomes[str(error)] += 1
-        took.append(1e3 * (time.perf_counter() - started))
+            end = f"refused: {error}"
+        took[end].append(1e3 * (time.perf_counter() - started))
 
-    for round_ in range(5):
+    for round_ in range(rounds):
         start = (round_ * at_once) % max(1, len(asked) - at_once)
         await asyncio.gather(*(one(said) for said in asked[start : start + at_once]))
         await asyncio.sleep(1)
-    print(
-        f"{at_once} at once, five times, {AT_ONCE} at the server, given up after {BUDGET_SECONDS} s: {dict(outcomes)}"
-    )
-    print(table([("ms", "p50", "p95", "p99", "slowest"), ("", *_spread(took))], markdown=False))
+    rows: list[tuple[str, ...]] = [
+        (f"{at_once} at once, {rounds} times", "questions", "p50 ms", "p95", "p99", "slowest")
+    ]
+    rows += [(end, str(len(some)), *_spread(some)) for end, some in sorted(took.items())]
+    return [f"At most {AT_ONCE} at the server, each given up after {BUDGET_SECONDS} s:", rows]
 
 
-async def clients(options: argparse.Namespace, url: str, master: str) -> None:
+async def clients(options: argparse.Namespace, url: str, master: str) -> list[Told]:
     """The same candidate queries by the official client in threads, and by the pooled one."""
     embedder = default_embedder()
     texts = Texts()
@@ -163,14 +204,13 @@ async def clients(options: argparse.Namespace, url: str, master: str) -> None:
                 legs.word_legs(index, question, Filters(), known),
             )
             bodies.append([legs.probe(index), *near, *worded])
-        print(f"queries of one call: {median(len(body) for body in bodies):.0f}")
         rows: list[tuple[str, ...]] = [
             (f"{len(bodies)} calls, {AT_ONCE} at once", "calls/s", "our CPU, ms each", "p50 ms", "p99 ms")
         ]
         for _ in range(2):
             rows.append(("official, threads", *await _paced(bodies, _official(url, keys))))
             rows.append(("pooled, asynchronous", *await _paced(bodies, _pooled(url, keys))))
-        print(table(rows, markdown=False))
+        return [f"Queries of one call: {median(len(body) for body in bodies):.0f}.", rows]
 
 
 Call = Callable[[list[dict[str, Any]]], Awaitable[Any]]
@@ -207,14 +247,15 @@ async def _paced(bodies: Sequence[list[dict[str, Any]]], call: Call) -> tuple[st
     return f"{len(bodies) / seconds:.0f}", f"{1e3 * used / len(bodies):.1f}", p50, p99
 
 
-async def rebuild(options: argparse.Namespace, url: str, master: str) -> None:
-    """Questions all the time, while the index is built and swapped three times."""
+async def rebuild(options: argparse.Namespace, url: str, master: str) -> list[Told]:
+    """Questions all the time, while another process builds the index anew and swaps it in, three times."""
     embedder = default_embedder()
-    texts = Texts()
-    held = documents(list(texts.services(options.services)), embedder)
-    asked = texts.requests(options.requests)
-    async with engine(url, master, embedder) as (backend, _, _):
-        await fill(backend, held)
+    asked = Texts().requests(options.requests)
+    async with engine(url, master, embedder) as (backend, index, keys):
+        builder = ProcessPoolExecutor(1, get_context("spawn"))
+        build = partial(_rebuilt, url, keys, index, options.services)
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(builder, build)
         done = asyncio.Event()
         answers: Counter[str] = Counter()
         took: list[float] = []
@@ -231,18 +272,37 @@ async def rebuild(options: argparse.Namespace, url: str, master: str) -> None:
                 place += 7
                 await asyncio.sleep(0.02)
 
-        readers = [asyncio.create_task(reader(number)) for number in range(4)]
-        seconds = [await fill(backend, held) for _ in range(3)]
+        readers = [asyncio.create_task(reader(number)) for number in range(READERS)]
+        seconds = [await loop.run_in_executor(builder, build) for _ in range(3)]
         done.set()
         await asyncio.gather(*readers)
+        builder.shutdown()
         told = ", ".join(f"{one:.0f}" for one in seconds)
-        print(f"three rebuilds of {options.services:,} services in {told} s: {dict(answers)}")
-        print(table([("ms meanwhile", "p50", "p95", "p99", "slowest"), ("", *_spread(took))], markdown=False))
+        outcomes = ", ".join(f"{many:,} {end}" for end, many in sorted(answers.items()))
+        head = ("", "questions meanwhile", "p50 ms", "p95", "p99", "slowest")
+        return [
+            f"Three rebuilds of {options.services:,} services, swapped in after {told} s; {READERS} ask all the time:",
+            [head, (outcomes, f"{len(took):,}", *_spread(took))],
+        ]
 
 
-async def parity(options: argparse.Namespace, url: str, master: str) -> None:
+def _rebuilt(url: str, keys: Keys, index: str, services: int) -> float:
+    """As `waypost reindex` does it; seconds from the first document to the swap."""
+    embedder = default_embedder()
+
+    async def build() -> float:
+        backend = MeiliBackend(url, keys, index, model=embedder.id, dims=embedder.dims)
+        seconds = await fill(backend, documents(list(Texts().services(services)), embedder))
+        await backend.close()
+        return seconds
+
+    return asyncio.run(build())
+
+
+async def parity(options: argparse.Namespace, url: str, master: str) -> list[Told]:
     """The labelled queries of the shared sets on both engines: measures, and the differences query by query."""
     embedder = default_embedder()
+    told: list[Told] = []
     for folder in shared_folders():
         collection = read(folder)
         held = documents(collection.listings, embedder)
@@ -264,8 +324,11 @@ async def parity(options: argparse.Namespace, url: str, master: str) -> None:
         rows += [(name, *(f"{one.mean:.2f}" for one in means(each))) for name, each in scores.items()]
         between = differences(scores["meilisearch"], scores["embedded"])
         rows.append(("difference", *(f"{one.mean:+.2f} ({one.low:+.2f} to {one.high:+.2f})" for one in between)))
-        print(f"{len(queries):,} queries, {len(held):,} services; the same ten in order: {same / len(queries):.1%}")
-        print(table(rows, markdown=False), flush=True)
+        told.append(
+            f"{len(queries):,} queries, {len(held):,} services; the same ten in order: {same / len(queries):.1%}"
+        )
+        told.append(rows)
+    return told
 
 
 async def _patiently(backend: Backend, question: Question) -> Pool:
@@ -278,7 +341,7 @@ async def _patiently(backend: Backend, question: Question) -> Pool:
 
 
 def _spread(took: Sequence[float]) -> tuple[str, str, str, str]:
-    cuts = quantiles(took, n=100)
+    cuts = quantiles(took, n=100, method="inclusive") if len(took) > 1 else [took[0]] * 99
     return tuple(f"{one:.1f}" for one in (median(took), cuts[94], cuts[98], max(took)))  # type: ignore[return-value]
 
 
