@@ -89,7 +89,7 @@ class Nearest:
                 rows, places = self._columns.first_vectors(behind)
                 self._tail = rows, _unit_rows(self._columns, places)
         rows, units = self._tail
-        near = units @ asked
+        near = np.vecdot(units, asked)  # see core/ranking/vectors.py: no product of matrices
         keep = mask[rows]
         if not keep.all():
             rows, near = rows[keep], near[keep]
@@ -112,7 +112,7 @@ class Nearest:
         near = np.concatenate(
             [np.zeros(0, np.float32)]
             + [
-                _unit_rows(self._columns, places[start : start + _BLOCK]) @ asked
+                np.vecdot(_unit_rows(self._columns, places[start : start + _BLOCK]), asked)
                 for start in range(0, len(places), _BLOCK)
             ]
         )
@@ -151,7 +151,7 @@ def _empty(dims: int) -> Index:
 
 
 def _unit_rows(columns: Columns, places: Rows) -> NDArray[np.float32]:
-    rows: NDArray[np.float32] = columns.vectors[places].astype(np.float32)
+    rows: NDArray[np.float32] = np.take(columns.vectors, places, axis=0).astype(np.float32)
     rows *= columns.scales(places)[:, None]
     return rows
 

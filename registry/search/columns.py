@@ -135,29 +135,36 @@ class Columns:
 
     def gather(self, rows: Rows, model: str) -> Candidates:
         """These rows side by side, for the ranker."""
-        words, term_starts = self._spans("terms", rows)
-        near, row_starts = self._spans("scales", rows)
-        entries = self.table[rows]
+        before, entries = _some(self.table, rows - 1), _some(self.table, rows)
+        words, term_starts = _spans(before["terms"], entries["terms"])
+        near, row_starts = _spans(before["scales"], entries["scales"])
+        places = list(zip(before["capabilities"].tolist(), entries["capabilities"].tolist(), strict=True))
         return Candidates(
-            hosts=self.hosts(rows),
+            hosts=self._hosts(before["hosts"], entries["hosts"]),
             scores=entries["score"].astype(np.int64),
             lengths=entries["length"].astype(np.int64),
             term_starts=term_starts,
-            terms=self._values["terms"][words],
-            counts=self._values["counts"][words],
+            terms=_some(self._values["terms"], words),
+            counts=_some(self._values["counts"], words),
             row_starts=row_starts,
-            vectors=self.vectors[near],
-            scales=self._values["scales"][near],
+            vectors=_some(self.vectors, near),
+            scales=_some(self._values["scales"], near),
             spreads=entries["spread"],
             model=model,
-            capabilities=lambda place: Capabilities.decode(self._one("capabilities", int(rows[place])).tobytes()),
+            capabilities=lambda place: Capabilities.decode(self._values["capabilities"][slice(*places[place])].data),
         )
 
     def hosts(self, rows: Rows) -> list[str]:
-        where, starts = self._spans("hosts", rows)
-        together = self._values["hosts"][where].tobytes()
-        bounds = starts.tolist()
-        return [together[start:end].decode("utf-8", "surrogatepass") for start, end in pairwise(bounds)]
+        return self._hosts(*self._bounds("hosts", rows))
+
+    def _hosts(self, starts: NDArray[Any], ends: NDArray[Any]) -> list[str]:
+        where, bounds = _spans(starts, ends)
+        together = _some(self._values["hosts"], where).tobytes()
+        spans = pairwise(bounds.tolist())
+        if together.isascii():
+            text = together.decode("ascii")
+            return [text[start:end] for start, end in spans]
+        return [together[start:end].decode("utf-8", "surrogatepass") for start, end in spans]
 
     def hash(self, row: int) -> bytes:
         return bytes(self.table["hash"][row].tobytes())
@@ -172,11 +179,11 @@ class Columns:
         """Of those of the rows that have one which is not zero: the row, and the place of its whole-service vector."""
         starts, ends = self._bounds("scales", rows)
         rows, places = rows[ends > starts], starts[ends > starts]
-        known = self._values["scales"][places] > 0
+        known = _some(self._values["scales"], places) > 0
         return rows[known], places[known]
 
     def scales(self, places: Rows) -> NDArray[np.float32]:
-        return np.asarray(self._values["scales"][places])
+        return _some(self._values["scales"], places)
 
     def having(self, facet: str, values: Iterable[str]) -> NDArray[np.bool_]:
         """(count + 1,): rows with any of the values."""
@@ -188,14 +195,7 @@ class Columns:
 
     def _bounds(self, name: str, rows: Rows) -> tuple[Rows, Rows]:
         ends = self.table[name]
-        return ends[rows - 1].astype(np.int64), ends[rows].astype(np.int64)
-
-    def _spans(self, name: str, rows: Rows) -> tuple[Rows, Rows]:
-        """Where all values of the rows are, and where each row's begin when they lie side by side."""
-        starts, ends = self._bounds(name, rows)
-        lengths = ends - starts
-        fresh = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-        return np.repeat(starts - fresh[:-1], lengths) + np.arange(int(fresh[-1])), fresh
+        return _some(ends, rows - 1).astype(np.int64), _some(ends, rows).astype(np.int64)
 
     def _one(self, name: str, row: int) -> NDArray[Any]:
         ends = self.table[name]
@@ -207,6 +207,20 @@ def facet_id(facet: str, value: str) -> int:
     """64 bits that stand for a facet's value: a filter must never let in what merely looks alike."""
     named = f"{facet}\0{value}".encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.blake2b(named, digest_size=8).digest(), "little")
+
+
+def _some(values: NDArray[Any], at: Rows) -> NDArray[Any]:
+    """`values[at]`, copied entry by entry: a third of the time for rows of vectors, a seventh for rows of the table."""
+    return np.take(values, at, axis=0)
+
+
+def _spans(starts: NDArray[Any], ends: NDArray[Any]) -> tuple[Rows, Rows]:
+    """Where all values from each start to its end are, and where each one's begin when they lie side by side."""
+    first = starts.astype(np.int64)
+    lengths = ends.astype(np.int64) - first
+    bounds = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=bounds[1:])
+    return np.repeat(first - bounds[:-1], lengths) + np.arange(int(bounds[-1])), bounds
 
 
 def _last_row(path: Path, rows: int) -> NDArray[Any]:

@@ -16,7 +16,7 @@ import os
 import shutil
 import threading
 import uuid
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +31,10 @@ from registry.search.generation import GenerationWriter, Model, Snapshot, open_r
 from registry.search.tally import Outdated
 
 _T = TypeVar("_T")
+
+_AT_ONCE = 200_000
+"""Up to so many services a search takes a millisecond or less, and handing it to a thread and back costs a good part of
+that: it is then done where it is asked. To open an index is always left to a thread."""
 
 _ATTEMPTS = 3
 """A reader that is overtaken by a swap between `current` and the files it names looks again."""
@@ -65,10 +69,20 @@ class _Lock:
 
 @dataclass(frozen=True, slots=True)
 class _Opened:
+    """`files` looked as `seen` before the index was opened."""
+
+    files: tuple[Path, ...]
     seen: tuple[object, ...]
     build: str
     index: Index
     snapshot: Snapshot
+
+    def is_current(self) -> bool:
+        return _signs(self.files) == self.seen
+
+    @property
+    def is_small(self) -> bool:
+        return self.snapshot.count() <= _AT_ONCE
 
 
 class EmbeddedBackend:
@@ -99,6 +113,10 @@ class EmbeddedBackend:
         return True
 
     async def candidates(self, question: Question, filters: Filters, limit: int) -> Pool:
+        await asyncio.sleep(0)  # what is asked in a row must not keep all others waiting
+        opened = self._opened
+        if opened is not None and opened.is_small and opened.is_current():
+            return _readable(lambda: opened.snapshot.candidates(question, filters, limit))
         return await asyncio.to_thread(_readable, lambda: self._snapshot().candidates(question, filters, limit))
 
     async def count(self) -> int:
@@ -186,14 +204,15 @@ class EmbeddedBackend:
 
     def _look(self) -> Snapshot:
         opened = self._opened
-        if opened is not None and opened.seen == self._signature(opened.build):
+        if opened is not None and opened.is_current():
             return opened.snapshot
         with self._opening:
             build = self._current_build()
-            seen = self._signature(build)  # before opening: what is committed meanwhile is looked at again
+            files = self._folder / "current", _generation(self._folder, build) / "meta.json"
+            seen = _signs(files)  # before opening: what is committed meanwhile is looked at again
             opened = self._opened
             if opened is None or opened.seen != seen:
-                opened = _Opened(seen, build, *_readable(lambda: self._open(build)))
+                opened = _Opened(files, seen, build, *_readable(lambda: self._open(build)))
                 self._opened = opened
             return opened.snapshot
 
@@ -202,18 +221,6 @@ class EmbeddedBackend:
         index = open_reader(directory)
         before = self._opened.snapshot.graph if self._opened and self._opened.build == build else None
         return index, Snapshot(directory, build, self._model, index.searcher(), before)
-
-    def _signature(self, build: str) -> tuple[object, ...]:
-        """Both files are replaced by rename, so a change is another inode or another time."""
-        signs: list[object] = []
-        for path in (self._folder / "current", _generation(self._folder, build) / "meta.json"):
-            try:
-                stat = path.stat()
-            except FileNotFoundError:
-                signs.append(None)
-            else:
-                signs.append((stat.st_ino, stat.st_mtime_ns, stat.st_size))
-        return tuple(signs)
 
     def _health(self) -> IndexHealth:
         build = _read_current(self._folder)
@@ -263,6 +270,19 @@ class _EmbeddedBuild:
             with suppress(ValueError):  # a writer that failed, perhaps for want of space, fails again
                 self._writer.close()
             shutil.rmtree(self._path, ignore_errors=True)
+
+
+def _signs(files: Iterable[Path]) -> tuple[object, ...]:
+    """The files are replaced by rename, so a change is another inode or another time."""
+    signs: list[object] = []
+    for path in files:
+        try:
+            stat = path.stat()
+        except FileNotFoundError:
+            signs.append(None)
+        else:
+            signs.append((stat.st_ino, stat.st_mtime_ns, stat.st_size))
+    return tuple(signs)
 
 
 def is_fed(folder: Path) -> bool:

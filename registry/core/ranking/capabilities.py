@@ -1,16 +1,20 @@
 """Which capabilities of a service answer the question: those that hold its words and point where it points."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
 
 from registry.core.listing import CapabilityMatch
-from registry.core.ranking.evidence import Evidence, Numbers
+from registry.core.ranking.evidence import Evidence
 from registry.core.ranking.record import Capabilities
 
 _SHOWN_FROM: Final = 0.6
 """Share of the best capability's mark."""
+
+_MARKS: Final = 5e8
+"""Marks are whole numbers, a thousand million the best: equal texts must stay equal, whatever was added up first."""
 
 SHOWN_AT_MOST: Final = 3
 
@@ -28,66 +32,55 @@ def matching_capabilities(
     held = evidence.candidates.capabilities(place)
     if not held.names:
         return ()
-    asked_at = _places_of_question(evidence, place)
-    covers = _covers(held, asked_at, evidence)
+    asked = _asked_at(evidence, place)
+    matched = _matched(held, asked)
+    covers = [sum([asked[at][1] for at in sorted(own)]) for own in matched]
     similar = _similarities(evidence, place, len(held.names))
-    marks = np.round((_share_of_best(covers) + _share_of_best(similar)) / 2, 9)
+    shares = zip(_shares_of_best(covers), _shares_of_best(similar), strict=True)
+    marks = [round(_MARKS * (one + other)) for one, other in shares]
     if allowed is not None:
-        marks[[name not in allowed for name in held.names]] = 0.0
-    best = float(marks.max())
+        marks = [mark if name in allowed else 0 for mark, name in zip(marks, held.names, strict=True)]
+    best = max(marks)
     if best <= 0:
         return ()
-    chosen = [number for number in np.argsort(-marks, kind="stable").tolist() if marks[number] >= _SHOWN_FROM * best]
+    chosen = [number for number, mark in enumerate(marks) if mark >= _SHOWN_FROM * best]
+    chosen.sort(key=lambda number: -marks[number])
     return tuple(
         CapabilityMatch(
             held.names[number],
-            _words(held, number, asked_at, evidence),
-            round(float(covers[number]), 6),
-            round(float(similar[number]), 6),
+            tuple([word for at, (word, _) in asked.items() if at in matched[number]]),
+            round(covers[number], 6),
+            round(similar[number], 6),
         )
         for number in chosen[:at_most]
     )
 
 
-def _places_of_question(evidence: Evidence, place: int) -> list[int]:
-    """For each word of the question its position among the service's words, -1 where it has it not."""
+def _asked_at(evidence: Evidence, place: int) -> dict[int, tuple[str, float]]:
+    """Of the question's words that the service has: position among the service's words -> the word, and what share of
+    the question's weight it is. In the order of asking."""
     start, end = evidence.candidates.term_starts[place : place + 2].tolist()
-    own = evidence.candidates.terms[start:end]
-    asked = evidence.asked
-    if not len(own):
-        return [-1] * len(asked)
-    at = np.minimum(np.searchsorted(own, asked), len(own) - 1)
-    found: list[int] = np.where(own[at] == asked, at, -1).tolist()
-    return found
+    at = np.searchsorted(evidence.candidates.terms[start:end], evidence.asked).tolist()
+    has, total = (evidence.tf[:, place] > 0).tolist(), evidence.weight
+    words = zip(at, has, evidence.question.terms.values(), evidence.idf.tolist(), strict=True)
+    return {at: (word, idf / total) for at, has, word, idf in words if has}
 
 
-def _covers(held: Capabilities, asked_at: list[int], evidence: Evidence) -> Numbers:
-    """Share of the question's weight that each capability's words hold, 0 to 1."""
-    total = evidence.weight or 1.0
-    weight = np.zeros(1 << 16)  # as many as a place can name
-    for at, idf in zip(asked_at, evidence.idf.tolist(), strict=True):
-        if at >= 0:
-            weight[at] += idf / total
-    sums: Numbers = np.concatenate([np.zeros(1), np.cumsum(weight[held.places])])
-    covers: Numbers = np.round(sums[held.starts[1:]] - sums[held.starts[:-1]], 9)
-    return covers
+def _matched(held: Capabilities, asked: Mapping[int, object]) -> list[set[int]]:
+    """Which of the positions each capability's words hold."""
+    places, starts = held.places.tolist(), held.starts.tolist()
+    if not asked:
+        return [set()] * len(held.names)
+    return [asked.keys() & places[start:end] for start, end in pairwise(starts)]
 
 
-def _similarities(evidence: Evidence, place: int, count: int) -> Numbers:
+def _similarities(evidence: Evidence, place: int, count: int) -> list[float]:
     """Cosine with the question's nearest sentence, 0 for those without a vector."""
     start, end = evidence.candidates.row_starts[place : place + 2].tolist()
-    out = np.zeros(count)
-    rows = evidence.needs[start + _FIRST_CAPABILITY_ROW : end][:count]
-    out[: len(rows)] = np.maximum(rows, 0.0)
-    return out
+    rows = evidence.needs[start + _FIRST_CAPABILITY_ROW : end][:count].tolist()
+    return [max(0.0, row) for row in rows] + [0.0] * (count - len(rows))
 
 
-def _words(held: Capabilities, number: int, asked_at: list[int], evidence: Evidence) -> tuple[str, ...]:
-    own = set(held.terms_of(number).tolist())
-    words = evidence.question.terms.values()
-    return tuple(word for word, at in zip(words, asked_at, strict=True) if at in own)
-
-
-def _share_of_best(values: Numbers) -> Numbers:
-    top = float(values.max(initial=0.0))
-    return values / top if top > 0 else np.zeros_like(values)
+def _shares_of_best(values: Sequence[float]) -> list[float]:
+    top = max(values)
+    return [value / top for value in values] if top > 0 else [0.0] * len(values)

@@ -21,6 +21,7 @@ class Evidence:
 
     `asked` (T,) names of the words; `idf` (T,); `tf` (T, n) weighted; `whole` (R,) cosine with the question; `needs`
     (R,) the best one with any of its sentences. Both cosines are 0 where question or candidate has no vector.
+    `weight` is what all words of the question weigh together.
     """
 
     question: Question
@@ -31,18 +32,12 @@ class Evidence:
     tf: Numbers
     whole: Numbers
     needs: Numbers
-
-    @property
-    def weight(self) -> float:
-        """What all words of the question weigh together."""
-        return float(self.idf.sum())
+    weight: float
 
     def of_first_rows(self, rows: Numbers) -> Numbers:
         """(n,) the number of each candidate's first row, the one of the whole service."""
         starts, ends = self.candidates.row_starts[:-1], self.candidates.row_starts[1:]
-        out = np.zeros(len(starts))
-        out[ends > starts] = rows[starts[ends > starts]]
-        return out
+        return np.where(ends > starts, np.append(rows, 0.0)[starts], 0.0)
 
     def over_parts(self, rows: Numbers, fold: np.ufunc) -> Numbers:
         """(n,) the rows behind the first one folded (np.maximum, np.add); 0 for a candidate without rows."""
@@ -57,9 +52,10 @@ class Evidence:
 
 def gather(question: Question, candidates: Candidates, stats: CorpusStats) -> Evidence:
     asked = term_ids(list(question.terms))
-    near = _cosines(question, candidates)
-    whole, needs = near[:, 0], near[:, 1:].max(axis=1)
-    return Evidence(question, candidates, stats, asked, stats.idf(asked), _frequencies(asked, candidates), whole, needs)
+    idf = stats.idf(asked)
+    tf = _frequencies(asked, candidates)
+    whole, needs = _cosines(question, candidates)
+    return Evidence(question, candidates, stats, asked, idf, tf, whole, needs, float(idf.sum()))
 
 
 def _frequencies(asked: NDArray[np.uint32], candidates: Candidates) -> Numbers:
@@ -67,18 +63,20 @@ def _frequencies(asked: NDArray[np.uint32], candidates: Candidates) -> Numbers:
     out = np.zeros((len(asked), len(candidates)))
     table = np.zeros(1 << 16, np.bool_)
     table[asked & 0xFFFF] = True
-    at = np.flatnonzero(table[candidates.terms & 0xFFFF])
+    at = np.flatnonzero(np.take(table, candidates.terms & 0xFFFF))
     words, services = candidates.terms[at], np.searchsorted(candidates.term_starts, at, side="right") - 1
-    counts = candidates.counts[at] / HALVES
-    for number, term in enumerate(asked):
-        same = words == term
-        out[number, services[same]] = counts[same]
+    same, number = np.nonzero(words[:, None] == asked)
+    out[number, services[same]] = candidates.counts[at[same]] / HALVES
     return out
 
 
-def _cosines(question: Question, candidates: Candidates) -> Numbers:
-    """(R, 1 + k): with the whole question, then with each sentence."""
+def _cosines(question: Question, candidates: Candidates) -> tuple[Numbers, Numbers]:
+    """(R,) with the whole question, and with the nearest of its sentences."""
     no_rows = question.model != candidates.model or not len(candidates.vectors)
     if question.whole is None or question.needs is None or no_rows:
-        return np.zeros((len(candidates.vectors), 2))
-    return cosines(candidates.vectors, candidates.scales, np.vstack([question.whole, question.needs]))
+        nothing = np.zeros(len(candidates.vectors))
+        return nothing, nothing
+    alone = len(question.needs) == 1 and np.array_equal(question.needs[0], question.whole)
+    asked = question.needs if alone else np.vstack([question.whole, question.needs])
+    near = cosines(candidates.vectors, candidates.scales, asked)
+    return (near[:, 0], near[:, 0]) if alone else (near[:, 0], near[:, 1:].max(axis=1))

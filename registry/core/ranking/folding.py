@@ -4,6 +4,7 @@ services of a domain the first few stand in their place, the others behind every
 Only within a domain: that two owners say the same is no reason to hide either, and nothing in a text says whose it is.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
@@ -32,7 +33,13 @@ def fold(ranking: Ranking, per_domain: int = PER_DOMAIN) -> Ranking:
     stands_for: dict[int, list[str]] = {}
     first: list[int] = []
     behind: list[int] = []
-    for place in ranking.order[:_FOLDED]:
+    looked_at = ranking.order[:_FOLDED]
+    labels = [_second_label(candidates.hosts[place]) for place in looked_at]
+    met = Counter(labels)
+    for place, label in zip(looked_at, labels, strict=True):
+        if met[label] == 1:
+            first.append(place)
+            continue
         host = candidates.hosts[place]
         own = kept.setdefault(registrable_domain(host), [])
         twin = next((other for other in own if _are_alike(candidates, place, other)), None)
@@ -43,6 +50,12 @@ def fold(ranking: Ranking, per_domain: int = PER_DOMAIN) -> Ranking:
         own.append(place)
     alike: Mapping[int, tuple[str, ...]] = {place: tuple(hosts) for place, hosts in stands_for.items()}
     return replace(ranking, order=(*first, *behind, *ranking.order[_FOLDED:]), alike=alike)
+
+
+def _second_label(host: str) -> str:
+    """From the end. Hosts of one domain have it in common, whatever the list of suffixes says, and it costs a tenth of
+    asking that."""
+    return host.rpartition(".")[0].rpartition(".")[2]
 
 
 def _are_alike(candidates: Candidates, one: int, other: int) -> bool:

@@ -49,17 +49,14 @@ def rank(question: Question, candidates: Candidates, stats: CorpusStats) -> Rank
     nearness of vectors that are not there, the others share its weight.
     """
     evidence = gather(question, candidates, stats)
-    raw = {signal.name: (signal.weight, signal.of(evidence)) for signal in SIGNALS}
-    tops = {name: float(values.max(initial=0.0)) for name, (_, values) in raw.items()}
-    weight = sum(weight for name, (weight, _) in raw.items() if tops[name] > 0) or 1.0
-    parts = {
-        name: np.round(
-            values * (share / weight / tops[name]) if tops[name] > 0 else np.zeros(len(candidates)), _DECIMALS
-        )
-        for name, (share, values) in raw.items()
-    }
-    relevance = np.round(sum(parts.values(), np.zeros(len(candidates))), _DECIMALS)
-    return Ranking(evidence, parts, relevance, _order(relevance, candidates))
+    raw = np.stack([signal.of(evidence) for signal in SIGNALS])
+    tops = raw.max(axis=1, initial=0.0)
+    weights = np.where(tops > 0, [signal.weight for signal in SIGNALS], 0.0)
+    shares = np.divide(weights / (weights.sum() or 1.0), tops, out=np.zeros_like(tops), where=tops > 0)
+    parts = np.round(raw * shares[:, None], _DECIMALS) + 0.0  # no zero with a minus
+    relevance = np.round(parts.sum(axis=0), _DECIMALS)
+    names = [signal.name for signal in SIGNALS]
+    return Ranking(evidence, dict(zip(names, parts, strict=True)), relevance, _order(relevance, candidates))
 
 
 def browse(candidates: Candidates, stats: CorpusStats) -> Ranking:
@@ -71,6 +68,11 @@ def browse(candidates: Candidates, stats: CorpusStats) -> Ranking:
 
 
 def _order(relevance: Numbers, candidates: Candidates) -> tuple[int, ...]:
-    marks, scores, hosts = (-relevance).tolist(), (-candidates.scores).tolist(), candidates.hosts
-    matching = np.flatnonzero(relevance > 0).tolist()
-    return tuple(sorted(matching, key=lambda place: (marks[place], scores[place], hosts[place])))
+    matching = np.flatnonzero(relevance > 0)
+    marks, scores = -relevance[matching], -candidates.scores[matching]
+    order = np.lexsort((scores, marks))
+    tied = (np.diff(marks[order]) == 0) & (np.diff(scores[order]) == 0)
+    if tied.any():
+        hosts = np.array([candidates.hosts[place] for place in matching.tolist()], np.object_)
+        order = np.lexsort((hosts, scores, marks))
+    return tuple(matching[order].tolist())

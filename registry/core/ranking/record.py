@@ -48,7 +48,7 @@ class Capabilities:
         return head + self.starts.astype("<u4").tobytes() + self.places.astype("<u2").tobytes() + names
 
     @classmethod
-    def decode(cls, raw: bytes) -> "Capabilities":
+    def decode(cls, raw: bytes | memoryview) -> "Capabilities":
         """The inverse. Raises ValueError."""
         count, places, name_bytes = unpack(_CAPABILITIES_HEAD, raw)
         at = _CAPABILITIES_HEAD.size
@@ -56,7 +56,7 @@ class Capabilities:
             raise ValueError("not the capabilities of a record")
         starts = np.frombuffer(raw, "<u4", count + 1, at)
         held = np.frombuffer(raw, "<u2", places, at + 4 * (count + 1))
-        text = raw[len(raw) - name_bytes :].decode("utf-8", "surrogatepass")
+        text = str(raw[len(raw) - name_bytes :], "utf-8", "surrogatepass")
         names = tuple(text.split("\0")) if count else ()
         if len(names) != count or int(starts[-1]) != places:
             raise ValueError("not the capabilities of a record")
@@ -159,7 +159,7 @@ def _capabilities(listing: Listing, terms: NDArray[np.uint32]) -> Capabilities:
     return Capabilities(tuple(names), starts, np.concatenate([np.zeros(0, np.uint16), *places]))
 
 
-def unpack(form: struct.Struct, raw: bytes) -> tuple[Any, ...]:
+def unpack(form: struct.Struct, raw: bytes | memoryview) -> tuple[Any, ...]:
     """Raises ValueError where the bytes end too early."""
     try:
         return form.unpack_from(raw)
