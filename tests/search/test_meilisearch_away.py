@@ -41,6 +41,7 @@ async def test_an_engine_that_is_away_is_an_error_never_an_empty_answer() -> Non
     await backend.close()
 
 
+@pytest.mark.usefixtures("recordings")
 async def test_an_engine_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(asking, "BUDGET_SECONDS", 0.05)
     leave = threading.Event()
@@ -77,6 +78,7 @@ async def test_an_answer_that_came_while_we_were_busy_is_taken() -> None:
         await asker.close()
 
 
+@pytest.mark.usefixtures("recordings")
 async def test_a_fault_is_tried_once_more() -> None:
     answers = iter([Answer(500, {"code": "internal"}), answer(29)])
     with captured(lambda _: next(answers)) as server:
@@ -85,6 +87,7 @@ async def test_a_fault_is_tried_once_more() -> None:
         await asker.close()
 
 
+@pytest.mark.usefixtures("recordings")
 async def test_a_server_that_sheds_is_not_asked_again() -> None:
     with captured(lambda _: answer(40)) as server:
         asker = Asker(server.url, "key")
@@ -104,6 +107,7 @@ async def test_an_engine_that_fails_again_and_again_is_left_alone_for_a_while() 
         await asker.close()
 
 
+@pytest.mark.usefixtures("recordings")
 async def test_a_key_that_is_refused_is_not_sent_again_and_again() -> None:
     with captured(lambda _: answer(32)) as server:
         asker = Asker(server.url, "key")
@@ -131,6 +135,7 @@ def test_the_breaker_heals() -> None:
     assert breaker.admits(14.0) and breaker.admits(14.0)
 
 
+@pytest.mark.usefixtures("recordings")
 async def test_no_more_are_asked_at_once_than_there_are_places() -> None:
     """The server holds each question until three are there, so that they do meet."""
     meet = threading.Barrier(3, timeout=10)

@@ -3,11 +3,11 @@
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from structlog.testing import capture_logs
 
 from registry.core.listing import Filters, SearchUnavailable
 from registry.core.ranking import Question, ask
@@ -16,11 +16,13 @@ from registry.search.meilisearch import layout
 from registry.search.meilisearch.admin import Admin, Keys, TaskFailure
 from registry.search.meilisearch.asking import Asker, EmbedderMissing, IndexMissing
 from registry.search.meilisearch.backend import MeiliBackend
-from registry.search.meilisearch.keys import INDEXER_ACTIONS, make_keys, read_keys, write_keys
+from registry.search.meilisearch.keys import INDEXER_ACTIONS, make_keys
 from tests.search.capture import Answer, Call, Capture, captured
 from tests.search.contract import MAIL, MAPS, SHOP
 from tests.search.openapi import Judge
 from tests.support.shared import shared
+
+pytestmark = pytest.mark.usefixtures("recordings")
 
 KEYS = Keys(search="the-search-key", indexer="the-indexer-key", tasks="the-tasks-key")
 MODEL = "wp_0000example0"
@@ -118,7 +120,7 @@ async def everything(url: str) -> None:
     await backend.upsert([make_document(MAPS)])
     await backend.delete(["shop.example"])
     await backend.commit()
-    question = Question("send email", {"send": "send", "email": "email"}, np.ones(4, np.float32) / 2, None, MODEL)
+    question = Question("send email", {"send": "send", "email": "email"}, np.full(4, 0.5, np.float32), None, MODEL)
     filters = Filters(
         formats=("adp", "awp"), auth_types=("none",), pricing_types=("free",), protocols=("mcp",), min_score=3
     )
@@ -253,9 +255,18 @@ def test_a_task_that_is_never_done_is_given_up() -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "is_taken"), [("1.49.9", False), ("1.50.0", True), ("1.99.0", True), ("2.0.0", False)]
+    ("version", "is_taken", "says"),
+    [
+        ("1.49.9", False, "meilisearch.unsupported"),
+        ("1.50.0", True, None),
+        ("1.53.2", True, None),
+        ("1.99.0", True, "meilisearch.newer_than_tested"),
+        ("2.0.0", False, "meilisearch.unsupported"),
+    ],
 )
-async def test_the_version_is_asked_for_before_anything_is_written(version: str, is_taken: bool) -> None:
+async def test_the_version_is_asked_for_before_anything_is_written(
+    version: str, is_taken: bool, says: str | None
+) -> None:
     engine = Engine()
 
     def script(call: Call) -> Answer:
@@ -263,11 +274,14 @@ async def test_the_version_is_asked_for_before_anything_is_written(version: str,
 
     with captured(script) as server:
         backend = MeiliBackend(server.url, KEYS, "services")
-        if is_taken:
-            await build(backend)
-        else:
-            with pytest.raises(SearchUnavailable, match=version):
+        with capture_logs() as logs:
+            if is_taken:
                 await build(backend)
+            else:
+                with pytest.raises(SearchUnavailable, match=rf"Meilisearch {version} is not supported: 1\.50 or later"):
+                    await build(backend)
+        told = {(one["event"], one["version"]) for one in logs if "version" in one}
+        assert told == ({(says, version)} if says else set())
         assert any(call.method == "POST" for call in server.calls) is is_taken
         await backend.close()
 
@@ -314,12 +328,3 @@ async def test_a_commit_is_one_task_of_documents_tombstones_and_counts(capture: 
     assert kinds == {"shop_example": "service", "mail_example": "gone", layout.TALLY: "tally"}
     assert all(one["_vectors"] == {MODEL: None} for one in sent)
     await backend.close()
-
-
-def test_keys_are_written_for_their_owner_alone_and_read_where_they_may_be(tmp_path: Path) -> None:
-    paths = write_keys(KEYS, "services", tmp_path)
-    assert {path.stat().st_mode & 0o777 for path in paths} == {0o600}
-    assert read_keys(tmp_path, "services") == KEYS
-    (tmp_path / "feeding" / "indexer").unlink()
-    assert read_keys(tmp_path, "services") == Keys(KEYS.search, None, KEYS.tasks)
-    assert read_keys(tmp_path / "nowhere", "services") == Keys()

@@ -1,7 +1,8 @@
-"""What is sent to a Meilisearch engine: queries and filters of nothing but our own words, documents, the tally."""
+"""What is sent to a Meilisearch engine: our own words alone, documents, the tally; and how its keys are kept."""
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +14,8 @@ from registry.core.ranking import CorpusStats, Question, ask, make_record, term_
 from registry.search.backend import make_document
 from registry.search.facets import FACETS, NUMBERS
 from registry.search.meilisearch import layout, legs
+from registry.search.meilisearch.admin import Keys
+from registry.search.meilisearch.keys import read_keys, write_keys
 from registry.search.tally import Outdated, Tally
 from tests.search.contract import MAIL, MAPS, SHOP
 from tests.search.listings import listing
@@ -119,3 +122,13 @@ def test_what_an_index_holds_is_decided_by_its_listing() -> None:
     sent = layout.service(make_document(listing("a.example", protocols=("mcp",))), "")
     assert set(FACETS) | set(NUMBERS) <= set(sent)
     assert sent["protocol"] == ["mcp"]
+
+
+def test_keys_are_written_for_their_owner_alone_and_read_where_they_may_be(tmp_path: Path) -> None:
+    keys = Keys(search="to search", indexer="to write", tasks="to see tasks")
+    paths = write_keys(keys, "services", tmp_path)
+    assert {path.stat().st_mode & 0o777 for path in paths} == {0o600}
+    assert read_keys(tmp_path, "services") == keys
+    (tmp_path / "feeding" / "indexer").unlink()
+    assert read_keys(tmp_path, "services") == Keys(keys.search, None, keys.tasks)
+    assert read_keys(tmp_path / "nowhere", "services") == Keys()

@@ -31,7 +31,8 @@ log = structlog.get_logger(__name__)
 
 OLDEST: Final = (1, 50)
 TESTED: Final = (1, 53)
-"""Releases of the engine (docs/search.md): an older one is refused, a newer one is told about."""
+"""Releases of the engine: an older one is refused, a newer one is told about. docs/search.md says which were run, and
+up to which our calls are tested against its published description."""
 
 _ATTEMPTS: Final = 3
 """A question that is overtaken by a commit or a swap is asked again with the new statistics."""
@@ -193,7 +194,9 @@ class MeiliBackend:
         said = self._admin.version()
         major, minor = (int(part) for part in said.split(".")[:2])
         if (major, minor) < OLDEST or major != TESTED[0]:
-            raise SearchUnavailable(f"Meilisearch {said} is not supported: {'.'.join(map(str, OLDEST))} or later")
+            oldest = ".".join(map(str, OLDEST))
+            log.error("meilisearch.unsupported", version=said, oldest=oldest)
+            raise SearchUnavailable(f"Meilisearch {said} is not supported: {oldest} or later of {TESTED[0]}.x")
         if (major, minor) > TESTED:
             log.warning("meilisearch.newer_than_tested", version=said)
         self._version_checked = True
