@@ -82,6 +82,29 @@ def test_the_database_and_the_engine_reach_nobody() -> None:
         assert SERVICES[name]["networks"] == ["inside"]
 
 
+def test_only_who_crawls_or_fetches_reaches_the_web() -> None:
+    reach = {name: set(one["networks"]) - {"inside"} for name, one in SERVICES.items()}
+    assert {name: one for name, one in reach.items() if one} == {
+        "api": {"front"},
+        "worker": {"outside"},
+        "schedule": {"outside"},
+    }
+    assert COMPOSE["networks"]["front"]["driver_opts"] == {"com.docker.network.bridge.enable_ip_masquerade": "false"}
+
+
+def test_the_database_is_healthy_only_when_it_is_reached_as_it_will_be() -> None:
+    """The server that makes a new cluster listens on a socket alone, and is stopped again."""
+    assert "--host=127.0.0.1" in SERVICES["postgres"]["healthcheck"]["test"]
+
+
+def test_the_search_server_has_a_bound_and_no_right_that_it_needs_not() -> None:
+    one = SERVICES["meilisearch"]
+    assert (one["read_only"], one["cap_drop"], "cap_add" in one) == (True, ["ALL"], False)
+    (volume,) = [held.split(":")[1] for held in one["volumes"]]
+    assert one["environment"]["TMPDIR"] == volume  # what it sorts on disk must not be memory, nor the image
+    assert re.fullmatch(r"\d+MiB", one["environment"]["MEILI_MAX_INDEXING_MEMORY"])
+
+
 def test_versions_are_said_exactly() -> None:
     assert SERVICES["postgres"]["image"] == "postgres:18"
     tag = re.fullmatch(r"getmeili/meilisearch:v(\d+)\.(\d+)\.\d+", SERVICES["meilisearch"]["image"])
