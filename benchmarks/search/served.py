@@ -171,7 +171,7 @@ def _other(turns: Sequence[Turn]) -> str:
 
 
 def _command(act: str, database: str, folder: Path, *rest: str) -> list[str]:
-    program = "import asyncio; from benchmarks.search.tree import main; asyncio.run(main())"
+    program = "import uvloop; from benchmarks.search.tree import main; uvloop.run(main())"
     return [sys.executable, "-P", "-c", program, act, database, str(folder), *rest]
 
 

@@ -3,10 +3,9 @@
     fill DATABASE FOLDER COUNT    services into an empty database, then the index from it
     serve DATABASE FOLDER         the API by uvicorn, as `waypost serve` runs it; its port on the first line of output
 
-The serving process feeds no index and crawls nothing: its CPU is the answers'.
+On uvloop, as `waypost` runs. The serving process feeds no index and crawls nothing: its CPU is the answers'.
 """
 
-import asyncio
 import dataclasses
 import socket
 import sys
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import uvicorn
+import uvloop
 from pydantic import SecretStr
 
 from benchmarks.search.texts import Texts
@@ -84,4 +84,4 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    uvloop.run(main())

@@ -1,6 +1,7 @@
 """The API as an ASGI application. `create_app` is what a server runs; it owns nothing that must be closed."""
 
 from fastapi import FastAPI
+from starlette.types import ASGIApp
 
 from registry.api import (
     about,
@@ -19,6 +20,7 @@ from registry.api import (
 )
 from registry.api.edge import Edge
 from registry.api.kept import Kept
+from registry.api.straight import Straight
 from registry.settings import Settings
 from registry.wiring import Waypost
 
@@ -31,18 +33,22 @@ TAGS = [
 ]
 
 
-def create_app(waypost: Waypost, settings: Settings) -> FastAPI:
+def create_app(waypost: Waypost, settings: Settings) -> ASGIApp:
     """The application over the given verbs. The caller opens and closes `waypost`.
 
     Run it without the server's own proxy handling: forwarded addresses are believed by `trusted_proxies` only.
     """
-    app = make_routes(settings)
-    app.state.waypost = waypost
-    return app
+    routes = make_routes(settings)
+    routes.state.waypost = waypost
+    # Around the framework and not inside of it: its own layers cost more than an answer that is kept.
+    return Edge(
+        Kept(Straight(routes, [discover.ROUTE]), waypost.standing),
+        read_rate=settings.read_rate, submit_rate=settings.submit_rate, trusted_proxies=settings.trusted_proxies,
+    )  # fmt: skip
 
 
 def make_routes(settings: Settings) -> FastAPI:
-    """Everything but the verbs: enough for the OpenAPI document."""
+    """The operations alone: enough for the OpenAPI document."""
     # No interactive pages: they load scripts from elsewhere. No slash redirects: they are built from the Host header.
     app = FastAPI(
         title=documents.TITLE, version=documents.VERSION, docs_url=None, redoc_url=None, openapi_url=None,
@@ -54,8 +60,4 @@ def make_routes(settings: Settings) -> FastAPI:
         app.include_router(module.router)
     app.openapi = lambda: documents.openapi(app)  # type: ignore[method-assign]  # FastAPI's own way to replace it
     problems.install(app)
-    app.add_middleware(Kept)
-    app.add_middleware(
-        Edge, read_rate=settings.read_rate, submit_rate=settings.submit_rate, trusted_proxies=settings.trusted_proxies
-    )
     return app

@@ -25,7 +25,7 @@ from registry.api.params import (
 from registry.api.problems import INVALID_CURSOR, INVALID_PARAMETER, Problem
 from registry.api.rows import summary
 from registry.api.schemas import Discovered
-from registry.api.strict import strict_router
+from registry.api.strict import QueryRoute, strict_router
 from registry.core.listing import Filters, StaleCursor
 from registry.core.listing import Query as Asked
 from registry.core.plain_text import plain
@@ -35,7 +35,7 @@ from registry.wiring import utc_now
 
 CURSOR_CHARS = 500
 
-router = strict_router(tags=["discovery"])
+router = strict_router(QueryRoute, tags=["discovery"])
 
 
 @router.get(
@@ -91,6 +91,9 @@ async def discover(
         given = [name for name in FILTER_NAMES if name in request.query_params]
         content["suggestions"] = _suggested(page.suggestions, given)
     return answer(request, content)
+
+
+(ROUTE,) = (route for route in router.routes if isinstance(route, QueryRoute))
 
 
 def _shown(page: DiscoverPage, text: str, stems: Collection[str] | None, base: str, now: datetime) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from registry.api.limiter import Allowance, Clients, Limiter
-from registry.api.problems import BODY_TOO_LARGE, INTERNAL, RATE_LIMITED, Problem, render
+from registry.api.problems import BODY_TOO_LARGE, RATE_LIMITED, Problem, fault, render
 from registry.core.reader import MAX_BYTES
 
 CORS = {
@@ -68,8 +68,7 @@ class Edge:
         except Exception as error:
             _tell(error, request_id)
             if not sender.started:
-                fault = Problem(INTERNAL, "Something went wrong here.")
-                await render(fault, f"urn:uuid:{request_id}")(scope, receive, sender)
+                await render(fault(), f"urn:uuid:{request_id}")(scope, receive, sender)
 
     async def _guarded(self, scope: Scope, headers: Headers, receive: Receive, sender: "_Sender") -> None:
         if scope["path"] not in _UNLIMITED:

@@ -32,10 +32,13 @@ class _Answer:
 
 
 class Kept:
-    """Every answer that was given under one token; another token drops them all."""
+    """Every answer that was given under one token; another token drops them all. `standing` gives the token."""
 
-    def __init__(self, app: ASGIApp, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, app: ASGIApp, standing: Callable[[], Hashable | None], clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._app = app
+        self._standing = standing
         self._clock = clock
         self._token: Hashable | None = None
         self._answers: OrderedDict[bytes, _Answer] = OrderedDict()
@@ -45,7 +48,7 @@ class Kept:
         if scope["type"] != "http" or scope["path"] != _PATH or scope["method"] != "GET":
             await self._app(scope, receive, send)
             return
-        token = scope["app"].state.waypost.standing()
+        token = self._standing()
         question: bytes = scope["query_string"]
         if token is None or len(question) > _LONGEST_QUERY:
             await self._app(scope, receive, send)

@@ -5,7 +5,7 @@ the client's input; beside the RFC's members it has `success: false` and `error`
 registry read. `type` resolves to a page of this API (`GET /api/problems/{slug}`).
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -146,28 +146,31 @@ def instance_of(request: Request) -> str:
 def install(app: FastAPI) -> None:
     """Answer every error of `app` as a problem, those of the framework included."""
 
-    async def on_problem(request: Request, problem: Problem) -> Response:
-        return render(problem, instance_of(request))
+    async def on_error(request: Request, error: Exception) -> Response:
+        return render(as_problem(request, error) or fault(), instance_of(request))
 
-    async def on_http(request: Request, error: HTTPException) -> Response:
-        return render(_from_http(request, error), instance_of(request))
+    # The last one is what the framework answers before it lets a fault of ours through to `Edge`, which logs it.
+    for kind in (Problem, HTTPException, RequestValidationError, StoreUnavailable, SearchUnavailable, Exception):
+        app.add_exception_handler(kind, on_error)
 
-    async def on_invalid(request: Request, error: RequestValidationError) -> Response:
-        return render(_from_validation(error), instance_of(request))
 
-    async def on_outage(request: Request, error: Exception) -> Response:
-        log.warning("request.unavailable", error=type(error).__name__)
-        return render(unavailable(), instance_of(request))
+def as_problem(request: Request, error: Exception) -> Problem | None:
+    """What a client is told; None for a fault of ours."""
+    match error:
+        case Problem():
+            return error
+        case HTTPException():
+            return _from_http(request, error)
+        case RequestValidationError():
+            return _from_validation(error)
+        case StoreUnavailable() | SearchUnavailable():
+            log.warning("request.unavailable", error=type(error).__name__)
+            return unavailable()
+    return None
 
-    handlers: dict[Any, Callable[..., Awaitable[Response]]] = {
-        Problem: on_problem,
-        HTTPException: on_http,
-        RequestValidationError: on_invalid,
-        StoreUnavailable: on_outage,
-        SearchUnavailable: on_outage,
-    }
-    for kind, handler in handlers.items():
-        app.add_exception_handler(kind, handler)
+
+def fault() -> Problem:
+    return Problem(INTERNAL, "Something went wrong here.")
 
 
 def unavailable() -> Problem:

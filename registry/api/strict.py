@@ -12,7 +12,10 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 from fastapi.dependencies.models import Dependant
+from fastapi.dependencies.utils import request_params_to_args
+from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
+from starlette.datastructures import QueryParams
 
 from registry.api.problems import UNKNOWN_PARAMETER, UNREADABLE_BODY, Problem
 from registry.core.documents import Json
@@ -36,17 +39,70 @@ class StrictRequest(Request):
 class StrictRoute(APIRoute):
     def get_route_handler(self) -> Endpoint:
         handle = super().get_route_handler()
-        accepted = sorted(_query_names(self.dependant))
+        known = _query_names(self.dependant)
 
         async def checked(request: Request) -> Response:
-            _refuse_strangers(request, accepted)
+            _refuse_strangers(request, known)
             return await handle(StrictRequest(request.scope, request.receive))
 
         return checked
 
 
-def strict_router(**options: Any) -> APIRouter:
-    return APIRouter(route_class=StrictRoute, **options)
+class QueryRoute(StrictRoute):
+    """An operation of query parameters alone, whose endpoint gives its Response: read at the cost of what was sent.
+
+    FastAPI goes through all of the twenty parameters of /api/discover for each request. They are declared as for any
+    other route, and read by FastAPI's own function, but only those that are there.
+    """
+
+    def get_route_handler(self) -> Endpoint:
+        known = _query_names(self.dependant)
+        arguments = _Arguments(self.dependant)
+
+        async def handle(request: Request) -> Response:
+            _refuse_strangers(request, known)
+            faults: list[Any] = []
+            taken = await arguments.of(request, faults)
+            if faults:
+                raise RequestValidationError(faults)
+            response: Response = await self.endpoint(**taken)
+            return response
+
+        return handle
+
+
+class _Arguments:
+    """Of a function with query parameters, and with dependencies of the same kind."""
+
+    def __init__(self, dependant: Dependant) -> None:
+        if dependant.path_params or dependant.header_params or dependant.cookie_params or dependant.body_params:
+            raise TypeError(f"{dependant.call} takes more than query parameters")
+        self._request = dependant.request_param_name
+        self._fields = dependant.query_params
+        self._required = {field.alias for field in self._fields if field.field_info.is_required()}
+        self._absent, _ = request_params_to_args(self._fields, QueryParams())
+        self._inner = [(one.name, one.call, _Arguments(one)) for one in dependant.dependencies]
+
+    async def of(self, request: Request, faults: list[Any]) -> dict[str, Any]:
+        """What is missing there is in `faults`, in the order of FastAPI's own."""
+        taken = dict(self._absent)
+        for name, call, arguments in self._inner:
+            before = len(faults)
+            inner = await arguments.of(request, faults)
+            if len(faults) == before and call is not None and name is not None:
+                taken[name] = await call(**inner)
+        given = request.query_params
+        read = [field for field in self._fields if field.alias in given or field.alias in self._required]
+        values, own_faults = request_params_to_args(read, given)
+        faults += own_faults
+        taken.update(values)
+        if self._request is not None:
+            taken[self._request] = request
+        return taken
+
+
+def strict_router(route_class: type[StrictRoute] = StrictRoute, **options: Any) -> APIRouter:
+    return APIRouter(route_class=route_class, **options)
 
 
 async def read_body(request: Request) -> Json:
@@ -63,16 +119,19 @@ def explain(error: Unreadable) -> str:
     return f"{says} (line {error.line}, column {error.column})" if error.line is not None else says
 
 
-def _query_names(dependant: Dependant) -> set[str]:
+def _query_names(dependant: Dependant) -> frozenset[str]:
     """Of the operation and of everything it depends on."""
-    return {field.alias for field in dependant.query_params}.union(*map(_query_names, dependant.dependencies))
+    own = frozenset(field.alias for field in dependant.query_params)
+    return own.union(*map(_query_names, dependant.dependencies))
 
 
-def _refuse_strangers(request: Request, accepted: list[str]) -> None:
-    given = Counter(name for name, _ in request.query_params.multi_items())
-    if any(name not in accepted for name in given):
+def _refuse_strangers(request: Request, known: frozenset[str]) -> None:
+    given = [name for name, _ in request.query_params.multi_items()]
+    if known.issuperset(given) and len(set(given)) == len(given):
+        return
+    accepted = sorted(known)
+    if not known.issuperset(given):
         allowed = ", ".join(accepted) if accepted else "none"
         raise Problem(UNKNOWN_PARAMETER, f"Unknown query parameter; accepted here: {allowed}.", accepted=accepted)
-    twice = [name for name, count in given.items() if count > 1]
-    if twice:
-        raise Problem(UNKNOWN_PARAMETER, f"Given more than once: {', '.join(twice)}.", accepted=accepted)
+    twice = [name for name, count in Counter(given).items() if count > 1]
+    raise Problem(UNKNOWN_PARAMETER, f"Given more than once: {', '.join(twice)}.", accepted=accepted)

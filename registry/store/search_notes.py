@@ -8,6 +8,7 @@ import logging
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from sqlalchemy import delete, func, select, text, tuple_, update
 from sqlalchemy.dialects.postgresql import insert
@@ -16,6 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from registry.core.listing import Listing
 from registry.store.bulk import many
 from registry.store.engine import decode
+from registry.store.lane import Lane
 from registry.store.listings import listing_from_json
 from registry.store.tables import SearchDirtyRow, SearchTargetRow, ServiceRow
 from registry.store.tables.search import DIRTY_VERSIONS
@@ -30,10 +32,10 @@ SELECT :target, host, domain, nextval('search_dirty_versions'), :now FROM servic
 ON CONFLICT (target, host) DO UPDATE SET version = nextval('search_dirty_versions')
 """)
 
-_DRAWN = text("""
+_DRAWN: Final = """
 SELECT last_value, pg_snapshot_xmin(pg_current_snapshot())::text::bigint,
        pg_snapshot_xmax(pg_current_snapshot())::text::bigint FROM search_dirty_versions
-""")
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,15 +156,16 @@ class SearchNotes:
         statement = select(SearchDirtyRow.host).where(SearchDirtyRow.target == target)
         return frozenset((await self._connection.execute(statement)).scalars())
 
-    async def drawn(self) -> tuple[int, int, int]:
-        """The last number drawn for a change of anything that is shown, whether its transaction has ended or not; the
-        oldest transaction that has not ended; the first one that has not begun."""
-        drawn, oldest, newest = (await self._connection.execute(_DRAWN)).one()
-        return drawn, oldest, newest
-
     async def count(self, target: str) -> int:
         statement = select(func.count()).where(SearchDirtyRow.target == target)
         return (await self._connection.execute(statement)).scalar_one()
+
+
+async def drawn(lane: Lane) -> tuple[int, int, int]:
+    """The last number drawn for a change of anything that is shown, whether its transaction has ended or not; the
+    oldest transaction that has not ended; the first one that has not begun. Raises StoreUnavailable."""
+    ((number, oldest, newest),) = await lane.rows(_DRAWN, {})
+    return number, oldest, newest
 
 
 def _decoded(rows: Iterable[tuple[str, bytes]]) -> Iterable[Listing]:

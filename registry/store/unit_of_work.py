@@ -104,13 +104,13 @@ class UnitOfWork:
 class Store:
     """The database. `engine` comes from `make_engine` and is closed with the store.
 
-    `cards` is what every answer shows, outside of any transaction.
+    `cards` is what every answer shows and `lane` the way to it, outside of any transaction.
     """
 
     def __init__(self, engine: AsyncEngine) -> None:
         self.engine = engine
-        self._lane = Lane(libpq(engine.url))
-        self.cards = Cards(self._lane)
+        self.lane = Lane(libpq(engine.url))
+        self.cards = Cards(self.lane)
         self._autocommit = engine.execution_options(isolation_level="AUTOCOMMIT")
 
     @asynccontextmanager
@@ -132,5 +132,5 @@ class Store:
                 yield UnitOfWork(connection)
 
     async def close(self) -> None:
-        await self._lane.close()
+        await self.lane.close()
         await self.engine.dispose()

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Hashable
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -125,7 +124,7 @@ class Front:
         self.now = 0.0
         self.asked = 0
         self.size, self.status = size, status
-        self.kept = Kept(self._answer, clock=lambda: self.now)
+        self.kept = Kept(self._answer, lambda: self.token, clock=lambda: self.now)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         self.asked += 1
@@ -139,8 +138,7 @@ class Front:
         async def send(message: Message) -> None:
             sent.append(message)
 
-        app = SimpleNamespace(state=SimpleNamespace(waypost=SimpleNamespace(standing=lambda: self.token)))
-        scope = {"type": "http", "method": "GET", "path": path, "query_string": question, "headers": [], "app": app}
+        scope = {"type": "http", "method": "GET", "path": path, "query_string": question, "headers": []}
         await self.kept(scope, None, send)  # type: ignore[arg-type]
         return b"".join(message.get("body", b"") for message in sent)
 

@@ -14,6 +14,7 @@ from typing import Final
 from registry.core.listing import SearchUnavailable
 from registry.search.backend import Backend
 from registry.store.errors import StoreUnavailable
+from registry.store.search_notes import drawn
 from registry.store.unit_of_work import Store
 
 LOOK_SECONDS: Final = 0.3
@@ -36,7 +37,7 @@ class Standing:
         self._clock = clock
         self._last: _Look | None = None
         self._looking: asyncio.Task[None] | None = None
-        self._number = 0
+        self._looks = 0
         self._drawn: int | None = None
         self._settles_at = 0
 
@@ -49,7 +50,9 @@ class Standing:
         return last.token if last is not None and now - last.at <= TRUST_SECONDS else None
 
     async def close(self) -> None:
+        """A look under way may end: a connection that is given up while it is made stays with the server."""
         if self._looking is not None:
+            await asyncio.wait({self._looking}, timeout=TRUST_SECONDS)
             self._looking.cancel()
             await asyncio.gather(self._looking, return_exceptions=True)
 
@@ -60,15 +63,14 @@ class Standing:
     async def _look(self) -> None:
         at = self._clock()
         try:
-            async with self._store.read() as uow:
-                drawn, oldest, newest = await uow.search.drawn()
+            number, oldest, newest = await drawn(self._store.lane)
             generation = (await self._backend.health()).generation
         except (StoreUnavailable, SearchUnavailable):
             self._last = None
             return
-        self._number += 1
-        if drawn != self._drawn:
-            self._drawn, self._settles_at = drawn, newest
+        self._looks += 1
+        if number != self._drawn:
+            self._drawn, self._settles_at = number, newest
         settled = oldest >= self._settles_at
-        token = (drawn, generation, 0 if settled else self._number)
+        token = (number, generation, 0 if settled else self._looks)
         self._last = _Look(at, token) if generation is not None else None
