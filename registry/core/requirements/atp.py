@@ -129,7 +129,8 @@ ROWS: Final = (
     seen("atp-3.8-privacy-url", "3.8", _L, "privacyUrl is a URI", Reason.ATP_ADDRESS),
     seen("atp-3.8-conditions", "3.8", _L, "conditional training links its conditions", Reason.ATP_TERMS),
     unseen("atp-3.8-deny", "3.8", _M, "nothing is trained on data of a site that denies it",
-           "Binds us: nothing is fitted from documents, the weights of registry/core/ranking.py are constants, and "
+           "Binds us: nothing is fitted from documents, the weights in registry/core/ranking/signals/ are constants, "
+           "the sentence vectors come from openly licensed texts (registry/search/model/MODEL_CARD.md), and "
            "/api/services/{domain} shows the policy. A dump, when there is one, must leave these services out, and "
            "whoever fits anything from documents must honour policies.training first."),
     unseen("atp-3.8-attribution-required", "3.8", _M, "who uses the data cites its source",

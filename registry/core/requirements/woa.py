@@ -103,7 +103,7 @@ ROWS: Final = (
     unseen("woa-8.3-untrusted", "8.3", _M, "names and descriptions are untrusted to language models",
            "Binds us: no model reads them here, and answers mark them as untrusted."),
     unseen("woa-8.3-isolation", "8.3", _S, "selection by language models isolates its inputs",
-           "Binds us: selection is arithmetic over words (registry/core/ranking.py)."),
+           "Binds us: selection is arithmetic over words and vectors (registry/core/ranking/)."),
     unseen("woa-8.4-output", "8.4", _S, "what agents answer is untrusted", CALLER),
     seen("woa-9.2-type", "9.2", _L, "the media type is application/woa+json", Reason.WOA_MEDIA_TYPE,
          Reason.CONTENT_TYPE),
