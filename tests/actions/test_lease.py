@@ -30,6 +30,7 @@ from tests.support.builders import (
     hosts_of,
     take,
 )  # fmt: skip
+from tests.support.database import rows
 
 pytestmark = pytest.mark.slow  # processes and waits
 
@@ -69,6 +70,25 @@ async def test_an_expired_lease_is_taken_again_and_its_first_holder_cannot_compl
     assert await release(store, first.token, now=NOW) == 0
     done = await record(store, second.token, [finish(second.domains[0], {"a.com": adp_site("a.com")})], now=NOW)
     assert (done.lost, done.listed) == ([], ["a.com"])
+
+
+async def test_who_records_a_lease_meanwhile_waits_and_finds_it_given_back(store: Store) -> None:
+    """A worker whose connection was lost tries again, and its first call may still be under way in the database."""
+    await _seed(store, "a.com")
+    lease = await take(store)
+    assert lease is not None
+    waiting = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    async with store.begin() as uow:
+        await uow.domains.give_back(await uow.domains.hold([(lease.token, "a.com")]))
+        again = asyncio.create_task(
+            record(store, lease.token, [finish(lease.domains[0], {"a.com": adp_site("a.com")})], now=NOW)
+        )
+        async with asyncio.timeout(20):
+            while not await rows(store, waiting) and not again.done():  # noqa: ASYNC110  (another process)
+                await asyncio.sleep(0.02)
+    late = await again
+    assert (late.lost, late.hosts) == (["a.com"], [])
+    assert await rows(store, "SELECT count(*) FROM visits") == [(0,)]
 
 
 async def test_all_due_hosts_of_a_domain_come_with_it(store: Store) -> None:

@@ -56,6 +56,12 @@ async def test_table_is_loud_and_nothing_else_resolves() -> None:
         await guard.pin("localhost")
 
 
+async def test_what_has_no_name_is_refused_before_anybody_is_asked() -> None:
+    """An address in the place of a host: whatever a resolver makes of it, it is not asked."""
+    with pytest.raises(AddressRefused, match="no host name"):
+        await Guard(ConnectTo.parse([]), None).pin("")
+
+
 def test_every_answer_is_judged_and_an_allowed_one_picked() -> None:
     assert pick("a.example", ["10.0.0.1", "::1", "8.8.8.8"]).address == "8.8.8.8"
     with pytest.raises(AddressRefused, match=r"Private-Use") as refused:

@@ -13,6 +13,10 @@ from tests.crawler.support import far, fetch, probe, visiting
 from tests.support.sites import Exchange, Reply
 
 LARGE = Reply('{"broken": "' + "x" * 90_000)  # malformed documents are kept
+HALVES = {
+    "/.well-known/ard.json": Reply('{"broken": "' + "y" * 45_000),
+    "/.well-known/api-catalog": Reply('{"broken": "' + "z" * 45_000),
+}
 
 
 def test_shares_take_only_what_is_beyond_their_own() -> None:
@@ -48,10 +52,10 @@ async def test_who_finds_no_room_is_visited_later_and_nothing_stays_taken(
     release = asyncio.Event()
 
     async def holds(exchange: Exchange) -> None:
-        """A document that is kept, and then a long wait."""
-        if exchange.path == "/.well-known/ard.json":
-            await exchange.send(LARGE.encode())
-        elif exchange.path == "/.well-known/api-catalog":
+        """Two documents that are kept, neither of them large, and then a long wait."""
+        if exchange.path in HALVES:
+            await exchange.send(HALVES[exchange.path].encode())
+        elif exchange.path == "/agent.json":
             first_has_read.set()
             await release.wait()
             await exchange.send(Reply(b"", 404).encode())

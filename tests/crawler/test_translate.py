@@ -220,6 +220,23 @@ async def test_pages_that_are_no_documents_may_be_broken(
     assert [len(one.body) for one in all_fetched] == [0, 5, 64 * 1024]
 
 
+async def test_endless_page_that_is_no_document_is_left(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """After a quarter of a megabyte, and not at the deadline, which would take its status away."""
+    sent = 0
+
+    async def page(exchange: Exchange) -> None:
+        nonlocal sent
+        await exchange.send(b"HTTP/1.1 404 Not Found\r\n\r\n")
+        while True:
+            await exchange.send(b"x" * 60_000)
+            sent += 60_000
+
+    async with asyncio.timeout(10), visiting(monkeypatch, tmp_path, {HOST: page}) as (_, visitor):
+        [fetched] = await fetch(visitor, probe(f"https://{HOST}/x"))
+    assert (fetched.status, fetched.truncated) == (404, True)
+    assert sent < 20_000_000  # most of it lies in the buffers of sockets; the deadline or the pieces allow for more
+
+
 async def test_a_host_that_breaks_a_page_off_is_asked_again_once_and_then_read_with_care(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import json
+import threading
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -13,8 +14,9 @@ import pytest
 
 from crawler.guards import Guard, Pin
 from crawler.handler import results
-from crawler.visit import Cut, Visitor
-from registry.core.documents import Outcome, Purpose
+from crawler.visit import OFF_LOOP_BYTES, Cut, Visitor
+from registry.core.documents import Fetched, Outcome, Probe, Purpose
+from registry.core.plan import HostPlan
 from registry.core.visits import DomainJob, FinishedDomain, HostJob, KnownDocument, Lease, Visit
 from tests.crawler.support import far, fetch, probe, visiting
 from tests.support.sites import Answer, Exchange, Reply, Site, closed_port, moved
@@ -127,6 +129,31 @@ async def test_known_document_is_asked_for_conditionally(monkeypatch: pytest.Mon
     assert answer.assessment.outcome is Outcome.FOUND
     assert odd.status == 200  # a validator that is no field value is left out, not sent and not fatal
     assert "x-evil" not in sites.seen[-1].headers
+
+
+async def test_cookies_are_not_sent_back(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    sets = Reply(b"{}", headers=(("Set-Cookie", "seen=1; Path=/"),))
+    async with visiting(monkeypatch, tmp_path, {HOST: sets}) as (sites, visitor):
+        await fetch(visitor, probe(f"https://{HOST}/first"), probe(f"https://{HOST}/second"))
+    assert sites.paths(HOST) == ["/first", "/second"]
+    assert "cookie" not in sites.seen[-1].headers
+
+
+async def test_large_bodies_are_judged_in_a_thread(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A megabyte of JSON takes tens of milliseconds, in which nobody else would be served."""
+    on_the_loop: dict[str, bool] = {}
+    take = HostPlan.take
+
+    def noted(plan: HostPlan, asked: Probe, fetched: Fetched) -> None:
+        on_the_loop[asked.url] = threading.current_thread() is threading.main_thread()
+        take(plan, asked, fetched)
+
+    monkeypatch.setattr(HostPlan, "take", noted)
+    large = json.dumps(json.loads(CARD) | {"more": "x" * OFF_LOOP_BYTES})
+    async with visiting(monkeypatch, tmp_path, {HOST: SHOP | {CARD_PATH: Reply(large)}}) as (_, visitor):
+        seen = await visit(visitor, HostJob(HOST, whole_plan=True))
+    assert seen.outcome is Outcome.FOUND
+    assert [url for url, on_loop in on_the_loop.items() if not on_loop] == [f"https://{HOST}{CARD_PATH}"]
 
 
 async def test_redirects_inside_the_domain_are_followed_hop_by_hop(

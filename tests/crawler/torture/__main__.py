@@ -5,7 +5,8 @@
 3. A fifth of the hosts hostile: how many honest ones a second of CPU is enough for, against none hostile, in turn.
 
 Servers run in processes of their own; hostile ones at the lowest priority, for in the world they have their own
-machines. The last two run the crawler in a fresh process each (`--memory`, `--speed`).
+machines. The last two run the crawler in a fresh process each (`--memory`, `--speed`). On a busy machine the third
+says little: `--without-speed` leaves it out, `--only-speed` makes up for it.
 """
 
 import asyncio
@@ -231,7 +232,8 @@ def main() -> int:
         typer.echo(f"\n{FLOODING} hosts that flood at once: resident memory grows by {growth:.0f} MB")
         if growth >= MAX_GROWTH_MB:
             wrong.append("memory")
-        wrong += _slowed(folder)
+        if sys.argv[1:] != ["--without-speed"]:
+            wrong += _slowed(folder)
     typer.echo(f"FAILED: {', '.join(wrong)}" if wrong else "all within their bounds")
     return 1 if wrong else 0
 
