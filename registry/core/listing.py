@@ -24,12 +24,16 @@ SortBy = Literal["relevance", "score", "freshness"]
 
 @dataclass(frozen=True, slots=True)
 class ListedCapability:
-    """`side_effects` None: nothing is said of them. `semantic_types` are `namespace:type` (ATP 3.5.2)."""
+    """`side_effects` None: nothing is said of them. `semantic_types` are `namespace:type` (ATP 3.5.2).
+
+    `keywords`: tags, and sentences in which one would ask for it; search reads them with the description.
+    """
 
     name: str
     description: str = ""
     side_effects: bool | None = None
     semantic_types: tuple[str, ...] = ()
+    keywords: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +41,7 @@ class Listing:
     """Everything the index shows of one host; its hash decides whether the index must be told.
 
     `languages` are what the documents were served as (Content-Language), lower case, with the plain language of each.
+    `keywords` as in ListedCapability, of the service as a whole.
     """
 
     domain: str
@@ -52,6 +57,7 @@ class Listing:
     capabilities: tuple[ListedCapability, ...] = ()
     seen_on: date | None = None
     languages: tuple[str, ...] = ()
+    keywords: tuple[str, ...] = ()
 
     def content_hash(self) -> bytes:
         """sha256 over the canonical JSON of everything shown."""

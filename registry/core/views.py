@@ -19,6 +19,7 @@ ADP_VERSION: Final = "1.0"
 NAME_CHARS: Final = 200
 DESCRIPTION_CHARS: Final = 4_000
 CAPABILITY_DESCRIPTION_CHARS: Final = 2_000
+KEYWORDS_CHARS: Final = 500
 
 _COLLAPSED: Final[dict[str, AdpAuthType]] = {
     "api_key": "api_key",
@@ -175,12 +176,25 @@ def make_listing(
                 plain(one.description or "", CAPABILITY_DESCRIPTION_CHARS),
                 one.side_effects,
                 tuple(tag for tag in one.tags if is_semantic_type(tag)),
+                _keywords(one),
             )
             for one in service.capabilities
         ),
         seen_on=seen_on,
         languages=service.languages,
+        keywords=_keywords(service),
     )
+
+
+def _keywords(described: Service | Capability) -> tuple[str, ...]:
+    """Examples first: they are sentences in which somebody would ask for it. As many as fit into KEYWORDS_CHARS."""
+    kept: list[str] = []
+    left = KEYWORDS_CHARS
+    for text in (plain(one, KEYWORDS_CHARS) for one in dict.fromkeys((*described.examples, *described.tags))):
+        if text and len(text) <= left:
+            kept.append(text)
+            left -= len(text)
+    return tuple(kept)
 
 
 def _deciding_scheme(service: Service) -> AuthScheme | None:

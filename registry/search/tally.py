@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from registry.core.ranking import CorpusStats
+from registry.core.ranking.corpus import counted
 
 _NUMBERS: Final = struct.Struct("<QQQI")
 
@@ -30,7 +31,8 @@ class Counted(Protocol):
 
 @dataclass(slots=True)
 class Tally:
-    """`commit` numbers the states of one build; `length` and `df` (word -> services that hold it) as in Record."""
+    """`commit` numbers the states of one build; `length` is the sum behind CorpusStats.mean_length, `df` word ->
+    services that hold it."""
 
     commit: int = 0
     services: int = 0
@@ -39,12 +41,12 @@ class Tally:
 
     def add(self, record: Counted) -> None:
         self.services += 1
-        self.length += record.length
+        self.length += counted(record.length)
         self.df.update(record.terms.tolist())
 
     def remove(self, record: Counted) -> None:
         self.services -= 1
-        self.length -= record.length
+        self.length -= counted(record.length)
         for term in record.terms.tolist():
             self.df[term] -= 1
             if not self.df[term]:

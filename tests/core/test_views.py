@@ -205,3 +205,11 @@ def test_listing_is_clean_collapsed_and_without_dialects() -> None:
     assert (listing.domain, listing.host, listing.score, listing.seen_on) == (
         "pigeonpost.dev", HOST, 71, date(2026, 11, 20),
     )  # fmt: skip
+
+
+def test_examples_and_tags_become_keywords_within_a_bound() -> None:
+    book = Capability("book", "book", tags=("trip:book", "travel"), examples=("Fly me\u200b to Rome", "travel"))
+    service = Service(tags=("t" * 300, "u" * 300, "short"), capabilities=(book,))
+    listing = make_listing("a.dev", "a.dev", service, 50, TrustLevel.VERIFIED, ["a2a"], None)
+    assert listing.capabilities[0].keywords == ("Fly me to Rome", "travel", "trip:book")
+    assert listing.keywords == ("t" * 300, "short")

@@ -2,16 +2,27 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from registry.core.ranking.record import Record
 
+LENGTH_COUNTED: Final = 200
+"""In halves, so a hundred words: of a longer service no more counts for the mean. Else one in twenty who writes a book
+makes every other text a short one, and its length no longer tells."""
+
+
+def counted(length: int) -> int:
+    """What a service of this length adds to the sum behind `mean_length`."""
+    return min(length, LENGTH_COUNTED)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CorpusStats:
-    """`df[i]` services hold the word `terms[i]` (rising). `mean_length` is weighted, in halves as in Record."""
+    """`df[i]` services hold the word `terms[i]` (rising). `mean_length` is weighted, in halves as in Record; see
+    `counted`."""
 
     services: int
     mean_length: float
@@ -25,7 +36,7 @@ class CorpusStats:
         terms, df = np.unique(
             np.concatenate([np.zeros(0, np.uint32), *(one.terms for one in held)]), return_counts=True
         )
-        total = sum(one.length for one in held)
+        total = sum(counted(one.length) for one in held)
         return cls(len(held), total / len(held) if held else 0.0, terms, df.astype(np.uint32))
 
     def document_frequency(self, terms: NDArray[np.uint32]) -> NDArray[np.float64]:

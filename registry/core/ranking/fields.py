@@ -1,6 +1,6 @@
 """What of a listing is read at all: its texts within bounds, so that nobody ranks by writing more."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from registry.core.listing import Listing
@@ -29,19 +29,30 @@ HALVES: Final = 2.0
 def weighted_texts(listing: Listing) -> Iterator[tuple[int, str]]:
     """(weight in halves, text) of every field."""
     yield NAME, name_text(listing.name[:NAME_CHARS])
-    yield DESCRIPTION, listing.description[:DESCRIPTION_CHARS]
+    yield DESCRIPTION, _own_text(listing)
     for name, text in capability_texts(listing):
         yield CAPABILITY_NAME, name_text(name)
         yield CAPABILITY_DESCRIPTION, text
 
 
 def capability_texts(listing: Listing) -> Iterator[tuple[str, str]]:
-    """(name, description) of each capability that counts, in the listing's order."""
+    """(name, description and keywords) of each capability that counts, in the listing's order."""
     left = CAPABILITIES_CHARS
     for capability in listing.capabilities[:CAPABILITIES]:
-        text = capability.description[: min(CAPABILITY_CHARS, left)]
+        text = _with_keywords(capability.description, capability.keywords, min(CAPABILITY_CHARS, left))
         left -= len(text)
         yield capability.name[:NAME_CHARS], text
+
+
+def _own_text(listing: Listing) -> str:
+    return _with_keywords(listing.description, listing.keywords, DESCRIPTION_CHARS)
+
+
+def _with_keywords(description: str, keywords: Sequence[str], chars: int) -> str:
+    """Inside of the description's own bound: who has keywords cannot say more than who has none. A tag may be written
+    as a name is (`trip:book_flight`)."""
+    said = [description, *(keyword if " " in keyword else split_name(keyword) for keyword in keywords)]
+    return " ".join(filter(None, said))[:chars]
 
 
 def indexed_text(listing: Listing) -> str:
@@ -56,7 +67,7 @@ def texts_of(listing: Listing) -> list[str]:
     A capability's text alone does not say whose it is ("list": of what?), so the name of the service goes with it.
     """
     name = split_name(listing.name[:NAME_CHARS])
-    own = f"{name}. {listing.description[:DESCRIPTION_CHARS]}"
+    own = f"{name}. {_own_text(listing)}"
     parts = [f"{split_name(one)}: {text}" for one, text in capability_texts(listing)]
     rows = [f"{own} {' '.join(parts)}", own, *(f"{name} {part}" for part in parts[:EMBEDDED_CAPABILITIES])]
     return [visible(row)[:_EMBEDDED_CHARS] for row in rows]

@@ -1,7 +1,7 @@
-"""The order of the candidates: signals, each divided by the best of the pool, weighted and added up.
+"""The order of the candidates: signals, each divided by the best of the pool, squared, weighted and added up.
 
 Sum of max-normalised scores (a weighted CombSUM, Fox and Shaw 1994): it keeps how far apart candidates are, which a
-fusion of ranks throws away.
+fusion of ranks throws away. Squared, since cosines lie close together and what is far from the best says little.
 """
 
 from collections.abc import Mapping
@@ -49,11 +49,11 @@ def rank(question: Question, candidates: Candidates, stats: CorpusStats) -> Rank
     nearness of vectors that are not there, the others share its weight.
     """
     evidence = gather(question, candidates, stats)
-    raw = np.stack([signal.of(evidence) for signal in SIGNALS])
+    raw = np.maximum(np.stack([signal.of(evidence) for signal in SIGNALS]), 0.0)
     tops = raw.max(axis=1, initial=0.0)
-    weights = np.where(tops > 0, [signal.weight for signal in SIGNALS], 0.0)
-    shares = np.divide(weights / (weights.sum() or 1.0), tops, out=np.zeros_like(tops), where=tops > 0)
-    parts = np.round(raw * shares[:, None], _DECIMALS) + 0.0  # no zero with a minus
+    weights = np.where(tops > 0, [signal.weight_for(question) for signal in SIGNALS], 0.0)
+    near = raw / np.where(tops > 0, tops, 1.0)[:, None]
+    parts = np.round(near * near * (weights / (weights.sum() or 1.0))[:, None], _DECIMALS)
     relevance = np.round(parts.sum(axis=0), _DECIMALS)
     names = [signal.name for signal in SIGNALS]
     return Ranking(evidence, dict(zip(names, parts, strict=True)), relevance, _order(relevance, candidates))

@@ -22,8 +22,9 @@ from registry.core.ranking import vectors as packing
 from registry.core.ranking.fields import capability_texts, weighted_texts
 from registry.core.text import RECIPE, name_text, stems
 
-RANKER_VERSION: Final = f"2.{RECIPE}"
-"""Version of the record. Records of another version are never scored; the index is built again."""
+RANKER_VERSION: Final = f"3.{RECIPE}"
+"""Version of the record and of what is counted of it. Records of another version are never scored; the index is built
+again."""
 
 MOST_COUNTED: Final = 255
 """A word counts no further (in halves, as all counts): nobody who is honest says one so often."""

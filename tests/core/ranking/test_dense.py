@@ -91,6 +91,43 @@ def test_every_sentence_of_a_request_counts_for_itself() -> None:
     assert (need.signal(evidence)[:2] > evidence.over_parts(evidence.whole, np.maximum)[:2]).all()
 
 
+def test_where_the_whole_points_says_the_less_the_more_needs_are_in_it() -> None:
+    topic = next(signal for signal in SIGNALS if signal.name == "topic")
+    once, twice = ask("weather tomorrow morning", WORDS), ask("Weather tomorrow morning. Pay the money.", WORDS)
+    assert (topic.weight_for(once), topic.weight_for(twice)) == (topic.weight, topic.weight / 2)
+    assert topic.weight_for(ask("weather")) == topic.weight
+    held = [Candidate(one.host, one.score, record(one)) for one in (RAIN, BANK)]
+    ranking = rank(twice, Candidates.of(held, WORDS.id), CorpusStats.of(one.record for one in held))
+    shares = {signal.name: signal.weight_for(twice) for signal in SIGNALS}
+    tops = {name: values.max() for name, values in ranking.parts.items()}
+    assert tops == pytest.approx({name: share / sum(shares.values()) for name, share in shares.items()})
+
+
+TRADES = ("forecast", "parcel", "invoice", "guitar", "tulip", "glacier", "novel", "engine", "carpet", "dentist")
+
+
+def test_a_catalogue_of_unlike_things_is_not_the_best_at_each() -> None:
+    catalogue = listing("all.example", "x", *[(one, f"{one} {one}") for one in TRADES])
+    honest = listing(
+        "honest.example", "Garden: tulip bulbs", *[(f"tulip_{n}", "plants a tulip bulb") for n in range(9)]
+    )
+    few = listing("few.example", "x", *[(one, f"{one} {one}") for one in TRADES[:5]])
+    held = [Candidate(one.host, one.score, record(one)) for one in (catalogue, honest, few)]
+    question = ask("tulip", WORDS)
+    evidence = rank(question, Candidates.of(held, WORDS.id), CorpusStats.of(one.record for one in held)).evidence
+    nearest = evidence.over_parts(evidence.needs, np.maximum)
+    kept = need.signal(evidence) / nearest
+    assert kept[1:].tolist() == [1.0, 1.0]
+    assert kept[0] < 0.5
+
+
+def test_parts_that_are_in_no_known_language_make_no_catalogue() -> None:
+    one = listing("one.example", "zz: zz", ("tulip", "tulip"), *[(f"zz{n}", "zzz") for n in range(20)])
+    held = [Candidate(one.host, one.score, record(one))]
+    evidence = rank(ask("tulip", WORDS), Candidates.of(held, WORDS.id), CorpusStats.of([held[0].record])).evidence
+    assert need.signal(evidence)[0] == pytest.approx(1.0, abs=0.01)
+
+
 def test_one_sentence_is_asked_once() -> None:
     question = ask("move my  appointment", WORDS)
     assert question.whole is not None

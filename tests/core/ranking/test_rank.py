@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from registry.core.listing import Listing
+from registry.core.listing import ListedCapability, Listing
 from registry.core.ranking import (
     Candidate,
     Candidates,
@@ -20,7 +20,9 @@ from registry.core.ranking import (
     make_record,
     rank,
     term_ids,
+    texts_of,
 )
+from registry.core.ranking.corpus import LENGTH_COUNTED
 from registry.core.ranking.fields import (
     CAPABILITIES,
     CAPABILITIES_CHARS,
@@ -91,7 +93,7 @@ def test_relevance_is_bm25f_over_the_weighted_whole() -> None:
     (relevance,) = words.signal(ranking.evidence)[list(ranking.order)]
     lengths = [3.0, 2.0 + 5.0]  # name 2, each other word 1
     idf = math.log(1 + (2 - 1 + 0.5) / (1 + 0.5))
-    expected = idf * 2 * 2.2 / (2 + 1.2 * (0.25 + 0.75 * 3 / (sum(lengths) / 2)))
+    expected = idf * 2 * 2.0 / (2 + (0.25 + 0.75 * 3 / (sum(lengths) / 2)))
     assert relevance == pytest.approx(expected, abs=1e-9)
 
 
@@ -211,6 +213,23 @@ def test_nobody_ranks_by_writing_more_than_the_bounds() -> None:
     assert len(make_record(long).capabilities.names) == CAPABILITIES
     many = listing("a.example", "x", *[(f"c{n}", "beta " * 399) for n in range(100)])
     assert make_record(many).length <= CAPABILITIES_CHARS / 5 + 1 + 4 + 100 * 2
+
+
+def test_a_book_makes_no_other_text_a_short_one() -> None:
+    texts = [listing(f"h{n}.example", "Mail: sends mail") for n in range(9)]
+    _, alone = collection(*texts)
+    _, beside = collection(*texts, listing("book.example", "Book: " + "word " * 3_000))
+    assert alone.mean_length == make_record(texts[0]).length
+    assert beside.mean_length == (9 * alone.mean_length + LENGTH_COUNTED) / 10
+
+
+def test_keywords_are_read_with_the_description_and_inside_of_its_bound() -> None:
+    capability = ListedCapability("book", "Books it", keywords=("trip:bookFlight", "fly me to Rome"))
+    one = listing("a.example", "Wings: flies", keywords=("air travel",), capabilities=(capability,))
+    assert counts(make_record(one), "air", "flight", "rome") == {"air": 2, "flight": 1, "rome": 1}
+    assert texts_of(one)[1:] == ["Wings. flies air travel", "Wings book: Books it trip book Flight fly me to Rome"]
+    full = listing("a.example", "x: " + "y" * DESCRIPTION_CHARS, keywords=("omega",))
+    assert counts(make_record(full), "omega") == {"omega": 0}
 
 
 def test_the_hash_names_listing_and_ranker(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from registry.core.ranking.evidence import Evidence, Numbers
 
-_K1, _B = 1.2, 0.75
+_K1, _B = 1.0, 0.75
 
 _MOST: Final = 3.0
 """A word counts as if said so often at most (the name counts double), while the length counts every one: who repeats
