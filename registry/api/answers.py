@@ -7,6 +7,7 @@ twice as cheap.
 import hashlib
 import re
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -43,13 +44,23 @@ def moment(at: datetime | None) -> str | None:
     return None if at is None else at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+@lru_cache(5_000)
+def segment(text: str) -> str:
+    """One segment of a path."""
+    return quote(text, safe="")
+
+
+def service_url(base: str, host: str) -> str:
+    return f"{base}/api/services/{segment(host)}"
+
+
 def capability_url(base: str, host: str, name: str) -> str:
     """Where this registry serves the detail of a capability."""
-    return f"{base}/api/services/{quote(host, safe='')}/capabilities/{quote(name, safe='')}"
+    return f"{base}/api/services/{segment(host)}/capabilities/{segment(name)}"
 
 
 def status_url(base: str, host: str) -> str:
-    return f"{base}/api/services/{quote(host, safe='')}/status"
+    return f"{base}/api/services/{segment(host)}/status"
 
 
 def has_tag(fields: list[str], tag: str) -> bool:

@@ -7,6 +7,7 @@ proxy) is what a large installation uses. Clients are addresses behind trusted p
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
 MAX_CLIENTS = 100_000  # per window; the ones that come later share one count rather than the machine's memory
@@ -57,6 +58,8 @@ class Clients:
         self._trusted: list[IPv4Network | IPv6Network] = [ip_network(one, strict=False) for one in trusted]
 
     def key(self, peer: str | None, forwarded_for: str) -> str:
+        if not forwarded_for:
+            return _group_of_peer(peer or "")
         address = peer or ""
         for hop in reversed(forwarded_for.split(",")):
             if not self.trusts(address) or not hop.strip():
@@ -70,6 +73,12 @@ class Clients:
         except ValueError:
             return False
         return any(parsed in network for network in self._trusted)
+
+
+@lru_cache(10_000)
+def _group_of_peer(address: str) -> str:
+    """Remembered, as an address that a client wrote must not be: it may be of any length."""
+    return _group(address)
 
 
 def _group(address: str) -> str:

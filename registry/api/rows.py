@@ -2,9 +2,8 @@
 
 from datetime import datetime
 from typing import Any, Final
-from urllib.parse import quote
 
-from registry.api.answers import moment
+from registry.api.answers import moment, service_url
 from registry.core.domains import is_confusable
 from registry.core.listing import TrustLevel
 from registry.core.revisit import FOUND_MOST
@@ -55,7 +54,3 @@ def auth(model: dict[str, Any]) -> dict[str, Any]:
 
 def pricing(model: dict[str, Any]) -> dict[str, Any]:
     return {"model": "unknown", **model}
-
-
-def service_url(base: str, host: str) -> str:
-    return f"{base}/api/services/{quote(host, safe='')}"

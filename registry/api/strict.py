@@ -78,27 +78,34 @@ class _Arguments:
         if dependant.path_params or dependant.header_params or dependant.cookie_params or dependant.body_params:
             raise TypeError(f"{dependant.call} takes more than query parameters")
         self._request = dependant.request_param_name
-        self._fields = dependant.query_params
-        self._required = {field.alias for field in self._fields if field.field_info.is_required()}
-        self._absent, _ = request_params_to_args(self._fields, QueryParams())
+        self._fields = {field.alias: field for field in dependant.query_params}
+        self._absent, _ = request_params_to_args(dependant.query_params, QueryParams())
+        self._required = [alias for alias, field in self._fields.items() if field.name not in self._absent]
         self._inner = [(one.name, one.call, _Arguments(one)) for one in dependant.dependencies]
 
     async def of(self, request: Request, faults: list[Any]) -> dict[str, Any]:
-        """What is missing there is in `faults`, in the order of FastAPI's own."""
+        """By name. What is wrong is added to `faults` as the framework tells it."""
         taken = dict(self._absent)
         for name, call, arguments in self._inner:
             before = len(faults)
             inner = await arguments.of(request, faults)
             if len(faults) == before and call is not None and name is not None:
                 taken[name] = await call(**inner)
-        given = request.query_params
-        read = [field for field in self._fields if field.alias in given or field.alias in self._required]
-        values, own_faults = request_params_to_args(read, given)
-        faults += own_faults
-        taken.update(values)
+        faults += self._read(request.query_params, taken)
         if self._request is not None:
             taken[self._request] = request
         return taken
+
+    def _read(self, given: QueryParams, taken: dict[str, Any]) -> list[Any]:
+        """Each is given once at most (`_refuse_strangers`); faults come in the order of the declaration."""
+        wrong: dict[str, list[Any]] = {}
+        for alias, text in given.items():
+            if (field := self._fields.get(alias)) is not None:
+                taken[field.name], wrong[alias] = field.validate(text, loc=("query", alias))
+        for alias in self._required:
+            if alias not in wrong:
+                _, wrong[alias] = request_params_to_args([self._fields[alias]], QueryParams())
+        return [fault for alias in self._fields for fault in wrong.get(alias, ())] if any(wrong.values()) else []
 
 
 def strict_router(route_class: type[StrictRoute] = StrictRoute, **options: Any) -> APIRouter:

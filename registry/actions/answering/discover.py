@@ -17,11 +17,10 @@ from typing import Final
 import orjson
 
 from registry.core.domains import registrable_domain
-from registry.core.listing import CapabilityMatch, Filters, Hit, Query, StaleCursor
+from registry.core.listing import CapabilityMatch, Filters, Hit, Query, StaleCursor, TrustLevel
 from registry.core.ranking import Embedder, Question, Ranking, ask, browse, confidence, confident, explain, fold, rank
 from registry.core.ranking.evidence import Evidence
 from registry.core.suggest import Suggestions, suggest
-from registry.core.text import query_terms
 from registry.search.backend import Backend, Pool
 from registry.store.cards import Card
 from registry.store.unit_of_work import Store
@@ -141,7 +140,7 @@ async def discover(
     Raises SearchUnavailable when there is no index to ask, StaleCursor, StoreUnavailable.
     """
     answer = await ranked(backend, query, embedder)
-    generation, digest = answer.pool.generation, _digest(query)
+    generation, digest = answer.pool.generation, _digest(answer.question, query)
     ranking = await _sorted(store, answer.ranking, query)
     offset = query.offset if cursor is None else _offset(cursor, generation, digest, ranking)
     hits, end = await _fill(store, ranking, offset, query)
@@ -207,6 +206,7 @@ async def _shown(store: Store, ranking: Ranking, places: range, filters: Filters
     cards = await store.cards.of(_keys(hosts), {match.name for hit in hits for match in hit.capabilities})
     twins = [host for hit in hits for host in hit.alike[:ALIKE]]
     visible = await store.cards.seen(_keys(twins)) if twins else {}
+    levels = filters.shown_levels
     return [
         Found(
             card,
@@ -214,7 +214,7 @@ async def _shown(store: Store, ranking: Ranking, places: range, filters: Filters
             _capabilities(card, hit.capabilities),
             tuple(host for host in hit.alike[:ALIKE] if host in visible),
         )
-        if (card := cards.get(hit.host)) and _passes(card, filters) and (allowed is None or hit.host in allowed)
+        if (card := cards.get(hit.host)) and _passes(card, filters, levels) and (allowed is None or hit.host in allowed)
         else None
         for hit in hits
     ]
@@ -225,10 +225,10 @@ async def _allowed(store: Store, hosts: Collection[str], filters: Filters) -> di
         return await uow.catalogue.capabilities(_keys(hosts), filters)
 
 
-def _passes(card: Card, filters: Filters) -> bool:
-    """The index may lag behind: what a row shows must be what was asked for."""
+def _passes(card: Card, filters: Filters, levels: Collection[TrustLevel]) -> bool:
+    """The index may lag behind: what a row shows must be what was asked for. `levels`: none = all."""
     return (
-        (not filters.shown_levels or card.trust_level in filters.shown_levels)
+        (not levels or card.trust_level in levels)
         and (not filters.formats or not set(filters.formats).isdisjoint(card.formats))
         and (not filters.protocols or not set(filters.protocols).isdisjoint(card.protocols))
         and (not filters.auth_types or card.auth_type in filters.auth_types)
@@ -278,9 +278,9 @@ def _keys(hosts: Collection[str]) -> list[tuple[str, str]]:
     return [(registrable_domain(host), host) for host in hosts]
 
 
-def _digest(query: Query) -> str:
+def _digest(question: Question, query: Query) -> str:
     """Names the question: its terms, in any case and spelling, its filters and its order."""
-    asked = repr((sorted(query_terms(query.text)), query.filters, query.sort))
+    asked = repr((sorted(question.terms), query.filters, query.sort))
     return hashlib.sha256(asked.encode()).hexdigest()[:16]
 
 
