@@ -142,16 +142,19 @@ async def speed(options: argparse.Namespace, url: str, master: str) -> list[Told
         ]
         for name, filters in (("alone", Filters()), ("half filtered out", Filters(auth_types=("none",), min_score=40))):
             for said in asked[:50]:
-                await answer(backend, said, embedder, filters)
-            took, sizes = [], []
+                await _patiently(backend, ask(said, embedder))
+            took, sizes, refused = [], [], 0
             before, theirs = time.process_time(), _cpu_of(options.pid)
             for said in asked:
                 started = time.perf_counter()
-                sizes.append(await answer(backend, said, embedder, filters))
+                try:
+                    sizes.append(await answer(backend, said, embedder, filters))
+                except SearchUnavailable:
+                    refused += 1
                 took.append(1e3 * (time.perf_counter() - started))
             ours = 1e3 * (time.process_time() - before) / len(asked)
             served = f"{1e3 * (_cpu_of(options.pid) - theirs) / len(asked):.1f}" if options.pid else ""
-            rows.append((name, *_spread(took), f"{ours:.1f}", served, f"{median(sizes):.0f}"))
+            rows.append((name, *_spread(took), f"{ours:.1f}", served, f"{median(sizes):.0f}", str(refused)))
         return [*told, rows, *await _burst(backend, asked, embedder)]
 
 
@@ -195,7 +198,7 @@ async def clients(options: argparse.Namespace, url: str, master: str) -> list[To
     held = documents(list(texts.services(options.services)), embedder)
     async with engine(url, master, embedder) as (backend, index, keys):
         await fill(backend, held)
-        (known,) = [(await backend.candidates(ask("a", embedder), Filters(), POOL)).stats]
+        known = (await _patiently(backend, ask("a", embedder))).stats
         bodies = []
         for said in texts.requests(options.requests):
             question = ask(said, embedder)
@@ -228,7 +231,8 @@ def _official(url: str, keys: Keys) -> Call:
 
 
 def _pooled(url: str, keys: Keys) -> Call:
-    return Asker(url, keys.search).ask
+    asker = Asker(url, keys.search)
+    return lambda body: asker.ask(body, time.monotonic() + 10)
 
 
 async def _paced(bodies: Sequence[list[dict[str, Any]]], call: Call) -> tuple[str, ...]:
