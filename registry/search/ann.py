@@ -20,12 +20,15 @@ from usearch.index import Index
 from registry.core.ranking.vectors import pack
 from registry.search.columns import Columns, Damaged, Rows
 
-FEW: Final = 20_000
-"""Up to so many rows are looked at one by one: 20 MB and half a millisecond."""
+FEW: Final = 10_000
+"""Up to so many rows are looked at one by one: 10 MB and a fifth of a millisecond."""
 
 _CONNECTIVITY: Final = 16
 _EXPANSION_ADD: Final = 128
-_EXPANSION_SEARCH: Final = 128
+_EXPANSION_SEARCH: Final = 64
+_ROWS_PER_EXPANSION: Final = 4_000
+"""Places of the graph that are kept in sight while searching it: more in a larger one, which is easier to get lost in.
+"""
 _REACH: Final = 2_000
 """Neighbours asked of the graph at most."""
 
@@ -53,6 +56,7 @@ class Graph:
         self._index.view(memoryview(self._bytes))  # not the path: the library closes a file that it could not map twice
         if self._index.ndim != dims:
             raise Damaged(f"{path.name} is no graph of this index")
+        self._index.expansion_search = max(_EXPANSION_SEARCH, len(self._index) // _ROWS_PER_EXPANSION)
         self._asking = threading.Lock()  # the library gives every caller the same workspace
 
     def nearest(self, asked: NDArray[np.float32], wanted: int) -> tuple[Rows, NDArray[np.float32]]:

@@ -36,8 +36,9 @@ from registry.search.tally import Outdated, Tally, read_stats
 LAYOUT = f"3:{RANKER_VERSION}"
 """Version of what a generation holds; another one is built again."""
 
-NEAREST: Final = 100
-"""Services that the vectors propose. With 200 by words, ranking these gives the same ten as ranking all."""
+NEAREST: Final = 64
+"""Services that the vectors propose. On 3,095 services, with 100 by words, ranking these gives the same ten as ranking
+all; with 200 by words, on 100,000, 9.8 of them."""
 
 _MOST: Final = 0.5
 """A filter that leaves at least this share of the services is applied to what tantivy found."""
@@ -132,7 +133,7 @@ class Snapshot:
             rows, matching = self._search(_services(), filters, limit, order_by="score")
         else:
             named, matching = self._by_words(question, filters, limit)
-            rows = np.union1d(named, self._by_vectors(question, filters))
+            rows = _united(named, self._by_vectors(question, filters))
             matching = max(matching, len(rows))
         return Pool(self.generation, self.stats, self.columns.gather(rows, self._model.id), matching)
 
@@ -205,6 +206,14 @@ class Snapshot:
 
     def count(self) -> int:
         return self.stats.services
+
+
+def _united(rows: Rows, others: Rows) -> Rows:
+    """Rising, each once."""
+    both = np.sort(np.concatenate([rows, others]))
+    fresh = np.ones(len(both), np.bool_)
+    fresh[1:] = both[1:] != both[:-1]
+    return both[fresh]
 
 
 def layout(model: Model) -> str:

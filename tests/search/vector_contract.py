@@ -82,7 +82,7 @@ class VectorContract:
         crowd = [listing(f"h{n}.example", "Weather: of the world") for n in range(150)]
         await fill(backend, [*crowd, listing("far.example", "Rain")])
         answer = await backend.candidates(ask("weather", WORDS), Filters(), 20)
-        assert 100 <= len(answer.candidates) <= 120
+        assert 64 <= len(answer.candidates) <= 120
         assert answer.matching >= len(answer.candidates)
 
     @pytest.mark.parametrize(

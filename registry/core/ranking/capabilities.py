@@ -4,8 +4,6 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from typing import Final
 
-import numpy as np
-
 from registry.core.listing import CapabilityMatch
 from registry.core.ranking.evidence import Evidence
 from registry.core.ranking.record import Capabilities
@@ -59,11 +57,9 @@ def matching_capabilities(
 def _asked_at(evidence: Evidence, place: int) -> dict[int, tuple[str, float]]:
     """Of the question's words that the service has: position among the service's words -> the word, and what share of
     the question's weight it is. In the order of asking."""
-    start, end = evidence.candidates.term_starts[place : place + 2].tolist()
-    at = np.searchsorted(evidence.candidates.terms[start:end], evidence.asked).tolist()
-    has, total = (evidence.tf[:, place] > 0).tolist(), evidence.weight
-    words = zip(at, has, evidence.question.terms.values(), evidence.idf.tolist(), strict=True)
-    return {at: (word, idf / total) for at, has, word, idf in words if has}
+    held_at, weights = evidence.places[:, place].tolist(), evidence.idf.tolist()
+    words = zip(held_at, evidence.question.terms.values(), weights, strict=True)
+    return {at: (word, idf / evidence.weight) for at, word, idf in words if at >= 0}
 
 
 def _matched(held: Capabilities, asked: Mapping[int, object]) -> list[set[int]]:

@@ -14,14 +14,12 @@ _ENOUGH: Final = 0.32
 
 def cover(evidence: Evidence, place: int) -> float:
     """Share of the question's idf that the candidate's words hold, 0 to 1."""
-    total = evidence.weight
-    return float(evidence.idf[evidence.tf[:, place] > 0].sum()) / total if total else 0.0
+    return float(evidence.covers[place])
 
 
 def similarity(evidence: Evidence, place: int) -> float:
     """Cosine of the question with the candidate's nearest row; 0 where none is known, or it is negative."""
-    start, end = evidence.candidates.row_starts[place : place + 2].tolist()
-    return float(evidence.whole[start:end].max(initial=0.0))
+    return float(evidence.nearest[place])
 
 
 def confident(cover: float, cosine: float, *, has_vectors: bool = True) -> bool:
