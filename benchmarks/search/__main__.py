@@ -25,7 +25,7 @@ def main() -> None:
         _show(options, "search-http", served.rows(turns, memory))
     else:
         for services in options.services or (100_000,):
-            sides = engine.measure(services, options.requests, options.rounds)
+            sides = engine.measure(services, options.requests, options.rounds, options.kept, alone=options.alone)
             _show(options, f"search-engine-{services}", engine.rows(services, sides))
 
 
@@ -36,6 +36,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--requests", type=int, default=2_000, help="requests of a round (2,000)")
     parser.add_argument("--rounds", type=int, default=3, help="turns of each side (3)")
     parser.add_argument("--against", metavar="REV", help="http: also another commit, in turns with this tree")
+    parser.add_argument("--kept", type=Path, metavar="DIR", help="engine: where indexes are made and kept")
+    parser.add_argument("--alone", action="store_true", help="engine: without the baseline")
     parser.add_argument("--json", action="store_true", help="every turn as one line of JSON")
     parser.add_argument("--page", type=Path, metavar="FILE", help="also write the table into its place on that page")
     return parser.parse_args()

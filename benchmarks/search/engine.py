@@ -29,12 +29,12 @@ from registry.core.ranking import Embedder, explain
 from registry.search.backend import make_documents
 from registry.search.embedded import EmbeddedBackend
 from registry.search.embedding import default_embedder
+from registry.search.generation import NEAREST
 
 WORDS: Final = "without vectors"
 _BATCH: Final = 500
 _PAGE: Final = 10
-_JUDGED: Final = 200  # questions of which all neighbours are looked up, to see what the graph misses
-_NEAREST: Final = 100
+_LOOKED_AT: Final = 50_000_000  # rows that are looked at one by one, to see what the graph misses
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +58,15 @@ class Asked:
     recall: float | None
 
 
-def measure(services: int, requests: int, rounds: int) -> dict[str, tuple[Built, Asked]]:
+def measure(
+    services: int, requests: int, rounds: int, kept: Path | None = None, *, alone: bool = False
+) -> dict[str, tuple[Built, Asked]]:
+    """Indexes are made in the folder `kept` and stay there for the next run, else in a temporary one. `alone`: without
+    the baseline."""
     with tempfile.TemporaryDirectory(prefix="waypost-bench-") as scratch:
-        folders = {side: Path(scratch) / str(number) for number, side in enumerate((HERE, WORDS))}
-        built = {side: Built(**_run("build", side, folder, services)) for side, folder in folders.items()}
+        sides = (HERE,) if alone else (HERE, WORDS)
+        folders = {side: (kept or Path(scratch)) / f"{services}-{number}" for number, side in enumerate(sides)}
+        built = {side: _built(side, folder, services) for side, folder in folders.items()}
         asking = {side: _started("ask", side, folder, requests) for side, folder in folders.items()}
         took: dict[str, list[float]] = {side: [] for side in folders}
         for turn in range(rounds + 1):
@@ -77,13 +82,14 @@ def measure(services: int, requests: int, rounds: int) -> dict[str, tuple[Built,
 
 def rows(services: int, sides: dict[str, tuple[Built, Asked]]) -> list[tuple[str, ...]]:
     head = (f"{services:,} services", "CPU ms p50", "p99", "× without vectors", "build CPU s", "of it embedding",
-            "index MB", "reader MB", "of it mapped", f"recall@{_NEAREST}")  # fmt: skip
+            "index MB", "reader MB", "of it mapped", f"recall@{NEAREST}")  # fmt: skip
     table: list[tuple[str, ...]] = [head]
-    base = median(sides[WORDS][1].took)
+    base = median(sides[WORDS][1].took) if WORDS in sides else None
     for side, (built, asked) in sides.items():
         table.append((
             side, f"{median(asked.took):.2f}", f"{quantiles(asked.took, n=100)[98]:.2f}",
-            f"{median(asked.took) / base:.1f}", f"{built.cpu:.0f}", f"{built.embedding:.0f}", f"{built.size / 1e6:.0f}",
+            f"{median(asked.took) / base:.1f}" if base else "",
+            f"{built.cpu:.0f}", f"{built.embedding:.0f}", f"{built.size / 1e6:.0f}",
             f"{asked.resident:.0f}", f"{asked.resident - asked.own:.0f}",
             "" if asked.recall is None else f"{asked.recall:.3f}",
         ))  # fmt: skip
@@ -123,6 +129,15 @@ async def _build(backend: EmbeddedBackend, embedder: Embedder | None, folder: Pa
     }  # fmt: skip
 
 
+def _built(side: str, folder: Path, services: int) -> Built:
+    """What building it cost, now or when it was built."""
+    noted = folder.with_suffix(".json")
+    if not noted.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        noted.write_text(json.dumps(_run("build", side, folder, services)))
+    return Built(**json.loads(noted.read_text()))
+
+
 def _size(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
@@ -153,11 +168,11 @@ def _recall(backend: EmbeddedBackend, embedder: Embedder | None, questions: Sequ
     snapshot = backend._snapshot()
     rows, places = snapshot.columns.first_vectors(np.flatnonzero(snapshot.alive))
     found = []
-    for asked in embedder.encode(questions[:_JUDGED]):
+    for asked in embedder.encode(questions[: max(1, min(200, _LOOKED_AT // len(rows)))]):
         near = np.concatenate(list(_nearness(snapshot.columns, places, asked)))
-        least = np.partition(near, -_NEAREST)[-_NEAREST]
+        least = np.partition(near, -NEAREST)[-NEAREST]
         true = set(rows[near > least].tolist())  # those as near as the last one may stand for it
-        mine = set(snapshot._nearest.rows(asked, snapshot.alive, _NEAREST).tolist())
+        mine = set(snapshot._nearest.rows(asked, snapshot.alive, NEAREST).tolist())
         found.append(len(true & mine) / len(true) if true else 1.0)
     return float(np.mean(found))
 
@@ -165,7 +180,7 @@ def _recall(backend: EmbeddedBackend, embedder: Embedder | None, questions: Sequ
 def _nearness(columns: Any, places: Any, asked: Any) -> Iterator[Any]:
     for start in range(0, len(places), 100_000):
         part = places[start : start + 100_000]
-        yield (columns.vectors[part].astype(np.float32) @ asked) * columns.scales(part)
+        yield np.vecdot(columns.vectors[part].astype(np.float32), asked) * columns.scales(part)
 
 
 def _memory() -> dict[str, float]:
