@@ -108,7 +108,7 @@ class Clients:
         self._gather = min(max(pause / 4, GATHER[0]), GATHER[1])
         self._keep_idle = timedelta(seconds=pause + IDLE)
         self._wanted: list[_Wanted] = []
-        self._alive: set[int] = set()
+        self._alive: dict[int, _Shared] = {}
 
     async def check(self) -> None:
         """Raises NoTrust where no visit could succeed: better once at the start than for each host."""
@@ -121,6 +121,10 @@ class Clients:
     def __len__(self) -> int:
         """Clients in use."""
         return len(self._alive)
+
+    def addresses(self) -> set[tuple[str, int]]:
+        """Addresses and ports that clients in use are pinned to."""
+        return {(pin.address, pin.port) for shared in self._alive.values() for pin in shared.pins.values()}
 
     def pinned(self, pin: Pin) -> "Pinned":
         """Gives, as a context, a client that dials `pin.host` at the pinned address and nothing else for that name."""
@@ -163,14 +167,14 @@ class Clients:
             for wanted in gathered:
                 wanted.ready.set_exception(error)
             return
-        self._alive.add(id(shared))
+        self._alive[id(shared)] = shared
         for wanted in gathered:
             wanted.ready.set_result(shared)
 
     async def let_go(self, shared: _Shared) -> None:
         shared.users -= 1
         if not shared.users:
-            self._alive.discard(id(shared))
+            self._alive.pop(id(shared), None)
             await shared.client.close()
 
     def _client(self, pins: Iterable[Pin]) -> Client:

@@ -17,6 +17,7 @@ from typing import Any, Final, Protocol, Self
 from pyreqwest.client import Client
 
 from crawler.appointments import QUEUE, Appointments, Crowded
+from crawler.floods import Floods
 from crawler.guards import ConnectTo, Guard, Pin, Resolver
 from crawler.pauses import Pauses
 from crawler.politeness import BlockBudgets, Pace, Places, Stay, connections_at
@@ -25,9 +26,11 @@ from crawler.settings import user_agent
 from crawler.translate import (
     BLOCK_BUDGET,
     BROKE_OFF,
+    FLOOD,
     HOST_DEADLINE,
     NO_CONNECTION,
     OPTED_OUT,
+    SHUT,
     TWO_LOCATIONS,
     WORTH_A_SECOND_TRY,
     Failure,
@@ -58,11 +61,9 @@ LEAST_BUDGET: Final = 10
 RECORD_MARGIN: Final = timedelta(seconds=30)
 """Visits end this long before their lease does, so that what was found can still be recorded under it."""
 
-
 TURN_REQUESTS: Final = 20
 TURN_ANSWER: Final = 0.5
 """A visit of a host that has nothing, about: so many requests, and seconds for each answer."""
-
 
 _NOWHERE: Final = ("no URL begins like this", HOST_DEADLINE)
 """How URLs of the latest host begin, and its pin, where there is none."""
@@ -91,6 +92,7 @@ class Visitor:
             connect_timeout=settings.connect_timeout,
             pause=settings.request_delay,
         )
+        self.floods = Floods(self.clients)
         self.places = Places(settings.block_connections)
         self.blocks = BlockBudgets(settings.block_daily_budget)
         turn = TURN_REQUESTS * (settings.request_delay + TURN_ANSWER)
@@ -99,7 +101,7 @@ class Visitor:
         self.pauses = Pauses()
         self.room = Room(settings.hosts_in_flight)
         self.running: set[asyncio.Task[Any]] = set()
-        self._ending: asyncio.Task[None] | None = None
+        self._beside: list[asyncio.Task[None]] = []
 
     def halt(self) -> None:
         """Ends the visits that have not ended by themselves since `stop` was set."""
@@ -109,14 +111,15 @@ class Visitor:
     async def __aenter__(self) -> Self:
         """Raises transport.NoTrust."""
         await self.clients.check()
-        self._ending = asyncio.create_task(self.pauses.end_with(self.stop))
+        self._beside = [asyncio.create_task(chore) for chore in (self.pauses.end_with(self.stop), self.floods.watch())]
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._ending is not None:
-            self._ending.cancel()
+        for task in self._beside:
+            task.cancel()
+        await asyncio.gather(*self._beside, return_exceptions=True)
         await self.guard.close()
 
     async def visit_domain(self, job: DomainJob, until: datetime) -> FinishedDomain | None:
@@ -226,6 +229,7 @@ class Session:
         Nearly all requests are the twentieth of their kind on a connection that is open, so that way is kept short.
         """
         at, began = _now(), time.monotonic()
+        self._visitor.floods.expect(probe.cap)
         url: str = probe.url
         hops: tuple[str, ...] = ()
         while True:
@@ -332,7 +336,8 @@ class Session:
             )
         except Exception as error:
             self.share.let_go()
-            return _outcome(error)
+            why = _outcome(error)
+            return FLOOD if why.reason in SHUT and self._visitor.floods.shut_since(pin, began) else why
         finally:
             ended = time.monotonic()
             self._seconds -= ended - began
@@ -357,8 +362,6 @@ class Session:
             raise Cut
 
     async def _go_to(self, place: str) -> None:
-        if place == self._place_name:
-            return
         await self._leave()
         if self._visitor.is_crowded(place):
             raise Crowded(self._visitor.appointments.next(place, connections_at(place)))

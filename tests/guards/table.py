@@ -407,6 +407,20 @@ GUARDS: Final = (
         (f"{_TRANSPORT}test_a_body_in_too_many_pieces_is_given_up",),
     ),
     Guard(
+        "connections that pour are shut",
+        "crawler/floods.py",
+        "if size > IN_ALL * times or size - self._before.get(descriptor, 0) > AT_ONCE * times:",
+        "if False:",
+        (f"{_CRAWLER}test_floods.py::test_a_host_that_pours_interim_responses_is_left_at_once",),
+    ),
+    Guard(
+        "only connections of visits are shut",
+        "crawler/floods.py",
+        "if peer in self._clients.addresses() and",
+        "if",
+        (f"{_CRAWLER}test_floods.py::test_other_connections_of_the_process_are_nobodys_business",),
+    ),
+    Guard(
         "bodies share one room",
         "crawler/room.py",
         "if wanted - self._taken > self._room.left:",

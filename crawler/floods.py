@@ -1,0 +1,109 @@
+"""Connections that pour: interim responses (RFC 9110 section 15.2) without end, which no cap of ours ever sees.
+
+The transport reads over them without a limit and without a word, so that one server could take a core until the
+deadline of its request (13 s of CPU in 15 s, measured). But the kernel counts what each connection has received
+(`tcpi_bytes_received` of TCP_INFO), and beyond what an answer may have nothing honest comes: such a connection is shut,
+and its visit ends. Linux only; elsewhere the deadlines are all there is.
+"""
+
+import asyncio
+import contextlib
+import os
+import socket
+import struct
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import structlog
+
+from crawler.guards import Pin
+from crawler.transport import Clients
+
+WINDOW: Final = 1.0
+AT_ONCE: Final = 6 * 1024 * 1024
+"""Bytes on one connection in a window of so many seconds: half as much again as the largest answer of a visit."""
+
+IN_ALL: Final = 32 * 1024 * 1024
+"""Bytes on one connection in its life: what dozens of requests within their caps do not come to."""
+
+LARGEST: Final = 4 * 1024 * 1024
+"""The cap for which those two hold; where somebody reads larger files (sitemaps), they grow with it."""
+
+LOOK: Final = 0.1
+SHARE: Final = 0.01
+"""Seconds between two looks, and the share of the time that looking may take: a thousand connections cost 2 ms."""
+
+_DESCRIPTORS: Final = Path("/proc/self/fd")
+_RECEIVED: Final = struct.Struct("=128xQ")
+"""`tcpi_bytes_received` in `struct tcp_info` of linux/tcp.h, since Linux 4.1."""
+
+log = structlog.get_logger(__name__)
+
+
+class Floods:
+    """Watches the connections of `clients` and remembers where it shut one. Bound to its loop."""
+
+    def __init__(self, clients: Clients) -> None:
+        self._clients = clients
+        self._largest = LARGEST
+        self._before: dict[int, int] = {}  # descriptor -> bytes received when the window began
+        self._window_began = 0.0
+        self._shut: dict[tuple[str, int], float] = {}  # address and port -> when
+
+    def expect(self, cap: int) -> None:
+        """An answer of so many bytes is nothing bad."""
+        self._largest = max(self._largest, cap)
+
+    def shut_since(self, pin: Pin, moment: float) -> bool:
+        """Whether a connection there was shut after that moment of the monotonic clock."""
+        return self._shut.get((pin.address, pin.port), 0.0) >= moment > 0.0
+
+    async def watch(self) -> None:
+        """For as long as it is not cancelled."""
+        while _DESCRIPTORS.is_dir():
+            began = time.monotonic()
+            if self._clients:
+                self.look(began)
+            took = time.monotonic() - began
+            await asyncio.sleep(max(LOOK, took / SHARE))
+
+    def look(self, now: float) -> None:
+        """Shuts the connections to pinned addresses that have received too much."""
+        received, times = dict(_received()), self._largest / LARGEST
+        for descriptor, size in received.items():
+            if size > IN_ALL * times or size - self._before.get(descriptor, 0) > AT_ONCE * times:
+                self._shut_it(descriptor, size, now)
+        if now - self._window_began >= WINDOW:
+            self._before, self._window_began = received, now
+
+    def _shut_it(self, descriptor: int, size: int, now: float) -> None:
+        """The transport may have closed it meanwhile, and its number may be another connection's: look once more."""
+        with contextlib.suppress(OSError), socket.fromfd(descriptor, socket.AF_INET, socket.SOCK_STREAM) as connection:
+            peer = connection.getpeername()[:2]
+            if peer in self._clients.addresses() and _bytes_received(connection) >= size:
+                self._shut[peer] = now
+                connection.shutdown(socket.SHUT_RDWR)
+                log.warning("connection.flood", address=peer[0], received=size)
+
+
+def _received() -> Iterator[tuple[int, int]]:
+    """Every TCP connection of this process by its descriptor, and the bytes that it has received."""
+    for name in os.listdir(_DESCRIPTORS):  # noqa: PTH208  (a Path for each of thousands costs more than the look)
+        try:
+            # told what it is, the object asks nothing; a wrong guess is no matter for what is read from it
+            connection = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 0, fileno=int(name))
+            try:
+                received = _bytes_received(connection)
+            finally:
+                descriptor = connection.detach()  # it is not ours to close
+        except OSError:  # closed meanwhile, or no TCP
+            continue
+        yield descriptor, received
+
+
+def _bytes_received(connection: socket.socket) -> int:
+    """Raises OSError where this is no TCP connection."""
+    told = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _RECEIVED.size)
+    return int(_RECEIVED.unpack(told)[0]) if len(told) == _RECEIVED.size else 0
