@@ -50,5 +50,6 @@ async def _forever(chore: Callable[[], Awaitable[object]], pause: float) -> None
             await chore()
             await asyncio.sleep(pause)
         except Exception as error:
-            log.warning("upkeep.failed", chore=getattr(chore, "__name__", ""), error=type(error).__name__)
+            reason = {"reason": str(error)} if isinstance(error, NOT_READY) else {}  # those texts are our own
+            log.warning("upkeep.failed", chore=getattr(chore, "__name__", ""), error=type(error).__name__, **reason)
             await asyncio.sleep(_BACK_OFF_SECONDS)
