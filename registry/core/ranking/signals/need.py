@@ -16,7 +16,7 @@ _MANY: Final = 8
 """Parts from which on their common direction is asked for: of fewer nobody can tell."""
 
 _COMMON: Final = 0.35
-"""Mean cosine between two parts of a service. Of 215 services with as many parts one in forty has less."""
+"""Mean cosine between two parts of a service. Of 215 services with as many parts one in thirty has less."""
 
 
 def signal(evidence: Evidence) -> Numbers:
