@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 import httpx2
 
@@ -50,6 +51,15 @@ class Stage:
     healed_after: float | None = None
     well: asyncio.Event = field(default_factory=asyncio.Event)
 
+    def tell(self, status: int, says_when: bool, asked: float, began: float) -> None:
+        """One answer that is here now; moments of the monotonic clock."""
+        now = time.monotonic()
+        self.took.append(1e3 * (now - asked))
+        self.answers[status, says_when] += 1
+        if status == 200 and self.healed_after is None:
+            self.healed_after = now - began
+            self.well.set()
+
     @property
     def is_right(self) -> bool:
         return set(self.answers) <= {(200, False), (503, True)} and max(self.took, default=0) <= SLOWEST_MS
@@ -66,7 +76,8 @@ class Watch:
     """Asks all the time, into the stage of the moment."""
 
     def __init__(self, url: str) -> None:
-        self._client = httpx2.AsyncClient(base_url=url, timeout=30, limits=httpx2.Limits(max_connections=None))
+        self._client = httpx2.AsyncClient(base_url=url, timeout=30)
+        self._where = urlsplit(url).netloc
         self._numbers = count()
         self._started = time.monotonic()
         self.stage = Stage("")
@@ -77,10 +88,21 @@ class Watch:
             await asyncio.sleep(0.05)
 
     async def burst(self, many: int) -> Stage:
-        """So many questions at the same moment, each over a connection of its own."""
+        """So many questions at the same moment, each over a connection that is open before; plainly, for a client
+        that is busy with itself would measure itself."""
+        host, port = self._where.split(":")
+        opened = [await asyncio.open_connection(host, int(port)) for _ in range(many)]
         stage = self.stage = Stage(f"{many} at once")
         self._started = time.monotonic()
-        await asyncio.gather(*(self._ask_once() for _ in range(many)))
+
+        async def one(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            question = f"q={WORDS[0]}+number{next(self._numbers)}"
+            writer.write(f"GET /api/discover?{question} HTTP/1.1\r\nHost: {self._where}\r\n\r\n".encode())
+            head = (await reader.readuntil(b"\r\n\r\n")).lower()
+            stage.tell(int(head.split()[1]), b"\r\nretry-after:" in head, self._started, self._started)
+            writer.close()
+
+        await asyncio.gather(*(one(*each) for each in opened))
         return stage
 
     async def _ask_once(self) -> None:
@@ -88,11 +110,7 @@ class Watch:
         question = f"{WORDS[number % len(WORDS)]} number{number}"
         started = time.monotonic()
         response = await self._client.get("/api/discover", params={"q": question})
-        stage.took.append(1e3 * (time.monotonic() - started))
-        stage.answers[response.status_code, "retry-after" in response.headers] += 1
-        if response.status_code == 200 and stage.healed_after is None:
-            stage.healed_after = time.monotonic() - self._started
-            stage.well.set()
+        stage.tell(response.status_code, "retry-after" in response.headers, started, self._started)
 
     async def look(self) -> None:
         while True:
