@@ -33,6 +33,7 @@ _PLAN = "tests/core/test_plan.py::"
 _REDIRECT = "tests/core/test_verdicts.py::"
 _READER = "tests/core/test_reader.py::"
 _YAML = "tests/core/test_yaml_reader.py::"
+_FOLLOWING = "tests/core/test_following.py::"
 _SPECIAL = "tests/core/test_special_purpose.py::"
 _LEASE = "tests/actions/test_lease.py::"
 _SSRF = f"{_CRAWLER}test_ssrf.py::test_no_refused_address_is_dialled_and_every_public_control_is_reached"
@@ -786,11 +787,11 @@ GUARDS: Final = (
         (f"{_PLAN}test_a_catch_all_page_is_an_absence",),
     ),
     Guard(
-        "details on another site",
+        "what is named on another site is not asked for",
         "registry/core/following.py",
         "if not same_site(host, home):",
         "if False:",
-        (f"{_PLAN}test_details_on_another_site_are_never_asked_for",),
+        (f"{_FOLLOWING}test_everything_else_is_left_alone", f"{_FOLLOWING}test_other_hosts_are_named"),
     ),
     Guard(
         "depth of pointers",
