@@ -123,8 +123,8 @@ class Clients:
         return len(self._alive)
 
     def addresses(self) -> set[tuple[str, int]]:
-        """Addresses and ports that clients in use are pinned to."""
-        return {(pin.address, pin.port) for shared in self._alive.values() for pin in shared.pins.values()}
+        """Addresses and ports that clients in use are pinned to. May be asked from any thread."""
+        return {(pin.address, pin.port) for shared in list(self._alive.values()) for pin in shared.pins.values()}
 
     def pinned(self, pin: Pin) -> "Pinned":
         """Gives, as a context, a client that dials `pin.host` at the pinned address and nothing else for that name."""

@@ -101,7 +101,7 @@ class Visitor:
         self.pauses = Pauses()
         self.room = Room(settings.hosts_in_flight)
         self.running: set[asyncio.Task[Any]] = set()
-        self._beside: list[asyncio.Task[None]] = []
+        self._open = AsyncExitStack()
 
     def halt(self) -> None:
         """Ends the visits that have not ended by themselves since `stop` was set."""
@@ -111,15 +111,14 @@ class Visitor:
     async def __aenter__(self) -> Self:
         """Raises transport.NoTrust."""
         await self.clients.check()
-        self._beside = [asyncio.create_task(chore) for chore in (self.pauses.end_with(self.stop), self.floods.watch())]
+        await self._open.enter_async_context(self.floods)
+        self._open.callback(asyncio.create_task(self.pauses.end_with(self.stop)).cancel)
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for task in self._beside:
-            task.cancel()
-        await asyncio.gather(*self._beside, return_exceptions=True)
+        await self._open.aclose()
         await self.guard.close()
 
     async def visit_domain(self, job: DomainJob, until: datetime) -> FinishedDomain | None:

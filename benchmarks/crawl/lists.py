@@ -123,7 +123,7 @@ class Mixed(Trial):
 
     participants = ("waypost", "aiohttp")
     web = "mixed"
-    usual_in_flight = 400
+    usual_in_flight = 1_000
 
     def goals(self, turns: Turns) -> list[Goal]:
         got = None
