@@ -63,7 +63,7 @@ def coded(coding: str) -> Reply:
 ANSWERS: dict[str, tuple[Answer, Outcome, str]] = {
     "silent": (silent, Outcome.UNREACHABLE, "request_timeout"),
     "slow headers": (pours(OK, b"X-A: b\r\n", 0.1), Outcome.UNREACHABLE, "request_timeout"),
-    "endless 1xx": (pours(b"", b"HTTP/1.1 100 Continue\r\n\r\n"), Outcome.UNREACHABLE, "request_timeout"),
+    "endless 1xx": (pours(b"", b"HTTP/1.1 100 Continue\r\n\r\n", 0.01), Outcome.UNREACHABLE, "request_timeout"),
     "slow body": (pours(OK + b"Content-Length: 9999\r\n\r\n", b"x", 0.1), Outcome.UNREACHABLE, "read_timeout"),
     "closed": (says(b"", then_close=True), Outcome.UNREACHABLE, "closed"),
     "closed in headers": (says(OK + b"X-A", then_close=True), Outcome.UNREACHABLE, "closed"),
