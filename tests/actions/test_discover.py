@@ -16,7 +16,9 @@ from registry.actions.answering.discover import REACH, DiscoverPage, discover
 from registry.actions.indexing.drain import drain
 from registry.actions.indexing.reindex import reindex
 from registry.core.listing import Filters, ListedCapability, Listing, Query, SearchUnavailable, StaleCursor, TrustLevel
+from registry.core.ranking import Question
 from registry.core.suggest import Suggestions
+from registry.search.backend import Pool
 from registry.search.embedded import EmbeddedBackend
 from registry.search.facets import FACETS
 from registry.store.catalogue import FACET_COLUMNS
@@ -266,6 +268,23 @@ async def test_an_answer_that_is_none_says_so_and_what_to_ask_instead(store: Sto
     narrowed = await discover(store, backend, Query("send an email", filters=Filters(formats=("awp",))))
     assert narrowed.suggestions is not None
     assert (narrowed.suggestions.known, narrowed.suggestions.without_filters) == (("send", "email"), True)
+
+
+async def test_an_engine_that_refuses_a_second_question_takes_no_answer_back(
+    store: Store, backend: EmbeddedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await fill(store, backend, MAIL, SHOP, MAPS)
+    answers = backend.candidates
+
+    async def busy(question: Question, filters: Filters, limit: int) -> Pool:
+        if filters == Filters():
+            raise SearchUnavailable("too many searches at the moment")
+        return await answers(question, filters, limit)
+
+    monkeypatch.setattr(backend, "candidates", busy)
+    narrowed = await discover(store, backend, Query("send an email", filters=Filters(formats=("awp",))))
+    assert narrowed.suggestions is not None
+    assert (narrowed.suggestions.known, narrowed.suggestions.without_filters) == (("send", "email"), False)
 
 
 async def test_hidden_twins_are_not_named(store: Store, backend: EmbeddedBackend) -> None:

@@ -11,13 +11,14 @@ which the order may be another one altogether: then StaleCursor asks to start ag
 import base64
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
 import orjson
 
 from registry.core.domains import registrable_domain
-from registry.core.listing import CapabilityMatch, Filters, Hit, Query, StaleCursor, TrustLevel
+from registry.core.listing import CapabilityMatch, Filters, Hit, Query, SearchUnavailable, StaleCursor, TrustLevel
 from registry.core.ranking import Embedder, Question, Ranking, ask, browse, confidence, confident, explain, fold, rank
 from registry.core.ranking.evidence import Evidence
 from registry.core.suggest import Suggestions, suggest
@@ -256,9 +257,14 @@ async def _counted(store: Store, ranking: Ranking, facets: Sequence[str], filter
 
 
 async def _suggestions(backend: Backend, answer: Answer, query: Query, embedder: Embedder | None) -> Suggestions:
-    """Small and bounded: one more question to the engine, where filters may be what keeps an answer away."""
-    plain = Filters(include_unverified=query.filters.include_unverified)
-    helps = query.filters != plain and (await ranked(backend, replace(query, filters=plain), embedder)).is_confident
+    """Small and bounded: one more question to the engine, where filters may be what keeps an answer away.
+
+    An engine that has no answer for that one is no reason to take back the answer that there is.
+    """
+    plain, helps = Filters(include_unverified=query.filters.include_unverified), False
+    if query.filters != plain:
+        with suppress(SearchUnavailable):
+            helps = (await ranked(backend, replace(query, filters=plain), embedder)).is_confident
     return suggest(answer.question, answer.pool.stats, without_filters=helps)
 
 
