@@ -183,11 +183,15 @@ class Polite(Trial):
         seen = _Flights.of(turns)
         if seen is None:
             return []
-        rate = seen.most.result.hosts / seen.most.result.wall
+        rate = seen.most.result.notes.get("full_rate")
         return [
             Goal("hosts in flight at once in one process", 4_000, seen.in_flight),
             Goal(f"KB of memory for each host beyond the first {seen.ground:,}", 60.0, seen.each, at_most=True),
-            Goal("hosts a second, of what hosts in flight / time per host allow", 0.8, rate / seen.possible),
+            Goal(
+                "hosts a second while the flight is full, of what hosts in flight / time per host allow",
+                0.8,
+                rate / seen.possible if rate else None,
+            ),
         ]
 
     def remarks(self, turns: Turns) -> list[str]:

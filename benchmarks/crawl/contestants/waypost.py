@@ -2,9 +2,11 @@
 
 The code path of `waypost crawl`: `open_waypost`, seed, then `crawl` until nothing is due. The clock starts after the
 seeding and after a crawl of nothing (a worker imports Scrapy once, not for every two thousand hosts). `extra`:
-`database_url`, `data` (folder), `postgres` (process id of the server, for its CPU).
+`database_url`, `data` (folder), `postgres` (process id of the server, for its CPU). The note `full_rate`: hosts a
+second while the flight is full, between the first and the last flight of the list.
 """
 
+import time
 from typing import Any
 
 import uvloop
@@ -35,10 +37,15 @@ def settings_for(task: Task) -> Settings:
 
 async def contest_on_loop(task: Task) -> Result:
     settings, most = settings_for(task), 0
+    full = task.in_flight, len(task.hosts) - task.in_flight
+    passed: dict[int, float] = {}
 
     def watch(tally: Tally) -> None:
         nonlocal most
         most = max(most, tally.in_flight)
+        for mark in full:
+            if tally.hosts >= mark:
+                passed.setdefault(mark, time.monotonic())
 
     async with open_waypost(settings) as waypost:
         await crawl(waypost, settings, until_idle=True)  # nothing is due: Scrapy is imported, the pool has connections
@@ -52,6 +59,8 @@ async def contest_on_loop(task: Task) -> Result:
     outcomes = {outcome.value: count for outcome, count in tally.outcomes.items()}
     result.hits, result.answers = tally.outcomes[Outcome.FOUND], tally.requests
     result.notes |= {"outcomes": outcomes, "most_in_flight": most, "crashed": tally.crashed, "released": tally.released}
+    if full[0] < full[1] and (seconds := passed[full[1]] - passed[full[0]]):
+        result.notes["full_rate"] = (full[1] - full[0]) / seconds
     return result
 
 
