@@ -138,13 +138,13 @@ def test_goals_are_medians_over_the_rounds() -> None:
 
 def test_memory_is_counted_per_host_beyond_the_first_flight() -> None:
     def flight(hosts: int, rss: float) -> Run:
-        notes = {"most_in_flight": hosts, "seconds_per_host": 20.0}
+        notes = {"most_in_flight": hosts, "seconds_per_host": 20.0, "full_rate": 0.045 * hosts}
         return Run(f"{hosts}", Result(3 * hosts, cpu=0.006 * hosts, wall=62.5, rss_peak=rss, notes=notes), 60 * hosts)
 
     turns = {"small": [flight(500, 200.0)], "great": [flight(4_500, 400.0)]}
     each, rate = Polite(options(list="polite")).goals(turns)[1:]
     assert each.got == pytest.approx(200 * 1024 / 4_000)
-    assert rate.got == pytest.approx(3 * 20.0 / 62.5)
+    assert rate.got == pytest.approx(0.045 * 20.0)
     assert "One core is full at 500 hosts a second" in " ".join(Polite(options(list="polite")).remarks(turns))
 
 
