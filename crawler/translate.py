@@ -47,7 +47,7 @@ TWO_LOCATIONS: Final = Failure(Outcome.SERVER_ERROR, "redirect_two_locations")
 HOST_DEADLINE: Final = Failure(Outcome.SKIPPED, "host_deadline")
 BLOCK_BUDGET: Final = Failure(Outcome.SKIPPED, "block_budget")
 FLOOD: Final = Failure(Outcome.UNREACHABLE, "flood")
-SHUT: Final = frozenset({"closed", "incomplete_body"})
+SHUT: Final = frozenset({"closed", "incomplete_body", "reset"})
 """What a request fails with when its connection is shut by us (crawler/floods.py)."""
 
 OPTED_OUT: Final = Failure(Outcome.DISALLOWED, "opt_out")
