@@ -44,4 +44,5 @@ class Appointments:
             self._taken = {place: until for place, until in self._taken.items() if until > now}
         turn = max(now + SOONEST, self._taken.get(place, 0.0)) + self._turn / at_once
         self._taken[place] = min(turn, now + LATEST)
-        return timedelta(seconds=math.ceil((self._taken[place] - now) / SOONEST) * SOONEST)
+        away = round(self._taken[place] - now, 3)  # the sum of two clock readings is not exact: 86400.00000000001
+        return timedelta(seconds=math.ceil(away / SOONEST) * SOONEST)

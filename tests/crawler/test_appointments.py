@@ -5,6 +5,7 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from random import Random
 from uuid import uuid4
 
 import pytest
@@ -23,12 +24,17 @@ from tests.support.sites import Exchange, Reply
 SHARED = "198.41.1.1.example"
 
 
-def test_each_appointment_is_later_until_the_day_is_full() -> None:
-    given = Appointments(turn=600)
-    waits = [given.next("a", 2).total_seconds() for _ in range(400)]
-    assert waits == sorted(waits) and waits[0] == 2 * SOONEST and waits[-1] == LATEST
-    assert waits[3] - waits[2] == 300  # two at once, ten minutes each
-    assert given.next("b", 2) == timedelta(seconds=2 * SOONEST)
+@pytest.mark.parametrize("magnitude", [1e2, 1e3, 1e4, 1e5, 1e6])
+def test_each_appointment_is_later_until_the_day_is_full(monkeypatch: pytest.MonkeyPatch, magnitude: float) -> None:
+    """Whatever the clock reads: the last bits of a float are lost when its readings are added."""
+    readings = Random(5)
+    for now in [readings.uniform(0, magnitude) for _ in range(100)]:
+        monkeypatch.setattr(appointments.time, "monotonic", lambda now=now: now)
+        given = Appointments(turn=600)
+        waits = [given.next("a", 2).total_seconds() for _ in range(400)]
+        assert waits == sorted(waits) and waits[0] == 2 * SOONEST and waits[-1] == LATEST
+        assert waits[3] - waits[2] == 300  # two at once, ten minutes each
+        assert given.next("b", 2) == timedelta(seconds=2 * SOONEST)
 
 
 def test_places_are_forgotten_when_their_appointments_are_past(monkeypatch: pytest.MonkeyPatch) -> None:
