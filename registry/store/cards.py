@@ -10,6 +10,7 @@ from registry.core.listing import TrustLevel
 from registry.store.driver import Row
 from registry.store.engine import decode
 from registry.store.lane import Lane, texts
+from registry.store.records import ServiceColumns
 from registry.store.values import key_name
 
 Key = tuple[str, str]
@@ -26,25 +27,12 @@ class CardCapability:
 
 
 @dataclass(slots=True)
-class Card:
+class Card(ServiceColumns):
     """A service in a list. `capabilities` are filled where cards are asked for by host, not in long lists.
 
     `auth` and `pricing` are services.Auth and services.Pricing as JSON, defaults left out.
     """
 
-    domain: str
-    host: str
-    name: str
-    description: str
-    base_url: str
-    well_known_url: str
-    trust_level: TrustLevel
-    score: int
-    auth_type: str
-    pricing_type: str
-    formats: tuple[str, ...]
-    protocols: tuple[str, ...]
-    cap_count: int
     crawl_failures: int
     created_at: datetime
     updated_at: datetime

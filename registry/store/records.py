@@ -1,4 +1,4 @@
-"""Rows as the actions see them: frozen records of the core's types, no SQLAlchemy."""
+"""Rows as the actions see them: records of the core's types, no SQLAlchemy."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -84,9 +84,12 @@ class DocumentRecord:
     missed_at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceRecord:
-    """A row of `services`."""
+@dataclass(slots=True)
+class ServiceColumns:
+    """What a row of `services` and what a list shows of it (cards.Card) have in common, in the table's order.
+
+    Not frozen: every answer makes ten cards, and a frozen one takes 2.9 us to make in place of 0.3.
+    """
 
     domain: str
     host: str
@@ -101,6 +104,12 @@ class ServiceRecord:
     formats: tuple[str, ...]
     protocols: tuple[str, ...]
     cap_count: int
+
+
+@dataclass(slots=True)
+class ServiceRecord(ServiceColumns):
+    """A row of `services`."""
+
     hidden: bool
     crawl_failures: int
     model: dict[str, Any]  # services.to_json without "capabilities"
