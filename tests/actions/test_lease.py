@@ -30,7 +30,7 @@ from tests.support.builders import (
     hosts_of,
     take,
 )  # fmt: skip
-from tests.support.database import rows
+from tests.support.database import rows, until_true, waiting_for_locks
 
 pytestmark = pytest.mark.slow  # processes and waits
 
@@ -77,15 +77,16 @@ async def test_who_records_a_lease_meanwhile_waits_and_finds_it_given_back(store
     await _seed(store, "a.com")
     lease = await take(store)
     assert lease is not None
-    waiting = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
     async with store.begin() as uow:
         await uow.domains.give_back(await uow.domains.hold([(lease.token, "a.com")]))
         again = asyncio.create_task(
             record(store, lease.token, [finish(lease.domains[0], {"a.com": adp_site("a.com")})], now=NOW)
         )
-        async with asyncio.timeout(20):
-            while not await rows(store, waiting) and not again.done():  # noqa: ASYNC110  (another process)
-                await asyncio.sleep(0.02)
+
+        async def waits_or_has_ended() -> bool:
+            return again.done() or bool(await waiting_for_locks(store))
+
+        await until_true(waits_or_has_ended)
     late = await again
     assert (late.lost, late.hosts) == (["a.com"], [])
     assert await rows(store, "SELECT count(*) FROM visits") == [(0,)]
@@ -268,9 +269,7 @@ async def test_a_lease_of_a_killed_process_is_recovered(store: Store, database_u
     finally:
         worker.kill()
         await worker.wait()
-    async with asyncio.timeout(30):
-        while await recover(store, now=NOW) == 0:  # noqa: ASYNC110  # the server needs a moment to notice
-            await asyncio.sleep(0.05)
+    await until_true(lambda: recover(store, now=NOW))  # the server needs a moment to notice
     assert domains_of(await take(store)) == ["a.com"]
 
 

@@ -16,7 +16,7 @@ from registry.store import pruning
 from registry.store.records import CandidateRecord, ChangeRecord, VisitRecord
 from registry.store.unit_of_work import Store
 from tests.support.builders import ADP, DAY, HOUR, NOW, Page, adp_manifest, adp_site, again, crawl
-from tests.support.database import rows
+from tests.support.database import rows, until_true, waiting_for_locks
 
 pytestmark = pytest.mark.slow  # histories of visits, through the database
 
@@ -184,13 +184,6 @@ async def test_search_targets_that_nobody_feeds_go(store: Store) -> None:
         assert await uow.search.targets() == ["embedded:fed"]
 
 
-async def blocked(store: Store) -> None:
-    """Returns when somebody waits for a lock."""
-    async with asyncio.timeout(20):
-        while not (await rows(store, "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'")):  # noqa: ASYNC110  (another session)
-            await asyncio.sleep(0.02)
-
-
 async def idle_body(store: Store) -> tuple[str, bytes]:
     """A body that nothing refers to any more, of a document that may come back."""
     await changing_site(store, 2)
@@ -212,7 +205,7 @@ async def test_a_body_that_a_visit_is_about_to_refer_to_is_not_lost(store: Store
         await uow.documents.add_bodies({key: b"as it was"})  # it is there: nothing is written
         await uow.documents.put([replace(current, sha256=key[1])])
         pruning_now = asyncio.create_task(prune(store, KEEP, now=later))
-        await blocked(store)
+        await until_true(lambda: waiting_for_locks(store))
         assert not pruning_now.done()
     await pruning_now
     async with store.begin() as uow:
@@ -233,7 +226,7 @@ async def test_a_body_that_was_just_deleted_is_written_again(store: Store) -> No
         await uow.domains.lock([HOST])
         assert await uow.pruning.idle("bodies", [HOST], horizon) == 1
         recording = asyncio.create_task(recorded())
-        await blocked(store)
+        await until_true(lambda: waiting_for_locks(store))
     await recording
     async with store.begin() as uow:
         assert await uow.documents.bodies([key]) == {key: b"as it was"}

@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from datetime import timedelta
 
 import pytest
@@ -18,7 +18,7 @@ from registry.core.seeds import Refusal, Seed
 from registry.store.records import CandidateRecord, OptOutRecord
 from registry.store.unit_of_work import Store
 from tests.support.builders import DAY, HOUR, LEASE_FOR, NOW, crawl, domains_of, finish, hosts_of, take
-from tests.support.database import rows
+from tests.support.database import rows, until_true, waiting_for_locks
 from tests.support.shared import shared
 
 SMALL = 7
@@ -102,12 +102,12 @@ async def test_a_report_counts_all_refusals_and_keeps_a_few(store: Store) -> Non
 async def test_an_interrupted_load_is_a_prefix_that_can_be_repeated(store: Store, small_chunks: None) -> None:
     names = [f"n{number}.com" for number in range(30)]
 
-    def broken() -> object:
+    def broken() -> Iterator[str]:
         yield from names[: 2 * SMALL + 3]
         raise OSError("the disk is gone")
 
     with pytest.raises(OSError, match="disk"):
-        await seed(store, broken(), source="test", now=NOW)  # type: ignore[arg-type]
+        await seed(store, broken(), source="test", now=NOW)
     assert {host for (host,) in await rows(store, "SELECT host FROM hosts")} == set(names[: 2 * SMALL])
     report = await seed(store, names, source="test", now=NOW + HOUR)
     assert (report.hosts, report.known) == (30 - 2 * SMALL, 2 * SMALL)
@@ -190,10 +190,11 @@ async def test_loaders_submissions_links_and_workers_never_wait_in_a_circle(stor
 
 async def _until_waiting(store: Store, number: int, *tasks: "asyncio.Task[SeedReport]") -> None:
     """So many transactions wait for a lock, or one of the tasks has ended."""
-    waiting = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-    async with asyncio.timeout(20):
-        while len(await rows(store, waiting)) < number and not any(task.done() for task in tasks):  # noqa: ASYNC110
-            await asyncio.sleep(0.02)  # they wait in other processes
+
+    async def do_wait() -> bool:
+        return any(task.done() for task in tasks) or await waiting_for_locks(store) >= number
+
+    await until_true(do_wait)
 
 
 async def test_loaders_of_the_same_names_wait_for_each_other_in_order(store: Store) -> None:

@@ -276,7 +276,7 @@ async def finished(made: House, report: Report) -> None:
         while await waypost.waiting(hosts) and time.monotonic() < deadline:  # noqa: ASYNC110  (in other processes)
             await asyncio.sleep(0.1)
         visited = time.monotonic()
-        while await waypost.index_lag() and time.monotonic() < visited + INDEX_SECONDS:  # noqa: ASYNC110
+        while await waypost.index_lag() and time.monotonic() < visited + INDEX_SECONDS:  # noqa: ASYNC110  (in theirs)
             await asyncio.sleep(0.05)
         report.index_seconds = time.monotonic() - visited
         if lag := await waypost.index_lag():

@@ -17,6 +17,7 @@ import httpx2
 import pytest
 
 from tests.support.consistency import faults
+from tests.support.database import until_true
 from tests.support.demo import run_demo
 from tests.support.running import House, house, until
 from tests.support.sites import Exchange, Reply, Sites
@@ -86,9 +87,11 @@ async def all_visited(made: House) -> None:
     """And nobody has a domain any more, and the index has been told."""
     async with made.opened() as waypost:
         hosts = waypost.hosts_of(HOSTS)
-        async with asyncio.timeout(SECONDS):
-            while await waypost.waiting(hosts) or await waypost.index_lag():  # noqa: ASYNC110  (in other processes)
-                await asyncio.sleep(0.1)
+
+        async def nothing_is_left() -> bool:
+            return not (await waypost.waiting(hosts) or await waypost.index_lag())
+
+        await until_true(nothing_is_left, SECONDS)
 
 
 async def sound(made: House, web: Web) -> None:

@@ -22,7 +22,7 @@ from registry.store.records import OptOutRecord
 from registry.wiring import Waypost, open_waypost
 from tests.api.conftest import make_client
 from tests.crawler.support import settings
-from tests.support.database import database_server, database_template, database_url, rows
+from tests.support.database import database_server, database_template, database_url, rows, until_true
 from tests.support.sites import Reply, Site, Sites
 
 __all__ = ["database_server", "database_template", "database_url"]
@@ -84,8 +84,8 @@ async def test_submissions_during_the_visit_add_nothing(
             await client.post("/api/services?wait=0", json={"domain": "control.example"})
             for name in itertools.islice(itertools.cycle(SPELLINGS), 300):
                 await client.post("/api/services?wait=0", json={"domain": name})
-            while (await rows(waypost._store, "SELECT count(*) FROM hosts WHERE last_visit_at IS NOT NULL")) != [(2,)]:  # noqa: ASYNC110
-                await asyncio.sleep(0.05)
+            visited = "SELECT 1 FROM hosts HAVING count(last_visit_at) = 2"
+            await until_true(lambda: rows(waypost._store, visited), 120)
             assert (await client.post("/api/services?wait=0", json={"domain": HOST})).status_code == 409
         stop.set()
         await crawling

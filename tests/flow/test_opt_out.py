@@ -12,7 +12,7 @@ from registry.cli.leaving import show_forgotten, show_opt_out
 from registry.cli.porch import console
 from tests.flow.test_many_submissions import opened
 from tests.support.builders import adp_manifest
-from tests.support.database import database_server, database_template, database_url
+from tests.support.database import database_server, database_template, database_url, until_true
 from tests.support.sites import Answer, Reply
 
 __all__ = ["database_server", "database_template", "database_url"]
@@ -40,9 +40,11 @@ async def test_a_worker_takes_out_the_site_that_says_so(
         await waypost.ask_opt_out(HOST, "out")
         stop = asyncio.Event()
         working = asyncio.create_task(crawl(waypost, chosen, until_idle=False, stop=stop))
-        async with asyncio.timeout(60):
-            while (await waypost.opt_out_standing(HOST)).opt_out is None:  # noqa: ASYNC110
-                await asyncio.sleep(0.1)
+
+        async def is_out() -> bool:
+            return (await waypost.opt_out_standing(HOST)).opt_out is not None
+
+        await until_true(is_out)
         stop.set()
         await working
         assert await waypost.service(HOST) is None

@@ -4,9 +4,10 @@ The server is WAYPOST_TEST_DATABASE_URL (a role that may create databases) or th
 runs of this user share. Migrations run once per process, into a template; a database of it takes some 30 ms.
 """
 
+import asyncio
 import os
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
@@ -72,6 +73,19 @@ async def rows(store: Store, statement: str) -> list[tuple[Any, ...]]:
     """What a query gives, read as it is stored."""
     async with store.engine.connect() as connection:
         return [tuple(row) for row in await connection.exec_driver_sql(statement)]
+
+
+async def until_true(asks: Callable[[], Awaitable[object]], seconds: float = 60.0) -> None:
+    """Asks until the answer is true: no event tells what other sessions and processes do. Raises TimeoutError."""
+    async with asyncio.timeout(seconds):
+        while not await asks():  # noqa: ASYNC110  (see above)
+            await asyncio.sleep(0.02)
+
+
+async def waiting_for_locks(store: Store) -> int:
+    """How many transactions of this database wait for a lock."""
+    waiting = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    return len(await rows(store, waiting))
 
 
 def on(server: str, database: str) -> str:

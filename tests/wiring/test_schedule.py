@@ -10,6 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 from psycopg import sql
+from pydantic import SecretStr
 
 from registry.core.documents import Fetched
 from registry.core.jobs import Outcome
@@ -21,7 +22,8 @@ from registry.store.unit_of_work import Store
 from registry.wiring import Waypost, open_waypost, schedule
 from registry.wiring.schedule import Job, JobFailed, Schedule, Tools
 from tests.support.builders import NOW
-from tests.support.database import rows
+from tests.support.database import rows, until_true
+from tests.support.running import until
 
 pytestmark = pytest.mark.slow  # sessions of the database that end
 
@@ -63,7 +65,7 @@ async def wrong() -> Mapping[str, Any]:
 
 @asynccontextmanager
 async def house(url: str, folder: Path) -> AsyncIterator[Waypost]:
-    async with open_waypost(Settings(database_url=url, data=folder)) as waypost:  # type: ignore[arg-type]
+    async with open_waypost(Settings(database_url=SecretStr(url), data=folder)) as waypost:
         yield waypost
 
 
@@ -99,9 +101,10 @@ async def outcomes(waypost: Waypost, job: str = "job") -> list[Outcome]:
 
 
 async def eventually(waypost: Waypost, wanted: list[Outcome], job: str = "job") -> None:
-    async with asyncio.timeout(30):
-        while await outcomes(waypost, job) != wanted:  # noqa: ASYNC110  (in the database)
-            await asyncio.sleep(0.05)
+    async def are_there() -> bool:
+        return await outcomes(waypost, job) == wanted
+
+    await until_true(are_there)
 
 
 async def drop_sessions(store: Store) -> None:
@@ -147,9 +150,9 @@ async def test_who_loses_the_lead_ends_what_runs_under_it_at_once(waypost: Waypo
         await drop_sessions(store)
         await eventually(waypost, [Outcome.LOST])
         assert work.running == 0
-        async with asyncio.timeout(10):  # the lead is taken again; the job is tried again after a pause only
-            while not await rows(store, "SELECT 1 FROM pg_locks WHERE locktype = 'advisory'"):  # noqa: ASYNC110
-                await asyncio.sleep(0.05)
+        # the lead is taken again; the job is tried again after a pause only
+        here = "database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+        await until_true(lambda: rows(store, f"SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND {here}"))
         assert work.runs == 1
 
 
@@ -159,9 +162,7 @@ async def test_a_job_that_goes_wrong_is_tried_again_later_and_harms_no_other(
     monkeypatch.setattr(schedule, "LOOK_SECONDS", 0.1)
     bad, good = Work(wrong), Work()
     async with running(with_jobs(waypost, bad.job("bad"), good.job("good", 1))):
-        async with asyncio.timeout(20):
-            while good.runs < 3:  # noqa: ASYNC110  (by the clock of the database's rows)
-                await asyncio.sleep(0.05)
+        await until(lambda: good.runs >= 3, 60, lambda: f"it ran {good.runs} times")
     assert bad.runs == 1
     (run,) = await waypost.last_runs("bad")
     assert (run.outcome, run.error) == (Outcome.FAILED, "ZeroDivisionError")  # its words may be a stranger's
@@ -234,8 +235,8 @@ async def test_who_leads_asks_now_and_then_for_a_job_that_runs_elsewhere(
     once = asyncio.create_task(with_jobs(waypost, work.job()).once(["job"], stop))
     await work.began.wait()
     async with running(with_jobs(waypost, other.job())):
-        while (before := tries) < 2:  # noqa: ASYNC110  (the first of the two is the run itself)
-            await asyncio.sleep(0.05)
+        await until(lambda: tries >= 2, 60, lambda: "nobody asks")  # the first of the two is the run itself
+        before = tries
         await asyncio.sleep(1)
         assert other.runs == 0
         assert tries - before <= 6  # one every 0.2 s at most; without the pause it is hundreds
