@@ -53,10 +53,10 @@ async def test_what_pours_slowly_is_shut_when_it_comes_to_too_much_in_all(
 
 @pytest.mark.parametrize("size", [LARGEST, 12 * 1024 * 1024])
 async def test_large_documents_are_no_flood(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, size: int) -> None:
-    """As large as any that is read, one after the other on one connection, with the usual pause."""
+    """As large as any that is read, one after the other on one connection, however late somebody looks."""
     body = b"[" + b" " * (size - 2) + b"]"
     many = [probe(f"https://{HOST}/{n}", cap=len(body)) for n in range(3)]
-    async with visiting(monkeypatch, tmp_path, {HOST: Reply(body)}, request_delay=1.2, request_timeout=30) as (
+    async with visiting(monkeypatch, tmp_path, {HOST: Reply(body)}, request_delay=2, request_timeout=30) as (
         sites,
         visitor,
     ):

@@ -410,7 +410,7 @@ GUARDS: Final = (
     Guard(
         "connections that pour are shut",
         "crawler/floods.py",
-        "if size > IN_ALL * times or size - self._before.get(descriptor, 0) > AT_ONCE * times:",
+        "if size > IN_ALL * times or size - self._before.get(descriptor, 0) > at_once:",
         "if False:",
         (f"{_CRAWLER}test_floods.py::test_a_host_that_pours_interim_responses_is_left_at_once",),
     ),
