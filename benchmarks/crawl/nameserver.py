@@ -8,6 +8,7 @@ import contextlib
 import socket
 import struct
 import sys
+from typing import cast
 
 from benchmarks.crawl import web
 
@@ -20,8 +21,8 @@ _NO_SUCH_NAME = 3
 class NameServer(asyncio.DatagramProtocol):
     """A and AAAA records over UDP on 127.0.0.1:53."""
 
-    def connection_made(self, transport: asyncio.DatagramTransport) -> None:  # type: ignore[override]
-        self.transport = transport
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast(asyncio.DatagramTransport, transport)
 
     def datagram_received(self, data: bytes, addr: tuple[str, int]) -> None:
         self.transport.sendto(answer(data), addr)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse  # type: ignore[import-untyped]
+from scipy import sparse  # type: ignore[import-untyped]  # the package ships no types
 
 Floats = NDArray[np.float32]
 

@@ -37,14 +37,14 @@ class RecordedFeed:
             with suppress(asyncio.CancelledError):
                 await self._task
 
-    async def wait(self, domain: str, host: str, *, since: datetime, timeout: float) -> bool:  # noqa: ASYNC109
-        """Whether a visit of the host was recorded after `since`, waiting for it at most `timeout` seconds."""
+    async def wait(self, domain: str, host: str, *, since: datetime, seconds: float) -> bool:
+        """Whether a visit of the host was recorded after `since`, waiting for it at most so many seconds."""
         if self._task is None:
             self._task = asyncio.create_task(self._listen())
         event = asyncio.Event()
         self._waiting[host].add(event)
         try:
-            async with asyncio.timeout(timeout):
+            async with asyncio.timeout(seconds):
                 while True:
                     await self._listening.wait()
                     event.clear()

@@ -120,7 +120,7 @@ class Waypost:
         return await submitting.submit(self._store, name, now=utc_now(), exempt=self._exempt)
 
     async def wait_recorded(self, domain: str, host: str, *, since: datetime, seconds: float) -> bool:
-        return await self._feed.wait(domain, host, since=since, timeout=seconds)
+        return await self._feed.wait(domain, host, since=since, seconds=seconds)
 
     # who wants to be left alone
 

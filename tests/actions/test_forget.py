@@ -13,7 +13,7 @@ from registry.actions.frontier.submit import submit
 from registry.actions.indexing.drain import drain
 from registry.actions.indexing.reindex import reindex
 from registry.actions.keeping.forget import forget
-from registry.actions.keeping.opt_out import Proof, Said, Verdict, ask, readmit, settle, standing, waiting
+from registry.actions.keeping.opt_out import Proof, Said, Verdict, Wish, ask, readmit, settle, standing, waiting
 from registry.actions.recording.record import record
 from registry.core.domains import InvalidName
 from registry.core.listing import Filters, Query
@@ -198,8 +198,8 @@ DNS = Said("dns", f"_waypost.{HOST}")
 ROBOTS = Said("robots", f"https://{HOST}/robots.txt")
 
 
-async def decided(store: Store, host: str, wish: str, proof: Proof) -> Verdict:
-    await ask(store, host, wish, now=NOW)  # type: ignore[arg-type]
+async def decided(store: Store, host: str, wish: Wish, proof: Proof) -> Verdict:
+    await ask(store, host, wish, now=NOW)
     (request,) = await waiting(store, now=NOW)
     verdict = await settle(store, request, proof, now=NOW)
     async with store.begin() as uow:

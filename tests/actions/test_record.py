@@ -259,7 +259,8 @@ async def test_hostile_values_are_stored_and_read_back_by_every_reader(store: St
         assert kept[f"https://hostile.com{path}"] == bodies[path]
     lease = await take(store, now=NOW + 60 * DAY)
     assert lease is not None
-    done = await record(store, lease.token, [finish(job, {"hostile.com": site}, NOW + 60 * DAY) for job in lease.domains], now=NOW + 60 * DAY)  # fmt: skip  # noqa: E501
+    again = [finish(job, {"hostile.com": site}, NOW + 60 * DAY) for job in lease.domains]
+    done = await record(store, lease.token, again, now=NOW + 60 * DAY)
     assert done.failed == {}
 
 
@@ -293,12 +294,12 @@ async def test_whoever_waits_is_told(store: Store) -> None:
     assert lease is not None
     jobs = {job.domain: job for job in lease.domains}
     async with RecordedFeed(store) as feed:
-        waiters = [asyncio.create_task(feed.wait(HOST, HOST, since=NOW, timeout=20)) for _ in range(3)]
-        slow = asyncio.create_task(feed.wait("slow.com", "slow.com", since=NOW, timeout=0.2))
+        waiters = [asyncio.create_task(feed.wait(HOST, HOST, since=NOW, seconds=20)) for _ in range(3)]
+        slow = asyncio.create_task(feed.wait("slow.com", "slow.com", since=NOW, seconds=0.2))
         await asyncio.sleep(0.05)
         await record(store, lease.token, [finish(jobs[HOST], {})], now=NOW)
         assert await asyncio.gather(*waiters) == [True, True, True]
-        assert await feed.wait(HOST, HOST, since=NOW, timeout=20), "recorded before it was asked for"
+        assert await feed.wait(HOST, HOST, since=NOW, seconds=20), "recorded before it was asked for"
         assert not await slow
 
 

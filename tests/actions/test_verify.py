@@ -1,7 +1,7 @@
 """The proof that index and database agree: it finds every kind of damage, and none where there is none."""
 
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -11,7 +11,7 @@ from registry.actions.indexing.feeding import feeding
 from registry.actions.indexing.reindex import reindex
 from registry.actions.indexing.verify import Verified, verify
 from registry.core.listing import SearchUnavailable
-from registry.search.backend import WriterBusy, make_document
+from registry.search.backend import SearchDocument, WriterBusy, make_document
 from registry.search.embedded import EmbeddedBackend
 from registry.store.unit_of_work import Store
 from tests.actions.catalogue import NOW, put, remove
@@ -87,11 +87,11 @@ class Mortal(EmbeddedBackend):
             if self.steps < 0:
                 raise Killed
 
-    async def delete(self, hosts):  # type: ignore[no-untyped-def]
+    async def delete(self, hosts: Sequence[str]) -> int:
         self._step()
         return await super().delete(hosts)
 
-    async def upsert(self, documents):  # type: ignore[no-untyped-def]
+    async def upsert(self, documents: Sequence[SearchDocument]) -> int:
         self._step()
         return await super().upsert(documents)
 

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
+from registry.actions.answering import standing
+from registry.actions.answering import standing
 from registry.actions.answering.standing import TRUST_SECONDS
 from registry.api import kept
 from registry.api.kept import Kept
@@ -19,10 +21,10 @@ QUESTION = "/api/discover?q=send+a+parcel"
 
 async def settled(api: Api) -> Hashable:
     """A token that holds: the transactions of the set-up have ended."""
-    for _ in range(500):
-        token = api.waypost.standing()
+    for _ in range(3_000):
+        token: Any = api.waypost.standing()
         await asyncio.sleep(0.02)
-        if token is not None and token == api.waypost.standing() and token[2] == 0:  # type: ignore[index]
+        if token is not None and token == api.waypost.standing() and token[2] == 0:
             return token
     raise AssertionError("the catalogue never comes to rest")
 
@@ -42,6 +44,7 @@ class Searches:
 
 
 async def test_the_same_question_again_costs_no_search(own_api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(standing, "TRUST_SECONDS", 600)  # a busy machine may take longer for some of these answers
     searches = Searches(own_api, monkeypatch)
     await settled(own_api)
     first = await own_api.get(QUESTION)
@@ -139,7 +142,7 @@ class Front:
             sent.append(message)
 
         scope = {"type": "http", "method": "GET", "path": path, "query_string": question, "headers": []}
-        await self.kept(scope, None, send)  # type: ignore[arg-type]
+        await self.kept(scope, None, send)  # type: ignore[arg-type]  # nothing is received
         return b"".join(message.get("body", b"") for message in sent)
 
 

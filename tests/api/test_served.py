@@ -37,17 +37,16 @@ def served(
         async with _opened(database_server, crawled, tmp_path_factory.mktemp("served")) as api:
             app = create_app(api.waypost, api.waypost.settings)
             server = uvicorn.Server(uvicorn.Config(app, log_level="critical", proxy_headers=False))
-            server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
             ready.set()
             await server.serve(sockets=[listening])
 
     thread = threading.Thread(target=lambda: asyncio.run(serve()))
     thread.start()
-    assert ready.wait(30)
+    assert ready.wait(120)
     yield listening.getsockname()
     assert server is not None
     server.should_exit = True
-    thread.join(30)
+    thread.join(120)
     listening.close()
 
 

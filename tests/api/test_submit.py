@@ -7,13 +7,14 @@ from datetime import UTC, datetime
 
 import pytest
 
+from registry.actions.recording.record import record
 from registry.core.documents import Outcome
 from registry.core.visits import Visit
 from registry.store.records import OptOutRecord
 from tests.api.conftest import PUBLIC_URL, Api
 from tests.api.sites import NEW, NOTHING, PIGEON, SITES
 from tests.support import shapes
-from tests.support.builders import Page, Site, adp_manifest, adp_site, finish, hosts_of, record, take
+from tests.support.builders import Page, Site, adp_manifest, adp_site, finish, hosts_of, take
 from tests.support.shapes import assert_shape
 
 STATUS_URL = f"{PUBLIC_URL}/api/services/{NEW}/status"

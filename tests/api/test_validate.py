@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from registry.core.findings import Reason
 from registry.core.reader import BOM
 from registry.core.recognise import FORMAT_BY_SLUG
 from registry.core.scoring.rubric import RUBRIC, SECTION_POINTS
@@ -47,7 +48,7 @@ async def test_findings_have_line_and_column(api: Api) -> None:
 async def test_an_error_is_told_in_adps_keys_and_in_ours(api: Api) -> None:
     said = await validated(api, adp_manifest("paste.pigeonpost.dev", "a", description="short"))
     (error,) = said["errors"]
-    rule = RUBRIC["adp.description_length"]  # type: ignore[index]
+    rule = RUBRIC[Reason.ADP_DESCRIPTION_LENGTH]
     assert (error["path"], error["message"], error["pointer"]) == ("description", rule.says, "/description")
     assert (error["severity"], error["fix"], error["spec"]) == ("error", rule.fix, rule.spec)
     same = next(one for one in said["findings"] if one["reason"] == error["reason"])

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from registry.cli import app
 from registry.cli.porch import DONE, NO, USAGE
 from registry.cli.sarif import FINGERPRINT, sarif_log
-from registry.core.findings import Severity
+from registry.core.findings import Reason, Severity
 from registry.core.scoring.rubric import RUBRIC
 from tests.support.builders import adp_manifest, awp_manifest
 from tests.support.sarif import assert_sarif
@@ -140,7 +140,7 @@ def test_rules_tell_where_they_come_from(here: Path, monkeypatch: pytest.MonkeyP
     rules = {rule["id"]: rule for rule in sarif(target, broken)["tool"]["driver"]["rules"]}
     assert rules["document.not_json"]["helpUri"] == "https://www.rfc-editor.org/rfc/rfc8259#section-2"
     assert "helpUri" not in rules["adp.version"]
-    assert RUBRIC["adp.version"].fix in rules["adp.version"]["help"]["text"]  # type: ignore[index]
+    assert RUBRIC[Reason.ADP_VERSION].fix in rules["adp.version"]["help"]["text"]
     monkeypatch.setenv("WAYPOST_PUBLIC_URL", "https://registry.example/")
     driver = sarif(target)["tool"]["driver"]
     assert driver["informationUri"] == "https://registry.example/"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from registry.core.documents import Document
+from registry.core.documents import Document, Json
 from registry.core.endpoints import Endpoint, claim, endpoint, link
 from registry.core.findings import Finding, Reason
 from registry.core.manifest import Notes
@@ -10,9 +10,9 @@ from registry.core.manifest import Notes
 SERVED = "https://api.shop.example/.well-known/agent.json"
 
 
-def read(target: object, base: str = SERVED) -> tuple[Endpoint | None, tuple[Finding, ...]]:
+def read(target: Json, base: str = SERVED) -> tuple[Endpoint | None, tuple[Finding, ...]]:
     notes = Notes()
-    found = endpoint(target, base, Document(b"", None, SERVED), "/endpoint", notes)  # type: ignore[arg-type]
+    found = endpoint(target, base, Document(b"", None, SERVED), "/endpoint", notes)
     return found, notes.findings()
 
 

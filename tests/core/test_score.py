@@ -138,13 +138,13 @@ def test_the_stored_form_is_json() -> None:
 @given(st.text(st.characters(exclude_characters="\0", exclude_categories=("Cs",)), max_size=400))
 def test_text_never_lifts_a_score(text: str) -> None:
     """Whatever a description says, it is worth no more than any other description."""
-    manifest = {
-        "awp_version": "0.2", "domain": "a.example", "intent": "plain " + text,
-        "actions": [{"id": "x", "endpoint": "/x", "method": "GET", "description": "plain " + text}],
-    }  # fmt: skip
-    plain = manifest | {"intent": "plain", "actions": [{**manifest["actions"][0], "description": "plain"}]}  # type: ignore[dict-item]
+
+    def saying(words: str) -> dict[str, object]:
+        action = {"id": "x", "endpoint": "/x", "method": "GET", "description": words}
+        return {"awp_version": "0.2", "domain": "a.example", "intent": words, "actions": [action]}
+
     scores = []
-    for one in (manifest, plain):
+    for one in (saying("plain " + text), saying("plain")):
         judged = assess_body(json.dumps(one).encode(), "https://a.example/agent.json", "application/json")
         assert judged.service is not None
         scores.append(score(judged.service, [Noted(f, "https://a.example/agent.json") for f in judged.findings]).value)

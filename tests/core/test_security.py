@@ -2,6 +2,7 @@
 
 import pytest
 
+from registry.core.documents import Json
 from registry.core.security import declared, demanded, demanded_by, scheme_of, schemes_of
 from registry.core.services import Auth, AuthScheme
 
@@ -23,8 +24,8 @@ BASE = "https://mill.example/card.json"
         ({}, "custom"),
     ],
 )
-def test_kinds(written: dict[str, object], kind: str) -> None:
-    assert scheme_of(written, BASE).type == kind  # type: ignore[arg-type]
+def test_kinds(written: dict[str, Json], kind: str) -> None:
+    assert scheme_of(written, BASE).type == kind
 
 
 def test_api_key_place_in_both_spellings() -> None:
@@ -34,12 +35,12 @@ def test_api_key_place_in_both_spellings() -> None:
 
 
 def test_oauth_takes_the_first_urls_and_all_scopes() -> None:
-    flows = {
+    flows: dict[str, Json] = {
         "implicit": {"authorizationUrl": "/authorize", "scopes": {"read": ""}},
         "clientCredentials": {"tokenUrl": "http://mill.example/token", "scopes": {"write": "", "read": ""}},
         "password": {"tokenUrl": "https://mill.example/token2", "scopes": {}},
     }
-    scheme = scheme_of({"type": "oauth2", "flows": flows}, BASE)  # type: ignore[dict-item]
+    scheme = scheme_of({"type": "oauth2", "flows": flows}, BASE)
     assert scheme.authorization_url == "https://mill.example/authorize"
     assert scheme.token_url == "https://mill.example/token2", "plain http is no place for a secret"
     assert scheme.scopes == ("read", "write")
@@ -65,8 +66,8 @@ KNOWN = schemes_of({"key": {"type": "apiKey", "name": "K"}, "login": {"type": "o
         ([{"unknown": []}], [], True),
     ],
 )
-def test_requirements(requirements: list[object], types: list[str], required: bool) -> None:
-    auth = demanded(requirements, KNOWN)  # type: ignore[arg-type]
+def test_requirements(requirements: list[Json], types: list[str], required: bool) -> None:
+    auth = demanded(requirements, KNOWN)
     assert auth is not None
     assert [scheme.type for scheme in auth.schemes] == types
     assert auth.required is required
@@ -105,5 +106,5 @@ def test_a_part_does_not_repeat_what_the_service_says_at_length() -> None:
         (None, Auth()),
     ],
 )
-def test_loose_authentication(written: object, expected: Auth) -> None:
-    assert declared(written, BASE) == expected  # type: ignore[arg-type]
+def test_loose_authentication(written: Json, expected: Auth) -> None:
+    assert declared(written, BASE) == expected

@@ -157,8 +157,8 @@ def test_awp_leaves_out_what_nobody_says() -> None:
 
 def test_awp_declares_no_authentication_where_the_calls_differ() -> None:
     calls = [
-        replace(SEND.invocations[0], auth=Auth((AuthScheme(kind),), True))  # type: ignore[arg-type]
-        for kind in ("api_key", "bearer")
+        replace(SEND.invocations[0], auth=Auth((scheme,), True))
+        for scheme in (AuthScheme("api_key"), AuthScheme("bearer"))
     ]
     pair = tuple(replace(SEND, id=str(n), name=str(n), invocations=(call,)) for n, call in enumerate(calls))
     made = document(replace(SERVICE, auth=Auth(), capabilities=pair), "awp")

@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any, Final, Self, TypeAlias
+from typing import Any, Final, Self, TypeAlias, cast
 
 import pytest
 
@@ -106,8 +106,8 @@ class NameServer(asyncio.DatagramProtocol):
             raise RuntimeError("port 53 is taken")
         return made
 
-    def connection_made(self, transport: asyncio.DatagramTransport) -> None:  # type: ignore[override]
-        self.transport = transport
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast(asyncio.DatagramTransport, transport)
 
     def datagram_received(self, data: bytes, addr: tuple[str, int]) -> None:
         end = data.index(b"\0", 12) + 1

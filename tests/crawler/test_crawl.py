@@ -41,7 +41,7 @@ def names(number: int) -> list[str]:
 
 
 async def crawl(leases: Leases, chosen: Settings, **more: Any) -> Tally:
-    return await run.crawl(leases, chosen, **({"until_idle": True} | more))  # type: ignore[arg-type]
+    return await run.crawl(leases, chosen, **({"until_idle": True} | more))  # type: ignore[arg-type]  # leases from memory
 
 
 async def silent(_: Exchange) -> None:

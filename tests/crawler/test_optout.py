@@ -57,9 +57,14 @@ async def proof_of(
     ],
 )
 async def test_what_a_site_says(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, site: Site, records: object, said: list[str], unanswered: int
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    site: Site,
+    records: tuple[bytes, ...] | None,
+    said: list[str],
+    unanswered: int,
 ) -> None:
-    proof, asked = await proof_of(monkeypatch, tmp_path, site, records)  # type: ignore[arg-type]
+    proof, asked = await proof_of(monkeypatch, tmp_path, site, records)
     assert [one.how for one in proof.said] == said
     assert len(proof.unanswered) == unanswered
     assert asked == ["/robots.txt", FILE]

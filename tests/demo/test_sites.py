@@ -87,7 +87,7 @@ def get(served: Served, host: str, path: str, headers: dict[str, str] | None = N
     """As a client that trusts the throw-away authority would, by server name and pinned address."""
     entry = next(one for one in served.connect_to if one.startswith(f"{host}:"))
     connection = HTTPSConnection(host, context=ssl.create_default_context(cafile=str(served.ca_file)), timeout=10)
-    connection._create_connection = lambda *_args, **_kw: _dial(entry)  # type: ignore[attr-defined]
+    connection._create_connection = lambda *_args, **_kw: _dial(entry)  # type: ignore[attr-defined]  # http.client's own
     connection.request("GET", path, headers=headers or {})
     answer = connection.getresponse()
     result = answer.status, answer.read(), answer.headers.get("ETag")

@@ -5,6 +5,7 @@ import random
 from collections import Counter
 from collections.abc import Iterable
 from datetime import date
+from typing import Any
 
 import numpy as np
 import pytest
@@ -37,8 +38,8 @@ async def upsert(backend: Backend, *listings: Listing) -> int:
     return written
 
 
-async def pool(backend: Backend, text: str, **filters: object) -> Pool:
-    return await backend.candidates(ask(text), Filters(**filters), 200)  # type: ignore[arg-type]
+async def pool(backend: Backend, text: str, **filters: Any) -> Pool:
+    return await backend.candidates(ask(text), Filters(**filters), 200)
 
 
 async def found(backend: Backend, text: str, **filters: object) -> list[str]:

@@ -189,7 +189,7 @@ async def test_a_writer_that_fails_goes_on_from_the_last_commit(tmp_path: Path) 
     await fill(backend, [MAIL])
     await backend.upsert([make_document(SHOP)])
     with pytest.raises(AttributeError):
-        await backend.upsert([None])  # type: ignore[list-item]
+        await backend.upsert([None])  # type: ignore[list-item]  # makes it fail
     await backend.commit()
     assert await found(backend, "email stamps") == ["mail.example"]
     assert await upsert(backend, SHOP) == 1

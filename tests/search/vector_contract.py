@@ -4,6 +4,7 @@
 import asyncio
 import random
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -30,8 +31,8 @@ async def fill(backend: Backend, listings: Iterable[Listing]) -> None:
         await build.swap()
 
 
-async def pool(backend: Backend, text: str, **filters: object) -> Pool:
-    return await backend.candidates(ask(text, WORDS), Filters(**filters), 200)  # type: ignore[arg-type]
+async def pool(backend: Backend, text: str, **filters: Any) -> Pool:
+    return await backend.candidates(ask(text, WORDS), Filters(**filters), 200)
 
 
 async def ranked(backend: Backend, text: str, **filters: object) -> list[str]:

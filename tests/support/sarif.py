@@ -4,6 +4,7 @@ Strict: a member that is not named here is a fault, since a consumer would ignor
 """
 
 import re
+from collections.abc import Set
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -22,7 +23,7 @@ def assert_sarif(log: Any) -> None:
         _run(run)
 
 
-def members(value: Any, *, required: set[str], optional: set[str] = frozenset()) -> None:  # type: ignore[assignment]
+def members(value: Any, *, required: set[str], optional: Set[str] = frozenset()) -> None:
     assert isinstance(value, dict)
     assert required <= value.keys() <= required | optional, value.keys()
 

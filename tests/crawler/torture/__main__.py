@@ -143,7 +143,7 @@ async def _growth(flooding: Served, honest: Served, folder: Path) -> float:
     before = _memory("VmRSS")
     _forget_peak()
     leases = Forgetful(*flooding.hosts)
-    await crawl(leases, chosen, until_idle=True)  # type: ignore[arg-type]
+    await crawl(leases, chosen, until_idle=True)  # type: ignore[arg-type]  # the same
     assert len(leases.recorded) == len(flooding.hosts)
     return _memory("VmHWM") - before
 
@@ -183,7 +183,7 @@ async def _honest_per_second(honest: Served, hostile: Served | None, folder: Pat
 
     leases.on_record = recorded
     began = time.process_time()
-    running = asyncio.create_task(crawl(leases, chosen, until_idle=True, stop=stop))  # type: ignore[arg-type]
+    running = asyncio.create_task(crawl(leases, chosen, until_idle=True, stop=stop))  # type: ignore[arg-type]  # the same
     await done.wait()
     took = time.process_time() - began
     stop.set()

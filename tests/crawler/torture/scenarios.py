@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
-import brotli  # type: ignore[import-untyped]
+import brotli  # type: ignore[import-untyped]  # the package ships no types
 
 from registry.core.documents import Outcome
 from tests.support.sites import Answer, Behaviour, Exchange, Reply, moved, pours

@@ -17,7 +17,7 @@ from typing import Final
 
 from tests.crawler.torture.scenarios import JSON, PATH, SCENARIOS, Raw
 from tests.support.shared import ROOT
-from tests.support.sites import LOOPBACK, Reply, Site, Sites, moved, raw_port
+from tests.support.sites import LOOPBACK, Behaviour, Exchange, Reply, Site, Sites, moved, raw_port
 
 FLOODS: Final = (
     "endless headers", "one endless header", "endless 103", "endless body", "endless chunks", "endless small chunks",
@@ -96,17 +96,17 @@ def _site(name: str, *, everywhere: bool) -> Site:
     if everywhere:
         return answer
     extra: dict[str, Reply] = {"/ring-a": moved("/ring-b"), "/ring-b": moved("/ring-a")} if "ring" in name else {}
-    if name == "redirects for ever":
+    if name == "redirects for ever" and not isinstance(answer, Reply):
         return _only_below(PATH, answer)
     return {PATH: answer, "/": Reply("<title>Cranes</title>", type="text/html"), **extra}
 
 
-def _only_below(path: str, answer: object) -> Site:
-    async def choose(exchange: object) -> None:
-        if exchange.path.startswith(path) and "." not in exchange.path[len(path) :]:  # type: ignore[attr-defined]
-            await answer(exchange)  # type: ignore[operator]
+def _only_below(path: str, answer: Behaviour) -> Site:
+    async def choose(exchange: Exchange) -> None:
+        if exchange.path.startswith(path) and "." not in exchange.path[len(path) :]:
+            await answer(exchange)
         else:
-            await exchange.send(Reply(b"nothing here", 404, "text/plain").encode())  # type: ignore[attr-defined]
+            await exchange.send(Reply(b"nothing here", 404, "text/plain").encode())
 
     return choose
 
