@@ -12,11 +12,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import yaml  # type: ignore[import-untyped]  # the package ships no types
-from yaml.composer import Composer  # type: ignore[import-untyped]
-from yaml.parser import Parser  # type: ignore[import-untyped]
-from yaml.reader import Reader  # type: ignore[import-untyped]
-from yaml.resolver import Resolver  # type: ignore[import-untyped]
-from yaml.scanner import Scanner  # type: ignore[import-untyped]
+from yaml.composer import Composer  # type: ignore[import-untyped]  # as above
+from yaml.parser import Parser  # type: ignore[import-untyped]  # as above
+from yaml.reader import Reader  # type: ignore[import-untyped]  # as above
+from yaml.resolver import Resolver  # type: ignore[import-untyped]  # as above
+from yaml.scanner import Scanner  # type: ignore[import-untyped]  # as above
 
 from registry.core.documents import Json
 from registry.core.findings import Reason
@@ -90,7 +90,7 @@ def _composed(text: str) -> yaml.Node | None:
         raise Unreadable(Reason.NOT_YAML, str(error)) from None
 
 
-class _PythonEvents(Reader, Scanner, Parser):  # type: ignore[misc]
+class _PythonEvents(Reader, Scanner, Parser):  # type: ignore[misc]  # bases without types
     """What libyaml does, in Python."""
 
     def __init__(self, text: str) -> None:
@@ -102,7 +102,7 @@ class _PythonEvents(Reader, Scanner, Parser):  # type: ignore[misc]
 _Events: Any = yaml.cyaml.CParser if yaml.__with_libyaml__ else _PythonEvents
 
 
-class _Loader(Composer, _Events, Resolver):  # type: ignore[misc]
+class _Loader(Composer, _Events, Resolver):  # type: ignore[misc]  # bases without types
     """Composes nodes; counts them as it goes."""
 
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012  # PyYAML's own name and shape

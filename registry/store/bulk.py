@@ -47,7 +47,7 @@ async def put_all(
 def _insert(table: type[Base], columns: tuple[str, ...], overwrite: tuple[str, ...] | None) -> LiteralString:
     """Built of the names of our own tables and columns, nothing else."""
     name, names = table.__tablename__, ", ".join(columns)
-    statement = f"INSERT INTO {name} ({names}) SELECT {names} FROM json_populate_recordset(NULL::{name}, %(rows)s)"  # noqa: S608
+    statement = f"INSERT INTO {name} ({names}) SELECT {names} FROM json_populate_recordset(NULL::{name}, %(rows)s)"  # noqa: S608  (see above)
     if overwrite is not None:
         key = ", ".join(column.name for column in table.__table__.primary_key)
         anew = ", ".join(f"{column} = excluded.{column}" for column in overwrite)

@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 SYSTEM_BINARIES = Path("/usr/lib/postgresql")
 # Fixed, not from TMPDIR: processes with different environments must come to the same place.
-SHORT_LIVED, LONG_LIVED = Path("/tmp"), Path("/var/tmp")  # noqa: S108
+SHORT_LIVED, LONG_LIVED = Path("/tmp"), Path("/var/tmp")  # noqa: S108  (what is there is refused unless it is ours)
 SOCKET_FILE = ".s.PGSQL.5432"
 SOCKET_PATH_LIMIT = 80  # bytes; kernels take 103 to 107
 PLAIN_PATH = re.compile(r"[\w./-]+")  # means the same in postgresql.conf, in libpq's host (a list) and in a URL

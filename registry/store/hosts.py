@@ -30,12 +30,12 @@ ON CONFLICT (domain, host) DO UPDATE SET {_STATE}
 """  # noqa: S608  # our own columns
 _OF: Final[LiteralString] = f"""
 SELECT {_COLUMNS} FROM hosts WHERE domain = ANY(string_to_array(%(domains)s, ' ')) ORDER BY domain, host
-"""  # noqa: S608
-_ONE: Final[LiteralString] = f"SELECT {_COLUMNS} FROM hosts WHERE domain = %(domain)s AND host = %(host)s"  # noqa: S608
+"""  # noqa: S608  # our own columns
+_ONE: Final[LiteralString] = f"SELECT {_COLUMNS} FROM hosts WHERE domain = %(domain)s AND host = %(host)s"  # noqa: S608  # our own columns
 _DUE: Final[LiteralString] = f"""
 SELECT {_COLUMNS} FROM hosts
 WHERE domain = ANY(string_to_array(%(domains)s, ' ')) AND next_visit_at <= %(now)s ORDER BY domain, host
-"""  # noqa: S608
+"""  # noqa: S608  # our own columns
 
 _DUE_AS_NEW = text(
     "UPDATE hosts SET next_visit_at = :due, next_visit_why = 'asked', whole_plan_at = NULL, robots_at = NULL"

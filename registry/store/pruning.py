@@ -128,7 +128,7 @@ class Pruning:
         """Deletes rows of locked domains that belong to nothing; gives their number."""
         alias, key, condition = _UNDER_LOCK[table]
         own = ", ".join(f"{alias}.{column}" for column in key.split(", "))
-        statement = text(f"DELETE FROM {table} WHERE ({key}) IN (SELECT {own} {condition} LIMIT {MOST})")  # noqa: S608
+        statement = text(f"DELETE FROM {table} WHERE ({key}) IN (SELECT {own} {condition} LIMIT {MOST})")  # noqa: S608  (names of our own)
         return await self._run(statement, _bound(domains, horizon))
 
     async def changes(self, before: datetime) -> int:

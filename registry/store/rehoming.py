@@ -97,7 +97,7 @@ class Rehoming:
     async def _copy_opt_out(self, covering: str, covered: str, here: str, there: str) -> None:
         others = columns_of(OptOutRow, "domain", "host")
         statement = (
-            f"INSERT INTO opt_outs (domain, host, {', '.join(others)}) SELECT :there, :covered, {', '.join(others)}"  # noqa: S608
+            f"INSERT INTO opt_outs (domain, host, {', '.join(others)}) SELECT :there, :covered, {', '.join(others)}"  # noqa: S608  (names of our own)
             " FROM opt_outs WHERE domain = :here AND host = :covering ON CONFLICT DO NOTHING"
         )
         bound = {"there": there, "covered": covered, "here": here, "covering": covering}
@@ -105,7 +105,7 @@ class Rehoming:
 
     async def _page(self, table: type[HostRow] | type[OptOutRow], after: Key, limit: int) -> list[Key]:
         statement = text(
-            f"SELECT domain, host FROM {table.__tablename__} WHERE (domain, host) > (:domain, :host)"  # noqa: S608
+            f"SELECT domain, host FROM {table.__tablename__} WHERE (domain, host) > (:domain, :host)"  # noqa: S608  (names of our own)
             " ORDER BY domain, host LIMIT :limit"
         )
         found = await self._connection.execute(statement, {"domain": after[0], "host": after[1], "limit": limit})
@@ -117,10 +117,10 @@ def _statements(table: str, key: tuple[str, ...], fresher: str | None) -> list[s
     same = "".join(f" AND o.{column} = r.{column}" for column in key)
     mine, theirs = "r.domain = :here AND r.host = :host", f"o.domain = :there AND o.host = :host{same}"
     statements = [
-        f"UPDATE {table} r SET domain = :there WHERE {mine} AND NOT EXISTS (SELECT FROM {table} o WHERE {theirs})",  # noqa: S608
-        f"DELETE FROM {table} r WHERE {mine}",  # noqa: S608
+        f"UPDATE {table} r SET domain = :there WHERE {mine} AND NOT EXISTS (SELECT FROM {table} o WHERE {theirs})",  # noqa: S608  (names of our own)
+        f"DELETE FROM {table} r WHERE {mine}",  # noqa: S608  (names of our own)
     ]
     if fresher is not None:
         known = f"coalesce(r.{fresher}, '-infinity') > coalesce(o.{fresher}, '-infinity')"
-        statements.insert(0, f"DELETE FROM {table} o USING {table} r WHERE {theirs} AND {mine} AND {known}")  # noqa: S608
+        statements.insert(0, f"DELETE FROM {table} o USING {table} r WHERE {theirs} AND {mine} AND {known}")  # noqa: S608  (names of our own)
     return statements

@@ -58,5 +58,3 @@ class CorpusStats:
             and np.array_equal(self.terms, other.terms)
             and np.array_equal(self.df, other.df)
         )
-
-    __hash__ = None  # type: ignore[assignment]
