@@ -92,7 +92,6 @@ _RANGES: Final = {
 }
 """First and last address of each network: one look instead of fifty, for every host."""
 
-
 BLOCK_BITS: Final = {4: 24, 6: 48}
 """Prefix of the block an address belongs to: what one hosting customer, or one small provider, commonly has."""
 
@@ -263,7 +262,7 @@ class BlockBudgets:
             raise
 
     def _sum(self, block: str) -> int:
-        return self._told.get(block, 0) + self._untold[block] if block in self._untold else self._told.get(block, 0)
+        return self._told.get(block, 0) + self._untold.get(block, 0)
 
 
 @asynccontextmanager

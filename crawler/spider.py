@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 import structlog
 from scrapy import Request, Spider
 from scrapy.crawler import AsyncCrawlerRunner
-from scrapy.http import Response
 from twisted.python.failure import Failure
 
 from crawler.flight import Flight
@@ -79,8 +78,7 @@ class ProbeSpider(Spider):
         for job in lease.domains:
             yield Done(lease.token, job.domain, None, crashed=True)
 
-    async def parse_lease(self, response: Response) -> AsyncIterator[Done]:
-        assert isinstance(response, LeaseResponse)  # noqa: S101  (the only handler there is makes no other)
+    async def parse_lease(self, response: LeaseResponse) -> AsyncIterator[Done]:
         async for done in response.results:
             yield done
 

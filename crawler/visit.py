@@ -282,16 +282,15 @@ class Session:
             if not isinstance(wire, Failure):
                 self._spoke.add(pin.host)
             return wire, pin
-        if pin.host not in self._spoke and pin.instead is not None and first.reason in NO_CONNECTION:
-            return await self._ask_elsewhere(probe, pin, url, first, spent)
+        other = pin.instead
+        if pin.host not in self._spoke and other is not None and first.reason in NO_CONNECTION:
+            return await self._ask_elsewhere(probe, pin, other, url, first, spent)
         return first, pin
 
     async def _ask_elsewhere(
-        self, probe: Probe, pin: Pin, url: str, first: Failure, spent: float
+        self, probe: Probe, pin: Pin, other: Pin, url: str, first: Failure, spent: float
     ) -> tuple[Wire | Failure, Pin]:
         """At the other address, in what is left of the request's time; if that is dead as well, the first failure."""
-        other = pin.instead
-        assert other is not None  # noqa: S101  (for the type checker)
         self._clients.pop(pin.host, None)
         wire = await self._ask(probe, other, url, max(0.0, self._settings.request_timeout - spent))
         if isinstance(wire, Failure) and wire.reason in NO_CONNECTION:

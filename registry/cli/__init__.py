@@ -325,7 +325,7 @@ def optout(
     """
     from registry.cli.leaving import show_opt_out
 
-    settings = read_settings(connect_to=tuple(connect_to)) if connect_to else read_settings()
+    settings = read_settings(connect_to)
     work = opened(
         lambda waypost: show_opt_out(waypost, settings, name, console, undo=undo, force=force, as_json=as_json)
     )
