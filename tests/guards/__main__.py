@@ -17,13 +17,13 @@ from pathlib import Path
 
 import typer
 
-from tests.guards.table import GUARDS, Guard
+from tests.guards.guard import Guard
+from tests.guards.table import GUARDS
 from tests.support.shared import ROOT
 
 PARTS = ("crawler", "registry", "migrations", "tests", "pyproject.toml")
 SECONDS = 600
 """For the tests of one guard: without it, some would wait for ever."""
-
 
 _seconds = count(1)
 

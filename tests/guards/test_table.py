@@ -6,15 +6,16 @@ from collections import Counter
 
 import pytest
 
+from tests.guards.guard import Guard
 from tests.guards.page import shown, table
-from tests.guards.table import GUARDS, Guard
+from tests.guards.table import GUARDS
 from tests.support.shared import ROOT
 
 
 @pytest.mark.parametrize("guard", GUARDS, ids=lambda guard: guard.name)
 def test_a_guard_can_still_be_switched_off(guard: Guard) -> None:
     source = (ROOT / guard.file).read_text(encoding="utf-8")
-    assert source.count(guard.old) == 1, f"{guard.file} was changed: mend the edit in tests/guards/table.py"
+    assert source.count(guard.old) == 1, f"{guard.file} was changed: mend the edit in tests/guards/rows"
     ast.parse(source.replace(guard.old, guard.new))
 
 
