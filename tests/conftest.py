@@ -1,15 +1,17 @@
 """Options of the whole suite."""
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
+from tests.support.depth import DEPTH
 from tests.support.engine import unset
 
 __all__ = ["unset"]
 
-# no test measures time: a busy machine finds no fault
-settings.register_profile("untimed", deadline=None)
-settings.load_profile("untimed")
+# No test measures time: a busy machine finds no fault. Nor does chance: every run tries the same examples, so that what
+# fails was changed. Who wants to find more searches deeper, from other seeds each time (tests/support/depth.py).
+settings.register_profile("same", deadline=None, derandomize=DEPTH == 1, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("same")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -2,6 +2,7 @@
 
 import re
 import uuid
+from types import SimpleNamespace
 
 import pytest
 
@@ -122,6 +123,13 @@ async def test_ids_of_requests_are_kept_only_when_they_are_ids(api: Api) -> None
         assert answered != forged
 
 
+@pytest.fixture
+def one_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock of the limits stands: a minute that ends between two requests would give a new allowance."""
+    monkeypatch.setattr("registry.api.edge.time", SimpleNamespace(monotonic=lambda: 1_000.0))
+
+
+@pytest.mark.usefixtures("one_window")
 async def test_each_client_has_its_own_allowance(api: Api) -> None:
     settings = api.waypost.settings.model_copy(update={"read_rate": 2, "submit_rate": 1})
     async with make_client(api.waypost, settings) as client:
@@ -138,6 +146,7 @@ async def test_each_client_has_its_own_allowance(api: Api) -> None:
         assert submitted == [400, 429]
 
 
+@pytest.mark.usefixtures("one_window")
 async def test_a_forged_address_does_not_buy_a_new_allowance(api: Api) -> None:
     settings = api.waypost.settings.model_copy(update={"read_rate": 1, "trusted_proxies": ("10.0.0.0/8",)})
     async with make_client(api.waypost, settings) as client:

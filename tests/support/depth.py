@@ -1,4 +1,5 @@
-"""How long property tests search: briefly in every run, for as long as wanted with WAYPOST_TEST_DEPTH=<factor>."""
+"""How long property tests search: briefly and the same in every run, or with WAYPOST_TEST_DEPTH=<factor> for as long as
+wanted and each time elsewhere."""
 
 import os
 
