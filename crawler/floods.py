@@ -89,28 +89,32 @@ class Floods:
             is_busy = used - before > BUSY * pause
             if self._clients and (is_busy or now - looked >= WINDOW):
                 began, looked = time.thread_time(), now
-                self.look(now)
+                self.look()
                 pause = max(LOOK, (time.thread_time() - began) / SHARE)
             else:
                 pause = LOOK
 
-    def look(self, now: float) -> None:
-        """Shuts the connections to pinned addresses that have received too much."""
-        received, times = dict(_received()), self._largest / LARGEST
-        windows = (now - self._window_began) / WINDOW
-        at_once = AT_ONCE * times * max(1.0, windows)  # on a busy machine a look comes late
+    def look(self) -> None:
+        """Shuts the connections to pinned addresses that have received too much.
+
+        On a busy machine a look comes late, or is held up in the middle: a window lasts from before its first reading
+        until after the one at hand, and each further second may have brought one more answer.
+        """
+        began, received, times = time.monotonic(), dict(_received()), self._largest / LARGEST
+        windows = int((time.monotonic() - self._window_began) / WINDOW)
+        at_once = (AT_ONCE + windows * LARGEST) * times
         for descriptor, size in received.items():
             if size > IN_ALL * times or size - self._before.get(descriptor, 0) > at_once:
-                self._shut_it(descriptor, size, now)
-        if windows >= 1.0:
-            self._before, self._window_began = received, now
+                self._shut_it(descriptor, size)
+        if windows:
+            self._before, self._window_began = received, began
 
-    def _shut_it(self, descriptor: int, size: int, now: float) -> None:
+    def _shut_it(self, descriptor: int, size: int) -> None:
         """The transport may have closed it meanwhile, and its number may be another connection's: look once more."""
         with contextlib.suppress(OSError), socket.fromfd(descriptor, socket.AF_INET, socket.SOCK_STREAM) as connection:
             peer = connection.getpeername()[:2]
             if peer in self._clients.addresses() and _bytes_received(connection) >= size:
-                self._shut[peer] = now
+                self._shut[peer] = time.monotonic()  # not when the look began: the request may be younger than that
                 connection.shutdown(socket.SHUT_RDWR)
                 log.warning("connection.flood", address=peer[0], received=size)
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import socket
-import time
 from pathlib import Path
 
 import pytest
@@ -32,8 +31,8 @@ async def test_a_host_that_pours_interim_responses_is_left_at_once(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     pouring = _only_at(MANIFEST, pours(b"", INTERIM))
-    async with visiting(monkeypatch, tmp_path, {HOST: pouring}, request_timeout=60) as (sites, visitor):
-        async with asyncio.timeout(30):
+    async with visiting(monkeypatch, tmp_path, {HOST: pouring}, request_timeout=100) as (sites, visitor):
+        async with asyncio.timeout(120):
             seen = await visitor.visit_host(HostJob(HOST, whole_plan=True), visitor.pace(), far())
     assert (seen.outcome, seen.reason) == (Outcome.UNREACHABLE, "flood")
     assert sites.paths(HOST)[-1] == MANIFEST and sites.paths(HOST).count(MANIFEST) == 1
@@ -45,18 +44,19 @@ async def test_what_pours_slowly_is_shut_when_it_comes_to_too_much_in_all(
     monkeypatch.setattr("crawler.floods.AT_ONCE", 1 << 40)
     monkeypatch.setattr("crawler.floods.IN_ALL", 3 * len(INTERIM))
     pouring = _only_at(MANIFEST, pours(b"", INTERIM, 0.2))
-    async with visiting(monkeypatch, tmp_path, {HOST: pouring}, request_timeout=60) as (_, visitor):
-        async with asyncio.timeout(30):
+    async with visiting(monkeypatch, tmp_path, {HOST: pouring}, request_timeout=100) as (_, visitor):
+        async with asyncio.timeout(120):
             [answer] = await fetch(visitor, probe(f"https://{HOST}{MANIFEST}"))
     assert (answer.failure, answer.reason) == (Outcome.UNREACHABLE, "flood")
 
 
 @pytest.mark.parametrize("size", [LARGEST, 12 * 1024 * 1024])
 async def test_large_documents_are_no_flood(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, size: int) -> None:
-    """As large as any that is read, one after the other on one connection, however late somebody looks."""
+    """As large as any that is read, one after the other on one connection, with the usual pause, however late somebody
+    looks."""
     body = b"[" + b" " * (size - 2) + b"]"
     many = [probe(f"https://{HOST}/{n}", cap=len(body)) for n in range(3)]
-    async with visiting(monkeypatch, tmp_path, {HOST: Reply(body)}, request_delay=2, request_timeout=30) as (
+    async with visiting(monkeypatch, tmp_path, {HOST: Reply(body)}, request_delay=1, request_timeout=100) as (
         sites,
         visitor,
     ):
@@ -79,7 +79,7 @@ async def test_other_connections_of_the_process_are_nobodys_business(
             server.accept()[0] as theirs,
         ):
             theirs.sendall(b"x" * 50_000)
-            visitor.floods.look(time.monotonic())
+            visitor.floods.look()
             theirs.shutdown(socket.SHUT_WR)
             received = b"".join(iter(lambda: ours.recv(65_536), b""))
             ours.sendall(b"still open")
