@@ -20,7 +20,7 @@ from registry.core.documents import Outcome
 from registry.settings import Settings
 from registry.wiring import NOT_READY
 from tests.crawler.leases import Leases
-from tests.crawler.support import settings
+from tests.crawler.support import keep_connections, settings, trust
 from tests.support.sites import Exchange, Reply, Site, Sites
 
 NOTHING = Reply(b"nothing", 404)
@@ -30,9 +30,9 @@ NOTHING = Reply(b"nothing", 404)
 async def web(
     monkeypatch: pytest.MonkeyPatch, folder: Path, sites: Mapping[str, Site], **more: Any
 ) -> AsyncIterator[tuple[Sites, Settings]]:
-    async with Sites(sites) as served, asyncio.timeout(30):
-        monkeypatch.setenv("SSL_CERT_FILE", str(served.write_authority(folder)))
-        monkeypatch.delenv("SSL_CERT_DIR", raising=False)
+    async with Sites(sites) as served, asyncio.timeout(120):
+        trust(monkeypatch, folder, served)
+        keep_connections(monkeypatch)
         yield served, settings(*served.connect_to(), **more)
 
 
@@ -216,11 +216,22 @@ async def test_crawl_that_was_asked_for_ends_with_its_database(monkeypatch: pyte
 async def test_stop_gives_back_what_is_unfinished_and_records_the_rest(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    stop = asyncio.Event()
+    """The stop comes when three are recorded and the others wait for their first answer."""
+    stop, settled = asyncio.Event(), set[str]()
     leases = Leases(*names(6))
-    leases.on_record = lambda finished: stop.set()
     monkeypatch.setattr(run, "GRACE", 0.2)
-    sites: Mapping[str, Site] = dict.fromkeys(names(3), NOTHING) | dict.fromkeys(names(6)[3:], silent)
+
+    def settle(*hosts: str) -> None:
+        settled.update(hosts)
+        if len(settled) == 6:
+            stop.set()
+
+    async def hangs(exchange: Exchange) -> None:
+        settle(exchange.host)
+        await silent(exchange)
+
+    leases.on_record = lambda finished: settle(*(one.domain for one in finished))
+    sites: Mapping[str, Site] = dict.fromkeys(names(3), NOTHING) | dict.fromkeys(names(6)[3:], hangs)
     async with web(monkeypatch, tmp_path, sites, request_timeout=60, lease_batch=6) as (served, chosen):
         tally = await crawl(leases, chosen, stop=stop, until_idle=False)
     assert {one.domain for one in leases.recorded} == set(names(3))
@@ -278,7 +289,7 @@ async def test_url_that_may_not_be_asked_for_is_refused(url: str) -> None:
 async def test_signals_ask_the_crawl_to_stop(number: signal.Signals) -> None:
     with run.stop_on_signals() as stop:
         os.kill(os.getpid(), number)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             await stop.wait()
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
 

@@ -10,7 +10,7 @@ import pytest
 
 from registry.api.app import create_app
 from registry.wiring import open_waypost
-from tests.crawler.torture.__main__ import crawl_scenarios, expected, scenario_settings
+from tests.crawler.torture.__main__ import crawl_late_ones, crawl_scenarios, expected, scenario_settings
 from tests.crawler.torture.servers import serving
 from tests.support.consistency import faults
 from tests.support.database import database_server, database_template, database_url
@@ -29,6 +29,8 @@ async def test_each_comes_to_what_is_said_of_it_and_every_reader_can_read_it(
         chosen = scenario_settings(served, tmp_path / "data", database_url=database_url)
         async with open_waypost(chosen) as waypost:
             told = await crawl_scenarios(waypost, served, chosen)
+            assert {len(await waypost.visits(host)) for host in served.hosts} == {1}
+            told = await crawl_late_ones(waypost, served, chosen, told)
             came = {one.scenario: (one.outcome, one.reason) for one in told}
             wrong = {name: said for name, said in came.items() if said != expected(name)}
             assert not wrong, wrong

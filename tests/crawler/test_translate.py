@@ -124,15 +124,18 @@ ANSWERS: dict[str, tuple[Answer, Outcome, str]] = {
 }  # fmt: skip
 
 
+DEADLINES = (1, 5, 25)
+"""Seconds: on a busy machine even the head of an answer may come too late for the first of them."""
+
+
 @pytest.mark.parametrize("case", ANSWERS)
 async def test_answers(case: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     answer, outcome, reason = ANSWERS[case]
-    patience = 1 if reason.endswith("_timeout") else 20
-    async with (
-        asyncio.timeout(30),
-        visiting(monkeypatch, tmp_path, {HOST: answer}, request_timeout=patience) as (_, visitor),
-    ):
-        [fetched] = await fetch(visitor, probe(f"https://{HOST}/x"))
+    for patience in DEADLINES if reason.endswith("_timeout") else (100,):
+        async with visiting(monkeypatch, tmp_path, {HOST: answer}, request_timeout=patience) as (_, visitor):
+            [fetched] = await fetch(visitor, probe(f"https://{HOST}/x"))
+        if fetched.reason == reason:
+            break
     assert (fetched.failure, fetched.reason) == (outcome, reason)
     assert fetched.status is None and fetched.body == b""
 
@@ -227,19 +230,14 @@ async def test_pages_that_are_no_documents_may_be_broken(
 
 async def test_endless_page_that_is_no_document_is_left(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """After a quarter of a megabyte, and not at the deadline, which would take its status away."""
-    sent = 0
 
     async def page(exchange: Exchange) -> None:
-        nonlocal sent
-        await exchange.send(b"HTTP/1.1 404 Not Found\r\n\r\n")
-        while True:
-            await exchange.send(b"x" * 60_000)
-            sent += 60_000
+        await exchange.send(b"HTTP/1.1 404 Not Found\r\n\r\n" + b"x" * 400_000)
+        await silent(exchange)
 
-    async with asyncio.timeout(30), visiting(monkeypatch, tmp_path, {HOST: page}) as (_, visitor):
+    async with visiting(monkeypatch, tmp_path, {HOST: page}) as (_, visitor):
         [fetched] = await fetch(visitor, probe(f"https://{HOST}/x"))
     assert (fetched.status, fetched.truncated) == (404, True)
-    assert sent < 20_000_000  # most of it lies in the buffers of sockets; the deadline or the pieces allow for more
 
 
 async def test_a_host_that_breaks_a_page_off_is_asked_again_once_and_then_read_with_care(

@@ -4,10 +4,12 @@ import asyncio
 import gc
 import json
 import threading
+import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from uuid import uuid4
 
 import pytest
@@ -18,7 +20,7 @@ from crawler.visit import OFF_LOOP_BYTES, Cut, Visitor
 from registry.core.documents import Fetched, Outcome, Probe, Purpose
 from registry.core.plan import HostPlan
 from registry.core.visits import DomainJob, FinishedDomain, HostJob, KnownDocument, Lease, Visit
-from tests.crawler.support import far, fetch, probe, visiting
+from tests.crawler.support import far, fetch, hasty, probe, visiting
 from tests.support.sites import Answer, Exchange, Reply, Site, closed_port, moved
 
 pytestmark = pytest.mark.slow  # pauses and deadlines
@@ -194,15 +196,21 @@ async def test_connection_closed_between_two_requests_is_made_again(
 
 
 async def test_host_that_never_lets_go_is_left_at_its_deadline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Each answer takes ten minutes by the visitor's clock, which leaves the host after 59: six, of the plan's 18."""
+    waited = 0.0
+
     async def crawls(exchange: Exchange) -> None:
-        await asyncio.sleep(0.2)
+        nonlocal waited
+        waited += 600
         await exchange.send(Reply(b"none", 404).encode())
 
-    async with visiting(monkeypatch, tmp_path, {HOST: crawls}, host_deadline=1.1) as (sites, visitor):
-        async with asyncio.timeout(30):
-            seen = await visit(visitor, HostJob(HOST, whole_plan=True))
+    clock = SimpleNamespace(monotonic=lambda: time.monotonic() + waited)
+    async with visiting(monkeypatch, tmp_path, {HOST: crawls}, host_deadline=3_540) as (sites, visitor):
+        monkeypatch.setattr("crawler.visit.time", clock)
+        until = datetime.now(UTC) + timedelta(days=1)
+        seen = await visitor.visit_host(HostJob(HOST, whole_plan=True), visitor.pace(), until)
     assert (seen.outcome, seen.reason) == (Outcome.SKIPPED, "host_deadline")
-    assert 0 < len(sites.paths(HOST)) < 15  # of the 18 and more of the whole plan
+    assert len(sites.paths(HOST)) == 6
 
 
 async def test_silent_host_is_given_up_after_a_few_timeouts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -212,10 +220,11 @@ async def test_silent_host_is_given_up_after_a_few_timeouts(monkeypatch: pytest.
         else:
             await asyncio.sleep(60)
 
-    async with visiting(monkeypatch, tmp_path, {HOST: silent}, request_timeout=1) as (sites, visitor):
+    hasty(monkeypatch, 0.3, lambda url: not url.endswith(("/robots.txt", f"{HOST}/")))
+    async with visiting(monkeypatch, tmp_path, {HOST: silent}) as (_, visitor):
         seen = await visit(visitor, HostJob(HOST, whole_plan=True))
     assert (seen.outcome, seen.reason) == (Outcome.UNREACHABLE, "request_timeout")
-    assert len(sites.paths(HOST)) == 2 + 5
+    assert seen.requests == 2 + 5
 
 
 async def test_pauses_between_requests_over_all_hosts_of_a_domain(
@@ -274,21 +283,26 @@ async def test_budget_of_a_block_of_addresses_is_kept_over_its_hosts(
 
 
 async def test_connections_to_a_block_of_addresses_are_bounded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Nobody is answered until three are there; the others wait for a place then."""
     hosts = [f"{'x' * number}.example" for number in range(1, 9)]
-    now = most = 0
+    now = most = waited = 0
+    three = asyncio.Event()
 
     async def slow(exchange: Exchange) -> None:
-        nonlocal now, most
+        nonlocal now, most, waited
         now += 1
         most = max(most, now)
-        await asyncio.sleep(0.02)
+        if now == 3:
+            waited = max(waited, visitor.places.waiting)
+            three.set()
+        await three.wait()
         now -= 1
         await exchange.send(Reply(b"no", 403).encode())
 
     async with visiting(monkeypatch, tmp_path, dict.fromkeys(hosts, slow), block_connections=3) as (_, visitor):
         visitor.guard = InOneBlock(visitor.guard.table, None)
         await asyncio.gather(*(fetch(visitor, probe(f"https://{host}/x")) for host in hosts))
-    assert most == 3
+    assert (most, waited) == (3, 5)
 
 
 async def test_visit_is_cut_before_the_lease_runs_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
