@@ -8,7 +8,7 @@ _CRAWLER = "tests/crawler/"
 _VISIT = "tests/crawler/test_visit.py::"
 _ANSWERS = "tests/crawler/test_translate.py::test_answers"
 _TRANSPORT = "tests/crawler/test_transport.py::"
-_PLAN = "tests/core/test_plan.py::"
+_PLAN = "tests/core/plan/"
 
 GUARDS: Final = (
     # bytes
@@ -154,21 +154,21 @@ GUARDS: Final = (
         "registry/core/patience.py",
         "self._timeouts >= MAX_TIMEOUTS",
         "False",
-        (f"{_PLAN}test_timeouts_end_the_host_after_five_in_a_row",),
+        (f"{_PLAN}test_endings.py::test_timeouts_end_the_host_after_five_in_a_row",),
     ),
     Guard(
         "hosts that limit us are left alone",
         "registry/core/patience.py",
         "self._limited >= MAX_RATE_LIMITED",
         "False",
-        (f"{_PLAN}test_a_host_that_limits_us_twice_is_left_alone",),
+        (f"{_PLAN}test_endings.py::test_a_host_that_limits_us_twice_is_left_alone",),
     ),
     Guard(
         "bot checks end a visit",
         "registry/core/patience.py",
         'or reason == "challenge"',
         "",
-        (f"{_PLAN}test_a_challenge_ends_the_host",),
+        (f"{_PLAN}test_endings.py::test_a_challenge_ends_the_host",),
     ),
     Guard(
         "Retry-After counts",

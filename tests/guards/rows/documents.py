@@ -4,7 +4,7 @@ from typing import Final
 
 from tests.guards.guard import Guard
 
-_PLAN = "tests/core/test_plan.py::"
+_PLAN = "tests/core/plan/"
 _READER = "tests/core/test_reader.py::"
 _YAML = "tests/core/test_yaml_reader.py::"
 _FOLLOWING = "tests/core/test_following.py::"
@@ -15,7 +15,7 @@ GUARDS: Final = (
         "registry/core/controls.py",
         "        if not samples:\n            return None",
         "        return None",
-        (f"{_PLAN}test_a_catch_all_page_is_an_absence",),
+        (f"{_PLAN}test_controls.py::test_a_catch_all_page_is_an_absence",),
     ),
     Guard(
         "what is named on another site is not asked for",
@@ -29,14 +29,14 @@ GUARDS: Final = (
         "registry/core/plan.py",
         "case Request(probe) if depth <= probes.MAX_DEPTH and",
         "case Request(probe) if",
-        (f"{_PLAN}test_catalogues_that_name_catalogues_end_at_depth_four",),
+        (f"{_PLAN}test_pointers.py::test_catalogues_that_name_catalogues_end_at_depth_four",),
     ),
     Guard(
         "pointers in a visit",
         "registry/core/plan.py",
         "while self._queue and self._followed < probes.MAX_POINTERS:",
         "while self._queue:",
-        (f"{_PLAN}test_at_most_ten_pointers_are_followed",),
+        (f"{_PLAN}test_pointers.py::test_at_most_ten_pointers_are_followed",),
     ),
     Guard(
         "endpoints that nobody outside should call",

@@ -7,7 +7,7 @@ from tests.guards.guard import Guard
 _VISIT = "tests/crawler/test_visit.py::"
 _ANSWERS = "tests/crawler/test_translate.py::test_answers"
 _DOMAIN = "tests/core/test_domains.py::"
-_PLAN = "tests/core/test_plan.py::"
+_PLAN = "tests/core/plan/"
 _REDIRECT = "tests/core/test_verdicts.py::"
 
 GUARDS: Final = (
@@ -172,7 +172,7 @@ GUARDS: Final = (
         "registry/core/plan.py",
         "            return Stop(Outcome.SKIPPED, NO_BUDGET)",
         "            pass",
-        (f"{_PLAN}test_a_redirect_that_the_budget_has_no_request_for_is_not_followed",),
+        (f"{_PLAN}test_redirects.py::test_a_redirect_that_the_budget_has_no_request_for_is_not_followed",),
     ),
     Guard(
         "each hop is decided by us",
@@ -186,6 +186,6 @@ GUARDS: Final = (
         "registry/core/plan.py",
         "return decision if robots.allowed(decision.url) else",
         "return decision if True else",
-        (f"{_PLAN}test_robots_count_for_the_end_of_a_redirect_too",),
+        (f"{_PLAN}test_redirects.py::test_robots_count_for_the_end_of_a_redirect_too",),
     ),
 )

@@ -7,7 +7,7 @@ from tests.guards.guard import Guard
 _CRAWLER = "tests/crawler/"
 _VISIT = "tests/crawler/test_visit.py::"
 _PLACES = "tests/crawler/test_politeness.py::"
-_PLAN = "tests/core/test_plan.py::"
+_PLAN = "tests/core/plan/"
 
 GUARDS: Final = (
     Guard(
@@ -22,7 +22,7 @@ GUARDS: Final = (
         "registry/core/plan.py",
         "if not robots.allowed(probe.url):",
         "if False:",
-        (f"{_PLAN}test_robots_may_forbid_some_paths_only",),
+        (f"{_PLAN}test_endings.py::test_robots_may_forbid_some_paths_only",),
     ),
     Guard(
         "429 for robots.txt is no permission",
@@ -71,7 +71,7 @@ GUARDS: Final = (
         "registry/core/patience.py",
         "if (crawl_delay or 0) > SLOW_DELAY:",
         "if False:",
-        (f"{_PLAN}test_a_host_that_wants_long_pauses_is_visited_in_parts",),
+        (f"{_PLAN}test_later_visits.py::test_a_host_that_wants_long_pauses_is_visited_in_parts",),
     ),
     Guard(
         "pause between requests",
@@ -148,7 +148,7 @@ GUARDS: Final = (
         "registry/core/patience.py",
         "return self._left[purpose is Purpose.DETAIL] >= requests",
         "return True",
-        (f"{_PLAN}test_details_have_a_budget_of_their_own_and_go_on_next_time",),
+        (f"{_PLAN}test_pointers.py::test_details_have_a_budget_of_their_own_and_go_on_next_time",),
     ),
     Guard(
         "opted-out hosts are not looked up",

@@ -1,0 +1,120 @@
+"""What a visit holds, and what ends it."""
+
+from hashlib import sha256
+
+import pytest
+
+from registry.core.documents import Outcome, Purpose
+from registry.core.visits import RobotsRecord
+from tests.core.plan.sites import AWP, HOME, HOST, adp, answer, details_site, paths, verdict
+from tests.support.web import NOW, Broken, Page, Web, page, visit
+
+# --- what a visit holds
+
+
+def test_a_page_in_the_place_of_robots_txt_is_not_kept() -> None:
+    done = visit(Web({HOST: lambda path: page("<html><p>Our shop", "text/html")}))
+    assert done.robots == RobotsRecord(200, b"", NOW)
+
+
+def test_only_bodies_that_are_stored_are_held() -> None:
+    here = {
+        "/robots.txt": page("User-agent: *\nAllow: /", "text/plain"),
+        "/": page("<html><head></head><p>Welcome", "text/html", set_cookie="a=b"),
+        "/agent.json": page(AWP, etag='"1"', set_cookie="a=b"),
+        "/.well-known/agent.json": page('{"awp_version": '),
+        "/.well-known/woa.json": page('{"error": "none", "available": false}'),
+        "/.well-known/awas.json": page('{"jsonrpc": "2.0", "id": 1, "result": {}}'),
+        "/llms.txt": page("<html><p>Not here", "text/html"),
+    }
+    done = visit(Web({HOST: here}))
+    held = {path for path in here if answer(done, path).fetched.body}
+    assert held == {"/agent.json", "/.well-known/agent.json", "/.well-known/woa.json", "/.well-known/awas.json"}
+    for path, served in here.items():
+        fetched = answer(done, path).fetched
+        assert (fetched.size, fetched.sha256) == (len(served.body), sha256(served.body).digest())
+    assert answer(done, "/agent.json").fetched.headers == {"content-type": "application/json", "etag": '"1"'}
+    assert answer(done, "/").fetched.headers == {"content-type": "text/html"}
+
+
+# --- endings
+
+
+@pytest.mark.parametrize(
+    ("broken", "outcome", "reason"),
+    [
+        (Broken(Outcome.UNREACHABLE, "nxdomain"), Outcome.UNREACHABLE, "nxdomain"),
+        (Broken(Outcome.UNREACHABLE, "connect_timeout"), Outcome.UNREACHABLE, "connect_timeout"),
+        (Broken(Outcome.UNREACHABLE, "refused"), Outcome.UNREACHABLE, "refused"),
+        (Broken(Outcome.TLS_ERROR, "certificate_expired"), Outcome.TLS_ERROR, "certificate_expired"),
+        (Broken(Outcome.REFUSED_ADDRESS, "Loopback (127.0.0.0/8)"), Outcome.REFUSED_ADDRESS, "Loopback (127.0.0.0/8)"),
+        (Broken(Outcome.UNREACHABLE, "request_timeout"), Outcome.DISALLOWED, "robots_request_timeout"),
+        (page("", status=503), Outcome.DISALLOWED, "robots_503"),
+        (page("", status=429, retry_after="120"), Outcome.RATE_LIMITED, "robots_429"),
+        (page("User-agent: WaypostBot\nDisallow: /", "text/plain"), Outcome.DISALLOWED, "opt_out"),
+    ],
+)
+def test_the_first_request_may_be_the_last(broken: Page | Broken, outcome: Outcome, reason: str) -> None:
+    web = Web({HOST: lambda path: broken})
+    done = visit(web)
+    assert (done.outcome, done.reason, len(web.asked)) == (outcome, reason, 1)
+
+
+def test_robots_of_everybody_else_leave_a_verdict_for_every_path_without_a_request() -> None:
+    web = Web({HOST: {"/robots.txt": page("User-agent: *\nDisallow: /", "text/plain"), "/agent.json": page(AWP)}})
+    done = visit(web)
+    assert len(web.asked) == done.requests == 1
+    assert (done.outcome, done.reason) == (Outcome.DISALLOWED, "robots")
+    assert verdict(done, "/agent.json") == (Outcome.DISALLOWED, "robots")
+    assert done.robots is not None and done.robots.status == 200
+
+
+def test_robots_may_forbid_some_paths_only() -> None:
+    robots = page("User-agent: *\nDisallow: /.well-known/\nAllow: /.well-known/agent$", "text/plain")
+    web = Web({HOST: {"/robots.txt": robots, "/.well-known/agent": page(adp(0)), "/.well-known/woa.json": page("{}")}})
+    done = visit(web)
+    assert HOME + "/.well-known/agent" in web.asked and HOME + "/.well-known/woa.json" not in web.asked
+    assert verdict(done, "/.well-known/woa.json")[0] is Outcome.DISALLOWED
+
+
+def test_a_challenge_ends_the_host() -> None:
+    challenge = page("<html><script>window._cf_chl_opt={}</script>", "text/html", 403)
+    web = Web({HOST: {"/": challenge, "/agent.json": page(AWP)}})
+    done = visit(web)
+    assert (done.outcome, done.reason, len(web.asked)) == (Outcome.REFUSED, "challenge", 2)
+
+
+@pytest.mark.parametrize(("reason", "requests"), [("request_timeout", 6), ("reset", 6), ("refused", 2)])
+def test_timeouts_end_the_host_after_five_in_a_row(reason: str, requests: int) -> None:
+    web = Web(
+        {HOST: lambda path: page("", "text/plain", 404) if "robots" in path else Broken(Outcome.UNREACHABLE, reason)}
+    )
+    done = visit(web)
+    assert (done.outcome, done.reason, len(web.asked)) == (Outcome.UNREACHABLE, reason, requests)
+
+
+def test_single_timeouts_do_not() -> None:
+    def site(path: str) -> Page | Broken:
+        if path in ("/", "/llms.txt", "/.well-known/woa.json"):
+            return Broken(Outcome.UNREACHABLE, "request_timeout")
+        return page(AWP) if path == "/agent.json" else page("", "text/plain", 404)
+
+    assert visit(Web({HOST: site})).outcome is Outcome.FOUND
+
+
+def test_a_host_that_limits_us_twice_is_left_alone() -> None:
+    def site(path: str) -> Page:
+        if path.endswith("woa.json") or path.endswith("ai-actions.json"):
+            return page("slow down", "text/plain", 429, retry_after="7200" if "woa" in path else "60")
+        return page(AWP) if path == "/agent.json" else page("", "text/plain", 404)
+
+    done = visit(Web({HOST: site}))
+    assert paths(done)[-1] == "/.well-known/ai-actions.json"
+    assert (done.outcome, done.reason, done.retry_after) == (Outcome.FOUND, "awp", 7200)
+
+
+def test_a_cut_visit_leaves_the_rest_for_later() -> None:
+    web = Web({HOST: details_site(9)})
+    whole = visit(web)
+    cut = visit(web, steps=len([a for a in whole.answers if a.probe.purpose is not Purpose.DETAIL]) + 4)
+    assert [p.url for p in cut.pending] == [f"{HOME}/d/{n}" for n in range(4, 9)]

@@ -1,0 +1,119 @@
+"""Which URLs, in which order, under which conditions."""
+
+import json
+
+import pytest
+
+from registry.core import probes
+from registry.core.documents import Outcome
+from registry.core.plan import HostPlan
+from registry.core.visits import HostJob
+from tests.core.plan.sites import (
+    AWP,
+    HOME,
+    HOST,
+    paths,
+)
+from tests.support.web import NONCE, NOW, Site, Web, page, visit
+
+
+def test_a_cold_host_costs_twenty_requests_in_the_order_of_the_plan() -> None:
+    web = Web({HOST: {}})
+    done = visit(web)
+    assert paths(done) == [
+        "/robots.txt",
+        "/",
+        f"/.well-known/{NONCE}.json",
+        *(step.path for step in probes.STEPS),
+    ]
+    assert (done.outcome, done.requests, len(web.asked)) == (Outcome.ABSENT, 20, 20)
+    assert done.address == "203.0.113.9" and done.pending == () and done.candidates == ()
+
+
+@pytest.mark.parametrize(
+    ("site", "job", "last"),
+    [
+        ({}, HostJob(HOST, whole_plan=True), True),
+        ({}, HostJob("mcp.shop.example", whole_plan=True, short=True), True),
+        ({"/agent.json": page(AWP)}, HostJob(HOST, whole_plan=True), False),
+        ({"/": page('<link rel="service-desc" href="/api.json">', "text/html")}, HostJob(HOST, True), False),
+        ({"/robots.txt": page(f"Agentmap: {HOME}/map.json\n", "text/plain")}, HostJob(HOST, True), False),
+        ({"/robots.txt": page("User-agent: *\nDisallow: /\n", "text/plain")}, HostJob(HOST, True), False),
+    ],
+)
+def test_the_last_request_is_known_only_where_nothing_leads_on(site: Site, job: HostJob, last: bool) -> None:
+    """A connection closed too early costs another one; one that is left open costs memory."""
+    web = Web({job.host: site})
+    plan = HostPlan(job, now=NOW, nonce=NONCE, exempt=frozenset(web.sites))
+    told = []
+    while (probe := plan.next()) is not None:
+        told.append(plan.is_last)
+        plan.take(probe, web.fetch(plan, probe))
+    assert told == [False] * (len(told) - last) + [True] * last
+
+
+@pytest.mark.parametrize(
+    ("first", "fallback", "status", "asked"),
+    [
+        ("/.well-known/ard.json", "/.well-known/ai-catalog.json", 404, True),
+        ("/.well-known/ard.json", "/.well-known/ai-catalog.json", 410, True),
+        ("/.well-known/ard.json", "/.well-known/ai-catalog.json", 500, False),
+        ("/.well-known/mcp/server-card.json", "/.well-known/mcp.json", 404, True),
+        ("/.well-known/mcp/server-card.json", "/.well-known/mcp.json", 403, False),
+    ],
+)
+def test_fallbacks_are_asked_only_where_the_first_is_absent(
+    first: str, fallback: str, status: int, asked: bool
+) -> None:
+    done = visit(Web({HOST: {first: page("gone", "text/plain", status)}}))
+    assert (fallback in paths(done)) is asked
+
+
+def test_conditional_paths_need_a_hit() -> None:
+    done = visit(Web({HOST: {"/agent.json": page(AWP)}}))
+    assert (done.outcome, done.reason) == (Outcome.FOUND, "awp")
+    assert [a.probe.url.removeprefix(HOME) for a in done.answers if a.probe.stage == "S4"] == [
+        "/.well-known/ai-plugin.json",
+        "/.well-known/agents.json",
+        "/.well-known/agent-permissions.json",
+    ]
+
+
+def test_what_a_document_names_decides_what_else_is_asked() -> None:
+    awp = json.loads(AWP) | {"description": "Speaks MCP, takes USDC, has skills; see /auth.md and openapi"}
+    done = visit(Web({HOST: {"/agent.json": page(json.dumps(awp))}}))
+    asked = {a.probe.url.removeprefix(HOME) for a in done.answers if a.probe.stage == "S4"}
+    assert {
+        "/openapi.json",
+        "/openapi.yaml",
+        "/.well-known/mcp",
+        "/.well-known/x402",
+        "/auth.md",
+        "/.well-known/skills/index.json",
+    } <= asked
+    assert "/pricing.md" not in asked and len(asked) <= probes.MAX_CONDITIONAL
+
+
+def test_openapi_in_yaml_is_asked_only_where_json_is_absent() -> None:
+    openapi = json.dumps({"openapi": "3.1.0", "info": {"title": "x", "version": "1"}, "paths": {}})
+    done = visit(
+        Web({"api.shop.example": {"/agent.json": page(AWP), "/openapi.json": page(openapi)}}), "api.shop.example"
+    )
+    assert "/openapi.json" in paths(done, "api.shop.example")
+    assert "/openapi.yaml" not in paths(done, "api.shop.example")
+
+
+@pytest.mark.parametrize(("label", "count"), [("mcp", 4), ("api", 5), ("docs", 5)])
+def test_sub_hosts_of_a_hit_get_their_short_list(label: str, count: int) -> None:
+    host = f"{label}.shop.example"
+    web = Web({host: {}})
+    done = visit(web, host, job=HostJob(host, whole_plan=True, short=True))
+    assert len(web.asked) == 3 + count
+    assert paths(done, host)[3:] == [step.path for step in probes.SHORT[label]]
+
+
+def test_a_host_that_only_refuses_is_not_asked_for_siblings() -> None:
+    done = visit(Web({HOST: lambda path: page("no", "text/plain", 404 if path == "/robots.txt" else 403)}))
+    assert "/.well-known/awas.json" in paths(done)
+    assert "/.well-known/agent-card.json" not in paths(done)
+    assert done.outcome is Outcome.REFUSED
