@@ -8,7 +8,6 @@ import pytest
 from starlette.types import Message, Receive, Scope, Send
 
 from registry.actions.answering import standing
-from registry.actions.answering import standing
 from registry.actions.answering.standing import TRUST_SECONDS
 from registry.api import kept
 from registry.api.kept import Kept
