@@ -1,8 +1,12 @@
 """The two stronger ways, for who installs the extra `minilm`: all-MiniLM-L6-v2 for documents, or for both sides.
 
-The model comes in a package (int8 ONNX, Apache-2.0) and runs in this process; nothing is downloaded. Reading a sentence
-takes milliseconds where the table takes a tenth of one, so `documents_by_minilm` keeps it to the time of indexing:
-services are read by both, queries by the table alone, which lies in a subspace of the model's own space.
+The model comes in a package (int8 ONNX, Apache-2.0) and runs in this process; nothing is downloaded. It reads beside
+the table, which lies in a subspace of the model's own space, and not instead of it: a text's vector is the direction of
+the sum of both. The model reads words in their order, the table only which ones there are, and where they err they
+mostly err apart: together they find more than either alone (docs/search.md).
+
+Reading a sentence takes milliseconds where the table takes a tenth of one, so `documents_by_minilm` keeps the model to
+the time of indexing and leaves queries to the table. What is indexed is the same in both ways.
 """
 
 import hashlib
@@ -43,7 +47,7 @@ _BATCH = 16  # texts of similar length; with more of them the padding costs more
 
 
 class MiniLM:
-    """The sentence model on both sides. One text takes 2 to 15 ms of CPU; safe to use from several threads."""
+    """The sentence model alone. One text takes 2 to 15 ms of CPU; safe to use from several threads."""
 
     def __init__(self) -> None:
         """Raises ModelFileError where the extra is not installed or its model is another one."""
@@ -119,16 +123,25 @@ class DocumentsByMiniLM:
         return units(self._table.encode(texts) + self._model.encode(texts) @ self._basis)
 
 
+class BothByMiniLM(DocumentsByMiniLM):
+    """Queries by both models too. The id is the same, since the same vectors are indexed: who goes over from one way to
+    the other need not index again."""
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """(n, 256) float32, of queries."""
+        return self.encode_documents(texts)
+
+
 @cache
-def minilm() -> MiniLM:
-    """The model on both sides, loaded once per process. Raises ModelFileError."""
-    return MiniLM()
+def minilm() -> BothByMiniLM:
+    """Both models on both sides, loaded once per process. Raises ModelFileError."""
+    return BothByMiniLM(default_embedder(), MiniLM())
 
 
 @cache
 def documents_by_minilm() -> DocumentsByMiniLM:
-    """The model for documents, the table for queries, loaded once per process. Raises ModelFileError."""
-    return DocumentsByMiniLM(default_embedder(), minilm())
+    """Both models for documents, the table for queries, loaded once per process. Raises ModelFileError."""
+    return DocumentsByMiniLM(default_embedder(), MiniLM())
 
 
 def _model_file() -> Path:

@@ -61,10 +61,35 @@ def test_the_company_of_a_text_hardly_matters(embedder: Embedder) -> None:
 
 
 @needs_the_extra
-def test_no_two_ways_share_a_name() -> None:
-    names = {default_embedder().id, minilm().id, documents_by_minilm().id}
+def test_no_two_models_share_a_name() -> None:
+    names = {default_embedder().id, MiniLM().id, documents_by_minilm().id}
     assert len(names) == 3
     assert all(name.startswith("wp_") and len(name) == 15 for name in names)
+
+
+@needs_the_extra
+def test_both_ways_index_the_same() -> None:
+    """Which is why they share a name, and why nobody has to index again who goes over from one to the other."""
+    assert minilm().id == documents_by_minilm().id
+    assert np.array_equal(minilm().encode_documents(ANSWERS), documents_by_minilm().encode_documents(ANSWERS))
+
+
+@needs_the_extra
+def test_the_way_on_both_sides_reads_queries_as_documents() -> None:
+    way = minilm()
+    assert np.array_equal(way.encode(ASKED), way.encode_documents(ASKED))
+    assert not np.allclose(way.encode(ASKED), documents_by_minilm().encode(ASKED))
+
+
+@needs_the_extra
+def test_a_sum_of_both_models_is_near_either() -> None:
+    table, model = default_embedder(), MiniLM()
+    both = minilm().encode(ASKED)
+    alone = model.encode(ASKED) @ table.basis.astype(np.float32)
+    to_table = np.einsum("ij,ij->i", both, table.encode(ASKED))
+    to_model = np.einsum("ij,ij->i", both, alone / np.linalg.norm(alone, axis=1, keepdims=True))
+    apart = np.einsum("ij,ij->i", table.encode(ASKED), alone / np.linalg.norm(alone, axis=1, keepdims=True))
+    assert (np.minimum(to_table, to_model) > apart).all()
 
 
 @needs_the_extra
@@ -76,7 +101,7 @@ def test_the_way_with_documents_asks_the_table_alone() -> None:
 def test_the_table_lies_in_the_models_space() -> None:
     """A text's two vectors point the same way, which is what makes their scores a sum."""
     ours = default_embedder().encode(ASKED)
-    theirs = minilm().encode(ASKED) @ default_embedder().basis.astype(np.float32)
+    theirs = MiniLM().encode(ASKED) @ default_embedder().basis.astype(np.float32)
     cosines = np.einsum("ij,ij->i", ours, theirs / np.linalg.norm(theirs, axis=1, keepdims=True))
     assert cosines.min() > 0.6
 
