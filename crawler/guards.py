@@ -27,6 +27,9 @@ HTTPS_PORT: Final = 443
 LOOK_UPS: Final = 250
 """At once, two questions each: answers to thousands asked in one moment would overflow the socket, and time out."""
 
+FORGET: Final = 1_000
+"""Look-ups, after which what is remembered of them is forgotten."""
+
 _AI_NOSORT: Final = 1 << 7  # ARES_AI_NOSORT of ares.h, which pycares does not export
 
 log = structlog.get_logger(__name__)
@@ -144,6 +147,19 @@ _REASONS: Final = {
 }
 
 
+class _Dns(aiodns.DNSResolver):
+    """c-ares keeps every answer until its time to live is over, an hour at most: 2 KB each, and as many as come. Of all
+    its options pycares lacks the one against that. A visit asks for a name once, so that nothing is lost here.
+    """
+
+    looked_up = 0
+
+    def count(self) -> None:
+        self.looked_up += 1
+        if self.looked_up % FORGET == 0:
+            self._channel.reinit()  # in a thread of its own; questions that are under way go on
+
+
 class Resolver:
     """Addresses of a name by the system's resolver configuration (resolv.conf, hosts file), without search domains.
 
@@ -155,12 +171,13 @@ class Resolver:
         self._free = asyncio.Semaphore(LOOK_UPS)
         # NOSEARCH: `example.org` must never become `example.org.cluster.local`, whatever resolv.conf says.
         flags = pycares.ARES_FLAG_EDNS | pycares.ARES_FLAG_NOSEARCH
-        self._dns = aiodns.DNSResolver(timeout=timeout / 2, tries=2, flags=flags)
+        self._dns = _Dns(timeout=timeout / 2, tries=2, flags=flags)
 
     async def addresses(self, host: str) -> tuple[str, ...]:
         """All addresses, IPv4 first. Raises Unresolved."""
         try:
             async with self._free, asyncio.timeout(self._timeout):
+                self._dns.count()
                 # NOSORT: c-ares would otherwise connect a datagram socket to each answer, refused ones included.
                 found = await self._dns.getaddrinfo(
                     host, family=socket.AF_UNSPEC, type=socket.SOCK_STREAM, flags=_AI_NOSORT
@@ -176,6 +193,7 @@ class Resolver:
         """The TXT records of a name, none where there is none. Raises Unresolved when that cannot be known."""
         try:
             async with self._free, asyncio.timeout(self._timeout):
+                self._dns.count()
                 found = await self._dns.query_dns(name, "TXT")
         except TimeoutError:
             raise Unresolved("dns_timeout") from None

@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-import aiodns
 import pytest
 
+from crawler import guards
 from crawler.guards import ConnectTo, Guard, Resolver, Unresolved
 
 NOERROR, SERVFAIL, NXDOMAIN = 0, 2, 3
@@ -45,7 +45,7 @@ async def resolver(code: int, *texts: bytes) -> AsyncIterator[tuple[Guard, NameS
     made = Resolver()
     await made._dns.close()
     port = transport.get_extra_info("sockname")[1]
-    made._dns = aiodns.DNSResolver(nameservers=["127.0.0.1"], udp_port=port, timeout=1, tries=1)
+    made._dns = guards._Dns(nameservers=["127.0.0.1"], udp_port=port, timeout=1, tries=1)
     try:
         yield Guard(ConnectTo.parse(()), made), server
     finally:
@@ -69,6 +69,18 @@ async def test_a_name_server_that_fails_is_not_taken_for_silence() -> None:
     async with resolver(SERVFAIL) as (guard, _):
         with pytest.raises(Unresolved):
             await guard.texts("_waypost.shop.com")
+
+
+async def test_answers_are_forgotten_while_their_time_to_live_lasts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The library keeps them without a limit: a list of millions of names would fill the memory."""
+    monkeypatch.setattr(guards, "FORGET", 3)
+    async with resolver(NOERROR, b"v=spf1 -all") as (guard, server):
+        for _ in range(2):
+            await guard.texts("shop.com")
+        assert server.asked == ["shop.com"]  # remembered
+        async with asyncio.timeout(20):
+            while server.asked == ["shop.com"]:  # it is forgotten in a thread, a moment later
+                await guard.texts("shop.com")
 
 
 async def test_without_a_resolver_nobody_is_asked() -> None:
