@@ -26,16 +26,16 @@ from tests.actions.catalogue import put
 from tests.search.contract import MAIL, MAPS, SHOP
 from tests.search.listings import listing
 from tests.support.database import database_server, database_template, database_url
-from tests.support.engine import MASTER, URL, needs_meilisearch, remove_index
+from tests.support.engine import MASTER, URL, needs_meilisearch, patient, remove_index
 
-__all__ = ["database_server", "database_template", "database_url"]
+__all__ = ["database_server", "database_template", "database_url", "patient"]
 
 pytestmark = pytest.mark.slow  # seconds of PostgreSQL and an index
 
 
 @pytest.fixture(params=["embedded", pytest.param("meilisearch", marks=needs_meilisearch)])
 def catalogue(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, database_url: str
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, database_url: str, patient: None
 ) -> Iterator[None]:
     """Three services in the database, the settings of a registry around them, no index yet."""
     monkeypatch.setenv("DATABASE_URL", database_url)

@@ -2,7 +2,10 @@
 
 import pytest
 
+from tests.support.engine import patient
 from tests.support.shared import shared
+
+__all__ = ["patient"]
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from tests.search.vector_contract import WORDS, VectorContract, some
 from tests.support.embedder import WordEmbedder
 from tests.support.engine import MASTER, URL, needs_meilisearch, remove_index
 
-pytestmark = [pytest.mark.slow, needs_meilisearch]
+pytestmark = [pytest.mark.slow, needs_meilisearch, pytest.mark.usefixtures("patient")]
 
 
 @pytest.fixture

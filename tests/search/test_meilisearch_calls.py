@@ -22,7 +22,7 @@ from tests.search.contract import MAIL, MAPS, SHOP
 from tests.search.openapi import Judge
 from tests.support.shared import shared
 
-pytestmark = pytest.mark.usefixtures("recordings")
+pytestmark = pytest.mark.usefixtures("recordings", "patient")
 
 KEYS = Keys(search="the-search-key", indexer="the-indexer-key", tasks="the-tasks-key")
 MODEL = "wp_0000example0"
@@ -166,6 +166,13 @@ async def test_each_call_goes_with_the_key_of_least_rights(capture: Capture, jud
     }
 
 
+async def test_answers_are_asked_for_as_they_are(capture: Capture) -> None:
+    """The server would compress them, at twice the cost of the search."""
+    await everything(capture.url)
+    asked = [call.headers["accept-encoding"] for call in capture.calls if call.path == "/multi-search"]
+    assert set(asked) == {"identity"}
+
+
 def test_the_judge_refuses_what_is_wrong(judge: Judge) -> None:
     def call(body: Any, path: str = "/multi-search", **query: str) -> Call:
         return Call("POST", path, query, {"content-type": "application/json"}, body)
@@ -221,7 +228,8 @@ async def test_results_come_in_the_order_of_the_queries() -> None:
     with captured(lambda _: answer(29)) as server:
         asker = Asker(server.url, "key")
         near, worded = await asker.ask(recorded(29)["request"]["body"]["queries"])
-        assert [len(near["hits"]), len(worded["hits"])] == [2, 1]
+        assert [len(near.hits), len(worded.hits)] == [2, 1]
+        assert [near.near, worded.near, near.total, near.hits[0].r] == [2, None, 2, bytes([0, 1, 2, 3])]
         await asker.close()
 
 

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,17 +95,56 @@ class Record:
     @classmethod
     def decode(cls, raw: bytes) -> "Record":
         """The inverse of `encode`. Raises ValueError on other bytes."""
-        magic, length, count, rows, dims, spread, model = unpack(_HEAD, raw)
-        at = _HEAD.size
-        end = at + 4 * (count + rows) + count + rows * dims
-        if magic != _MAGIC or len(raw) < end:
-            raise ValueError("not a record of this version")
-        terms = np.frombuffer(raw, "<u4", count, at)
-        scale = np.frombuffer(raw, "<f4", rows, at + 4 * count)
-        counts = np.frombuffer(raw, np.uint8, count, at + 4 * (count + rows))
-        packed = np.frombuffer(raw, np.int8, rows * dims, end - rows * dims).reshape(rows, dims)
-        capabilities = Capabilities.decode(raw[end:])
-        return cls(length, terms, counts, capabilities, packed, scale, spread, model.rstrip(b"\0").decode("ascii"))
+        held = parts(raw)
+        return cls(
+            held.length,
+            np.frombuffer(held.terms, "<u4"),
+            np.frombuffer(held.counts, np.uint8),
+            Capabilities.decode(held.capabilities),
+            np.frombuffer(held.vectors, np.int8).reshape(held.rows, held.dims),
+            np.frombuffer(held.scales, "<f4"),
+            held.spread,
+            held.model,
+        )
+
+
+class Parts(NamedTuple):
+    """An encoded record taken apart: `rows` vectors of `dims` numbers, and the bytes of each part as `encode` wrote
+    them, for who puts many of them side by side."""
+
+    length: int
+    rows: int
+    dims: int
+    spread: float
+    model: str
+    terms: bytes
+    scales: bytes
+    counts: bytes
+    vectors: bytes
+    capabilities: bytes
+
+
+def parts(raw: bytes) -> Parts:
+    """Raises ValueError where they are not those of a record of this version."""
+    magic, length, count, rows, dims, spread, model = unpack(_HEAD, raw)
+    scales = _HEAD.size + 4 * count
+    counts = scales + 4 * rows
+    vectors = counts + count
+    end = vectors + rows * dims
+    if magic != _MAGIC or len(raw) < end:
+        raise ValueError("not a record of this version")
+    return Parts(
+        length,
+        rows,
+        dims,
+        spread,
+        model.rstrip(b"\0").decode("ascii"),
+        raw[_HEAD.size : scales],
+        raw[scales:counts],
+        raw[counts:vectors],
+        raw[vectors:end],
+        raw[end:],
+    )
 
 
 def term_ids(stemmed: Sequence[str]) -> NDArray[np.uint32]:

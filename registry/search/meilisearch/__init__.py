@@ -3,6 +3,8 @@
     backend.py     what the registry sees: `registry.search.backend.Backend`
     asking.py      the query path: one pooled asynchronous call with a budget of time, a bound and a circuit breaker
     legs.py        a question as candidate queries of the engine
+    answers.py     what it answers
+    hits.py        the services in that, as candidates of the ranker
     layout.py      what an index is: its settings, its documents, the tally of the collection
     admin.py       indexes, documents and tasks through the official client
     feeding.py     changes carried in, batch by batch, each with the tally that it leaves

@@ -6,22 +6,24 @@ The official client opens a connection for each call and blocks a thread meanwhi
 import asyncio
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
 import httpx2
 import orjson
 import structlog
+from pydantic import ValidationError
 
 from registry.core.listing import SearchUnavailable
+from registry.search.meilisearch.answers import Answers, Result
 
 log = structlog.get_logger(__name__)
 
-BUDGET_SECONDS: Final = 0.8
-WAIT_SECONDS: Final = 0.4
+BUDGET_SECONDS: Final = 0.85
+WAIT_SECONDS: Final = 0.5
 """For everything, so that the door refuses within one second; and how much of it may go by in waiting for a place.
-The rest is for the call and its one retry."""
+The rest is for the call."""
 
 RETRY_WITH_SECONDS: Final = 0.15
 """A retry with less time left than this would only load a server that is slow already."""
@@ -41,6 +43,15 @@ REFUSED_REST_SECONDS: Final = 10.0
 refused will not be accepted a moment later."""
 
 _PACE_WEIGHT: Final = 0.1
+
+_HEADERS: Final = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
+"""Answers are mostly numbers as base64, some hundred thousand bytes to somewhere near: to compress them costs more than
+to send them, and comes in chunks, the last of which waits for an acknowledgement that is delayed by 40 ms."""
+
+
+def deadline() -> float:
+    """The moment of the monotonic clock by which a question that comes now has its answer."""
+    return time.monotonic() + BUDGET_SECONDS
 
 
 class EmbedderMissing(Exception):
@@ -70,7 +81,7 @@ class Breaker:
     def succeeded(self) -> None:
         self.failures = 0
 
-    def failed(self, now: float, *, rest: float = REST_SECONDS, trips: bool = False) -> None:
+    def failed(self, now: float, rest: float, *, trips: bool = False) -> None:
         self.failures = TRIPS_AFTER if trips else self.failures + 1
         self.open_until = now + rest
 
@@ -81,9 +92,9 @@ class Asker:
     def __init__(self, url: str, key: str | None, *, at_once: int = AT_ONCE) -> None:
         self._client = httpx2.AsyncClient(
             base_url=url,
-            headers={"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {}),
+            headers=_HEADERS | ({"Authorization": f"Bearer {key}"} if key else {}),
             limits=httpx2.Limits(max_connections=at_once, max_keepalive_connections=at_once, keepalive_expiry=30),
-            timeout=None,  # each call has its deadline, see _in_time
+            timeout=None,  # each call has its deadline, see in_time
             trust_env=False,
             follow_redirects=False,
         )
@@ -93,18 +104,18 @@ class Asker:
         self._pace = 0.0
         self._breaker = Breaker()
 
-    async def ask(self, queries: Sequence[Mapping[str, Any]], deadline: float | None = None) -> list[dict[str, Any]]:
-        """The results, in the order of the queries, by the monotonic clock's `deadline`, or within the budget.
+    async def ask(self, queries: Sequence[Mapping[str, Any]], by: float | None = None) -> list[Result]:
+        """The results, in the order of the queries, by that moment of the monotonic clock (else see `deadline`).
 
         Raises EmbedderMissing and SearchUnavailable.
         """
-        deadline = deadline or time.monotonic() + BUDGET_SECONDS
+        by = by or deadline()
         body = orjson.dumps({"queries": list(queries)})
         async with self._place():
             if not self._breaker.admits(time.monotonic()):
                 raise SearchUnavailable("the search engine is away")
             try:
-                return await self._answer(body, deadline)
+                return await self._answer(body, by)
             finally:
                 self._breaker.trying = False
 
@@ -129,36 +140,37 @@ class Asker:
         finally:
             self._places.release()
 
-    async def _answer(self, body: bytes, deadline: float) -> list[dict[str, Any]]:
+    async def _answer(self, body: bytes, by: float) -> list[Result]:
         started = time.monotonic()
         try:
-            async with _in_time(deadline):
-                response = await self._post(body, deadline)
+            async with in_time(by):
+                response = await self._post(body, by)
         except (TimeoutError, httpx2.HTTPError) as error:
-            self._breaker.failed(time.monotonic())
+            self._breaker.failed(time.monotonic(), REST_SECONDS)
             log.warning("meilisearch.no_answer", error=type(error).__name__, seconds=time.monotonic() - started)
             raise SearchUnavailable("the search engine is away or too slow at the moment") from None
         took = time.monotonic() - started
         self._pace += (took - self._pace) * (_PACE_WEIGHT if self._pace else 1.0)
         return self._read(response)
 
-    async def _post(self, body: bytes, deadline: float) -> httpx2.Response:
+    async def _post(self, body: bytes, by: float) -> httpx2.Response:
         """Once more where time is left: a kept connection may have been closed, a server be starting."""
         try:
             response = await self._client.post("/multi-search", content=body)
             if response.status_code < 500 or _is_shed(response):
                 return response
         except httpx2.HTTPError:
-            if time.monotonic() > deadline - RETRY_WITH_SECONDS:
+            if time.monotonic() > by - RETRY_WITH_SECONDS:
                 raise
         return await self._client.post("/multi-search", content=body)
 
-    def _read(self, response: httpx2.Response) -> list[dict[str, Any]]:
+    def _read(self, response: httpx2.Response) -> list[Result]:
         """Codes decide, messages never do (the error codes of the engine's API)."""
         if response.status_code == 200:
-            self._breaker.succeeded()
-            results: list[dict[str, Any]] = orjson.loads(response.content)["results"]
-            return results
+            with suppress(ValidationError):
+                results = Answers.model_validate_json(response.content).results
+                self._breaker.succeeded()
+                return results
         code = code_of(response)
         now = time.monotonic()
         if code == "invalid_search_embedder":
@@ -171,17 +183,17 @@ class Asker:
             raise IndexMissing("the index has not been built yet")
         log.error("meilisearch.refused", status=response.status_code, code=code)
         if response.status_code in (401, 403):
-            self._breaker.failed(now, rest=REFUSED_REST_SECONDS, trips=True)
+            self._breaker.failed(now, REFUSED_REST_SECONDS, trips=True)
             raise SearchUnavailable("the search engine does not accept the key of this registry")
-        self._breaker.failed(now)
+        self._breaker.failed(now, REST_SECONDS)
         raise SearchUnavailable("the search engine did not answer")
 
 
 @asynccontextmanager
-async def _in_time(deadline: float) -> AsyncIterator[None]:
+async def in_time(by: float) -> AsyncIterator[None]:
     """TimeoutError at that moment of the monotonic clock; but an engine is not blamed for our own coming late."""
     loop = asyncio.get_running_loop()
-    at = loop.time() + deadline - time.monotonic()
+    at = loop.time() + by - time.monotonic()
 
     def expire() -> None:
         now = loop.time()

@@ -5,27 +5,27 @@ the official client, in threads.
 """
 
 import asyncio
-import base64
 import threading
-import time
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from functools import partial
+from typing import Final, TypeVar
 from urllib.parse import urlsplit
 
 import structlog
 
 from registry.core.listing import Filters, SearchUnavailable
-from registry.core.ranking import Candidate, Candidates, CorpusStats, Question, Record, rank
+from registry.core.ranking import CorpusStats, Question
 from registry.search.backend import Build, IndexHealth, IndexState, Pool, SearchDocument, WriterBusy
-from registry.search.meilisearch import layout, legs
+from registry.search.meilisearch import hits, layout, legs
 from registry.search.meilisearch.admin import Admin, Keys
-from registry.search.meilisearch.asking import BUDGET_SECONDS, Asker, EmbedderMissing, IndexMissing
+from registry.search.meilisearch.answers import Result
+from registry.search.meilisearch.asking import Asker, EmbedderMissing, IndexMissing, deadline
 from registry.search.meilisearch.building import MeiliBuild
 from registry.search.meilisearch.feeding import Feeder
-from registry.search.tally import Outdated, Tally
+from registry.search.tally import Outdated, read_stats
 
 log = structlog.get_logger(__name__)
 
@@ -37,8 +37,10 @@ up to which our calls are tested against its published description."""
 _ATTEMPTS: Final = 3
 """A question that is overtaken by a commit or a swap is asked again with the new statistics."""
 
+_AT_ONCE: Final = 300
+"""Up to so many services are read where they were asked for: a millisecond, of which a thread would cost a third."""
+
 _T = TypeVar("_T")
-Json = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,35 +79,36 @@ class MeiliBackend:
         return True
 
     async def candidates(self, question: Question, filters: Filters, limit: int) -> Pool:
-        deadline = time.monotonic() + BUDGET_SECONDS
-        known = self._known or await self._learn(None, deadline)
-        results: list[dict[str, Any]] = []
+        by = deadline()
+        known = self._known or await self._learn(None, by)
+        results: list[Result] = []
         for _ in range(_ATTEMPTS):
             asked = self._legs(question, filters, limit, known)
             try:
-                results = await self._asker.ask([legs.probe(self._index), *asked], deadline)
+                results = await self._asker.ask([legs.probe(self._index), *asked], by)
             except EmbedderMissing:
-                known = await self._learn(known, deadline)
+                known = await self._learn(known, by)
                 continue
             if _generation(results[0]) == known.generation:
                 break
-            known = await self._learn(known, deadline)
+            known = await self._learn(known, by)
         if not results:
             raise SearchUnavailable("the index was changed again and again")
-        return await asyncio.to_thread(_pool, known, results[1:], question, limit)
+        read = partial(hits.pool, known.generation, known.stats, results[1:], question, limit)
+        return read() if limit <= _AT_ONCE else await asyncio.to_thread(read)
 
     async def count(self) -> int:
         results = await self._asker.ask([legs.probe(self._index), legs.everything(self._index)])
         _generation(results[0])
-        return int(results[1]["estimatedTotalHits"])
+        return results[1].total
 
     async def health(self) -> IndexHealth:
         try:
             probed, everything = await self._asker.ask([legs.probe(self._index), legs.everything(self._index)])
             generation = _generation(probed)
-            if probed["hits"][0].get("model") != self._model:
+            if probed.hits[0].model != self._model:
                 return IndexHealth(IndexState.OUTDATED)
-            return IndexHealth(IndexState.READY, generation, int(everything["estimatedTotalHits"]))
+            return IndexHealth(IndexState.READY, generation, everything.total)
         except IndexMissing:
             return IndexHealth(IndexState.MISSING)
         except SearchUnavailable as error:
@@ -156,11 +159,11 @@ class MeiliBackend:
         nearest = legs.vector_leg(self._index, question, filters) if question.model == known.model else []
         return nearest + legs.word_legs(self._index, question, filters, known.stats)
 
-    async def _learn(self, stale: _Known | None, deadline: float) -> _Known:
+    async def _learn(self, stale: _Known | None, by: float) -> _Known:
         """Read the tally; of many that find the same one stale, once."""
         async with self._learning:
             if self._known is stale or self._known is None:
-                (told,) = await self._asker.ask([legs.whole_tally(self._index)], deadline)
+                (told,) = await self._asker.ask([legs.whole_tally(self._index)], by)
                 self._known = await asyncio.to_thread(_read_tally, told)
             return self._known
 
@@ -217,45 +220,18 @@ class _Threaded:
         await asyncio.to_thread(self._swapped)
 
 
-def _generation(probed: Json) -> str:
+def _generation(probed: Result) -> str:
     """Raises SearchUnavailable from Outdated where the index is none of ours."""
-    found = probed["hits"]
-    if not found or found[0].get("h") != layout.LAYOUT:
+    if not probed.hits or probed.hits[0].h != layout.LAYOUT:
         raise SearchUnavailable("the index has to be built again") from Outdated("another layout")
-    return str(found[0]["g"])
+    return probed.hits[0].g
 
 
-def _read_tally(told: Json) -> _Known:
+def _read_tally(told: Result) -> _Known:
     generation = _generation(told)
-    one = told["hits"][0]
+    one = told.hits[0]
     try:
-        stats = Tally.decode(base64.b64decode(one["r"]), layout.LAYOUT).stats()
+        _, stats = read_stats(one.r, layout.LAYOUT)
     except Outdated as error:
         raise SearchUnavailable("the index has to be built again") from error
-    return _Known(generation, str(one.get("model", "")), stats)
-
-
-def _pool(known: _Known, results: Sequence[Json], question: Question, limit: int) -> Pool:
-    """The words' services, at most `limit`, and the vectors'. Not on the event loop: some hundred records are read."""
-    nearest = [one for result in results if _is_near(result) for one in result["hits"]]
-    worded = [result for result in results if not _is_near(result)]
-    hosts = {one["host"] for result in worded for one in result["hits"]}
-    matching = max([len(hosts), *(int(result["estimatedTotalHits"]) for result in worded)])
-    found = {one.host: one for one in _read(one for result in worded for one in result["hits"])}
-    if len(found) > limit:
-        by_words = rank(Question(question.text, question.terms), Candidates.of(found.values()), known.stats)
-        found = {host: found[host] for host in by_words.hosts[:limit]}
-    found |= {one.host: one for one in _read(nearest)}
-    candidates = Candidates.of(found.values(), question.model)
-    return Pool(known.generation, known.stats, candidates, max(matching, len(candidates)))
-
-
-def _is_near(result: Json) -> bool:
-    return "semanticHitCount" in result
-
-
-def _read(hits: Iterable[Json]) -> Iterable[Candidate]:
-    """Records of another version are left out: while an index is rebuilt, legs may answer from either."""
-    for one in hits:
-        with suppress(ValueError):
-            yield Candidate(one["host"], int(one["score"]), Record.decode(base64.b64decode(one["r"])))
+    return _Known(generation, one.model, stats)

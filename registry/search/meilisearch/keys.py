@@ -90,7 +90,7 @@ def write_keys(keys: Keys, index: str, folder: Path) -> list[Path]:
         path = folder / right.file
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         fresh = path.with_name(f"{path.name}.new")
-        with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:  # noqa: PTH123
+        with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
             file.write(getattr(keys, role))
         fresh.replace(path)
         written.append(path)

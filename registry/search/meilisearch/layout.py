@@ -30,6 +30,9 @@ TALLY: Final = "-tally"
 
 _PLAIN_HOST = re.compile(r"[a-z0-9.-]{1,253}")
 
+CUTOFF_MS: Final = 300
+"""Of one query; what is found by then is answered, and nothing says that it was cut."""
+
 Json = dict[str, Any]
 
 
@@ -57,7 +60,7 @@ def index_settings(model: str, dims: int) -> Json:
         "proximityPrecision": "byAttribute",
         "facetSearch": False,
         "pagination": {"maxTotalHits": 1_000},
-        "searchCutoffMs": 300,
+        "searchCutoffMs": CUTOFF_MS,
         "embedders": {model: {"source": "userProvided", "dimensions": dims}} if model else {},
     }
 
