@@ -28,6 +28,7 @@ from benchmarks.crawl.report import machine, table, write_into
 from benchmarks.relevance.collection import read, shared_folders
 from benchmarks.relevance.measures import MEASURES, differences, means, score
 from benchmarks.relevance.systems import documents, indexed
+from benchmarks.search.scratch import remove_index
 from benchmarks.search.texts import Texts
 from registry.actions.answering.discover import POOL
 from registry.core.listing import Filters, SearchUnavailable
@@ -85,17 +86,7 @@ async def engine(
     finally:
         await backend.close()
         if keep is None:
-            await asyncio.to_thread(_remove, url, master, index)
-
-
-def _remove(url: str, master: str, index: str) -> None:
-    client = Client(url, master, timeout=60)
-    for one in client.http.get("indexes?limit=1000")["results"]:
-        if one["uid"].startswith(index):
-            client.delete_index(one["uid"])
-    for key in client.http.get("keys?limit=1000")["results"]:
-        if (key["name"] or "").startswith(f"waypost {index} "):
-            client.http.delete(f"keys/{key['uid']}")
+            await asyncio.to_thread(remove_index, url, master, index)
 
 
 async def fill(backend: Backend, held: Sequence[SearchDocument]) -> float:
@@ -345,8 +336,9 @@ async def _patiently(backend: Backend, question: Question) -> Pool:
 
 
 def _spread(took: Sequence[float]) -> tuple[str, str, str, str]:
+    """The middle, two percentiles, the slowest."""
     cuts = quantiles(took, n=100, method="inclusive") if len(took) > 1 else [took[0]] * 99
-    return tuple(f"{one:.1f}" for one in (median(took), cuts[94], cuts[98], max(took)))  # type: ignore[return-value]
+    return f"{median(took):.1f}", f"{cuts[94]:.1f}", f"{cuts[98]:.1f}", f"{max(took):.1f}"
 
 
 _WHAT: Final = {"speed": speed, "clients": clients, "rebuild": rebuild, "parity": parity}

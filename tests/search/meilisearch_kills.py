@@ -12,19 +12,12 @@ import asyncio
 import os
 import random
 import secrets
-import shutil
-import signal
-import socket
 import subprocess
 import sys
-import tempfile
 import time
 from collections import Counter
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
-
-import httpx2
 
 from registry.core.listing import Filters, Listing, SearchUnavailable
 from registry.core.ranking import CorpusStats, Embedder, ask
@@ -32,12 +25,11 @@ from registry.search.backend import make_documents
 from registry.search.embedding import default_embedder
 from registry.search.meilisearch.backend import MeiliBackend
 from registry.search.meilisearch.keys import make_keys
-from registry.store import embedded
 from registry.store.engine import make_engine
-from registry.store.migrate import upgrade
 from registry.store.unit_of_work import Store
 from tests.actions.catalogue import put, remove
 from tests.search.listings import listing
+from tests.search.processes import Process, database, engine_of, free_port, keep_logs, say, until_answering
 from tests.support.shared import ROOT
 
 INDEX: Final = "kills"
@@ -46,65 +38,11 @@ AGREED_SECONDS: Final = 60.0
 WORDS: Final = ["weather", "email", "parcel", "route", "stamp", "inbox", "tide", "flour", "bicycle", "lantern"]
 
 
-def say(text: object) -> None:
-    sys.stdout.write(f"{text}\n")
-    sys.stdout.flush()
-
-
-class Process:
-    """A program that is started again whenever it was killed. Only what was started here is ever killed."""
-
-    def __init__(self, command: list[str], environment: dict[str, str], log: Path) -> None:
-        self._command, self._environment, self._log = command, environment, log
-        self._running: subprocess.Popen[bytes] | None = None
-
-    def start(self) -> None:
-        with self._log.open("ab") as log:
-            self._running = subprocess.Popen(
-                self._command, env={**os.environ, **self._environment}, stdout=log, stderr=log, cwd=self._log.parent
-            )
-
-    @property
-    def is_running(self) -> bool:
-        return self._running is not None and self._running.poll() is None
-
-    def send(self, which: signal.Signals) -> None:
-        if self._running is not None:
-            self._running.send_signal(which)
-
-    def kill(self) -> None:
-        self._end(signal.SIGKILL)
-
-    def stop(self) -> None:
-        self._end(signal.SIGTERM)
-
-    def _end(self, how: signal.Signals) -> None:
-        if self._running is not None:
-            with suppress(ProcessLookupError):
-                self._running.send_signal(how)
-            self._running.wait(60)
-
-
-def engine_of(program: str, folder: Path, port: int, master: str) -> Process:
-    """A Meilisearch on loopback whose data lie in the folder, bounded as in docker-compose.yml."""
-    command = [
-        program, "--db-path", str(folder / "engine"), "--http-addr", f"127.0.0.1:{port}", "--no-analytics",
-        "--env", "production", "--master-key", master, "--max-indexing-memory", "512MiB",
-    ]  # fmt: skip
-    return Process(command, {}, folder / "engine.log")
-
-
 async def main() -> int:
     options = _options()
     say(f"seed {options.seed}, {options.kills} kills")
-    with tempfile.TemporaryDirectory(prefix="waypost-kills-") as made:
-        folder = Path(made)
-        server = await asyncio.to_thread(embedded.start, folder / "postgres")
-        try:
-            await asyncio.to_thread(upgrade, server.dsn)
-            return await _play(options, folder, server.dsn)
-        finally:
-            server.release()
+    async with database("kills") as (folder, dsn):
+        return await _play(options, folder, dsn)
 
 
 async def _play(options: argparse.Namespace, folder: Path, dsn: str) -> int:
@@ -232,28 +170,6 @@ async def _is_settled(store: Store, backend: MeiliBackend) -> bool:
     async with store.begin() as uow:
         left = await uow.search.count(backend.target)
     return left == 0 and (await backend.health()).generation is not None
-
-
-async def until_answering(url: str, path: str = "/health") -> None:
-    async with httpx2.AsyncClient(base_url=url) as client:
-        for _ in range(600):
-            with suppress(httpx2.HTTPError):
-                if (await client.get(path)).status_code == 200:
-                    return
-            await asyncio.sleep(0.1)
-    raise SystemExit(f"no answer at {path}")
-
-
-def keep_logs(folder: Path, where: Path) -> None:
-    where.mkdir(parents=True, exist_ok=True)
-    for log in folder.glob("*.log"):
-        shutil.copy(log, where)
-
-
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
 
 
 def _options() -> Any:

@@ -12,7 +12,6 @@ import asyncio
 import secrets
 import signal
 import sys
-import tempfile
 import time
 from collections import Counter
 from contextlib import suppress
@@ -25,13 +24,12 @@ from urllib.parse import urlsplit
 import httpx2
 
 from registry.search.meilisearch.keys import make_keys
-from registry.store import embedded
 from registry.store.engine import make_engine
-from registry.store.migrate import upgrade
 from registry.store.unit_of_work import Store
 from tests.actions.catalogue import put
 from tests.search.listings import listing
-from tests.search.meilisearch_kills import WORDS, Process, engine_of, free_port, keep_logs, say, until_answering
+from tests.search.meilisearch_kills import WORDS
+from tests.search.processes import Process, database, engine_of, free_port, keep_logs, say, until_answering
 
 SERVICES: Final = 300
 ASKERS: Final = 4
@@ -139,14 +137,8 @@ async def main() -> int:
     parser.add_argument("--seconds", type=float, default=8.0, help="of each outage (8)")
     parser.add_argument("--logs", type=Path, metavar="DIR", help="keep what the processes said")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="waypost-outage-") as made:
-        folder = Path(made)
-        server = await asyncio.to_thread(embedded.start, folder / "postgres")
-        try:
-            await asyncio.to_thread(upgrade, server.dsn)
-            return await _play(options, folder, server.dsn)
-        finally:
-            server.release()
+    async with database("outage") as (folder, dsn):
+        return await _play(options, folder, dsn)
 
 
 async def _play(options: argparse.Namespace, folder: Path, dsn: str) -> int:
