@@ -5,6 +5,8 @@ the client's input; beside the RFC's members it has `success: false` and `error`
 registry read. `type` resolves to a page of this API (`GET /api/problems/{slug}`).
 """
 
+import math
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -21,6 +23,7 @@ from registry.store.errors import StoreUnavailable
 
 MEDIA_TYPE: Final = "application/problem+json"
 RETRY_SECONDS: Final = 5
+TELL_SECONDS: Final = 10.0
 
 log = structlog.get_logger(__name__)
 
@@ -164,9 +167,28 @@ def as_problem(request: Request, error: Exception) -> Problem | None:
         case RequestValidationError():
             return _from_validation(error)
         case StoreUnavailable() | SearchUnavailable():
-            log.warning("request.unavailable", error=type(error).__name__)
+            _refused.tell(type(error).__name__, time.monotonic())
             return unavailable()
     return None
+
+
+@dataclass(slots=True)
+class Refused:
+    """Tells of the first request that cannot be answered at once, and of those behind it every few seconds together:
+    in an outage there are a hundred in a second."""
+
+    since: int = 0
+    silent_until: float = -math.inf
+
+    def tell(self, error: str, now: float) -> None:
+        """`now` in seconds of a clock that never goes back."""
+        self.since += 1
+        if now >= self.silent_until:
+            log.warning("request.unavailable", error=error, requests=self.since)
+            self.since, self.silent_until = 0, now + TELL_SECONDS
+
+
+_refused = Refused()
 
 
 def fault() -> Problem:
