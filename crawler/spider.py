@@ -2,11 +2,12 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Collection
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import structlog
 from scrapy import Request, Spider
 from scrapy.crawler import AsyncCrawlerRunner
+from scrapy.http import Response
 from twisted.python.failure import Failure
 
 from crawler.flight import Flight
@@ -78,8 +79,8 @@ class ProbeSpider(Spider):
         for job in lease.domains:
             yield Done(lease.token, job.domain, None, crashed=True)
 
-    async def parse_lease(self, response: LeaseResponse) -> AsyncIterator[Done]:
-        async for done in response.results:
+    async def parse_lease(self, response: Response) -> AsyncIterator[Done]:
+        async for done in cast(LeaseResponse, response).results:  # the only handler there is makes no other
             yield done
 
     async def _has_room(self, batch: int) -> bool:

@@ -113,7 +113,7 @@ def _context(sites: Mapping[str, Site], authority: trustme.CA, stranger: trustme
         return None
 
     front = _tls()
-    front.sni_callback = choose  # type: ignore[assignment]  # typeshed says SSLSocket; asyncio hands an SSLObject
+    front.sni_callback = choose
     return front
 
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from registry.actions.frontier.due import MAX_ATTEMPTS, due, next_due, recover, release
+from registry.actions.frontier.due import due, next_due, recover, release
 from registry.actions.frontier.seed import fold_candidates, make_due, seed
 from registry.actions.frontier.submit import MAX_WAITING, submit
 from registry.actions.recording.record import record
 from registry.core.domains import InvalidName
 from registry.core.visits import FinishedDomain
-from registry.store.domains import SUSPECT_FOR
+from registry.store.domains import MAX_ATTEMPTS, SUSPECT_FOR
 from registry.store.holder import hold_leases
 from registry.store.records import CandidateRecord, OptOutRecord
 from registry.store.unit_of_work import Store

@@ -41,7 +41,7 @@ async def count(store: Store, table: str, where: str = "true") -> int:
 
 
 def visited(at: datetime, host: str = HOST) -> VisitRecord:
-    return VisitRecord(HOST, host, at, at, Outcome.FOUND, "", True, 20, None, [])
+    return VisitRecord(HOST, host, at, at, Outcome.FOUND, "", True, 20, None)
 
 
 async def with_visits(store: Store, *moments: datetime) -> None:

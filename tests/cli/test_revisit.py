@@ -1,7 +1,7 @@
 """A year of visits, played: how often hosts of each kind are asked, and that none is asked for ever at one pace."""
 
 import json
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import pairwise
 
 import pytest
@@ -67,7 +67,7 @@ def test_a_listed_host_that_goes_away_is_not_asked_every_hour_for_what_was_left(
         ],
     }  # fmt: skip
 
-    def answer(probe: Probe, now: object) -> Fetched:
+    def answer(probe: Probe, now: datetime) -> Fetched:
         if probe.url.endswith("/.well-known/agent"):
             return served(probe, now)
         return missing(probe, now)

@@ -1,12 +1,12 @@
 """Addresses that may not be dialled, in every class, and public controls that must stay reachable."""
 
-from ipaddress import ip_network
+from ipaddress import IPv4Address, IPv6Address, ip_network
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from registry.core.addresses import V4, V6, refusal
+from registry.core.addresses import V4, V6, Row, refusal
 
 REFUSED = """
 0.0.0.0 0.1.2.3 10.0.0.1 10.255.255.255 100.64.0.1 100.100.100.200 100.127.255.255 127.0.0.1 127.1.0.1 127.255.255.255
@@ -56,13 +56,13 @@ def test_the_reason_names_the_narrowest_block() -> None:
 
 
 @pytest.mark.parametrize("row", [*V4, *V6], ids=lambda row: row.prefix)
-def test_every_row_refuses_its_first_and_last_address(row) -> None:
+def test_every_row_refuses_its_first_and_last_address(row: Row) -> None:
     network = ip_network(row.prefix)  # strict: host bits in a row are a typing mistake
     assert refusal(str(network[0])) and refusal(str(network[-1]))
 
 
 @settings(max_examples=200)
 @given(st.ip_addresses())
-def test_refuses_whatever_the_standard_library_calls_private_or_multicast(address) -> None:
+def test_refuses_whatever_the_standard_library_calls_private_or_multicast(address: IPv4Address | IPv6Address) -> None:
     if not address.is_global or address.is_multicast or address.is_reserved:
         assert refusal(str(address))

@@ -91,7 +91,7 @@ def test_what_is_no_url_is_said_to_be_none(target: str) -> None:
 
 
 @pytest.mark.parametrize("target", [None, 5, "", "  ", ["/a"]])
-def test_no_text_is_no_endpoint_and_no_finding(target: object) -> None:
+def test_no_text_is_no_endpoint_and_no_finding(target: Json) -> None:
     assert read(target) == (None, ())
 
 

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from registry.core.assess import Assessment, assess_body
-from registry.core.documents import Document, Outcome
+from registry.core.documents import Document, Json, Outcome
 from registry.core.findings import EVIDENCE_CHARS
 from registry.core.format import Format
 from registry.core.manifest import FINDINGS_PER_DOCUMENT, MAX_CAPABILITIES
@@ -118,7 +118,7 @@ def test_what_is_no_object_is_no_format(value: Any) -> None:
 
 
 def test_weak_rows_keep_to_their_paths_unless_a_pointer_promised_them() -> None:
-    value = {"version": "1.0", "actions": [{"id": "wish", "path": "/wish", "method": "GET"}]}
+    value: Json = {"version": "1.0", "actions": [{"id": "wish", "path": "/wish", "method": "GET"}]}
     elsewhere = Document(b"", value, "https://well.example/actions.json?x=/ai-actions.json")
     assert recognise(elsewhere) is None
     assert recognise(elsewhere, "awp") is None
@@ -129,7 +129,7 @@ def test_weak_rows_keep_to_their_paths_unless_a_pointer_promised_them() -> None:
 
 
 def test_a_detail_counts_only_where_it_was_promised() -> None:
-    value = {"name": "a", "endpoint": "/a", "method": "GET", "parameters": []}
+    value: Json = {"name": "a", "endpoint": "/a", "method": "GET", "parameters": []}
     document = Document(b"", value, "https://well.example/detail/a")
     assert recognise(document) is None
     promised = recognise(document, "adp-detail")

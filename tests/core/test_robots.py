@@ -16,7 +16,8 @@ HOST = "https://shop.example"
 
 @cache
 def recorded_cases() -> list[dict[str, object]]:
-    return json.loads(shared("robots", "cases.json").read_text(encoding="utf-8"))
+    cases: list[dict[str, object]] = json.loads(shared("robots", "cases.json").read_text(encoding="utf-8"))
+    return cases
 
 
 def test_agrees_with_every_recorded_case() -> None:

@@ -13,6 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from registry.core.documents import Json
 from registry.core.services import Signature
 from registry.core.signatures import (
     MAX_SIGNED_CHARS,
@@ -37,7 +38,7 @@ def number(value: int) -> str:
     return b64(value.to_bytes((value.bit_length() + 7) // 8))
 
 
-def elliptic(curve: ec.EllipticCurve, digest: hashes.HashAlgorithm, name: str) -> tuple[Signer, dict[str, str]]:
+def elliptic(curve: ec.EllipticCurve, digest: hashes.HashAlgorithm, name: str) -> tuple[Signer, dict[str, Json]]:
     key, size = ec.generate_private_key(curve), (curve.key_size + 7) // 8
 
     def sign(message: bytes) -> bytes:
@@ -48,20 +49,20 @@ def elliptic(curve: ec.EllipticCurve, digest: hashes.HashAlgorithm, name: str) -
     return sign, {"kty": "EC", "crv": name, "x": b64(public.x.to_bytes(size)), "y": b64(public.y.to_bytes(size))}
 
 
-def edwards() -> tuple[Signer, dict[str, str]]:
+def edwards() -> tuple[Signer, dict[str, Json]]:
     key = ed25519.Ed25519PrivateKey.generate()
     return key.sign, {"kty": "OKP", "crv": "Ed25519", "x": b64(key.public_key().public_bytes_raw())}
 
 
-def rsa_key(bits: int, scheme: padding.AsymmetricPadding) -> tuple[Signer, dict[str, str]]:
+def rsa_key(bits: int, scheme: padding.AsymmetricPadding) -> tuple[Signer, dict[str, Json]]:
     key = rsa.generate_private_key(65537, bits)
     public = key.public_key().public_numbers()
-    jwk = {"kty": "RSA", "n": number(public.n), "e": number(public.e)}
+    jwk: dict[str, Json] = {"kty": "RSA", "n": number(public.n), "e": number(public.e)}
     return lambda message: key.sign(message, scheme, hashes.SHA256()), jwk
 
 
 PSS = padding.PSS(padding.MGF1(hashes.SHA256()), 32)
-MAKERS: dict[str, Callable[[], tuple[Signer, dict[str, str]]]] = {
+MAKERS: dict[str, Callable[[], tuple[Signer, dict[str, Json]]]] = {
     "ES256": lambda: elliptic(ec.SECP256R1(), hashes.SHA256(), "P-256"),
     "ES384": lambda: elliptic(ec.SECP384R1(), hashes.SHA384(), "P-384"),
     "EdDSA": edwards,
@@ -132,7 +133,7 @@ def test_private_members_are_never_kept() -> None:
 
 
 def test_canonical_form_is_that_of_rfc_8785() -> None:
-    value = {"b": 1.0, "a": "\u20ac", "signatures": [1], "c": [True, None]}
+    value: dict[str, Json] = {"b": 1.0, "a": "\u20ac", "signatures": [1], "c": [True, None]}
     assert canonical(value, "signatures") == rfc8785.dumps({"a": "\u20ac", "b": 1.0, "c": [True, None]}).decode()
     assert canonical({"a": "x" * MAX_SIGNED_CHARS}, "signatures") is None
     assert canonical({"a": "\ud800"}, "signatures") is None
@@ -140,9 +141,9 @@ def test_canonical_form_is_that_of_rfc_8785() -> None:
 
 @settings(max_examples=100, deadline=None)
 @given(st.text(max_size=80), st.text(max_size=80), st.lists(st.dictionaries(st.text(max_size=3), st.text(max_size=9))))
-def test_anything_can_be_verified(protected: str, value: str, keys: list[dict[str, str]]) -> None:
+def test_anything_can_be_verified(protected: str, value: str, keys: list[Json]) -> None:
     for signature in (Signature(protected, value), Signature(b64(b'{"alg":"EdDSA"}'), value)):
-        odd = {"kty": "OKP", "crv": "Ed25519", "x": protected[:40]}
+        odd: Json = {"kty": "OKP", "crv": "Ed25519", "x": protected[:40]}
         assert verify(signature, "{}", public_keys([*keys, odd])) is not Verdict.VERIFIED
 
 

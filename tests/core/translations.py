@@ -1,7 +1,7 @@
 """Services of all kinds for the tests of translate, and a reader that judges a translation without its help."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -306,7 +306,7 @@ def _both_free(wanted: Auth, found: Auth) -> bool:
     return wanted.required is False and found.required is None and not _kinds(found)
 
 
-def _kinds(auth: Auth) -> set[str]:
+def _kinds(auth: Auth) -> Set[str]:
     return {one.type for one in auth.schemes} - {"none"}
 
 

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from registry.core.assess import assess_body
+from registry.core.documents import Json
 from registry.core.manifest import MAX_CAPABILITIES
 from registry.core.services import from_json, to_json
 
@@ -28,7 +29,7 @@ def documents() -> list[tuple[str, dict[str, Any]]]:
     return found
 
 
-ODD = st.sampled_from(
+ODD: st.SearchStrategy[Json] = st.sampled_from(
     [None, True, 0, -1, 2.5, "", "x", "{{a}}", "https://a.example/{b}", "http://localhost", "//x", "https://[::1]/",
      "\u202e", "docker:x", [], {}, [[]], [None, 1, "a", {}], {"": ""}, {"$ref": "#/info"}, {"$ref": 7}]
 )  # fmt: skip
@@ -106,7 +107,7 @@ def test_one_large_schema_named_by_many_operations_is_not_multiplied() -> None:
 
 def test_one_long_scheme_named_by_many_skills_is_not_multiplied() -> None:
     schemes = {f"s{i}": {"type": "http", "scheme": "bearer", "description": "n" * 4_000} for i in range(40)}
-    security = [{name: []} for name in schemes]
+    security: list[Json] = [{name: []} for name in schemes]
     skills = [
         {"id": f"k{i}", "name": f"Skill {i}", "description": "d", "tags": [], "security": security}
         for i in range(1_000)

@@ -29,7 +29,7 @@ NOT_OURS = {"PGPASSWORD"}
 
 
 def text_of(value: Any) -> str:
-    return yaml.safe_dump(value)
+    return str(yaml.safe_dump(value))
 
 
 def test_what_a_registry_needs_is_there() -> None:

@@ -23,7 +23,8 @@ class WordEmbedder:
             for word in re.findall(r"[a-y][a-z]{2,}", text.lower()):
                 row += self._direction(_SAME.get(word, word))
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-        return np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
+        units: NDArray[np.float32] = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
+        return units
 
     def encode_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         return self.encode(texts)

@@ -50,7 +50,8 @@ class Web:
         self.asked: list[str] = []
 
     def fetch(self, plan: HostPlan, probe: Probe) -> Fetched:
-        url, hops = probe.url, ()
+        url = probe.url
+        hops: tuple[str, ...] = ()
         while True:
             self.asked.append(url)
             answer = self._answer(url)
