@@ -27,7 +27,7 @@ import httpx2
 from registry.wiring import Waypost
 from tests.flow.test_kill import HOSTS, Web
 from tests.support.consistency import faults
-from tests.support.running import STOP_SECONDS, Command, House, house, until
+from tests.support.running import Command, House, house, until
 
 WORKERS: Final = 2
 """Beside the one that `serve` supervises."""
@@ -107,7 +107,7 @@ class Crew:
         """Returns when those of the killed that are commands have ended: SIGKILL takes a moment."""
         for command in self._running.values():
             if command.process.pid in killed:
-                command.process.wait(STOP_SECONDS)
+                command.process.wait(STOP_PATIENCE)
 
     def own(self) -> list[int]:
         """Process ids of the commands that run."""
@@ -202,8 +202,6 @@ async def torture(folder: Path, kills: int, seed: int, say: Callable[[str], None
         await crew.started()
         await finished(made, report)
         report.stop_seconds = await crew.stop()
-        if report.stop_seconds > STOP_PROMISED:
-            report.faults["stopped too late"] = [f"{report.stop_seconds:.1f} s"]
         await made.is_empty()
         await judge(made, web, report)
     return report
@@ -323,6 +321,8 @@ def main() -> None:
     begun = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         report = asyncio.run(torture(Path(folder), options.kills, options.seed, tell))
+    if report.stop_seconds > STOP_PROMISED:
+        report.faults["stopped too late"] = [f"{report.stop_seconds:.1f} s"]
     for line in (*report.lines(), f"{time.monotonic() - begun:.0f} s, seed {options.seed}"):
         tell(line)
     sys.exit(1 if report.faults else 0)

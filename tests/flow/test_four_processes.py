@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from asyncio.subprocess import PIPE
 from collections import defaultdict
 from itertools import pairwise
 
@@ -11,6 +12,7 @@ from registry.actions.frontier.seed import seed
 from registry.store.unit_of_work import Store
 from tests.support.builders import NOW
 from tests.support.database import database_server, database_template, database_url, store
+from tests.support.running import PATIENCE
 from tests.support.shared import ROOT
 
 __all__ = ["database_server", "database_template", "database_url", "store"]
@@ -33,6 +35,8 @@ from tests.support.builders import NOW, take
 async def work(url, seed):
     chaos, store = random.Random(seed), Store(make_engine(url, pool_size=2))
     async with hold_leases(store.engine) as holder:
+        print("ready", flush=True)
+        sys.stdin.readline()  # whoever comes first waits for the others
         for _ in range({ROUNDS}):
             await submit(store, f"s{{chaos.randrange(9)}}.site-{{chaos.randrange(12):02}}.com", now=NOW)
             lease = await take(store, limit=5, holder=holder.id)
@@ -54,12 +58,16 @@ async def test_no_domain_is_held_twice_at_once_by_four_processes(store: Store, d
     await seed(store, NAMES, source="test", now=NOW)
     workers = [
         await asyncio.create_subprocess_exec(
-            sys.executable, "-c", WORKER, database_url, str(number), stdout=asyncio.subprocess.PIPE, cwd=ROOT
+            sys.executable, "-c", WORKER, database_url, str(number), stdin=PIPE, stdout=PIPE, cwd=ROOT
         )
         for number in range(4)
     ]
-    async with asyncio.timeout(120):
-        told = [(await worker.communicate())[0].decode().splitlines() for worker in workers]
+    async with asyncio.timeout(PATIENCE):
+        for worker in workers:
+            assert worker.stdout is not None and await worker.stdout.readline() == b"ready\n"
+        told = [
+            said.decode().splitlines() for said, _ in await asyncio.gather(*(one.communicate(b"\n") for one in workers))
+        ]
     assert [worker.returncode for worker in workers] == [0] * 4
 
     held: dict[str, list[tuple[float, float, int]]] = defaultdict(list)

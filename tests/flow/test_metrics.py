@@ -19,7 +19,7 @@ Figures = dict[tuple[str, str], float]
 
 async def scraped(port: int) -> Figures:
     def read() -> str:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=60) as answer:
             assert answer.headers["Content-Type"].startswith("text/plain")
             return answer.read().decode()
 

@@ -18,7 +18,7 @@ from registry.wiring import Waypost
 from tests.actions.test_refresh import IANA, LIST, Publishers
 from tests.flow.test_kill import manifest
 from tests.support.consistency import faults
-from tests.support.running import Command, House, house, until
+from tests.support.running import PATIENCE, Command, House, house, until
 from tests.support.sites import Exchange, Reply
 
 pytestmark = pytest.mark.slow
@@ -43,7 +43,7 @@ class Web(Publishers):
 @asynccontextmanager
 async def registry(folder: Path, **intervals: int) -> AsyncIterator[tuple[Web, House]]:
     """Jobs that are not named never run by themselves."""
-    async with Web() as web, asyncio.timeout(120):
+    async with Web() as web, asyncio.timeout(3 * PATIENCE):
         with house(folder / "data", web, web.write_authority(folder)) as made:
             for job in ("recrawl", "rescore", "reindex", "prune", "refresh"):
                 made.environment[f"WAYPOST_{job.upper()}_INTERVAL"] = str(intervals.get(job, 0))
@@ -66,7 +66,7 @@ async def runs(made: House, job: str) -> list[Any]:
 async def more_runs(made: House, job: str, number: int) -> None:
     """Waits for so many more runs of the job that are done."""
     since = datetime.now(UTC)
-    async with asyncio.timeout(60), made.opened() as waypost:
+    async with asyncio.timeout(PATIENCE), made.opened() as waypost:
         while True:
             found = [one for one in await waypost.last_runs(job) if one.started_at > since]
             if sum(one.outcome is Outcome.DONE for one in found) >= number:
@@ -77,7 +77,7 @@ async def more_runs(made: House, job: str, number: int) -> None:
 async def once(made: House, *arguments: str) -> tuple[int, list[dict[str, Any]]]:
     """Exit code and the runs that it told, of `waypost schedule --once --json`."""
     command = made.start("schedule", "--once", "--json", *arguments)
-    code = await command.ended(60)
+    code = await command.ended()
     return code, [json.loads(line) for line in command.said.splitlines() if line.startswith('{"job":"')]
 
 
@@ -88,8 +88,10 @@ def leaders(commands: list[Command]) -> list[Command]:
 async def test_a_killed_leader_is_replaced_and_no_job_runs_twice_at_a_time(tmp_path: Path) -> None:
     async with registry(tmp_path, recrawl=1, prune=1) as (_, made):
         both = [made.start("schedule"), made.start("schedule")]
-        await until(lambda: leaders(both), 40, lambda: str([one.said for one in both]))
-        await until(lambda: any('"schedule.stands_by"' in one.said for one in both), 40, lambda: "nobody stands by")
+        await until(lambda: leaders(both), PATIENCE, lambda: str([one.said for one in both]))
+        await until(
+            lambda: any('"schedule.stands_by"' in one.said for one in both), PATIENCE, lambda: "nobody stands by"
+        )
         (first,) = leaders(both)
         (second,) = (one for one in both if one is not first)
         await more_runs(made, "recrawl", 2)
@@ -97,11 +99,11 @@ async def test_a_killed_leader_is_replaced_and_no_job_runs_twice_at_a_time(tmp_p
 
         first.tell(signal.SIGKILL)
         await first.ended()
-        await until(lambda: leaders(both) == [second], 20, lambda: second.said)
+        await until(lambda: leaders(both) == [second], PATIENCE, lambda: second.said)
         await more_runs(made, "recrawl", 2)
 
         second.tell(signal.SIGTERM)
-        assert await second.ended(10) == 0
+        assert await second.ended() == 0
         assert "Traceback" not in first.said + second.said
         async with made.opened() as waypost:
             assert await overlapping(waypost) == []
@@ -159,7 +161,7 @@ async def test_bad_reference_data_fails_the_job_and_nothing_else(tmp_path: Path)
         assert "Welcome" not in made.commands[-1].said
 
         listed = made.start("schedule", "--list", "--json")
-        assert await listed.ended(30) == 0
+        assert await listed.ended() == 0
         lines = {one["job"]: one for one in map(json.loads, listed.said.splitlines()) if "says" in one}
         assert lines["refresh"]["last"]["outcome"] == "failed" and lines["refresh"]["next_at"] is None
         assert lines["prune"]["last"] is None

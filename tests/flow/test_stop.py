@@ -17,7 +17,7 @@ from sqlalchemy import text
 from registry.store.watchdog import START_LOCK, open_lock
 from registry.wiring import Waypost
 from tests.flow.test_kill import HOSTS, at_work, requests
-from tests.support.running import Command, House, until
+from tests.support.running import PATIENCE, Command, House, until
 
 pytestmark = pytest.mark.slow
 
@@ -73,7 +73,7 @@ async def test_who_cannot_wait_interrupts_twice(tmp_path: Path) -> None:
         await requests(web, 300)
         assert await stopped(made, serving, INT, INT) in (0, 130)
         crawling = made.start("crawl", *HOSTS[:3])
-        assert await crawling.ended(40) == 0, crawling.said
+        assert await crawling.ended() == 0, crawling.said
 
 
 async def test_ctrl_c_reaches_parent_and_child_at_once(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ async def test_a_worker_whose_parent_dies_while_it_starts_is_gone(tmp_path: Path
         try:
             fcntl.flock(turn, fcntl.LOCK_EX)
             worker = made.start("worker", "--stop-with-stdin", stdin=subprocess.PIPE)
-            await until(lambda: _waits_for(turn), 60, lambda: f"it does not come so far: {worker.said}")
+            await until(lambda: _waits_for(turn), PATIENCE, lambda: f"it does not come so far: {worker.said}")
             assert worker.process.stdin is not None
             worker.process.stdin.close()
             assert await worker.ended() == 0
@@ -133,7 +133,7 @@ async def test_a_stop_does_not_wait_for_a_database_that_has_gone_silent(tmp_path
         assert "stop.overdue" in worker.said
         await made.is_empty()
         crawling = made.start("crawl", *HOSTS[:3])
-        assert await crawling.ended(40) == 0, crawling.said
+        assert await crawling.ended() == 0, crawling.said
 
 
 @contextlib.contextmanager
@@ -177,5 +177,5 @@ async def test_the_demo_can_be_interrupted_at_any_point(tmp_path: Path) -> None:
             ("the API answers at", INT, 0),
         ):
             demo = made.start("demo", "--port", "0", "--data", str(made.data))
-            await demo.says(words, 40)
+            await demo.says(words)
             assert await stopped(made, demo, number) == code, demo.said
