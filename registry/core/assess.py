@@ -206,10 +206,10 @@ def _judge_object(document: Document, value: dict[str, Json], promised: str | No
 
 
 def _found(document: Document, form: Format, dialect: str) -> Assessment:
-    service = form.normalise(document, dialect)
+    service, noted = form.judge(document, dialect)
     if not service.languages and (languages := declared_languages(document.headers)):
         service = replace(service, languages=languages)
-    findings = (*_served(document, form), *form.validate(document, dialect))
+    findings = (*_served(document, form), *noted)
     return Assessment(Outcome.FOUND, "", form.slug, dialect or None, findings, service, service.pointers)
 
 

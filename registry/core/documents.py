@@ -4,12 +4,12 @@ Nothing in here fetches; the crawler fills `Fetched`, the core reads it.
 """
 
 import hashlib
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
 
@@ -146,5 +146,3 @@ class Document:
     media_type: str | None = None  # lower case, without parameters
     headers: Mapping[str, str] = field(default_factory=lambda: NO_HEADERS)  # 3.11 takes no mapping proxy
     text: str | None = None  # the decoded body of a text document
-    # what a format made of it, so that it is read once: lives and dies with the document (see manifest.judged)
-    readings: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)

@@ -6,7 +6,12 @@ from enum import StrEnum
 
 from registry.core.documents import Document
 from registry.core.findings import Finding
+from registry.core.manifest import Notes
 from registry.core.services import Service
+
+Read = Callable[[Document, str, Notes], Service]
+"""Document and dialect -> the service; what it leaves out or finds wrong it notes. Never raises on any JSON value that
+the format's tests accepted."""
 
 
 class Role(StrEnum):
@@ -26,8 +31,12 @@ class Format:
     paths: tuple[str, ...]  # most preferred first
     media_types: tuple[str, ...]
     role: Role
-    validate: Callable[[Document, str], tuple[Finding, ...]]  # str = dialect
-    normalise: Callable[[Document, str], Service]  # never raises on any JSON value that its tests accepted
+    read: Read
+
+    def judge(self, document: Document, dialect: str) -> tuple[Service, tuple[Finding, ...]]:
+        """What the document says of a service, and what is wrong with it; read once for both."""
+        notes = Notes()
+        return self.read(document, dialect, notes), notes.findings()
 
 
 Dialect = Callable[[Document], str | None]

@@ -1,12 +1,12 @@
 """Small helpers that every format needs: typed access that never raises, pointers, clean texts, endpoints, ids.
 
 A format reads a document once, with a `Notes` that collects what is wrong: what is noted as an error is what is left
-out, because both happen at the same place. `judged` makes the format's two functions out of that one reader.
+out, because both happen at the same place.
 """
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -25,7 +25,6 @@ FINDINGS_PER_REASON = 5
 FINDINGS_PER_DOCUMENT = 100
 
 Object = dict[str, Json]
-Read = Callable[[Document, str, "Notes"], Service]
 
 POINTER_KEY_CHARS = 80
 _BLANK = Service()
@@ -57,29 +56,6 @@ class Notes:
             evidence = f"and {more + 1} more of {self._seen[reason]}"
             kept = [*kept[:-1], replace(kept[-1], evidence=evidence, count=more + 1)]
         return kept
-
-
-def judged(read: Read) -> tuple[Callable[[Document, str], tuple[Finding, ...]], Callable[[Document, str], Service]]:
-    """`validate` and `normalise` of a format, from its one reader.
-
-    Whichever is asked first reads; the document keeps the reading for the other one.
-    """
-
-    def reading(document: Document, dialect: str) -> tuple[Service, tuple[Finding, ...]]:
-        kept = document.readings.get((read, dialect))
-        if kept is None:
-            notes = Notes()
-            service = read(document, dialect, notes)
-            kept = document.readings[read, dialect] = (service, notes.findings())
-        return kept
-
-    def validate(document: Document, dialect: str) -> tuple[Finding, ...]:
-        return reading(document, dialect)[1]
-
-    def normalise(document: Document, dialect: str) -> Service:
-        return reading(document, dialect)[0]
-
-    return validate, normalise
 
 
 def at(pointer: str, *keys: str | int) -> str:

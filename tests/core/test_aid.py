@@ -25,10 +25,10 @@ def test_equals_signs_belong_to_the_value() -> None:
 @pytest.mark.parametrize("address", ["docker:image", "npx:thing", "pip:thing"])
 def test_commands_are_never_an_endpoint(address: str) -> None:
     document = Document(b"", {"v": "aid2", "u": address, "p": "local"}, "https://a.example/.well-known/agent")
-    assert aid.FORMAT.validate(document, "aid2") == ()
-    assert aid.FORMAT.normalise(document, "aid2").protocols == ()
+    service, findings = aid.FORMAT.judge(document, "aid2")
+    assert (service.protocols, findings) == ((), ())
     pretended = Document(b"", {"v": "aid2", "u": address, "p": "mcp"}, "https://a.example/.well-known/agent")
-    assert [one.pointer for one in aid.FORMAT.validate(pretended, "aid2")] == ["/u"]
+    assert [one.pointer for one in aid.FORMAT.judge(pretended, "aid2")[1]] == ["/u"]
 
 
 def test_every_published_example_record_is_read() -> None:
@@ -38,11 +38,11 @@ def test_every_published_example_record_is_read() -> None:
     for record in records:
         document = Document(b"", dict(aid.txt_record(record)), "https://a.com/.well-known/agent")
         assert aid.dialect(document) in ("aid1", "aid2")
-        aid.FORMAT.normalise(document, "aid2")
+        aid.FORMAT.judge(document, "aid2")
 
 
 @pytest.mark.parametrize(("size", "findings"), [(64 * 1024, []), (64 * 1024 + 1, [Reason.AID_SIZE])])
 def test_a_record_that_clients_refuse_for_its_size_is_a_finding(size: int, findings: list[Reason]) -> None:
     record = {"v": "aid2", "u": "https://a.example/mcp", "p": "mcp"}
     document = Document(b" " * size, {**record}, "https://a.example/.well-known/agent")
-    assert [one.reason for one in aid.FORMAT.validate(document, "aid2")] == findings
+    assert [one.reason for one in aid.FORMAT.judge(document, "aid2")[1]] == findings

@@ -7,6 +7,7 @@ import pytest
 from registry.core.assess import assess_body
 from registry.core.documents import Document, Json
 from registry.core.findings import EVIDENCE_CHARS, Finding, Reason
+from registry.core.format import Format, Role
 from registry.core.formats import adp
 from registry.core.manifest import (
     FINDINGS_PER_REASON,
@@ -16,7 +17,6 @@ from registry.core.manifest import (
     clean_json,
     count_of,
     flag_of,
-    judged,
     list_of,
     map_of,
     members,
@@ -190,19 +190,12 @@ def test_adp_appends_endpoints_and_never_leaves_the_host(base: str | None, targe
     assert adp.endpoint(base, target) == url
 
 
-def test_a_document_is_read_once_for_what_is_wrong_and_what_it_says() -> None:
-    readings: list[str] = []
-
+def test_what_is_noted_belongs_to_one_reading() -> None:
     def read(document: Document, dialect: str, notes: Notes) -> Service:
-        readings.append(dialect)
         notes.add(Reason.AWP_INTENT, "/intent")
         return Service(name=document.url + dialect)
 
-    validate, normalise = judged(read)
-    document, other = Document(b"", {}, "https://a.example/"), Document(b"", {}, "https://b.example/")
-    assert normalise(document, "1").name == "https://a.example/1"
-    assert validate(document, "1") == (Finding(Reason.AWP_INTENT, "/intent"),)
-    assert readings == ["1"]
-    assert normalise(document, "2").name == "https://a.example/2"  # another dialect is another reading
-    assert normalise(other, "1").name == "https://b.example/1"
-    assert readings == ["1", "2", "1"]
+    form = Format("x", "X", "X 1", (), ("application/json",), Role.SERVICE, read)
+    for url, dialect in (("https://a.example/", "1"), ("https://a.example/", "2"), ("https://b.example/", "1")):
+        judgement = form.judge(Document(b"", {}, url), dialect)
+        assert judgement == (Service(name=url + dialect), (Finding(Reason.AWP_INTENT, "/intent"),))

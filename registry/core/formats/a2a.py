@@ -18,7 +18,6 @@ from registry.core.manifest import (
     flag_of,
     has_template,
     is_repeated,
-    judged,
     list_of,
     map_of,
     members,
@@ -380,8 +379,6 @@ def _pricing(card: Object) -> Pricing:
     return Pricing()
 
 
-_validate, _normalise = judged(_read)
-
 FORMAT = Format(
     slug=_SLUG,
     title="A2A agent card",
@@ -389,6 +386,5 @@ FORMAT = Format(
     paths=("/.well-known/agent-card.json", "/.well-known/agent.json"),
     media_types=("application/json", "application/a2a+json", "application/a2a-agent-card+json"),
     role=Role.SERVICE,
-    validate=_validate,
-    normalise=_normalise,
+    read=_read,
 )

@@ -8,7 +8,7 @@ from registry.core.documents import Document, Json
 from registry.core.endpoints import Endpoint, endpoint, link
 from registry.core.findings import Reason
 from registry.core.format import Format, Role
-from registry.core.manifest import MAX_TEXTS, Notes, Object, at, judged, list_of, map_of, sourced, text_of, word_of
+from registry.core.manifest import MAX_TEXTS, Notes, Object, at, list_of, map_of, sourced, text_of, word_of
 from registry.core.services import (
     Auth,
     AuthScheme,
@@ -115,8 +115,6 @@ def _pointers(value: Object, document: Document) -> Iterator[Pointer]:
             yield Pointer(target, "discovery", at("", "discovery", key), promised)
 
 
-_validate, _normalise = judged(_read)
-
 FORMAT = Format(
     slug=_SLUG,
     title="ACP discovery document",
@@ -124,6 +122,5 @@ FORMAT = Format(
     paths=("/.well-known/acp.json",),
     media_types=("application/json",),
     role=Role.SERVICE,
-    validate=_validate,
-    normalise=_normalise,
+    read=_read,
 )

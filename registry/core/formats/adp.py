@@ -18,7 +18,6 @@ from registry.core.manifest import (
     at,
     has_template,
     is_repeated,
-    judged,
     list_of,
     map_of,
     members,
@@ -347,8 +346,6 @@ def _details(capabilities: tuple[Capability, ...], document: Document) -> Iterat
             yield Pointer(url, "detail_url", at(origin.pointer, "detail_url"), DETAIL)
 
 
-validate, normalise = judged(_read)
-
 FORMAT: Final = Format(
     slug=SLUG,
     title="Agent Discovery Protocol",
@@ -356,6 +353,5 @@ FORMAT: Final = Format(
     paths=("/.well-known/agent",),
     media_types=("application/json",),
     role=Role.SERVICE,
-    validate=validate,
-    normalise=normalise,
+    read=_read,
 )

@@ -19,7 +19,6 @@ from registry.core.manifest import (
     clean_json,
     count_of,
     has_template,
-    judged,
     list_of,
     map_of,
     slug,
@@ -131,8 +130,6 @@ def _rate_limit(limits: Object) -> RateLimit | None:
     return RateLimit(day, "1d") if day is not None else None
 
 
-validate, normalise = judged(_read)
-
 FORMAT: Final = Format(
     slug=SLUG,
     title="ADP capability detail",
@@ -140,6 +137,5 @@ FORMAT: Final = Format(
     paths=(),
     media_types=("application/json",),
     role=Role.ENRICHER,
-    validate=validate,
-    normalise=normalise,
+    read=_read,
 )

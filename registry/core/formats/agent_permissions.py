@@ -13,7 +13,6 @@ from registry.core.manifest import (
     Notes,
     Object,
     at,
-    judged,
     list_of,
     map_of,
     members,
@@ -80,8 +79,6 @@ def _apis(value: Object, document: Document, notes: Notes) -> Iterator[Pointer]:
             yield Pointer(target, "openapi", pointer, "openapi")
 
 
-_validate, _normalise = judged(_read)
-
 FORMAT = Format(
     slug=_SLUG,
     title="agent-permissions",
@@ -89,6 +86,5 @@ FORMAT = Format(
     paths=("/.well-known/agent-permissions.json",),
     media_types=("application/json",),
     role=Role.POINTERS,
-    validate=_validate,
-    normalise=_normalise,
+    read=_read,
 )

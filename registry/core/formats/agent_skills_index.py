@@ -15,7 +15,6 @@ from registry.core.manifest import (
     at,
     has_template,
     is_repeated,
-    judged,
     list_of,
     members,
     sourced,
@@ -123,8 +122,6 @@ def _grade(item: Object, name: str, target: str | None, pointer: str, notes: Not
         notes.add(Reason.SKILLS_DIGEST, at(pointer, "digest"), item.get("digest", ""))
 
 
-_validate, _normalise = judged(_read)
-
 FORMAT = Format(
     slug=_SLUG,
     title="Agent Skills index",
@@ -132,6 +129,5 @@ FORMAT = Format(
     paths=("/.well-known/agent-skills/index.json", "/.well-known/skills/index.json"),
     media_types=("application/json",),
     role=Role.SERVICE,
-    validate=_validate,
-    normalise=_normalise,
+    read=_read,
 )

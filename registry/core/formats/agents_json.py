@@ -15,7 +15,6 @@ from registry.core.manifest import (
     at,
     has_template,
     is_repeated,
-    judged,
     list_of,
     map_of,
     members,
@@ -115,8 +114,6 @@ def _params(fields: Object) -> dict[str, Any]:
     return object_schema(properties.items(), required)
 
 
-_validate, _normalise = judged(_read)
-
 FORMAT = Format(
     slug=_SLUG,
     title="agents.json",
@@ -124,6 +121,5 @@ FORMAT = Format(
     paths=("/.well-known/agents.json", "/agents.json"),
     media_types=("application/json",),
     role=Role.SERVICE,
-    validate=_validate,
-    normalise=_normalise,
+    read=_read,
 )

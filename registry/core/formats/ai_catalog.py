@@ -19,7 +19,6 @@ from registry.core.manifest import (
     Object,
     at,
     has_template,
-    judged,
     list_of,
     map_of,
     members,
@@ -228,8 +227,6 @@ def _loose(value: Object, document: Document) -> Iterator[Pointer]:
                 yield Pointer(target, "entry", at("", key, index), expected)
 
 
-_validate, _normalise = judged(_read)
-
 FORMAT = Format(
     slug=_SLUG,
     title="AI Catalog / ARD manifest",
@@ -237,6 +234,5 @@ FORMAT = Format(
     paths=("/.well-known/ard.json", "/.well-known/ai-catalog.json"),
     media_types=("application/json", "application/ai-catalog+json", "application/ld+json"),
     role=Role.POINTERS,
-    validate=_validate,
-    normalise=_normalise,
+    read=_read,
 )

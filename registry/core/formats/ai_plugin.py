@@ -14,7 +14,6 @@ from registry.core.manifest import (
     Notes,
     Object,
     first_text,
-    judged,
     map_of,
     slug,
     sourced,
@@ -137,8 +136,6 @@ def _secret(given: Object, document: Document) -> AuthScheme:
     return AuthScheme("api_key", "header" if header else None, header)
 
 
-_validate, _normalise = judged(_read)
-
 FORMAT = Format(
     slug=_SLUG,
     title="ai-plugin manifest",
@@ -146,6 +143,5 @@ FORMAT = Format(
     paths=("/.well-known/ai-plugin.json",),
     media_types=("application/json",),
     role=Role.SERVICE,
-    validate=_validate,
-    normalise=_normalise,
+    read=_read,
 )

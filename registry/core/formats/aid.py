@@ -10,7 +10,7 @@ from registry.core.documents import Document
 from registry.core.endpoints import Endpoint, endpoint, link
 from registry.core.findings import Reason
 from registry.core.format import Format, Role
-from registry.core.manifest import Notes, Object, judged, sourced, text_of, word_of
+from registry.core.manifest import Notes, Object, sourced, text_of, word_of
 from registry.core.mcp_parts import card_pointer
 from registry.core.services import Auth, AuthScheme, Pointer, Protocol, Service
 from registry.core.vocabulary import auth_type
@@ -113,8 +113,6 @@ def _pointers(protocol: str, address: Endpoint | None) -> tuple[Pointer, ...]:
     return (Pointer(card, "a2a", "/u", "a2a"),) if protocol == "a2a" and card else ()
 
 
-_validate, _normalise = judged(_read)
-
 FORMAT = Format(
     slug=_SLUG,
     title="AID record",
@@ -122,6 +120,5 @@ FORMAT = Format(
     paths=("/.well-known/agent",),
     media_types=("application/json",),
     role=Role.SERVICE,
-    validate=_validate,
-    normalise=_normalise,
+    read=_read,
 )

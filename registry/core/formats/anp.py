@@ -13,7 +13,6 @@ from registry.core.manifest import (
     Object,
     at,
     first_text,
-    judged,
     list_of,
     map_of,
     members,
@@ -137,8 +136,6 @@ def _auth(value: Object) -> Auth:
     return Auth(tuple(dict.fromkeys(found)), True if found else None)
 
 
-_validate, _normalise = judged(_read)
-
 FORMAT = Format(
     slug=_SLUG,
     title="ANP agent description",
@@ -146,6 +143,5 @@ FORMAT = Format(
     paths=("/.well-known/agent-descriptions", "/ad.json"),
     media_types=("application/json", "application/ld+json"),
     role=Role.SERVICE,
-    validate=_validate,
-    normalise=_normalise,
+    read=_read,
 )

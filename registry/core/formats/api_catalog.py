@@ -11,7 +11,7 @@ from registry.core.documents import Document, Json
 from registry.core.endpoints import link
 from registry.core.findings import Reason
 from registry.core.format import Format, Role
-from registry.core.manifest import MAX_TEXTS, Notes, Object, at, judged, list_of, members, sourced, text_of, word_of
+from registry.core.manifest import MAX_TEXTS, Notes, Object, at, list_of, members, sourced, text_of, word_of
 from registry.core.services import Group, Origin, Pointer, Policies, Service
 
 _SLUG: Final = "api-catalog"
@@ -141,8 +141,6 @@ def _ad_hoc(member: Object, place: str, document: Document, notes: Notes) -> Ite
             yield Pointer(target, relation, where, _FOLLOWED[relation])
 
 
-_validate, _normalise = judged(_read)
-
 FORMAT = Format(
     slug=_SLUG,
     title="API catalogue (RFC 9727)",
@@ -150,6 +148,5 @@ FORMAT = Format(
     paths=("/.well-known/api-catalog",),
     media_types=("application/linkset+json", "application/json"),
     role=Role.POINTERS,
-    validate=_validate,
-    normalise=_normalise,
+    read=_read,
 )

@@ -6,7 +6,7 @@ from registry.core.documents import Document, Json
 from registry.core.endpoints import link
 from registry.core.findings import Reason
 from registry.core.format import Format, Role
-from registry.core.manifest import MAX_TEXTS, Notes, at, judged, list_of, map_of, sourced, text_of, word_of
+from registry.core.manifest import MAX_TEXTS, Notes, at, list_of, map_of, sourced, text_of, word_of
 from registry.core.services import Identity, Pointer, Service
 from registry.core.signatures import public_keys
 
@@ -69,8 +69,6 @@ def _refuse_private(document: Document, lists: tuple[str, ...], inner: str | Non
                 notes.add(Reason.IDENTITY_PRIVATE_KEY, at("", name, index), ", ".join(found))
 
 
-_JWKS_PAIR, _DID_PAIR = judged(_read_jwks), judged(_read_did)
-
 JWKS = Format(
     slug=_JWKS,
     title="JSON Web Key Set",
@@ -78,8 +76,7 @@ JWKS = Format(
     paths=("/.well-known/jwks.json", "/.well-known/http-message-signatures-directory"),
     media_types=("application/json", "application/jwk-set+json", "application/http-message-signatures-directory+json"),
     role=Role.ENRICHER,
-    validate=_JWKS_PAIR[0],
-    normalise=_JWKS_PAIR[1],
+    read=_read_jwks,
 )
 
 DID = Format(
@@ -89,8 +86,7 @@ DID = Format(
     paths=("/.well-known/did.json",),
     media_types=("application/json", "application/did+json", "application/did+ld+json"),
     role=Role.ENRICHER,
-    validate=_DID_PAIR[0],
-    normalise=_DID_PAIR[1],
+    read=_read_did,
 )
 
 FORMATS = (JWKS, DID)

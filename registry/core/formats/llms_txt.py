@@ -5,7 +5,7 @@ import re
 from registry.core.documents import Document
 from registry.core.findings import Reason
 from registry.core.format import Format, Role
-from registry.core.manifest import NAME_CHARS, TEXT_CHARS, Notes, judged, sourced
+from registry.core.manifest import NAME_CHARS, TEXT_CHARS, Notes, sourced
 from registry.core.mining import mined
 from registry.core.plain_text import line
 from registry.core.services import Service
@@ -40,8 +40,6 @@ def _summary(lines: list[str]) -> str | None:
     return line(" ".join(quoted), TEXT_CHARS) or None
 
 
-_validate, _normalise = judged(_read)
-
 FORMAT = Format(
     slug=_SLUG,
     title="llms.txt",
@@ -49,6 +47,5 @@ FORMAT = Format(
     paths=("/llms.txt", "/.well-known/llms.txt"),
     media_types=("text/plain", "text/markdown"),
     role=Role.TEXT,
-    validate=_validate,
-    normalise=_normalise,
+    read=_read,
 )

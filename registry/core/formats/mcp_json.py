@@ -18,7 +18,6 @@ from registry.core.manifest import (
     at,
     first_text,
     flag_of,
-    judged,
     list_of,
     map_of,
     members,
@@ -196,8 +195,6 @@ def _links(value: Object, document: Document) -> Iterator[Pointer]:
             yield Pointer(target, key, f"/{key}", promised)
 
 
-_validate, _normalise = judged(_read)
-
 FORMAT = Format(
     slug=_SLUG,
     title="MCP discovery file without a specification",
@@ -205,6 +202,5 @@ FORMAT = Format(
     paths=("/.well-known/mcp.json", "/.well-known/mcp", "/.well-known/mcp/server-cards.json", "/mcp.json"),
     media_types=("application/json",),
     role=Role.SERVICE,
-    validate=_validate,
-    normalise=_normalise,
+    read=_read,
 )

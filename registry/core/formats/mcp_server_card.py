@@ -15,7 +15,6 @@ from registry.core.manifest import (
     Object,
     first_text,
     flag_of,
-    judged,
     list_of,
     map_of,
     sourced,
@@ -217,8 +216,6 @@ def _pointers(card: Object, document: Document) -> tuple[Pointer, ...]:
     return (Pointer(target, "openapi", "/openapi", "openapi"),) if target else ()
 
 
-_validate, _normalise = judged(_read)
-
 FORMAT = Format(
     slug=_SLUG,
     title="MCP server card",
@@ -226,6 +223,5 @@ FORMAT = Format(
     paths=("/.well-known/mcp/server-card.json", "/.well-known/mcp.json", "/.well-known/mcp-server-card.json"),
     media_types=("application/mcp-server-card+json", "application/mcp-server+json", "application/json"),
     role=Role.SERVICE,
-    validate=_validate,
-    normalise=_normalise,
+    read=_read,
 )

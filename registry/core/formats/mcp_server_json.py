@@ -14,7 +14,6 @@ from registry.core.manifest import (
     Object,
     at,
     first_text,
-    judged,
     list_of,
     map_of,
     sourced,
@@ -110,8 +109,6 @@ def _server(
     return (whole_server(name, title, text_of(value, "description"), address, origin, local=local),)
 
 
-_validate, _normalise = judged(_read)
-
 FORMAT = Format(
     slug=_SLUG,
     title="MCP registry record (server.json)",
@@ -119,6 +116,5 @@ FORMAT = Format(
     paths=("/server.json",),
     media_types=("application/json",),
     role=Role.SERVICE,
-    validate=_validate,
-    normalise=_normalise,
+    read=_read,
 )

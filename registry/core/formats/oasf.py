@@ -3,8 +3,8 @@
 from typing import Final
 
 from registry.core.documents import Document
-from registry.core.findings import Finding
 from registry.core.format import Format, Role
+from registry.core.manifest import Notes
 from registry.core.services import Service
 
 _SLUG: Final = "oasf"
@@ -18,11 +18,7 @@ def dialect(document: Document) -> str | None:
     return "" if any(isinstance(value.get(key), list) for key in _LISTS) else None
 
 
-def _validate(document: Document, dialect: str) -> tuple[Finding, ...]:
-    return ()
-
-
-def _normalise(document: Document, dialect: str) -> Service:
+def _read(document: Document, dialect: str, notes: Notes) -> Service:
     """A record speaks for whoever is listed in it, never for the host that serves it."""
     return Service()
 
@@ -34,6 +30,5 @@ FORMAT = Format(
     paths=(),
     media_types=("application/json",),
     role=Role.ENRICHER,
-    validate=_validate,
-    normalise=_normalise,
+    read=_read,
 )

@@ -6,7 +6,7 @@ from registry.core.documents import Document, Json
 from registry.core.endpoints import claim, link
 from registry.core.findings import Reason
 from registry.core.format import Format, Role
-from registry.core.manifest import MAX_TEXTS, Notes, Object, at, judged, list_of, sourced, texts_of
+from registry.core.manifest import MAX_TEXTS, Notes, Object, at, list_of, sourced, texts_of
 from registry.core.services import Auth, AuthScheme, Pointer, Policies, Service
 
 _RESOURCE: Final = "oauth-protected-resource"
@@ -82,8 +82,6 @@ def _metadata(issuer: str) -> str | None:
     return link(f"https://{host}/.well-known/oauth-authorization-server/{path}".rstrip("/"), issuer)
 
 
-_RESOURCE_PAIR, _SERVER_PAIR = judged(_read_resource), judged(_read_server)
-
 RESOURCE = Format(
     slug=_RESOURCE,
     title="OAuth protected resource metadata",
@@ -91,8 +89,7 @@ RESOURCE = Format(
     paths=("/.well-known/oauth-protected-resource",),
     media_types=("application/json",),
     role=Role.ENRICHER,
-    validate=_RESOURCE_PAIR[0],
-    normalise=_RESOURCE_PAIR[1],
+    read=_read_resource,
 )
 
 SERVER = Format(
@@ -102,8 +99,7 @@ SERVER = Format(
     paths=("/.well-known/oauth-authorization-server",),
     media_types=("application/json",),
     role=Role.ENRICHER,
-    validate=_SERVER_PAIR[0],
-    normalise=_SERVER_PAIR[1],
+    read=_read_server,
 )
 
 FORMATS = (RESOURCE, SERVER)

@@ -5,8 +5,8 @@ None has a grammar that anybody enforces; they say where to read on, and name ot
 
 from registry.core.documents import Document
 from registry.core.endpoints import link
-from registry.core.format import Format, Role
-from registry.core.manifest import Notes, Read, judged
+from registry.core.format import Format, Read, Role
+from registry.core.manifest import Notes
 from registry.core.mining import mined
 from registry.core.services import Pricing, Service
 
@@ -29,8 +29,7 @@ def _policy(document: Document, dialect: str, notes: Notes) -> Service:
 
 
 def _format(slug: str, title: str, spec: str, paths: tuple[str, ...], read: Read) -> Format:
-    validate, normalise = judged(read)
-    return Format(slug, title, spec, paths, ("text/plain", "text/markdown"), Role.TEXT, validate, normalise)
+    return Format(slug, title, spec, paths, ("text/plain", "text/markdown"), Role.TEXT, read)
 
 
 AUTH_MD = _format("auth-md", "auth.md", "auth.md convention", ("/auth.md",), _auth)

@@ -15,7 +15,6 @@ from registry.core.manifest import (
     Notes,
     Object,
     at,
-    judged,
     list_of,
     map_of,
     sourced,
@@ -229,8 +228,6 @@ def _loose(value: Object, document: Document) -> Iterator[Pointer]:
             yield Pointer(target, "service", at("", "services", index, "url"))
 
 
-_validate, _normalise = judged(_read)
-
 FORMAT = Format(
     slug=_SLUG,
     title="UCP profile",
@@ -238,6 +235,5 @@ FORMAT = Format(
     paths=("/.well-known/ucp",),
     media_types=("application/json",),
     role=Role.SERVICE,
-    validate=_validate,
-    normalise=_normalise,
+    read=_read,
 )

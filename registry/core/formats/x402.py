@@ -16,7 +16,6 @@ from registry.core.manifest import (
     at,
     clean_json,
     flag_of,
-    judged,
     list_of,
     map_of,
     slug,
@@ -183,8 +182,6 @@ def _price(amount: Json, asset: str) -> str | None:
         return None
 
 
-_validate, _normalise = judged(_read)
-
 FORMAT = Format(
     slug=_SLUG,
     title="x402 discovery",
@@ -192,6 +189,5 @@ FORMAT = Format(
     paths=("/.well-known/x402", "/.well-known/x402.json"),
     media_types=("application/json",),
     role=Role.SERVICE,
-    validate=_validate,
-    normalise=_normalise,
+    read=_read,
 )

@@ -21,7 +21,6 @@ from registry.core.manifest import (
     count_of,
     flag_of,
     has_template,
-    judged,
     list_of,
     map_of,
     sourced,
@@ -234,8 +233,6 @@ def _workflows(body: Object, found: tuple[Capability, ...], notes: Notes) -> Ite
             yield Workflow(name, word_of(said, "name"), text_of(said, "description"), steps, conditions)
 
 
-validate, normalise = judged(_read)
-
 FORMAT: Final = Format(
     slug=SLUG,
     title="Agent Transfer Protocol",
@@ -243,6 +240,5 @@ FORMAT: Final = Format(
     paths=("/.well-known/agent.json",),
     media_types=("application/json",),
     role=Role.SERVICE,
-    validate=validate,
-    normalise=normalise,
+    read=_read,
 )

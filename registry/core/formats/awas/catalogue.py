@@ -22,7 +22,6 @@ from registry.core.manifest import (
     at,
     first_text,
     has_template,
-    judged,
     list_of,
     map_of,
     sourced,
@@ -144,8 +143,6 @@ def _step(said: Json) -> str | None:
     return first_text(said, "action", "actionId", "id", chars=ID_CHARS)
 
 
-validate, normalise = judged(_read)
-
 FORMAT: Final = Format(
     slug=SLUG,
     title="AI-readable Web Action Standard",
@@ -159,6 +156,5 @@ FORMAT: Final = Format(
     ),
     media_types=("application/json",),
     role=Role.SERVICE,
-    validate=validate,
-    normalise=normalise,
+    read=_read,
 )

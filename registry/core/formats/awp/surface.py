@@ -21,7 +21,6 @@ from registry.core.manifest import (
     first_text,
     flag_of,
     has_template,
-    judged,
     list_of,
     map_of,
     sourced,
@@ -223,8 +222,6 @@ def _confidence(body: Object) -> float | None:
     return float(said) if 0 <= said <= 1 else None
 
 
-validate, normalise = judged(_read)
-
 FORMAT: Final = Format(
     slug=SLUG,
     title="Agent Web Protocol",
@@ -232,6 +229,5 @@ FORMAT: Final = Format(
     paths=PATHS,
     media_types=("application/json",),
     role=Role.SERVICE,
-    validate=validate,
-    normalise=normalise,
+    read=_read,
 )

@@ -12,7 +12,6 @@ from registry.core.manifest import (
     Notes,
     Object,
     first_text,
-    judged,
     list_of,
     map_of,
     sourced,
@@ -151,8 +150,6 @@ def _server(value: Object, document: Document) -> tuple[str | None, str]:
     return f"{scheme}://{host}{text_of(value, 'basePath') or ''}", "/host"
 
 
-_validate, _normalise = judged(_read)
-
 FORMAT = Format(
     slug=_SLUG,
     title="OpenAPI description",
@@ -168,6 +165,5 @@ FORMAT = Format(
         "text/yaml",
     ),
     role=Role.SERVICE,
-    validate=_validate,
-    normalise=_normalise,
+    read=_read,
 )

@@ -9,7 +9,7 @@ from registry.core.findings import Reason
 from registry.core.format import Format, Role
 from registry.core.formats.woa.agents import SLUG, Host, authz, capabilities, inherited
 from registry.core.formats.woa.transports import VERSION, protocols, transports
-from registry.core.manifest import TEXT_CHARS, Notes, Object, capped, judged, list_of, map_of, sourced, text_of, word_of
+from registry.core.manifest import TEXT_CHARS, Notes, Object, capped, list_of, map_of, sourced, text_of, word_of
 from registry.core.plain_text import line
 from registry.core.services import Auth, Capability, Service
 
@@ -77,8 +77,6 @@ def _description(body: Object, found: tuple[Capability, ...]) -> str | None:
     return line(", ".join(names), TEXT_CHARS) or None
 
 
-validate, normalise = judged(_read)
-
 FORMAT: Final = Format(
     slug=SLUG,
     title="Web of Agents",
@@ -86,6 +84,5 @@ FORMAT: Final = Format(
     paths=("/.well-known/woa.json",),
     media_types=("application/woa+json", "application/json"),
     role=Role.SERVICE,
-    validate=validate,
-    normalise=normalise,
+    read=_read,
 )
