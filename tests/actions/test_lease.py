@@ -295,7 +295,7 @@ async def test_a_worker_whose_session_is_killed_learns_of_it(store: Store) -> No
         assert await holder.is_alive()
         async with store.engine.begin() as connection:
             await connection.exec_driver_sql(
-                "SELECT pg_terminate_backend(l.pid) FROM pg_locks l JOIN pg_database d ON d.oid = l.database"
+                "SELECT pg_terminate_backend(l.pid, 60000) FROM pg_locks l JOIN pg_database d ON d.oid = l.database"
                 " WHERE l.locktype = 'advisory' AND l.granted AND d.datname = current_database()"
             )
         assert not await holder.is_alive()

@@ -27,7 +27,7 @@ async def lane(database_url: str) -> AsyncIterator[Lane]:
 
 async def cut(store: Store) -> int:
     """Every connection to this database but our own, as a restart would; gives their number."""
-    cutting = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+    cutting = "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity"
     others = "WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
     return len(await rows(store, f"{cutting} {others}"))
 
