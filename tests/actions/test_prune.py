@@ -237,5 +237,5 @@ async def test_nobody_waits_for_prune_where_nothing_is_idle(store: Store) -> Non
     await crawl(store, {HOST: adp_site(HOST), "other.com": {ADP: Page(adp_manifest("other.com", "x"))}})
     async with store.begin() as uow:
         await uow.domains.lock([HOST, "other.com"])
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(120):
             assert await prune(store, KEEP, now=NOW) == {}

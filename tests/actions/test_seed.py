@@ -118,7 +118,7 @@ async def test_seeding_again_neither_moves_nor_locks_what_is_known(store: Store)
     before = await rows(store, "SELECT * FROM hosts"), await rows(store, "SELECT * FROM domains")
     async with store.begin() as uow:
         await uow.domains.lock(["one.com"])
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(120):
             report = await seed(store, ["one.com", "www.one.com."[4:]], source="test", now=NOW + DAY)
     assert (report.hosts, report.known) == (0, 2)
     assert (await rows(store, "SELECT * FROM hosts"), await rows(store, "SELECT * FROM domains")) == before

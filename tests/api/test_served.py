@@ -52,7 +52,7 @@ def served(
 
 @pytest.mark.parametrize("line", STATUS)
 def test_requests_as_they_come_over_the_wire(served: tuple[str, int], line: bytes) -> None:
-    with socket.create_connection(served, timeout=20) as client:
+    with socket.create_connection(served, timeout=120) as client:
         client.sendall(line + b"\r\nHost: registry.example\r\nConnection: close\r\n\r\n")
         answer = b""
         while chunk := client.recv(65_536):
@@ -65,7 +65,7 @@ def test_requests_as_they_come_over_the_wire(served: tuple[str, int], line: byte
 
 
 def test_a_body_over_the_limit_is_refused_while_it_comes(served: tuple[str, int]) -> None:
-    with socket.create_connection(served, timeout=20) as client:
+    with socket.create_connection(served, timeout=120) as client:
         client.sendall(b"POST /api/validate HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
         answer, chunk = b"", b"10000\r\n" + b" " * 65_536 + b"\r\n"
         try:
@@ -81,9 +81,9 @@ def test_a_body_over_the_limit_is_refused_while_it_comes(served: tuple[str, int]
 
 def test_a_client_that_goes_away_in_the_middle_is_no_fault_of_ours(served: tuple[str, int]) -> None:
     with structlog.testing.capture_logs() as logged:
-        with socket.create_connection(served, timeout=20) as client:
+        with socket.create_connection(served, timeout=120) as client:
             client.sendall(b"POST /api/validate HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
-        with socket.create_connection(served, timeout=20) as client:  # answered after the other one has gone
+        with socket.create_connection(served, timeout=120) as client:  # answered after the other one has gone
             client.sendall(b"GET /api/services HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
             while client.recv(65_536):
                 pass

@@ -22,7 +22,7 @@ STATUS_URL = f"{PUBLIC_URL}/api/services/{NEW}/status"
 
 async def visit_next(api: Api, site: Site, *, alias_of: str | None = None) -> None:
     """What a worker does: take whatever is due, visit, record, until the new host was among it."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         while True:
             lease = await take(api.store, limit=1, now=datetime.now(UTC))
             if lease is None:

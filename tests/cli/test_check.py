@@ -216,7 +216,7 @@ def test_a_pipe_is_read_like_a_file() -> None:
     try:
         assert [one["outcome"] for one in checked("pipe")] == ["found"]
     finally:
-        writer.wait(timeout=30)
+        writer.wait(timeout=180)
 
 
 def test_huge_files_are_told_by_their_size() -> None:

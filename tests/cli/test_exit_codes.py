@@ -17,7 +17,7 @@ def waypost(folder: Path, *arguments: str, **environment: str) -> tuple[int, str
         env={**os.environ, "WAYPOST_DATA": str(folder), **environment},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=180,
         check=False,
     )
     return told.returncode, told.stderr

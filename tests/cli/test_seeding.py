@@ -177,13 +177,13 @@ def test_standard_input_a_sitemap_and_names_that_would_speak_to_the_terminal(tmp
     }
     told = subprocess.run(
         [sys.executable, "-m", "registry.cli", "seed", "file", "-"],
-        input=b"one.com\nb\xff.com\n\x1b[31mred.com\n", env=environment, capture_output=True, timeout=60, check=False,
+        input=b"one.com\nb\xff.com\n\x1b[31mred.com\n", env=environment, capture_output=True, timeout=180, check=False,
     )  # fmt: skip
     assert told.returncode == DONE, told.stderr
     assert b"1 new hosts" in told.stdout and b"\x1b" not in told.stdout
     told = subprocess.run(
         [sys.executable, "-m", "registry.cli", "seed", "sitemap", "https://nowhere.com/s.xml", "--json"],
-        env=environment, capture_output=True, timeout=60, check=False,
+        env=environment, capture_output=True, timeout=180, check=False,
     )  # fmt: skip
     assert told.returncode == NO, told.stderr
     assert json.loads(told.stdout)["refused"] == {"source_not_read": 1}

@@ -22,7 +22,7 @@ def sites(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tool = shared("tools", "corpus_sites.py")
     shared("corpus", "INDEX.tsv")
     out = tmp_path_factory.mktemp("recorded") / "sites"
-    subprocess.run([sys.executable, str(tool), str(out)], check=True, capture_output=True, timeout=60)
+    subprocess.run([sys.executable, str(tool), str(out)], check=True, capture_output=True, timeout=180)
     return out
 
 

@@ -85,7 +85,7 @@ async def test_slow_domain_does_not_hold_up_the_rest_of_its_lease(
     leases = Leases(*names(5))
     leases.on_record = lambda finished: others_are_recorded.set() if leases.out == 1 + len(finished) else None
     sites: Mapping[str, Site] = dict.fromkeys(names(5), NOTHING) | {"site0.example": waits_for_the_others}
-    async with web(monkeypatch, tmp_path, sites, request_timeout=20) as (_, chosen):
+    async with web(monkeypatch, tmp_path, sites, request_timeout=100) as (_, chosen):
         await crawl(leases, chosen)
     assert leases.recorded[-1].domain == "site0.example"
     assert leases.recorded[-1].visits[0].outcome is Outcome.ABSENT
@@ -289,7 +289,7 @@ async def test_url_that_may_not_be_asked_for_is_refused(url: str) -> None:
 async def test_signals_ask_the_crawl_to_stop(number: signal.Signals) -> None:
     with run.stop_on_signals() as stop:
         os.kill(os.getpid(), number)
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(120):
             await stop.wait()
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
 

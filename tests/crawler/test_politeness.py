@@ -48,7 +48,7 @@ async def _most_at_once(places: Places, stays: Collection[str], watched: str) ->
             await asyncio.sleep(0.01)
             now -= place.startswith(watched)
 
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(120):
         await asyncio.gather(*(stay(place) for place in stays))
     return most
 
@@ -81,7 +81,7 @@ async def test_a_crowded_address_leaves_its_block_to_its_neighbours() -> None:
             await asyncio.sleep(seconds)
             order.append(place)
 
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(120):
         crowd = [asyncio.create_task(stay("8.8.8.8", 0.05)) for _ in range(30)]
         await asyncio.sleep(0)
         await stay("8.8.8.9", 0.0)
@@ -104,7 +104,7 @@ async def test_thousands_of_visits_in_any_order_all_get_their_turn() -> None:
     await asyncio.sleep(0)
     for task in tasks[::10]:
         task.cancel()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         await asyncio.gather(*tasks, return_exceptions=True)
     assert done == 2_700
     assert len(places) == 0

@@ -66,7 +66,7 @@ async def test_who_finds_no_room_is_visited_later_and_nothing_stays_taken(
         await exchange.send(LARGE.encode() if exchange.path == "/.well-known/ard.json" else Reply(b"", 404).encode())
 
     sites = {"a.example": holds, "b.example": also}
-    async with visiting(monkeypatch, tmp_path, sites, request_timeout=20) as (_, visitor):
+    async with visiting(monkeypatch, tmp_path, sites, request_timeout=100) as (_, visitor):
         before = visitor.room.left
         first = asyncio.create_task(visitor.visit_host(HostJob("a.example", True), visitor.pace(), far()))
         await first_has_read.wait()

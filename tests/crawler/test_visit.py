@@ -90,7 +90,7 @@ async def test_a_visit_that_is_done_is_held_by_nobody(monkeypatch: pytest.Monkey
 
     quick = [f"q{number}.example" for number in range(5)]
     sites: dict[str, Site] = {"slow.example": slow, **dict.fromkeys(quick, Reply(b"", 403))}
-    async with visiting(monkeypatch, tmp_path, sites, request_timeout=20) as (_, visitor):
+    async with visiting(monkeypatch, tmp_path, sites, request_timeout=100) as (_, visitor):
         jobs = tuple(DomainJob(host, (HostJob(host, whole_plan=True),)) for host in sites)
         finished = 0
         async for done in results(visitor, Lease(uuid4(), far(), jobs)):

@@ -86,7 +86,7 @@ def test_a_folder_without_sites_is_refused(tmp_path: Path) -> None:
 def get(served: Served, host: str, path: str, headers: dict[str, str] | None = None) -> tuple[int, bytes, str | None]:
     """As a client that trusts the throw-away authority would, by server name and pinned address."""
     entry = next(one for one in served.connect_to if one.startswith(f"{host}:"))
-    connection = HTTPSConnection(host, context=ssl.create_default_context(cafile=str(served.ca_file)), timeout=10)
+    connection = HTTPSConnection(host, context=ssl.create_default_context(cafile=str(served.ca_file)), timeout=120)
     connection._create_connection = lambda *_args, **_kw: _dial(entry)  # type: ignore[attr-defined]  # http.client's own
     connection.request("GET", path, headers=headers or {})
     answer = connection.getresponse()
@@ -98,7 +98,7 @@ def get(served: Served, host: str, path: str, headers: dict[str, str] | None = N
 def _dial(entry: str) -> object:
     import socket
 
-    return socket.create_connection(("127.0.0.1", int(entry.rsplit(":", 1)[1])), timeout=10)
+    return socket.create_connection(("127.0.0.1", int(entry.rsplit(":", 1)[1])), timeout=120)
 
 
 def test_sites_are_served_over_verified_tls(tmp_path: Path) -> None:

@@ -151,6 +151,6 @@ def test_nginx_understands_the_proxy(tmp_path: Path) -> None:
     (tmp_path / "nginx.conf").write_text(whole)
     checked = subprocess.run(
         ["nginx", "-t", "-p", str(tmp_path), "-c", str(tmp_path / "nginx.conf")],
-        capture_output=True, text=True, timeout=60, check=False,
+        capture_output=True, text=True, timeout=180, check=False,
     )  # fmt: skip
     assert checked.returncode == 0, checked.stderr

@@ -133,7 +133,7 @@ async def main():
 asyncio.run(main())
 """
     ended = await asyncio.to_thread(
-        subprocess.run, [sys.executable, "-c", script], cwd=ROOT, env=os.environ, timeout=60, check=False
+        subprocess.run, [sys.executable, "-c", script], cwd=ROOT, env=os.environ, timeout=180, check=False
     )
     assert ended.returncode == -signal.SIGKILL
     backend = EmbeddedBackend(tmp_path)

@@ -252,7 +252,7 @@ print("quiet")
 
 
 def test_nothing_asks_for_the_network_or_a_model_library() -> None:
-    done = subprocess.run([sys.executable, "-c", _GUARDED], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([sys.executable, "-c", _GUARDED], capture_output=True, text=True, timeout=180, check=False)
     assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "quiet", "")
 
 
@@ -269,5 +269,5 @@ print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
 
 def test_a_process_may_fork_after_encoding() -> None:
-    done = subprocess.run([sys.executable, "-c", _FORKING], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([sys.executable, "-c", _FORKING], capture_output=True, text=True, timeout=180, check=False)
     assert (done.stdout.strip(), done.stderr) == ("0", "")

@@ -83,7 +83,7 @@ async def test_what_was_noted_again_since_it_was_read_stays(store: Store) -> Non
 async def test_a_note_that_a_writer_holds_is_not_waited_for(store: Store) -> None:
     await _register(store, "one")
     await crawl(store, {A: adp_site(A), B: adp_site(B)})
-    async with store.begin() as writer, asyncio.timeout(10):
+    async with store.begin() as writer, asyncio.timeout(120):
         await writer.services.hide(A, [A])
         async with store.begin() as uow:
             assert await uow.search.done("one", await uow.search.dirty("one", limit=10)) == 1
