@@ -167,7 +167,7 @@ async def test_each_call_goes_with_the_key_of_least_rights(capture: Capture, jud
 
 
 async def test_answers_are_asked_for_as_they_are(capture: Capture) -> None:
-    """The server would compress them, at twice the cost of the search."""
+    """The server would compress them, which costs it a third more and waits for the last chunk."""
     await everything(capture.url)
     asked = [call.headers["accept-encoding"] for call in capture.calls if call.path == "/multi-search"]
     assert set(asked) == {"identity"}

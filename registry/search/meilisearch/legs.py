@@ -18,8 +18,8 @@ from registry.search.facets import FACETS, NUMBERS, ranges, wanted
 from registry.search.meilisearch.layout import Kind, words_of
 
 VECTOR_LIMIT: Final = 100
-WORDS_LIMIT: Final = 50
-RARE_LIMIT: Final = 60
+WORDS_LIMIT: Final = 30
+RARE_LIMIT: Final = 120
 """Services of one question: by its vector, by words that many services hold, by words that few hold."""
 
 QUERY_WORDS: Final = 10
