@@ -16,8 +16,7 @@ REGISTRY_V4: Final = "iana-ipv4-special-registry"
 REGISTRY_V6: Final = "iana-ipv6-special-registry"
 MULTICAST_V4: Final = "iana-ipv4-multicast (RFC 5771)"
 CLOUD: Final = "cloud providers' own documentation"
-AS_OF: Final = "2025-04"
-"""Allocation date of the newest row below. What the registries have grown by since comes by `waypost schedule`."""
+# The newest row below was allocated in 2025-04; what the registries have grown by since comes by `waypost schedule`.
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,6 @@ not from any collection of queries. Words that can name a thing or an action of 
 create, list, information, tool) are not on it: a query may consist of little else.
 """
 
-STOP_LIST = "1"
-"""Version of the list, part of the ranker's version."""
-
 _ARTICLES_AND_DETERMINERS = """
 a an the this that these those each every either neither some any no all both few many much more most less least
 several enough such other another own same certain

@@ -29,7 +29,6 @@ from tests.support.shapes import assert_shape
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 LISTED = set(SITES) - {NOTHING}
-TIMES = ("last_crawled_at", "created_at", "updated_at")
 
 
 def hosts(answer: dict[str, Any]) -> list[str]:

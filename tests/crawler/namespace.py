@@ -22,8 +22,6 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Final, Self, TypeAlias, cast
 
-import pytest
-
 from tests.support.shared import ROOT
 
 Records: TypeAlias = Sequence[tuple[str, str]]
@@ -55,12 +53,6 @@ def run_enclosed(module: str, *arguments: str, seconds: float = 300) -> Any:
     )
     assert done.returncode == 0, done.stderr[-5000:]
     return json.loads(done.stdout.splitlines()[-1])
-
-
-def run_enclosed_or_skip(module: str, *arguments: str, seconds: float = 300) -> Any:
-    if reason := why_not():
-        pytest.skip(reason)
-    return run_enclosed(module, *arguments, seconds=seconds)
 
 
 def enclose(folder: Path, hosts_file: str = "") -> None:

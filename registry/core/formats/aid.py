@@ -23,7 +23,6 @@ _ALIASES: Final = {
 _PROTOCOLS: Final = frozenset({"mcp", "a2a", "openapi", "grpc", "graphql", "websocket", "local", "zeroconf", "ucp"})
 _AUTH: Final = frozenset({"none", "pat", "apikey", "basic", "oauth2_device", "oauth2_code", "mtls", "custom"})
 _LOCAL = re.compile(r"(docker|npx|pip|zeroconf):")
-MAX_RECORD_CHARS: Final = 4_096
 MAX_DOCUMENT_BYTES: Final = 64 * 1024
 
 
@@ -34,16 +33,6 @@ def dialect(document: Document) -> str | None:
         return None
     version = text_of(value, "v", 20) or text_of(value, "version", 20)
     return version if version and _VERSION.fullmatch(version) else None
-
-
-def txt_record(text: str) -> dict[str, str]:
-    """The members of a TXT record, `v=aid2;u=...;p=...`: keys in lower case, the first of a repeated key."""
-    members: dict[str, str] = {}
-    for part in text[:MAX_RECORD_CHARS].split(";"):
-        key, equals, value = part.partition("=")
-        if equals:
-            members.setdefault(key.strip().lower(), value.strip())
-    return members
 
 
 def _read(document: Document, dialect: str, notes: Notes) -> Service:

@@ -63,9 +63,6 @@ class Capabilities:
             raise ValueError("not the capabilities of a record")
         return cls(names, starts, held)
 
-    def terms_of(self, number: int) -> NDArray[np.uint16]:
-        return self.places[self.starts[number] : self.starts[number + 1]]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Record:

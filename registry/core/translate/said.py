@@ -13,7 +13,6 @@ from registry.core.services import Capability, Service
 from registry.core.text import split_name
 from registry.core.translate.task import Task, at_capability
 
-_NAMES_CHARS: Final = 300
 _UNKNOWN: Final = "the format demands one and none that can be shown is known: {} stands in"
 
 

@@ -59,7 +59,8 @@ def test_a_record_weighs_name_description_and_capabilities() -> None:
     assert len(record.terms) == 3
     assert record.length == 4 + 4 + 4 + 2 + 2 + 1 + 1
     assert record.capabilities.names == ("mail",)
-    assert record.terms[record.capabilities.terms_of(0)].tolist() == term_ids(["mail"]).tolist()
+    held = record.capabilities
+    assert record.terms[held.places[held.starts[0] : held.starts[1]]].tolist() == term_ids(["mail"]).tolist()
 
 
 def test_a_word_counts_no_further_than_an_honest_text_says_it_but_the_text_stays_long() -> None:
