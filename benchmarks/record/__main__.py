@@ -6,12 +6,10 @@ in one run, the sides taking turns round by round, on a PostgreSQL of the benchm
 """
 
 import argparse
-import io
 import json
 import os
 import subprocess
 import sys
-import tarfile
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,11 +19,10 @@ from typing import Any, Final
 
 import psycopg
 
+from benchmarks.trees import HERE, ROOT, exported, search_path
 from registry.store import embedded
 from registry.store.engine import libpq, sqlalchemy_url
 
-ROOT: Final = Path(__file__).resolve().parents[2]
-HERE: Final = "this tree"
 FIRST, AGAIN, COPY = "first visits", "visits again", "COPY alone"
 SIZES: Final = """
 SELECT c.relname, pg_total_relation_size(c.oid) / greatest(n_live_tup, 1)
@@ -39,7 +36,7 @@ def main() -> None:
         server = embedded.start(Path(folder) / "postgres")
         trees = {HERE: ROOT}
         if options.against:
-            trees[options.against] = _exported(options.against, Path(folder))
+            trees[options.against] = exported(options.against, Path(folder) / "other", "migrations", "pyproject.toml")
         print(f"CPython {sys.version.split()[0]}, {os.cpu_count()} cores, batches of {options.batch} domains, "
               f"{'no' if not options.hits else f'1 in {options.hits}'} hosts with a service")  # fmt: skip
         for domains in options.domains:
@@ -56,14 +53,6 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--hits", type=int, default=0, help="one in how many hosts offers a service (default: none)")
     parser.add_argument("--against", metavar="REV", help="also measure another commit, in turns with this tree")
     return parser.parse_args()
-
-
-def _exported(revision: str, folder: Path) -> Path:
-    wanted = ["registry", "migrations", "pyproject.toml"]
-    packed = subprocess.run(["git", "archive", revision, *wanted], cwd=ROOT, check=True, capture_output=True)
-    with tarfile.open(fileobj=io.BytesIO(packed.stdout)) as archive:
-        archive.extractall(folder / "other", filter="data")
-    return folder / "other"
 
 
 Turns = dict[str, dict[str, list[dict[str, float]]]]  # side -> kind of visit -> what each round spent
@@ -120,7 +109,7 @@ def _started(tree: Path, arguments: list[str]) -> "subprocess.Popen[str]":
     program = "import asyncio; from benchmarks.record.worker import main; asyncio.run(main())"
     return subprocess.Popen(
         [sys.executable, "-P", "-c", program, *arguments],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tree), str(ROOT)])},
+        env={**os.environ, "PYTHONPATH": search_path(tree)},
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
 

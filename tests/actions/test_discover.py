@@ -1,10 +1,8 @@
 """Discover answers from the database in the ranker's order, whatever state the index is in."""
 
 import base64
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import date
-from pathlib import Path
 from typing import Any
 
 import orjson
@@ -26,13 +24,6 @@ from registry.store.unit_of_work import Store
 from tests.actions.catalogue import NOW, put, remove
 from tests.search.contract import MAIL, MAPS, SHOP
 from tests.search.listings import listing
-
-
-@pytest.fixture
-async def backend(tmp_path: Path) -> AsyncIterator[EmbeddedBackend]:
-    engine = EmbeddedBackend(tmp_path / "index")
-    yield engine
-    await engine.close()
 
 
 async def fill(store: Store, backend: EmbeddedBackend, *listings: Listing) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import random
 import shutil
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
@@ -25,13 +25,6 @@ from tests.search.contract import MAIL, MAPS, SHOP, found
 from tests.search.listings import listing
 
 pytestmark = pytest.mark.slow  # seconds of PostgreSQL and an index
-
-
-@pytest.fixture
-async def backend(tmp_path: Path) -> AsyncIterator[EmbeddedBackend]:
-    engine = EmbeddedBackend(tmp_path / "index")
-    yield engine
-    await engine.close()
 
 
 async def in_index(backend: Backend) -> list[tuple[str, bytes]]:

@@ -1,7 +1,6 @@
 """Who is taken out is out: of every answer at once, of what is stored, and for good whatever comes later."""
 
 import shutil
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -41,13 +40,6 @@ pytestmark = pytest.mark.slow  # seconds of PostgreSQL and an index
 HOST, API, OTHER = "pigeons.com", "api.pigeons.com", "doves.com"
 SITES = {HOST: adp_site(HOST), API: adp_site(API, "track_parcel"), OTHER: adp_site(OTHER, "send_letter")}
 KEPT = {"alembic_version", "opt_outs", "changes", "visits", "search_target", "search_dirty", "opt_out_requests"}
-
-
-@pytest.fixture
-async def backend(tmp_path: Path) -> AsyncIterator[EmbeddedBackend]:
-    engine = EmbeddedBackend(tmp_path / "index")
-    yield engine
-    await engine.close()
 
 
 async def found(store: Store, backend: EmbeddedBackend) -> list[str]:

@@ -1,7 +1,7 @@
 """The proof that index and database agree: it finds every kind of damage, and none where there is none."""
 
 import random
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -19,13 +19,6 @@ from tests.search.contract import MAIL, MAPS, SHOP
 from tests.search.listings import listing
 
 pytestmark = pytest.mark.slow  # seconds of PostgreSQL and an index
-
-
-@pytest.fixture
-async def backend(tmp_path: Path) -> AsyncIterator[EmbeddedBackend]:
-    engine = EmbeddedBackend(tmp_path / "index")
-    yield engine
-    await engine.close()
 
 
 async def test_without_an_index_there_is_nothing_to_compare(store: Store, backend: EmbeddedBackend) -> None:
