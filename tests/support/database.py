@@ -106,8 +106,11 @@ def new_database(server: str, kind: str, template: str = "template0") -> Iterato
 
 
 def _drop(admin: psycopg.Connection[Any], name: str) -> None:
-    """Not WITH (FORCE), which fails when autovacuum, whom only a superuser may stop by force, is at work there."""
-    ours = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s AND usename = current_user"
+    """Not WITH (FORCE), which fails when autovacuum, whom only a superuser may stop by force, is at work there.
+
+    For the end of its sessions DROP waits five seconds, which a busy machine may need for less.
+    """
+    ours = "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE datname = %s AND usename = current_user"
     admin.execute(ours, (name,))
     admin.execute(sql.SQL("DROP DATABASE IF EXISTS {}").format(sql.Identifier(name)))
 
