@@ -1,7 +1,7 @@
 """`waypost`: each command reads its arguments, opens the house and prints what a verb answered.
 
-Imports of rooms are inside the commands: `--help` must not load a web framework. Long: every command stands
-here with its arguments.
+Imports of rooms are inside the commands: `--help` must not load a web framework. Long: all commands but `seed`,
+`search-keys` and `verify-index` stand here with their arguments.
 """
 
 import asyncio
@@ -112,16 +112,15 @@ def crawl(
     if bool(names) == (source is not None):
         give_up("give either hosts or --from", USAGE)
     settings = read_settings(connect_to)
-    if source is not None:
-        from crawler.seeds.opened import opened as opened_list
-        from registry.cli.onepass import run_from
+    if source is None:
+        leave(carry_out(run_crawl(settings, names or (), console=console, as_json=as_json)))
+    from crawler.seeds.opened import opened as opened_list
+    from registry.cli.onepass import run_from
 
-        with mended(), opened_list(source) as taken:
-            work = run_from(settings, taken, urls=urls, console=console, as_json=as_json, summary=summary)
-            code = carry_out(work)
-        leave(code)
-    assert names  # noqa: S101  (or they were asked for above)
-    leave(carry_out(run_crawl(settings, names, console=console, as_json=as_json)))
+    with mended(), opened_list(source) as taken:
+        work = run_from(settings, taken, urls=urls, console=console, as_json=as_json, summary=summary)
+        code = carry_out(work)
+    leave(code)
 
 
 @app.command()

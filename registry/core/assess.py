@@ -1,4 +1,4 @@
-"""recognise -> validate -> normalise: one fetched answer, as one pure function."""
+"""recognise -> judge: one fetched answer, as one pure function."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -152,7 +152,7 @@ def assess_body(
     expected: str | None = None,
     via: Via | None = None,
 ) -> Assessment:
-    """Judge a body served at `url` (absolute) with 200: read, recognise, validate, normalise. Never raises.
+    """Judge a body served at `url` (absolute) with 200: read, recognise, judge by its format. Never raises.
 
     `media_type` is lower case without parameters, None when unknown. `expected`, or what `via` expects, is the format
     slug that a pointer promised: it admits the weak rows of that format, it never overrules the content.

@@ -325,11 +325,10 @@ def database_url(settings: Settings) -> tuple[str, Callable[[], None]]:
 
 @contextlib.asynccontextmanager
 async def open_waypost(settings: Settings) -> AsyncIterator[Waypost]:
-    """Everything connected and checked. Raises BadDatabaseUrl and what is in NOT_READY.
+    """The database connected and checked; the search engine is opened by the first verb that needs it.
 
-    SchemaOutdated: a real server that was not migrated.
-
-    The embedded database belongs to this program alone, so it is migrated as a matter of course.
+    Raises BadDatabaseUrl and what is in NOT_READY; SchemaOutdated: a real server that was not migrated. The embedded
+    database belongs to this program alone, so it is migrated as a matter of course.
     """
     url, let_go = await asyncio.to_thread(database_url, settings)
     try:
