@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 
+import httpx2
 import pytest
 
 from registry.core.listing import Filters, SearchUnavailable
@@ -89,6 +90,20 @@ async def test_a_fault_is_tried_once_more() -> None:
         asker = Asker(server.url, "key")
         assert len(await asker.ask([])) == 2
         await asker.close()
+
+
+@pytest.mark.parametrize("fault", [ConnectionResetError(), AttributeError("getpeername"), httpx2.ReadError("")])
+async def test_a_connection_that_breaks_is_no_fault_of_ours(nobody: str, fault: Exception) -> None:
+    """The second one comes from below the client: see `asking`."""
+
+    async def breaks(*_: object, **__: object) -> None:
+        raise fault
+
+    asker = Asker(nobody, "key")
+    with pytest.MonkeyPatch.context() as patched, pytest.raises(SearchUnavailable):
+        patched.setattr(httpx2.AsyncClient, "post", breaks)
+        await asker.ask([])
+    await asker.close()
 
 
 @pytest.mark.parametrize("body", [None, {}, [], {"results": [{"hits": [{"r": "no base64"}]}]}, "text"])

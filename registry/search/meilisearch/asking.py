@@ -44,6 +44,10 @@ refused will not be accepted a moment later."""
 
 _PACE_WEIGHT: Final = 0.1
 
+_NO_ANSWER: Final = (httpx2.HTTPError, OSError, AttributeError)
+"""What a call ends with where there is none. The last one: on uvloop a connection that is reset while it is opened has
+no socket any more when the client below asks it for its address (anyio 4.16)."""
+
 _HEADERS: Final = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
 """Answers are mostly numbers as base64, some hundred thousand bytes to somewhere near: to compress them costs more than
 to send them, and comes in chunks, the last of which waits for an acknowledgement that is delayed by 40 ms."""
@@ -145,7 +149,7 @@ class Asker:
         try:
             async with in_time(by):
                 response = await self._post(body, by)
-        except (TimeoutError, httpx2.HTTPError) as error:
+        except _NO_ANSWER as error:  # TimeoutError is an OSError
             self._breaker.failed(time.monotonic(), REST_SECONDS)
             log.warning("meilisearch.no_answer", error=type(error).__name__, seconds=time.monotonic() - started)
             raise SearchUnavailable("the search engine is away or too slow at the moment") from None
@@ -159,7 +163,7 @@ class Asker:
             response = await self._client.post("/multi-search", content=body)
             if response.status_code < 500 or _is_shed(response):
                 return response
-        except httpx2.HTTPError:
+        except _NO_ANSWER:
             if time.monotonic() > by - RETRY_WITH_SECONDS:
                 raise
         return await self._client.post("/multi-search", content=body)
