@@ -10,10 +10,10 @@ from typing import Final
 OWN: Final = 64 * 1024
 """Bytes that each visit may hold without asking."""
 
-SIZE: Final = 16 * 1024 * 1024
+SIZE: Final = 8 * 1024 * 1024
 """Bytes beyond that in the whole process. What is made of a body while it is read takes several times its size."""
 
-PER_HOST: Final = 16 * 1024
+PER_HOST: Final = 8 * 1024
 """Where that is more for all that may be in flight: of thousands of honest hosts a few dozen hold large documents."""
 
 

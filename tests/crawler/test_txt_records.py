@@ -31,7 +31,7 @@ class NameServer(asyncio.DatagramProtocol):
         question = data[12 : at + 5]
         head = data[:2] + struct.pack("!HHHHH", 0x8180 | self.code, 1, len(self.texts), 0, 0)
         answers = b"".join(
-            b"\xc0\x0c" + struct.pack("!HHIH", 16, 1, 60, len(text) + 1) + bytes([len(text)]) + text
+            b"\xc0\x0c" + struct.pack("!HHIH", 16, 1, 3_600, len(text) + 1) + bytes([len(text)]) + text
             for text in self.texts
         )
         self.transport.sendto(head + question + answers, address)

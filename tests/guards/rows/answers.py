@@ -83,6 +83,13 @@ GUARDS: Final = (
         (f"{_VISIT}test_large_bodies_are_judged_in_a_thread",),
     ),
     Guard(
+        "what the resolver remembers is forgotten",
+        "crawler/guards.py",
+        "if self.looked_up % FORGET == 0:",
+        "if self.looked_up == 0:",
+        ("tests/crawler/test_txt_records.py::test_answers_are_forgotten_while_their_time_to_live_lasts",),
+    ),
+    Guard(
         "validators that would be header fields",
         "crawler/translate.py",
         "if probe.etag and _FIELD_VALUE.fullmatch(probe.etag):",
