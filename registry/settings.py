@@ -43,8 +43,8 @@ class Settings(BaseSettings):
     embedding: Literal["table", "documents", "minilm"] = Field(
         default="table",
         description="`table`: sentence vectors from the table that ships. With the extra `minilm` installed also "
-        "`documents`: services by MiniLM when they are indexed, queries by the table; `minilm`: both by MiniLM. All "
-        "processes need the same; after a change, `waypost reindex`.",
+        "`documents`: services by table and MiniLM when they are indexed, queries by the table; `minilm`: queries by "
+        "both as well. All processes need the same; after a change from or to `table`, `waypost reindex`.",
     )
     meili_url: str | None = Field(
         default=None,
