@@ -16,14 +16,18 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Final
+from unittest import mock
 
 import ada_url
 import httpx2
 import typer
 
+from crawler import visit
+from crawler.guards import Resolver
 from crawler.run import crawl
 from crawler.visit import Session, Visitor
 from registry.api.app import create_app
@@ -98,7 +102,8 @@ async def _inside(folder: Path, database: str, quick: bool) -> dict[str, Any]:
     async with Sites(_every_site(inside, tried), places=("0.0.0.0", "::"), port=443) as sites:
         os.environ["SSL_CERT_FILE"] = str(sites.write_authority(folder))
         os.environ.pop("SSL_CERT_DIR", None)
-        found = await _attack(_settings(folder, database), inside, tried, sites, server)
+        with mock.patch.object(visit, "Resolver", partial(Resolver, timeout=60)):
+            found = await _attack(_settings(folder, database), inside, tried, sites, server)
     await asyncio.sleep(0.1)
     allowed = {("tcp", address, 443) for address in names.public} | {("udp", "127.0.0.1", 53)}
     return found | {
@@ -123,8 +128,11 @@ def _settings(folder: Path, database: str) -> Settings:
         submit_wait=0,
         submit_rate=1_000_000,
         read_rate=1_000_000,
-        hosts_in_flight=40,  # sites, name server and crawler share one thread here: more would wait in vain
+        hosts_in_flight=40,
         lease_batch=20,
+        connect_timeout=60,  # sites, name server and crawler share one process, and nobody is silent
+        request_timeout=120,
+        host_deadline=3_600,
     )
 
 
