@@ -20,8 +20,12 @@ from usearch.index import Index
 from registry.core.ranking.vectors import pack
 from registry.search.columns import Columns, Damaged, Rows
 
-FEW: Final = 10_000
-"""Up to so many rows are looked at one by one: 10 MB and a fifth of a millisecond."""
+FEW: Final = 4_000
+"""So many rows behind the graph, or a hundredth of its own if more, are looked at one by one: 4 MB and a tenth of a
+millisecond. The larger a graph is, the more it costs to write it anew."""
+
+LOOKS: Final = 8
+"""Rows that can be looked at for what one more neighbour costs that the graph is asked for."""
 
 _CONNECTIVITY: Final = 16
 _EXPANSION_ADD: Final = 128
@@ -103,8 +107,9 @@ class Nearest:
         self, graph: Graph, asked: NDArray[np.float32], mask: Mask, limit: int
     ) -> tuple[Rows, NDArray[np.float32]]:
         left = int(np.count_nonzero(mask[1 : self._covered + 1]))
-        if left > FEW:
-            rows, near = graph.nearest(asked, min(_REACH, 1 + (limit * self._covered * 5) // (left * 4)))
+        wanted = 1 + (limit * self._covered * 5) // (max(1, left) * 4)
+        if LOOKS * wanted < left:
+            rows, near = graph.nearest(asked, min(_REACH, wanted))
             keep = mask[rows]
             rows, near = rows[keep][:limit], near[keep][:limit]
             if len(rows) == limit:
@@ -122,6 +127,11 @@ class Nearest:
         )
         best = _best(near, limit)
         return rows[best], near[best]
+
+
+def is_due(rows: int, covered: int) -> bool:
+    """Whether so many rows need a graph that holds more of them than the first `covered`."""
+    return rows - covered > max(FEW, covered // 100)
 
 
 def extend_graph(columns: Columns, known: Path | None, covered: int, made: Path) -> int:

@@ -27,7 +27,7 @@ from tantivy import Document, FieldType, Index, Occur, Query, Schema, SchemaBuil
 
 from registry.core.listing import Filters
 from registry.core.ranking import RANKER_VERSION, Question, indexed_text, term_ids
-from registry.search.ann import FEW, Graph, Mask, Nearest, extend_graph
+from registry.search.ann import FEW, Graph, Mask, Nearest, extend_graph, is_due
 from registry.search.backend import Pool, SearchDocument
 from registry.search.columns import Columns, ColumnsWriter, Damaged, Rows
 from registry.search.facets import FACETS, NUMBERS, ranges, values_of, wanted
@@ -351,7 +351,7 @@ class GenerationWriter:
 
     def _with_graph(self, state: _State) -> _State:
         """A new graph where too many rows have to be looked at one by one."""
-        if not self._model.id or state.rows - state.covered <= FEW:
+        if not self._model.id or not is_due(state.rows, state.covered):
             return state
         made = f"graph-{self._tally.commit}.bin"
         known = self._directory / state.graph if state.graph else None

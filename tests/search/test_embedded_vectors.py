@@ -44,6 +44,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> int:
     """So small a number of rows that are looked at one by one, that a graph is made for the others."""
     few = 8
     monkeypatch.setattr(ann, "FEW", few)
+    monkeypatch.setattr(ann, "LOOKS", 0)
     monkeypatch.setattr(generation, "FEW", few)
     return few
 
@@ -87,7 +88,6 @@ async def test_the_graph_and_the_look_at_all_find_the_same(tmp_path: Path, monke
     services = some(600, seed=2)
     await fill(engine(tmp_path / "plain"), services)
     monkeypatch.setattr(ann, "FEW", 100)
-    monkeypatch.setattr(generation, "FEW", 100)
     monkeypatch.setattr(os, "cpu_count", lambda: 1)  # by several threads it is another graph each time
     await fill(engine(tmp_path / "graph"), services)
     plain, graph = engine(tmp_path / "plain")._snapshot(), engine(tmp_path / "graph")._snapshot()
@@ -177,6 +177,7 @@ from registry.search.embedded import EmbeddedBackend
 from tests.search.vector_contract import WORDS, some
 
 ann.FEW = generation.FEW = 8
+ann.LOOKS = 0
 
 async def main():
     backend = EmbeddedBackend(Path({str(tmp_path)!r}), WORDS.id, WORDS.dims)
