@@ -6,6 +6,7 @@
 On uvloop, as `waypost` runs. The serving process feeds no index and crawls nothing: its CPU is the answers'.
 """
 
+import contextlib
 import dataclasses
 import socket
 import sys
@@ -19,7 +20,7 @@ import uvloop
 from pydantic import SecretStr
 
 from benchmarks.search.texts import Texts
-from registry.api.app import create_app
+from registry.api import app as api
 from registry.core.listing import Listing
 from registry.core.services import Capability, Service, to_json
 from registry.settings import Settings
@@ -65,16 +66,20 @@ def _capabilities(listing: Listing) -> list[CapabilityRecord]:
 
 
 async def serve(waypost: Waypost) -> None:
+    if hasattr(waypost, "open_search"):
+        await waypost.open_search()
+    settled = getattr(api, "settled", contextlib.nullcontext)  # older trees have neither
     listening = socket.create_server(("127.0.0.1", 0), backlog=512)
     config = uvicorn.Config(
-        create_app(waypost, waypost.settings),
+        api.create_app(waypost, waypost.settings),
         log_level="warning",
         access_log=False,
         proxy_headers=False,
         lifespan="off",
     )
     print(listening.getsockname()[1], flush=True)
-    await uvicorn.Server(config).serve(sockets=[listening])
+    with settled():
+        await uvicorn.Server(config).serve(sockets=[listening])
 
 
 async def main() -> None:

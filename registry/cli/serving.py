@@ -9,7 +9,7 @@ import uvicorn
 from rich.console import Console
 
 from crawler.run import stop_on_signals
-from registry.api.app import create_app
+from registry.api.app import create_app, settled
 from registry.cli.ending import in_time
 from registry.wiring import Waypost
 
@@ -87,7 +87,7 @@ async def serve_api(
         timeout_graceful_shutdown=2 * GRACE,
     )
     server = _Server(config)
-    with stop_on_signals() as stop:
+    with stop_on_signals() as stop, settled():
         async with in_time(stop):
             serving = asyncio.create_task(server.serve(sockets=[listening]))
             stopping, listens = asyncio.create_task(stop.wait()), asyncio.create_task(server.listens.wait())
