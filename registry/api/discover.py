@@ -8,7 +8,7 @@ from fastapi import Depends, Query, Request, Response
 from pydantic import BeforeValidator, WithJsonSchema
 
 from registry.actions.answering.discover import DiscoverPage, Found, FoundCapability
-from registry.api.answers import answer, capability_url
+from registry.api.answers import answer, capability_url, rounded
 from registry.api.documents import errors, example, not_modified
 from registry.api.marked import marked
 from registry.api.params import (
@@ -112,19 +112,16 @@ def _shown(page: DiscoverPage, text: str, stems: Collection[str] | None, base: s
 
 def _row(found: Found, stems: Collection[str] | None, base: str, now: datetime) -> dict[str, Any]:
     card, hit = found.card, found.hit
-    effects = {one.name: one.side_effects for one in card.capabilities}
     row = {
         "service": {**summary(card, base, now), "cap_count": card.cap_count},
-        "matching_capabilities": [
-            _capability(one, effects.get(one.name), stems, card.host, base) for one in found.capabilities
-        ],
-        "relevance": round(hit.relevance, 4),
+        "matching_capabilities": [_capability(one, stems, card.host, base) for one in found.capabilities],
+        "relevance": rounded(hit.relevance),
         "matched_terms": hit.matched_terms,
         "confident": hit.confident,
         "why": {
-            "parts": {name: round(part, 4) for name, part in hit.parts.items()},
-            "cover": round(hit.cover, 4),
-            "similarity": round(hit.similarity, 4),
+            "parts": {name: rounded(part) for name, part in hit.parts.items()},
+            "cover": rounded(hit.cover),
+            "similarity": rounded(hit.similarity),
         },
         "alike": found.alike,
     }
@@ -133,19 +130,17 @@ def _row(found: Found, stems: Collection[str] | None, base: str, now: datetime) 
     return row
 
 
-def _capability(
-    one: FoundCapability, side_effects: bool | None, stems: Collection[str] | None, host: str, base: str
-) -> dict[str, Any]:
+def _capability(one: FoundCapability, stems: Collection[str] | None, host: str, base: str) -> dict[str, Any]:
     description = plain(one.description, CAPABILITY_DESCRIPTION_CHARS)
     shown = {
         "name": one.name,
         "description": description,
         "detail_url": one.detail_url or capability_url(base, host, one.name),
-        "side_effects": side_effects,
+        "side_effects": one.side_effects,
         "why": {
             "matched_terms": one.matched_terms,
-            "score": round(one.cover, 4),
-            "similarity": round(one.similarity, 4),
+            "score": rounded(one.cover),
+            "similarity": rounded(one.similarity),
         },
     }
     return shown if stems is None else {**shown, "highlights": marked(description, stems)}

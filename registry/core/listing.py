@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import date
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, NamedTuple
 
 
 class TrustLevel(StrEnum):
@@ -114,18 +114,16 @@ class Query:
     sort: SortBy = "relevance"
 
 
-@dataclass(frozen=True, slots=True)
-class CapabilityMatch:
+class CapabilityMatch(NamedTuple):
     """`score` is the share of the question's weight that its words hold, `similarity` the cosine; both 0 to 1."""
 
     name: str
     matched_terms: tuple[str, ...]
     score: float
-    similarity: float = 0.0
+    similarity: float
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(NamedTuple):
     """One ranked service and why it stands where it does.
 
     `relevance` (0 to 1) is comparable inside one answer only: the best candidate has nearly 1 even for nonsense.
@@ -136,13 +134,13 @@ class Hit:
 
     host: str
     relevance: float
-    matched_terms: tuple[str, ...] = ()
-    capabilities: tuple[CapabilityMatch, ...] = ()
-    parts: Mapping[str, float] = field(default_factory=dict)
-    cover: float = 0.0
-    similarity: float = 0.0
-    confident: bool = False
-    alike: tuple[str, ...] = ()
+    matched_terms: tuple[str, ...]
+    capabilities: tuple[CapabilityMatch, ...]
+    parts: Mapping[str, float]
+    cover: float
+    similarity: float
+    confident: bool
+    alike: tuple[str, ...]
 
 
 class SearchUnavailable(Exception):

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from registry.core.listing import TrustLevel
 from registry.store.driver import Row
@@ -18,8 +18,7 @@ Key = tuple[str, str]
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class CardCapability:
+class CardCapability(NamedTuple):
     name: str
     description: str | None
     detail_url: str | None  # absolute, of the host's own detail document

@@ -23,11 +23,12 @@ _CUT: Final = (psycopg.OperationalError, psycopg.InterfaceError)
 
 
 class Lane:
-    """`conninfo` is libpq's. Connections are opened when they are needed and kept."""
+    """`conninfo` is libpq's. Connections are opened when they are needed and kept, each with one cursor: it remembers
+    how the columns of its last statement are read, and nearly always the same statement comes next."""
 
     def __init__(self, conninfo: str, connections: int = CONNECTIONS) -> None:
         self._conninfo = conninfo
-        self._idle: list[psycopg.AsyncConnection[Row]] = []
+        self._idle: list[psycopg.AsyncCursor[Row]] = []
         self._slots = asyncio.Semaphore(connections)
 
     async def rows(self, statement: LiteralString, bound: dict[str, Any]) -> list[Row]:
@@ -44,7 +45,7 @@ class Lane:
 
     async def close(self) -> None:
         while self._idle:
-            await self._idle.pop().close()
+            await self._idle.pop().connection.close()
 
     async def _asked(self, statement: LiteralString, bound: dict[str, Any]) -> list[Row]:
         while self._idle:
@@ -54,26 +55,23 @@ class Lane:
                 continue  # a restart of the server cuts all that wait here, and a ping each time would cost more
         return await self._on(await self._connect(), statement, bound)
 
-    async def _on(
-        self, connection: psycopg.AsyncConnection[Row], statement: LiteralString, bound: dict[str, Any]
-    ) -> list[Row]:
+    async def _on(self, cursor: psycopg.AsyncCursor[Row], statement: LiteralString, bound: dict[str, Any]) -> list[Row]:
         """The connection is kept only if nothing went wrong on it."""
         try:
-            cursor = connection.cursor(binary=True)
             await cursor.execute(statement, bound, prepare=True)
             found = await cursor.fetchall()
         except BaseException:
-            await connection.close()
+            await cursor.connection.close()
             raise
-        self._idle.append(connection)
+        self._idle.append(cursor)
         return found
 
-    async def _connect(self) -> psycopg.AsyncConnection[Row]:
+    async def _connect(self) -> psycopg.AsyncCursor[Row]:
         connection: psycopg.AsyncConnection[Row] = await psycopg.AsyncConnection.connect(
             self._conninfo, autocommit=True, connect_timeout=CONNECT_SECONDS, application_name="waypost"
         )
         set_json_loads(_undecoded, connection)
-        return connection
+        return connection.cursor(binary=True)
 
 
 def _undecoded(value: str | bytes) -> str | bytes:

@@ -13,7 +13,8 @@ import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Final
+from functools import lru_cache
+from typing import Final, NamedTuple
 
 import orjson
 
@@ -40,21 +41,20 @@ _TOP: Final = 10
 """An answer is confident when one of so many is."""
 
 
-@dataclass(frozen=True, slots=True)
-class FoundCapability:
+class FoundCapability(NamedTuple):
     """`detail_url` is the host's own document, absolute; `cover` the share of the query that it holds, 0 to 1, and
-    `similarity` the cosine with it."""
+    `similarity` the cosine with it. `side_effects` None: nothing is said of them."""
 
     name: str
     description: str
     detail_url: str | None
+    side_effects: bool | None
     matched_terms: tuple[str, ...]
     cover: float
     similarity: float
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """`hit` says why. No capabilities where only the service's own text matched, and when browsing.
 
     `alike` are other hosts of the same owner that say nearly the same, of those that are shown.
@@ -244,7 +244,13 @@ def _capabilities(card: Card, matches: Sequence[CapabilityMatch]) -> tuple[Found
     current = {capability.name: capability for capability in card.capabilities}
     return tuple(
         FoundCapability(
-            match.name, one.description or "", one.detail_url, match.matched_terms, match.score, match.similarity
+            match.name,
+            one.description or "",
+            one.detail_url,
+            one.side_effects,
+            match.matched_terms,
+            match.score,
+            match.similarity,
         )
         for match in matches
         if (one := current.get(match.name))
@@ -286,8 +292,13 @@ def _keys(hosts: Collection[str]) -> list[tuple[str, str]]:
 
 def _digest(question: Question, query: Query) -> str:
     """Names the question: its terms, in any case and spelling, its filters and its order."""
-    asked = repr((sorted(question.terms), query.filters, query.sort))
+    asked = f"({sorted(question.terms)!r}, {_spelt(query.filters)}, {query.sort!r})"
     return hashlib.sha256(asked.encode()).hexdigest()[:16]
+
+
+@lru_cache(maxsize=100)
+def _spelt(filters: Filters) -> str:
+    return repr(filters)
 
 
 def _cursor(generation: str, digest: str, offset: int, last: str) -> str:

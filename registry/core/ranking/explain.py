@@ -14,14 +14,14 @@ def explain(
     """The hit at `place` of the order, 0 = best, with at most so many capabilities, of the `allowed` names if given."""
     at = ranking.order[place]
     evidence = ranking.evidence
-    words = zip(evidence.question.terms.values(), evidence.places[:, at].tolist(), strict=True)
-    cover = round(confidence.cover(evidence, at), 6)
-    similarity = round(confidence.similarity(evidence, at), 6)
+    asked = evidence.asked_of(at)
+    cover = confidence.cover(evidence, at)
+    similarity = confidence.similarity(evidence, at)
     return Hit(
         host=evidence.candidates.hosts[at],
         relevance=float(ranking.relevance[at]),
-        matched_terms=tuple([word for word, held_at in words if held_at >= 0]),
-        capabilities=matching_capabilities(evidence, at, capabilities, allowed),
+        matched_terms=tuple([word for word, _ in asked.values()]),
+        capabilities=matching_capabilities(evidence, at, asked, capabilities, allowed),
         parts={name: float(values[at]) for name, values in ranking.parts.items()},
         alike=ranking.alike.get(at, ()),
         cover=cover,

@@ -34,8 +34,10 @@ def fold(ranking: Ranking, per_domain: int = PER_DOMAIN) -> Ranking:
     first: list[int] = []
     behind: list[int] = []
     looked_at = ranking.order[:_FOLDED]
-    labels = [_second_label(candidates.hosts[place]) for place in looked_at]
-    met = Counter(labels)
+    labels = [candidates.hosts[place].rpartition(".")[0].rpartition(".")[2] for place in looked_at]
+    met = Counter(labels)  # hosts of one domain share the last label but one, whatever the list of suffixes says
+    if len(met) == len(labels):
+        return ranking
     for place, label in zip(looked_at, labels, strict=True):
         if met[label] == 1:
             first.append(place)
@@ -50,12 +52,6 @@ def fold(ranking: Ranking, per_domain: int = PER_DOMAIN) -> Ranking:
         own.append(place)
     alike: Mapping[int, tuple[str, ...]] = {place: tuple(hosts) for place, hosts in stands_for.items()}
     return replace(ranking, order=(*first, *behind, *ranking.order[_FOLDED:]), alike=alike)
-
-
-def _second_label(host: str) -> str:
-    """From the end. Hosts of one domain have it in common, whatever the list of suffixes says, and it costs a tenth of
-    asking that."""
-    return host.rpartition(".")[0].rpartition(".")[2]
 
 
 def _are_alike(candidates: Candidates, one: int, other: int) -> bool:

@@ -18,7 +18,7 @@ Bytes = NDArray[np.int8]
 
 def pack(rows: Floats) -> Bytes:
     """(n, dims) of any length to int8: the largest number of each row becomes 127; zero rows stay zero."""
-    clean = np.nan_to_num(rows.astype(np.float64), nan=0.0, posinf=0.0, neginf=0.0)
+    clean = np.where(np.isfinite(rows), rows, 0.0).astype(np.float64)
     top = np.abs(clean).max(axis=1, initial=0.0, keepdims=True)
     return np.rint(clean * (_TOP / np.where(top > 0, top, 1.0))).astype(np.int8)
 
