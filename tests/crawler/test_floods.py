@@ -56,10 +56,8 @@ async def test_large_documents_are_no_flood(monkeypatch: pytest.MonkeyPatch, tmp
     looks."""
     body = b"[" + b" " * (size - 2) + b"]"
     many = [probe(f"https://{HOST}/{n}", cap=len(body)) for n in range(3)]
-    async with visiting(monkeypatch, tmp_path, {HOST: Reply(body)}, request_delay=1, request_timeout=100) as (
-        sites,
-        visitor,
-    ):
+    patient = {"request_delay": 1, "request_timeout": 100, "hosts_in_flight": 2_000}  # so many have room for the larger
+    async with visiting(monkeypatch, tmp_path, {HOST: Reply(body)}, **patient) as (sites, visitor):
         answers = await fetch(visitor, *many)
     assert [len(one.body) for one in answers] == [len(body)] * 3
     assert len({exchange.connection for exchange in sites.seen}) == 1
