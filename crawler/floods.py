@@ -21,6 +21,7 @@ from typing import Final, Self
 import structlog
 
 from crawler.guards import Pin
+from crawler.room import LARGEST
 from crawler.transport import Clients
 
 WINDOW: Final = 1.0
@@ -29,9 +30,6 @@ AT_ONCE: Final = 6 * 1024 * 1024
 
 IN_ALL: Final = 32 * 1024 * 1024
 """Bytes on one connection in its life: what dozens of requests within their caps do not come to."""
-
-LARGEST: Final = 4 * 1024 * 1024
-"""The cap for which those two hold; where somebody reads larger files (sitemaps), they grow with it."""
 
 LOOK: Final = 0.1
 SHARE: Final = 0.02

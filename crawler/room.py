@@ -16,6 +16,9 @@ SIZE: Final = 8 * 1024 * 1024
 PER_HOST: Final = 8 * 1024
 """Where that is more for all that may be in flight: of thousands of honest hosts a few dozen hold large documents."""
 
+LARGEST: Final = 4 * 1024 * 1024
+"""Bytes of the largest body of a visit; where somebody reads larger files (sitemaps), bounds grow with them."""
+
 
 class NoRoom(Exception):
     """The bodies of other visits take all the memory that there is for them."""
@@ -27,6 +30,13 @@ class Room:
     def __init__(self, in_flight: int) -> None:
         """`in_flight`: visits at once, at most."""
         self.left = max(SIZE, in_flight * PER_HOST)
+        self._largest = LARGEST
+
+    def expect(self, cap: int) -> None:
+        """A body of so many bytes will be read."""
+        if cap > self._largest:
+            self.left += cap - self._largest
+            self._largest = cap
 
     def share(self) -> "Share":
         return Share(self)

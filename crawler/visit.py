@@ -229,6 +229,7 @@ class Session:
         """
         at, began = _now(), time.monotonic()
         self._visitor.floods.expect(probe.cap)
+        self._visitor.room.expect(probe.cap)
         url: str = probe.url
         hops: tuple[str, ...] = ()
         while True:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from crawler.floods import LARGEST
+from crawler.room import LARGEST
 from registry.core.documents import Outcome
 from registry.core.visits import HostJob
 from tests.crawler.support import far, fetch, probe, visiting
@@ -56,7 +56,7 @@ async def test_large_documents_are_no_flood(monkeypatch: pytest.MonkeyPatch, tmp
     looks."""
     body = b"[" + b" " * (size - 2) + b"]"
     many = [probe(f"https://{HOST}/{n}", cap=len(body)) for n in range(3)]
-    patient = {"request_delay": 1, "request_timeout": 100, "hosts_in_flight": 2_000}  # so many have room for the larger
+    patient = {"request_delay": 1, "request_timeout": 100}
     async with visiting(monkeypatch, tmp_path, {HOST: Reply(body)}, **patient) as (sites, visitor):
         answers = await fetch(visitor, *many)
     assert [len(one.body) for one in answers] == [len(body)] * 3

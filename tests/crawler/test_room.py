@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from crawler import room
-from crawler.room import OWN, PER_HOST, SIZE, NoRoom, Room
+from crawler.room import LARGEST, OWN, PER_HOST, SIZE, NoRoom, Room
 from registry.core.documents import Outcome
 from registry.core.visits import HostJob
 from tests.crawler.support import far, fetch, probe, visiting
@@ -41,6 +41,17 @@ def test_shares_take_only_what_is_beyond_their_own() -> None:
 
 def test_more_visits_have_a_larger_room() -> None:
     assert Room(10_000).left == 10_000 * PER_HOST > SIZE
+
+
+def test_larger_files_than_visits_read_have_room() -> None:
+    made = Room(1)
+    made.expect(LARGEST)
+    assert made.left == SIZE
+    for _ in range(2):
+        made.expect(6 * SIZE)
+    made.share().reading(6 * SIZE)
+    with pytest.raises(NoRoom):
+        made.share().reading(SIZE)
 
 
 async def test_who_finds_no_room_is_visited_later_and_nothing_stays_taken(
