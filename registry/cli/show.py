@@ -65,7 +65,7 @@ def _found(found: "Found") -> dict[str, Any]:
         "formats": list(card.formats),
         "relevance": round(found.relevance, 4),
         "matched_terms": list(found.matched_terms),
-        "capabilities": [asdict(one) for one in found.capabilities],
+        "capabilities": [one._asdict() for one in found.capabilities],
     }
 
 
