@@ -60,7 +60,8 @@ class Graph:
         self._index.view(memoryview(self._bytes))  # not the path: the library closes a file that it could not map twice
         if self._index.ndim != dims:
             raise Damaged(f"{path.name} is no graph of this index")
-        self._index.expansion_search = max(_EXPANSION_SEARCH, len(self._index) // _ROWS_PER_EXPANSION)
+        wide = max(_EXPANSION_SEARCH, len(self._index) // _ROWS_PER_EXPANSION)
+        self._index.expansion_search = wide  # type: ignore[misc]  # its setter is not seen by the checker
         self._asking = threading.Lock()  # the library gives every caller the same workspace
 
     def nearest(self, asked: NDArray[np.float32], wanted: int) -> tuple[Rows, NDArray[np.float32]]:
