@@ -21,7 +21,7 @@ from typing import Final, Self
 import structlog
 
 from crawler.guards import Pin
-from crawler.room import LARGEST
+from crawler.room import LARGEST, Room
 from crawler.transport import Clients
 
 WINDOW: Final = 1.0
@@ -46,14 +46,15 @@ log = structlog.get_logger(__name__)
 
 
 class Floods:
-    """Watches the connections of `clients` while it is entered, and remembers where it shut one.
+    """Watches the connections of `clients` while it is entered, and remembers where it shut one. Bounds grow with the
+    largest body that there is `room` for.
 
     In a thread: while a loop that has thousands of hosts in flight comes round again, a flood takes half a second.
     """
 
-    def __init__(self, clients: Clients) -> None:
+    def __init__(self, clients: Clients, room: Room) -> None:
         self._clients = clients
-        self._largest = LARGEST
+        self._room = room
         self._before: dict[int, int] = {}  # descriptor -> bytes received when the window began
         self._window_began = 0.0
         self._shut: dict[tuple[str, int], float] = {}  # address and port -> when
@@ -71,10 +72,6 @@ class Floods:
         self._over.set()
         if self._thread.is_alive():
             await asyncio.to_thread(self._thread.join)
-
-    def expect(self, cap: int) -> None:
-        """An answer of so many bytes is nothing bad."""
-        self._largest = max(self._largest, cap)
 
     def shut_since(self, pin: Pin, moment: float) -> bool:
         """Whether a connection there was shut after that moment of the monotonic clock."""
@@ -98,7 +95,7 @@ class Floods:
         On a busy machine a look comes late, or is held up in the middle: a window lasts from before its first reading
         until after the one at hand, and each further second may have brought one more answer.
         """
-        began, received, times = time.monotonic(), dict(_received()), self._largest / LARGEST
+        began, received, times = time.monotonic(), dict(_received()), self._room.largest / LARGEST
         windows = int((time.monotonic() - self._window_began) / WINDOW)
         at_once = (AT_ONCE + windows * LARGEST) * times
         for descriptor, size in received.items():

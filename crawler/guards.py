@@ -8,10 +8,10 @@ transport dials it with the original name for SNI and Host, so nothing that answ
 import asyncio
 import re
 import socket
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final, Self
+from typing import Final, Self, TypeVar
 
 import aiodns
 import pycares
@@ -33,6 +33,8 @@ FORGET: Final = 1_000
 _AI_NOSORT: Final = 1 << 7  # ARES_AI_NOSORT of ares.h, which pycares does not export
 
 log = structlog.get_logger(__name__)
+
+_T = TypeVar("_T")
 
 
 class BadSetup(ValueError):
@@ -145,6 +147,8 @@ _REASONS: Final = {
     dns.ARES_ECONNREFUSED: "dns_unreachable",
     dns.ARES_EBADNAME: "dns_bad_name",
 }
+_NOTHING: Final = frozenset({"nxdomain", "no_address"})
+"""The name server is sure that there is none."""
 
 
 class _Dns(aiodns.DNSResolver):
@@ -175,33 +179,33 @@ class Resolver:
 
     async def addresses(self, host: str) -> tuple[str, ...]:
         """All addresses, IPv4 first. Raises Unresolved."""
-        try:
-            async with self._free, asyncio.timeout(self._timeout):
-                self._dns.count()
-                # NOSORT: c-ares would otherwise connect a datagram socket to each answer, refused ones included.
-                found = await self._dns.getaddrinfo(
-                    host, family=socket.AF_UNSPEC, type=socket.SOCK_STREAM, flags=_AI_NOSORT
-                )
-        except TimeoutError:
-            raise Unresolved("dns_timeout") from None
-        except dns.DNSError as wrong:
-            raise Unresolved(_REASONS.get(wrong.args[0], "dns_error")) from None
+        # NOSORT: c-ares would otherwise connect a datagram socket to each answer, refused ones included.
+        found = await self._told(
+            lambda: self._dns.getaddrinfo(host, family=socket.AF_UNSPEC, type=socket.SOCK_STREAM, flags=_AI_NOSORT)
+        )
         nodes = sorted(found.nodes, key=lambda node: node.family != socket.AF_INET)
         return tuple(dict.fromkeys(node.addr[0].decode("ascii") for node in nodes))
 
     async def texts(self, name: str) -> tuple[bytes, ...]:
         """The TXT records of a name, none where there is none. Raises Unresolved when that cannot be known."""
         try:
+            found = await self._told(lambda: self._dns.query_dns(name, "TXT"))
+        except Unresolved as why:
+            if why.reason in _NOTHING:
+                return ()
+            raise
+        return tuple(one.data.data for one in found.answer if isinstance(one.data, pycares.TXTRecordData))
+
+    async def _told(self, question: Callable[[], Awaitable[_T]]) -> _T:
+        """What is answered to a question, once it may be asked. Raises Unresolved."""
+        try:
             async with self._free, asyncio.timeout(self._timeout):
                 self._dns.count()
-                found = await self._dns.query_dns(name, "TXT")
+                return await question()
         except TimeoutError:
             raise Unresolved("dns_timeout") from None
         except dns.DNSError as wrong:
-            if wrong.args[0] in (dns.ARES_ENOTFOUND, dns.ARES_ENODATA):
-                return ()
             raise Unresolved(_REASONS.get(wrong.args[0], "dns_error")) from None
-        return tuple(one.data.data for one in found.answer if isinstance(one.data, pycares.TXTRecordData))
 
     async def close(self) -> None:
         await self._dns.close()

@@ -30,13 +30,13 @@ class Room:
     def __init__(self, in_flight: int) -> None:
         """`in_flight`: visits at once, at most."""
         self.left = max(SIZE, in_flight * PER_HOST)
-        self._largest = LARGEST
+        self.largest = LARGEST
 
     def expect(self, cap: int) -> None:
         """A body of so many bytes will be read."""
-        if cap > self._largest:
-            self.left += cap - self._largest
-            self._largest = cap
+        if cap > self.largest:
+            self.left += cap - self.largest
+            self.largest = cap
 
     def share(self) -> "Share":
         return Share(self)

@@ -92,7 +92,6 @@ class Visitor:
             connect_timeout=settings.connect_timeout,
             pause=settings.request_delay,
         )
-        self.floods = Floods(self.clients)
         self.places = Places(settings.block_connections)
         self.blocks = BlockBudgets(settings.block_daily_budget)
         turn = TURN_REQUESTS * (settings.request_delay + TURN_ANSWER)
@@ -100,6 +99,7 @@ class Visitor:
         self._longest_queue = max(QUEUE, settings.lease_seconds / 2 / turn)
         self.pauses = Pauses()
         self.room = Room(settings.hosts_in_flight)
+        self.floods = Floods(self.clients, self.room)
         self.running: set[asyncio.Task[Any]] = set()
         self._open = AsyncExitStack()
 
@@ -228,7 +228,6 @@ class Session:
         Nearly all requests are the twentieth of their kind on a connection that is open, so that way is kept short.
         """
         at, began = _now(), time.monotonic()
-        self._visitor.floods.expect(probe.cap)
         self._visitor.room.expect(probe.cap)
         url: str = probe.url
         hops: tuple[str, ...] = ()
