@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 from registry.core.listing import Filters, ListedCapability, Listing, SearchUnavailable, TrustLevel
-from registry.core.ranking import Candidate, Candidates, CorpusStats, Question, ask, explain, make_record, rank
+from registry.core.ranking import CorpusStats, Question, ask, explain, make_record, rank
 from registry.core.text import query_terms, stems
 from registry.search.backend import Backend, IndexState, Pool, WriterBusy, make_document
 from tests.search.listings import listing
+from tests.support.candidates import Candidate, side_by_side
 
 HOSTILE_TERMS = [
     "\x00", " ", "", "\ud800", "a" * 1_000, "*", "host:x", '"', "\\", "(", "-x", "AND", "é", "日本語", "🦊",
@@ -75,7 +76,7 @@ class BackendContract:
     async def test_candidates_carry_what_the_ranker_needs(self, backend: Backend) -> None:
         await fill(backend, [SHOP, MAIL, MAPS])
         answer = await pool(backend, "send an email")
-        held, wanted = answer.candidates, Candidates.of([Candidate("mail.example", 50, make_record(MAIL))])
+        held, wanted = answer.candidates, side_by_side([Candidate("mail.example", 50, make_record(MAIL))])
         assert (held.hosts, held.scores.tolist()) == (["mail.example"], [50])
         for column in ("lengths", "term_starts", "terms", "counts", "row_starts", "scales", "spreads"):
             assert np.array_equal(getattr(held, column), getattr(wanted, column)), column

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from registry.core.listing import Filters, SearchUnavailable
-from registry.core.ranking import Candidate, Candidates, CorpusStats, ask, rank
+from registry.core.ranking import CorpusStats, ask, rank
 from registry.search.backend import Backend, IndexState, SearchDocument, make_document, make_documents
 from registry.search.meilisearch import layout
 from registry.search.meilisearch.admin import Admin, Keys
@@ -22,6 +22,7 @@ from tests.search.contract import MAIL, MAPS, SHOP, BackendContract, fill, found
 from tests.search.listings import listing
 from tests.search.vector_contract import _SAYINGS as SAYINGS
 from tests.search.vector_contract import WORDS, VectorContract, some
+from tests.support.candidates import Candidate, side_by_side
 from tests.support.embedder import WordEmbedder
 from tests.support.engine import MASTER, URL, needs_meilisearch, remove_index
 
@@ -56,7 +57,7 @@ class TestMeilisearchVectors(VectorContract):
         services = some(160, seed=7)
         documents = make_documents(services, WORDS)
         await write(backend, documents)
-        everything = Candidates.of(
+        everything = side_by_side(
             (Candidate(one.listing.host, one.listing.score, one.record) for one in documents), WORDS.id
         )
         stats = CorpusStats.of(one.record for one in documents)

@@ -6,13 +6,14 @@ import numpy as np
 import orjson
 import pytest
 
-from registry.core.ranking import Candidate, Candidates, CorpusStats, Question, ask
+from registry.core.ranking import Candidates, CorpusStats, Question, ask
 from registry.search.backend import SearchDocument, make_document
 from registry.search.meilisearch import hits, layout
 from registry.search.meilisearch.answers import Hit, Result
 from tests.search.contract import MAIL, MAPS, SHOP
 from tests.search.listings import listing
 from tests.search.vector_contract import WORDS, some
+from tests.support.candidates import Candidate, side_by_side
 from tests.support.embedder import WordEmbedder
 
 OTHER = WordEmbedder("wp_other", WORDS.dims)
@@ -29,7 +30,7 @@ def leg(*documents: SearchDocument, near: bool = False, total: int | None = None
 
 
 def of(documents: list[SearchDocument], model: str) -> Candidates:
-    return Candidates.of((Candidate(one.listing.host, one.listing.score, one.record) for one in documents), model)
+    return side_by_side((Candidate(one.listing.host, one.listing.score, one.record) for one in documents), model)
 
 
 @pytest.mark.parametrize("model", [WORDS.id, OTHER.id, ""])

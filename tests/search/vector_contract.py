@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from registry.core.listing import Filters, Listing, TrustLevel
-from registry.core.ranking import Candidate, Candidates, CorpusStats, ask, explain, make_record, rank, texts_of
+from registry.core.ranking import CorpusStats, ask, explain, make_record, rank, texts_of
 from registry.search.backend import Backend, Pool, make_document, make_documents
 from tests.search.contract import HOSTILE_TERMS, MAIL, MAPS, SHOP
 from tests.search.listings import listing
+from tests.support.candidates import Candidate, side_by_side
 from tests.support.embedder import WordEmbedder
 
 WORDS = WordEmbedder()
@@ -68,7 +69,7 @@ class VectorContract:
     async def test_candidates_carry_their_vectors(self, backend: Backend) -> None:
         await fill(backend, [MAIL, SHOP])
         held = (await pool(backend, "email")).candidates
-        wanted = Candidates.of(
+        wanted = side_by_side(
             (
                 Candidate(one.host, one.score, make_record(one, WORDS.encode(texts_of(one)), WORDS.id))
                 for one in sorted((MAIL, SHOP), key=lambda one: list(held.hosts).index(one.host))
@@ -158,7 +159,7 @@ class VectorContract:
         services = some(160, seed=7)
         await fill(backend, services)
         documents = make_documents(services, WORDS)
-        whole = Candidates.of(
+        whole = side_by_side(
             (Candidate(one.listing.host, one.listing.score, one.record) for one in documents), WORDS.id
         )
         stats = CorpusStats.of(one.record for one in documents)
@@ -212,7 +213,7 @@ class VectorContract:
                     committed = dict(model)
             held = (await pool(backend, "email")).candidates
             assert sorted(held.hosts) == sorted(committed)
-            wanted = Candidates.of(
+            wanted = side_by_side(
                 (Candidate(one, 50, make_document(committed[one], WORDS).record) for one in held.hosts), WORDS.id
             )
             assert np.array_equal(held.vectors.ravel(), wanted.vectors.ravel())

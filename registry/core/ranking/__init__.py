@@ -5,7 +5,7 @@ when it was indexed and from statistics of the whole collection, so that every e
 through the files, for a service: fields, record; for a question: question, evidence, signals/, rank, explain.
 """
 
-from registry.core.ranking.candidates import Candidate, Candidates
+from registry.core.ranking.candidates import Candidates
 from registry.core.ranking.confidence import confident
 from registry.core.ranking.corpus import CorpusStats
 from registry.core.ranking.explain import explain
@@ -17,7 +17,6 @@ from registry.core.ranking.record import RANKER_VERSION, Capabilities, Record, i
 
 __all__ = [
     "RANKER_VERSION",
-    "Candidate",
     "Candidates",
     "Capabilities",
     "CorpusStats",

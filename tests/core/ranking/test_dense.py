@@ -9,8 +9,6 @@ from hypothesis import strategies as st
 
 from registry.core.listing import Listing
 from registry.core.ranking import (
-    Candidate,
-    Candidates,
     CorpusStats,
     Question,
     Ranking,
@@ -23,6 +21,7 @@ from registry.core.ranking import (
 )
 from registry.core.ranking.signals import SIGNALS, need
 from tests.search.listings import listing
+from tests.support.candidates import Candidate, side_by_side
 from tests.support.embedder import WordEmbedder
 
 WORDS = WordEmbedder()
@@ -37,7 +36,7 @@ def record(one: Listing, embedder: WordEmbedder = WORDS) -> Record:
 
 def ranked(text: str, *listings: Listing, embedder: WordEmbedder = WORDS) -> Ranking:
     held = [Candidate(one.host, one.score, record(one)) for one in listings]
-    return rank(ask(text, embedder), Candidates.of(held, WORDS.id), CorpusStats.of(one.record for one in held))
+    return rank(ask(text, embedder), side_by_side(held, WORDS.id), CorpusStats.of(one.record for one in held))
 
 
 def test_the_rows_are_the_whole_the_service_and_its_capabilities_with_its_name() -> None:
@@ -85,7 +84,7 @@ def test_every_sentence_of_a_request_counts_for_itself() -> None:
     assert together.needs is not None
     assert len(together.needs) == 2
     held = [Candidate(one.host, one.score, record(one)) for one in (RAIN, BANK, POST)]
-    ranking = rank(together, Candidates.of(held, WORDS.id), CorpusStats.of(one.record for one in held))
+    ranking = rank(together, side_by_side(held, WORDS.id), CorpusStats.of(one.record for one in held))
     assert set(ranking.hosts[:2]) == {"rain.example", "bank.example"}
     evidence = ranking.evidence
     assert (need.signal(evidence)[:2] > evidence.over_parts(evidence.whole, np.maximum)[:2]).all()
@@ -97,7 +96,7 @@ def test_where_the_whole_points_says_the_less_the_more_needs_are_in_it() -> None
     assert (topic.weight_for(once), topic.weight_for(twice)) == (topic.weight, topic.weight / 2)
     assert topic.weight_for(ask("weather")) == topic.weight
     held = [Candidate(one.host, one.score, record(one)) for one in (RAIN, BANK)]
-    ranking = rank(twice, Candidates.of(held, WORDS.id), CorpusStats.of(one.record for one in held))
+    ranking = rank(twice, side_by_side(held, WORDS.id), CorpusStats.of(one.record for one in held))
     shares = {signal.name: signal.weight_for(twice) for signal in SIGNALS}
     tops = {name: values.max() for name, values in ranking.parts.items()}
     assert tops == pytest.approx({name: share / sum(shares.values()) for name, share in shares.items()})
@@ -114,7 +113,7 @@ def test_a_catalogue_of_unlike_things_is_not_the_best_at_each() -> None:
     few = listing("few.example", "x", *[(one, f"{one} {one}") for one in TRADES[:5]])
     held = [Candidate(one.host, one.score, record(one)) for one in (catalogue, honest, few)]
     question = ask("tulip", WORDS)
-    evidence = rank(question, Candidates.of(held, WORDS.id), CorpusStats.of(one.record for one in held)).evidence
+    evidence = rank(question, side_by_side(held, WORDS.id), CorpusStats.of(one.record for one in held)).evidence
     nearest = evidence.over_parts(evidence.needs, np.maximum)
     kept = need.signal(evidence) / nearest
     assert kept[1:].tolist() == [1.0, 1.0]
@@ -124,7 +123,7 @@ def test_a_catalogue_of_unlike_things_is_not_the_best_at_each() -> None:
 def test_parts_that_are_in_no_known_language_make_no_catalogue() -> None:
     one = listing("one.example", "zz: zz", ("tulip", "tulip"), *[(f"zz{n}", "zzz") for n in range(20)])
     held = [Candidate(one.host, one.score, record(one))]
-    evidence = rank(ask("tulip", WORDS), Candidates.of(held, WORDS.id), CorpusStats.of([held[0].record])).evidence
+    evidence = rank(ask("tulip", WORDS), side_by_side(held, WORDS.id), CorpusStats.of([held[0].record])).evidence
     assert need.signal(evidence)[0] == pytest.approx(1.0, abs=0.01)
 
 
@@ -151,7 +150,7 @@ def test_vectors_of_another_model_are_not_compared() -> None:
     other = WordEmbedder("wp_other")
     assert ranked("mail", POST, RAIN, embedder=other).hosts == []
     assert ranked("letter", POST, RAIN, embedder=other).hosts == ["post.example"]
-    held = Candidates.of(
+    held = side_by_side(
         [Candidate("a.example", 1, record(POST, other)), Candidate("b.example", 1, record(POST))], WORDS.id
     )
     assert held.row_starts.tolist() == [0, 0, 4]
@@ -173,8 +172,8 @@ def test_a_service_that_says_nothing_of_it_changes_no_order() -> None:
     held = [Candidate(one.host, one.score, record(one)) for one in (POST, RAIN, BANK)]
     stats = CorpusStats.of(one.record for one in held)
     silent = Candidate("silent.example", 99, record(listing("silent.example", "zzz: zz zzz")))
-    before = rank(ask("letter of rain", WORDS), Candidates.of(held, WORDS.id), stats)
-    after = rank(ask("letter of rain", WORDS), Candidates.of([silent, *held], WORDS.id), stats)
+    before = rank(ask("letter of rain", WORDS), side_by_side(held, WORDS.id), stats)
+    after = rank(ask("letter of rain", WORDS), side_by_side([silent, *held], WORDS.id), stats)
     assert [host for host in after.hosts if host != "silent.example"] == before.hosts
 
 
@@ -229,6 +228,6 @@ def test_a_question_without_words_is_ranked_by_vectors_alone() -> None:
     question = ask("mail", WORDS)
     held = [Candidate(one.host, one.score, record(one)) for one in (POST, RAIN)]
     wordless = Question("mail", {}, question.whole, question.needs, question.model)
-    ranking = rank(wordless, Candidates.of(held, WORDS.id), CorpusStats.of(one.record for one in held))
+    ranking = rank(wordless, side_by_side(held, WORDS.id), CorpusStats.of(one.record for one in held))
     assert ranking.hosts[0] == "post.example"
     assert explain(ranking, 0).cover == 0.0

@@ -3,15 +3,16 @@
 from collections.abc import Sequence
 
 from registry.core.listing import Listing
-from registry.core.ranking import Candidate, Candidates, CorpusStats, Ranking, ask, explain, fold, make_record, rank
+from registry.core.ranking import CorpusStats, Ranking, ask, explain, fold, make_record, rank
 from tests.search.listings import listing
+from tests.support.candidates import Candidate, side_by_side
 
 TEXT = "Weather: the forecast of rain and sun for the whole wide world, hour by hour"
 
 
 def folded(listings: Sequence[Listing], text: str = "weather forecast", **how: int) -> Ranking:
     held = [Candidate(one.host, one.score, make_record(one)) for one in listings]
-    return fold(rank(ask(text), Candidates.of(held), CorpusStats.of(one.record for one in held)), **how)
+    return fold(rank(ask(text), side_by_side(held), CorpusStats.of(one.record for one in held)), **how)
 
 
 def test_near_duplicates_of_one_owner_are_one_hit_that_names_the_others() -> None:

@@ -8,8 +8,6 @@ from hypothesis import strategies as st
 
 from registry.core.listing import ListedCapability, Listing
 from registry.core.ranking import (
-    Candidate,
-    Candidates,
     CorpusStats,
     Ranking,
     Record,
@@ -33,6 +31,7 @@ from registry.core.ranking.fields import (
 from registry.core.ranking.record import MOST_COUNTED
 from registry.core.ranking.signals import words
 from tests.search.listings import listing
+from tests.support.candidates import Candidate, side_by_side
 
 
 def collection(*listings: Listing) -> tuple[list[Candidate], CorpusStats]:
@@ -41,7 +40,7 @@ def collection(*listings: Listing) -> tuple[list[Candidate], CorpusStats]:
 
 
 def ranked(query: str, candidates: Sequence[Candidate], stats: CorpusStats) -> Ranking:
-    return rank(ask(query), Candidates.of(candidates), stats)
+    return rank(ask(query), side_by_side(candidates), stats)
 
 
 def hosts(query: str, candidates: Sequence[Candidate], stats: CorpusStats) -> list[str]:
