@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import Final
 
 from registry.core.listing import CapabilityMatch
-from registry.core.ranking.evidence import Asked, Evidence
+from registry.core.ranking.evidence import DECIMALS, Asked, Evidence
 from registry.core.ranking.record import Capabilities
 
 _SHOWN_FROM: Final = 0.6
@@ -14,8 +14,8 @@ _SHOWN_FROM: Final = 0.6
 _MARKS: Final = 5e8
 """Marks are whole numbers, a thousand million the best: equal texts must stay equal, whatever was added up first."""
 
-_SHOWN: Final = 1e6
-"""Six decimals. To round a float to so many by name costs five times as much: it goes through its digits."""
+_SHOWN: Final = 10.0**DECIMALS
+"""`round(number, DECIMALS)` costs five times as much as this: it goes through the number's digits."""
 
 SHOWN_AT_MOST: Final = 3
 

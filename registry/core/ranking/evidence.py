@@ -14,7 +14,9 @@ from registry.core.ranking.question import Question
 from registry.core.ranking.record import term_ids
 from registry.core.ranking.vectors import cosines
 
-_DECIMALS: Final = 6  # of what is shown
+DECIMALS: Final = 6
+"""Of what is shown."""
+
 _SOME_BITS: Final = 0xFFF
 """Of a word's name: few enough for a table that stays in the processor's first cache."""
 
@@ -103,8 +105,8 @@ def gather(question: Question, candidates: Candidates, stats: CorpusStats) -> Ev
         places=places,
         whole=whole,
         needs=needs,
-        covers=np.round(np.where(places < 0, 0.0, idf[:, None]).sum(axis=0) / weight, _DECIMALS),
-        nearest=np.round(nearest.clip(0.0), _DECIMALS),
+        covers=np.round(np.where(places < 0, 0.0, idf[:, None]).sum(axis=0) / weight, DECIMALS),
+        nearest=np.round(nearest.clip(0.0), DECIMALS),
         parts=Spans(starts + 1, ends, len(whole)),
     )
 

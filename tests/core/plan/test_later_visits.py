@@ -9,18 +9,7 @@ import pytest
 from registry.core import probes
 from registry.core.documents import Outcome, Purpose, Via
 from registry.core.visits import HostJob, RobotsRecord
-from tests.core.plan.sites import (
-    AWP,
-    HOME,
-    HOST,
-    adp,
-    answer,
-    card,
-    details_site,
-    known,
-    paths,
-    verdict,
-)
+from tests.core.plan.sites import AWP, HOME, HOST, adp, answer, card, details_site, known, paths, verdict
 from tests.support.web import NOW, Site, Web, page, visit
 
 

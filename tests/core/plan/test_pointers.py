@@ -5,18 +5,7 @@ import json
 from registry.core import probes
 from registry.core.documents import Outcome, Purpose, Via
 from registry.core.visits import HostJob
-from tests.core.plan.sites import (
-    AWP,
-    HOME,
-    HOST,
-    adp,
-    answer,
-    card,
-    catalogue,
-    details_site,
-    entry,
-    paths,
-)
+from tests.core.plan.sites import AWP, HOME, HOST, adp, answer, card, catalogue, details_site, entry, paths
 from tests.support.web import Page, Web, page, visit
 
 # --- pointers
