@@ -1,3 +1,3 @@
-"""Measurements: each prints figures together with the command that repeats them (see README.md)."""
+"""Benchmarks. README.md lists them with the commands that repeat them."""
 
-import registry  # noqa: F401  # decides how many threads numpy's BLAS has, which it can only before numpy is loaded
+import registry  # noqa: F401  # sets the number of BLAS threads, which works only before numpy is loaded

@@ -1,4 +1,4 @@
-"""Two states of the code side by side: this tree, and another commit unpacked into a folder."""
+"""Unpack another commit into a folder, so that it can be measured beside this tree."""
 
 import io
 import os
@@ -12,9 +12,9 @@ HERE: Final = "this tree"
 
 
 def exported(revision: str, folder: Path, *parts: str) -> Path:
-    """The packages of a commit, unpacked into `folder`; `parts` beside `registry`.
+    """Unpack `registry` and `parts` of a commit into `folder`, and return the folder.
 
-    Raises CalledProcessError for a name that git does not know.
+    Raise CalledProcessError for an unknown revision.
     """
     packed = subprocess.run(["git", "archive", revision, "registry", *parts], cwd=ROOT, check=True, capture_output=True)
     with tarfile.open(fileobj=io.BytesIO(packed.stdout)) as archive:
@@ -23,5 +23,5 @@ def exported(revision: str, folder: Path, *parts: str) -> Path:
 
 
 def search_path(tree: Path) -> str:
-    """PYTHONPATH of a process that measures a tree: its `registry`, and the benchmarks of this one."""
+    """Return the PYTHONPATH of a process that measures a tree: its `registry`, and this tree's benchmarks."""
     return os.pathsep.join([str(tree), str(ROOT)])

@@ -1,4 +1,4 @@
-"""Open files: each host in flight holds connections, and who runs out of descriptors takes it for the hosts' fault."""
+"""The limit of open files. Without free descriptors, connections fail as if the hosts had refused them."""
 
 import resource
 from typing import Final
@@ -6,23 +6,23 @@ from typing import Final
 import structlog
 
 PER_HOST: Final = 2
-"""Connections of one host in flight: its own, and the one that it was redirected from or that a finished host left."""
+"""Connections of one domain in flight: to the current host, and to one it redirected from or visited before."""
 
 SPARE: Final = 256
-"""For the database, the resolver, the index, and what the process had open before."""
+"""File descriptors for the database, the resolver, the index, and files that are already open."""
 
 log = structlog.get_logger(__name__)
 
 
-def hosts_that_fit(wanted: int) -> int:
-    """How many of so many hosts may be in flight; raises this process's soft limit of open files as far as it may."""
+def hosts_that_fit(requested: int) -> int:
+    """Return how many of the wanted hosts may be in flight. Raise the soft limit of open files as far as allowed."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    needed = wanted * PER_HOST + SPARE
+    needed = requested * PER_HOST + SPARE
     if soft != resource.RLIM_INFINITY and soft < needed:
         soft = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     if soft == resource.RLIM_INFINITY or soft >= needed:
-        return wanted
-    fit = max(1, (soft - SPARE) // PER_HOST)
-    log.warning("descriptors.few", open_files=soft, hosts_in_flight=fit, wanted=wanted)
-    return fit
+        return requested
+    fitting = max(1, (soft - SPARE) // PER_HOST)
+    log.warning("fd_limit.low", open_files=soft, hosts_in_flight=fitting, wanted=requested)
+    return fitting

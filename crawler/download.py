@@ -1,15 +1,14 @@
-"""One file that a publisher offers for download, by the transport that visits use: same guard, same caps, same name.
+"""Download a file that a publisher offers, with the transport of visits: same guard, same caps, same User-Agent.
 
-For reference data of this program's own (`waypost schedule`), at URLs of its settings; what a site serves is visited.
+For the registry's reference data (`waypost schedule`), at URLs from its settings. Crawled sites are visited instead.
 """
 
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from crawler.visit import Session, Visitor
-from registry.core.documents import Fetched, Outcome, Probe, Purpose
-from registry.core.domains import InvalidName, canonical_host, host_of, parse_https
-from registry.core.redirects import Follow, Stop, redirect
+from crawler.visit import Visitor
+from registry.core.model.documents import Fetched, Outcome, Probe, Purpose
+from registry.core.names.domains import InvalidName, canonical_host, host_of, parse_https
 from registry.settings import Settings
 
 _ONE_DOWNLOAD: Final = timedelta(minutes=5)
@@ -18,9 +17,9 @@ _ONE_DOWNLOAD: Final = timedelta(minutes=5)
 async def download(
     url: str, settings: Settings, *, cap: int, etag: str | None = None, last_modified: str | None = None
 ) -> Fetched:
-    """The answer, a 304 where the validators still hold; whatever goes wrong is in it. `cap`: decoded bytes.
+    """Return the answer, a 304 if the validators are still current, or a failure. `cap`: maximum decoded bytes.
 
-    Raises guards.BadSetup.
+    Raise guards.BadSetup.
     """
     canonical = parse_https(url)
     if canonical is None:
@@ -28,16 +27,12 @@ async def download(
     probe = Probe(canonical, Purpose.POINTER, "S5", "*/*", cap, None, etag, last_modified)
     async with Visitor(settings) as visitor:
         try:
-            canonical_host(host_of(canonical) or "", exempt=visitor.guard.table.names)
+            canonical_host(host_of(canonical) or "", exempt=visitor.guard.connect_to.names)
         except InvalidName as error:
             return _refused(url, str(error))
-        async with Session(visitor, visitor.pace(), datetime.now(UTC) + _ONE_DOWNLOAD) as session:
-            return await session.fetch(probe, _within_the_site)
+        async with visitor.session(datetime.now(UTC) + _ONE_DOWNLOAD) as session:
+            return await session.fetch(probe)
 
 
 def _refused(url: str, reason: str) -> Fetched:
     return Fetched(url, url, datetime.now(UTC), failure=Outcome.REFUSED_ADDRESS, reason=reason)
-
-
-def _within_the_site(probe: Probe, from_url: str, location: str | None, hops: tuple[str, ...]) -> Follow | Stop:
-    return redirect(from_url, location, hops, probe.purpose)

@@ -1,104 +1,125 @@
-"""The download handler of `probe://`: a lease goes in, a response whose results are still to come goes out.
-
-Scrapy hands a whole response to a callback. A lease would then be as slow as its slowest domain, so the response is
-there at once and carries an iterator; the spider's callback passes on each domain at the moment it is finished.
-"""
+"""The download handler of `probe://`: it visits the due hosts of one leased domain with the pinned transport."""
 
 import asyncio
 import traceback
-from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import PurePath
+from typing import Final
 from uuid import UUID
 
 import structlog
 from scrapy import Request
 from scrapy.core.downloader.handlers.base import BaseDownloadHandler
+from scrapy.crawler import Crawler
+from scrapy.exceptions import NotSupported
 from scrapy.http import Response
 
-from crawler.appointments import Crowded
+from crawler.deferrals import AddressBusy
 from crawler.visit import Visitor
-from registry.core.visits import DomainJob, FinishedDomain, Lease
+from registry.core.visiting.visits import DomainJob, FinishedDomain
+
+SCHEME: Final = "probe"
+"""`probe://example.org`: the visit of one registrable domain."""
+
+LEASED: Final = "leased_domain"
+"""Key in `Request.meta` of the LeasedDomain to visit."""
 
 log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
-    """What became of one domain of a lease. `finished` None: it was cut, or (`crashed`) a bug of ours ended it.
-
-    `later`: how long it is left alone, where it goes back unfinished.
-    """
+class LeasedDomain:
+    """One domain of a lease: what to visit, the lease's token and its end."""
 
     token: UUID
-    domain: str
-    finished: FinishedDomain | None
-    crashed: bool = False
-    later: timedelta | None = None
+    expires_at: datetime
+    job: DomainJob
 
 
-class LeaseResponse(Response):
-    """The answer to a lease: `results` yields each of its domains once, in the order in which they finish."""
+class VisitCut(Exception):
+    """The crawl stopped, or lost its leases, before any host of the domain was visited."""
 
-    results: AsyncIterator[Done]
+
+class VisitDeferred(Exception):
+    """Too many visits wait for the domain's address; its visit is deferred by `later`."""
+
+    def __init__(self, later: timedelta) -> None:
+        super().__init__(later)
+        self.later = later
+
+
+class VisitCrashed(Exception):
+    """A bug ended the visit; the log says where."""
+
+
+class DomainResponse(Response):
+    """The finished visit of one domain."""
+
+    finished: FinishedDomain
 
 
 class ProbeHandler(BaseDownloadHandler):
-    """Visits the domains of a lease at the same time, the hosts of each one after another."""
+    """Visit the due hosts of a domain one after another. A request without a lease is refused."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        self._stats = crawler.stats if crawler.settings.getbool("DOWNLOADER_STATS") else None
 
     async def download_request(self, request: Request) -> Response:
-        visitor: Visitor = self.crawler.spider.visitor  # type: ignore[union-attr]  # a ProbeSpider, set before any request
-        response = LeaseResponse(request.url, request=request)
-        response.results = results(visitor, request.meta["lease"])
+        """Return a DomainResponse. Raise VisitCut, VisitDeferred, VisitCrashed, or NotSupported without a lease."""
+        leased = request.meta.get(LEASED)
+        visitor: Visitor | None = getattr(self.crawler.spider, "visitor", None)
+        if visitor is None or not isinstance(leased, LeasedDomain):
+            raise NotSupported("probe:// requests come from leases: scrapy crawl waypost -a only=DOMAIN")
+        self._count("downloader/request_count")
+        try:
+            finished = await visit(visitor, leased)
+        except Exception as error:
+            self._count("downloader/exception_count")
+            self._count(f"downloader/exception_type_count/{__name__}.{type(error).__name__}")
+            raise
+        self._count("downloader/response_count")
+        response = DomainResponse(request.url, request=request)
+        response.finished = finished
         return response
 
+    def _count(self, key: str) -> None:
+        if self._stats is not None:
+            self._stats.inc_value(key)
 
-async def results(visitor: Visitor, lease: Lease) -> AsyncIterator[Done]:
-    """Runs the visits of a lease. When the iterator is closed early, what still runs is cancelled."""
-    tasks = _begun(visitor, lease)
+
+async def visit(visitor: Visitor, leased: LeasedDomain) -> FinishedDomain:
+    """Return what was visited of the domain. Raise VisitCut, VisitDeferred or VisitCrashed.
+
+    `Visitor.cancel_running` cancels the task that runs this.
+    """
+    task = asyncio.current_task()
+    if visitor.stop.is_set() or task is None:
+        raise VisitCut
+    visitor.running.add(task)
     try:
-        for finished in asyncio.as_completed(tasks):
-            yield await finished
-    finally:
-        left = list(tasks)
-        for task in left:
-            task.cancel()
-        await asyncio.gather(*left, return_exceptions=True)
-        visitor.running.difference_update(left)
-
-
-def _begun(visitor: Visitor, lease: Lease) -> set[asyncio.Task[Done]]:
-    """Those visits that have not ended: an ended one holds all it brought, and the slowest of a lease takes minutes."""
-    tasks: set[asyncio.Task[Done]] = set()
-    tasks |= {asyncio.create_task(_visited(visitor, lease, job, tasks)) for job in lease.domains}
-    visitor.running |= tasks
-    return tasks
-
-
-async def _visited(visitor: Visitor, lease: Lease, job: DomainJob, running: "set[asyncio.Task[Done]]") -> Done:
-    """Leaves `running` and the visitor's at its end: callbacks for that would take 0.5 KB for each host in flight."""
-    try:
-        finished = await visitor.visit_domain(job, lease.expires_at)
-        return Done(lease.token, job.domain, finished)
-    except Crowded as crowded:
-        return Done(lease.token, job.domain, None, later=crowded.later)
+        finished = await visitor.visit_domain(leased.job, leased.expires_at)
+    except AddressBusy as busy:
+        raise VisitDeferred(busy.retry_after) from None
     except asyncio.CancelledError:
         if not visitor.stop.is_set():
             raise
-        return Done(lease.token, job.domain, None)  # `Visitor.halt`: the domain goes back as if never taken
+        task.uncancel()
+        raise VisitCut from None
     except Exception as error:
-        # A bug of ours must cost this domain its turn, never the other domains of the lease theirs.
-        log.error("visit.crashed", domain=job.domain, **told(error))
-        return Done(lease.token, job.domain, None, crashed=True)
+        # A bug must end only the visit of this domain.
+        log.error("visit.crashed", domain=leased.job.domain, **describe(error))
+        raise VisitCrashed from None
     finally:
-        if (task := asyncio.current_task()) is not None:
-            running.discard(task)
-            visitor.running.discard(task)
+        visitor.running.discard(task)
+    if finished is None:
+        raise VisitCut
+    return finished
 
 
-def told(error: Exception) -> dict[str, str]:
-    """What may be logged of a bug: its kind and its place. Messages and local variables carry what strangers wrote."""
+def describe(error: Exception) -> dict[str, str]:
+    """Return the class of an error and where it was raised; its message may contain untrusted text."""
     frames = traceback.extract_tb(error.__traceback__)[-4:]
-    place = " < ".join(f"{PurePath(frame.filename).name}:{frame.lineno}" for frame in reversed(frames))
-    return {"error": type(error).__name__, "place": place}
+    location = " < ".join(f"{PurePath(frame.filename).name}:{frame.lineno}" for frame in reversed(frames))
+    return {"error": type(error).__name__, "place": location}

@@ -1,8 +1,8 @@
-"""How gently: pauses between requests to one domain, connections at once to one address and to one block of them,
-requests to a block in a day.
+"""Politeness limits: pauses between requests to one domain, concurrent connections to one address and one address
+block, and requests per block and day.
 
-What robots.txt says is read in `registry.core.robots`; here its delay is kept. Connections are counted per process;
-across processes the lease keeps two of them from one domain, and the database sums up what a block was asked.
+`registry.core.visiting.robots` reads robots.txt; the pacer here keeps its crawl delay. Connections are counted per
+process. Across processes, the lease ensures one visit per domain, and the database sums the requests per block.
 """
 
 import asyncio
@@ -21,15 +21,15 @@ import structlog
 log = structlog.get_logger(__name__)
 
 PER_ADDRESS: Final = 2
-"""Connections at once to one address (probe-plan.md section 8)."""
+"""Concurrent connections to one address."""
 
-PER_EDGE_ADDRESS: Final = 32
-"""The same for an address of a shared edge: thousands of unrelated sites answer there."""
+PER_SHARED_ADDRESS: Final = 32
+"""Concurrent connections to an address of a shared network, where thousands of unrelated sites are served."""
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
-    """A network at which one operator answers for very many customers, as the operator publishes it."""
+class SharedNetwork:
+    """Networks on which one operator serves very many customers, as the operator publishes them."""
 
     operator: str
     networks: tuple[str, ...]
@@ -37,8 +37,8 @@ class Edge:
     as_of: str
 
 
-EDGES: Final = (
-    Edge(
+SHARED_NETWORKS: Final = (
+    SharedNetwork(
         "Cloudflare",
         (
             "103.21.244.0/22", "103.22.200.0/22", "103.31.4.0/22", "104.16.0.0/13", "104.24.0.0/14",
@@ -50,7 +50,7 @@ EDGES: Final = (
         "https://www.cloudflare.com/ips/",
         "2025-05",
     ),
-    Edge(
+    SharedNetwork(
         "Fastly",
         (
             "23.235.32.0/20", "43.249.72.0/22", "103.244.50.0/24", "103.245.222.0/23", "103.245.224.0/24",
@@ -62,72 +62,78 @@ EDGES: Final = (
         "https://api.fastly.com/public-ip-list",
         "2025-05",
     ),
-    Edge(
+    SharedNetwork(
         "GitHub Pages",
         ("185.199.108.0/22", "2606:50c0:8000::/46"),
         "https://docs.github.com/en/pages/configuring-a-custom-domain-for-your-github-pages-site",
         "2025-05",
     ),
-    Edge(
+    SharedNetwork(
         "Vercel",
         ("76.76.21.0/24", "216.198.79.0/24"),
         "https://vercel.com/docs/domains",
         "2025-05",
     ),
-    Edge(
+    SharedNetwork(
         "Shopify",
         ("23.227.38.0/24", "2620:127:f00f::/48"),
         "https://help.shopify.com/en/manual/domains/add-a-domain/connecting-domains",
         "2025-05",
     ),
 )  # fmt: skip
-"""Facts, kept short on purpose: a network that is missing is only crawled more slowly. Checked before each release."""
+"""CDNs and hosting platforms. Short on purpose: a missing network is only crawled more slowly. Checked before each
+release."""
 
-_NETWORKS: Final = tuple(ip_network(network) for edge in EDGES for network in edge.networks)
+_NETWORKS: Final = tuple(ip_network(network) for shared in SHARED_NETWORKS for network in shared.networks)
 _RANGES: Final = {
     version: sorted(
-        (int(one.network_address), int(one.broadcast_address)) for one in _NETWORKS if one.version == version
+        (int(network.network_address), int(network.broadcast_address))
+        for network in _NETWORKS
+        if network.version == version
     )
     for version in (4, 6)
 }
-"""First and last address of each network: one look instead of fifty, for every host."""
+"""First and last address of each network, for one binary search instead of fifty comparisons per host."""
 
 BLOCK_BITS: Final = {4: 24, 6: 48}
-"""Prefix of the block an address belongs to: what one hosting customer, or one small provider, commonly has."""
+"""Prefix length of an address block: what one hosting customer, or one small provider, commonly has."""
 
 SYNC_SECONDS: Final = 5.0
-"""So often the requests to blocks go to the database; what other processes made is known as late as that."""
+"""Interval at which requests per block are written to the database, and those of other processes are read."""
 
 _LAST_SYNC_SECONDS: Final = 2.0
 
 Spend: TypeAlias = Callable[[Mapping[str, int], Collection[str]], Awaitable[Mapping[str, int]]]
-"""Adds requests made, by block, to those of today; gives today's sums of these blocks and of the others named."""
+"""Adds requests by block to today's totals; returns the totals of these blocks and of the other named ones."""
 
 
 @lru_cache(maxsize=1_024)
-def connections_at(place: str) -> int:
-    """How many connections may be open at once to a place: an address, or a name of the connect-to table."""
+def max_connections(key: str) -> int:
+    """Return how many connections may be open at once to an address, or to a name of the connect-to table."""
     try:
-        address = ip_address(place)
+        address = ip_address(key)
     except ValueError:
         return PER_ADDRESS
-    return PER_EDGE_ADDRESS if _on_an_edge(address) else PER_ADDRESS
+    return PER_SHARED_ADDRESS if _is_shared(address) else PER_ADDRESS
 
 
-def _on_an_edge(address: IPv4Address | IPv6Address) -> bool:
+def _is_shared(address: IPv4Address | IPv6Address) -> bool:
     ranges, number = _RANGES[address.version], int(address)
-    at = bisect_right(ranges, number, key=lambda one: one[0])
-    return at > 0 and number <= ranges[at - 1][1]
+    index = bisect_right(ranges, number, key=lambda first_and_last: first_and_last[0])
+    return index > 0 and number <= ranges[index - 1][1]
 
 
 @lru_cache(maxsize=16_384)
-def block_of(place: str) -> str | None:
-    """The /24 or /48 of an address. None: a shared edge, whose sites have nothing to do with each other, or a name."""
+def block_of(key: str) -> str | None:
+    """Return the /24 or /48 block of an address.
+
+    None for an address of a shared network, whose sites are unrelated, and for a name of the connect-to table.
+    """
     try:
-        address = ip_address(place)
+        address = ip_address(key)
     except ValueError:
         return None
-    if _on_an_edge(address):
+    if _is_shared(address):
         return None
     bits = BLOCK_BITS[address.version]
     unused = address.max_prefixlen - bits
@@ -135,146 +141,149 @@ def block_of(place: str) -> str | None:
 
 
 @dataclass(slots=True)
-class _Room:
-    name: str
+class _Limit:
+    """The semaphore of one address or block. `users`: the number of its holders and waiters."""
+
+    key: str
     semaphore: asyncio.Semaphore
     users: int = 0
 
 
-class Places:
-    """Who may have a connection to an address now. Places that nobody uses or waits for are forgotten."""
+class ConnectionLimiter:
+    """Limits concurrent connections per address and per block. Limits without users are deleted."""
 
     def __init__(self, per_block: int) -> None:
-        """`per_block`: connections at once to all addresses of one block."""
+        """`per_block`: concurrent connections to all addresses of one block."""
         self._per_block = per_block
-        self.waiting = 0  # who wait, anywhere
-        self._rooms: dict[str, _Room] = {}
+        self.waiting = 0  # for any address or block
+        self._limits: dict[str, _Limit] = {}
 
     def __len__(self) -> int:
-        return len(self._rooms)
+        return len(self._limits)
 
-    def is_crowded(self, place: str, queue: float) -> bool:
-        """Whether `queue` times as many as fit are at the address, or in its block, those that wait included."""
-        block = block_of(place)
-        return self._users(place) >= queue * connections_at(place) or (
-            block is not None and self._users(block) >= queue * self._per_block
+    def is_crowded(self, key: str, queue_factor: float) -> bool:
+        """True when the address or its block has at least `queue_factor` times the users that it allows at once."""
+        block = block_of(key)
+        return self._users(key) >= queue_factor * max_connections(key) or (
+            block is not None and self._users(block) >= queue_factor * self._per_block
         )
 
-    def _users(self, name: str) -> int:
-        room = self._rooms.get(name)
-        return 0 if room is None else room.users
+    def _users(self, key: str) -> int:
+        limit = self._limits.get(key)
+        return 0 if limit is None else limit.users
 
-    def at(self, place: str) -> "Stay":
-        """Held for as long as the connection lives. One at a time per holder, or two holders wait for each other.
+    def slot(self, key: str) -> "ConnectionSlot":
+        """Return a slot to hold while the connection is open. A task must not hold two, or two tasks may deadlock.
 
-        The address first, then its block: who waits for an address must not keep others of the block waiting, and
-        with one order for all nobody waits in a circle. Whoever comes first is let in first.
+        The address is acquired before its block: a task that waits for an address must not occupy the block, and
+        with one order for all no cycle of waiting tasks can form. Slots are granted first come, first served.
         """
-        return Stay(self, place)
+        return ConnectionSlot(self, key)
 
-    async def enter(self, place: str) -> "tuple[_Room, ...]":
-        """What `leave` takes back: rooms of the address and of its block, in both of which there is a place now."""
-        address = await self._in(place, connections_at(place))
-        block = block_of(place)
+    async def acquire(self, key: str) -> "tuple[_Limit, ...]":
+        """Wait for a slot at the address and one in its block. Return both limits, for `release`."""
+        address = await self._acquire(key, max_connections(key))  # guard: address-connections
+        block = block_of(key)
         if block is None:
             return (address,)
         try:
-            return address, await self._in(block, self._per_block)
+            return address, await self._acquire(block, self._per_block)  # guard: block-connections
         except BaseException:
-            self.leave((address,))
+            self.release((address,))
             raise
 
-    def leave(self, rooms: "Iterable[_Room]") -> None:
-        for room in rooms:
-            room.semaphore.release()
-            self._forget(room)
+    def release(self, limits: "Iterable[_Limit]") -> None:
+        for limit in limits:
+            limit.semaphore.release()
+            self._drop_user(limit)
 
-    async def _in(self, name: str, size: int) -> _Room:
-        room = self._rooms.get(name) or self._rooms.setdefault(name, _Room(name, asyncio.Semaphore(size)))
-        room.users += 1
+    async def _acquire(self, key: str, size: int) -> _Limit:
+        limit = self._limits.get(key) or self._limits.setdefault(key, _Limit(key, asyncio.Semaphore(size)))
+        limit.users += 1
         self.waiting += 1
         try:
-            await room.semaphore.acquire()
+            await limit.semaphore.acquire()
         except BaseException:
-            self._forget(room)
+            self._drop_user(limit)
             raise
         finally:
             self.waiting -= 1
-        return room
+        return limit
 
-    def _forget(self, room: _Room) -> None:
-        room.users -= 1
-        if not room.users:
-            del self._rooms[room.name]
+    def _drop_user(self, limit: _Limit) -> None:
+        limit.users -= 1
+        if not limit.users:
+            del self._limits[limit.key]
 
 
-class Stay:
-    """A stay at one place, to be used once. No generator: every host in flight has one, and generators take 2 KB."""
+class ConnectionSlot:
+    """One use of a connection slot, as a context. Not a generator: each concurrent visit has one, and a generator
+    takes 2 KB."""
 
-    __slots__ = ("_place", "_places", "_rooms")
+    __slots__ = ("_key", "_limiter", "_limits")
 
-    def __init__(self, places: Places, place: str) -> None:
-        self._places, self._place = places, place
-        self._rooms: tuple[_Room, ...] = ()
+    def __init__(self, limiter: ConnectionLimiter, key: str) -> None:
+        self._limiter, self._key = limiter, key
+        self._limits: tuple[_Limit, ...] = ()
 
     async def __aenter__(self) -> None:
-        self._rooms = await self._places.enter(self._place)
+        self._limits = await self._limiter.acquire(self._key)
 
     async def __aexit__(self, *failure: object) -> None:
-        rooms, self._rooms = self._rooms, ()
-        self._places.leave(reversed(rooms))
+        limits, self._limits = self._limits, ()
+        self._limiter.release(reversed(limits))
 
 
 class BlockBudgets:
-    """What each block may still be asked today (UTC), by all processes together.
+    """The requests that each address block may still receive today (UTC), from all processes together.
 
-    Counted in memory, where a request costs two look-ups, and summed up by `sync`. So a block may get more than its
-    budget: what is asked until the next sync, and the rest of the visits that had begun. Blocks that are neither busy
-    nor spent are forgotten after each sync.
+    Counted in memory, where a request costs two dictionary look-ups, and written to the database by `sync`. A block may
+    therefore exceed its budget by the requests until the next sync and the rest of the running visits. A sync deletes
+    blocks that are neither in use nor spent.
     """
 
     def __init__(self, daily: int) -> None:
         self._daily = daily
-        self._untold: Counter[str] = Counter()
-        self._told: Mapping[str, int] = {}
+        self._unsynced: Counter[str] = Counter()
+        self._totals: Mapping[str, int] = {}
 
-    def is_spent(self, place: str) -> bool:
-        """Whether no visit should begin at this place today."""
-        block = block_of(place)
-        return block is not None and self._sum(block) >= self._daily
+    def is_spent(self, key: str) -> bool:
+        """Return True when the daily budget of the address's block is spent."""
+        block = block_of(key)
+        return block is not None and self._total(block) >= self._daily  # guard: block-daily-budget
 
-    def asked(self, place: str) -> None:
-        """One request was made there, well or not."""
-        if (block := block_of(place)) is not None:
-            self._untold[block] += 1
+    def record_request(self, key: str) -> None:
+        """Count one request to an address, whatever its result."""
+        if (block := block_of(key)) is not None:
+            self._unsynced[block] += 1
 
     async def sync(self, spend: Spend) -> None:
-        """Raises what `spend` raises; then nothing is forgotten, and the next sync tells it again."""
-        untold, self._untold = self._untold, Counter()
-        spent = [block for block, number in self._told.items() if number >= self._daily]
-        if not untold and not spent:
-            self._told = {}
+        """Write the new requests and read today's totals. When `spend` raises, the next sync repeats the requests."""
+        unsynced, self._unsynced = self._unsynced, Counter()
+        spent = [block for block, number in self._totals.items() if number >= self._daily]
+        if not unsynced and not spent:
+            self._totals = {}
             return
         try:
-            self._told = await spend(untold, spent)
+            self._totals = await spend(unsynced, spent)
         except BaseException:
-            self._untold.update(untold)
+            self._unsynced.update(unsynced)
             raise
 
-    def _sum(self, block: str) -> int:
-        return self._told.get(block, 0) + self._untold.get(block, 0)
+    def _total(self, block: str) -> int:
+        return self._totals.get(block, 0) + self._unsynced.get(block, 0)
 
 
 @asynccontextmanager
-async def counted(budgets: BlockBudgets, spend: Spend) -> AsyncIterator[None]:
-    """Syncs while the block runs, and once more at its end. A database that is away only makes the sums older."""
+async def sync_block_budgets(budgets: BlockBudgets, spend: Spend) -> AsyncIterator[None]:
+    """Sync periodically while the context is open, and once at its end. After a failed sync the totals stay stale."""
 
-    async def keep_on() -> None:
+    async def sync_regularly() -> None:
         while True:
             await asyncio.sleep(SYNC_SECONDS)
             await _try_sync(budgets, spend)
 
-    syncing = asyncio.create_task(keep_on())
+    syncing = asyncio.create_task(sync_regularly())
     try:
         yield
     finally:
@@ -288,33 +297,33 @@ async def _try_sync(budgets: BlockBudgets, spend: Spend, seconds: float | None =
         async with asyncio.timeout(seconds):
             await budgets.sync(spend)
     except Exception as error:
-        log.warning("blocks.not_counted", error=type(error).__name__)
+        log.warning("block_budgets.sync_failed", error=type(error).__name__)
 
 
 @dataclass(slots=True)
-class Pace:
-    """The pauses and the budget of one domain during one lease: its hosts share them, one after another.
+class RequestPacer:
+    """The pauses and the daily request budget of one domain during one lease, shared by its hosts.
 
-    `least`: seconds from the end of one request to the start of the next. `left`: requests that the domain has left
-    today. `due`: when the next request may start, by the monotonic clock.
+    `min_delay`: seconds from the end of one request to the start of the next. `remaining`: requests that the domain
+    may still receive today. `next_at`: when the next request may start, on the monotonic clock.
     """
 
-    least: float
-    left: int
-    due: float = field(default=-math.inf)
-    _asked: float = field(default=-math.inf)
-    _delay: float = field(default=0.0)
+    min_delay: float
+    remaining: int
+    next_at: float = field(default=-math.inf)
+    _last: float = field(default=-math.inf)
+    _crawl_delay: float = field(default=0.0)
 
-    def obey(self, crawl_delay: float | None) -> None:
-        """What robots.txt of the host at hand asks for: longer pauses, never shorter ones."""
-        self._delay = crawl_delay or 0.0
-        self._reckon()
+    def set_crawl_delay(self, seconds: float | None) -> None:
+        """Set the Crawl-delay of the current host's robots.txt. It can lengthen pauses, never shorten them."""
+        self._crawl_delay = seconds or 0.0
+        self._update()
 
-    def asked(self, now: float) -> None:
-        """A request has ended at this moment of the monotonic clock, well or not."""
-        self.left -= 1
-        self._asked = now
-        self._reckon()
+    def record_request(self, now: float) -> None:
+        """Count a request that ended at `now` on the monotonic clock, whatever its result."""
+        self.remaining -= 1
+        self._last = now
+        self._update()
 
-    def _reckon(self) -> None:
-        self.due = self._asked + max(self.least, self._delay)
+    def _update(self) -> None:
+        self.next_at = self._last + max(self.min_delay, self._crawl_delay)  # guard: request-pause

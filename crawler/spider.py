@@ -1,134 +1,205 @@
-"""Leases of domains -> Scrapy requests, as many as fit into the bound on domains in flight."""
+"""The spider: it turns leases into requests, one per domain, and visited domains into items."""
 
 import asyncio
-from collections.abc import AsyncIterator, Collection
-from typing import TYPE_CHECKING, Any, Final, cast
+import contextlib
+from collections.abc import AsyncIterator, Iterator
+from typing import Any, Final, Self, cast
 
 import structlog
-from scrapy import Request, Spider
-from scrapy.crawler import AsyncCrawlerRunner
+from scrapy import Request, Spider, signals
+from scrapy.crawler import Crawler
+from scrapy.exceptions import CloseSpider
 from scrapy.http import Response
 from twisted.python.failure import Failure
 
-from crawler.flight import Flight
-from crawler.handler import Done, LeaseResponse
-from crawler.settings import SCHEME, scrapy_settings
+from crawler.descriptors import hosts_that_fit
+from crawler.handler import LEASED, SCHEME, DomainResponse, LeasedDomain, VisitCut, VisitDeferred
+from crawler.identity import user_agent
+from crawler.in_flight import InFlight
+from crawler.items import VisitedDomain
+from crawler.job import CrawlJob, job_from, opened
+from crawler.lease_holder import LeaseHolder
+from crawler.recorder import AFTER_CRASH, Recorder, UnfinishedDomain
+from crawler.stats import CrawlStats
 from crawler.visit import Visitor
-from registry.core.visits import Lease
+from registry.core.visiting.visits import DomainJob, Lease
+from registry.wiring import Waypost
 
-if TYPE_CHECKING:
-    from registry.wiring import Waypost
+IDLE_SECONDS: Final = 0.5
+"""Seconds between polls for due domains when idle: a poll costs the database 0.1 ms, and a submission waits for it."""
 
-POLL_SECONDS: Final = 0.5
-"""How often an idle crawler asks for domains that are due: 0.1 ms in the database, and a submission waits for it."""
-
-TROUBLE_SECONDS: Final = 5.0
+RETRY_SECONDS: Final = 5.0
+"""Seconds that a worker waits after a failed lease."""
 
 log = structlog.get_logger(__name__)
 
 
-class ProbeSpider(Spider):
-    """One request per lease; its callback passes the finished domains on to the pipeline."""
+class WaypostSpider(Spider):
+    """Visit all due domains: `scrapy crawl waypost`; only some of them with `-a only=example.org,example.net`.
+
+    `waypost crawl`, `worker` and `schedule` run the same spider with a `job` of their own.
+    """
 
     name = "waypost"
 
-    def __init__(
-        self,
-        *,
-        source: "Waypost",
-        visitor: Visitor,
-        flight: Flight,
-        holder: int,
-        until_idle: bool,
-        only: Collection[str] | None = None,
-        **kwargs: Any,
-    ) -> None:
+    _waypost: Waypost
+    _stats: CrawlStats
+    _holder: LeaseHolder
+    recorder: Recorder
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, *args: Any, job: CrawlJob | None = None, **kwargs: Any) -> Self:
+        """Raise ValueError for a wrong WAYPOST_ setting."""
+        spider = super().from_crawler(crawler, *args, job=job or job_from(crawler.settings), **kwargs)
+        if limit := crawler.settings.getint("CONCURRENT_REQUESTS"):
+            # The spider enforces the limit itself: with a full downloader, `needs_backout` would not show a closing.
+            spider.bound = min(spider.bound, limit)
+            crawler.settings.set("CONCURRENT_REQUESTS", 0, "cmdline")
+        crawler.settings.set("USER_AGENT", user_agent(spider.job.settings), "spider")
+        crawler.signals.connect(spider.release_dropped, signals.item_dropped)
+        crawler.signals.connect(spider.release_dropped, signals.item_error)
+        return spider
+
+    def __init__(self, *, job: CrawlJob, only: str = "", **kwargs: Any) -> None:
+        """`only`: comma-separated names of domains to seed, make due and restrict the crawl to."""
         super().__init__(**kwargs)
-        self.source = source
-        self.visitor = visitor
-        self.flight = flight
-        self.holder = holder
-        self.until_idle = until_idle
-        self.only = only
+        self.job = job
+        self.bound = hosts_that_fit(job.settings.hosts_in_flight)
+        self.in_flight = InFlight()
+        self.stopping = asyncio.Event()
+        """Set it to stop the crawl. The job's own event is not set, because it may outlive this crawl."""
         self.failure: Exception | None = None
+        self._names = [name.strip() for name in only.split(",") if name.strip()]
+        self._resources = contextlib.AsyncExitStack()
+        self._leasing: asyncio.Task[Lease | None] | None = None
+
+    @property
+    def visitor(self) -> Visitor | None:
+        """The visitor of the download handler; None before the spider is open."""
+        return self._holder.visitor if hasattr(self, "_holder") else None
+
+    async def open(self) -> None:
+        """Connect to the database. Raise NOT_READY and guards.BadSetup."""
+        self._resources.callback(asyncio.create_task(self._stop_with_job()).cancel)
+        is_standalone = self.job.waypost is None
+        self._waypost, self.job = await self._resources.enter_async_context(opened(self.job, self._names))
+        if is_standalone:
+            self._resources.callback(self._shorten_drain)
+        self._stats = CrawlStats(self.crawler.stats, self.job.on_progress)
+        self.recorder = Recorder(self._waypost, self.in_flight, self._stats, self.job.on_recorded)
+        settings = self.job.settings.model_copy(update={"hosts_in_flight": self.bound})
+        is_worker = not self.job.until_idle
+        self._holder = LeaseHolder(self._waypost, settings, self.in_flight, self.stopping, is_worker=is_worker)
+        self._resources.push_async_callback(self._holder.close)
+        await self._holder.open()
+
+    async def release_all(self) -> None:
+        """Release domains that were leased but not downloaded, write pending batches, disconnect from the database.
+
+        When a spider closes, Scrapy drops requests that were not downloaded without calling their errback.
+        """
+        if self._leasing is not None:
+            with contextlib.suppress(Exception):
+                self._register(await self._leasing)
+        for token, domains in self.in_flight.by_lease().items():
+            for domain in domains:
+                self.recorder.add(UnfinishedDomain(token, domain))
+        if self.in_flight:
+            await self.recorder.flush()
+        await self._resources.aclose()
 
     async def start(self) -> AsyncIterator[Any]:
-        """Consumed as fast as it yields: so it leases only when there is room. Ends when stopped, or idle if asked."""
-        batch = min(self.visitor.settings.lease_batch, self.visitor.settings.hosts_in_flight)
-        while await self._has_room(batch):
-            nothing_to_come = self.flight.tally.in_flight == 0
+        """Yield a request for each leased domain. Scrapy consumes this as fast as it yields."""
+        self._holder.stop_when(self.crawler.engine.needs_backout)
+        async for lease in self._leases():
+            for job in lease.domains:
+                yield self._request(lease, job)
+        if self.failure is not None:
+            raise CloseSpider("database_unavailable")
+        if self.stopping.is_set():
+            raise CloseSpider("shutdown")
+
+    def parse(self, response: Response, **kwargs: Any) -> Iterator[VisitedDomain]:
+        finished = cast(DomainResponse, response).finished
+        yield VisitedDomain(finished.domain, response.meta[LEASED].token, finished)
+
+    async def release_unvisited(self, failure: Failure) -> None:
+        """Release a domain that was not visited; the errback of every request."""
+        leased: LeasedDomain = failure.request.meta[LEASED]  # type: ignore[attr-defined]  # Scrapy sets it
+        token, domain, error = leased.token, leased.job.domain, failure.value
+        if isinstance(error, VisitCut):
+            unfinished = UnfinishedDomain(token, domain)
+        elif isinstance(error, VisitDeferred):
+            unfinished = UnfinishedDomain(token, domain, error.later)
+        else:
+            unfinished = UnfinishedDomain(token, domain, AFTER_CRASH, crashed=True)
+        await self.recorder.add(unfinished)
+
+    async def release_dropped(self, item: object) -> None:
+        """Release a domain whose item another pipeline dropped before it was recorded."""
+        if isinstance(item, VisitedDomain) and self.in_flight.token(item.domain) == item.token:
+            await self.recorder.add(UnfinishedDomain(item.token, item.domain, AFTER_CRASH))
+
+    async def _stop_with_job(self) -> None:
+        await self.job.stop.wait()
+        self.stopping.set()
+
+    def _shorten_drain(self) -> None:
+        """Keep the final drain short when a signal stops the engine; an extension that closes the spider does not."""
+        if not self.crawler.engine.running:
+            self.job.stop.set()
+
+    async def _leases(self) -> AsyncIterator[Lease]:
+        """Lease while the bound allows it, until the crawl stops or, with `until_idle`, nothing is due."""
+        batch = min(self.job.settings.lease_batch, self.bound)
+        while await self._may_lease():
+            if len(self.in_flight) + batch > self.bound:
+                await self.in_flight.change()
+                continue
+            nothing_in_flight = not self.in_flight
             try:
-                lease = await self.source.due(limit=batch, holder=self.holder, only=self.only)
+                lease = await self._lease(batch)
             except Exception as error:
-                if self._ends_with(error):
+                if self.job.until_idle:  # a single pass ends when the database is away; a worker waits
+                    self.failure = error
                     return
-                await self.flight.landing(TROUBLE_SECONDS)
+                log.warning("lease.failed", error=type(error).__name__)
+                await self.in_flight.change(RETRY_SECONDS)
                 continue
             if lease is not None:
-                self.flight.took_off(lease)
-                yield self._request(lease)
-            elif self.until_idle and nothing_to_come:
+                yield lease
+            elif self.job.until_idle and nothing_in_flight:
                 return
             else:
-                await self.flight.landing(POLL_SECONDS)
+                await self.in_flight.change(IDLE_SECONDS)
 
-    async def lost_lease(self, failure: Failure) -> AsyncIterator[Done]:
-        """Nothing of the lease was visited: a bug of ours. Its domains go back, and not at once."""
-        log.error("lease.crashed", error=failure.type.__name__ if failure.type else "")
-        lease: Lease = failure.request.meta["lease"]  # type: ignore[attr-defined]  # Scrapy sets it
-        for job in lease.domains:
-            yield Done(lease.token, job.domain, None, crashed=True)
-
-    async def parse_lease(self, response: Response) -> AsyncIterator[Done]:
-        async for done in cast(LeaseResponse, response).results:  # the only handler there is makes no other
-            yield done
-
-    async def _has_room(self, batch: int) -> bool:
-        """Waits until another lease fits in; False once the crawl is to stop."""
-        while not self.visitor.stop.is_set():
-            if self.flight.tally.in_flight + batch <= self.visitor.settings.hosts_in_flight:
-                return True
-            await self.flight.landing()
-        return False
-
-    def _ends_with(self, error: Exception) -> bool:
-        """A crawl that was asked for ends with its database; a worker waits for it."""
-        if self.until_idle:
+    async def _may_lease(self) -> bool:
+        """Wait for a database session; False when the crawl stops or the spider closes."""
+        try:
+            return await self._holder.ready() and not self.crawler.engine.needs_backout()
+        except Exception as error:
             self.failure = error
-            return True
-        log.warning("lease.failed", error=type(error).__name__)
-        return False
+            return False
 
-    def _request(self, lease: Lease) -> Request:
-        return Request(
-            f"{SCHEME}://lease/{lease.token}",
-            callback=self.parse_lease,
-            errback=self.lost_lease,
-            dont_filter=True,
-            meta={"lease": lease},
+    async def _lease(self, limit: int) -> Lease | None:
+        """Lease domains. When Scrapy cancels `start`, `release_all` releases the pending lease."""
+        self._leasing = asyncio.create_task(
+            self._waypost.crawl.lease(limit=limit, holder=self._holder.session_id, only=self.job.only)
         )
+        lease = await asyncio.shield(self._leasing)
+        self._leasing = None
+        self._register(lease)
+        return lease
 
+    def _register(self, lease: Lease | None) -> None:
+        if lease is not None:
+            self.in_flight.add(lease)
+            self._stats.leased(len(lease.domains))
 
-async def scrape(
-    source: "Waypost",
-    visitor: Visitor,
-    flight: Flight,
-    *,
-    holder: int,
-    until_idle: bool,
-    only: Collection[str] | None,
-) -> None:
-    """Runs the spider on the running loop until `visitor.stop` is set or, with `until_idle`, nothing is to be done."""
-    runner = AsyncCrawlerRunner(scrapy_settings(visitor.settings))
-    crawler = runner.create_crawler(ProbeSpider)
-    running = runner.crawl(
-        crawler, source=source, visitor=visitor, flight=flight, holder=holder, until_idle=until_idle, only=only
-    )
-    try:
-        await asyncio.shield(running)
-    except asyncio.CancelledError:
-        visitor.stop.set()
-        await running
-        raise
-    if isinstance(crawler.spider, ProbeSpider) and crawler.spider.failure:
-        raise crawler.spider.failure
+    def _request(self, lease: Lease, job: DomainJob) -> Request:
+        return Request(
+            f"{SCHEME}://{job.domain}",
+            errback=self.release_unvisited,
+            dont_filter=True,
+            meta={LEASED: LeasedDomain(lease.token, lease.expires_at, job), "download_slot": SCHEME},
+        )

@@ -1,11 +1,11 @@
-"""One request over verified TLS to a pinned address: bytes out, bytes in, every cap enforced while they come.
+"""Send one request over verified TLS to a pinned address, and enforce every size cap while the answer arrives.
 
-The only module that drives pyreqwest. What it may do is little: https on port 443, HTTP/1.1, no redirects, no proxy,
-no cookies, no decompression of its own. Failures leave as pyreqwest's exceptions or as `Broken`; what they mean is
-`translate.py`'s business.
+The only module that uses pyreqwest. Its use is restricted: https on port 443, HTTP/1.1, no redirects, no proxy, no
+cookies, no decompression by the library. Failures are exceptions of pyreqwest or `UnusableAnswer`; `outcomes.py`
+translates them.
 
-Certificates: the platform's trust store. `SSL_CERT_FILE` (and `SSL_CERT_DIR`, a list of folders of hashed names) take
-its place, as with OpenSSL; a client reads them when it is built.
+Certificates are verified with the platform's trust store. `SSL_CERT_FILE` (and `SSL_CERT_DIR`, a list of folders of
+hashed names) replace it, as with OpenSSL; a client reads them when it is built.
 """
 
 import asyncio
@@ -24,44 +24,44 @@ from pyreqwest.exceptions import BuilderError, ReadTimeoutError, RequestTimeoutE
 from pyreqwest.http import HeaderMap
 from pyreqwest.response import ResponseBodyReader
 
+from crawler.body_memory import FREE_PER_VISIT, BodyMemoryExhausted, BodyMemoryReservation
 from crawler.guards import BadSetup, Pin
-from crawler.room import OWN, NoRoom, Share
 
 HEADER_CAP: Final = 64 * 1024
-"""Bytes of the header section (probe-plan.md section 6). The parser below us stops at about 400 KiB or 100 fields."""
+"""Bytes of the header section (docs/safety.md). The HTTP parser itself stops at about 400 KiB or 100 fields."""
 
 DOCUMENT: Final = frozenset({200, 203})
-"""Statuses whose body counts. Of other pages the head tells enough (challenge marks, comparison with a control)."""
+"""Statuses whose whole body is needed. Of others the beginning suffices (challenge marks, control comparison)."""
 
 PAGE_KEPT: Final = 64 * 1024
 PAGE_DRAINED: Final = 256 * 1024
-"""Bytes of a page that is no document: kept; and read at most, because a connection with a rest is a lost one."""
+"""Bytes of other pages that are kept, and that are read at most: an undrained connection cannot be reused."""
 
 READ_AHEAD: Final = 16 * 1024
-"""Bytes of a body, for servers that have not broken one off yet: most pages are shorter."""
+"""Bytes of a body that are read together with the head; most pages are shorter. Off for servers that truncate."""
 
 MAX_CHUNKS: Final = 8_192
-"""Pieces of one body: a byte at a time, a body within its cap would cost as much CPU as a thousand hosts."""
+"""Maximum chunks of one body: sent byte by byte, a body within its cap would cost as much CPU as a thousand hosts."""
 
-GATHER: Final = (0.02, 0.25)
-"""Seconds in which pins are gathered for one client, because building one parses the trust store: 0.8 ms of CPU and
-0.1 MB, 3.5 ms where the store is a folder of files. At least and at most: a quarter of the pause between requests."""
+GATHER_SECONDS: Final = (0.02, 0.25)
+"""Minimum and maximum seconds in which pins are gathered for one client; within them, a quarter of the pause between
+requests. Building a client parses the trust store: 0.8 ms of CPU and 0.1 MB, 3.5 ms if the store is a folder."""
 
-IDLE: Final = 2.0
-"""Seconds beyond the pause for which a connection is kept: those of hosts that had more to say than was foreseen hold
-40 KB each until then."""
+IDLE_SECONDS: Final = 2.0
+"""Seconds beyond the pause for which an idle connection is kept. One takes 40 KB; the last request of a host closes its
+connection if it is known to be the last."""
 
-# The transport's own thread may be delivering a last result when the interpreter ends, and that aborts the process
-# (exit code 134, seen in nearly every run that left a request unfinished): give it a moment while threads still run.
+# The transport's thread may still deliver a result when the interpreter exits, which aborts the process (exit code 134,
+# seen in nearly every run that left a request unfinished). So wait briefly while threads still run.
 atexit.register(time.sleep, 0.1)
 
 
-class NoTrust(BadSetup):
-    """No certificate authority could be read, so that no server could be trusted."""
+class NoTrustStore(BadSetup):
+    """No certificate authority could be read, so no server can be verified."""
 
 
-class Broken(Exception):
-    """The server answered, and the answer cannot be used. `reason` is one of translate.BROKEN."""
+class UnusableAnswer(Exception):
+    """The server answered, but the answer cannot be used. `reason` is a key of outcomes.UNUSABLE."""
 
     def __init__(self, reason: str, detail: str = "") -> None:
         super().__init__(reason)
@@ -70,10 +70,10 @@ class Broken(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Wire:
-    """An answer as it came: `body` decoded and at most the cap. `truncated`: there was more of it, or it broke off.
+class RawAnswer:
+    """An HTTP response: `body` is decoded and cut at the cap. `truncated`: it was longer, or its transfer broke off.
 
-    `headers`: by lower-case name; a field that was `repeated` is joined by ", " (RFC 9110 section 5.2).
+    `headers`: by lower-case name; the values of a `repeated` field are joined by ", " (RFC 9110 section 5.2).
     """
 
     status: int
@@ -84,8 +84,8 @@ class Wire:
 
 
 @dataclass(slots=True)
-class _Shared:
-    """A client and how many pins still use it. Its pins are fixed at birth: that is why pins are gathered."""
+class _SharedClient:
+    """A client and the number of its users. Its pins are fixed when it is built, which is why pins are gathered."""
 
     client: Client
     pins: Mapping[str, Pin]
@@ -93,88 +93,87 @@ class _Shared:
 
 
 @dataclass(slots=True)
-class _Wanted:
+class _PendingPin:
     pin: Pin
-    ready: asyncio.Future[_Shared] = field(repr=False)
+    ready: asyncio.Future[_SharedClient] = field(repr=False)
 
 
-class Clients:
-    """Clients with pinned addresses. Pins that are asked for within a moment share one; unused ones are closed."""
+class ClientPool:
+    """Clients with pinned addresses. Pins requested at about the same time share one; unused ones are closed."""
 
     def __init__(self, *, user_agent: str, connect_timeout: float, pause: float) -> None:
         """`pause`: seconds between two requests to a host."""
         self._user_agent = user_agent
         self._connect_timeout = timedelta(seconds=connect_timeout)
-        self._gather = min(max(pause / 4, GATHER[0]), GATHER[1])
-        self._keep_idle = timedelta(seconds=pause + IDLE)
-        self._wanted: list[_Wanted] = []
-        self._alive: dict[int, _Shared] = {}
+        self._gather_seconds = min(max(pause / 4, GATHER_SECONDS[0]), GATHER_SECONDS[1])
+        self._keep_idle = timedelta(seconds=pause + IDLE_SECONDS)
+        self._pending: list[_PendingPin] = []
+        self._in_use: dict[int, _SharedClient] = {}
 
     async def check(self) -> None:
-        """Raises NoTrust where no visit could succeed: better once at the start than for each host."""
+        """Raise NoTrustStore when no visit could succeed, once at the start instead of for each host."""
         try:
             await self._client(()).close()
         except BuilderError as error:
-            says = "no certificate authority could be read (SSL_CERT_FILE, SSL_CERT_DIR, or the system's trust store)"
-            raise NoTrust(says) from error
+            raise NoTrustStore("no certificate authority in SSL_CERT_FILE, SSL_CERT_DIR or the trust store") from error
 
     def __len__(self) -> int:
-        """Clients in use."""
-        return len(self._alive)
+        """Return the number of clients in use."""
+        return len(self._in_use)
 
     def addresses(self) -> set[tuple[str, int]]:
-        """Addresses and ports that clients in use are pinned to. May be asked from any thread."""
-        return {(pin.address, pin.port) for shared in list(self._alive.values()) for pin in shared.pins.values()}
+        """Return the addresses and ports that clients in use are pinned to. Thread-safe."""
+        return {(pin.address, pin.port) for shared in list(self._in_use.values()) for pin in shared.pins.values()}
 
-    def pinned(self, pin: Pin) -> "Pinned":
-        """Gives, as a context, a client that dials `pin.host` at the pinned address and nothing else for that name."""
-        return Pinned(self, pin)
+    def pinned(self, pin: Pin) -> "PinnedClient":
+        """Return a context manager for a client that dials `pin.host` only at the pinned address."""
+        return PinnedClient(self, pin)
 
-    async def shared(self, pin: Pin) -> _Shared:
-        """Is to be given back by `let_go`."""
+    async def shared(self, pin: Pin) -> _SharedClient:
+        """Return a client for the pin; the caller releases it with `release`."""
         loop = asyncio.get_running_loop()
-        wanted = _Wanted(pin, loop.create_future())
-        if not self._wanted:
-            loop.call_later(self._gather, self._build)
-        self._wanted.append(wanted)
+        pending = _PendingPin(pin, loop.create_future())
+        if not self._pending:
+            loop.call_later(self._gather_seconds, self._build_clients)
+        self._pending.append(pending)
         try:
-            return await wanted.ready
+            return await pending.ready
         except asyncio.CancelledError:
-            if wanted.ready.done() and not wanted.ready.cancelled() and not wanted.ready.exception():
-                await self.let_go(wanted.ready.result())
+            if pending.ready.done() and not pending.ready.cancelled() and not pending.ready.exception():
+                await self.release(pending.ready.result())
             raise
 
-    def _build(self) -> None:
-        gathered, self._wanted = self._wanted, []
+    def _build_clients(self) -> None:
+        gathered, self._pending = self._pending, []
         while gathered:
             pins: dict[str, Pin] = {}
-            mine: list[_Wanted] = []
-            rest: list[_Wanted] = []
-            for wanted in gathered:  # the same name at two addresses (two visits, two answers) needs two clients
-                if wanted.ready.cancelled():
+            compatible: list[_PendingPin] = []
+            conflicting: list[_PendingPin] = []
+            for pending in gathered:  # one name pinned to two addresses (by two visits) needs two clients
+                if pending.ready.cancelled():
                     continue
-                fits = pins.setdefault(wanted.pin.host, wanted.pin) == wanted.pin
-                (mine if fits else rest).append(wanted)
-            self._hand_out(mine, pins)
-            gathered = rest
+                fits = pins.setdefault(pending.pin.host, pending.pin) == pending.pin  # guard: pin-per-visit
+                (compatible if fits else conflicting).append(pending)
+            self._assign_client(compatible, pins)
+            gathered = conflicting
 
-    def _hand_out(self, gathered: Sequence[_Wanted], pins: Mapping[str, Pin]) -> None:
+    def _assign_client(self, gathered: Sequence[_PendingPin], pins: Mapping[str, Pin]) -> None:
         if not gathered:
             return
         try:
-            shared = _Shared(self._client(pins.values()), pins, len(gathered))
+            shared = _SharedClient(self._client(pins.values()), pins, len(gathered))
         except Exception as error:
-            for wanted in gathered:
-                wanted.ready.set_exception(error)
+            for pending in gathered:
+                pending.ready.set_exception(error)
             return
-        self._alive[id(shared)] = shared
-        for wanted in gathered:
-            wanted.ready.set_result(shared)
+        self._in_use[id(shared)] = shared
+        for pending in gathered:
+            pending.ready.set_result(shared)
 
-    async def let_go(self, shared: _Shared) -> None:
+    async def release(self, shared: _SharedClient) -> None:
         shared.users -= 1
         if not shared.users:
-            self._alive.pop(id(shared), None)
+            self._in_use.pop(id(shared), None)
             await shared.client.close()
 
     def _client(self, pins: Iterable[Pin]) -> Client:
@@ -182,31 +181,31 @@ class Clients:
             ClientBuilder()
             .user_agent(self._user_agent)
             .default_headers({"Accept-Encoding": "gzip"})
-            .https_only(True)
+            .https_only(True)  # guard: verified-certificate
             .http1_only()
-            .follow_redirects(False)
-            .no_proxy()
+            .follow_redirects(False)  # guard: redirect-decided-here
+            .no_proxy()  # guard: no-proxy
             .referer(False)
-            .default_cookie_store(False)
+            .default_cookie_store(False)  # guard: no-cookies
             .gzip(False).brotli(False).zstd(False).deflate(False)
             .min_tls_version("TLSv1.2")
-            .connect_timeout(self._connect_timeout)
+            .connect_timeout(self._connect_timeout)  # guard: connect-timeout
             .pool_max_idle_per_host(1)
             .pool_idle_timeout(self._keep_idle)
         )  # fmt: skip
         for pin in pins:
-            builder = builder.resolve(pin.host, pin.address, pin.port)
+            builder = builder.resolve(pin.host, pin.address, pin.port)  # guard: pinned-address
         return builder.build()
 
 
-class Pinned:
-    """The use of a client for one pin, once. No generator: every host in flight has one, and they take 1 KB."""
+class PinnedClient:
+    """One use of a client for one pin. Not a generator: every host in flight has one, and a generator takes 1 KB."""
 
     __slots__ = ("_clients", "_pin", "_shared")
 
-    def __init__(self, clients: Clients, pin: Pin) -> None:
+    def __init__(self, clients: ClientPool, pin: Pin) -> None:
         self._clients, self._pin = clients, pin
-        self._shared: _Shared | None = None
+        self._shared: _SharedClient | None = None
 
     async def __aenter__(self) -> Client:
         self._shared = shared = await self._clients.shared(self._pin)
@@ -218,7 +217,7 @@ class Pinned:
     async def __aexit__(self, *failure: object) -> None:
         shared, self._shared = self._shared, None
         if shared is not None:
-            await self._clients.let_go(shared)
+            await self._clients.release(shared)
 
 
 async def ask(
@@ -230,25 +229,26 @@ async def ask(
     cap: int,
     keep_head: bool,
     seconds: float,
-    share: Share,
+    memory: BodyMemoryReservation,
     ahead: int,
     last: bool = False,
-) -> Wire:
-    """GET `url`, which must be on `pin.host`. At most `seconds` for everything and `cap` decoded bytes of body.
+) -> RawAnswer:
+    """GET `url`, which must be on `pin.host`, within `seconds` in total and `cap` decoded bytes of body.
 
-    `ahead`: bytes of the body that are read before the head is looked at, which saves a change of threads for each
-    small page. A body that breaks off among them takes its status with it; with 0 the status stays.
+    `ahead`: bytes of the body that are read before the head is returned, which saves a thread switch for each small
+    page. If the body breaks off within them, the status is lost too; with 0 it is kept.
 
-    `last`: the connection is closed with the answer (RFC 9112 section 9.6). `share` is told how much of the body is
-    here; where it has no room, Broken("no_room").
+    `last`: the connection is closed after the answer (RFC 9112 section 9.6). `memory` is the reservation that the body
+    counts against; when it is exhausted, raise UnusableAnswer("no_room").
 
-    Over the cap: the head is kept with `truncated` where `keep_head` says so, else Broken("body"). Of answers that are
-    no document only a short head is kept, and it may be broken: a "not found" page that breaks off still says so.
-    Raises pyreqwest's exceptions and Broken.
+    A body over the cap is cut and marked `truncated` with `keep_head`, else it is UnusableAnswer("body"). Of answers
+    that are not documents only a short beginning is kept, even if the rest breaks off: their status suffices.
+    Raise pyreqwest's exceptions and UnusableAnswer.
     """
-    # The deadline is the transport's: one of asyncio costs 10 us, as much as the rest of this function.
-    if not url.startswith(f"https://{pin.host}/"):
-        raise AssertionError(f"{pin.host} is not the host of the URL")  # the pin would not apply: never dial
+    # The transport enforces the deadline: an asyncio timeout costs 10 us, as much as the rest of this function.
+    if not url.startswith(f"https://{pin.host}/"):  # guard: pinned-host
+        raise AssertionError(f"{pin.host} is not the host of the URL")  # the pin would not apply, so do not connect
+    # guard: request-timeout
     request = client.get(url).timeout(timedelta(seconds=seconds)).streamed_read_buffer_limit(ahead)
     for name, value in headers.items():
         request = request.header(name, value)
@@ -258,29 +258,29 @@ async def ask(
         async with request.build_streamed() as response:
             fields, repeated = _fields(response.headers)
             status = response.status
-            kept = _Body(cap if status in DOCUMENT else min(cap, PAGE_KEPT), share)
-            body, truncated = await _read(response.body_reader, status, fields, kept, keep_head)
-            return Wire(status, fields, repeated, body, truncated)
-    except ReadTimeoutError:  # of the body: the head was there
-        raise Broken("read_timeout") from None
+            collector = _Body(cap if status in DOCUMENT else min(cap, PAGE_KEPT), memory)  # guard: page-size
+            body, truncated = await _read(response.body_reader, status, fields, collector, keep_head)
+            return RawAnswer(status, fields, repeated, body, truncated)
+    except ReadTimeoutError:  # while reading the body; the head has arrived
+        raise UnusableAnswer("read_timeout") from None
 
 
 def _fields(headers: HeaderMap) -> tuple[dict[str, str], list[str]]:
-    """All fields as text, and the names of those that were repeated. Raises Broken("headers")."""
+    """Return all fields as text, and the names of repeated ones. Raise UnusableAnswer("headers") above HEADER_CAP."""
     texts = _texts(headers)
     repeated: list[str] = []
     if list in map(type, texts.values()):
-        repeated = [name for name, found in texts.items() if isinstance(found, list)]
+        repeated = [name for name, values in texts.items() if isinstance(values, list)]
         texts |= {name: ", ".join(texts[name]) for name in repeated}
     fields = cast("dict[str, str]", texts)
-    # no loop of Python's own: there are hundreds of millions of fields, and nearly all of them are small
-    if sum(map(len, fields)) + sum(map(len, fields.values())) + 4 * len(fields) > HEADER_CAP:
-        raise Broken("headers")
+    # sum and map instead of a Python loop: a crawl reads hundreds of millions of fields, nearly all of them small
+    if sum(map(len, fields)) + sum(map(len, fields.values())) + 4 * len(fields) > HEADER_CAP:  # guard: header-size
+        raise UnusableAnswer("headers")
     return fields, repeated
 
 
 def _texts(headers: HeaderMap) -> dict[str, str | list[str]]:
-    """Without the fields that have a value that is not ASCII, which cannot be read through this transport."""
+    """Return the fields, except those with a non-ASCII value, which this transport cannot read."""
     with contextlib.suppress(ValueError):
         return headers.dict_multi_value()
     texts: dict[str, str | list[str]] = {}
@@ -294,33 +294,33 @@ def _texts(headers: HeaderMap) -> dict[str, str | list[str]]:
 async def _read(
     reader: ResponseBodyReader, status: int, fields: Mapping[str, str], body: "_Body", keep_head: bool
 ) -> tuple[bytes, bool]:
-    """The body, and whether it is only a part. At its announced length nobody asks on: a quarter of all hops."""
-    document = status in DOCUMENT
-    raw = pieces = 0
+    """Return the body and whether it is truncated. Stop at Content-Length, which saves a quarter of all reads."""
+    is_document = status in DOCUMENT
+    received = chunk_count = 0
     length = _length(fields.get("content-length"))
     try:
         if coding := fields.get("content-encoding"):
             body.decode(_coding(coding))
-        while raw != length and (chunk := await reader.read_chunk()) is not None:
-            raw += len(chunk)
-            pieces += 1
-            if pieces > MAX_CHUNKS:
-                raise Broken("chunks")
+        while received != length and (chunk := await reader.read_chunk()) is not None:
+            received += len(chunk)
+            chunk_count += 1
+            if chunk_count > MAX_CHUNKS:  # guard: body-chunks
+                raise UnusableAnswer("chunks")
             body.feed(chunk.to_bytes())
-            if body.full and (document or raw > PAGE_DRAINED):
+            if body.full and (is_document or received > PAGE_DRAINED):  # guard: page-drain
                 break
         body.finish()
     except Exception as error:
-        if document or isinstance(error, RequestTimeoutError):
+        if is_document or isinstance(error, RequestTimeoutError):
             raise
         return body.head, True
-    if body.full and document and not keep_head:
-        raise Broken("body")
+    if body.full and is_document and not keep_head:  # guard: body-cap
+        raise UnusableAnswer("body")
     return body.head, body.full
 
 
 def _length(field: str | None) -> int | None:
-    """Of a Content-Length that is one plain number; the parser below us has refused what contradicts itself."""
+    """Return the value of a Content-Length that is one plain number; the HTTP parser has refused contradictory ones."""
     return int(field) if field and field.isascii() and field.isdigit() and len(field) < 16 else None
 
 
@@ -328,28 +328,30 @@ _TOKEN = re.compile(r"[a-z0-9!#$%&'*+.^_`|~-]{1,20}")
 
 
 def _coding(field: str) -> str:
-    """Either identity or gzip, the codings that were offered. Raises Broken("encoding")."""
+    """Return "identity" or "gzip", the codings that were offered. Raise UnusableAnswer("encoding") for others."""
     codings = [coding for part in field.split(",") if (coding := part.strip().lower()) not in ("", "identity")]
     if not codings:
         return "identity"
     if codings in (["gzip"], ["x-gzip"]):
         return "gzip"
-    raise Broken("encoding", codings[0] if len(codings) == 1 and _TOKEN.fullmatch(codings[0]) else "other")
+    # guard: unknown-encoding
+    raise UnusableAnswer("encoding", codings[0] if len(codings) == 1 and _TOKEN.fullmatch(codings[0]) else "other")
 
 
 class _Body:
-    """Takes a body in pieces and keeps at most `cap` decoded bytes; `full` when there was more.
+    """Collects a body in chunks and keeps at most `cap` decoded bytes; `full` is set when there are more.
 
-    gzip: exactly one complete member. A decoder that is only asked for what still fits never unpacks a bomb.
+    gzip must be exactly one complete member. The decoder's output is limited to what still fits, so a bomb is never
+    unpacked.
     """
 
-    def __init__(self, cap: int, share: Share) -> None:
+    def __init__(self, cap: int, memory: BodyMemoryReservation) -> None:
         self._cap = cap
-        self._share = share
+        self._memory = memory
         self._parts: list[bytes] = []
         self._size = 0
         self._gzip: zlib._Decompress | None = None
-        self._fed = False
+        self._has_input = False
         self.full = False
 
     @property
@@ -366,33 +368,33 @@ class _Body:
         if self._gzip is None:
             self._keep(chunk)
         else:
-            self._fed = self._fed or bool(chunk)
+            self._has_input = self._has_input or bool(chunk)
             self._unpack(self._gzip, chunk)
 
     def finish(self) -> None:
-        """The stream has ended: was it whole? An empty body needs no gzip frame (204 and 304 have none)."""
-        if self._gzip is not None and self._fed and not self.full and not self._gzip.eof:
-            raise Broken("gzip_truncated")
+        """Raise UnusableAnswer for a truncated gzip stream. An empty body needs no gzip frame (204, 304)."""
+        if self._gzip is not None and self._has_input and not self.full and not self._gzip.eof:
+            raise UnusableAnswer("gzip_truncated")  # guard: gzip-complete
 
     def _unpack(self, gzip: "zlib._Decompress", chunk: bytes) -> None:
         if gzip.eof and chunk:
-            raise Broken("gzip_trailing_data")
+            raise UnusableAnswer("gzip_trailing_data")
         try:
-            self._keep(gzip.decompress(chunk, self._cap + 1 - self._size))
+            self._keep(gzip.decompress(chunk, self._cap + 1 - self._size))  # guard: gzip-cap
         except zlib.error:
-            raise Broken("gzip_corrupt") from None
-        if gzip.unused_data:
-            raise Broken("gzip_trailing_data")
+            raise UnusableAnswer("gzip_corrupt") from None
+        if gzip.unused_data:  # guard: gzip-one-member
+            raise UnusableAnswer("gzip_trailing_data")
 
     def _keep(self, data: bytes) -> None:
         self._parts.append(data)
         self._size += len(data)
         self.full = self._size > self._cap
-        if self._size > OWN:
-            self._told()
+        if self._size > FREE_PER_VISIT:
+            self._reserve_memory()
 
-    def _told(self) -> None:
+    def _reserve_memory(self) -> None:
         try:
-            self._share.reading(self._size)
-        except NoRoom:
-            raise Broken("no_room") from None
+            self._memory.grow_to(self._size)
+        except BodyMemoryExhausted:
+            raise UnusableAnswer("no_room") from None

@@ -1,7 +1,7 @@
-"""Every setting, with its one owner, its default and its description. docs/settings.md is generated from here.
+"""All settings, with their defaults and descriptions. docs/settings.md is generated from here.
 
-Read from the environment (prefix WAYPOST_; DATABASE_URL and what begins with MEILI_ without it). Nothing reads
-os.environ elsewhere.
+They are read from environment variables with the prefix WAYPOST_; DATABASE_URL and the MEILI_ variables have no
+prefix. No other module reads settings from os.environ.
 """
 
 import os
@@ -17,34 +17,34 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 def default_data_folder() -> Path:
     """`$XDG_DATA_HOME/waypost`, else `~/.local/share/waypost`.
 
-    An account without a home of its own (`nobody`, container users) gets a folder under the temporary one.
+    An account without a home directory (`nobody`, container users) gets a folder in the temporary directory.
     """
     base = os.environ.get("XDG_DATA_HOME")
     if base and Path(base).is_absolute():
         return Path(base) / "waypost"
-    home = Path(os.path.expanduser("~"))  # noqa: PTH111  (Path.home() raises where there is no home)
+    home = Path(os.path.expanduser("~"))  # noqa: PTH111  (Path.home() raises when there is no home)
     if home.is_absolute() and home != Path("/") and home.is_dir() and os.access(home, os.W_OK):
         return home / ".local" / "share" / "waypost"
     return Path(tempfile.gettempdir()) / f"waypost-{os.getuid()}"
 
 
 class Settings(BaseSettings):
-    """All settings. Unknown WAYPOST_ variables are the environment's own business; wrong values are refused."""
+    """All settings. Unknown WAYPOST_ variables are ignored; wrong values are refused."""
 
     model_config = SettingsConfigDict(env_prefix="WAYPOST_", frozen=True, extra="ignore", validate_default=True)
 
-    # where things are kept
+    # data, database and search
     data: Path = Field(default_factory=default_data_folder, description="Folder of the embedded database and index.")
     database_url: SecretStr | None = Field(
         default=None,
         validation_alias=AliasChoices("DATABASE_URL", "database_url"),
         description="PostgreSQL to use (postgresql://user:password@host/name). Unset: an embedded server in `data`.",
     )
-    embedding: Literal["table", "documents", "minilm"] = Field(
+    embedding: Literal["table", "minilm"] = Field(
         default="table",
-        description="`table`: sentence vectors from the table that ships. With the extra `minilm` installed also "
-        "`documents`: services by table and MiniLM when they are indexed, queries by the table; `minilm`: queries by "
-        "both as well. All processes need the same; after a change from or to `table`, `waypost reindex`.",
+        description="Model of the sentence vectors. `table`: the static table that ships. `minilm` (needs the extra "
+        "`minilm`): the table and MiniLM together. All processes need the same value; after a change, run `waypost "
+        "reindex`.",
     )
     meili_url: str | None = Field(
         default=None,
@@ -90,7 +90,7 @@ class Settings(BaseSettings):
         description="Where clients reach this API; used for the URLs it hands out.",
     )
 
-    # who we are
+    # identity of the crawler
     contact_url: str | None = Field(
         default=None,
         pattern=r"^https?://[^\s()]+$",
@@ -160,19 +160,19 @@ class Settings(BaseSettings):
     recrawl_interval: int = Field(
         default=3_600,
         ge=0,
-        description="Seconds between two runs of the job `recrawl` of `waypost schedule`; 0: never by itself.",
+        description="Seconds between two runs of the job `recrawl` of `waypost schedule`; 0: not scheduled.",
     )
     rescore_interval: int = Field(
-        default=3_600, ge=0, description="Seconds between two runs of the job `rescore`; 0: never by itself."
+        default=3_600, ge=0, description="Seconds between two runs of the job `rescore`; 0: not scheduled."
     )
     reindex_interval: int = Field(
-        default=604_800, ge=0, description="Seconds between two runs of the job `reindex`; 0: never by itself."
+        default=604_800, ge=0, description="Seconds between two runs of the job `reindex`; 0: not scheduled."
     )
     prune_interval: int = Field(
-        default=86_400, ge=0, description="Seconds between two runs of the job `prune`; 0: never by itself."
+        default=86_400, ge=0, description="Seconds between two runs of the job `prune`; 0: not scheduled."
     )
     refresh_interval: int = Field(
-        default=604_800, ge=0, description="Seconds between two runs of the job `refresh`; 0: never by itself."
+        default=604_800, ge=0, description="Seconds between two runs of the job `refresh`; 0: not scheduled."
     )
     suffix_list_url: str = Field(
         default="https://publicsuffix.org/list/public_suffix_list.dat",
@@ -190,7 +190,7 @@ class Settings(BaseSettings):
         description="Where `refresh` asks for the IANA IPv6 special-purpose registry (CSV). Empty: nowhere.",
     )
 
-    # how long things are kept (`prune`)
+    # retention (`prune`)
     keep_visits_days: int = Field(default=90, ge=2, le=36_500, description="Days that visits stay in the ledger.")
     keep_visits_per_host: int = Field(
         default=20, ge=1, le=10_000, description="Latest visits of each host that stay in the ledger, however old."
@@ -228,7 +228,7 @@ class Settings(BaseSettings):
         default=(), description="Addresses or networks whose X-Forwarded-For is believed, comma separated."
     )
 
-    # how it talks
+    # logging
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         default="INFO", description="Least severe log event that is written."
     )
@@ -240,21 +240,21 @@ class Settings(BaseSettings):
 
     @property
     def reachable_at(self) -> str:
-        """What stands in brackets in the crawler's User-Agent: the page, and the address where there is one."""
+        """The text in brackets in the crawler's User-Agent: the contact page, and the mail address if there is one."""
         return f"+{self.contact}" + (f"; {self.contact_email}" if self.contact_email else "")
 
     def as_environment(self) -> dict[str, str]:
-        """These settings as environment variables, for a child process. An unset DATABASE_URL is passed as unset.
+        """Return these settings as environment variables for a child process. An unset DATABASE_URL is passed as empty.
 
-        The master key is nobody's business but that of the command that makes keys of it.
+        The master key is left out: only the command that makes keys from it needs it.
         """
-        found = {"DATABASE_URL": ""}
+        environment = {"DATABASE_URL": ""}
         for name in type(self).model_fields:
             value = getattr(self, name)
             if value is None or name == "meili_master_key":
                 continue
-            found[variable(name)] = _as_text(value)
-        return found
+            environment[variable(name)] = _as_text(value)
+        return environment
 
     @field_validator("connect_to", "trusted_proxies", mode="before")
     @classmethod
@@ -266,8 +266,15 @@ class Settings(BaseSettings):
     @field_validator("trusted_proxies")
     @classmethod
     def _are_networks(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        for one in value:
-            ip_network(one, strict=False)
+        for network in value:
+            ip_network(network, strict=False)
+        return value
+
+    @field_validator("embedding", mode="before")
+    @classmethod
+    def _documents_was_removed(cls, value: object) -> object:
+        if value == "documents":
+            raise ValueError("`documents` was removed: set `minilm`, which uses the same index, or `table` and reindex")
         return value
 
     @field_validator(
@@ -280,7 +287,7 @@ class Settings(BaseSettings):
 
 
 def variable(name: str) -> str:
-    """The environment variable of a field of Settings."""
+    """Return the environment variable of a field of Settings."""
     alias = Settings.model_fields[name].validation_alias
     if isinstance(alias, AliasChoices):
         return str(alias.choices[0])

@@ -4,12 +4,14 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.support.depth import DEPTH
-from tests.support.engine import unset
+from tests.support.engine import without_engine_settings
 
-__all__ = ["unset"]
+__all__ = ["without_engine_settings"]
 
-# No test measures time: a busy machine finds no fault. Nor does chance: every run tries the same examples, so that what
-# fails was changed. Who wants to find more searches deeper, from other seeds each time (tests/support/depth.py).
+pytest_plugins = ["tests.support.database"]
+
+# Tests have no deadlines, so that a busy machine causes no failure. Each run tries the same examples, so that a failure
+# has its cause in a change. WAYPOST_TEST_DEPTH searches longer, from another seed in each run (tests/support/depth.py).
 settings.register_profile("same", deadline=None, derandomize=DEPTH == 1, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("same")
 
@@ -23,5 +25,5 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files of minutes first (slow ones by their mark): what starts last would hold up the end of a parallel run."""
+    """Run slow tests and tests/flow first: a long test that started last would delay the end of a parallel run."""
     items.sort(key=lambda item: (item.get_closest_marker("slow") is None, "/flow/" not in str(item.path)))

@@ -1,1 +1,1 @@
-"""How fast one core judges documents: read, recognise, validate, normalise. `python -m benchmarks.assess`."""
+"""How fast one core assesses documents: read, recognise, validate, normalise. `python -m benchmarks.assess`."""

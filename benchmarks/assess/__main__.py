@@ -1,7 +1,7 @@
-"""`python -m benchmarks.assess`: documents per CPU second, beside the cost of parsing alone and of another commit.
+"""`python -m benchmarks.assess`: documents per CPU second, compared with parsing alone and with another commit.
 
-Everything is measured in one run, the sides taking turns round by round, so that a machine that slows down slows all of
-them. CPU time, not the clock's: other work on the machine does not count.
+Everything is measured in one run, with the sides taking turns round by round, so that a slow phase of the machine
+affects all of them. CPU time is measured, not wall time, so other work on the machine does not count.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from collections import defaultdict
 from pathlib import Path
 from statistics import median, quantiles
 
-from benchmarks.assess.worker import bodies, costs, judge
+from benchmarks.assess.worker import assess, bodies, costs
 from benchmarks.trees import HERE, ROOT, exported, search_path
 
 
@@ -36,14 +36,14 @@ def main() -> None:
 
 
 def _options() -> argparse.Namespace:
-    found = Path(os.environ.get("WAYPOST_SHARED", ROOT.parent / "shared"))
+    shared = Path(os.environ.get("WAYPOST_SHARED", ROOT.parent / "shared"))
     parser = argparse.ArgumentParser(prog="python -m benchmarks.assess", description=__doc__)
     parser.add_argument("--each", type=int, default=40, help="documents of each kind (default 40)")
     parser.add_argument("--rounds", type=int, default=7, help="how often all are judged (default 7)")
     parser.add_argument("--against", metavar="REV", help="also measure another commit, in turns with this tree")
     parser.add_argument("--profile", action="store_true", help="the functions that take the time, instead of figures")
     parser.add_argument("--only", metavar="KIND", help="with --profile: one kind of document")
-    parser.add_argument("--shared", type=Path, default=found if (found / "corpus").is_dir() else None,
+    parser.add_argument("--shared", type=Path, default=shared if (shared / "corpus").is_dir() else None,
                         help="folder with recorded documents")  # fmt: skip
     return parser.parse_args()
 
@@ -51,15 +51,17 @@ def _options() -> argparse.Namespace:
 def _measured(trees: dict[str, Path], each: int, shared: str, rounds: int) -> dict[str, dict[str, list[float]]]:
     """Side -> kind -> the median over the rounds of the CPU milliseconds that each document took."""
     workers = {side: _started(tree, each, shared) for side, tree in trees.items()}
-    seen: dict[str, list[dict[str, list[float]]]] = defaultdict(list)
+    timings: dict[str, list[dict[str, list[float]]]] = defaultdict(list)
     for _ in range(rounds):
         for side, worker in workers.items():
             acts = "assess jiter json" if side == HERE else "assess"
-            for act, spent in _asked(worker, acts).items():
-                seen[side if act == "assess" else act].append(spent)
+            for act, spent in _ask(worker, acts).items():
+                timings[side if act == "assess" else act].append(spent)
     for worker in workers.values():
         worker.communicate()
-    return {side: {kind: _usual([one[kind] for one in turns]) for kind in turns[0]} for side, turns in seen.items()}
+    return {
+        side: {kind: _medians([turn[kind] for turn in turns]) for kind in turns[0]} for side, turns in timings.items()
+    }
 
 
 def _started(tree: Path, each: int, shared: str) -> "subprocess.Popen[str]":
@@ -70,7 +72,7 @@ def _started(tree: Path, each: int, shared: str) -> "subprocess.Popen[str]":
     )  # fmt: skip
 
 
-def _asked(worker: "subprocess.Popen[str]", acts: str) -> dict[str, dict[str, list[float]]]:
+def _ask(worker: "subprocess.Popen[str]", acts: str) -> dict[str, dict[str, list[float]]]:
     assert worker.stdin is not None and worker.stdout is not None
     worker.stdin.write(acts + "\n")
     worker.stdin.flush()
@@ -78,18 +80,18 @@ def _asked(worker: "subprocess.Popen[str]", acts: str) -> dict[str, dict[str, li
     return answer
 
 
-def _usual(turns: list[list[float]]) -> list[float]:
+def _medians(turns: list[list[float]]) -> list[float]:
     return [median(costs_of_one) for costs_of_one in zip(*turns, strict=True)]
 
 
 def _report(title: str, sides: dict[str, dict[str, list[float]]]) -> None:
-    whole = {side: [cost for spent in kinds.values() for cost in spent] for side, kinds in sides.items()}
-    print(f"\n{title}: {len(whole[HERE])}, CPU ms each")
+    all_costs = {side: [cost for spent in kinds.values() for cost in spent] for side, kinds in sides.items()}
+    print(f"\n{title}: {len(all_costs[HERE])}, CPU ms each")
     print(f"{'':20} {'docs':>5} {'p50':>8} {'p99':>8} {'a second':>9}")
     for kind, spent in sides[HERE].items():
         print(f"{kind:20} {_row(spent)}")
-    for side, spent in whole.items():
-        ratio = "" if side == HERE else f"   {sum(whole[HERE]) / sum(spent):.2f} times its time here"
+    for side, spent in all_costs.items():
+        ratio = "" if side == HERE else f"   {sum(all_costs[HERE]) / sum(spent):.2f} times its time here"
         print(f"{'all: ' + side:20} {_row(spent)}{ratio}")
 
 
@@ -99,12 +101,12 @@ def _row(spent: list[float]) -> str:
 
 
 def _profile(options: argparse.Namespace) -> None:
-    chosen = [one for one in bodies(options.each, None) if options.only in (None, one.kind)]
-    costs(judge, chosen)
+    chosen = [body for body in bodies(options.each, None) if options.only in (None, body.kind)]
+    costs(assess, chosen)
     profile = cProfile.Profile()
     profile.enable()
     for _ in range(options.rounds):
-        costs(judge, chosen)
+        costs(assess, chosen)
     profile.disable()
     pstats.Stats(profile).sort_stats("tottime").print_stats(30)
 

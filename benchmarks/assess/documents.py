@@ -1,7 +1,7 @@
-"""Typical documents, made from a seed: each kind at the size it has on the web, every document of a host of its own.
+"""Typical documents, generated from a seed: each kind has its usual size on the web, each document its own host.
 
-Sizes were looked up in a collection of 541 real documents; its medians by kind run from 0.7 to 7.5 KB. Texts are
-English words in random order with an occasional letter beyond ASCII, because real texts have those.
+The sizes follow a collection of 541 real documents, whose medians by kind range from 0.7 to 7.5 KB. Texts are English
+words in random order with an occasional non-ASCII letter, as in real texts.
 """
 
 import json
@@ -20,7 +20,7 @@ WORDS = """
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """A document as it is served. `expected`: what the pointer that led to it promised."""
+    """A document as it is served. `expected`: the format declared by the pointer to it."""
 
     kind: str
     url: str
@@ -30,7 +30,7 @@ class Body:
 
 
 class Maker:
-    """Words, names and schemas out of one seeded source."""
+    """A generator of words, names and schemas with one seed."""
 
     def __init__(self, seed: int, host: str) -> None:
         self.chance = random.Random(seed)
@@ -45,7 +45,7 @@ class Maker:
     def name(self) -> str:
         return "_".join(self.chance.choices(WORDS[:46], k=2)) + str(self.chance.randint(1, 99))
 
-    def some(self, least: int, most: int) -> range:
+    def random_range(self, least: int, most: int) -> range:
         return range(self.chance.randint(least, most))
 
     def schema(self, least: int = 2, most: int = 5) -> dict[str, Any]:
@@ -54,7 +54,7 @@ class Maker:
                 "type": self.chance.choice(["string", "integer", "boolean"]),
                 "description": self.words(4, 12),
             }
-            for _ in self.some(least, most)
+            for _ in self.random_range(least, most)
         }
         return {"type": "object", "properties": properties, "required": list(properties)[:1]}
 
@@ -80,7 +80,7 @@ def adp(make: Maker) -> Any:
                 "detail_url": make.url(f"/v1/capabilities/{make.name()}"),
                 "resource_group": make.words(1, 1),
             }
-            for _ in make.some(8, 25)
+            for _ in make.random_range(8, 25)
         ],
     }
 
@@ -93,7 +93,7 @@ def adp_detail(make: Maker) -> Any:
         "method": "GET",
         "parameters": [
             {"name": make.name(), "type": "string", "description": make.words(4, 10), "required": True, "in": "query"}
-            for _ in make.some(2, 6)
+            for _ in make.random_range(2, 6)
         ],
         "request_example": {"method": "GET", "url": make.url("/v1/x/7"), "headers": {"X-Key": "..."}},
         "response_example": {"status": 200, "body": {make.name(): make.words(2, 5) for _ in range(3)}},
@@ -114,7 +114,7 @@ def awp(make: Maker) -> Any:
             "rate_limit": "30/minute",
         }
 
-    actions = [action() for _ in make.some(2, 8)]
+    actions = [action() for _ in make.random_range(2, 8)]
     return {
         "awp_version": "0.2",
         "domain": make.host,
@@ -147,12 +147,12 @@ def atp(make: Maker) -> Any:
                 "method": "GET",
                 "parameters": [
                     {"name": make.name(), "type": "string", "required": True, "description": make.words(3, 8)}
-                    for _ in make.some(1, 4)
+                    for _ in make.random_range(1, 4)
                 ],
                 "response": {"type": "object", "properties": {make.name(): {"type": "string"}}},
                 "sideEffects": False,
             }
-            for _ in make.some(3, 9)
+            for _ in make.random_range(3, 9)
         ],
     }
 
@@ -168,9 +168,9 @@ def woa(make: Maker) -> Any:
                 "inputs": make.schema(1, 3),
                 "outputs": make.schema(1, 3),
                 "transports": ["rest"],
-                "operations": [{"name": make.name(), "description": make.sentence()} for _ in make.some(1, 3)],
+                "operations": [{"name": make.name(), "description": make.sentence()} for _ in make.random_range(1, 3)],
             }
-            for _ in make.some(1, 4)
+            for _ in make.random_range(1, 4)
         ],
         "transports": {"rest": {"base": make.url("/agents"), "invoke_path": "/{agent_id}/invoke"}},
     }
@@ -193,16 +193,16 @@ def awas(make: Maker) -> Any:
                 "method": "GET",
                 "parameters": [
                     {"name": make.name(), "type": "string", "required": True, "description": make.words(3, 6)}
-                    for _ in make.some(1, 3)
+                    for _ in make.random_range(1, 3)
                 ],
                 "result": {"type": "list", "selector": ".list", "itemSelector": ".item"},
             }
-            for _ in make.some(2, 8)
+            for _ in make.random_range(2, 8)
         ],
     }
 
 
-# --- their siblings -------------------------------------------------------------------------------------------------
+# --- other formats --------------------------------------------------------------------------------------------------
 
 
 def a2a(make: Maker) -> Any:
@@ -227,7 +227,7 @@ def a2a(make: Maker) -> Any:
                 "tags": [make.words(1, 1) for _ in range(3)],
                 "examples": [make.words(5, 10)],
             }
-            for _ in make.some(2, 12)
+            for _ in make.random_range(2, 12)
         ],
     }
 
@@ -241,7 +241,7 @@ def mcp_card(make: Maker) -> Any:
         "authentication": {"required": True, "schemes": ["bearer"]},
         "tools": [
             {"name": make.name(), "description": make.sentence(), "inputSchema": make.schema(1, 4)}
-            for _ in make.some(1, 6)
+            for _ in make.random_range(1, 6)
         ],
     }
 
@@ -259,19 +259,19 @@ def mcp_server_json(make: Maker) -> Any:
 
 def openapi(make: Maker) -> Any:
     def operation() -> dict[str, Any]:
-        answer = {"application/json": {"schema": make.schema(1, 3)}}
+        content = {"application/json": {"schema": make.schema(1, 3)}}
         return {
             "operationId": make.name(),
             "summary": make.words(3, 6),
             "parameters": [{"name": make.name(), "in": "query", "schema": {"type": "string"}}],
-            "responses": {"200": {"description": make.words(2, 4), "content": answer}},
+            "responses": {"200": {"description": make.words(2, 4), "content": content}},
         }
 
     return {
         "openapi": "3.1.0",
         "info": {"title": make.words(1, 3), "version": "1.0.0", "description": make.sentence()},
         "servers": [{"url": make.url("/api")}],
-        "paths": {f"/{make.name()}/{{id}}": {"get": operation(), "post": operation()} for _ in make.some(1, 4)},
+        "paths": {f"/{make.name()}/{{id}}": {"get": operation(), "post": operation()} for _ in make.random_range(1, 4)},
         "components": {"securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "X-Key"}}},
         "security": [{"key": []}],
     }
@@ -304,7 +304,7 @@ def ai_catalog(make: Maker) -> Any:
                 "type": "application/mcp-server-card+json",
                 "url": make.url(f"/servers/{make.name()}.json"),
             }
-            for _ in make.some(2, 6)
+            for _ in make.random_range(2, 6)
         ],
     }
 
@@ -320,13 +320,13 @@ def skills_index(make: Maker) -> Any:
                 "url": f"/.well-known/agent-skills/{make.name()}/SKILL.md",
                 "digest": "sha256:" + "0" * 64,
             }
-            for _ in make.some(3, 10)
+            for _ in make.random_range(3, 10)
         ],
     }
 
 
 def x402(make: Maker) -> Any:
-    return {"version": 1, "resources": [make.url(f"/paid/{make.name()}") for _ in make.some(5, 25)]}
+    return {"version": 1, "resources": [make.url(f"/paid/{make.name()}") for _ in make.random_range(5, 25)]}
 
 
 def api_catalog(make: Maker) -> Any:
@@ -338,7 +338,7 @@ def api_catalog(make: Maker) -> Any:
                 "service-desc": described,
                 "service-doc": [{"href": make.url("/d")}],
             }
-            for _ in make.some(1, 5)
+            for _ in make.random_range(1, 5)
         ]
     }
 
@@ -346,12 +346,12 @@ def api_catalog(make: Maker) -> Any:
 def llms_txt(make: Maker) -> str:
     def section() -> Iterator[str]:
         yield f"\n## {make.words(1, 3).title()}\n"
-        for _ in make.some(3, 12):
+        for _ in make.random_range(3, 12):
             yield f"- [{make.words(1, 4)}]({make.url('/docs/' + make.name() + '.md')}): {make.words(5, 16)}"
 
     lines = [f"# {make.words(1, 3).title()}", "", f"> {make.sentence()}", "", make.sentence()]
     lines += [f"The API: {make.url('/openapi.json')}, for agents {make.url('/mcp')}."]
-    return "\n".join([*lines, *(line for _ in make.some(3, 8) for line in section())])
+    return "\n".join([*lines, *(line for _ in make.random_range(3, 8) for line in section())])
 
 
 JSON = "application/json"
@@ -373,17 +373,19 @@ KINDS: dict[str, tuple[str, str, Callable[[Maker], Any]]] = {
     "api-catalog": ("/.well-known/api-catalog", "application/linkset+json", api_catalog),
     "llms-txt": ("/llms.txt", "text/plain", llms_txt),
 }
-"""Format slug -> the path where such a document is served, its media type, its maker."""
+"""Format slug -> (path where such a document is served, media type, function that generates it)."""
 
 
 def documents(each: int, seed: int = 7) -> list[Body]:
-    """`each` documents of every kind, kinds taking turns; the same ones for the same seed."""
+    """Return `each` documents of every kind, alternating between kinds; the same for the same seed."""
     return [_body(kind, seed * 1_000_000 + number) for number in range(each) for kind in KINDS]
 
 
 def _body(kind: str, number: int) -> Body:
     path, media_type, maker = KINDS[kind]
     host = f"{'api.' if number % 3 == 0 else ''}{kind}-{number}.com"
-    made = maker(Maker(number, host))
-    raw = made.encode() if isinstance(made, str) else json.dumps(made, indent=2, ensure_ascii=False).encode()
+    document = maker(Maker(number, host))
+    raw = (
+        document.encode() if isinstance(document, str) else json.dumps(document, indent=2, ensure_ascii=False).encode()
+    )
     return Body(kind, f"https://{host}{path}", media_type, raw, kind if kind == "adp-detail" else None)

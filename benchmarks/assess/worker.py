@@ -1,6 +1,6 @@
-"""One process that judges the documents again and again and says what each cost: a round for each line on its stdin.
+"""A process that assesses the documents repeatedly and prints the cost of each: one round per stdin line.
 
-It runs on whichever `registry` stands first on PYTHONPATH, so that two states of the code can take turns.
+It uses the `registry` that is first on PYTHONPATH, so that two states of the code can take turns.
 """
 
 import csv
@@ -16,7 +16,7 @@ from typing import Any
 import jiter
 
 from benchmarks.assess.documents import Body, documents
-from registry.core.assess import assess_body
+from registry.core.assessing.assess import assess_body
 
 Costs = dict[str, list[float]]  # kind -> CPU milliseconds of each document
 
@@ -25,7 +25,7 @@ def bodies(each: int, shared: str | None) -> list[Body]:
     return documents(each) if shared is None else list(_recorded(Path(shared) / "corpus"))
 
 
-def judge(body: Body) -> object:
+def assess(body: Body) -> object:
     return assess_body(body.raw, body.url, body.media_type, {}, expected=body.expected)
 
 
@@ -37,23 +37,23 @@ def parse(body: Body) -> object:
     return json.loads(body.raw)
 
 
-ACTS: dict[str, Callable[[Body], object]] = {"assess": judge, "jiter": parse_strictly, "json": parse}
+ACTS: dict[str, Callable[[Body], object]] = {"assess": assess, "jiter": parse_strictly, "json": parse}
 
 
 def costs(act: Callable[[Body], object], chosen: list[Body]) -> Costs:
-    """CPU time of `act` on each document; nothing is remembered from the round before."""
-    forget()
+    """Return the CPU milliseconds of `act` on each document, by kind; caches of earlier rounds are cleared."""
+    clear_caches()
     spent: Costs = {}
     for body in chosen:
         start = time.process_time_ns()
-        with suppress(ValueError):  # a text, or broken JSON: finding that out is the work
+        with suppress(ValueError):  # text or broken JSON; detecting that is part of the measurement
             act(body)
         spent.setdefault(body.kind, []).append((time.process_time_ns() - start) / 1e6)
     return spent
 
 
-def forget() -> None:
-    """Hosts and URLs that were met once are remembered; the next host's are not met yet."""
+def clear_caches() -> None:
+    """Clear the caches of hosts and URLs, because in a crawl each host is new."""
     for name, module in list(sys.modules.items()):
         if name.startswith("registry.core"):
             for value in list(vars(module).values()):
@@ -72,7 +72,7 @@ def _recorded(corpus: Path) -> Iterator[Body]:
 
 
 def main() -> None:
-    """Arguments: documents of each kind, and the folder of the shared test data or "-"."""
+    """Run the worker. Arguments: documents of each kind, and the folder of the shared test data or "-"."""
     chosen = bodies(int(sys.argv[1]), None if sys.argv[2] == "-" else sys.argv[2])
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     for line in sys.stdin:

@@ -1,7 +1,7 @@
-"""`python -m benchmarks.crawl`: hosts per CPU-second of waypost's crawler beside what one could write instead.
+"""`python -m benchmarks.crawl`: hosts per CPU second of waypost's crawler, compared with alternatives.
 
-All contestants take turns in one run, so that a machine that slows down slows all of them; CPU time counts, not the
-clock's, except where waiting is the subject (`--list mixed`, `--list polite`).
+All contestants take turns in one run, so that a slow phase of the machine affects all of them. CPU time is measured,
+not wall time, except where waiting is the subject (`--list mixed`, `--list polite`).
 """
 
 import argparse
@@ -15,16 +15,16 @@ from pathlib import Path
 from benchmarks.crawl import farm, namespace, postgres, report
 from benchmarks.crawl.contest import CONTESTANTS, Arena, build_go
 from benchmarks.crawl.lists import LISTS
-from registry.store import embedded
+from registry.store.embedded_postgres import server as embedded
 
 SERVER, TEMPLATE, CORE, GO = (f"WAYPOST_BENCH_{name}" for name in ("SERVER", "TEMPLATE", "CORE", "GO"))
-"""Carry into the namespace: the URL of the database server, the migrated database on it, the contestants' core (empty:
-none of their own), the Go program."""
+"""Environment variables for the process in the namespace: URL of the database server, name of the migrated template,
+core of the contestants (empty: no separate core), path of the Go program."""
 
 
 def main() -> None:
     options = _options()
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # so that children are ended, too
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # so that children are stopped, too
     try:
         if SERVER not in os.environ:
             namespace.check_tools("nginx", "taskset")
@@ -52,18 +52,18 @@ def _options() -> argparse.Namespace:
 
 
 def _outside(options: argparse.Namespace) -> int:
-    """Starts the database, which may not run as the namespace's root, then everything else inside."""
+    """Start the database, which may not run as the namespace's root, then the rest inside. Return the exit code."""
     cores = sorted(os.sched_getaffinity(0))
     if len(cores) > 1:
-        os.sched_setaffinity(0, {cores[0]})  # all that is started from here stays there, but for the contestants
+        os.sched_setaffinity(0, {cores[0]})  # inherited by all child processes; the contestants use another core
     folder = Path(tempfile.gettempdir()) / f"waypost-bench-{os.geteuid()}"
     server = embedded.start(folder)
     try:
         with postgres.template(server.dsn) as template:
-            carried = {SERVER: server.dsn, TEMPLATE: template, CORE: str(cores[1]) if len(cores) > 1 else ""}
+            variables = {SERVER: server.dsn, TEMPLATE: template, CORE: str(cores[1]) if len(cores) > 1 else ""}
             if "go" in (options.only or "").split(","):
-                carried[GO] = str(build_go(folder))
-            return namespace.enter(sys.argv[1:], carried)
+                variables[GO] = str(build_go(folder))
+            return namespace.enter(sys.argv[1:], variables)
     finally:
         server.release()
 
@@ -75,8 +75,8 @@ def _inside(options: argparse.Namespace) -> None:
         folder = Path(scratch)
         folder.chmod(0o755)
         namespace.enclose(folder)
-        with farm.running(folder, trial.most_hosts()) as sites:
-            arena = Arena(sites, os.environ[SERVER], os.environ[TEMPLATE], folder, core, os.environ.get(GO))
+        with farm.running(folder, trial.most_hosts()) as web_farm:
+            arena = Arena(web_farm, os.environ[SERVER], os.environ[TEMPLATE], folder, core, os.environ.get(GO))
             runs = []
             for run in trial.runs(arena):
                 runs.append(run)

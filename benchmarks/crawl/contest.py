@@ -1,4 +1,4 @@
-"""Runs the contestants in turns, each in a process of its own, and keeps what each run came to."""
+"""Run the contestants in turns, each in a separate process, and collect their results."""
 
 import json
 import os
@@ -19,13 +19,14 @@ from benchmarks.crawl.namespace import Missing
 CONTESTANTS: dict[str, str] = {
     "waypost": "benchmarks.crawl.contestants.waypost",
     "transport": "benchmarks.crawl.contestants.transport",
+    "engine": "benchmarks.crawl.contestants.engine",
     "aiohttp": "benchmarks.crawl.contestants.plain_aiohttp",
     "aiohttp-uvloop": "benchmarks.crawl.contestants.plain_aiohttp",
     "scrapy-naive": "benchmarks.crawl.contestants.scrapy_naive",
     "scrapy-tuned": "benchmarks.crawl.contestants.scrapy_tuned",
     "go": "",
 }
-"""Name -> the module that is run; `go` is a program of its own, built outside of the namespace."""
+"""Name -> module to run; `go` is a separate program, built outside of the namespace."""
 
 GO_SOURCE = Path(__file__).parent / "contestants" / "go" / "main.go"
 
@@ -34,7 +35,7 @@ EXTRA: Mapping[str, Mapping[str, Any]] = {"aiohttp-uvloop": {"uvloop": True}}
 
 @dataclass
 class Run:
-    """One run of one contestant. `requests`: as the farm counted them."""
+    """One run of one contestant. `requests`: as counted by the farm."""
 
     contestant: str
     result: Result
@@ -52,7 +53,7 @@ class Run:
 
 
 def build_go(folder: Path) -> Path:
-    """The Go contestant as a program. Raises Missing where there is no Go toolchain."""
+    """Build the Go contestant and return its path. Raise Missing without a Go toolchain."""
     if shutil.which("go") is None:
         raise Missing("the contestant `go` needs a Go toolchain on PATH")
     program = folder / "go-contestant"
@@ -63,7 +64,7 @@ def build_go(folder: Path) -> Path:
 
 @dataclass
 class Arena:
-    """Where the contest takes place."""
+    """The environment of the contest: web farm, database server, folder and CPU core."""
 
     farm: Farm
     server: str  # URL of the PostgreSQL server
@@ -77,35 +78,37 @@ class Arena:
         self._main = postgres.main_process(self.server)
 
     def run(self, contestant: str, task: Task) -> Run:
-        """Raises RuntimeError for a contestant that fails."""
+        """Run one contestant on a fresh database. Raise RuntimeError when it fails."""
         with (
             tempfile.TemporaryDirectory(dir=self.folder) as folder,
             postgres.fresh(self.server, self.template) as database,
         ):
-            place = {"database_url": database, "postgres": self._main, "data": folder}
-            extra = {**place, **EXTRA.get(contestant, {}), **task.extra}
-            given = Task(**{**vars(task), "extra": extra, "core": self.core})
-            asked = self.farm.requests()
-            result = self._ran(contestant, given.write(Path(folder) / "task.json"))
+            resources = {"database_url": database, "postgres": self._main, "data": folder}
+            extra = {**resources, **EXTRA.get(contestant, {}), **task.extra}
+            full_task = Task(**{**vars(task), "extra": extra, "core": self.core})
+            requests_before = self.farm.requests()
+            result = self._run_program(contestant, full_task.write(Path(folder) / "task.json"))
             if contestant == "waypost":
                 result.notes["seconds_per_host"] = postgres.seconds_per_visit(database)
-            return Run(contestant, result, self.farm.requests() - asked)
+            return Run(contestant, result, self.farm.requests() - requests_before)
 
-    def _ran(self, contestant: str, task: Path) -> Result:
+    def _run_program(self, contestant: str, task: Path) -> Result:
         module = CONTESTANTS[contestant]
         command = [sys.executable, "-m", module, str(task)] if module else [self.go or "go-contestant", str(task)]
         if self.core is not None and not module:
             command = ["taskset", "-c", str(self.core), *command]
-        clean = {name: value for name, value in os.environ.items() if not name.startswith(("WAYPOST_", "DATABASE_"))}
-        trust = {"SSL_CERT_FILE": str(self.farm.authority), "SSL_CERT_DIR": str(self.folder / "none")}
-        done = subprocess.run(command, env=clean | trust, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise RuntimeError(f"{contestant} failed ({done.returncode}):\n{done.stderr[-3000:]}")
-        return Result(**json.loads(done.stdout.splitlines()[-1]))
+        environment = {
+            name: value for name, value in os.environ.items() if not name.startswith(("WAYPOST_", "DATABASE_"))
+        }
+        certificates = {"SSL_CERT_FILE": str(self.farm.authority), "SSL_CERT_DIR": str(self.folder / "none")}
+        completed = subprocess.run(command, env=environment | certificates, capture_output=True, text=True, check=False)
+        if completed.returncode:
+            raise RuntimeError(f"{contestant} failed ({completed.returncode}):\n{completed.stderr[-3000:]}")
+        return Result(**json.loads(completed.stdout.splitlines()[-1]))
 
 
 def contest(arena: Arena, tasks: Mapping[str, Task], rounds: int) -> Iterable[Run]:
-    """Every contestant once in every round, the rounds one after another."""
+    """Yield the runs: every contestant once per round, with a rotated order in each round."""
     for number in range(rounds):
         names = list(tasks)
         for name in names[number % len(names) :] + names[: number % len(names)]:

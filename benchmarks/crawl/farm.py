@@ -1,7 +1,7 @@
-"""The web sites: one nginx with TLS 1.3, EC P-256 certificates of an authority made for this run, and the name server.
+"""The web sites: one nginx with TLS 1.3 and EC P-256 certificates of an authority created per run, and the name server.
 
-Every host that answers has robots.txt and a front page; everything else is 404 except for the one manifest of a host
-in 33. The other manners of web.py are virtual servers with names of their own.
+Every normal host has robots.txt and a front page. Everything else is 404, except for the one manifest that one host in
+33 has. The other manners of web.py are separate virtual servers.
 """
 
 import contextlib
@@ -47,38 +47,38 @@ _PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{ti
 
 @dataclass
 class Farm:
-    """A farm that runs. `authority`: PEM file for SSL_CERT_FILE."""
+    """A running farm. `authority`: PEM file for SSL_CERT_FILE."""
 
     authority: Path
-    _looked: int = 0
+    _status_requests: int = 0
 
     def requests(self) -> int:
-        """Requests answered so far; those of this method itself do not count."""
-        self._looked += 1
-        with urlopen(f"http://127.0.0.1:{STATUS_PORT}/", timeout=5) as answer:
-            return int(answer.read().split()[9]) - self._looked
+        """Return the number of requests answered so far, without those of this method itself."""
+        self._status_requests += 1
+        with urlopen(f"http://127.0.0.1:{STATUS_PORT}/", timeout=5) as response:
+            return int(response.read().split()[9]) - self._status_requests
 
 
 @contextlib.contextmanager
 def running(folder: Path, hosts: int) -> Iterator[Farm]:
-    """Starts web server and name server; they end with the block."""
+    """Run web server and name server while the block runs."""
     authority = _lay_out(folder, hosts)
     nginx = shutil.which("nginx", path=os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin"))) or "nginx"
-    names = [sys.executable, "-m", "benchmarks.crawl.nameserver"]
+    command = [sys.executable, "-m", "benchmarks.crawl.nameserver"]
     with (
         subprocess.Popen([nginx, "-p", str(folder), "-c", str(folder / "nginx.conf")]) as server,
-        subprocess.Popen(names, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as answering,
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as name_server,
     ):
         try:
-            assert answering.stdout is not None
-            if answering.stdout.readline() != "ready\n":
+            assert name_server.stdout is not None
+            if name_server.stdout.readline() != "ready\n":
                 sys.exit("the name server did not start")
             farm = Farm(authority)
             _wait_for(farm, server)
             yield farm
         finally:
-            assert answering.stdin is not None
-            answering.stdin.close()
+            assert name_server.stdin is not None
+            name_server.stdin.close()
             server.terminate()
 
 
@@ -94,7 +94,7 @@ def _wait_for(farm: Farm, server: "subprocess.Popen[bytes]") -> None:
 
 
 def _lay_out(folder: Path, hosts: int) -> Path:
-    """Certificates, pages and configuration; gives the authority's file."""
+    """Write certificates, pages and configuration; return the authority's file."""
     authority, stranger = trustme.CA(), trustme.CA()
     (folder / "certificates").mkdir()
     for manner in web.SERVED:
@@ -122,28 +122,28 @@ def _write_pages(folder: Path, hosts: int) -> None:
 
 
 def _write_manifest(site: Path, number: int) -> None:
-    """One document, and for ADP the details that it points to."""
+    """Write one document and, for ADP, the capability details that it links to."""
     slug = MANIFESTS[number // web.HIT_EVERY % len(MANIFESTS)]
     path, _, maker = KINDS[slug]
     make = Maker(number, site.name)
-    made = maker(make)
-    _write(site, path, made)
+    document = maker(make)
+    _write(site, path, document)
     if slug == "adp":
-        for capability in made["capabilities"]:
+        for capability in document["capabilities"]:
             detail = KINDS["adp-detail"][2](make) | {"name": capability["name"]}
             _write(site, capability["detail_url"].removeprefix(f"https://{site.name}"), detail)
 
 
-def _write(site: Path, path: str, made: object) -> None:
+def _write(site: Path, path: str, document: object) -> None:
     target = site / path.lstrip("/")
     target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(made if isinstance(made, str) else json.dumps(made, indent=2, ensure_ascii=False))
+    target.write_text(document if isinstance(document, str) else json.dumps(document, indent=2, ensure_ascii=False))
 
 
 def configuration(folder: Path) -> str:
-    """nginx.conf: a virtual server for each manner and suffix, one process, nothing written to disk.
+    """Return nginx.conf: a virtual server for each manner and suffix, one process, no log files.
 
-    No master process: it could not change its groups in a namespace of an ordinary user.
+    No master process, because it could not change its groups in an unprivileged user's namespace.
     """
     servers = [_server(folder, manner, suffix) for manner in web.SERVED for suffix in web.suffixes(manner)]
     scratch = "".join(f" {kind}_temp_path {folder}/tmp;" for kind in _SCRATCH)

@@ -1,6 +1,6 @@
-"""A name server for the hosts of the list: a process of its own, answers made from the name that is asked for.
+"""A name server for the hosts of the list: a separate process that computes each answer from the requested name.
 
-It also is what stands behind the slow hosts: a server that thinks for half a second before it says 404.
+It also serves the slow hosts: an HTTP server that waits half a second before it answers 404.
 """
 
 import asyncio
@@ -29,25 +29,25 @@ class NameServer(asyncio.DatagramProtocol):
 
 
 def answer(question: bytes) -> bytes:
-    """The answer to one question (RFC 1035); extra records of the question (EDNS) are passed over."""
+    """Return the answer to one DNS query (RFC 1035); additional records of the query (EDNS) are ignored."""
     end = question.index(b"\0", 12) + 1
-    labels, at = [], 12
-    while length := question[at]:
-        labels.append(question[at + 1 : at + 1 + length].decode("ascii", "replace"))
-        at += 1 + length
+    labels, offset = [], 12
+    while length := question[offset]:
+        labels.append(question[offset + 1 : offset + 1 + length].decode("ascii", "replace"))
+        offset += 1 + length
     (kind,) = struct.unpack_from("!H", question, end)
     host = web.read(".".join(labels).lower())
-    place = web.address(*host) if host else None
-    code = 0 if place else _NO_SUCH_NAME
+    address = web.address(*host) if host else None
+    code = 0 if address else _NO_SUCH_NAME
     record = b""
-    if place is not None and kind == (_AAAA if ":" in place else _A):
-        packed = socket.inet_pton(socket.AF_INET6 if ":" in place else socket.AF_INET, place)
+    if address is not None and kind == (_AAAA if ":" in address else _A):
+        packed = socket.inet_pton(socket.AF_INET6 if ":" in address else socket.AF_INET, address)
         record = struct.pack("!HHHIH", 0xC00C, kind, 1, TTL, len(packed)) + packed
     head = question[:2] + struct.pack("!HHHHH", 0x8180 | code, 1, int(bool(record)), 0, 0)
     return head + question[12 : end + 4] + record
 
 
-async def think(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def serve_slowly(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     with contextlib.suppress(OSError, asyncio.IncompleteReadError):
         await reader.readuntil(b"\r\n\r\n")
         await asyncio.sleep(SLOW_SECONDS)
@@ -58,13 +58,13 @@ async def think(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 async def _serve() -> None:
     loop = asyncio.get_running_loop()
-    line = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
-    line.bind(("127.0.0.1", 53))
-    await loop.create_datagram_endpoint(NameServer, sock=line)
-    await asyncio.start_server(think, "127.0.0.1", SLOW_PORT, backlog=2_000)
+    udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    udp.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
+    udp.bind(("127.0.0.1", 53))
+    await loop.create_datagram_endpoint(NameServer, sock=udp)
+    await asyncio.start_server(serve_slowly, "127.0.0.1", SLOW_PORT, backlog=2_000)
     print("ready", flush=True)
-    await loop.run_in_executor(None, sys.stdin.buffer.read)  # until whoever started this ends
+    await loop.run_in_executor(None, sys.stdin.buffer.read)  # until the parent process ends
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""A network of the benchmark's own: every address is local in it, and nothing leads outside.
+"""A private network for the benchmark: every address is local in it, and there is no route out.
 
-`enter` starts this program once more inside fresh network and mount namespaces; `enclose` prepares the network in
-there and refuses to go on anywhere else. So the crawler's real address guard stays switched on and dials real public
-addresses, and not one packet can reach the hosts that own them.
+`enter` starts this program again inside new network and mount namespaces; `enclose` prepares the network in there and
+exits if it runs anywhere else. So the crawler's address guard stays enabled and dials real public addresses, but no
+packet can reach their real hosts.
 """
 
 import os
@@ -16,11 +16,11 @@ from benchmarks.crawl.web import BLACK_HOLE
 
 
 class Missing(Exception):
-    """This machine lacks something that the benchmark needs; the message says what."""
+    """The machine lacks something that the benchmark needs; the message says what."""
 
 
 def check_tools(*tools: str) -> None:
-    """Raises Missing."""
+    """Raise Missing when a tool, Linux or the permission for namespaces is missing."""
     if sys.platform != "linux":
         raise Missing("network namespaces are a thing of Linux")
     search = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/sbin"))
@@ -35,20 +35,20 @@ _PACKAGES = {"ip": "iproute2", "unshare": "util-linux", "mount": "mount", "nginx
 
 
 def enter(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
-    """Runs `python -m benchmarks.crawl` with these arguments inside; gives its exit code."""
+    """Run `python -m benchmarks.crawl` with these arguments inside the namespaces; return its exit code."""
     command = [*_unshare(), sys.executable, "-m", "benchmarks.crawl", *arguments]
     with subprocess.Popen(command, env={**os.environ, **environment}) as inside:
         try:
             return inside.wait()
         except (KeyboardInterrupt, SystemExit):
-            inside.terminate()  # it ends web server, name server and contestant
+            inside.terminate()  # it stops web server, name server and contestant
             return 130
 
 
 def enclose(folder: Path) -> None:
-    """Makes every address local and the name server ours. Exits where there is any other way out."""
-    if (found := _interfaces()) != ["lo"]:
-        sys.exit(f"there is more than loopback here ({', '.join(found)}): not a namespace of our own")
+    """Make every address local and use the benchmark's name server. Exit if there is any route out."""
+    if (interfaces := _interfaces()) != ["lo"]:
+        sys.exit(f"there is more than loopback here ({', '.join(interfaces)}): not a namespace of our own")
     _ip("link set lo up", "route add local 0.0.0.0/0 dev lo", "-6 route add local ::/0 dev lo")
     _make_black_hole()
     (folder / "resolv.conf").write_text("nameserver 127.0.0.1\noptions timeout:2 attempts:2\n")
@@ -60,7 +60,7 @@ def enclose(folder: Path) -> None:
 
 
 def _make_black_hole() -> None:
-    """An interface whose other end throws away what comes: a SYN to there is never answered."""
+    """Add an interface whose other end drops all packets, so that a SYN is never answered."""
     _ip("link add hole type veth peer name bottom", "link set hole arp off", "link set bottom arp off")
     _ip("link set hole up", "link set bottom up", f"route add {BLACK_HOLE} dev hole table local src 192.0.2.1")
 
@@ -75,5 +75,5 @@ def _unshare() -> list[str]:
 
 
 def _interfaces() -> list[str]:
-    shown = subprocess.run(["ip", "-o", "link"], check=True, capture_output=True, text=True).stdout
-    return [line.split(": ")[1].split("@")[0] for line in shown.splitlines()]
+    output = subprocess.run(["ip", "-o", "link"], check=True, capture_output=True, text=True).stdout
+    return [line.split(": ")[1].split("@")[0] for line in output.splitlines()]

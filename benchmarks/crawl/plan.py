@@ -1,17 +1,17 @@
-"""What waypost asks of a host that has nothing, taken from the plan itself, so that all contestants ask the same."""
+"""The paths that waypost requests of a host without manifests, from the real plan; all contestants request the same."""
 
 from datetime import UTC, datetime
 
-from registry.core.documents import Fetched, Purpose
-from registry.core.plan import HostPlan
-from registry.core.visits import HostJob
+from registry.core.model.documents import Fetched, Purpose
+from registry.core.visiting.plan import HostPlan
+from registry.core.visiting.visits import HostJob
 
 _HOST = "cold.example.com"
 _NONCE = "0123456789abcdef" * 2
 
 
 def cold_paths() -> list[str]:
-    """The paths in their order: robots.txt, front page, control, then the table; every manifest is 404."""
+    """Return the paths in order: robots.txt, front page, control, then the table; every manifest is a 404."""
     now = datetime.now(UTC)
     plan = HostPlan(HostJob(_HOST, whole_plan=True), now=now, nonce=_NONCE)
     paths = []

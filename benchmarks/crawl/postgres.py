@@ -1,4 +1,4 @@
-"""A database for each run, and the CPU that PostgreSQL spends on it."""
+"""Create a database for each run, and measure the CPU time of PostgreSQL."""
 
 import contextlib
 import os
@@ -17,7 +17,7 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 @contextlib.contextmanager
 def template(server: str) -> Iterator[str]:
-    """The name of a migrated database to copy; another benchmark may run beside this one."""
+    """Yield the name of a migrated template database; it includes the process id, so benchmarks may run in parallel."""
     name = f"{PREFIX}_{os.getpid()}_template"
     _drop_leftovers(server)
     with connected(server) as admin:
@@ -32,7 +32,7 @@ def template(server: str) -> Iterator[str]:
 
 @contextlib.contextmanager
 def fresh(server: str, template: str) -> Iterator[str]:
-    """The URL of an empty, migrated database that is dropped afterwards."""
+    """Yield the URL of an empty, migrated database that is dropped afterwards."""
     name = f"{PREFIX}_{os.getpid()}_run"
     with connected(server) as admin:
         drop(admin, name)
@@ -44,7 +44,7 @@ def fresh(server: str, template: str) -> Iterator[str]:
 
 
 def main_process(server: str) -> int:
-    """The process id of the server that all backends are children of."""
+    """Return the process id of the postmaster, the parent of all backends."""
     with connected(server) as admin:
         row = admin.execute("SELECT pg_backend_pid()").fetchone()
         assert row is not None
@@ -52,13 +52,13 @@ def main_process(server: str) -> int:
 
 
 def cpu(main: int) -> float:
-    """CPU seconds of the server's processes, those that have ended included."""
+    """Return the CPU seconds of the server's processes, including those that have ended."""
     ended = sum(_stat(main)[2:])
     return (ended + sum(sum(_stat(child)[2:4]) for child in _children(main))) / _TICKS
 
 
 def seconds_per_visit(database: str) -> float:
-    """How long the visit of a host takes on average, by the ledger."""
+    """Return the average duration of a host's visit, from the ledger."""
     with connected(database) as reader:
         row = reader.execute("SELECT avg(extract(epoch FROM finished_at - started_at))::float8 FROM visits").fetchone()
     assert row is not None
@@ -66,7 +66,7 @@ def seconds_per_visit(database: str) -> float:
 
 
 def _drop_leftovers(server: str) -> None:
-    """Databases of runs that were killed."""
+    """Drop the databases of killed runs."""
     with connected(server) as admin:
         for row in admin.execute("SELECT datname FROM pg_database WHERE datname LIKE %s", (PREFIX + "%",)).fetchall():
             name = str(row[0])
@@ -90,7 +90,7 @@ def _on(server: str, database: str) -> str:
 
 
 def _stat(process: int) -> list[int]:
-    """Process id, parent, then user and system time of itself and of its children that have ended, in ticks."""
+    """Return process id, parent, then user and system time of itself and of its ended children, in ticks."""
     try:
         fields = Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2].split()
     except OSError:
@@ -99,5 +99,5 @@ def _stat(process: int) -> list[int]:
 
 
 def _children(parent: int) -> list[int]:
-    everybody = (int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdecimal())
-    return [process for process in everybody if _stat(process)[1] == parent]
+    processes = (int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdecimal())
+    return [process for process in processes if _stat(process)[1] == parent]

@@ -1,1 +1,1 @@
-"""How the embedding table that ships with the package is made: `python -m benchmarks.embedding.build --help`."""
+"""Build the embedding table that ships with the package: `python -m benchmarks.embedding.build --help`."""

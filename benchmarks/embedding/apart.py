@@ -1,8 +1,8 @@
-"""Which texts of the sources are also in an evaluation set: they are never fitted on.
+"""Find the texts of the sources that are also in an evaluation set; the fit excludes them.
 
     python -m benchmarks.embedding.apart --texts FOLDER DATA...
 
-writes apart.txt: digests, so that neither the texts nor the sets are in the repository, and a build needs no
+writes apart.txt. It contains digests, so neither the texts nor the sets are in the repository, and a build needs no
 evaluation data. Run it again when a source or a set is added.
 """
 
@@ -17,9 +17,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--texts", type=Path, required=True)
     parser.add_argument("data", type=Path, nargs="+", help="folders that hold one folder for each evaluation set")
-    asked = parser.parse_args()
-    known = frozenset[str]().union(*(evaluation_digests(folder) for folder in asked.data))
-    own = {digest(text) for _, *pair in candidates(asked.texts, PACKAGES) for text in pair}
+    options = parser.parse_args()
+    known = frozenset[str]().union(*(evaluation_digests(folder) for folder in options.data))
+    own = {digest(text) for _, *pair in candidates(options.texts, PACKAGES) for text in pair}
     APART.write_text("".join(f"{name}\n" for name in sorted(own & known)))
     print(f"{len(known)} texts of evaluation sets, {len(own & known)} of them in the sources")
 

@@ -3,9 +3,9 @@
     python -m benchmarks.embedding.build --texts FOLDER --model FOLDER --out FILE
 
 FOLDER of texts: the files of sources.json, by name and sha256 (MODEL_CARD.md says where they come from). FOLDER of the
-model: model.onnx and tokenizer.json, see inputs.MODEL. Needs onnxruntime and scipy beside the package's own
-dependencies; no network. About 15 CPU minutes, nearly all of them the teacher's; --work keeps its vectors, so that a
-build can be stopped and goes on. Prints the sha256 to pin in registry/search/embedding.py.
+model: model.onnx and tokenizer.json, see inputs.MODEL. Needs onnxruntime and scipy in addition to the package's own
+dependencies; no network. Takes about 15 CPU minutes, nearly all for the teacher; --work caches its vectors, so that an
+interrupted build can continue. Prints the sha256 to pin in registry/search/embedding.py.
 """
 
 import argparse
@@ -23,17 +23,17 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--work", type=Path, help="keeps the teacher's vectors (default: beside --out)")
     parser.add_argument("--threads", type=int, default=1, help="another number may change the last digits")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     for library in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ[library] = str(asked.threads)  # read when NumPy is loaded, so before the imports below
-    _build(asked.texts, asked.model, asked.out, asked.work or asked.out.with_suffix(".work"), asked.threads)
+        os.environ[library] = str(options.threads)  # read when NumPy is loaded, so before the imports below
+    _build(options.texts, options.model, options.out, options.work or options.out.with_suffix(".work"), options.threads)
 
 
 def _build(texts_folder: Path, model: Path, out: Path, work: Path, threads: int) -> None:
     from benchmarks.embedding import inputs
-    from benchmarks.embedding.fit import EPOCHS, Corpus, Fit, started
+    from benchmarks.embedding.fit import EPOCHS, Corpus, Fit, initial_rows
     from benchmarks.embedding.pack import packed
-    from benchmarks.embedding.teacher import MEANINGLESS, Teacher, remembered
+    from benchmarks.embedding.teacher import MEANINGLESS, Teacher, cached_vectors
     from benchmarks.embedding.texts import SEED, all_texts
 
     inputs.verify(model, inputs.MODEL)
@@ -43,13 +43,13 @@ def _build(texts_folder: Path, model: Path, out: Path, work: Path, threads: int)
 
     teacher = Teacher(model / "model.onnx", model / "tokenizer.json", threads)
     alone = teacher.tokens_alone()
-    aims = remembered(teacher, texts, work)
+    aims = cached_vectors(teacher, texts, work)
     _say("the teacher has read them")
 
     tokens = teacher.known_tokens(texts)
-    told = [place for place, known in enumerate(tokens) if known]
-    corpus, aims = Corpus.of([tokens[place] for place in told]), aims[told]
-    fit = Fit(started(alone, corpus, aims), corpus, aims, SEED)
+    readable = [place for place, known in enumerate(tokens) if known]
+    corpus, aims = Corpus.of([tokens[place] for place in readable]), aims[readable]
+    fit = Fit(initial_rows(alone, corpus, aims), corpus, aims, SEED)
     for _ in range(EPOCHS):
         _say(f"mean cosine {fit.epoch():.4f}")
     table = fit.table
@@ -59,8 +59,8 @@ def _build(texts_folder: Path, model: Path, out: Path, work: Path, threads: int)
     print(f"{out}: {len(raw)} bytes, sha256 {hashlib.sha256(raw).hexdigest()}")
 
 
-def _say(what: str) -> None:
-    print(f"{time.process_time():7.1f} s CPU  {what}", file=sys.stderr, flush=True)
+def _say(message: str) -> None:
+    print(f"{time.process_time():7.1f} s CPU  {message}", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

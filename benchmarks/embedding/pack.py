@@ -1,27 +1,27 @@
-"""From fitted numbers to the file that ships: fewer dimensions, eight bits each."""
+"""Convert the fitted numbers to the file that ships: fewer dimensions, eight bits each."""
 
 import numpy as np
 
 from benchmarks.embedding.fit import Floats, Gated
-from registry.search.tables import written
+from registry.search.array_file import encode_arrays
 
 DIMS = 256
 
 CLIP = 4.0
-"""Rows are scaled so that the largest number divided by CLIP is 127; the few above are cut."""
+"""Rows are scaled so that the largest number divided by CLIP becomes 127; the few above are clipped."""
 
 
 def packed(table: Gated, dims: int = DIMS) -> bytes:
-    """The table file of registry/search/embedding.py.
+    """Return the table file of registry/search/embedding.py.
 
     `rows` (tokens, dims) int8; `gate_keys`, `gate_queries` (tokens, rank) int8 with one `gate_scale`; `gate_bias`
     (tokens,) float16; `basis` (teacher's dims, dims) float16, orthonormal columns: a teacher's vector times `basis`
-    can be compared with what the table gives.
+    can be compared with the table's vectors.
     """
     basis = _basis(table.rows, dims)
     rows = table.rows @ basis
     gate_scale = max(np.abs(table.keys).max(), np.abs(table.queries).max()) / 127
-    return written(
+    return encode_arrays(
         {
             "rows": _int8(rows, np.abs(rows).max() / (127 * CLIP)),
             "gate_keys": _int8(table.keys, gate_scale),
@@ -34,7 +34,7 @@ def packed(table: Gated, dims: int = DIMS) -> bytes:
 
 
 def _basis(rows: Floats, dims: int) -> Floats:
-    """The directions in which the rows differ most, without centring; signs fixed, so that runs agree."""
+    """Return the principal directions of the rows, without centring; signs are fixed, so that runs agree."""
     _, vectors = np.linalg.eigh(rows.T.astype(np.float64) @ rows)
     basis = vectors[:, ::-1][:, :dims]
     signs = np.sign(basis[np.abs(basis).argmax(axis=0), np.arange(dims)])

@@ -1,8 +1,8 @@
-"""One-line summaries of software packages: which of them are worth fitting on.
+"""Select the one-line summaries of software packages that are useful for the fit.
 
-What packages do is what services do, said in one line by whoever wrote them. Most of an index is of no use for that:
-empty templates, hobby lines, long families that all say the same. Kept are lines in English that name something a
-service could be about, at most a few of each family of names and of each opening phrase.
+Packages do similar things as services, and their authors describe them in one line. Most of a package index is useless
+here: empty templates, trivial lines, long families with the same text. Kept are English lines about topics of services,
+at most a few per family of names and per opening phrase.
 """
 
 import csv
@@ -15,19 +15,19 @@ from pathlib import Path
 _HERE = Path(__file__).parent
 
 WORDS = range(4, 41)
-"""How many words a line may have."""
+"""The number of words that a line may have."""
 
 PER_FAMILY = 25
-"""At most so many lines with the same beginning of the name, and with the same first three words."""
+"""Maximum lines with the same beginning of the name, and with the same first three words."""
 
 _FUNCTION_WORDS = frozenset((_HERE / "function_words.txt").read_text().split())
-"""A line with none of them is no English sentence."""
+"""A line without any of these is not taken as an English sentence."""
 
 _DOMAINS = frozenset((_HERE / "domains.txt").read_text().split())
-"""What services are about, in general words; the more of them a line has, the earlier it comes."""
+"""General words for the topics of services; lines with more of them are preferred."""
 
 _TOOLS = frozenset((_HERE / "tools.txt").read_text().split())
-"""What only makers of software ask for: such a line comes after one that speaks of the world."""
+"""Words that only software developers need; lines with them rank lower."""
 
 _WORD = re.compile(r"[a-z0-9]+")
 _NAME_SEAM = re.compile(r"[-_./]+")
@@ -35,7 +35,7 @@ _MARKUP = re.compile(r"<[^>]*>|https?://\S+|[`*|\[\]{}]+")
 
 
 def lines(path: Path) -> Iterator[tuple[str, str]]:
-    """Pairs (name, summary) of a tab-separated list with one header line that names those two columns."""
+    """Yield pairs (name, summary) of a tab-separated list with one header line that names those two columns."""
     with path.open(encoding="utf-8", newline="") as table:
         rows = csv.DictReader(table, delimiter="\t", quoting=csv.QUOTE_NONE)
         for row in rows:
@@ -44,7 +44,7 @@ def lines(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def chosen(paths: list[Path], limit: int) -> list[tuple[str, str]]:
-    """At most `limit` pairs (name, summary), those about services first, in an order that only the names decide."""
+    """Return at most `limit` pairs (name, summary), those about services first, otherwise ordered by name hash."""
     ranked: list[tuple[int, bytes, str, str]] = []
     seen: set[str] = set()
     families: Counter[tuple[str, ...]] = Counter()
@@ -73,10 +73,10 @@ def _order(name: str) -> bytes:
 
 
 def _readable(line: str, words: list[str]) -> bool:
-    """Whether a line is a sentence of English, as far as its letters and its small words tell."""
+    """True when a line looks like an English sentence, judged by its characters, length and function words."""
     return line.isascii() and len(line.split()) in WORDS and len(words) >= 4 and not _FUNCTION_WORDS.isdisjoint(words)
 
 
 def _family(name: str) -> str:
-    """The part of a name that a family shares: a scope, else the first part."""
+    """Return the part of a name that a family shares: the scope, else the first part."""
     return name.partition("/")[0] if name.startswith("@") else _NAME_SEAM.split(name)[0]

@@ -1,8 +1,8 @@
-"""The openly licensed texts that the table is fitted on: where they come from, and how to read them.
+"""The openly licensed texts that the table is fitted on, and how to read them.
 
-A source is a folder of files as its project published them. Of each file only two things are taken: requests (what a
-person or an agent asked for) and descriptions (what a function, a model or a service does, with its name). Which
-files, with their sha256, is in `sources.json`; licences and counts are told in the model card.
+A source is a folder of files as its project published them. Two things are read from each file: requests (what a person
+or an agent asked for) and descriptions (what a function, a model or a service does, with its name). `sources.json`
+lists the files with their sha256; the model card lists licences and counts.
 """
 
 import json
@@ -15,8 +15,8 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """`requests`: keys whose string (or list of strings) is a request. `described`: pairs of keys, name and what it
-    does. `inside`: for a key whose text holds the request in the middle of other things, the pattern that finds it.
+    """`requests`: keys whose string (or list of strings) is a request. `described`: pairs of keys (name, description).
+    `inside`: pairs of a key whose text contains a request among other things, and the pattern that finds it.
     """
 
     folder: str
@@ -49,7 +49,7 @@ SOURCES = (
 
 
 def read(root: Path, source: Source) -> tuple[list[str], list[tuple[str, str]]]:
-    """The requests and the descriptions (name, what it does) of a source, in the order of its files, repeats kept."""
+    """Return the requests and the pairs (name, description) of a source, in file order, with duplicates."""
     requests: list[str] = []
     described: list[tuple[str, str]] = []
     for path in sorted((root / source.folder).iterdir()):
@@ -58,9 +58,9 @@ def read(root: Path, source: Source) -> tuple[list[str], list[tuple[str, str]]]:
         for node in _objects(_values(path.read_text(encoding="utf-8"))):
             requests.extend(_requests(node, source))
             described.extend(
-                (node[name], node[what])
-                for name, what in source.described
-                if isinstance(node.get(name), str) and isinstance(node.get(what), str)
+                (node[name], node[description])
+                for name, description in source.described
+                if isinstance(node.get(name), str) and isinstance(node.get(description), str)
             )
     return requests, described
 
@@ -75,18 +75,18 @@ def _requests(node: dict[str, Any], source: Source) -> Iterator[str]:
 
 
 def _values(text: str) -> Iterator[Any]:
-    """The JSON values of a document or of JSON lines, whichever the file is."""
-    decoder, at, end = json.JSONDecoder(), 0, len(text)
-    while at < end:
-        if text[at].isspace():
-            at += 1
+    """Yield the JSON values of a JSON document or of JSON lines."""
+    decoder, position, end = json.JSONDecoder(), 0, len(text)
+    while position < end:
+        if text[position].isspace():
+            position += 1
             continue
-        value, at = decoder.raw_decode(text, at)
+        value, position = decoder.raw_decode(text, position)
         yield value
 
 
 def _objects(values: Iterator[Any]) -> Iterator[dict[str, Any]]:
-    """Every JSON object in the values, outermost first."""
+    """Yield every JSON object in the values, outer objects before inner ones."""
     stack = list(values)[::-1]
     while stack:
         node = stack.pop()

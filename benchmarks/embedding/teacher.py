@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 TOKENS = 96
-"""What the teacher reads of a text. It was trained on 128; the summaries and requests are far shorter."""
+"""Tokens of a text that the teacher reads. It was trained on 128; the summaries and requests are far shorter."""
 
 DIMS = 384
 BATCH = 16
 
 
 MEANINGLESS = frozenset({0, 100, 101, 102, 103})
-"""[PAD], [UNK], [CLS], [SEP], [MASK] of BERT's uncased vocabulary: a table has rows of zeros for them."""
+"""[PAD], [UNK], [CLS], [SEP], [MASK] of BERT's uncased vocabulary; the table has rows of zeros for them."""
 
 _CLS, _SEP = 101, 102
 
@@ -36,21 +36,21 @@ class Teacher:
         self._tokenizer.enable_truncation(TOKENS)
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """(n, 384) unit rows: the mean of the last hidden states over a text's tokens."""
+        """Return (n, 384) unit rows: the mean of the last hidden states over a text's tokens."""
         rows = self._states([encoding.ids for encoding in self._tokenizer.encode_batch(list(texts))])
         return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
     def known_tokens(self, texts: Sequence[str]) -> list[list[int]]:
-        """The tokens that `encode` reads of each text, without the meaningless ones."""
+        """Return the tokens that `encode` reads of each text, without the meaningless ones."""
         read = self._tokenizer.encode_batch(list(texts))
         return [[token for token in encoding.ids if token not in MEANINGLESS] for encoding in read]
 
     def tokens_alone(self) -> NDArray[np.float32]:
-        """(tokens, 384): the mean hidden states of each token of the vocabulary as if it were a text."""
+        """Return (tokens, 384): the mean hidden states of each token of the vocabulary as a text of its own."""
         return self._states([[_CLS, token, _SEP] for token in range(self._tokenizer.get_vocab_size())])
 
     def _states(self, texts: Sequence[Sequence[int]]) -> NDArray[np.float32]:
-        """(n, 384) mean hidden states of token sequences (with [CLS] and [SEP]), batched by length."""
+        """Return (n, 384) mean hidden states of token sequences (with [CLS] and [SEP]), batched by length."""
         out = np.zeros((len(texts), DIMS), np.float32)
         order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
         for start in range(0, len(order), BATCH):
@@ -67,8 +67,8 @@ class Teacher:
         return out
 
 
-def remembered(teacher: Teacher, texts: Sequence[str], folder: Path, step: int = 2_048) -> NDArray[np.float32]:
-    """The same as `encode`, kept in `folder` piece by piece: a build that was stopped goes on where it was."""
+def cached_vectors(teacher: Teacher, texts: Sequence[str], folder: Path, step: int = 2_048) -> NDArray[np.float32]:
+    """Return the same as `encode`, cached in `folder` in pieces, so that an interrupted build can continue."""
     folder.mkdir(parents=True, exist_ok=True)
     pieces = []
     for start in range(0, len(texts), step):

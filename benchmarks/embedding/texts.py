@@ -1,7 +1,7 @@
 """The texts to fit on, in the shapes that the registry embeds: requests, services, capabilities.
 
-Half a package's line is worth little as it stands: what is embedded later is "name. what it does", "name part: what
-that part does" and what people ask. Which package takes which shape is drawn with a seed.
+The registry embeds "name. what it does", "name part: what that part does" and requests, so most summaries of packages
+are brought into one of these shapes. The shape of each package is drawn with a seed.
 """
 
 import hashlib
@@ -13,15 +13,15 @@ from pathlib import Path
 
 from benchmarks.embedding.packages import chosen
 from benchmarks.embedding.sources import SOURCES, read
-from registry.core.text import split_name
+from registry.core.reading.plain_text import split_name
 
 SEED = 0
 
 PACKAGES = 56_000
-"""How many lines of packages are read; more of them change nothing."""
+"""Maximum summaries of packages; more of them change nothing."""
 
 TEXT_CHARS = 1_200
-"""Longer texts are cut; the teacher reads 96 tokens of them."""
+"""Longer texts are truncated; the teacher reads only 96 tokens."""
 
 _ASKED = (
     "I need {}",
@@ -39,27 +39,30 @@ _WORD = re.compile(r"[a-z0-9]+")
 
 
 def key(text: str) -> str:
-    """What two texts share that differ in case, spaces and punctuation only."""
+    """Return a key that is equal for texts that differ only in case, spaces and punctuation."""
     return " ".join(_WORD.findall(text.lower()))
 
 
 def digest(text: str) -> str:
-    """The first 16 hex digits of sha256 of `key`: names a text without telling it."""
+    """Return the first 16 hex digits of the sha256 of `key`, which identify a text without revealing it."""
     return hashlib.sha256(key(text).encode()).hexdigest()[:16]
 
 
 def candidates(root: Path, packages: int) -> Iterator[tuple[str, str, str]]:
-    """(source, text, what is original in it) of everything that could be fitted on, repeats kept."""
+    """Yield (source, text, its original part) of all texts that could be fitted on, with duplicates."""
     for source in SOURCES:
         requests, described = read(root, source)
         yield from ((source.folder, _clean(text), text) for text in requests)
-        yield from ((source.folder, f"{split_name(name)}: {_clean(what)}", what) for name, what in described)
+        yield from (
+            (source.folder, f"{split_name(name)}: {_clean(description)}", description)
+            for name, description in described
+        )
     for text, line in _shaped(chosen(sorted((root / "packages").glob("*.tsv")), packages)):
         yield "packages", text, line
 
 
 def all_texts(root: Path, apart: frozenset[str], packages: int = PACKAGES) -> tuple[list[str], Counter[str]]:
-    """Distinct texts in a seeded order, and how many each source gave. `apart`: digests of what is left out."""
+    """Return distinct texts in a seeded order, and counts by source. `apart`: digests of texts to leave out."""
     counts: Counter[str] = Counter()
     seen: set[str] = set()
     texts: list[str] = []
@@ -75,7 +78,7 @@ def all_texts(root: Path, apart: frozenset[str], packages: int = PACKAGES) -> tu
 
 
 def _shaped(pairs: list[tuple[str, str]]) -> Iterable[tuple[str, str]]:
-    """One text for each package: its line alone, as a service, as a capability, or as a request."""
+    """Yield (text, original line) for each package: the line alone, as a service, as a capability, or as a request."""
     draw = random.Random(SEED)
     for name, line in pairs:
         title = split_name(name.lstrip("@"))
@@ -85,8 +88,8 @@ def _shaped(pairs: list[tuple[str, str]]) -> Iterable[tuple[str, str]]:
         elif shape < 0.5:
             yield f"{title}. {line}", line
         elif shape < 0.7:
-            first, _, rest = title.partition(" ")
-            yield f"{first} {rest or title}: {line}", line
+            first, _, remainder = title.partition(" ")
+            yield f"{first} {remainder or title}: {line}", line
         else:
             yield draw.choice(_ASKED).format(line[0].lower() + line[1:].rstrip(".")), line
 

@@ -1,1 +1,1 @@
-"""What the pure part of a visit costs a host: plan, controls, verdicts. `python -m benchmarks.plan`."""
+"""The cost per host of the pure part of a visit: plan, controls, assessment. `python -m benchmarks.plan`."""

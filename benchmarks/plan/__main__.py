@@ -1,8 +1,8 @@
-"""`python -m benchmarks.plan`: CPU and memory of the pure part of a visit, beside another commit.
+"""`python -m benchmarks.plan`: CPU and memory of the pure part of a visit, compared with another commit.
 
-No network: answers are made beforehand, the plan is driven as the transport drives it. The sides take turns, round by
-round, so that a machine that slows down slows all of them; the cheapest round of each counts. CPU time, not the
-clock's.
+No network: answers are prepared, and the plan is driven as the transport drives it. The sides take turns, round by
+round, so that a slow phase of the machine affects all of them; the cheapest round of each side counts. CPU time is
+measured, not wall time.
 """
 
 import argparse
@@ -31,10 +31,12 @@ def main() -> None:
             trees[options.against] = exported(options.against, Path(folder))
         print(f"{sys.implementation.name} {sys.version.split()[0]}, {os.cpu_count()} cores, {options.rounds} rounds")
         workers = {side: _started(tree, options.hosts) for side, tree in trees.items()}
-        rounds = [{side: _asked(one, "cpu") for side, one in workers.items()} for _ in range(options.rounds)]
+        rounds = [{side: _ask(process, "cpu") for side, process in workers.items()} for _ in range(options.rounds)]
         cpu = {side: {kind.name: min(turn[side][kind.name] for turn in rounds) for kind in KINDS} for side in workers}
         _report("CPU milliseconds of one host", cpu, 3)
-        _report("KB held by a visit before it ends", {side: _asked(one, "memory") for side, one in workers.items()}, 1)
+        _report(
+            "KB held by a visit before it ends", {side: _ask(process, "memory") for side, process in workers.items()}, 1
+        )
         for worker in workers.values():
             worker.communicate()
 
@@ -58,9 +60,9 @@ def _started(tree: Path, hosts: int) -> "subprocess.Popen[str]":
     )
 
 
-def _asked(worker: "subprocess.Popen[str]", what: str) -> dict[str, float]:
+def _ask(worker: "subprocess.Popen[str]", figure: str) -> dict[str, float]:
     assert worker.stdin is not None and worker.stdout is not None
-    worker.stdin.write(what + "\n")
+    worker.stdin.write(figure + "\n")
     worker.stdin.flush()
     answer: dict[str, float] = json.loads(worker.stdout.readline())
     return answer
@@ -80,7 +82,7 @@ def _row(name: str, figures: list[float], digits: int) -> None:
 
 
 def _profile(options: argparse.Namespace) -> None:
-    kind = next(one for one in KINDS if one.name == options.profile)
+    kind = next(candidate for candidate in KINDS if candidate.name == options.profile)
     visit_all(prepared(kind, 20, "warm"))
     sites = prepared(kind, options.hosts, "cold")
     profile = cProfile.Profile()

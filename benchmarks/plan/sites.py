@@ -1,4 +1,4 @@
-"""Hosts as most of them are: without a manifest, each answering every path in its own way. No network."""
+"""Simulated typical hosts, mostly without a manifest, each kind with its own answers. No network."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ Reply = tuple[int, dict[str, str], bytes]
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """`share`: hosts of a hundred, for the figure of a mixed list. `reply`: what a host answers at a path."""
+    """`share`: per cent of a mixed list. `reply`: function of host and path that returns the answer."""
 
     name: str
     share: int
@@ -39,16 +39,16 @@ _LONG_ROBOTS: Final = "".join(
     f"User-agent: {agent}\n" + "".join(f"Disallow: /{name}/*?sort={n}\n" for n, name in enumerate(_TEXT.split()[:30]))
     for agent in ("*", "GPTBot", "CCBot", "Bytespider")
 )
-_CARD: Final = next(one for one in documents(1) if one.kind == "a2a").raw
+_CARD: Final = next(document for document in documents(1) if document.kind == "a2a").raw
 
 
-def _reply(status: int, kind: str, body: str | bytes, **more: str) -> Reply:
+def _reply(status: int, kind: str, body: str | bytes, **headers: str) -> Reply:
     raw = body.encode() if isinstance(body, str) else bytes(bytearray(body))
-    return status, {**_SERVED, "content-type": kind, "content-length": str(len(raw)), **more}, raw
+    return status, {**_SERVED, "content-type": kind, "content-length": str(len(raw)), **headers}, raw
 
 
 def _home(host: str) -> Reply:
-    """20 KB: a head of 2 KB with styles, scripts and links, then text."""
+    """Return a home page of 20 KB: a head of 2 KB with styles, scripts and links, then text."""
     files = "".join(f'<link rel="stylesheet" href="/a/{n}.css"><script src="/a/{n}.js"></script>' for n in range(20))
     head = f'<title>{host}</title><meta name="description" content="{_TEXT[:150]}"><link rel="icon" href="/i">{files}'
     body = "".join(f'<p><a href="/page/{n}">{_TEXT[n * 40 : n * 40 + 400]}</a></p>' for n in range(40))
@@ -57,12 +57,12 @@ def _home(host: str) -> Reply:
 
 
 def bare(host: str, path: str) -> Reply:
-    """nginx without a file: 146 bytes of 404."""
+    """Answer like nginx without files: a 404 of 146 bytes."""
     return _home(host) if path == "/" else _reply(404, "text/html", _PLAIN)
 
 
 def plain(host: str, path: str) -> Reply:
-    """The same with a small robots.txt: what most hosts are."""
+    """Answer like `bare`, with a small robots.txt: the most common kind of host."""
     if path == "/robots.txt":
         return _reply(200, "text/plain", _ROBOTS.format(host))
     return bare(host, path)
@@ -73,7 +73,7 @@ def long_robots(host: str, path: str) -> Reply:
 
 
 def designed(host: str, path: str) -> Reply:
-    """5 KB of 404 in the site's own dress, the path in it."""
+    """Answer with a 404 page of 5 KB in the site's own design, which contains the path."""
     if path == "/":
         return _home(host)
     page = f"<!doctype html><title>Not found</title><p>{path} is not here</p><p>{_TEXT[:4800]}</p>"
@@ -81,12 +81,12 @@ def designed(host: str, path: str) -> Reply:
 
 
 def catch_all(host: str, path: str) -> Reply:
-    """A single-page application: 20 KB of 200 for every name."""
+    """Answer like a single-page application: a 200 of 20 KB for every path."""
     return _home(host)
 
 
 def echoing(host: str, path: str) -> Reply:
-    """The same with path and a nonce in it, so that no two answers are equal."""
+    """Answer like `catch_all`, with the path and a nonce in the page, so that no two answers are equal."""
     status, headers, body = _home(host)
     spelt = f"<head><script nonce={crc32(path.encode()):08x} data-path={path!r}></script>"
     return status, headers, body.replace(b"<head>", spelt.encode(), 1)
@@ -97,7 +97,7 @@ def refusing(host: str, path: str) -> Reply:
 
 
 def speaking(host: str, path: str) -> Reply:
-    """A hit: an agent card beside 404s."""
+    """Answer with an agent card at its path, otherwise like `plain`."""
     return _reply(200, "application/json", _CARD) if path == "/.well-known/agent-card.json" else plain(host, path)
 
 

@@ -1,6 +1,6 @@
-"""One process that walks the plan of many hosts and says what each cost: a round for each line on its stdin.
+"""A process that runs the plan of many hosts and prints the cost per host: one round per stdin line.
 
-It runs on whichever `registry` stands first on PYTHONPATH, so that two states of the code can take turns.
+It uses the `registry` that is first on PYTHONPATH, so that two states of the code can take turns.
 """
 
 import gc
@@ -13,11 +13,11 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
 
-from benchmarks.assess.worker import forget
+from benchmarks.assess.worker import clear_caches
 from benchmarks.plan.sites import KINDS, Kind, Reply
-from registry.core.documents import Fetched
-from registry.core.plan import HostPlan
-from registry.core.visits import HostJob
+from registry.core.model.documents import Fetched
+from registry.core.visiting.plan import HostPlan
+from registry.core.visiting.visits import HostJob
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 NONCE = "0123456789abcdef0123456789abcdef"
@@ -26,7 +26,7 @@ Site = tuple[str, dict[str, Reply]]
 
 
 def prepared(kind: Kind, hosts: int, name: str) -> list[Site]:
-    """Hosts that are new to the process, with all that they will answer: making pages is not our work."""
+    """Return hosts that are new to the process, with their prepared answers, so that making pages is not measured."""
     return [_site(kind, f"{name}-{number}.shop-{name}-{number}.com") for number in range(hosts)]
 
 
@@ -36,7 +36,7 @@ def visit_all(sites: list[Site]) -> None:
 
 
 def walk(host: str, reply: Callable[[str], Reply]) -> HostPlan:
-    """A whole visit but for its end, driven as the transport drives it."""
+    """Run a whole plan except its end, driven as the transport drives it."""
     plan = HostPlan(HostJob(host, whole_plan=True), now=NOW, nonce=NONCE)
     path = len(f"https://{host}")
     while (probe := plan.next()) is not None:
@@ -57,16 +57,16 @@ def walk(host: str, reply: Callable[[str], Reply]) -> HostPlan:
                 truncated=False,
             ),
         )
-        _ = plan.robots  # asked for its delay after each answer
+        _ = plan.robots  # the visit reads its crawl delay after each answer
     return plan
 
 
 def costs(hosts: int, name: str) -> dict[str, float]:
-    """CPU milliseconds of one host, by kind."""
+    """Return the CPU milliseconds per host, by kind."""
     spent = {}
     for kind in KINDS:
         sites = prepared(kind, hosts, name)
-        forget()
+        clear_caches()
         gc.collect()
         start = time.process_time_ns()
         visit_all(sites)
@@ -74,8 +74,8 @@ def costs(hosts: int, name: str) -> dict[str, float]:
     return spent
 
 
-def held(hosts: int) -> dict[str, float]:
-    """KB that a visit holds when its last answer was taken, by kind."""
+def memory_held(hosts: int) -> dict[str, float]:
+    """Return the KB that a visit holds after its last answer, by kind."""
     sizes = {}
     for kind in KINDS:
         visit_all(prepared(kind, 5, "warm"))
@@ -98,11 +98,11 @@ def _site(kind: Kind, host: str) -> Site:
 
 
 def main() -> None:
-    """Argument: hosts of each kind."""
+    """Run the worker. Argument: hosts of each kind."""
     hosts = int(sys.argv[1])
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     for number, line in enumerate(sys.stdin):
-        answer = held(20) if line.strip() == "memory" else costs(hosts, f"round-{number}")
+        answer = memory_held(20) if line.strip() == "memory" else costs(hosts, f"round-{number}")
         sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()
 

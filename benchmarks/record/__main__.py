@@ -1,8 +1,8 @@
 """`python -m benchmarks.record`: CPU of leasing and recording visits, of this process and of PostgreSQL.
 
-Nearly all hosts have nothing: what they cost decides. The baseline is a COPY of the same rows of the ledger, a
-transaction for each batch; another commit can be measured beside this tree (`--against REV`). Everything is measured
-in one run, the sides taking turns round by round, on a PostgreSQL of the benchmark's own.
+Nearly all hosts have no documents, so their cost matters most. The baseline is a COPY of the same rows of the ledger,
+one transaction per batch; another commit can be measured beside this tree (`--against REV`). Everything is measured in
+one run, with the sides taking turns round by round, on a PostgreSQL server of the benchmark.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from typing import Any, Final
 import psycopg
 
 from benchmarks.trees import HERE, ROOT, exported, search_path
-from registry.store import embedded
+from registry.store.embedded_postgres import server as embedded
 from registry.store.engine import libpq, sqlalchemy_url
 
 FIRST, AGAIN, COPY = "first visits", "visits again", "COPY alone"
@@ -69,10 +69,10 @@ def _measured(server: str, trees: dict[str, Path], domains: int, options: argpar
         for kind in (FIRST, AGAIN):
             for _ in range(options.rounds):
                 for side, worker in workers.items():
-                    turns[side][kind].append(_asked(worker, f"visit {options.hosts}"))
-                turns[HERE][COPY].append(_asked(workers[HERE], f"copy {options.hosts}"))
+                    turns[side][kind].append(_ask(worker, f"visit {options.hosts}"))
+                turns[HERE][COPY].append(_ask(workers[HERE], f"copy {options.hosts}"))
             for worker in workers.values():
-                _asked(worker, "later")
+                _ask(worker, "later")
         for worker in workers.values():
             worker.communicate()
         for side, name in databases.items():
@@ -85,7 +85,7 @@ def _measured(server: str, trees: dict[str, Path], domains: int, options: argpar
 
 @contextmanager
 def _databases(server: str, sides: list[str]) -> Iterator[dict[str, str]]:
-    """An empty database for each side."""
+    """Yield the URL of an empty database for each side."""
     with psycopg.connect(libpq(sqlalchemy_url(server)), autocommit=True) as admin:
         names = {side: f"benchmark_{number}" for number, side in enumerate(sides)}
         for name in names.values():
@@ -114,7 +114,7 @@ def _started(tree: Path, arguments: list[str]) -> "subprocess.Popen[str]":
     )  # fmt: skip
 
 
-def _asked(worker: "subprocess.Popen[str]", act: str) -> dict[str, Any]:
+def _ask(worker: "subprocess.Popen[str]", act: str) -> dict[str, Any]:
     assert worker.stdin is not None and worker.stdout is not None
     worker.stdin.write(act + "\n")
     worker.stdin.flush()
@@ -127,26 +127,27 @@ def _report(domains: int, sides: Turns) -> None:
     print(f"{'':32} {'lease':>7} {'record':>7} {'both':>7} {'PostgreSQL':>11} {'hosts a CPU second':>19}")
     for side, kinds in sides.items():
         for kind, rounds in kinds.items():
-            spent = [one for one in rounds if one["hosts"]]
-            if not spent:
+            measured = [turn for turn in rounds if turn["hosts"]]
+            if not measured:
                 continue
             lease, record, server = (
-                median(1e3 * one[part] / one["hosts"] for one in spent) for part in ("lease", "record", "postgres")
+                median(1e3 * turn[part] / turn["hosts"] for turn in measured)
+                for part in ("lease", "record", "postgres")
             )
-            both = lease + record
+            total = lease + record
             name = f"{side}: {kind}" if kind != COPY else COPY
-            print(f"{name:32} {lease:7.3f} {record:7.3f} {both:7.3f} {server:11.3f} {1e3 / both:19,.0f}")
-    ours, copied = sides[HERE][FIRST], sides[HERE][COPY]
-    ratio = _cost(ours) / _cost(copied)
+            print(f"{name:32} {lease:7.3f} {record:7.3f} {total:7.3f} {server:11.3f} {1e3 / total:19,.0f}")
+    first_visits, copies = sides[HERE][FIRST], sides[HERE][COPY]
+    ratio = _cost(first_visits) / _cost(copies)
     print(f"lease and record of a first visit cost {ratio:.1f} times the COPY of its row of the ledger", end="")
     for side, kinds in sides.items():
         if side != HERE:
-            print(f"; {side} costs {_cost(kinds[FIRST]) / _cost(ours):.1f} times this tree", end="")
+            print(f"; {side} costs {_cost(kinds[FIRST]) / _cost(first_visits):.1f} times this tree", end="")
     print()
 
 
 def _cost(rounds: list[dict[str, float]]) -> float:
-    return median((one["lease"] + one["record"]) / one["hosts"] for one in rounds if one["hosts"])
+    return median((turn["lease"] + turn["record"]) / turn["hosts"] for turn in rounds if turn["hosts"])
 
 
 if __name__ == "__main__":

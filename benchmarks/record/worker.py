@@ -1,8 +1,7 @@
-"""One process that leases and records visits of a database of its own: a round for each line on its stdin.
+"""A process that leases and records visits in its own database: one round per stdin line.
 
-It runs on whichever `registry` stands first on PYTHONPATH, so that two states of the code can take turns. The visits
-are what the plan makes of sites that have nothing, and of a few that offer a service; they are made before the clock
-is looked at.
+It uses the `registry` that is first on PYTHONPATH, so that two states of the code can take turns. The plan produces the
+visits, of sites without documents and of a few that offer a service; producing them is not measured.
 """
 
 import asyncio
@@ -19,12 +18,12 @@ from typing import Any, Final
 
 import psycopg
 
-from registry.actions.frontier.due import due
+from registry.actions.frontier.lease import acquire
 from registry.actions.frontier.seed import seed
 from registry.actions.recording.record import record
-from registry.core.documents import Fetched, Probe
-from registry.core.plan import HostPlan
-from registry.core.visits import Answer, DomainJob, FinishedDomain, HostJob, Lease, Visit
+from registry.core.model.documents import Fetched, Probe
+from registry.core.visiting.plan import HostPlan
+from registry.core.visiting.visits import DomainJob, FinishedDomain, HostJob, Lease, Visit
 from registry.store.engine import libpq, make_engine, sqlalchemy_url
 from registry.store.migrate import upgrade
 from registry.store.unit_of_work import Store
@@ -39,7 +38,7 @@ TICKS: Final = os.sysconf("SC_CLK_TCK")
 
 @dataclass
 class Spent:
-    """CPU milliseconds of this process and of PostgreSQL, and what they were spent on."""
+    """CPU seconds of this process (lease, record) and of PostgreSQL, and the hosts and batches they were spent on."""
 
     hosts: int = 0
     batches: int = 0
@@ -49,22 +48,22 @@ class Spent:
 
 
 class Side:
-    """A database with domains, visited in batches."""
+    """A database with domains that are leased and recorded in batches."""
 
     def __init__(self, store: Store, postmaster: int, batch: int, hits: int) -> None:
         self._store = store
         self._postmaster = postmaster
         self._batch = batch
         self._hits = hits
-        self._nothing = _walk(HostJob(MODEL, whole_plan=True), {}, BEGINNING)
+        self._empty_visit = _walk(HostJob(MODEL, whole_plan=True), {}, BEGINNING)
         self.now = BEGINNING
 
     async def visit(self, hosts: int) -> Spent:
-        """Leases and records so many hosts; fewer when no more are due."""
+        """Lease and record `hosts` hosts, or fewer when no more are due."""
         spent = Spent()
         while spent.hosts < hosts:
             before = server_cpu(self._postmaster), time.process_time()
-            lease = await due(self._store, limit=self._batch, now=self.now, lease_for=LEASE_FOR, holder=1)
+            lease = await acquire(self._store, limit=self._batch, now=self.now, lease_for=LEASE_FOR, holder=1)
             leased = time.process_time()
             spent.lease += leased - before[1]
             spent.postgres += server_cpu(self._postmaster) - before[0]
@@ -84,22 +83,22 @@ class Side:
         spent.batches += 1
 
     def _finished(self, job: DomainJob) -> FinishedDomain:
-        return FinishedDomain(job.domain, tuple(self._visit(one) for one in job.hosts))
+        return FinishedDomain(job.domain, tuple(self._visit(host_job) for host_job in job.hosts))
 
     def _visit(self, job: HostJob) -> Visit:
         number = int(job.host.partition(".")[0].lstrip("n"))
         if self._hits and number % self._hits == 0:
             return _walk(job, _service(job.host), self.now)
-        answers = tuple(_moved(one, job.host, self.now) for one in self._nothing.answers)
-        robots = self._nothing.robots and replace(self._nothing.robots, fetched_at=self.now)
+        answers = tuple(_for_host(answer, job.host, self.now) for answer in self._empty_visit.answers)
+        robots = self._empty_visit.robots and replace(self._empty_visit.robots, fetched_at=self.now)
         finished = self.now + timedelta(seconds=20)
         return replace(
-            self._nothing, host=job.host, started_at=self.now, finished_at=finished, answers=answers, robots=robots
+            self._empty_visit, host=job.host, started_at=self.now, finished_at=finished, answers=answers, robots=robots
         )
 
 
 class Bare:
-    """The baseline: the same rows of the ledger by COPY, a transaction for each batch, and nothing else."""
+    """The baseline: the same rows of the ledger by COPY, one transaction per batch, and nothing else."""
 
     def __init__(self, url: str, postmaster: int, batch: int) -> None:
         self._url = libpq(sqlalchemy_url(url))
@@ -109,14 +108,14 @@ class Bare:
             connection.execute("CREATE TABLE bare (LIKE visits INCLUDING ALL)")
 
     def copy(self, hosts: int) -> Spent:
-        """Copies the latest so many visits once more."""
+        """Copy the latest `hosts` visits."""
         spent = Spent()
         with psycopg.connect(self._url, autocommit=True) as connection:
             connection.execute("TRUNCATE bare")
-            taken = connection.execute("SELECT * FROM visits ORDER BY started_at DESC LIMIT %s", (hosts,)).fetchall()
+            visits = connection.execute("SELECT * FROM visits ORDER BY started_at DESC LIMIT %s", (hosts,)).fetchall()
             names = [column.name for column in connection.execute("SELECT * FROM bare LIMIT 0").description or ()]
             target = f"COPY bare ({', '.join(names)}) FROM STDIN"
-            rows = [tuple(json.dumps(v) if isinstance(v, list | dict) else v for v in row) for row in taken]
+            rows = [tuple(json.dumps(v) if isinstance(v, list | dict) else v for v in row) for row in visits]
             for start in range(0, len(rows), self._batch):
                 before = server_cpu(self._postmaster), time.process_time()
                 with connection.transaction(), connection.cursor().copy(target) as copying:
@@ -130,7 +129,7 @@ class Bare:
 
 
 def server_cpu(postmaster: int) -> float:
-    """Seconds of CPU of the whole server: its processes that live, and those that ended."""
+    """Return the CPU seconds of the whole server, including its processes that have ended."""
     ticks = sum(_ticks(postmaster, ended=True))
     for entry in Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text().split():
         ticks += sum(_ticks(int(entry), ended=False))
@@ -142,7 +141,7 @@ def _ticks(process: int, *, ended: bool) -> list[int]:
         fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     except OSError:
         return [0]
-    return [int(one) for one in fields[11 : 15 if ended else 13]]
+    return [int(field) for field in fields[11 : 15 if ended else 13]]
 
 
 def _walk(job: HostJob, pages: dict[str, bytes], now: datetime) -> Visit:
@@ -165,15 +164,16 @@ def _answer(probe: Probe, pages: dict[str, bytes], now: datetime) -> Fetched:
     return Fetched(probe.url, probe.url, now, status, headers, body, elapsed_ms=37, address="192.0.2.1")
 
 
-def _moved(answer: Answer, host: str, now: datetime) -> Answer:
-    """The same answer to the same question, asked of another host."""
+def _for_host(answer: Any, host: str, now: datetime) -> Any:
+    """Return the same answer for another host."""
     probe, fetched = answer.probe, answer.fetched
     url = probe.url.replace(MODEL, host)
-    moved = Fetched(
+    other_fetched = Fetched(
         url, url, now, fetched.status, fetched.headers, fetched.body, elapsed_ms=fetched.elapsed_ms,
         address=fetched.address,
     )  # fmt: skip
-    return Answer(Probe(url, probe.purpose, probe.stage, probe.accept, probe.cap), moved, answer.assessment)
+    other_probe = Probe(url, probe.purpose, probe.stage, probe.accept, probe.cap)
+    return answer._replace(probe=other_probe, fetched=other_fetched)
 
 
 def _service(host: str) -> dict[str, bytes]:
@@ -182,14 +182,15 @@ def _service(host: str) -> dict[str, bytes]:
         "aid_version": "0.1", "name": f"Parcels of {host}", "domain": host, "base_url": f"https://{host}",
         "description": "Books, prices and tracks parcels with the couriers of a town", "auth": {"type": "none"},
         "capabilities": [
-            {"name": one, "description": f"Does {one} with care", "detail_url": f"/capabilities/{one}"} for one in names
+            {"name": name, "description": f"Does {name} with care", "detail_url": f"/capabilities/{name}"}
+            for name in names
         ],
     }  # fmt: skip
     details = {
-        f"/capabilities/{one}": json.dumps(
-            {"name": one, "endpoint": f"/v1/{one}", "method": "POST", "parameters": []}
+        f"/capabilities/{name}": json.dumps(
+            {"name": name, "endpoint": f"/v1/{name}", "method": "POST", "parameters": []}
         ).encode()
-        for one in names
+        for name in names
     }
     return details | {SERVICE: json.dumps(manifest).encode()}
 
@@ -199,8 +200,8 @@ def names(number: int) -> Iterator[str]:
 
 
 async def main() -> None:
-    """Arguments: URL of an empty database, process id of its server, domains, domains in a batch, 1 in how many is a
-    hit (0: none). Each line of the input is `visit N`, `later` (everything is due again) or `copy N`."""
+    """Run the worker. Arguments: URL of an empty database, process id of its server, domains, domains per batch, and N
+    for one hit in N hosts (0: none). An input line is `visit N`, `later` (everything is due again) or `copy N`."""
     url, postmaster, domains, batch, hits = sys.argv[1], *map(int, sys.argv[2:6])
     upgrade(url)
     store = Store(make_engine(url))

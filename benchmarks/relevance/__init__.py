@@ -1,1 +1,1 @@
-"""Whether the right service comes first: relevance on labelled queries, each part's share, and adversaries."""
+"""Relevance of the search on labelled queries, the contribution of each part of the ranker, and adversarial input."""

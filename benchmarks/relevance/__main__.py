@@ -1,7 +1,7 @@
-"""`python -m benchmarks.relevance`: does the right service come first, and which part of the product is to thank.
+"""`python -m benchmarks.relevance`: how well the search ranks services, and what each part of the product contributes.
 
-Without `--data`: the data sets beside the clone, or where WAYPOST_SHARED says. The system `default` is what a user
-gets, through the product's own code; all queries of a folder are asked.
+Without `--data`: the data sets beside the clone, or those in WAYPOST_SHARED. The system `default` is the product as
+shipped, run through its own code; all queries of a folder are asked.
 """
 
 import argparse
@@ -46,25 +46,25 @@ def _options() -> argparse.Namespace:
 
 
 def _measured(collection: Collection, options: argparse.Namespace) -> str:
-    """Prints as it goes; gives the tables for a page."""
+    """Measure a collection, print the results and return the tables for a page."""
     every = max(1, len(collection.queries) // options.queries) if options.queries else 1
     scores = _scores(collection, every, parts=options.parts)
     if options.json:
-        for name, one in scores.items():
-            print(json.dumps(_line(collection, name, one)), flush=True)
+        for name, system_scores in scores.items():
+            print(json.dumps(_line(collection, name, system_scores)), flush=True)
     rows = _parts(scores) if options.parts else _systems(scores)
     kinds = _kinds(collection, scores[systems.DEFAULT], every)
     title = f"{collection.name}: {len(scores[systems.DEFAULT]):,} queries, {len(collection.listings):,} services"
     if not options.json:
         print(f"{title}, in per cent\n", table(rows, markdown=False), "", table(kinds, markdown=False), "", sep="\n")
-    shown = [f"**{title}**", table(rows, markdown=True)]
-    return "\n\n".join(shown if options.parts else [*shown, table(kinds, markdown=True)])
+    sections = [f"**{title}**", table(rows, markdown=True)]
+    return "\n\n".join(sections if options.parts else [*sections, table(kinds, markdown=True)])
 
 
 def _scores(collection: Collection, every: int, *, parts: bool) -> dict[str, Scores]:
     if parts:
-        whole = systems.COMPARED[:1]
-        return systems.product(collection, (*whole, *systems.PARTS), every)
+        default = systems.COMPARED[:1]
+        return systems.product(collection, (*default, *systems.PARTS), every)
     scores = systems.product(collection, (*systems.COMPARED, *neural.installed()), every)
     return scores | {systems.PLAIN: systems.plain(collection)[::every]}
 
@@ -76,32 +76,34 @@ def _line(collection: Collection, name: str, scores: Scores) -> dict[str, object
 
 def _systems(scores: dict[str, Scores]) -> list[tuple[str, ...]]:
     rows = [("", *MEASURES)]
-    return rows + [(name, *(_interval(one) for one in means(found))) for name, found in scores.items()]
+    return rows + [
+        (name, *(_interval(interval) for interval in means(system_scores))) for name, system_scores in scores.items()
+    ]
 
 
 def _parts(scores: dict[str, Scores]) -> list[tuple[str, ...]]:
-    """What the whole loses where a part is missing: paired differences."""
-    whole = scores[systems.DEFAULT]
-    rows = [("", *MEASURES), (systems.DEFAULT, *(_interval(one) for one in means(whole)))]
+    """Return the rows of the whole product and of the paired differences without each part."""
+    default_scores = scores[systems.DEFAULT]
+    rows = [("", *MEASURES), (systems.DEFAULT, *(_interval(interval) for interval in means(default_scores)))]
     return rows + [
-        (name, *(_interval(one, signed=True) for one in differences(found, whole)))
-        for name, found in scores.items()
+        (name, *(_interval(interval, signed=True) for interval in differences(part_scores, default_scores)))
+        for name, part_scores in scores.items()
         if name != systems.DEFAULT
     ]
 
 
 def _kinds(collection: Collection, scores: Scores, every: int) -> list[tuple[str, ...]]:
-    kinds = [one.kind for one in collection.queries[::every]]
+    kinds = [query.kind for query in collection.queries[::every]]
     rows: list[tuple[str, ...]] = [(systems.DEFAULT, "queries", *MEASURES)]
     for kind in dict.fromkeys(kinds):
-        mine = scores[[one == kind for one in kinds]]
-        rows.append((kind, f"{len(mine):,}", *(_interval(one) for one in means(mine))))
+        kind_scores = scores[[query_kind == kind for query_kind in kinds]]
+        rows.append((kind, f"{len(kind_scores):,}", *(_interval(interval) for interval in means(kind_scores))))
     return rows
 
 
-def _interval(one: Interval, *, signed: bool = False) -> str:
+def _interval(interval: Interval, *, signed: bool = False) -> str:
     form = "+.1f" if signed else ".1f"
-    return f"{one.mean:{form}} ({one.low:{form}} to {one.high:{form}})"
+    return f"{interval.mean:{form}} ({interval.low:{form}} to {interval.high:{form}})"
 
 
 if __name__ == "__main__":

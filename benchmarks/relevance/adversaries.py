@@ -1,6 +1,6 @@
-"""`python -m benchmarks.relevance.adversaries`: spam, questions without an answer, questions as they also come.
+"""`python -m benchmarks.relevance.adversaries`: spam, questions without an answer, disturbed and strange questions.
 
-Through the product's own code, on the data sets beside the clone or one that is named.
+Runs the product's own code, on the data sets beside the clone or on a named one.
 """
 
 import argparse
@@ -12,7 +12,7 @@ from benchmarks.crawl.report import machine, table, write_into
 from benchmarks.relevance.collection import Collection, Unreadable, read, shared_folders
 from benchmarks.relevance.odd import disturbed
 from benchmarks.relevance.spam import TRICKS, harms
-from benchmarks.relevance.unanswerable import judged, told
+from benchmarks.relevance.unanswerable import collect_evidence, evaluate
 from registry.search.embedding import default_embedder
 
 PACKAGES = ("tantivy", "numpy", "tokenizers", "usearch", "PyStemmer")
@@ -64,21 +64,21 @@ async def _spam(collection: Collection, every: int) -> Rows:
 
 
 async def _no_answer(collection: Collection, every: int) -> Rows:
-    found = await told(collection, default_embedder(), every)
-    result = judged(found)
+    questions = await collect_evidence(collection, default_embedder(), every)
+    result = evaluate(questions)
     rows: Rows = [("", "questions", "AUROC", "`confident`, %", f"above {result.threshold:.2f}, %")]
-    for sort, kept in result.kept.items():
+    for sort, share_above in result.above_threshold.items():
         area = f"{result.auroc[sort]:.3f}" if sort in result.auroc else ""
-        count = sum(one.sort == sort for one in found)
-        rows.append((sort, f"{count:,}", area, f"{result.flagged[sort]:.1f}", f"{kept:.1f}"))
+        count = sum(question.sort == sort for question in questions)
+        rows.append((sort, f"{count:,}", area, f"{result.flagged[sort]:.1f}", f"{share_above:.1f}"))
     return rows
 
 
 async def _odd(collection: Collection, every: int) -> Rows:
     rows: Rows = [("questions", "asked", "NDCG@10", "CPU ms p50", "p99")]
-    for one in await disturbed(collection, default_embedder(), every):
-        ndcg = "" if one.ndcg != one.ndcg else f"{one.ndcg:.1f}"
-        rows.append((one.name, f"{one.queries:,}", ndcg, f"{one.p50:.1f}", f"{one.p99:.1f}"))
+    for result in await disturbed(collection, default_embedder(), every):
+        ndcg = "" if result.ndcg != result.ndcg else f"{result.ndcg:.1f}"
+        rows.append((result.name, f"{result.queries:,}", ndcg, f"{result.p50:.1f}", f"{result.p99:.1f}"))
     return rows
 
 

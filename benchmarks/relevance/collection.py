@@ -1,11 +1,11 @@
-"""A folder of labelled queries: services as listings of the index, what was asked, which services answer it.
+"""Read a folder of labelled queries: services, queries, and which services answer them.
 
     services.jsonl   {"id", "name", "description", "capabilities": [{"name", "description"}]}
     queries.jsonl    {"qid", "text", "set"}
     qrels.tsv        qid TAB service id TAB grade
 
-A service becomes a listing at a host of its own whose name says nothing, so that neither names of hosts nor the order
-in the file can help, and all listings are alike in everything that is not text.
+A service becomes a listing with a hash as its host name, so that neither host names nor file order influence the
+ranking. All listings are equal in everything except text.
 """
 
 import csv
@@ -17,15 +17,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from registry.core.listing import ListedCapability, Listing, TrustLevel
+from registry.core.model.listing import ListedCapability, Listing, TrustLevel
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-GRADE: Final = 50  # of every service: quality must not decide here
+GRADE: Final = 50  # the score of every service, so that quality does not influence the ranking
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """One query. `kind` is the folder's own name for its sort; `grades` (host -> grade, above 0) what answers it."""
+class LabelledQuery:
+    """One query. `kind`: the folder's name for its sort. `grades`: host -> grade above 0, of services that answer."""
 
     qid: str
     text: str
@@ -37,32 +37,36 @@ class Asked:
 class Collection:
     name: str
     listings: Sequence[Listing]
-    queries: Sequence[Asked]
+    queries: Sequence[LabelledQuery]
 
 
 class Unreadable(Exception):
-    """The folder is not what it should be; the message says where."""
+    """The folder's content is invalid; the message says where."""
 
 
 def shared_folders() -> list[Path]:
-    """The data sets that lie beside the clone, or where WAYPOST_SHARED says; none where they are absent."""
+    """Return the data sets beside the clone, or those in WAYPOST_SHARED; empty when there are none."""
     folder = Path(os.environ.get("WAYPOST_SHARED", ROOT.parent / "shared")) / "relevance"
     return sorted(path.parent for path in folder.glob("*/queries.jsonl"))
 
 
 def read(folder: Path) -> Collection:
-    """All its services and all its queries. A query without a label stays, and counts as not answered.
+    """Return all services and queries of a folder. A query without labels is kept and scores 0.
 
-    Raises Unreadable.
+    Raise Unreadable.
     """
     listings = {str(row["id"]): listing_of(row) for row in _rows(folder / "services.jsonl", "id", "name")}
     labels = _labels(folder / "qrels.tsv")
     queries = [
-        Asked(
+        LabelledQuery(
             str(row["qid"]),
             row["text"],
             str(row.get("set") or "all"),
-            {listings[one].host: grade for one, grade in labels.get(str(row["qid"]), ()) if one in listings},
+            {
+                listings[service].host: grade
+                for service, grade in labels.get(str(row["qid"]), ())
+                if service in listings
+            },
         )
         for row in _rows(folder / "queries.jsonl", "qid", "text")
     ]
@@ -74,8 +78,8 @@ def read(folder: Path) -> Collection:
 def listing_of(row: Mapping[str, Any]) -> Listing:
     host = f"s{hashlib.sha256(str(row['id']).encode()).hexdigest()[:16]}.example"
     capabilities = [
-        ListedCapability(str(one.get("name") or ""), str(one.get("description") or ""))
-        for one in row.get("capabilities") or ()
+        ListedCapability(str(capability.get("name") or ""), str(capability.get("description") or ""))
+        for capability in row.get("capabilities") or ()
     ]
     return Listing(
         domain=host,

@@ -1,8 +1,8 @@
-"""How good rankings are, and how sure that is.
+"""Measures of ranking quality, with confidence intervals.
 
-Hit@1, Hit@5, NDCG@10 (gain 2^grade - 1, discount log2(rank + 1); Järvelin and Kekäläinen 2002 as Burges et al. 2005
-write it) and MRR@10 over services, means over queries. A list shorter than ten is not filled up. Intervals: bootstrap
-over queries; two systems are compared by the differences query by query, drawn together (Smucker et al. 2007).
+Hit@1, Hit@5, NDCG@10 (gain 2^grade - 1, discount log2(rank + 1); Järvelin and Kekäläinen 2002 in the form of Burges et
+al. 2005) and MRR@10 over services, as means over queries. A list shorter than ten is not padded. Intervals: bootstrap
+over queries; two systems are compared by paired differences per query (Smucker et al. 2007).
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ Scores = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """In per cent: the mean over the queries, and between what 95 % of the resamples lie."""
+    """In per cent: the mean over the queries, and the bounds of the central 95 % of the resamples."""
 
     mean: float
     low: float
@@ -32,22 +32,27 @@ class Interval:
 
 
 def score(ranked: Sequence[str], grades: Mapping[str, int]) -> tuple[float, float, float, float]:
-    """The four measures of one query. `ranked` is best first, each host once."""
+    """Return the four measures of one query. `ranked` is best first, each host once."""
     places = [place for place, host in enumerate(ranked[:_DEPTH], start=1) if grades.get(host, 0) > 0]
     first = places[0] if places else 0
-    gained = sum((2 ** grades[ranked[place - 1]] - 1) / log2(place + 1) for place in places)
+    gain = sum((2 ** grades[ranked[place - 1]] - 1) / log2(place + 1) for place in places)
     ideal = sorted(grades.values(), reverse=True)[:_DEPTH]
-    most = sum((2**grade - 1) / log2(place + 1) for place, grade in enumerate(ideal, start=1))
-    return float(first == 1), float(0 < first <= 5), gained / most if most else 0.0, 1 / first if first else 0.0
+    ideal_gain = sum((2**grade - 1) / log2(place + 1) for place, grade in enumerate(ideal, start=1))
+    return (
+        float(first == 1),
+        float(0 < first <= 5),
+        gain / ideal_gain if ideal_gain else 0.0,
+        1 / first if first else 0.0,
+    )
 
 
 def means(scores: Scores) -> list[Interval]:
-    """One for each measure."""
+    """Return the interval of each measure."""
     return _intervals(scores)
 
 
 def differences(scores: Scores, against: Scores) -> list[Interval]:
-    """What the one system has more than the other on the same queries, in points."""
+    """Return the intervals of the paired differences between two systems on the same queries, in points."""
     return _intervals(scores - against)
 
 

@@ -1,8 +1,8 @@
-"""What is compared: the product as a user gets it, the product with a part left out, and plain BM25.
+"""The compared systems: the product as shipped, the product with a part removed, and plain BM25.
 
-The product answers by its own code: listings become documents, documents an index of the embedded engine in a folder
-of its own, a question goes to the engine for candidates and to the ranker for their order. Left out is only what the
-doors add to that, the cards of the database.
+The product runs its own code: listings become documents in an embedded index in a temporary folder, the engine returns
+candidates for a question, and the ranker orders them. Only the service rows that the API loads from the database are
+left out.
 """
 
 import asyncio
@@ -20,21 +20,21 @@ import numpy as np
 from benchmarks.relevance.collection import Collection
 from benchmarks.relevance.measures import Scores, score
 from benchmarks.relevance.plain import PlainBM25
-from registry.actions.answering.discover import POOL
-from registry.core import text
-from registry.core.listing import Filters, Listing
+from registry.actions.queries.discover import POOL
+from registry.core.model.listing import Filters, Listing
 from registry.core.ranking import (
-    Candidates,
+    CandidateSet,
     CorpusStats,
     Embedder,
-    Question,
+    ParsedQuery,
     Ranking,
-    ask,
+    collapse,
     fields,
-    fold,
-    question,
+    parse_query,
+    parsed_query,
     rank,
     record,
+    text,
 )
 from registry.core.ranking.signals import SIGNALS
 from registry.search.backend import Backend, SearchDocument, make_documents
@@ -47,7 +47,7 @@ PLAIN: Final = "plain BM25"
 _DEPTH: Final = 10
 _BATCH: Final = 500
 _RRF: Final = 60
-_MODULE: Final = importlib.import_module("registry.core.ranking.rank")  # the package names its function alike
+_MODULE: Final = importlib.import_module("registry.core.ranking.rank")  # the package exports a function of that name
 
 Change = tuple[ModuleType, str, object]
 Embedding = Callable[[], Embedder | None]
@@ -55,8 +55,8 @@ Embedding = Callable[[], Embedder | None]
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """The product, changed in one respect: how texts are embedded, what is different while documents are made or
-    while a question is read, which signals of the ranker count, and whether ranks are fused instead of scores."""
+    """The product with one change: another embedder, patches during indexing or during parsing of a question, a signal
+    of the ranker removed, or rank fusion instead of score fusion."""
 
     name: str
     embedder: Embedding = default_embedder
@@ -70,8 +70,8 @@ def _as_it_is(name: str) -> str:
     return name
 
 
-def _one_need(said: str) -> list[str]:
-    return [said] if said.strip() else []
+def _one_need(question: str) -> list[str]:
+    return [question] if question.strip() else []
 
 
 def no_embedder() -> None:
@@ -89,60 +89,60 @@ _UNSPLIT: Final = (
 PARTS: Final = (
     Variant("no stop list", while_asking=((text, "REQUEST_WORDS", frozenset()),)),
     Variant("names not taken apart", while_indexing=_UNSPLIT),
-    Variant("no sentences", while_asking=((question, "sentences", _one_need),)),
+    Variant("no sentences", while_asking=((parsed_query, "sentences", _one_need),)),
     *(Variant(f"no signal `{signal.name}`", without=signal.name) for signal in SIGNALS),
     Variant("no vectors at all", embedder=no_embedder),
     Variant("ranks fused, not scores", by_ranks=True),
 )
-"""Each part removed once. `need` is the best capability for a sentence, `topic` all text at once, `words` BM25F."""
+"""Each part removed once. The signal `need` is the best capability per sentence, `topic` all text, `words` BM25F."""
 
 
 def plain(collection: Collection) -> Scores:
-    """Plain BM25 on all queries."""
+    """Return the measures of plain BM25 on all queries."""
     baseline = PlainBM25(collection.listings)
-    return np.array([score(baseline.ranked(one.text, _DEPTH), one.grades) for one in collection.queries])
+    return np.array([score(baseline.ranked(query.text, _DEPTH), query.grades) for query in collection.queries])
 
 
 def product(collection: Collection, variants: Sequence[Variant], every: int = 1) -> dict[str, Scores]:
-    """Variant -> measures of each query, or of every n-th."""
+    """Return variant -> measures of each query, or of every n-th."""
     return asyncio.run(_product(collection, variants, every))
 
 
 async def _product(collection: Collection, variants: Sequence[Variant], every: int) -> dict[str, Scores]:
-    found: dict[str, list[tuple[float, ...]]] = {one.name: [] for one in variants}
-    for embedder, changes in dict.fromkeys((one.embedder, one.while_indexing) for one in variants):
-        alike = [one for one in variants if (one.embedder, one.while_indexing) == (embedder, changes)]
+    scores: dict[str, list[tuple[float, ...]]] = {variant.name: [] for variant in variants}
+    for embedder, changes in dict.fromkeys((variant.embedder, variant.while_indexing) for variant in variants):
+        alike = [variant for variant in variants if (variant.embedder, variant.while_indexing) == (embedder, changes)]
         with _changed(changes):
             async with indexed(embedder(), documents(collection.listings, embedder())) as backend:
-                for asked in collection.queries[::every]:
-                    for name, hosts in await _answers(backend, asked.text, alike):
-                        found[name].append(score(hosts, asked.grades))
-    return {name: np.array(rows) for name, rows in found.items()}
+                for query in collection.queries[::every]:
+                    for name, hosts in await _answers(backend, query.text, alike):
+                        scores[name].append(score(hosts, query.grades))
+    return {name: np.array(rows) for name, rows in scores.items()}
 
 
-async def _answers(backend: Backend, said: str, variants: Sequence[Variant]) -> list[tuple[str, list[str]]]:
-    """The engine is asked once for each way to read the question."""
-    made: list[tuple[str, list[str]]] = []
-    for asking in dict.fromkeys(one.while_asking for one in variants):
-        with _changed(asking):
-            asked = ask(said, variants[0].embedder())
-            pool = await backend.candidates(asked, Filters(), POOL)
-            for one in variants:
-                if one.while_asking == asking:
-                    made.append((one.name, _order(one, asked, pool.candidates, pool.stats)[:_DEPTH]))
-    return made
+async def _answers(backend: Backend, question_text: str, variants: Sequence[Variant]) -> list[tuple[str, list[str]]]:
+    """Return (variant, hosts) pairs; variants that parse the question alike share one search of the engine."""
+    answers: list[tuple[str, list[str]]] = []
+    for changes in dict.fromkeys(each_variant.while_asking for each_variant in variants):
+        with _changed(changes):
+            question = parse_query(question_text, variants[0].embedder())
+            pool = await backend.candidates(question, Filters(), POOL)
+            for variant in variants:
+                if variant.while_asking == changes:
+                    answers.append((variant.name, _order(variant, question, pool.candidates, pool.stats)[:_DEPTH]))
+    return answers
 
 
-def _order(variant: Variant, asked: Question, candidates: Candidates, stats: CorpusStats) -> list[str]:
-    signals = tuple(one for one in SIGNALS if one.name != variant.without)
+def _order(variant: Variant, question: ParsedQuery, candidates: CandidateSet, stats: CorpusStats) -> list[str]:
+    signals = tuple(signal for signal in SIGNALS if signal.name != variant.without)
     with _changed(((_MODULE, "SIGNALS", signals),)):
-        ranking = fold(_MODULE.rank(asked, candidates, stats))
+        ranking = collapse(_MODULE.rank(question, candidates, stats))
     return _by_ranks(ranking) if variant.by_ranks else ranking.hosts
 
 
 def _by_ranks(ranking: Ranking) -> list[str]:
-    """Reciprocal rank fusion (Cormack et al. 2009) of the same signals."""
-    hosts = ranking.evidence.candidates.hosts
+    """Return the order by reciprocal rank fusion (Cormack et al. 2009) of the same signals."""
+    hosts = ranking.features.candidates.hosts
     marks = np.zeros(len(hosts))
     for values in ranking.parts.values():
         order = sorted(np.flatnonzero(values > 0).tolist(), key=lambda place: (-values[place], hosts[place]))
@@ -151,21 +151,21 @@ def _by_ranks(ranking: Ranking) -> list[str]:
     return [hosts[place] for place in sorted(ranking.order, key=lambda place: (-marks[place], hosts[place]))]
 
 
-async def answered(backend: Backend, said: str, embedder: Embedder | None) -> Ranking:
-    """What a user gets who asks this."""
-    asked = ask(said, embedder)
-    pool = await backend.candidates(asked, Filters(), POOL)
-    return fold(rank(asked, pool.candidates, pool.stats))
+async def ranking_of(backend: Backend, question_text: str, embedder: Embedder | None) -> Ranking:
+    """Return the product's ranking for a question."""
+    question = parse_query(question_text, embedder)
+    pool = await backend.candidates(question, Filters(), POOL)
+    return collapse(rank(question, pool.candidates, pool.stats))
 
 
 def documents(listings: Sequence[Listing], embedder: Embedder | None) -> list[SearchDocument]:
     starts = range(0, len(listings), _BATCH)
-    return [one for start in starts for one in make_documents(listings[start : start + _BATCH], embedder)]
+    return [document for start in starts for document in make_documents(listings[start : start + _BATCH], embedder)]
 
 
 @asynccontextmanager
 async def indexed(embedder: Embedder | None, *parts: Sequence[SearchDocument]) -> AsyncIterator[EmbeddedBackend]:
-    """The embedded engine with exactly these services, made with that embedder."""
+    """Yield an embedded engine with exactly these services, built with the embedder."""
     with tempfile.TemporaryDirectory(prefix="waypost-bench-") as folder:
         model, dims = (embedder.id, embedder.dims) if embedder else ("", 0)
         backend = EmbeddedBackend(Path(folder), model, dims)
@@ -181,7 +181,7 @@ async def indexed(embedder: Embedder | None, *parts: Sequence[SearchDocument]) -
 
 @contextmanager
 def _changed(changes: Sequence[Change]) -> Iterator[None]:
-    """A part of the product is another one for a while. What it was is restored."""
+    """Patch module attributes while the block runs, then restore them."""
     with ExitStack() as stack:
         for module, name, value in changes:
             stack.callback(setattr, module, name, getattr(module, name))  # an unknown name is an error

@@ -1,8 +1,8 @@
-"""Questions that nothing answers, and whether the product says so.
+"""Questions without an answer in the index, and whether the product recognises them.
 
-Three sorts: real requests whose labelled services are taken out of the index (others may still fit, so this sort can
-never be told apart wholly), requests outside of any registry, and nonsense. The threshold is chosen on one half of the
-questions and reported on the other, by a hash of the question.
+Three sorts: real requests whose labelled services are removed from the index (others may still fit, so this sort cannot
+be recognised completely), requests outside of any registry, and nonsense. The threshold is chosen on one half of the
+questions and reported on the other; a hash of the question's id assigns the half.
 """
 
 import random
@@ -15,14 +15,14 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.relevance.collection import Asked, Collection
-from benchmarks.relevance.systems import answered, documents, indexed
+from benchmarks.relevance.collection import Collection, LabelledQuery
+from benchmarks.relevance.systems import documents, indexed, ranking_of
 from registry.core.ranking import Embedder, explain
 from registry.search.backend import Backend
 
 ANSWERED, REMOVED, OUTSIDE, NONSENSE = "answered", "its services removed", "outside of any registry", "nonsense"
 
-_REMOVED_SHARE: Final = 4  # one service in so many
+_REMOVED_SHARE: Final = 4  # one service in this many is removed
 _MADE_UP: Final = 150
 
 _OUTSIDE: Final = (
@@ -44,8 +44,8 @@ _OUTSIDE: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """One question: what the product knows of its best answer. `mark` is what its flag is decided by."""
+class Evidence:
+    """One question, and the product's evidence for its best answer. The flag `confident` depends on `mark`."""
 
     qid: str
     sort: str
@@ -59,71 +59,72 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """Of the half that chose nothing. `kept`: questions of each sort that count as answered, in per cent."""
+class Results:
+    """Results on the test half. `above_threshold`: questions of each sort above it; `flagged`: confident ones; in per
+    cent."""
 
     auroc: dict[str, float]
     threshold: float
-    kept: dict[str, float]
+    above_threshold: dict[str, float]
     flagged: dict[str, float]
 
 
-async def told(collection: Collection, embedder: Embedder | None, every: int) -> list[Told]:
-    gone = {one.host for one in collection.listings if _number(one.host) % _REMOVED_SHARE == 0}
-    left = [one for one in collection.listings if one.host not in gone]
-    asked: list[tuple[str, str, str]] = []
-    for one in collection.queries[::every]:
-        if sort := _sort(one, gone):
-            asked.append((one.qid, one.text, sort))
-    asked += [(f"outside {number}", said, OUTSIDE) for number, said in enumerate(_OUTSIDE)]
-    asked += [(f"nonsense {number}", said, NONSENSE) for number, said in enumerate(_nonsense(_MADE_UP))]
-    async with indexed(embedder, documents(left, embedder)) as backend:
-        return [await _told(backend, qid, said, sort, embedder) for qid, said, sort in asked]
+async def collect_evidence(collection: Collection, embedder: Embedder | None, every: int) -> list[Evidence]:
+    removed = {listing.host for listing in collection.listings if _number(listing.host) % _REMOVED_SHARE == 0}
+    remaining = [listing for listing in collection.listings if listing.host not in removed]
+    questions: list[tuple[str, str, str]] = []
+    for query in collection.queries[::every]:
+        if sort := _sort(query, removed):
+            questions.append((query.qid, query.text, sort))
+    questions += [(f"outside {number}", text, OUTSIDE) for number, text in enumerate(_OUTSIDE)]
+    questions += [(f"nonsense {number}", text, NONSENSE) for number, text in enumerate(_nonsense(_MADE_UP))]
+    async with indexed(embedder, documents(remaining, embedder)) as backend:
+        return [await _evidence(backend, qid, text, sort, embedder) for qid, text, sort in questions]
 
 
-def judged(questions: Sequence[Told]) -> Judged:
-    """Chosen on one half: the threshold that keeps nine in ten of the questions that have an answer."""
-    chosen = [one for one in questions if _number(one.qid) % 2]
-    rest = [one for one in questions if not _number(one.qid) % 2]
-    threshold = float(np.quantile([one.mark for one in chosen if one.sort == ANSWERED], 0.1))
-    sorts = list(dict.fromkeys(one.sort for one in rest))
-    by_sort = {sort: [one for one in rest if one.sort == sort] for sort in sorts}
-    marks = {sort: np.array([one.mark for one in some]) for sort, some in by_sort.items()}
-    return Judged(
+def evaluate(questions: Sequence[Evidence]) -> Results:
+    """Return the results. The threshold, chosen on one half, keeps nine in ten of the questions with an answer."""
+    tuning_half = [question for question in questions if _number(question.qid) % 2]
+    test_half = [question for question in questions if not _number(question.qid) % 2]
+    threshold = float(np.quantile([question.mark for question in tuning_half if question.sort == ANSWERED], 0.1))
+    sorts = list(dict.fromkeys(question.sort for question in test_half))
+    by_sort = {sort: [question for question in test_half if question.sort == sort] for sort in sorts}
+    marks = {sort: np.array([question.mark for question in group]) for sort, group in by_sort.items()}
+    return Results(
         {sort: auroc(marks[ANSWERED], marks[sort]) for sort in sorts if sort != ANSWERED},
         threshold,
         {sort: 100 * float((values >= threshold).mean()) for sort, values in marks.items()},
-        {sort: 100 * float(np.mean([one.confident for one in some])) for sort, some in by_sort.items()},
+        {sort: 100 * float(np.mean([question.confident for question in group])) for sort, group in by_sort.items()},
     )
 
 
 def auroc(positive: NDArray[np.float64], negative: NDArray[np.float64]) -> float:
-    """How often a positive has the higher mark, ties half (Mann and Whitney 1947)."""
+    """Return how often a positive has the higher mark; ties count half (Mann and Whitney 1947)."""
     order = np.sort(negative)
     below = np.searchsorted(order, positive, side="left")
     upto = np.searchsorted(order, positive, side="right")
     return float((below + upto).sum() / 2 / (len(positive) * len(negative)))
 
 
-def _sort(one: Asked, gone: set[str]) -> str | None:
-    """None for a question of which some answers are left and some are not."""
-    if not one.grades:
+def _sort(query: LabelledQuery, removed: set[str]) -> str | None:
+    """Return the sort of a question; None without labels, or when only some of its answers were removed."""
+    if not query.grades:
         return None
-    if gone.isdisjoint(one.grades):
+    if removed.isdisjoint(query.grades):
         return ANSWERED
-    return REMOVED if gone.issuperset(one.grades) else None
+    return REMOVED if removed.issuperset(query.grades) else None
 
 
-async def _told(backend: Backend, qid: str, said: str, sort: str, embedder: Embedder | None) -> Told:
-    ranking = await answered(backend, said, embedder)
+async def _evidence(backend: Backend, qid: str, text: str, sort: str, embedder: Embedder | None) -> Evidence:
+    ranking = await ranking_of(backend, text, embedder)
     if not len(ranking):
-        return Told(qid, sort, 0.0, 0.0, confident=False)
+        return Evidence(qid, sort, 0.0, 0.0, confident=False)
     best = explain(ranking, 0)
-    return Told(qid, sort, best.cover, best.similarity, best.confident)
+    return Evidence(qid, sort, best.cover, best.similarity, best.confident)
 
 
 def _nonsense(count: int) -> list[str]:
-    """Letters as they come, syllables, and words of no language in the order of a request."""
+    """Return random letters, random syllables, and requests made of invented words."""
     chance = random.Random(6)
     letters = string.ascii_lowercase
 

@@ -1,6 +1,7 @@
-"""`python -m benchmarks.search`: what an answer costs, in process and over HTTP.
+"""`python -m benchmarks.search`: the cost of a search, in process and over HTTP.
 
-CPU time counts, not the clock's, but for the times at half load. All sides take turns in one run; believe ratios.
+CPU time is measured, not wall time, except for the times at half load. All sides take turns in one run, so compare
+ratios.
 """
 
 import argparse

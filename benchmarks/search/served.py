@@ -1,9 +1,9 @@
-"""`/api/discover` by a real server on loopback: requests per CPU-second of its process, PostgreSQL's CPU beside it.
+"""`/api/discover` on a real server over loopback: requests per CPU second of its process, and PostgreSQL's CPU.
 
-Each side (this tree, and another commit where one is named) has a database and an index of its own with the same
-services; the sides take turns round by round. Distinct: no question is asked twice of a side. Repeated: the same few
-questions over and over, by clients that keep nothing. Half load: requests arrive at half the rate that one core could
-answer by what distinct ones cost, evenly, and are timed from when they were due.
+Each side (this tree, and another commit if one is named) has its own database and index with the same services; the
+sides take turns round by round. Distinct: no question is asked twice of a side. Repeated: the same few questions over
+and over, by clients without a cache. Half load: requests arrive evenly at half the rate that one core could answer,
+judged by the cost of distinct ones, and are timed from when they were due.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from benchmarks.crawl import postgres
 from benchmarks.search import load
 from benchmarks.search.texts import Texts
 from benchmarks.trees import HERE, ROOT, exported, search_path
-from registry.store import embedded
+from registry.store.embedded_postgres import server as embedded
 from registry.store.engine import sqlalchemy_url
 
 AT_ONCE: Final = 8
@@ -58,16 +58,16 @@ class _Server:
         return (int(fields[11]) + int(fields[12])) / _TICKS
 
     def memory(self) -> float:
-        """Peak resident set in MB."""
-        line = next(one for one in Path(f"/proc/{self.process.pid}/status").read_text().splitlines() if "VmHWM" in one)
+        """Return the peak resident set in MB."""
+        line = next(row for row in Path(f"/proc/{self.process.pid}/status").read_text().splitlines() if "VmHWM" in row)
         return int(line.split()[1]) / 1024
 
-    def some(self, count: int) -> list[bytes]:
+    def next_requests(self, count: int) -> list[bytes]:
         return [load.target(next(self.questions)) for _ in range(count)]
 
 
 def measure(services: int, requests: int, rounds: int, against: str | None) -> tuple[list[Turn], dict[str, float]]:
-    """All turns, and each side's peak memory in MB."""
+    """Return all turns, and each side's peak memory in MB."""
     with tempfile.TemporaryDirectory(prefix="waypost-bench-") as scratch:
         folder = Path(scratch)
         folder.chmod(0o755)  # the account that runs the database must reach its folder
@@ -79,14 +79,16 @@ def measure(services: int, requests: int, rounds: int, against: str | None) -> t
             with _served(trees, database.dsn, folder, services, rounds * requests * 3 + 400) as servers:
                 main = postgres.main_process(database.dsn)
                 turns = list(asyncio.run(_turns(servers, main, requests, rounds)))
-                return turns, {one.side: one.memory() for one in servers}
+                return turns, {server.side: server.memory() for server in servers}
         finally:
             database.release()
 
 
 @contextlib.contextmanager
-def _served(trees: dict[str, Path], server: str, folder: Path, services: int, most: int) -> Iterator[list[_Server]]:
-    questions = Texts(seed=7).requests(most)
+def _served(
+    trees: dict[str, Path], server: str, folder: Path, services: int, question_count: int
+) -> Iterator[list[_Server]]:
+    questions = Texts(seed=7).requests(question_count)
     with contextlib.ExitStack() as stack:
         servers = []
         for number, (side, tree) in enumerate(trees.items()):
@@ -104,7 +106,7 @@ def _served(trees: dict[str, Path], server: str, folder: Path, services: int, mo
 
 @contextlib.contextmanager
 def _database(server: str, number: int, tree: Path) -> Iterator[str]:
-    """The URL of a database migrated by that tree's own migrations."""
+    """Yield the URL of a database migrated by that tree's own migrations."""
     name = f"{postgres.PREFIX}_{os.getpid()}_{number}"
     url = sqlalchemy_url(server).set(database=name).render_as_string(hide_password=False)
     with postgres.connected(server) as admin:
@@ -117,19 +119,19 @@ def _database(server: str, number: int, tree: Path) -> Iterator[str]:
 
 async def _turns(servers: Sequence[_Server], main: int, requests: int, rounds: int) -> list[Turn]:
     turns: list[Turn] = []
-    same = Texts(seed=8).requests(REPEATED)
-    for server in servers:  # compiled, loaded, connected
-        await load.closed(server.port, [*server.some(200), *load.cycled(same, 200)], AT_ONCE)
+    repeated = Texts(seed=8).requests(REPEATED)
+    for server in servers:  # warm-up
+        await load.closed_loop(server.port, [*server.next_requests(200), *load.cycled(repeated, 200)], AT_ONCE)
     for _ in range(rounds):
         for server in servers:
-            turns.append(await _turn(server, "distinct", server.some(requests), main))
+            turns.append(await _turn(server, "distinct", server.next_requests(requests), main))
         for server in servers:
-            turns.append(await _turn(server, "repeated", load.cycled(same, 2 * requests), main))
+            turns.append(await _turn(server, "repeated", load.cycled(repeated, 2 * requests), main))
         for server in servers:
             rate = 0.5 * median(
-                one.per_cpu_second for one in turns if (one.side, one.kind) == (server.side, "distinct")
+                turn.per_cpu_second for turn in turns if (turn.side, turn.kind) == (server.side, "distinct")
             )
-            turns.append(await _turn(server, "half load", server.some(requests), main, rate))
+            turns.append(await _turn(server, "half load", server.next_requests(requests), main, rate))
     return turns
 
 
@@ -137,25 +139,26 @@ async def _turn(server: _Server, kind: str, requests: list[bytes], main: int, ra
     before = server.cpu(), postgres.cpu(main)
     took: list[float] = []
     if rate is None:
-        await load.closed(server.port, requests, AT_ONCE)
+        await load.closed_loop(server.port, requests, AT_ONCE)
     else:
         took = await load.open_loop(server.port, requests, rate)
     return Turn(server.side, kind, len(requests), server.cpu() - before[0], postgres.cpu(main) - before[1], tuple(took))
 
 
 def rows(turns: Sequence[Turn], memory: dict[str, float]) -> list[tuple[str, ...]]:
-    """A table: medians of the rounds, the ratio to the other side's, percentiles over all that were timed."""
+    """Return a table: medians of the rounds, ratios to the other side, percentiles over all timed requests."""
     table: list[tuple[str, ...]] = [
         ("", "requests/CPU-s", f"× {_other(turns)}", "PostgreSQL ms", "p50 ms", "p99 ms", "peak MB")
     ]
-    for side, kind in dict.fromkeys((one.side, one.kind) for one in turns):
-        mine = [one for one in turns if (one.side, one.kind) == (side, kind)]
-        rate = median(one.per_cpu_second for one in mine)
-        theirs = [one.per_cpu_second for one in turns if one.side != side and one.kind == kind]
-        took = [ms for one in mine for ms in one.took]
+    for side, kind in dict.fromkeys((turn.side, turn.kind) for turn in turns):
+        side_turns = [turn for turn in turns if (turn.side, turn.kind) == (side, kind)]
+        rate = median(turn.per_cpu_second for turn in side_turns)
+        other_rates = [turn.per_cpu_second for turn in turns if turn.side != side and turn.kind == kind]
+        took = [ms for turn in side_turns for ms in turn.took]
         table.append((
-            f"{side}: {kind}", f"{rate:,.0f}", f"{rate / median(theirs):.2f}" if theirs and side == HERE else "",
-            f"{median(1e3 * one.postgres / one.requests for one in mine):.2f}",
+            f"{side}: {kind}", f"{rate:,.0f}",
+            f"{rate / median(other_rates):.2f}" if other_rates and side == HERE else "",
+            f"{median(1e3 * turn.postgres / turn.requests for turn in side_turns):.2f}",
             f"{median(took):.1f}" if took else "", f"{quantiles(took, n=100)[98]:.1f}" if took else "",
             f"{memory[side]:.0f}",
         ))  # fmt: skip
@@ -167,12 +170,12 @@ def as_json(turn: Turn) -> dict[str, object]:
 
 
 def _other(turns: Sequence[Turn]) -> str:
-    return next((one.side for one in turns if one.side != HERE), "")
+    return next((turn.side for turn in turns if turn.side != HERE), "")
 
 
-def _command(act: str, database: str, folder: Path, *rest: str) -> list[str]:
+def _command(act: str, database: str, folder: Path, *arguments: str) -> list[str]:
     program = "import uvloop; from benchmarks.search.tree import main; uvloop.run(main())"
-    return [sys.executable, "-P", "-c", program, act, database, str(folder), *rest]
+    return [sys.executable, "-P", "-c", program, act, database, str(folder), *arguments]
 
 
 def _environment(tree: Path) -> dict[str, str]:

@@ -1,9 +1,9 @@
-"""Services and requests made up from words: as long, as repetitive and as rare as those of a grown registry.
+"""Generated services and requests, with text lengths and word frequencies like those of a large registry.
 
-A service belongs to one of forty trades and has a made-up name, a place and one to a dozen capabilities; a request
+A service belongs to one of forty trades and has a generated name, a place and one to a dozen capabilities; a request
 asks for one of the trade's things in an agent's words. The words of a trade are few and shared by thousands of
-services, names and places make the long tail (Zipf), so that both ends of an index are met. Nothing is taken from
-anybody's collection; the same seed gives the same texts.
+services; names and places form the long tail (Zipf), so that common and rare words of an index both occur. Nothing is
+taken from an existing collection; the same seed gives the same texts.
 """
 
 import random
@@ -12,7 +12,7 @@ from functools import lru_cache
 from math import exp, log
 from typing import Final
 
-from registry.core.listing import AdpAuthType, AdpPricingType, ListedCapability, Listing, TrustLevel
+from registry.core.model.listing import AdpAuthType, AdpPricingType, ListedCapability, Listing, TrustLevel
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -65,18 +65,18 @@ _QUALITIES: Final = _words(
     "fast simple reliable regional international certified small-business enterprise family seasonal real-time bulk "
     "scheduled anonymous multilingual prepaid shared offline premium independent local automated historical"
 )
-_FOR: Final = _words(
+_AUDIENCES: Final = _words(
     "customers teams travellers parents students developers hospitals shops agencies farmers landlords drivers "
     "accountants charities museums startups freelancers warehouses schools tenants"
 )
-_SAID: Final = (
+_DESCRIPTIONS: Final = (
     "Lets {people} {deed} a {thing} in {place}.",
     "{Quality} {trade} for {people}: {deed} any {thing} and {deed2} the {thing2}.",
     "Use it to {deed} {thing} data from {place}, with {thing2} details where there are any.",
     "Returns the {thing} for a given {thing2}; {quality} and meant for {people}.",
     "Agents can {deed} or {deed2} a {thing} without talking to anybody.",
 )
-_ASKED: Final = (
+_REQUESTS: Final = (
     "I need to {deed} a {thing}",
     "{deed} {thing} {place}",
     "can you help me find something that lets {people} {deed} their {thing}?",
@@ -94,7 +94,7 @@ Trade = tuple[str, Sequence[str], Sequence[str]]
 
 
 class Texts:
-    """A stream of services and one of requests, each with a seed of its own."""
+    """A generator of services and requests with one seed."""
 
     def __init__(self, seed: int = 6) -> None:
         self._chance = random.Random(seed)
@@ -105,43 +105,45 @@ class Texts:
             yield self._service(number)
 
     def requests(self, count: int) -> list[str]:
-        """Distinct ones."""
-        made: dict[str, None] = {}
-        while len(made) < count:
-            made.setdefault(self._fill(self._chance.choice(_ASKED), self._chance.choice(self._trades)))
-        return list(made)
+        """Return `count` distinct requests."""
+        requests: dict[str, None] = {}
+        while len(requests) < count:
+            requests.setdefault(self._fill(self._chance.choice(_REQUESTS), self._chance.choice(self._trades)))
+        return list(requests)
 
     def _service(self, number: int) -> Listing:
         chance, trade = self._chance, self._chance.choice(self._trades)
         name = f"{self._word().title()} {chance.choice(trade[1]).title()}"
-        said = [self._fill(chance.choice(_SAID), trade) for _ in range(chance.randint(1, 4))]
+        sentences = [self._fill(chance.choice(_DESCRIPTIONS), trade) for _ in range(chance.randint(1, 4))]
         host = f"{name.partition(' ')[0].lower()}-{number}.example"
         auth: AdpAuthType = "none" if number % 3 else "api_key"
         pricing: AdpPricingType = "free" if number % 2 else "paid"
         return Listing(
-            domain=host, host=host, name=name, description=" ".join(said), trust_level=TrustLevel.VERIFIED,
+            domain=host, host=host, name=name, description=" ".join(sentences), trust_level=TrustLevel.VERIFIED,
             score=chance.randint(20, 100), formats=("adp",) if number % 4 else ("mcp",), auth_type=auth,
             pricing_type=pricing, protocols=("http",), capabilities=self._capabilities(trade),
         )  # fmt: skip
 
     def _capabilities(self, trade: Trade) -> tuple[ListedCapability, ...]:
-        chance, made = self._chance, {}
+        chance, capabilities = self._chance, {}
         for _ in range(min(12, 1 + int(chance.expovariate(0.7)))):
             name = f"{chance.choice(trade[2])}_{chance.choice(trade[1])}"
-            made[name] = ListedCapability(name, self._fill(chance.choice(_SAID), trade), chance.random() < 0.3)
-        return tuple(made.values())
+            capabilities[name] = ListedCapability(
+                name, self._fill(chance.choice(_DESCRIPTIONS), trade), chance.random() < 0.3
+            )
+        return tuple(capabilities.values())
 
     def _fill(self, pattern: str, trade: Trade) -> str:
         chance, (named, things, deeds) = self._chance, trade
         quality = chance.choice(_QUALITIES)
         return pattern.format(
             trade=named, thing=chance.choice(things), thing2=chance.choice(things), deed=chance.choice(deeds),
-            deed2=chance.choice(deeds), people=chance.choice(_FOR), quality=quality, Quality=quality.capitalize(),
+            deed2=chance.choice(deeds), people=chance.choice(_AUDIENCES), quality=quality, Quality=quality.capitalize(),
             place=self._word().title(),
         )  # fmt: skip
 
     def _word(self) -> str:
-        """A place or a brand, of 400,000; the r-th is met in proportion to 1/r."""
+        """Return a place or brand, one of 400,000; the r-th occurs with a frequency proportional to 1/r."""
         return _spelt(int(exp(self._chance.random() * log(400_000))))
 
 

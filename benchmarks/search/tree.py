@@ -1,9 +1,10 @@
-"""The part of the HTTP benchmark that runs on whichever `registry` stands first on PYTHONPATH: two trees take turns.
+"""The part of the HTTP benchmark that uses the `registry` that is first on PYTHONPATH, so that two trees take turns.
 
-    fill DATABASE FOLDER COUNT    services into an empty database, then the index from it
-    serve DATABASE FOLDER         the API by uvicorn, as `waypost serve` runs it; its port on the first line of output
+    fill DATABASE FOLDER COUNT    put services into an empty database and build the index from it
+    serve DATABASE FOLDER         serve the API by uvicorn, as `waypost serve` does; prints its port on the first line
 
-On uvloop, as `waypost` runs. The serving process feeds no index and crawls nothing: its CPU is the answers'.
+It runs on uvloop, as `waypost` does. The serving process neither updates the index nor crawls, so its CPU time is that
+of the answers.
 """
 
 import contextlib
@@ -21,8 +22,8 @@ from pydantic import SecretStr
 
 from benchmarks.search.texts import Texts
 from registry.api import app as api
-from registry.core.listing import Listing
-from registry.core.services import Capability, Service, to_json
+from registry.core.model.listing import Listing
+from registry.core.model.services import Capability, Service, to_json
 from registry.settings import Settings
 from registry.store.records import CapabilityRecord, ServiceRecord
 from registry.wiring import Waypost, open_waypost
@@ -41,27 +42,33 @@ async def fill(waypost: Waypost, count: int) -> None:
     stream = Texts().services(count)
     while batch := list(islice(stream, _BATCH)):
         async with store.begin() as uow:
-            await uow.services.put([_record(one) for one in batch])
-            await uow.services.replace_capabilities({(one.domain, one.host): _capabilities(one) for one in batch})
-    await waypost.reindex()
+            await uow.services.put([_record(listing) for listing in batch])
+            await uow.services.replace_capabilities(
+                {(listing.domain, listing.host): _capabilities(listing) for listing in batch}
+            )
+    await waypost.search.reindex()
 
 
 def _record(listing: Listing) -> ServiceRecord:
-    """As `record` leaves a service that was found once."""
-    same = {one.name: getattr(listing, one.name) for one in dataclasses.fields(Listing)}
+    """Return the row that `record` stores for a service that was found once."""
+    shared_values = {field.name: getattr(listing, field.name) for field in dataclasses.fields(Listing)}
     values = {
-        **same, "base_url": f"https://{listing.host}", "well_known_url": f"https://{listing.host}/.well-known/agent.json",
+        **shared_values, "base_url": f"https://{listing.host}",
+        "well_known_url": f"https://{listing.host}/.well-known/agent.json",
         "cap_count": len(listing.capabilities), "hidden": False, "crawl_failures": 0,
         "model": to_json(Service(name=listing.name, description=listing.description)), "listing": listing,
         "rubric_version": "1", "created_at": _NOW, "updated_at": _NOW, "seen_at": _NOW,
     }  # fmt: skip
-    wanted = {one.name for one in dataclasses.fields(ServiceRecord)}
-    return ServiceRecord(**{key: value for key, value in values.items() if key in wanted})
+    names = {field.name for field in dataclasses.fields(ServiceRecord)}
+    return ServiceRecord(**{key: value for key, value in values.items() if key in names})
 
 
 def _capabilities(listing: Listing) -> list[CapabilityRecord]:
-    made = (Capability(id=one.name, name=one.name, description=one.description) for one in listing.capabilities)
-    as_json = (to_json(Service(capabilities=(one,)))["capabilities"][0] for one in made)
+    capabilities = (
+        Capability(id=capability.name, name=capability.name, description=capability.description)
+        for capability in listing.capabilities
+    )
+    as_json = (to_json(Service(capabilities=(capability,)))["capabilities"][0] for capability in capabilities)
     return [CapabilityRecord(str(value["name"]), value) for value in as_json]
 
 
@@ -83,9 +90,9 @@ async def serve(waypost: Waypost) -> None:
 
 
 async def main() -> None:
-    act, database, folder, *rest = sys.argv[1:]
+    act, database, folder, *arguments = sys.argv[1:]
     async with open_waypost(settings(database, folder)) as waypost:
-        await (fill(waypost, int(rest[0])) if act == "fill" else serve(waypost))
+        await (fill(waypost, int(arguments[0])) if act == "fill" else serve(waypost))
 
 
 if __name__ == "__main__":

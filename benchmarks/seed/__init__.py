@@ -1,1 +1,1 @@
-"""What a list of a million names costs: see `__main__`."""
+"""The cost of seeding a list of a million names: see `__main__`."""

@@ -1,7 +1,7 @@
 """`python -m benchmarks.seed`: names per second of CPU into the frontier, by COPY and by executemany, and memory.
 
-Both sides load the same names into databases of their own on one embedded server, in turns, a chunk each; CPU time
-counts, not the clock's. Afterwards the side of COPY goes on alone up to a million names: its memory must stay flat.
+Both sides load the same names into separate databases on one embedded server, taking turns chunk by chunk. CPU time is
+measured, not wall time. Afterwards the COPY side continues alone up to a million names: its memory must stay constant.
 """
 
 import argparse
@@ -15,7 +15,7 @@ from statistics import median
 
 import psycopg
 
-from registry.store import embedded
+from registry.store.embedded_postgres import server as embedded
 from registry.store.engine import libpq, sqlalchemy_url
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,7 +27,7 @@ Worker = subprocess.Popen[str]
 def main() -> None:
     options = _options()
     with tempfile.TemporaryDirectory() as folder:
-        Path(folder).chmod(0o755)  # for the account that runs the server, where we are root
+        Path(folder).chmod(0o755)  # if this runs as root, another account runs the server
         server = embedded.start(Path(folder))
         try:
             _measure(server.dsn, int((Path(folder) / "data" / "postmaster.pid").read_text().split()[0]), options)
@@ -49,27 +49,28 @@ def _measure(dsn: str, postmaster: int, options: argparse.Namespace) -> None:
     turns: dict[str, list[dict[str, float]]] = {way: [] for way in sides}
     for _ in range(options.rounds):
         for way, worker in sides.items():
-            turns[way].append(_asked(worker, options.chunk))
-    for way, seen in turns.items():
-        own, server = (median(turn[what] / turn["names"] for turn in seen) for what in ("cpu", "postgres"))
-        print(f"{way:12} {1 / own:9,.0f} names per second of CPU, {1e6 * own:6.1f} us each;"
+            turns[way].append(_ask(worker, options.chunk))
+    for way, rounds in turns.items():
+        own_cpu, server = (median(turn[figure] / turn["names"] for turn in rounds) for figure in ("cpu", "postgres"))
+        print(f"{way:12} {1 / own_cpu:9,.0f} names per second of CPU, {1e6 * own_cpu:6.1f} us each;"
               f" PostgreSQL {1e6 * server:6.1f} us each")  # fmt: skip
-    ratio = {what: median(b[what] / a[what] for a, b in zip(turns["copy"], turns["executemany"], strict=True))
-             for what in ("cpu", "postgres")}  # fmt: skip
+    ratio = {figure: median(b[figure] / a[figure] for a, b in zip(turns["copy"], turns["executemany"], strict=True))
+             for figure in ("cpu", "postgres")}  # fmt: skip
     print(f"executemany takes {ratio['cpu']:.1f} times the CPU of COPY, {ratio['postgres']:.1f} times in PostgreSQL")
     _grow(sides["copy"], turns["copy"], options)
     for worker in sides.values():
         worker.communicate()
 
 
-def _grow(worker: Worker, seen: list[dict[str, float]], options: argparse.Namespace) -> None:
-    """Memory from the third chunk on, when everything has been used once."""
-    while sum(turn["names"] for turn in seen) < options.names:
-        seen.append(_asked(worker, options.chunk))
-    sizes = [turn["rss"] / MEGABYTE for turn in seen[2:]]
-    late = [turn["cpu"] / turn["names"] for turn in seen[-options.rounds :]]
-    print(f"{sum(turn['names'] for turn in seen):,.0f} names: RSS {sizes[0]:.0f} MB at first, at most {max(sizes):.0f}"
-          f" MB, {sizes[-1]:.0f} MB at the end; {1e6 * median(late):.1f} us each at the end")  # fmt: skip
+def _grow(worker: Worker, rounds: list[dict[str, float]], options: argparse.Namespace) -> None:
+    """Load the remaining names and print the memory from the third chunk on, after warm-up."""
+    while sum(turn["names"] for turn in rounds) < options.names:
+        rounds.append(_ask(worker, options.chunk))
+    sizes = [turn["rss"] / MEGABYTE for turn in rounds[2:]]
+    late = [turn["cpu"] / turn["names"] for turn in rounds[-options.rounds :]]
+    print(f"{sum(turn['names'] for turn in rounds):,.0f} names: RSS {sizes[0]:.0f} MB at first, at most"
+          f" {max(sizes):.0f} MB, {sizes[-1]:.0f} MB at the end;"
+          f" {1e6 * median(late):.1f} us each at the end")  # fmt: skip
 
 
 def _database(dsn: str, name: str) -> str:
@@ -85,7 +86,7 @@ def _started(url: str, postmaster: int, way: str) -> Worker:
     )  # fmt: skip
 
 
-def _asked(worker: Worker, names: int) -> dict[str, float]:
+def _ask(worker: Worker, names: int) -> dict[str, float]:
     assert worker.stdin is not None and worker.stdout is not None
     worker.stdin.write(f"{names}\n")
     worker.stdin.flush()

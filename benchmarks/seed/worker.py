@@ -1,7 +1,7 @@
-"""One process that loads names into a database of its own: so many for each line on its stdin, and what they cost.
+"""A process that loads names into its own database: it reads a number of names per stdin line and prints their cost.
 
-The ways to load: `copy`, which is `actions.seed`, and `executemany`, the baseline: the same rows row by row in
-pipelines of a thousand, in the same order and under the same locks.
+Two ways to load: `copy`, the product's `actions/frontier/seed.py`, and the baseline `executemany`: the same rows, row
+by row in pipelines of a thousand, in the same order and under the same locks.
 """
 
 import asyncio
@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from registry.actions.frontier.seed import seed
-from registry.core.domains import InvalidName, canonical_host
-from registry.core.seeds import Seed
+from registry.core.names.domains import InvalidName, canonical_host
+from registry.core.names.seeds import Seed
 from registry.store.engine import make_engine
 from registry.store.migrate import upgrade
 from registry.store.records import HostRecord
@@ -35,7 +35,7 @@ Load = Callable[[Store, list[Seed]], Coroutine[Any, Any, int]]
 
 
 def names() -> Iterator[Seed]:
-    """As lists have them: in no order of names, one in ten a sub-host, one in a hundred no host at all."""
+    """Yield names as in real lists: unsorted, one in ten a sub-host, one in a hundred not a host name."""
     number = 0
     while True:
         number += 1
@@ -56,17 +56,19 @@ async def executemany(store: Store, chunk: list[Seed]) -> int:
     due = NOW - timedelta(days=365)
     for start in range(0, len(chunk), PIPELINE):
         hosts = {}
-        for one in chunk[start : start + PIPELINE]:
+        for entry in chunk[start : start + PIPELINE]:
             with suppress(InvalidName):
-                found = canonical_host(one.name.strip())
-                hosts[found.host] = HostRecord(found.domain, found.host, "benchmark", NOW, due, one.referrer)
-        domains = {one.domain for one in hosts.values()}
+                canonical = canonical_host(entry.name.strip())
+                hosts[canonical.host] = HostRecord(
+                    canonical.domain, canonical.host, "benchmark", NOW, due, entry.referrer
+                )
+        domains = {record.domain for record in hosts.values()}
         async with store.begin() as uow:
             await uow.opt_outs.of(domains)
             await uow.domains.add(domains, source="benchmark", now=NOW, due=due)
             await uow.domains.lock(domains)
             await uow.hosts.add(hosts.values())
-            await uow.domains.from_hosts(domains, now=NOW)
+            await uow.domains.due_with_hosts(domains, now=NOW)
     return len(chunk)
 
 
@@ -74,9 +76,9 @@ WAYS: Final[dict[str, Load]] = {"copy": copy, "executemany": executemany}
 
 
 def server_cpu(postmaster: int) -> float:
-    """Seconds of CPU of the whole server: its processes that live, and those that ended."""
+    """Return the CPU seconds of the whole server, including its processes that have ended."""
     children = Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text().split()
-    return (_ticks(postmaster, ended=True) + sum(_ticks(int(one), ended=False) for one in children)) / TICKS
+    return (_ticks(postmaster, ended=True) + sum(_ticks(int(child), ended=False) for child in children)) / TICKS
 
 
 def _ticks(process: int, *, ended: bool) -> int:
@@ -88,12 +90,12 @@ def _ticks(process: int, *, ended: bool) -> int:
 
 
 def rss() -> int:
-    """Resident memory of this process in bytes."""
+    """Return the resident memory of this process in bytes."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 async def main() -> None:
-    """Arguments: URL of an empty database, process id of its server, the way to load."""
+    """Run the worker. Arguments: URL of an empty database, process id of its server, the way to load."""
     url, postmaster, way = sys.argv[1], int(sys.argv[2]), WAYS[sys.argv[3]]
     upgrade(url)
     store, source = Store(make_engine(url)), names()

@@ -1,4 +1,4 @@
-"""Where domains come from: one module for each kind of source, and SEEDS, all of them."""
+"""Sources of domain names: one module for each kind of source, and SEEDS, the tuple of all."""
 
 from crawler.seeds import lines, links, mcp_registry, sitemap, tables
 from crawler.seeds.source import Source

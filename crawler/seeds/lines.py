@@ -1,4 +1,4 @@
-"""Plain lists: a name on each line."""
+"""Read plain lists with a name on each line."""
 
 import re
 from collections.abc import Iterator
@@ -6,8 +6,8 @@ from typing import Final
 
 from crawler.seeds.opened import Opened
 from crawler.seeds.source import Source
-from registry.core.domains import host_of
-from registry.core.seeds import Refusal, Seed
+from registry.core.names.domains import host_of
+from registry.core.names.seeds import Refusal, Seed
 
 FILE: Final = Source("file", "a file or standard input with a name on each line", "the name of the file")
 
@@ -17,13 +17,13 @@ NO_HOST_SAYS: Final = "there is no host name in this URL"
 _COMMENT = re.compile(r"(?:^|\s+)#.*", re.DOTALL)
 
 
-def names(source: Opened, *, urls: bool = False, called: str | None = None) -> Iterator[Seed | Refusal]:
-    """The names as they stand there; blank lines and comments (`#`, behind a name after a space) are left out.
+def names(source: Opened, *, urls: bool = False, list_name: str | None = None) -> Iterator[Seed | Refusal]:
+    """Yield the names unchanged, without blank lines and comments (`#`; after a name only behind a space).
 
-    `urls`: of a URL its host is taken; without, it is refused like everything that is no bare name. `called`: what is
-    kept as referrer instead of the name of the file.
+    `urls`: take the host of a URL; otherwise a URL is refused later, like everything else that is not a bare name.
+    `list_name`: the stored referrer, instead of the name of the file.
     """
-    referrer = called or source.name
+    referrer = list_name or source.name
     for line in source.lines():
         if isinstance(line, Refusal):
             yield line
@@ -34,9 +34,13 @@ def names(source: Opened, *, urls: bool = False, called: str | None = None) -> I
         yield seed(text, referrer, number, urls=urls)
 
 
-def seed(text: str, referrer: str, place: int, *, urls: bool) -> Seed | Refusal:
-    """The name that a text is, or, with `urls`, that it holds."""
+def seed(text: str, referrer: str, line_number: int, *, urls: bool) -> Seed | Refusal:
+    """Return the text as a name or, with `urls`, the host of a URL."""
     if not urls or "://" not in text:
-        return Seed(text, referrer, place)
+        return Seed(text, referrer, line_number)
     host = host_of(text)
-    return Refusal(text, NO_HOST, NO_HOST_SAYS, referrer, place) if host is None else Seed(host, referrer, place)
+    return (
+        Refusal(text, NO_HOST, NO_HOST_SAYS, referrer, line_number)
+        if host is None
+        else Seed(host, referrer, line_number)
+    )

@@ -1,11 +1,11 @@
-"""Links found in manifests: hosts that stored documents name, catalogues (ARD) and their referrals among them."""
+"""Seed the hosts that stored documents name, including those of catalogues (ARD) and their referrals."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from crawler.seeds.source import Source
 from registry.actions.frontier.seed import SeedReport
-from registry.core.seeds import Refusal
+from registry.core.names.seeds import Refusal
 
 if TYPE_CHECKING:
     from registry.wiring import Waypost
@@ -16,9 +16,9 @@ LINKS: Final = Source("document", "hosts that stored documents name", "the host 
 async def fold(
     waypost: "Waypost", on_refusal: Callable[[Refusal], None], progress: Callable[[SeedReport], None]
 ) -> SeedReport:
-    """Looks at everything that was named and not looked at yet; a worker does the same, a little at a time."""
+    """Take all candidate hosts into the frontier; a worker does the same in small portions."""
     report = SeedReport()
-    while (folded := await waypost.fold_candidates(on_refusal)).names:
+    while (folded := await waypost.frontier.fold_candidates(on_refusal)).names:
         report.add(folded)
         progress(report)
     return report

@@ -1,7 +1,7 @@
-"""The list of servers of an MCP registry (its API v0.1, and the older v0): hosts of their endpoints and web sites.
+"""Read the list of servers of an MCP registry (API v0.1 or the older v0): hosts of their endpoints and web sites.
 
-Pages as a registry serves them, or a saved file: one page, a list of pages or of servers, or one of these on each
-line. Only the few members that name hosts are looked at, so that an odd server costs nothing but itself.
+Reads pages as a registry serves them, or a saved file: one page, a list of pages or of servers, or one of these on each
+line. Only the few members that name hosts are read, so a malformed server affects only itself.
 """
 
 from collections.abc import AsyncIterator, Iterator
@@ -14,8 +14,8 @@ from crawler.seeds.lines import NO_HOST, NO_HOST_SAYS
 from crawler.seeds.online import NotRead, Reader
 from crawler.seeds.opened import Opened
 from crawler.seeds.source import BROKEN_OFF, BadSource, Source
-from registry.core.domains import MAX_URL_CHARS, host_of
-from registry.core.seeds import Refusal, Seed
+from registry.core.names.domains import MAX_URL_CHARS, host_of
+from registry.core.names.seeds import Refusal, Seed
 
 MCP_REGISTRY: Final = Source("mcp-registry", "the servers of an MCP registry, or a saved list of them", "the server")
 
@@ -31,7 +31,9 @@ _MAX_NAME = 200
 
 
 def first_page(url: str) -> str:
-    """The list below the base URL of a registry; a URL that ends in `/servers`, or has a query, is the list itself."""
+    """Return the URL of the first page of a registry's list.
+
+    `url` is the registry's base URL; one that ends in `/servers`, or has a query, is the list itself."""
     if "?" in url:
         return url
     url = url.rstrip("/")
@@ -39,18 +41,18 @@ def first_page(url: str) -> str:
 
 
 async def names(url: str, reader: Reader) -> AsyncIterator[Seed | Refusal]:
-    """The hosts of all pages from the canonical URL of the first one on. A page that was not read ends the list."""
+    """Yield the hosts of all pages, from the canonical URL of the first one on. An unreadable page ends the list."""
     cursor, seen = "", set[str]()
     while True:
-        page = f"{url}&cursor={quote(cursor, safe='')}" if cursor else url
+        page_url = f"{url}&cursor={quote(cursor, safe='')}" if cursor else url
         try:
-            _, body = await reader.read(page, accept="application/json", cap=PAGE_CAP)
+            _, body = await reader.read(page_url, accept="application/json", cap=PAGE_CAP)
             value = _parsed(body)
         except NotRead as error:
-            yield Refusal(page, BROKEN_OFF + "not_read", str(error), url)
+            yield Refusal(page_url, BROKEN_OFF + "not_read", str(error), url)
             return
-        for one in _of_page(value):
-            yield one
+        for entry in _of_page(value):
+            yield entry
         cursor = _next(value)
         if not cursor:
             return
@@ -61,7 +63,7 @@ async def names(url: str, reader: Reader) -> AsyncIterator[Seed | Refusal]:
 
 
 def saved(source: Opened) -> Iterator[Seed | Refusal]:
-    """The hosts of a saved list. Raises BadSource where it is none."""
+    """Return the hosts of a saved list. Raise BadSource when it is not a list."""
     body = source.all(FILE_CAP)
     try:
         values = [_parsed(body)]
@@ -72,7 +74,7 @@ def saved(source: Opened) -> Iterator[Seed | Refusal]:
             raise BadSource(f"{source.name}: {error}") from None
     if not any(_servers(value) for value in values):
         raise BadSource(f"{source.name}: no servers are listed in it")
-    return (one for value in values for one in _of_page(value))
+    return (entry for value in values for entry in _of_page(value))
 
 
 def _parsed(body: bytes) -> Any:
@@ -89,9 +91,9 @@ def _next(value: Any) -> str:
 
 
 def _servers(value: Any) -> list[Any]:
-    """The entries of a page, of a list of pages or servers, or the one server that it is."""
+    """Return the entries of a page or of a list of pages or servers; of a single server, the server."""
     if isinstance(value, list):
-        return [entry for one in value for entry in (_servers(one) if _is_page(one) else [one])]
+        return [entry for item in value for entry in (_servers(item) if _is_page(item) else [item])]
     if _is_page(value):
         return list(value["servers"])
     return [value] if isinstance(value, dict) and ("server" in value or "remotes" in value) else []
@@ -107,7 +109,7 @@ def _of_page(value: Any) -> Iterator[Seed | Refusal]:
 
 
 def _of_server(entry: Any) -> Iterator[Seed | Refusal]:
-    """v0.1 wraps the document in `server`, with what the registry says of it beside; v0 does not."""
+    """Yield the hosts of an entry. v0.1 wraps the document in `server`, beside the registry's metadata; v0 does not."""
     wrapped = entry.get("server") if isinstance(entry, dict) else None
     server = wrapped if isinstance(wrapped, dict) else entry
     if not isinstance(server, dict):
@@ -139,7 +141,9 @@ def _urls(server: dict[str, Any]) -> Iterator[str]:
 
 
 def _is_deleted(entry: dict[str, Any], server: dict[str, Any]) -> bool:
-    """Said by the registry beside the server, under a key of its own; v0 said it inside."""
+    """True when the registry marks the server as deleted: in `_meta` beside the server, in v0 inside it."""
     meta = entry.get("_meta")
-    said = [one.get("status") for one in meta.values() if isinstance(one, dict)] if isinstance(meta, dict) else []
-    return "deleted" in (*said, server.get("status"))
+    statuses = (
+        [member.get("status") for member in meta.values() if isinstance(member, dict)] if isinstance(meta, dict) else []
+    )
+    return "deleted" in (*statuses, server.get("status"))

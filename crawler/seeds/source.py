@@ -1,20 +1,20 @@
-"""What every source of names has in common."""
+"""What all sources of names have in common."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A place where names come from."""
+    """A kind of source of names."""
 
-    slug: str  # stands in hosts.source; `waypost seed SLUG`
+    slug: str  # stored in hosts.source
     says: str  # what it reads
-    referrer: str  # what hosts.referrer says then
+    referrer: str  # what is stored in hosts.referrer
 
 
 class BadSource(ValueError):
-    """A source that cannot be read as it was named; nothing was taken from it. The message says what to mend."""
+    """A source that cannot be read; nothing was taken from it. The message says what to fix."""
 
 
 BROKEN_OFF = "source_"
-"""Codes of refusals that begin so say that a source, or a part of it, was not read to its end."""
+"""Prefix of refusal codes that mean that a source, or a part of it, was not read to its end."""

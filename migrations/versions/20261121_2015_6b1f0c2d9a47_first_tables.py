@@ -1,4 +1,4 @@
-"""The first tables, and the triggers that note what the search indexes have yet to be told."""
+"""The first tables, and the triggers that note which services each search index has yet to index again."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -10,8 +10,8 @@ branch_labels = None
 depends_on = None
 
 
-# Every write to a service notes, for every index, that the index has to be told: by trigger, so that no code path
-# forgets. Of an update only what the index shows counts, so that a visit without change costs nothing.
+# A trigger notes every write to a service for every index, so that no code path can forget it. An update counts only
+# when it changes what the index shows, so that a visit without change costs nothing.
 NOTE_SERVICE = """
 CREATE FUNCTION note_search_dirty() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

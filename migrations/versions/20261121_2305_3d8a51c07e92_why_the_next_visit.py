@@ -1,4 +1,4 @@
-"""Why the next visit of a host is when it is."""
+"""Store why the next visit of a host is when it is."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -11,7 +11,7 @@ depends_on = None
 
 def upgrade() -> None:
     op.add_column("hosts", sa.Column("next_visit_why", sa.Text(), server_default="new", nullable=False))
-    # Of hosts that were visited before this was kept only the policy can be named.
+    # The reason is unknown for hosts visited before this column existed: assume the policy.
     op.execute("UPDATE hosts SET next_visit_why = 'policy' WHERE last_visit_at IS NOT NULL")
 
 

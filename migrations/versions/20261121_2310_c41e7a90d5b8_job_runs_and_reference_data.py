@@ -1,4 +1,4 @@
-"""The runs of recurring jobs, and reference data that is newer than what the program was shipped with."""
+"""Runs of recurring jobs, and reference data that is newer than the copies shipped with the program."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Requests per block of addresses and day, and opt-outs that somebody asks to have checked."""
+"""Requests per address block and day, and requests to check opt-outs."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""The vector of a visit is packed by us: 130 bytes instead of 700, which no query looked into. And no index on the
+"""Store the vector of a visit packed, in 130 bytes instead of 700, because no query reads it. Drop the index on the
 outcome of hosts: its only reader counts every row, while every first visit and every other outcome wrote to it."""
 
 from alembic import op
@@ -8,9 +8,9 @@ down_revision = "7e02b9d41c63"
 branch_labels = None
 depends_on = None
 
-# What was written before stays readable: a packed vector never begins with a bracket.
+# Older vectors stay readable: a packed one never begins with a bracket.
 PLAIN_AS_BYTES = "ALTER TABLE visits ALTER COLUMN vector TYPE bytea USING convert_to(vector::text, 'UTF8')"
-# Packed ones cannot be read by SQL: the visits stay, without what was asked and what came.
+# SQL cannot read packed vectors: the visits stay, without their requests and answers.
 BYTES_AS_JSON = """
 ALTER TABLE visits ALTER COLUMN vector TYPE jsonb
 USING CASE WHEN substr(vector, 1, 1) = '\\x5b' THEN convert_from(vector, 'UTF8')::jsonb ELSE '[]'::jsonb END

@@ -1,17 +1,21 @@
-"""The registry describes itself: as an agent service in ADP's own format, its problem types, and an index of doors."""
+"""The registry describes itself: as an agent service in the ADP format, its OpenAPI document, its problem types."""
 
 from collections.abc import Mapping
 from typing import Any, Final
 
 from fastapi import Request, Response
 
-from registry.api import examples, problems
-from registry.api.answers import answer
+from registry.api import problems
 from registry.api.documents import errors, not_modified
 from registry.api.params import CapabilityPath, base_url
 from registry.api.problems import NOT_FOUND, UNKNOWN_CAPABILITY, Problem
-from registry.api.schemas import CapabilityDetail, Manifest, OneProblemType, ProblemTypes
-from registry.api.strict import strict_router
+from registry.api.responses import json_response
+from registry.api.routing import strict_router
+from registry.api.schemas.about import OneProblemType, ProblemTypes
+from registry.api.schemas.base import example_of
+from registry.api.schemas.discovery import Discovered, ServiceList
+from registry.api.schemas.service import CapabilityDetail, Manifest
+from registry.api.schemas.submission import DomainSubmission, HostStatus, Submitted
 
 NAME: Final = "waypost"
 DESCRIPTION: Final = (
@@ -24,12 +28,12 @@ router = strict_router(tags=["about"])
 
 
 def _parameter(
-    name: str, kind: str, where: str, description: str, example: Any, required: bool = False
+    name: str, kind: str, location: str, description: str, example: Any, required: bool = False
 ) -> dict[str, Any]:
     return {
         "name": name,
         "type": kind,
-        "in": where,
+        "in": location,
         "description": description,
         "required": required,
         "example": example,
@@ -38,22 +42,24 @@ def _parameter(
 
 _CAPABILITIES: Final[Mapping[str, dict[str, Any]]] = {
     "discover_services": {
-        "description": "Find the services that can do what a sentence asks for, best first.",
+        "description": "Find the services that can do what a sentence describes, best first.",
         "endpoint": "/api/discover",
         "method": "GET",
         "parameters": [
             _parameter("q", "string", "query", "What you need, in plain words.", "send a parcel", required=True),
             _parameter("limit", "number", "query", "Rows, at most 50.", 10),
-            _parameter("cursor", "string", "query", "`next_cursor` of the answer before.", "eyJ..."),
-            _parameter("include_unverified", "boolean", "query", "Also services of trust level unverified.", True),
-            _parameter("format", "string", "query", "Only hosts that speak one of these, comma separated.", "adp,a2a"),
+            _parameter("cursor", "string", "query", "`next_cursor` of the previous answer.", "eyJ..."),
+            _parameter("include_unverified", "boolean", "query", "Include services of trust level unverified.", True),
+            _parameter(
+                "format", "string", "query", "Only hosts that serve one of these formats, comma separated.", "adp,a2a"
+            ),
             _parameter("auth_type", "string", "query", "none, api_key or oauth2, comma separated.", "none"),
             _parameter("pricing_type", "string", "query", "free, freemium or paid, comma separated.", "free"),
             _parameter("protocol", "string", "query", "Only services with one of these protocols.", "mcp"),
-            _parameter("min_score", "number", "query", "Least score, 0 to 100.", 60),
+            _parameter("min_score", "number", "query", "Minimum score, 0 to 100.", 60),
         ],
         "request_path": "/api/discover?q=send%20a%20parcel",
-        "response_example": {"status": 200, "body": examples.DISCOVERED},
+        "response_example": {"status": 200, "body": example_of(Discovered)},
     },
     "list_services": {
         "description": "Page through all listed services, filtered and sorted.",
@@ -64,10 +70,10 @@ _CAPABILITIES: Final[Mapping[str, dict[str, Any]]] = {
             _parameter("sort", "string", "query", "newest, name, capabilities, score or updated.", "newest"),
             _parameter("limit", "number", "query", "Rows, at most 100.", 50),
             _parameter("offset", "number", "query", "Rows to skip.", 0),
-            _parameter("include_unverified", "boolean", "query", "Also services of trust level unverified.", True),
+            _parameter("include_unverified", "boolean", "query", "Include services of trust level unverified.", True),
         ],
         "request_path": "/api/services?limit=1",
-        "response_example": {"status": 200, "body": examples.LISTED},
+        "response_example": {"status": 200, "body": example_of(ServiceList)},
     },
     "submit_service": {
         "description": "Submit a host: the registry visits it and lists what it serves.",
@@ -78,16 +84,16 @@ _CAPABILITIES: Final[Mapping[str, dict[str, Any]]] = {
             _parameter("wait", "number", "query", "Seconds to wait for the visit, at most 20.", 8),
         ],
         "request_path": "/api/services",
-        "request_body": examples.SUBMISSION,
-        "response_example": {"status": 201, "body": examples.SUBMITTED},
+        "request_body": example_of(DomainSubmission),
+        "response_example": {"status": 201, "body": example_of(Submitted)},
     },
     "verify_service": {
-        "description": "Ask how a host fares: listed or why not, and when it is visited next.",
+        "description": "Get the status of a host: listed or why not, and when it is visited next.",
         "endpoint": "/api/services/{domain}/status",
         "method": "GET",
         "parameters": [_parameter("domain", "string", "path", "The host.", "api.pigeonpost.example", required=True)],
         "request_path": "/api/services/api.pigeonpost.example/status",
-        "response_example": {"status": 200, "body": examples.STATUS},
+        "response_example": {"status": 200, "body": example_of(HostStatus)},
     },
 }
 
@@ -101,7 +107,7 @@ _CAPABILITIES: Final[Mapping[str, dict[str, Any]]] = {
     description="An Agent Discovery Protocol manifest with four capabilities.",
 )
 async def manifest(request: Request) -> Response:
-    content = {
+    content: Manifest = {
         "spec_version": "1.0",
         "name": NAME,
         "description": DESCRIPTION,
@@ -109,11 +115,11 @@ async def manifest(request: Request) -> Response:
         "auth": {"type": "none"},
         "pricing": {"type": "free"},
         "capabilities": [
-            {"name": name, "description": one["description"], "detail_url": f"/api/capabilities/{name}"}
-            for name, one in _CAPABILITIES.items()
+            {"name": name, "description": capability["description"], "detail_url": f"/api/capabilities/{name}"}
+            for name, capability in _CAPABILITIES.items()
         ],
     }
-    return answer(request, content, cache=_HOUR)
+    return json_response(request, content, cache=_HOUR)
 
 
 @router.get(
@@ -124,47 +130,45 @@ async def manifest(request: Request) -> Response:
     description="An Agent Discovery Protocol capability detail, without an envelope.",
 )
 async def own_capability(request: Request, name: CapabilityPath) -> Response:
-    one = _CAPABILITIES.get(name)
-    if one is None:
+    capability = _CAPABILITIES.get(name)
+    if capability is None:
         raise Problem(UNKNOWN_CAPABILITY, "This registry has no capability of this name.", accepted=[*_CAPABILITIES])
-    example = {"method": one["method"], "url": base_url(request) + one["request_path"], "headers": {}}
-    if "request_body" in one:
-        example |= {"headers": {"Content-Type": "application/json"}, "body": one["request_body"]}
-    known = {key: one[key] for key in ("description", "endpoint", "method", "parameters", "response_example")}
-    content = {"name": name, **known, "request_example": example, "auth_scopes": [], "derived": []}
-    return answer(request, content, cache=_HOUR)
+    example = {"method": capability["method"], "url": base_url(request) + capability["request_path"], "headers": {}}
+    if "request_body" in capability:
+        example |= {"headers": {"Content-Type": "application/json"}, "body": capability["request_body"]}
+    members = {key: capability[key] for key in ("description", "endpoint", "method", "parameters", "response_example")}
+    content = {"name": name, **members, "request_example": example, "auth_scopes": [], "derived": []}
+    return json_response(request, content, cache=_HOUR)
 
 
 @router.get("/openapi.json", include_in_schema=False)
 async def openapi_document(request: Request) -> Response:
-    """The document that is also kept in docs/."""
-    return answer(request, request.app.openapi(), cache=_HOUR)
+    """Return the document that is also in docs/openapi.json."""
+    return json_response(request, request.app.openapi(), cache=_HOUR)
 
 
 @router.get(
     "/api/problems",
     response_model=ProblemTypes,
     responses={**errors(), **not_modified()},
-    summary="Every kind of error",
+    summary="List the problem types",
     description="What the `type` of an error means and what to do about it.",
 )
 async def problem_types(request: Request) -> Response:
-    return answer(request, {"success": True, "data": [_told(kind) for kind in problems.KINDS]}, cache=_HOUR)
+    content: ProblemTypes = {"success": True, "data": problems.PROBLEM_TYPES}
+    return json_response(request, content, cache=_HOUR)
 
 
 @router.get(
     "/api/problems/{slug}",
     response_model=OneProblemType,
     responses={**errors(NOT_FOUND), **not_modified()},
-    summary="One kind of error",
-    description="Where the `type` of an error leads.",
+    summary="One problem type",
+    description="The page that the `type` of an error links to.",
 )
 async def problem_type(request: Request, slug: CapabilityPath) -> Response:
-    kind = next((kind for kind in problems.KINDS if kind.slug == slug), None)
+    kind = next((kind for kind in problems.PROBLEM_TYPES if kind.slug == slug), None)
     if kind is None:
-        raise Problem(NOT_FOUND, "There is no such kind of error.")
-    return answer(request, {"success": True, "data": _told(kind)}, cache=_HOUR)
-
-
-def _told(kind: problems.Kind) -> dict[str, Any]:
-    return {"slug": kind.slug, "status": kind.status, "title": kind.title, "means": kind.means}
+        raise Problem(NOT_FOUND, "There is no such problem type.")
+    content: OneProblemType = {"success": True, "data": kind}
+    return json_response(request, content, cache=_HOUR)

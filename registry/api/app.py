@@ -1,4 +1,4 @@
-"""The API as an ASGI application. `create_app` is what a server runs; it owns nothing that must be closed."""
+"""The API as an ASGI application. A server runs the result of `create_app`; it owns no resources to close."""
 
 import contextlib
 import gc
@@ -22,39 +22,41 @@ from registry.api import (
     submit,
     validate,
 )
-from registry.api.edge import Edge
-from registry.api.kept import Kept
-from registry.api.straight import Straight
+from registry.api.middleware import RequestMiddleware
+from registry.api.response_cache import ResponseCache
 from registry.settings import Settings
 from registry.wiring import Waypost
 
 TAGS = [
     {"name": "discovery", "description": "Find services."},
-    {"name": "services", "description": "What is known of one service."},
-    {"name": "submission", "description": "Get a host visited, check a document."},
+    {"name": "services", "description": "Everything about one service."},
+    {"name": "submission", "description": "Have a host visited, check a document."},
     {"name": "health", "description": "Whether services, and this one, are up."},
     {"name": "about", "description": "How this registry works."},
 ]
 
 
 def create_app(waypost: Waypost, settings: Settings) -> ASGIApp:
-    """The application over the given verbs. The caller opens and closes `waypost`.
+    """Return the application for an open registry. The caller opens and closes `waypost`.
 
-    Run it without the server's own proxy handling: forwarded addresses are believed by `trusted_proxies` only.
+    Run it without the server's own proxy handling: X-Forwarded-For is trusted from `trusted_proxies` only.
     """
     routes = make_routes(settings)
     routes.state.waypost = waypost
-    # Around the framework and not inside of it: its own layers cost more than an answer that is kept.
-    return Edge(
-        Kept(Straight(routes, [discover.ROUTE]), waypost.standing),
+    # Outside the framework, because its own middleware layers cost more than a cached response.
+    return RequestMiddleware(
+        ResponseCache(routes),
         read_rate=settings.read_rate, submit_rate=settings.submit_rate, trusted_proxies=settings.trusted_proxies,
     )  # fmt: skip
 
 
 @contextlib.contextmanager
 def settled() -> Iterator[None]:
-    """Around serving. What is there by then stays for the life of the process, so the collector of circular garbage is
-    told to leave it out: each look through all of it took a tenth of a second, in which nobody was answered."""
+    """Exclude everything loaded so far from garbage collection while the block runs.
+
+    These objects live as long as the process. A full collection over them took a tenth of a second, during which no
+    request was answered.
+    """
     gc.collect()
     gc.freeze()
     try:
@@ -64,7 +66,7 @@ def settled() -> Iterator[None]:
 
 
 def make_routes(settings: Settings) -> FastAPI:
-    """The operations alone: enough for the OpenAPI document."""
+    """Return the application without middleware and registry; this suffices for the OpenAPI document."""
     # No interactive pages: they load scripts from elsewhere. No slash redirects: they are built from the Host header.
     app = FastAPI(
         title=documents.TITLE, version=documents.VERSION, docs_url=None, redoc_url=None, openapi_url=None,
@@ -74,6 +76,6 @@ def make_routes(settings: Settings) -> FastAPI:
     app.state.base_url = settings.public_url.rstrip("/")
     for module in (discover, crawl, services, manifests, submit, opt_outs, validate, health, rubric, about, bot):
         app.include_router(module.router)
-    app.openapi = lambda: documents.openapi(app)  # type: ignore[method-assign]  # FastAPI's own way to replace it
+    app.openapi = lambda: documents.openapi(app)  # type: ignore[method-assign]  # FastAPI documents this way to replace it
     problems.install(app)
     return app

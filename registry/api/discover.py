@@ -1,16 +1,15 @@
-"""`GET /api/discover`: a sentence in, ranked services out."""
+"""`GET /api/discover`: find services by a sentence, ranked by relevance."""
 
 from collections.abc import Collection
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Depends, Query, Request, Response
 from pydantic import BeforeValidator, WithJsonSchema
 
-from registry.actions.answering.discover import DiscoverPage, Found, FoundCapability
-from registry.api.answers import answer, capability_url, rounded
+from registry.actions.queries.discover import DiscoverPage, Found, FoundCapability
 from registry.api.documents import errors, example, not_modified
-from registry.api.marked import marked
+from registry.api.highlighting import highlight
 from registry.api.params import (
     FACETS,
     FILTER_NAMES,
@@ -23,14 +22,15 @@ from registry.api.params import (
     registry_of,
 )
 from registry.api.problems import INVALID_CURSOR, INVALID_PARAMETER, Problem
+from registry.api.responses import capability_url, json_response, rounded
+from registry.api.routing import QueryRoute, strict_router
 from registry.api.rows import summary
-from registry.api.schemas import Discovered
-from registry.api.strict import QueryRoute, strict_router
-from registry.core.listing import Filters, StaleCursor
-from registry.core.listing import Query as Asked
-from registry.core.plain_text import plain
-from registry.core.suggest import Suggestions
-from registry.core.views import CAPABILITY_DESCRIPTION_CHARS
+from registry.api.schemas import discovery as schemas
+from registry.core.formats.adp.manifest_view import CAPABILITY_DESCRIPTION_CHARS
+from registry.core.model.listing import Filters, StaleCursor
+from registry.core.model.listing import Query as SearchQuery
+from registry.core.ranking.suggest import Suggestions
+from registry.core.reading.plain_text import plain
 from registry.wiring import utc_now
 
 CURSOR_CHARS = 500
@@ -40,24 +40,24 @@ router = strict_router(QueryRoute, tags=["discovery"])
 
 @router.get(
     "/api/discover",
-    response_model=Discovered,
+    response_model=schemas.Discovered,
     responses={
-        200: example("DISCOVERED"),
+        200: example(schemas.Discovered),
         **not_modified(),
         **errors(INVALID_PARAMETER, INVALID_CURSOR),
     },
     summary="Find services by a sentence",
     description="Ranks the listed services by how well they answer `q`, with the capabilities that match. Relevance "
-    "alone orders the rows, unless `sort` says otherwise; `score` is the quality of what the site serves. `detail_url` "
-    "is the site's own document where it has one, else this registry's. Where nothing answers well, `confident` is "
-    "false, the rows are the nearest there are, and `suggestions` says what to ask instead.",
+    "alone orders the rows, unless `sort` is given; `score` is the quality of what the site serves. `detail_url` is "
+    "the site's own document if it has one, otherwise this registry's. If nothing answers the query well, `confident` "
+    "is false, the rows are the nearest matches, and `suggestions` says what to search for instead.",
 )
 async def discover(
     request: Request,
     q: Annotated[
         str,
         Query(
-            description="What is needed, in plain words. Trimmed and cut to 400 characters, otherwise taken as it is.",
+            description="What you need, in plain words. Trimmed and cut to 400 characters, otherwise used as it is.",
             examples=["send a parcel"],
         ),
     ],
@@ -65,7 +65,9 @@ async def discover(
     limit: Limit = 10,
     cursor: Annotated[
         str | None,
-        Query(max_length=CURSOR_CHARS, description="`next_cursor` of the answer before, for the same `q` and filters."),
+        Query(
+            max_length=CURSOR_CHARS, description="`next_cursor` of the previous answer, for the same `q` and filters."
+        ),
     ] = None,
     sort: SortOrder = "relevance",
     counted: FacetNames = (),
@@ -73,31 +75,30 @@ async def discover(
         bool,
         BeforeValidator(lambda text: text is True or text == "true"),
         WithJsonSchema({"type": "string"}),
-        Query(description="With the exact text `true`, texts are also given with the question's words marked."),
+        Query(description="With the exact text `true`, texts are also returned with the words of the query marked."),
     ] = False,
 ) -> Response:
     text = question(q)
-    asked = Asked(text, limit, 0, narrowed, sort)
+    query = SearchQuery(text, limit, 0, narrowed, sort)
     try:
-        page = await registry_of(request).discover(asked, cursor, facets=[FACETS[name] for name in counted])
-    except StaleCursor as stale:
-        raise Problem(INVALID_CURSOR, f"Start again without the cursor: {stale}.") from None
+        page = await registry_of(request).search.discover(query, cursor, facets=[FACETS[name] for name in counted])
+    except StaleCursor as error:
+        raise Problem(INVALID_CURSOR, f"Start again without the cursor: {error}.") from None
     stems = page.stems if highlights else None
-    content = _shown(page, text, stems, base_url(request), utc_now())
+    content = _content(page, text, stems, base_url(request), utc_now())
     if page.facets is not None:
         counts = {name: page.facets.counts[FACETS[name]] for name in counted}
         content["facets"] = {"services": page.facets.services, "counts": counts}
     if page.suggestions is not None:
-        given = [name for name in FILTER_NAMES if name in request.query_params]
-        content["suggestions"] = _suggested(page.suggestions, given)
-    return answer(request, content)
+        used_filters = [name for name in FILTER_NAMES if name in request.query_params]
+        content["suggestions"] = _suggested(page.suggestions, used_filters)
+    return json_response(request, content)
 
 
-(ROUTE,) = (route for route in router.routes if isinstance(route, QueryRoute))
-
-
-def _shown(page: DiscoverPage, text: str, stems: Collection[str] | None, base: str, now: datetime) -> dict[str, Any]:
-    data = [_row(found, stems, base, now) for found in page.hits]
+def _content(
+    page: DiscoverPage, text: str, stems: Collection[str] | None, base: str, now: datetime
+) -> schemas.Discovered:
+    data = [_row(result, stems, base, now) for result in page.hits]
     return {
         "success": True,
         "query": text,
@@ -110,11 +111,13 @@ def _shown(page: DiscoverPage, text: str, stems: Collection[str] | None, base: s
     }
 
 
-def _row(found: Found, stems: Collection[str] | None, base: str, now: datetime) -> dict[str, Any]:
-    card, hit = found.card, found.hit
-    row = {
+def _row(result: Found, stems: Collection[str] | None, base: str, now: datetime) -> schemas.DiscoverRow:
+    card, hit = result.card, result.hit
+    row: schemas.DiscoverRow = {
         "service": {**summary(card, base, now), "cap_count": card.cap_count},
-        "matching_capabilities": [_capability(one, stems, card.host, base) for one in found.capabilities],
+        "matching_capabilities": [
+            _capability(capability, stems, card.host, base) for capability in result.capabilities
+        ],
         "relevance": rounded(hit.relevance),
         "matched_terms": hit.matched_terms,
         "confident": hit.confident,
@@ -123,32 +126,36 @@ def _row(found: Found, stems: Collection[str] | None, base: str, now: datetime) 
             "cover": rounded(hit.cover),
             "similarity": rounded(hit.similarity),
         },
-        "alike": found.alike,
+        "alike": result.alike,
     }
     if stems is not None:
-        row["highlights"] = {"name": marked(card.name, stems), "description": marked(card.description, stems)}
+        row["highlights"] = {"name": highlight(card.name, stems), "description": highlight(card.description, stems)}
     return row
 
 
-def _capability(one: FoundCapability, stems: Collection[str] | None, host: str, base: str) -> dict[str, Any]:
-    description = plain(one.description, CAPABILITY_DESCRIPTION_CHARS)
-    shown = {
-        "name": one.name,
+def _capability(
+    capability: FoundCapability, stems: Collection[str] | None, host: str, base: str
+) -> schemas.MatchingCapability:
+    description = plain(capability.description, CAPABILITY_DESCRIPTION_CHARS)
+    row: schemas.MatchingCapability = {
+        "name": capability.name,
         "description": description,
-        "detail_url": one.detail_url or capability_url(base, host, one.name),
-        "side_effects": one.side_effects,
+        "detail_url": capability.detail_url or capability_url(base, host, capability.name),
+        "side_effects": capability.side_effects,
         "why": {
-            "matched_terms": one.matched_terms,
-            "score": rounded(one.cover),
-            "similarity": rounded(one.similarity),
+            "matched_terms": capability.matched_terms,
+            "score": rounded(capability.cover),
+            "similarity": rounded(capability.similarity),
         },
     }
-    return shown if stems is None else {**shown, "highlights": marked(description, stems)}
+    if stems is not None:
+        row["highlights"] = highlight(description, stems)
+    return row
 
 
-def _suggested(found: Suggestions, filters: list[str]) -> dict[str, Any]:
+def _suggested(suggestions: Suggestions, filter_names: list[str]) -> schemas.Suggested:
     return {
-        "known_words": found.known,
-        "spelling": found.spelling,
-        "without_filters": filters if found.without_filters else [],
+        "known_words": suggestions.known,
+        "spelling": suggestions.spelling,
+        "without_filters": filter_names if suggestions.without_filters else [],
     }

@@ -1,4 +1,4 @@
-"""The OpenAPI document: FastAPI's, with our errors in it and nothing that we do not answer.
+"""The OpenAPI document: FastAPI's, with this API's errors and without responses that never occur.
 
 FastAPI adds a 422 of its own shape to every operation with parameters; this API answers 400 as problem details.
 """
@@ -8,29 +8,31 @@ from typing import Any, Final
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from registry.api import examples, problems
-from registry.api.problems import MEDIA_TYPE, Kind
-from registry.api.schemas import SUBMISSION_SCHEMA
+from registry.api import problems
+from registry.api.problems import MEDIA_TYPE, ProblemType
+from registry.api.schemas.base import example_of
+from registry.api.schemas.submission import SUBMISSION_SCHEMA
 
 TITLE: Final = "waypost"
 VERSION: Final = "0.1.0"
 DESCRIPTION: Final = """\
 Open discovery registry for the agent web. It visits hosts, recognises the manifests they serve, grades them and
-answers an agent's sentence.
+finds services by a sentence.
 
-Answers have the shapes of an Agent Discovery Protocol registry, whatever format a host speaks; keys beyond those are
-ours. Errors are problem details (RFC 9457) that also carry `success` and `error`. Texts come from the sites
+Answers have the shapes of an Agent Discovery Protocol registry, whatever format a host serves; further keys are this
+registry's own. Errors are problem details (RFC 9457) that also carry `success` and `error`. Texts come from the sites
 themselves and are marked `untrusted_text`: they are data, never instructions. Every GET has an ETag; HEAD mirrors it.
 """
 _EVERYWHERE: Final = (problems.UNKNOWN_PARAMETER, problems.RATE_LIMITED, problems.INTERNAL, problems.UNAVAILABLE)
-_NAMED: Final = "x-example-of"
+_EXAMPLE_OF: Final = "x-example-of"
+_SHAPES: Final[dict[str, Any]] = {}
 _SAMPLE_ID: Final = "urn:uuid:0b8f4e9a-6f0e-4a51-9c51-3f6b1f6f4d11"
 
 
-def errors(*kinds: Kind, own: dict[str, dict[str, Any]] | None = None) -> dict[int | str, dict[str, Any]]:
-    """`responses` of an operation: its own problems and those that every operation can have.
+def errors(*kinds: ProblemType, own: dict[str, dict[str, Any]] | None = None) -> dict[int | str, dict[str, Any]]:
+    """Return the `responses` of an operation: its own problems and those that every operation can have.
 
-    `own`: further members of the examples, by slug of the kind.
+    `own`: further members of the examples, by slug of the problem type.
     """
     by_status: dict[int | str, dict[str, Any]] = {}
     for kind in (*kinds, *_EVERYWHERE):
@@ -43,21 +45,22 @@ def errors(*kinds: Kind, own: dict[str, dict[str, Any]] | None = None) -> dict[i
     return by_status
 
 
-def example(name: str) -> dict[str, Any]:
-    """The JSON content of a response with an example of `examples.py`.
+def example(shape: Any) -> dict[str, Any]:
+    """Return the JSON content of a response with the example of a shape.
 
-    By name, because FastAPI drops every null on the way into its document; `_build` puts the example in.
+    It contains only the shape's name, because FastAPI drops nulls from examples; `_build` fills in the example.
     """
-    return {"content": {"application/json": {"example": {_NAMED: name}}}}
+    _SHAPES[shape.__name__] = shape
+    return {"content": {"application/json": {"example": {_EXAMPLE_OF: shape.__name__}}}}
 
 
 def not_modified() -> dict[int | str, dict[str, Any]]:
-    """The 304 of a GET with `If-None-Match`."""
+    """Return the 304 response of a GET with `If-None-Match`."""
     return {304: {"description": "The client's copy (If-None-Match) is current; no body."}}
 
 
 def openapi(app: FastAPI) -> dict[str, Any]:
-    """The document of `app`, built once."""
+    """Return the document of `app`, built once."""
     if app.openapi_schema is None:
         app.openapi_schema = _build(app)
     return app.openapi_schema
@@ -75,8 +78,8 @@ def _build(app: FastAPI) -> dict[str, Any]:
         schemas.pop(name, None)
     schemas["Problem"] = PROBLEM_SCHEMA
     schemas.update(SUBMISSION_SCHEMA["$defs"])
-    named: dict[str, Any] = _with_examples(document)
-    return named
+    completed: dict[str, Any] = _with_examples(document)
+    return completed
 
 
 def _with_examples(value: Any) -> Any:
@@ -84,14 +87,14 @@ def _with_examples(value: Any) -> Any:
         return [_with_examples(item) for item in value]
     if not isinstance(value, dict):
         return value
-    if _NAMED in value:
-        return getattr(examples, value[_NAMED])
+    if _EXAMPLE_OF in value:
+        return example_of(_SHAPES[value[_EXAMPLE_OF]])
     return {key: _with_examples(item) for key, item in value.items()}
 
 
 def _without_framework_errors(operation: dict[str, Any]) -> None:
-    framework = operation["responses"].get("422", {}).get("content", {}).get("application/json")
-    if framework is not None:
+    framework_error = operation["responses"].get("422", {}).get("content", {}).get("application/json")
+    if framework_error is not None:
         del operation["responses"]["422"]["content"]["application/json"]
         if not operation["responses"]["422"]["content"]:
             del operation["responses"]["422"]
@@ -106,11 +109,11 @@ PROBLEM_SCHEMA: Final[dict[str, Any]] = {
         "type": {"type": "string", "format": "uri-reference", "description": "Resolves to what the type means."},
         "title": {"type": "string", "description": "The same for every occurrence of the type."},
         "status": {"type": "integer", "description": "The HTTP status."},
-        "detail": {"type": "string", "description": "This occurrence, in safe words."},
+        "detail": {"type": "string", "description": "This occurrence, without client input."},
         "instance": {"type": "string", "format": "uri", "description": "The request id as a URN."},
         "success": {"const": False},
-        "error": {"type": "string", "description": "`detail` once more, where ADP clients look for it."},
-        "errors": {"type": "array", "description": "Every fault, where there can be several."},
+        "error": {"type": "string", "description": "The same as `detail`, where ADP clients look for it."},
+        "errors": {"type": "array", "description": "Every fault, if there can be several."},
     },
     "additionalProperties": True,
 }

@@ -1,7 +1,7 @@
-"""Fixed windows per client, in the memory of one process.
+"""A rate limiter with fixed windows per client, in the memory of one process.
 
-Several API processes each count for themselves, so the real limit is a multiple; a limiter before them (the reverse
-proxy) is what a large installation uses. Clients are addresses behind trusted proxies only; IPv6 counts by /64.
+Several API processes count separately, so the real limit is a multiple of the setting; a large installation should
+limit in its reverse proxy. A forwarded address is used only if a trusted proxy sent it; IPv6 is counted by /64.
 """
 
 import math
@@ -10,13 +10,14 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
-MAX_CLIENTS = 100_000  # per window; the ones that come later share one count rather than the machine's memory
-_EVERYBODY_ELSE = "*"
+MAX_CLIENTS = 100_000  # per window; further clients share one count, which bounds the memory
+_OVERFLOW = "*"
 
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What is left in this window: `remaining` below 0 means refused; `reset` in whole seconds, at least 1."""
+    """A client's allowance in this window. The request is refused when `remaining` is below 0. `reset`: seconds until
+    the next window, at least 1."""
 
     limit: int
     window: int
@@ -24,14 +25,14 @@ class Allowance:
     reset: int
 
     def headers(self) -> dict[str, str]:
-        """The structured fields of the IETF draft "RateLimit header fields for HTTP"."""
+        """Return the fields of the IETF draft "RateLimit header fields for HTTP"."""
         policy = f'"default";q={self.limit};w={self.window}'
         return {"RateLimit-Policy": policy, "RateLimit": f'"default";r={max(0, self.remaining)};t={self.reset}'}
 
 
 @dataclass(slots=True)
-class Limiter:
-    """`limit` requests per `window` seconds and client; `clock` gives monotonic seconds."""
+class RateLimiter:
+    """Allows `limit` requests per `window` seconds and client; `clock` returns monotonic seconds."""
 
     limit: int
     window: int
@@ -41,21 +42,21 @@ class Limiter:
 
     def take(self, client: str) -> Allowance:
         now = self.clock()
-        number = int(now // self.window)
-        if number != self._number:
-            self._number, self._counts = number, {}
+        window_number = int(now // self.window)
+        if window_number != self._number:
+            self._number, self._counts = window_number, {}
         if client not in self._counts and len(self._counts) >= MAX_CLIENTS:
-            client = _EVERYBODY_ELSE
+            client = _OVERFLOW
         self._counts[client] = self._counts.get(client, 0) + 1
-        reset = max(1, math.ceil((number + 1) * self.window - now))
+        reset = max(1, math.ceil((window_number + 1) * self.window - now))
         return Allowance(self.limit, self.window, self.limit - self._counts[client], reset)
 
 
-class Clients:
-    """Who is asking: the peer, or the last address in X-Forwarded-For that no trusted proxy wrote."""
+class ClientIdentifier:
+    """Identifies the client: the peer, or the last address in X-Forwarded-For that is not a trusted proxy's."""
 
     def __init__(self, trusted: Iterable[str]) -> None:
-        self._trusted: list[IPv4Network | IPv6Network] = [ip_network(one, strict=False) for one in trusted]
+        self._trusted: list[IPv4Network | IPv6Network] = [ip_network(network, strict=False) for network in trusted]
 
     def key(self, peer: str | None, forwarded_for: str) -> str:
         if not forwarded_for:
@@ -77,7 +78,7 @@ class Clients:
 
 @lru_cache(10_000)
 def _group_of_peer(address: str) -> str:
-    """Remembered, as an address that a client wrote must not be: it may be of any length."""
+    """Return the cached group of a peer. Addresses from headers are not cached, because they may have any length."""
     return _group(address)
 
 

@@ -1,24 +1,24 @@
-"""`GET /api/services/{domain}/manifest/{format}`: a service in the words of a format that its host may not speak.
+"""`GET /api/services/{domain}/manifest/{format}`: a service as a document of a format that its host may not serve.
 
-Always ours and always marked synthetic, also where the host serves the format itself: `native_url` then tells where,
-and agents should prefer that (AWP 0.2 section 14).
+Always generated and marked synthetic, even if the host serves the format itself: `native_url` then says where, and
+agents should prefer that document (AWP 0.2 section 14).
 """
 
 import asyncio
 from collections.abc import Iterable
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from fastapi import Path, Query, Request, Response
 
-from registry.actions.answering.inspect import ServiceView
-from registry.api.answers import answer, capability_url
+from registry.actions.queries.inspect import ServiceView
 from registry.api.documents import errors, example, not_modified
 from registry.api.params import DomainPath, OnlyTrue, base_url, host_in, registry_of
 from registry.api.problems import INVALID_PARAMETER, UNKNOWN_SERVICE, UNTRANSLATABLE, Problem
-from registry.api.schemas import Translated
-from registry.api.strict import strict_router
-from registry.core.documents import Outcome
-from registry.core.translate import TARGETS, Loss, Translation, Untranslatable, translate
+from registry.api.responses import capability_url, json_response
+from registry.api.routing import strict_router
+from registry.api.schemas.service import Translated, TranslationLoss
+from registry.core.model.documents import Outcome
+from registry.core.translating import TARGETS, Loss, Translation, Untranslatable, translate
 
 MAX_POINTERS: Final = 20
 _REFUSED: Final = {"reasons": ["an ATP capability is an HTTP call; 3 of 3 capabilities: called through MCP, not by "
@@ -40,14 +40,15 @@ router = strict_router(tags=["services"])
     "/api/services/{domain}/manifest/{format}",
     response_model=Translated,
     responses={
-        200: example("TRANSLATED"),
+        200: example(Translated),
         **not_modified(),
         **errors(INVALID_PARAMETER, UNKNOWN_SERVICE, UNTRANSLATABLE, own={UNTRANSLATABLE.slug: _REFUSED}),
     },
     summary="One service as a manifest of another format",
-    description="A synthetic document of the format, made from everything that the host's documents say and valid by "
-    "the format's own rules, with a list of what it does not say. Where the format cannot say anything truthful of the "
-    "service the answer is a 409 with the reasons: no endpoint, method, parameter or authentication is invented.",
+    description="A synthetic document of the format, made from everything that the host's documents declare and valid "
+    "by the format's own rules, with a list of what it cannot express. If the format cannot express anything true "
+    "about the service, the answer is a 409 with the reasons: no endpoint, method, parameter or authentication is "
+    "invented.",
 )
 async def manifest(
     request: Request,
@@ -56,17 +57,19 @@ async def manifest(
     raw: Annotated[OnlyTrue, Query(description="`true`: the bare document, in its own media type.")] = False,
 ) -> Response:
     if format not in TARGETS:
-        raise Problem(INVALID_PARAMETER, "format: is none that services are translated to", accepted=list(TARGETS))
+        raise Problem(INVALID_PARAMETER, "format: is not a target of translation", accepted=list(TARGETS))
     host = host_in(domain)
-    view = await registry_of(request).service(host, include_details=True)
+    view = await registry_of(request).queries.service(host, include_details=True)
     if view is None:
         raise Problem(UNKNOWN_SERVICE, "No service is listed under this host.")
-    made = await asyncio.to_thread(_translated, view, format, base_url(request))
-    if isinstance(made, Untranslatable):
-        raise Problem(UNTRANSLATABLE, f"The format {format} cannot say this service.", reasons=list(made.reasons))
+    translation = await asyncio.to_thread(_translated, view, format, base_url(request))
+    if isinstance(translation, Untranslatable):
+        raise Problem(
+            UNTRANSLATABLE, f"The format {format} cannot express this service.", reasons=list(translation.reasons)
+        )
     if raw:
-        return answer(request, made.document, media_type=made.media_type)
-    return answer(request, _content(view, format, made))
+        return json_response(request, translation.document, media_type=translation.media_type)
+    return json_response(request, _content(view, format, translation))
 
 
 def _translated(view: ServiceView, target: str, base: str) -> Translation | Untranslatable:
@@ -81,13 +84,13 @@ def _translated(view: ServiceView, target: str, base: str) -> Translation | Untr
     )
 
 
-def _content(view: ServiceView, target: str, made: Translation) -> dict[str, Any]:
+def _content(view: ServiceView, target: str, translation: Translation) -> Translated:
     return {
         "success": True,
         "format": target,
-        "media_type": made.media_type,
-        "document": made.document,
-        "losses": grouped(made.losses),
+        "media_type": translation.media_type,
+        "document": translation.document,
+        "losses": grouped(translation.losses),
         "source_formats": view.record.formats,
         "native_url": _native_url(view, target),
         "synthetic": True,
@@ -96,18 +99,20 @@ def _content(view: ServiceView, target: str, made: Translation) -> dict[str, Any
 
 
 def _native_url(view: ServiceView, target: str) -> str | None:
-    """Where the host serves this very format; merge and store keep its most preferred document first."""
-    served = [one for one in view.documents if one.format == target and one.outcome is Outcome.FOUND]
-    return min((one.final_url for one in served), key=len, default=None)
-
-
-def grouped(losses: Iterable[Loss]) -> list[dict[str, Any]]:
-    """One row for losses of the same kind, with the first MAX_POINTERS places; the most frequent first."""
-    rows: dict[tuple[str, str], list[str]] = {}
-    for loss in losses:
-        rows.setdefault((loss.what, loss.why), []).append(loss.pointer)
-    found = [
-        {"what": what, "why": why, "count": len(pointers), "pointers": pointers[:MAX_POINTERS]}
-        for (what, why), pointers in rows.items()
+    """Return the shortest URL at which the host serves this format itself, or None."""
+    native_documents = [
+        document for document in view.documents if document.format == target and document.outcome is Outcome.FOUND
     ]
-    return sorted(found, key=lambda row: -len(rows[str(row["what"]), str(row["why"])]))
+    return min((document.final_url for document in native_documents), key=len, default=None)
+
+
+def grouped(losses: Iterable[Loss]) -> list[TranslationLoss]:
+    """Return one row per kind of loss, with its first MAX_POINTERS JSON pointers; the most frequent first."""
+    pointers_by_kind: dict[tuple[str, str], list[str]] = {}
+    for loss in losses:
+        pointers_by_kind.setdefault((loss.what, loss.why), []).append(loss.pointer)
+    rows: list[TranslationLoss] = [
+        {"what": part, "why": reason, "count": len(pointers), "pointers": pointers[:MAX_POINTERS]}
+        for (part, reason), pointers in pointers_by_kind.items()
+    ]
+    return sorted(rows, key=lambda row: -row["count"])

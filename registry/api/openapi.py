@@ -7,6 +7,6 @@ from registry.settings import Settings
 
 
 def document() -> bytes:
-    """Sorted, indented, the same whatever the settings."""
+    """Return the document as sorted, indented JSON; it does not depend on the settings."""
     content = make_routes(Settings()).openapi()
     return orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE)

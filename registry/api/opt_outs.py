@@ -1,30 +1,29 @@
-"""`/api/opt-outs`: a site wants to be left alone, or no longer does. Anybody may ask; only the site itself can say it.
+"""`/api/opt-outs`: request a check of an opt-out, or its end. Anyone may request it; only the site itself can prove it.
 
-This door never fetches: a worker looks at the site, and acts only on what stands there.
+The API does not fetch anything: a worker checks the site and acts only on what the site declares.
 """
 
-from typing import Any, Final
+from typing import Final
 
 from fastapi import Request, Response
 
-from registry.actions.keeping.opt_out import AGAIN_AFTER, Asked
-from registry.api import examples
-from registry.api.answers import FRESH, answer, moment
+from registry.actions.maintenance.opt_out import AGAIN_AFTER, Asked, OptOutRequestRecord
 from registry.api.documents import errors, example, not_modified
 from registry.api.params import DomainPath, base_url, host_in, registry_of
 from registry.api.problems import BODY_TOO_LARGE, INVALID_BODY, INVALID_NAME, UNKNOWN_SERVICE, UNREADABLE_BODY, Problem
-from registry.api.schemas import OPT_OUT_SCHEMA, OptOut
-from registry.api.strict import read_body, strict_router
-from registry.core.domains import InvalidName
-from registry.store.records import OptOutRequestRecord
+from registry.api.responses import REVALIDATE, json_response, timestamp
+from registry.api.routing import read_body, strict_router
+from registry.api.schemas import submission as schemas
+from registry.api.schemas.base import example_of
+from registry.core.names.domains import InvalidName
 
-_SAYS: Final = {
-    None: "Queued; a worker looks at the site within a minute.",
-    "opted_out": "The site says so: everything stored of it is deleted, and it stays out.",
-    "no_proof": "Neither its well-known file nor its TXT record says so. Nothing changed.",
-    "unanswered": "The places that decide could not be read. Nothing changed.",
-    "readmitted": "The site no longer says so; it may be visited again.",
-    "still_says_so": "The site, or a host above it, still says that it wants to be left alone. Nothing changed.",
+_MESSAGES: Final = {
+    None: "Queued; a worker checks the site within a minute.",
+    "opted_out": "The site confirms it: everything stored about it is deleted, and it is not visited again.",
+    "no_proof": "Neither its well-known file nor its TXT record confirms it. Nothing changed.",
+    "unanswered": "The well-known file and the TXT record could not be read. Nothing changed.",
+    "readmitted": "The site no longer opts out; it may be visited again.",
+    "still_says_so": "The site, or a host above it, still opts out. Nothing changed.",
     "by_operator": "An operator of this registry took it down; write to the address on /bot.",
     "not_opted_out": "It has not opted out.",
 }
@@ -35,29 +34,29 @@ router = strict_router(tags=["submission"])
 @router.post(
     "/api/opt-outs",
     status_code=202,
-    response_model=OptOut,
+    response_model=schemas.OptOut,
     responses={
-        202: {"description": "Queued, or looked at a short while ago: then with what was found.", **example("OPT_OUT")},
+        202: {"description": "Queued; if it was checked recently, with the result.", **example(schemas.OptOut)},
         **errors(
             UNREADABLE_BODY, INVALID_BODY, INVALID_NAME, BODY_TOO_LARGE,
             own={INVALID_NAME.slug: {"code": "special_use"}},
         ),
     },
     summary="Have an opt-out checked",
-    description="`{domain}` has a worker look at the site: at `/.well-known/waypost-optout.txt` and at the TXT record "
-    "of `_waypost.{domain}`. Where one of them begins with `opt-out`, everything stored of the site is deleted and it "
-    "stays out. With `undo` the opt-out ends, if the site says so nowhere any more, robots.txt included. A site is "
-    "looked at every two hours at most, for `undo` once in a day, and three hosts of a domain in a day: `request` is "
-    "null for another.",
+    description="`{domain}` has a worker check the site: `/.well-known/waypost-optout.txt` and the TXT record of "
+    "`_waypost.{domain}`. If one of them begins with `opt-out`, everything stored about the site is deleted and it is "
+    "not visited again. With `undo` the opt-out ends, provided that the site no longer opts out anywhere, robots.txt "
+    "included. A site is checked at most every two hours, for `undo` once a day, and three hosts of a domain a day: "
+    "for further hosts `request` is null.",
     openapi_extra={
         "requestBody": {
             "required": True,
             "content": {
                 "application/json": {
-                    "schema": OPT_OUT_SCHEMA,
+                    "schema": schemas.OPT_OUT_SCHEMA,
                     "examples": {
-                        "out": {"summary": "Leave", "value": examples.OPT_OUT_ASKED},
-                        "undo": {"summary": "Come back", "value": {**examples.OPT_OUT_ASKED, "undo": True}},
+                        "out": {"summary": "Leave", "value": example_of(schemas.OptOutSubmission)},
+                        "undo": {"summary": "Return", "value": {**example_of(schemas.OptOutSubmission), "undo": True}},
                     },
                 }
             },
@@ -71,49 +70,49 @@ async def ask(request: Request) -> Response:
         raise Problem(INVALID_BODY, "The body must be an object with `domain` (text).")
     undo = body.get("undo", False)
     if not isinstance(undo, bool):
-        raise Problem(INVALID_BODY, "`undo` is true or false.")
+        raise Problem(INVALID_BODY, "`undo` must be true or false.")
     try:
-        asked = await registry_of(request).ask_opt_out(name.strip(), "in" if undo else "out")
+        opt_out_status = await registry_of(request).opt_outs.request(name.strip(), "in" if undo else "out")
     except InvalidName as refusal:
         raise Problem(INVALID_NAME, f"Not a host to visit: {refusal}.", code=refusal.code) from None
-    return answer(request, _told(asked, base_url(request)), status=202)
+    return json_response(request, _content(opt_out_status, base_url(request)), status=202)
 
 
 @router.get(
     "/api/opt-outs/{domain}",
-    response_model=OptOut,
-    responses={200: example("OPT_OUT"), **not_modified(), **errors(UNKNOWN_SERVICE)},
-    summary="Whether a host opted out",
-    description="Whether it did, how it said so, and what came of the last time that somebody had it checked.",
+    response_model=schemas.OptOut,
+    responses={200: example(schemas.OptOut), **not_modified(), **errors(UNKNOWN_SERVICE)},
+    summary="The opt-out status of a host",
+    description="Whether it opted out, how, and the result of the last check that was requested.",
 )
 async def standing(request: Request, domain: DomainPath) -> Response:
-    asked = await registry_of(request).opt_out_standing(host_in(domain))
-    return answer(request, _told(asked, base_url(request)), cache=FRESH)
+    opt_out_status = await registry_of(request).opt_outs.status(host_in(domain))
+    return json_response(request, _content(opt_out_status, base_url(request)), cache=REVALIDATE)
 
 
-def _told(asked: Asked, base: str) -> dict[str, Any]:
-    row = asked.opt_out
+def _content(opt_out_status: Asked, base: str) -> schemas.OptOut:
+    opt_out = opt_out_status.opt_out
     return {
         "success": True,
         "data": {
-            "domain": asked.host,
-            "opted_out": row is not None,
-            "covered_by": row and row.host,
-            "how": row and row.how,
-            "since": moment(row.created_at) if row else None,
-            "request": asked.request and _request(asked.request),
-            "status_url": f"{base}/api/opt-outs/{asked.host}",
+            "domain": opt_out_status.host,
+            "opted_out": opt_out is not None,
+            "covered_by": opt_out.host if opt_out else None,
+            "how": opt_out.how if opt_out else None,
+            "since": timestamp(opt_out.created_at) if opt_out else None,
+            "request": _request(opt_out_status.request) if opt_out_status.request else None,
+            "status_url": f"{base}/api/opt-outs/{opt_out_status.host}",
         },
     }
 
 
-def _request(last: OptOutRequestRecord) -> dict[str, Any]:
-    again_at = last.checked_at and last.checked_at + AGAIN_AFTER["in" if last.wish == "in" else "out"]
+def _request(record: OptOutRequestRecord) -> schemas.OptOutRequest:
+    again_at = record.checked_at and record.checked_at + AGAIN_AFTER["in" if record.wish == "in" else "out"]
     return {
-        "undo": last.wish == "in",
-        "asked_at": moment(last.asked_at),
-        "checked_at": moment(last.checked_at),
-        "verdict": last.verdict,
-        "message": _SAYS[last.verdict],
-        "again_at": moment(again_at),
+        "undo": record.wish == "in",
+        "asked_at": timestamp(record.asked_at),
+        "checked_at": timestamp(record.checked_at),
+        "verdict": record.verdict,
+        "message": _MESSAGES[record.verdict],
+        "again_at": timestamp(again_at),
     }

@@ -1,7 +1,7 @@
-"""Parameters, parsed strictly, each described once: what they mean is in the OpenAPI document through here.
+"""Request parameters, parsed strictly; the OpenAPI document takes their descriptions from here.
 
-`int()` reads `1_0`, ` 10` and Arabic digits; these read only what they document. Sizes above the maximum are cut to it,
-as ADP registries do; everything else that does not fit is refused.
+`int()` accepts `1_0`, ` 10` and Arabic digits; these parsers accept only what they document. Limits above the maximum
+are reduced to it, as in ADP registries; every other invalid value is refused.
 """
 
 import re
@@ -13,11 +13,11 @@ from fastapi import Path, Query, Request
 from pydantic import BeforeValidator, WithJsonSchema
 
 from registry.api.problems import INVALID_PARAMETER, UNKNOWN_SERVICE, Problem
-from registry.core.domains import InvalidName, host_syntax, registrable_domain
-from registry.core.listing import Filters, SortBy, TrustLevel
-from registry.core.recognise import FORMAT_BY_SLUG
-from registry.core.services import is_semantic_type
-from registry.core.text import QUERY_CHARS
+from registry.core.formats import FORMAT_BY_SLUG
+from registry.core.model.listing import Filters, SortBy, TrustLevel
+from registry.core.model.services import is_semantic_type
+from registry.core.names.domains import InvalidName, host_syntax, registrable_domain
+from registry.core.ranking.text import QUERY_CHARS
 from registry.wiring import Waypost, utc_now
 
 MAX_DISCOVER: Final = 50
@@ -35,69 +35,69 @@ FACETS: Final = {
     "format": "format", "auth_type": "auth", "pricing_type": "pricing", "trust_level": "trust", "protocol": "protocol",
     "semantic_type": "semantic", "side_effects": "effects", "domain": "domain", "tld": "tld", "language": "language",
 }  # fmt: skip
-"""What can be counted, by the name of its filter -> the facet of the search engines."""
+"""Filter whose values can be counted -> name of its facet in the search engines."""
 
 FILTER_NAMES: Final = (
     *FACETS, "min_score", "max_score", "seen_since", "seen_within_days",
 )  # fmt: skip
 
 
-def _whole(text: Any) -> int:
+def _whole_number(text: Any) -> int:
     if not isinstance(text, int) and not re.fullmatch("[0-9]{1,9}", str(text)):
         raise ValueError("must be a whole number of at most nine digits")
     return int(text)
 
 
-def _cut(maximum: int) -> BeforeValidator:
-    return BeforeValidator(lambda text: min(_whole(text), maximum))
+def _at_most(maximum: int) -> BeforeValidator:
+    return BeforeValidator(lambda text: min(_whole_number(text), maximum))
 
 
-def _capped(maximum: int) -> WithJsonSchema:
-    """Values above the maximum are accepted (and cut), so the schema names none."""
+def _at_most_schema(maximum: int) -> WithJsonSchema:
+    """Return a schema without a maximum: larger values are accepted and reduced."""
     return WithJsonSchema({"type": "integer", "minimum": 0, "description": f"Larger values count as {maximum}."})
 
 
 def limited(maximum: int) -> tuple[BeforeValidator, WithJsonSchema]:
-    """For a count of rows: a larger one is cut to the maximum."""
-    return _cut(maximum), _capped(maximum)
+    """Return the annotations of a count of rows: larger values are reduced to the maximum."""
+    return _at_most(maximum), _at_most_schema(maximum)
 
 
-def _share(text: Any) -> int:
-    value = _whole(text)
+def _percentage(text: Any) -> int:
+    value = _whole_number(text)
     if value > 100:
         raise ValueError("must be 0 to 100")
     return value
 
 
-def _parts(text: Any) -> tuple[str, ...]:
-    """FastAPI hands over a list, of the one value that `StrictRoute` lets through."""
+def _split_values(text: Any) -> tuple[str, ...]:
+    """Return the comma-separated values; FastAPI passes a list of the one value that `StrictRoute` admits."""
     return tuple(",".join([text] if isinstance(text, str) else text).split(","))
 
 
-def _words(*allowed: str) -> BeforeValidator:
+def _choices(*allowed: str) -> BeforeValidator:
     def split(text: Any) -> tuple[str, ...]:
-        values = _parts(text)
+        values = _split_values(text)
         if not set(values) <= set(allowed):
-            raise ValueError(f"must be some of {', '.join(allowed)}, separated by commas")
+            raise ValueError(f"must be one or more of {', '.join(allowed)}, separated by commas")
         return values
 
     return BeforeValidator(split)
 
 
-def _each(read: Callable[[str], str | None], what: str) -> BeforeValidator:
-    """At most 20 values, each as `read` gives it; None from it refuses."""
+def _each_parsed(parse: Callable[[str], str | None], description: str) -> BeforeValidator:
+    """Return a parser of at most 20 values, each parsed by `parse`, which returns None for an invalid one."""
 
     def split(text: Any) -> tuple[str, ...]:
-        values = _parts(text)
-        found = [read(value) for value in values[: _MOST_VALUES + 1]]
-        if len(values) > _MOST_VALUES or None in found:
-            raise ValueError(f"must be {what}, separated by commas, at most {_MOST_VALUES}")
-        return tuple(dict.fromkeys(value for value in found if value is not None))
+        values = _split_values(text)
+        parsed = [parse(value) for value in values[: _MOST_VALUES + 1]]
+        if len(values) > _MOST_VALUES or None in parsed:
+            raise ValueError(f"must be {description}, separated by commas, at most {_MOST_VALUES}")
+        return tuple(dict.fromkeys(value for value in parsed if value is not None))
 
     return BeforeValidator(split)
 
 
-def _fitting(pattern: re.Pattern[str]) -> Callable[[str], str | None]:
+def _matching(pattern: re.Pattern[str]) -> Callable[[str], str | None]:
     return lambda value: value if pattern.fullmatch(value) else None
 
 
@@ -129,43 +129,51 @@ def _day(text: Any) -> date | None:
     if text is None:
         return None
     if not re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", str(text)):
-        raise ValueError("must be a date, as 2026-11-20")
+        raise ValueError("must be a date such as 2026-11-20")
     try:
         return date.fromisoformat(str(text))
     except ValueError:
-        raise ValueError("must be a date that exists, as 2026-11-20") from None
+        raise ValueError("must be an existing date such as 2026-11-20") from None
 
 
 def _text_schema(pattern: str) -> WithJsonSchema:
     return WithJsonSchema({"type": "string", "pattern": pattern})
 
 
-def _one_or_more(allowed: tuple[str, ...]) -> WithJsonSchema:
-    word = "|".join(re.escape(one) for one in allowed)
-    return _text_schema(f"^({word})(,({word}))*$")
+def _choices_schema(allowed: tuple[str, ...]) -> WithJsonSchema:
+    alternatives = "|".join(re.escape(word) for word in allowed)
+    return _text_schema(f"^({alternatives})(,({alternatives}))*$")
 
 
 FORMAT_SLUGS: Final = tuple(sorted(FORMAT_BY_SLUG))
 
 Limit = Annotated[
-    int, _cut(MAX_DISCOVER), _capped(MAX_DISCOVER), Query(description="Rows to answer; 0 gives none.", examples=[10])
+    int,
+    _at_most(MAX_DISCOVER),
+    _at_most_schema(MAX_DISCOVER),
+    Query(description="Rows to return; 0 returns none.", examples=[10]),
 ]
 ListLimit = Annotated[
-    int, _cut(MAX_LIST), _capped(MAX_LIST), Query(description="Rows to answer; 0 gives none.", examples=[50])
+    int,
+    _at_most(MAX_LIST),
+    _at_most_schema(MAX_LIST),
+    Query(description="Rows to return; 0 returns none.", examples=[50]),
 ]
 Offset = Annotated[
     int,
-    BeforeValidator(_whole),
+    BeforeValidator(_whole_number),
     WithJsonSchema({"type": "integer", "minimum": 0, "maximum": MAX_OFFSET}),
     Query(description=f"Rows to skip, at most {MAX_OFFSET}.", le=MAX_OFFSET, examples=[0]),
 ]
 Wait = Annotated[
     int | None,
-    BeforeValidator(lambda text: None if text is None else min(_whole(text), MAX_WAIT)),
-    _capped(MAX_WAIT),
+    BeforeValidator(lambda text: None if text is None else min(_whole_number(text), MAX_WAIT)),
+    _at_most_schema(MAX_WAIT),
     Query(description="Seconds to wait for the visit; 0 answers at once.", examples=[8]),
 ]
-Days = Annotated[int, _cut(30), _capped(30), Query(description="How far back the history goes.", examples=[7])]
+Days = Annotated[
+    int, _at_most(30), _at_most_schema(30), Query(description="How far back the history goes.", examples=[7])
+]
 OnlyTrue = Annotated[
     bool,
     BeforeValidator(lambda text: text is True or text == "true"),
@@ -174,25 +182,25 @@ OnlyTrue = Annotated[
 ]
 Formats = Annotated[
     tuple[str, ...],
-    _words(*FORMAT_SLUGS),
-    _one_or_more(FORMAT_SLUGS),
-    Query(alias="format", description="Only hosts that speak one of these formats, comma separated."),
+    _choices(*FORMAT_SLUGS),
+    _choices_schema(FORMAT_SLUGS),
+    Query(alias="format", description="Only hosts that serve one of these formats, comma separated."),
 ]
 AuthTypes = Annotated[
     tuple[str, ...],
-    _words(*_AUTH_TYPES),
-    _one_or_more(_AUTH_TYPES),
+    _choices(*_AUTH_TYPES),
+    _choices_schema(_AUTH_TYPES),
     Query(alias="auth_type", description="Only services with one of these kinds of authentication, comma separated."),
 ]
 PricingTypes = Annotated[
     tuple[str, ...],
-    _words(*_PRICING_TYPES),
-    _one_or_more(_PRICING_TYPES),
+    _choices(*_PRICING_TYPES),
+    _choices_schema(_PRICING_TYPES),
     Query(alias="pricing_type", description="Only services with one of these kinds of pricing, comma separated."),
 ]
 Protocols = Annotated[
     tuple[str, ...],
-    _each(_fitting(_PROTOCOL), "protocol names (lower-case letters, digits, dots, hyphens)"),
+    _each_parsed(_matching(_PROTOCOL), "protocol names (lower-case letters, digits, dots, hyphens)"),
     _text_schema("^[a-z0-9][a-z0-9._-]{0,63}(,[a-z0-9][a-z0-9._-]{0,63})*$"),
     Query(
         alias="protocol", description="Only services with one of these protocols (`mcp`, `a2a` ...), comma separated."
@@ -200,34 +208,34 @@ Protocols = Annotated[
 ]
 MinScore = Annotated[
     int | None,
-    BeforeValidator(lambda text: None if text is None else _share(text)),
+    BeforeValidator(lambda text: None if text is None else _percentage(text)),
     WithJsonSchema({"type": "integer", "minimum": 0, "maximum": 100}),
-    Query(description="Least score."),
+    Query(description="Minimum score."),
 ]
 MaxScore = Annotated[
     int | None,
-    BeforeValidator(lambda text: None if text is None else _share(text)),
+    BeforeValidator(lambda text: None if text is None else _percentage(text)),
     WithJsonSchema({"type": "integer", "minimum": 0, "maximum": 100}),
-    Query(description="Greatest score."),
+    Query(description="Maximum score."),
 ]
 TrustLevels = Annotated[
     tuple[TrustLevel, ...],
-    _words(*_TRUST_LEVELS),
-    _one_or_more(_TRUST_LEVELS),
-    Query(alias="trust_level", description="Only these levels of trust, comma separated; `unverified` ones included."),
+    _choices(*_TRUST_LEVELS),
+    _choices_schema(_TRUST_LEVELS),
+    Query(alias="trust_level", description="Only these trust levels, comma separated; may include `unverified`."),
 ]
 SideEffects = Annotated[
     bool | None,
     BeforeValidator(_flag),
     WithJsonSchema({"type": "string", "enum": ["true", "false"]}),
     Query(
-        description="Only services with a capability of which the documents say that it has side effects, or that it "
-        "has none; other capabilities are not shown. What they say nothing of is neither."
+        description="Only services with a capability that is documented to have side effects (`true`) or to have none "
+        "(`false`); other capabilities are not shown. An undocumented one is neither."
     ),
 ]
 SemanticTypes = Annotated[
     tuple[str, ...],
-    _each(lambda value: value if is_semantic_type(value) else None, "semantic types (`namespace:type`)"),
+    _each_parsed(lambda value: value if is_semantic_type(value) else None, "semantic types (`namespace:type`)"),
     _text_schema("^[a-z]+:[a-z0-9-]+(,[a-z]+:[a-z0-9-]+)*$"),
     Query(
         alias="semantic_type",
@@ -237,26 +245,27 @@ SemanticTypes = Annotated[
 ]
 Domains = Annotated[
     tuple[str, ...],
-    _each(_domain, "domain names"),
+    _each_parsed(_domain, "domain names"),
     WithJsonSchema({"type": "string"}),
     Query(
-        alias="domain", description="Only hosts of these registrable domains, comma separated; a host names its own."
+        alias="domain",
+        description="Only hosts of these registrable domains, comma separated; a host means its domain.",
     ),
 ]
 TopLevels = Annotated[
     tuple[str, ...],
-    _each(_top_level, "top level domains"),
+    _each_parsed(_top_level, "top level domains"),
     WithJsonSchema({"type": "string"}),
     Query(alias="tld", description="Only hosts below these top level domains (`com`, `xn--p1ai`), comma separated."),
 ]
 Languages = Annotated[
     tuple[str, ...],
-    _each(_language, "language tags (`en`, `de-AT`)"),
+    _each_parsed(_language, "language tags (`en`, `de-AT`)"),
     _text_schema("^[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*(,[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*)*$"),
     Query(
         alias="language",
         description="Only services whose documents are served in one of these languages (Content-Language), comma "
-        "separated. Most say nothing of it.",
+        "separated. Most do not say.",
     ),
 ]
 SeenSince = Annotated[
@@ -267,41 +276,41 @@ SeenSince = Annotated[
 ]
 SeenWithin = Annotated[
     int | None,
-    BeforeValidator(lambda text: None if text is None else min(_whole(text), 36_500)),
+    BeforeValidator(lambda text: None if text is None else min(_whole_number(text), 36_500)),
     WithJsonSchema({"type": "integer", "minimum": 0}),
-    Query(description="Only services whose documents were seen in the last so many days; 0 is today."),
+    Query(description="Only services whose documents were seen in this many last days; 0 is today."),
 ]
 SortOrder = Annotated[
     SortBy,
     WithJsonSchema({"type": "string", "enum": list(_SORTS)}),
     Query(
-        description="`relevance`, or what answers with confidence by `score` or `freshness`, the rest by relevance "
-        "behind it."
+        description="`relevance`; with `score` or `freshness`, confident answers are sorted by it, the rest follow by "
+        "relevance."
     ),
 ]
 FacetNames = Annotated[
     tuple[str, ...],
-    _words(*FACETS),
-    _one_or_more(tuple(FACETS)),
-    Query(alias="facets", description="Filters whose values are to be counted, comma separated."),
+    _choices(*FACETS),
+    _choices_schema(tuple(FACETS)),
+    Query(alias="facets", description="Filters whose values are counted, comma separated."),
 ]
 DomainPath = Annotated[
     str, Path(description="The host, percent-encoded; any spelling of it.", examples=["api.pigeonpost.example"])
 ]
 CapabilityPath = Annotated[
-    str, Path(description="The name, percent-encoded; slashes may stand as they are.", examples=["create_parcel"])
+    str, Path(description="The name, percent-encoded; slashes need no encoding.", examples=["create_parcel"])
 ]
 
 
 def question(text: str) -> str:
-    """`q` as it is searched and echoed: trimmed, at most QUERY_CHARS characters, otherwise as it came.
+    """Return `q` as it is searched and echoed: trimmed, at most QUERY_CHARS characters. Raise Problem when blank.
 
-    It is data: tags and operators are words like any other.
+    It is plain text: tags and operators are ordinary words.
     """
-    cut = text.strip()[:QUERY_CHARS].strip()
-    if not cut:
+    trimmed = text.strip()[:QUERY_CHARS].strip()
+    if not trimmed:
         raise Problem(INVALID_PARAMETER, "q: is required and must not be blank", errors=["q: must not be blank"])
-    return cut
+    return trimmed
 
 
 async def filters(
@@ -321,8 +330,8 @@ async def filters(
     seen_since: SeenSince = None,
     seen_within_days: SeenWithin = None,
 ) -> Filters:
-    """The filters that discover and the list share. Async, because a plain function would be sent to a thread."""
-    within = None if seen_within_days is None else utc_now().date() - timedelta(days=seen_within_days)
+    """Return the filters shared by discover and list. Async, because FastAPI runs a plain function in a thread."""
+    earliest_day = None if seen_within_days is None else utc_now().date() - timedelta(days=seen_within_days)
     return Filters(
         include_unverified=include_unverified,
         formats=formats,
@@ -337,12 +346,12 @@ async def filters(
         domains=domains,
         tlds=tlds,
         languages=languages,
-        seen_since=max(filter(None, (seen_since, within)), default=None),
+        seen_since=max(filter(None, (seen_since, earliest_day)), default=None),
     )
 
 
 def host_in(path: str) -> str:
-    """The canonical host of a path segment, for look-ups. Raises Problem: a name that cannot be a host is unknown."""
+    """Return the canonical host of a path segment. Raise Problem (unknown service) for an invalid name."""
     try:
         return host_syntax(path)
     except InvalidName:
@@ -350,12 +359,12 @@ def host_in(path: str) -> str:
 
 
 def base_url(request: Request) -> str:
-    """Where clients reach this API, without a trailing slash: the setting, never the Host header."""
+    """Return this API's URL without a trailing slash: from the settings, never from the Host header."""
     base: str = request.app.state.base_url
     return base
 
 
 def registry_of(request: Request) -> Waypost:
-    """The verbs that this application works with."""
+    """Return the registry's operations that this application uses."""
     waypost: Waypost = request.app.state.waypost
     return waypost

@@ -1,109 +1,121 @@
-"""Every error of this door: RFC 9457 problem details that ADP clients can read too.
+"""Every error of the API: RFC 9457 problem details that ADP clients can read too.
 
-The only place that knows HTTP status codes (house.md section 4, rule 6). A body never carries an exception's text or
-the client's input; beside the RFC's members it has `success: false` and `error`, the two that clients of an ADP
-registry read. `type` resolves to a page of this API (`GET /api/problems/{slug}`).
+A body never carries an exception's text or the client's input. Beside the RFC's members it has `success: false` and
+`error`, the two that clients of an ADP registry read. `type` is the URL of a page of this API
+(`GET /api/problems/{slug}`).
 """
 
 import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import orjson
 import structlog
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
+from pydantic import ConfigDict, Field, with_config
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
-from registry.core.listing import SearchUnavailable
-from registry.store.errors import StoreUnavailable
+from registry.core.model.listing import SearchUnavailable
+from registry.wiring import StoreUnavailable
 
 MEDIA_TYPE: Final = "application/problem+json"
 RETRY_SECONDS: Final = 5
-TELL_SECONDS: Final = 10.0
+LOG_INTERVAL_SECONDS: Final = 10.0
 
 log = structlog.get_logger(__name__)
 
 
+@with_config(ConfigDict(extra="allow"))
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """One problem type: `title` is the same for every occurrence, `means` tells what to do about it."""
+class ProblemType:
+    """A kind of error."""
 
     slug: str
-    status: int
-    title: str
-    means: str
+    status: Annotated[int, Field(description="The HTTP status.")]
+    title: Annotated[str, Field(description="The same for every occurrence.")]
+    means: Annotated[str, Field(description="What it means and what to do about it.")]
 
 
-BAD_REQUEST = Kind("bad-request", 400, "Bad request", "The request does not follow HTTP or the operation's rules.")
-UNKNOWN_PARAMETER = Kind(
+BAD_REQUEST = ProblemType(
+    "bad-request", 400, "Bad request", "The request does not follow HTTP or the operation's rules."
+)
+UNKNOWN_PARAMETER = ProblemType(
     "unknown-parameter",
     400,
     "Unknown parameter",
-    "A query parameter is not known here, or is given twice. Nothing is ignored silently; `accepted` names those that "
-    "the operation knows.",
+    "A query parameter is unknown to the operation, or is given twice. Nothing is ignored silently; `accepted` lists "
+    "the known ones.",
 )
-INVALID_PARAMETER = Kind(
+INVALID_PARAMETER = ProblemType(
     "invalid-parameter", 400, "Invalid parameter", "A parameter has a value that the operation cannot use."
 )
-UNREADABLE_BODY = Kind(
+UNREADABLE_BODY = ProblemType(
     "unreadable-body",
     400,
     "Unreadable body",
     "The body is not one JSON value in UTF-8 within the limits: no NaN, no duplicate keys, no NUL, at most 32 levels.",
 )
-INVALID_BODY = Kind("invalid-body", 400, "Invalid body", "The body is JSON, but not of the shape the operation takes.")
-INVALID_NAME = Kind(
-    "invalid-name", 400, "Invalid host name", "The name is no public host name; `code` says which rule it breaks."
+INVALID_BODY = ProblemType(
+    "invalid-body", 400, "Invalid body", "The body is JSON, but not of the shape that the operation accepts."
 )
-INVALID_CURSOR = Kind(
+INVALID_NAME = ProblemType(
+    "invalid-name", 400, "Invalid host name", "The name is not a public host name; `code` says which rule it breaks."
+)
+INVALID_CURSOR = ProblemType(
     "invalid-cursor",
     400,
     "Invalid cursor",
-    "A cursor is only good for the query and filters it was made with. Start again without it.",
+    "A cursor is valid only for the query and filters that it was issued for. Start again without it.",
 )
-OPTED_OUT = Kind(
-    "opted-out", 403, "Opted out", "The operator of this domain asked to be left out; it is neither visited nor listed."
+OPTED_OUT = ProblemType(
+    "opted-out", 403, "Opted out", "The operator of this domain opted out; it is neither visited nor listed."
 )
-NOT_FOUND = Kind("not-found", 404, "Not found", "There is nothing at this address.")
-UNKNOWN_SERVICE = Kind("unknown-service", 404, "Unknown service", "No service is listed under this host.")
-UNKNOWN_CAPABILITY = Kind(
+NOT_FOUND = ProblemType("not-found", 404, "Not found", "There is no resource at this address.")
+UNKNOWN_SERVICE = ProblemType("unknown-service", 404, "Unknown service", "No service is listed under this host.")
+UNKNOWN_CAPABILITY = ProblemType(
     "unknown-capability", 404, "Unknown capability", "The service has no capability of this name."
 )
-NO_DETAIL = Kind(
+NO_DETAIL = ProblemType(
     "no-detail",
     404,
     "No capability detail",
-    "The capability is known, but no HTTP call of it: `reason` says why, `invocations` what is known. No endpoint is "
-    "ever invented.",
+    "The capability is known, but not how to call it over HTTP: `reason` says why, `invocations` what is known. "
+    "Endpoints are never invented.",
 )
-METHOD_NOT_ALLOWED = Kind("method-not-allowed", 405, "Method not allowed", "`Allow` names the methods of this address.")
-ALREADY_KNOWN = Kind(
-    "already-registered", 409, "Already registered", "The host is known already; `status_url` tells how it fares."
+METHOD_NOT_ALLOWED = ProblemType(
+    "method-not-allowed", 405, "Method not allowed", "`Allow` lists the methods of this address."
 )
-UNTRANSLATABLE = Kind(
+ALREADY_KNOWN = ProblemType(
+    "already-registered", 409, "Already registered", "The host is already known; see its status at `status_url`."
+)
+UNTRANSLATABLE = ProblemType(
     "untranslatable",
     409,
     "Not translatable",
-    "The format cannot say anything truthful of this service; `reasons` tells why. Nothing is invented to fill it.",
+    "The format cannot express anything true about this service; `reasons` says why. Nothing is invented.",
 )
-BODY_TOO_LARGE = Kind("body-too-large", 413, "Body too large", "The request body is larger than this API reads.")
-NOT_LISTED = Kind(
+BODY_TOO_LARGE = ProblemType(
+    "body-too-large", 413, "Body too large", "The request body is larger than this API accepts."
+)
+NOT_LISTED = ProblemType(
     "not-listed",
     422,
     "Nothing to list",
-    "The host was visited, or the document was read, and there is no agent service in it; `errors` says why.",
+    "The host was visited, or the document was read, without finding an agent service; `errors` says why.",
 )
-RATE_LIMITED = Kind("rate-limited", 429, "Too many requests", "Wait for the seconds in `Retry-After`.")
-INTERNAL = Kind(
-    "internal-error", 500, "Internal error", "A fault of this service. `instance` identifies it in the log."
+RATE_LIMITED = ProblemType("rate-limited", 429, "Too many requests", "Wait for the number of seconds in `Retry-After`.")
+INTERNAL = ProblemType(
+    "internal-error", 500, "Internal error", "A fault of this registry. `instance` identifies it in the log."
 )
-UNAVAILABLE = Kind("unavailable", 503, "Unavailable", "The database or the index does not answer. Try again shortly.")
+UNAVAILABLE = ProblemType(
+    "unavailable", 503, "Unavailable", "The database or the search index does not answer. Try again shortly."
+)
 
-KINDS: Final[tuple[Kind, ...]] = (
+PROBLEM_TYPES: Final[tuple[ProblemType, ...]] = (
     BAD_REQUEST, UNKNOWN_PARAMETER, INVALID_PARAMETER, UNREADABLE_BODY, INVALID_BODY, INVALID_NAME, INVALID_CURSOR,
     OPTED_OUT, NOT_FOUND, UNKNOWN_SERVICE, UNKNOWN_CAPABILITY, NO_DETAIL, METHOD_NOT_ALLOWED, ALREADY_KNOWN,
     UNTRANSLATABLE, BODY_TOO_LARGE, NOT_LISTED, RATE_LIMITED, INTERNAL, UNAVAILABLE,
@@ -111,9 +123,11 @@ KINDS: Final[tuple[Kind, ...]] = (
 
 
 class Problem(Exception):
-    """Raised anywhere in this door. `detail` is safe text about this occurrence; `members` are extension members."""
+    """An error to be answered. `detail` describes this occurrence without client input; `members` are extensions."""
 
-    def __init__(self, kind: Kind, detail: str, *, headers: Mapping[str, str] | None = None, **members: Any) -> None:
+    def __init__(
+        self, kind: ProblemType, detail: str, *, headers: Mapping[str, str] | None = None, **members: Any
+    ) -> None:
         super().__init__(detail)
         self.kind = kind
         self.detail = detail
@@ -121,8 +135,8 @@ class Problem(Exception):
         self.members = members
 
 
-def body(kind: Kind, detail: str, instance: str, members: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """The problem document. `members` may overrule `success` and `error` where the contract has another shape."""
+def body(kind: ProblemType, detail: str, instance: str, members: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return the problem document. `members` may override `success` and `error` where ADP has another shape."""
     return {
         "type": f"/api/problems/{kind.slug}",
         "title": kind.title,
@@ -142,23 +156,23 @@ def render(problem: Problem, instance: str) -> Response:
 
 
 def instance_of(request: Request) -> str:
-    """The request id as a URN; `Edge` gave it."""
+    """Return the request id, assigned by `RequestMiddleware`, as a URN."""
     return f"urn:uuid:{request.scope['waypost.request_id']}"
 
 
 def install(app: FastAPI) -> None:
-    """Answer every error of `app` as a problem, those of the framework included."""
+    """Answer every error of `app`, including the framework's, with problem details."""
 
     async def on_error(request: Request, error: Exception) -> Response:
         return render(as_problem(request, error) or fault(), instance_of(request))
 
-    # The last one is what the framework answers before it lets a fault of ours through to `Edge`, which logs it.
+    # For `Exception` the framework sends this response, then raises the error again, and `RequestMiddleware` logs it.
     for kind in (Problem, HTTPException, RequestValidationError, StoreUnavailable, SearchUnavailable, Exception):
         app.add_exception_handler(kind, on_error)
 
 
 def as_problem(request: Request, error: Exception) -> Problem | None:
-    """What a client is told; None for a fault of ours."""
+    """Return the problem that a client may see; None for a fault of this registry."""
     match error:
         case Problem():
             return error
@@ -167,51 +181,55 @@ def as_problem(request: Request, error: Exception) -> Problem | None:
         case RequestValidationError():
             return _from_validation(error)
         case StoreUnavailable() | SearchUnavailable():
-            _refused.tell(type(error).__name__, time.monotonic())
+            _unavailable_log.record(type(error).__name__, time.monotonic())
             return unavailable()
     return None
 
 
 @dataclass(slots=True)
-class Refused:
-    """Tells of the first request that cannot be answered at once, and of those behind it every few seconds together:
-    in an outage there are a hundred in a second."""
+class UnavailableLog:
+    """Log the first request that cannot be answered at once, later ones as a count every LOG_INTERVAL_SECONDS.
+
+    An outage can cause a hundred per second.
+    """
 
     since: int = 0
     silent_until: float = -math.inf
 
-    def tell(self, error: str, now: float) -> None:
-        """`now` in seconds of a clock that never goes back."""
+    def record(self, error: str, now: float) -> None:
+        """Count a request; `now` in monotonic seconds."""
         self.since += 1
         if now >= self.silent_until:
             log.warning("request.unavailable", error=error, requests=self.since)
-            self.since, self.silent_until = 0, now + TELL_SECONDS
+            self.since, self.silent_until = 0, now + LOG_INTERVAL_SECONDS
 
 
-_refused = Refused()
+_unavailable_log = UnavailableLog()
 
 
 def fault() -> Problem:
-    return Problem(INTERNAL, "Something went wrong here.")
+    return Problem(INTERNAL, "An internal error occurred.")
 
 
 def unavailable() -> Problem:
     headers = {"Retry-After": str(RETRY_SECONDS)}
-    return Problem(UNAVAILABLE, "The registry cannot answer at the moment.", headers=headers)
+    return Problem(UNAVAILABLE, "The registry is temporarily unavailable.", headers=headers)
 
 
 def _from_http(request: Request, error: HTTPException) -> Problem:
     if error.status_code == 404:
-        return Problem(NOT_FOUND, "There is nothing at this address.")
+        return Problem(NOT_FOUND, "There is no resource at this address.")
     if error.status_code == 405:
-        return Problem(METHOD_NOT_ALLOWED, "This address has no such method.", headers={"Allow": _allowed(request)})
+        return Problem(
+            METHOD_NOT_ALLOWED, "The method is not allowed at this address.", headers={"Allow": _allowed(request)}
+        )
     if error.status_code == 413:
         return Problem(BODY_TOO_LARGE, "The request body is too large.")
-    return Problem(BAD_REQUEST, "The request cannot be understood.")
+    return Problem(BAD_REQUEST, "The request is malformed.")
 
 
 def _allowed(request: Request) -> str:
-    """All methods of the address: the router itself only tells those of the first route that matches."""
+    """Return all methods of the path: the router itself reports only those of the first matching route."""
     methods: set[str] = {"OPTIONS"} if request.url.path.startswith(("/api/", "/.well-known/")) else set()
     for method in ("GET", "POST", "PUT", "PATCH", "DELETE"):
         scope = {**request.scope, "method": method}
@@ -221,14 +239,14 @@ def _allowed(request: Request) -> str:
 
 
 def _from_validation(error: RequestValidationError) -> Problem:
-    """Which parameter and which rule; never what was sent (`input` may hold what JSON cannot encode)."""
+    """Name the parameters and the broken rules, never the values (`input` may contain text that JSON cannot encode)."""
     faults = [f"{fault['loc'][-1]}: {_rule(fault)}" for fault in error.errors()[:20]]
     return Problem(INVALID_PARAMETER, "; ".join(faults), errors=faults)
 
 
 def _rule(fault: Mapping[str, Any]) -> str:
-    """Only messages of our own validators name a rule in words; pydantic's may repeat the input."""
+    """Return a message of this API's own validators; pydantic's could repeat the input."""
     if fault["type"] == "missing":
         return "is required"
     message = str(fault["msg"])
-    return message.removeprefix("Value error, ") if fault["type"] == "value_error" else "is not a usable value"
+    return message.removeprefix("Value error, ") if fault["type"] == "value_error" else "is invalid"

@@ -1,20 +1,21 @@
-"""A service as it stands in lists: ADP's keys first, what we know beyond them after."""
+"""A service as a row of a list: first the keys of ADP registries, then the keys that only this registry has."""
 
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, cast
 
-from registry.api.answers import moment, service_url
-from registry.core.domains import is_confusable
-from registry.core.listing import TrustLevel
-from registry.core.revisit import FOUND_MOST
-from registry.store.cards import Card
+from registry.actions.queries.inspect import Card
+from registry.api.responses import service_url, timestamp
+from registry.api.schemas import base as schemas
+from registry.core.model.listing import TrustLevel
+from registry.core.names.domains import is_confusable
+from registry.core.scheduling.policy import FOUND_MOST
 
 STALE_AFTER: Final = 2 * FOUND_MOST
-"""Twice the longest ordinary wait between two visits: it may be the crawler that is late, not the site."""
+"""Twice the longest regular interval between two visits, so that a late crawler does not make a site stale."""
 
 
-def summary(card: Card, base: str, now: datetime) -> dict[str, Any]:
-    """What every row about a service carries; see schemas.Summary."""
+def summary(card: Card, base: str, now: datetime) -> schemas.Summary:
+    """Return the keys that every row about a service has."""
     return {
         "name": card.name,
         "domain": card.host,
@@ -38,19 +39,20 @@ def summary(card: Card, base: str, now: datetime) -> dict[str, Any]:
     }
 
 
-def freshness(last_visit_at: datetime | None, seen_at: datetime | None, now: datetime) -> dict[str, Any]:
-    """Beside the score and the trust level, never inside them: an outage of ours must not cost a site anything."""
+def freshness(last_visit_at: datetime | None, seen_at: datetime | None, now: datetime) -> schemas.Freshness:
+    """Return how recent the data is. Never part of score or trust: an outage of this registry must not cost a site."""
     return {
-        "last_crawled_at": moment(last_visit_at),
-        "seen_at": moment(seen_at),
+        "last_crawled_at": timestamp(last_visit_at),
+        "seen_at": timestamp(seen_at),
         "stale": seen_at is None or now - seen_at > STALE_AFTER,
     }
 
 
-def auth(model: dict[str, Any]) -> dict[str, Any]:
-    """The exact schemes (services.Auth as JSON, defaults left out), with both keys always there."""
+def auth(model: dict[str, Any]) -> schemas.Auth:
+    """Return the schemes, with both keys present; `model` is services.Auth as JSON without its defaults."""
     return {"schemes": model.get("schemes", []), "required": model.get("required")}
 
 
-def pricing(model: dict[str, Any]) -> dict[str, Any]:
-    return {"model": "unknown", **model}
+def pricing(model: dict[str, Any]) -> schemas.Pricing:
+    """Return the pricing with its model present; `model` is services.Pricing as JSON without defaults."""
+    return cast(schemas.Pricing, {"model": "unknown", **model})

@@ -1,12 +1,12 @@
-"""How scores come about: the one table of rules, as a resource, and what each format is."""
+"""`GET /api/rubric`: the rules behind every score, and the known formats."""
 
 from fastapi import Request, Response
 
-from registry.api.answers import answer
 from registry.api.documents import errors
-from registry.api.schemas import Rubric
-from registry.api.strict import strict_router
-from registry.core.recognise import FORMATS
+from registry.api.responses import json_response
+from registry.api.routing import strict_router
+from registry.api.schemas.about import Rubric
+from registry.core.formats import FORMATS
 from registry.core.scoring.method import BESIDE, METHOD, QUESTIONS
 from registry.core.scoring.rubric import RUBRIC, SECTION_POINTS, VERSION
 
@@ -18,38 +18,36 @@ router = strict_router(tags=["about"])
     response_model=Rubric,
     responses=errors(),
     summary="The rules behind every score",
-    description="Every reason that can stand in a score: what was seen, what it costs, how to repair it, and where "
-    "that is demanded. `version` is stored beside each score. `method` tells how a score is computed, `beside` what is "
-    "shown beside it and no part of it, such as freshness.",
+    description="Every reason that a score can name: what was seen, what it costs, how to fix it, and which "
+    "specification requires it. `version` is stored with each score. `method` explains how a score is computed, "
+    "`beside` what is shown beside it but is not part of it, such as freshness.",
 )
 async def rubric(request: Request) -> Response:
-    return answer(
-        request,
-        {
-            "success": True,
-            "version": VERSION,
-            "sections": {section.value: points for section, points in SECTION_POINTS.items()},
-            "about_sections": [
-                {"section": section.value, "points": points, "question": QUESTIONS[section]}
-                for section, points in SECTION_POINTS.items()
-            ],
-            "method": METHOD,
-            "beside": BESIDE,
-            "data": [
-                {
-                    "reason": reason.value,
-                    "severity": rule.severity.value,
-                    "section": rule.section.value,
-                    "points": rule.points,
-                    "says": rule.says,
-                    "fix": rule.fix,
-                    "spec": rule.spec,
-                }
-                for reason, rule in RUBRIC.items()
-            ],
-            "formats": [
-                {"slug": form.slug, "title": form.title, "spec": form.spec, "paths": form.paths, "role": form.role}
-                for form in FORMATS
-            ],
-        },
-    )
+    content: Rubric = {
+        "success": True,
+        "version": VERSION,
+        "sections": {section.value: points for section, points in SECTION_POINTS.items()},
+        "about_sections": [
+            {"section": section.value, "points": points, "question": QUESTIONS[section]}
+            for section, points in SECTION_POINTS.items()
+        ],
+        "method": METHOD,
+        "beside": BESIDE,
+        "data": [
+            {
+                "reason": rule.code,
+                "severity": rule.severity.value,
+                "section": rule.section.value,
+                "points": rule.points,
+                "says": rule.says,
+                "fix": rule.fix,
+                "spec": rule.spec,
+            }
+            for rule in RUBRIC.values()
+        ],
+        "formats": [
+            {"slug": form.slug, "title": form.title, "spec": form.spec, "paths": form.paths, "role": form.role}
+            for form in FORMATS
+        ],
+    }
+    return json_response(request, content)

@@ -1,13 +1,12 @@
-"""`GET /api/services`: the list, one service, one capability, and how a host fares."""
+"""`GET /api/services`: the list, one service, one capability, and the status of a host."""
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from fastapi import Depends, Query, Request, Response
 from pydantic import WithJsonSchema
 
-from registry.actions.answering.inspect import HostStatus, ServiceView
-from registry.api.answers import FRESH, answer, capability_url, moment, status_url
+from registry.actions.queries.inspect import HostStatus, ServiceView, Sort
 from registry.api.documents import errors, example, not_modified
 from registry.api.params import (
     CapabilityPath,
@@ -21,17 +20,17 @@ from registry.api.params import (
     registry_of,
 )
 from registry.api.problems import INVALID_PARAMETER, NO_DETAIL, UNKNOWN_CAPABILITY, UNKNOWN_SERVICE, Problem
+from registry.api.responses import REVALIDATE, capability_url, json_response, status_url, timestamp
+from registry.api.routing import strict_router
 from registry.api.rows import auth, freshness, pricing, summary
-from registry.api.schemas import CapabilityDetail, OneService, ServiceList
-from registry.api.schemas import HostStatus as StatusShape
-from registry.api.strict import strict_router
-from registry.core.details import adp_detail, ways, why_no_detail
-from registry.core.domains import is_confusable
-from registry.core.listing import Filters, TrustLevel
-from registry.core.services import to_json
-from registry.core.text import QUERY_CHARS
-from registry.core.views import adp_manifest
-from registry.store.catalogue import Sort
+from registry.api.schemas import discovery, submission
+from registry.api.schemas import service as schemas
+from registry.core.formats.adp.detail_view import adp_detail, ways, why_no_detail
+from registry.core.formats.adp.manifest_view import adp_manifest
+from registry.core.model.listing import Filters, TrustLevel
+from registry.core.model.services import to_json
+from registry.core.names.domains import is_confusable
+from registry.core.ranking.text import QUERY_CHARS
 from registry.wiring import utc_now
 
 CATEGORIES = (
@@ -39,7 +38,7 @@ CATEGORIES = (
     "social", "crm", "e-commerce", "location", "authentication", "other",
 )  # fmt: skip
 _NO_DETAIL = {
-    "detail_not_fetched": "The document that the site has for this capability could not be read yet.",
+    "detail_not_fetched": "The site's document for this capability has not been read yet.",
     "no_endpoint": "No document of the site names an endpoint for this capability.",
     "not_http": "This capability is not called over HTTPS.",
     "no_method": "No document of the site names the HTTP method of this capability.",
@@ -50,25 +49,25 @@ router = strict_router(tags=["services"])
 
 @router.get(
     "/api/services",
-    response_model=ServiceList,
+    response_model=discovery.ServiceList,
     responses={
-        200: example("LISTED"),
+        200: example(discovery.ServiceList),
         **not_modified(),
         **errors(INVALID_PARAMETER),
     },
     summary="List services",
     description="All listed services, filtered and sorted; `total` counts every match. Categories exist for clients "
-    "that send them: nothing is ever put into one, so every category but `all` is empty.",
+    "that send them: services have none, so every category but `all` is empty.",
     tags=["discovery"],
 )
 async def list_services(
     request: Request,
     narrowed: Annotated[Filters, Depends(filters)],
     search: Annotated[
-        str, Query(max_length=QUERY_CHARS, description="Part of a name, a description or a host; case does not count.")
+        str, Query(max_length=QUERY_CHARS, description="Part of a name, a description or a host, in any case.")
     ] = "",
     category: Annotated[
-        str, Query(description="A category; `all` is none.", json_schema_extra={"enum": list(CATEGORIES)})
+        str, Query(description="A category; `all` does not filter.", json_schema_extra={"enum": list(CATEGORIES)})
     ] = "all",
     sort: Annotated[
         str,
@@ -79,22 +78,22 @@ async def list_services(
     offset: Offset = 0,
 ) -> Response:
     if category not in CATEGORIES:
-        raise Problem(INVALID_PARAMETER, "category: is not one of the known ones", accepted=list(CATEGORIES))
+        raise Problem(INVALID_PARAMETER, "category: is not a known category", accepted=list(CATEGORIES))
     base, now = base_url(request), utc_now()
     if category == "all":
-        found = await registry_of(request).list_services(
+        page = await registry_of(request).queries.list_services(
             narrowed, sort=_sort(sort), limit=limit, offset=offset, text=search.strip()
         )
-        rows, total = found.items, found.total
+        rows, total = page.items, page.total
     else:
         rows, total = (), 0
-    content = {
+    content: discovery.ServiceList = {
         "success": True,
         "data": [
             {
                 **summary(card, base, now),
                 "capability_count": card.cap_count,
-                "created_at": moment(card.created_at),
+                "created_at": timestamp(card.created_at),
             }
             for card in rows
         ],
@@ -103,7 +102,7 @@ async def list_services(
         "totalPages": max(1, -(-total // limit)) if limit else 1,
         "next_offset": offset + limit if limit and offset + limit < total else None,
     }
-    return answer(request, content)
+    return json_response(request, content)
 
 
 def _sort(text: str) -> Sort:
@@ -113,93 +112,95 @@ def _sort(text: str) -> Sort:
 
 @router.get(
     "/api/services/{domain}/capabilities/{name:path}",
-    response_model=CapabilityDetail,
+    response_model=schemas.CapabilityDetail,
     responses={
-        200: example("DETAIL"),
+        200: example(schemas.CapabilityDetail),
         **not_modified(),
         **errors(UNKNOWN_SERVICE, UNKNOWN_CAPABILITY, NO_DETAIL, own={NO_DETAIL.slug: {"reason": "no_endpoint"}}),
     },
     summary="How to call one capability",
     description="An Agent Discovery Protocol capability detail without an envelope, for services of every format. "
-    "Where no HTTP call is known the answer is a 404 that says why: no endpoint is invented.",
+    "If no HTTP call is known, the answer is a 404 that says why: endpoints are never invented.",
 )
 async def capability(request: Request, domain: DomainPath, name: CapabilityPath) -> Response:
     host = host_in(domain)
-    view = await registry_of(request).capability(host, name)
+    view = await registry_of(request).queries.capability(host, name)
     if view is None:
         raise Problem(UNKNOWN_CAPABILITY, "No listed service of this host has a capability of this name.")
     detail = adp_detail(host, view.service, view.capability)
     if detail is None:
-        why = why_no_detail(view.capability)
+        reason = why_no_detail(view.capability)
         raise Problem(
             NO_DETAIL,
-            _NO_DETAIL[why],
-            reason=why,
+            _NO_DETAIL[reason],
+            reason=reason,
             detail_url=view.capability.detail_url,
             docs_url=view.capability.docs_url,
             invocations=ways(view.capability),
         )
-    return answer(request, detail)
+    return json_response(request, detail)
 
 
 @router.get(
     "/api/services/{domain}/status",
-    response_model=StatusShape,
+    response_model=submission.HostStatus,
     responses={
-        200: example("STATUS"),
+        200: example(submission.HostStatus),
         **not_modified(),
         **errors(UNKNOWN_SERVICE),
     },
-    summary="How a host fares",
+    summary="The status of a host",
     description="Listed, or why not, and when it is visited next. Also for hosts where nothing was found.",
 )
 async def status(request: Request, domain: DomainPath) -> Response:
     host = host_in(domain)
-    known = await registry_of(request).status(host)
-    if known is None:
-        raise Problem(UNKNOWN_SERVICE, "Nobody ever named this host.")
-    return answer(request, {"success": True, "data": _status(known, base_url(request))}, cache=FRESH)
+    host_status = await registry_of(request).queries.status(host)
+    if host_status is None:
+        raise Problem(UNKNOWN_SERVICE, "Unknown host.")
+    content: submission.HostStatus = {"success": True, "data": _status(host_status, base_url(request))}
+    return json_response(request, content, cache=REVALIDATE)
 
 
-def _status(known: HostStatus, base: str) -> dict[str, Any]:
+def _status(host_status: HostStatus, base: str) -> submission.StatusData:
     return {
-        "domain": known.host,
-        "confusable": is_confusable(known.host),
-        "state": known.state,
-        "outcome": known.outcome,
-        "reason": known.reason,
-        "reasons": known.reasons,
-        "next_visit_at": moment(known.next_visit_at),
-        "last_visit_at": moment(known.last_visit_at),
-        "submitted_at": moment(known.submitted_at),
-        "alias_of": known.alias_of,
-        "crawl_failures": known.crawl_failures,
-        "status_url": status_url(base, known.host),
+        "domain": host_status.host,
+        "confusable": is_confusable(host_status.host),
+        "state": host_status.state,
+        "outcome": host_status.outcome,
+        "reason": host_status.reason,
+        "reasons": host_status.reasons,
+        "next_visit_at": timestamp(host_status.next_visit_at),
+        "last_visit_at": timestamp(host_status.last_visit_at),
+        "submitted_at": timestamp(host_status.submitted_at),
+        "alias_of": host_status.alias_of,
+        "crawl_failures": host_status.crawl_failures,
+        "status_url": status_url(base, host_status.host),
     }
 
 
 @router.get(
     "/api/services/{domain}",
-    response_model=OneService,
+    response_model=schemas.OneService,
     responses={
-        200: example("SERVICE"),
+        200: example(schemas.OneService),
         **not_modified(),
         **errors(UNKNOWN_SERVICE),
     },
     summary="One service in full",
     description="Found by host, in any spelling. `manifest` is an Agent Discovery Protocol manifest whatever format "
-    "the host speaks; what it cannot say is beside it, with the score and every reason behind it.",
+    "the host serves; what it cannot express is beside it, with the score and every reason behind it.",
 )
 async def service(request: Request, domain: DomainPath, include_details: OnlyTrue = False) -> Response:
     host = host_in(domain)
-    view = await registry_of(request).service(host, include_details=include_details)
+    view = await registry_of(request).queries.service(host, include_details=include_details)
     if view is None:
         raise Problem(UNKNOWN_SERVICE, "No service is listed under this host.")
-    content = _service(view, base_url(request), utc_now(), include_details)
-    return answer(request, {"success": True, "data": content})
+    data = _service(view, base_url(request), utc_now(), include_details)
+    content: schemas.OneService = {"success": True, "data": data}
+    return json_response(request, content)
 
 
-def _service(view: ServiceView, base: str, now: datetime, include_details: bool) -> dict[str, Any]:
+def _service(view: ServiceView, base: str, now: datetime, include_details: bool) -> schemas.ServiceData:
     record, host = view.record, view.record.host
     model = to_json(view.service)
     manifest = adp_manifest(host, view.service, lambda name: capability_url(base, host, name))
@@ -212,10 +213,10 @@ def _service(view: ServiceView, base: str, now: datetime, include_details: bool)
         "verified": record.trust_level is TrustLevel.VERIFIED,
         "trust_level": record.trust_level,
         "crawl_failures": record.crawl_failures,
-        "last_crawled_at": moment(view.last_visit_at),
-        "created_at": moment(record.created_at),
-        "updated_at": moment(record.updated_at),
-        "manifest": manifest,
+        "last_crawled_at": timestamp(view.last_visit_at),
+        "created_at": timestamp(record.created_at),
+        "updated_at": timestamp(record.updated_at),
+        "manifest": cast(schemas.Manifest, manifest),
         "format": record.formats[0] if record.formats else None,
         "formats": record.formats,
         "protocols": model.get("protocols", []),
@@ -239,13 +240,13 @@ def _service(view: ServiceView, base: str, now: datetime, include_details: bool)
         "freshness": freshness(view.last_visit_at, record.seen_at, now),
         "documents": [
             {
-                "url": one.url,
-                "format": one.format,
-                "dialect": one.dialect,
-                "outcome": one.outcome,
-                "seen_at": moment(one.seen_at),
+                "url": document.url,
+                "format": document.format,
+                "dialect": document.dialect,
+                "outcome": document.outcome,
+                "seen_at": timestamp(document.seen_at),
             }
-            for one in view.documents
+            for document in view.documents
         ],
         "untrusted_text": [
             "manifest",
@@ -263,8 +264,8 @@ def _service(view: ServiceView, base: str, now: datetime, include_details: bool)
     }
 
 
-def _grade(view: ServiceView) -> dict[str, Any]:
-    """As it was computed, never anew: today's rules may be others."""
+def _grade(view: ServiceView) -> schemas.Grade:
+    """Return the score as it was computed; today's rules may differ."""
     return {
         "value": view.record.score,
         "rubric_version": view.record.rubric_version,
@@ -274,8 +275,8 @@ def _grade(view: ServiceView) -> dict[str, Any]:
 
 
 def _add_details(manifest: dict[str, Any], host: str, view: ServiceView) -> None:
-    by_name = {one.name: one for one in view.service.capabilities}
+    capability_by_name = {item.name: item for item in view.service.capabilities}
     for entry in manifest["capabilities"]:
-        detail = adp_detail(host, view.service, by_name[entry["name"]])
+        detail = adp_detail(host, view.service, capability_by_name[entry["name"]])
         if detail is not None:
             entry["detail"] = detail

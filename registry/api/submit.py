@@ -1,7 +1,7 @@
-"""`POST /api/services`: a host is queued before everything else that is due; the answer waits a little for its visit.
+"""`POST /api/services`: queue a host with priority and wait a few seconds for its visit.
 
-This door never fetches: a worker does, and tells through the database. A manifest that is pasted is judged and
-answered, never listed: nothing stands under a host that did not serve it.
+The API does not fetch anything: a worker does, and reports through the database. A pasted manifest is checked but
+never listed, because a host's listing contains only what the host itself serves.
 """
 
 import asyncio
@@ -11,9 +11,7 @@ from typing import Any, Final
 import orjson
 from fastapi import Request, Response
 
-from registry.actions.answering.inspect import HostStatus
-from registry.api import examples
-from registry.api.answers import answer, status_url
+from registry.actions.queries.inspect import HostStatus
 from registry.api.documents import errors, example
 from registry.api.params import Wait, base_url, registry_of
 from registry.api.problems import (
@@ -27,11 +25,13 @@ from registry.api.problems import (
     UNREADABLE_BODY,
     Problem,
 )
-from registry.api.schemas import SUBMISSION_SCHEMA, Queued, Submitted
-from registry.api.strict import read_body, strict_router
-from registry.api.validate import ADP_PATH, Judged, judge
-from registry.core.domains import InvalidName, is_confusable
-from registry.core.listing import TrustLevel
+from registry.api.responses import json_response, status_url
+from registry.api.routing import read_body, strict_router
+from registry.api.schemas import submission as schemas
+from registry.api.schemas.base import EXAMPLE_SERVICE_URL, example_of
+from registry.api.validate import ADP_PATH, DraftReport, check_draft
+from registry.core.model.listing import TrustLevel
+from registry.core.names.domains import InvalidName, is_confusable
 from registry.wiring import Waypost, utc_now
 
 MAX_NAME_CHARS: Final = 2_048
@@ -43,17 +43,17 @@ router = strict_router(tags=["submission"])
 @router.post(
     "/api/services",
     status_code=201,
-    response_model=Submitted,
+    response_model=schemas.Submitted,
     responses={
         200: {
-            "model": Submitted,
+            "model": schemas.Submitted,
             "description": "A pasted manifest is valid. It is not listed: submit the domain that serves it.",
         },
-        201: {"description": "Visited and listed.", **example("SUBMITTED")},
+        201: {"description": "Visited and listed.", **example(schemas.Submitted)},
         202: {
-            "model": Queued,
-            "description": "Queued; `status_url` tells when the visit is over.",
-            **example("QUEUED"),
+            "model": schemas.Queued,
+            "description": "Queued; `status_url` shows when the visit is finished.",
+            **example(schemas.Queued),
         },
         **errors(
             UNREADABLE_BODY,
@@ -65,23 +65,23 @@ router = strict_router(tags=["submission"])
             NOT_LISTED,
             own={
                 NOT_LISTED.slug: {"errors": ["capabilities[0].name: A capability has no name."]},
-                ALREADY_KNOWN.slug: {"status_url": examples.STATUS["data"]["status_url"]},
+                ALREADY_KNOWN.slug: {"status_url": f"{EXAMPLE_SERVICE_URL}/status"},
                 INVALID_NAME.slug: {"code": "special_use"},
             },
         ),
     },
     summary="Submit a host",
     description="`{domain}` queues the host for a visit and waits up to `wait` seconds for it. `{manifest}` is checked "
-    "and answered, but never listed: a service is listed when its own host serves the manifest.",
+    "and answered, but never listed: a service is listed once its own host serves the manifest.",
     openapi_extra={
         "requestBody": {
             "required": True,
             "content": {
                 "application/json": {
-                    "schema": {key: value for key, value in SUBMISSION_SCHEMA.items() if key != "$defs"},
+                    "schema": {key: value for key, value in schemas.SUBMISSION_SCHEMA.items() if key != "$defs"},
                     "examples": {
-                        "domain": {"summary": "Have a host visited", "value": examples.SUBMISSION},
-                        "manifest": {"summary": "Check a manifest", "value": examples.PASTED},
+                        "domain": {"summary": "Have a host visited", "value": example_of(schemas.DomainSubmission)},
+                        "manifest": {"summary": "Check a manifest", "value": example_of(schemas.ManifestSubmission)},
                     },
                 }
             },
@@ -93,101 +93,110 @@ async def submit(request: Request, wait: Wait = None) -> Response:
     if not isinstance(body, dict):
         raise Problem(INVALID_BODY, "The body must be an object with `domain` or `manifest`.")
     if "manifest" in body:
-        return await _pasted(request, body["manifest"])
+        return await _check_pasted(request, body["manifest"])
     domain = body.get("domain")
     if not isinstance(domain, str):
         raise Problem(INVALID_BODY, "`domain` (text) or `manifest` (object) is required.")
     seconds = registry_of(request).settings.submit_wait if wait is None else wait
-    return await _submitted(request, _bare(domain), seconds)
+    return await _submit_host(request, _host_of(domain), seconds)
 
 
-def _bare(domain: str) -> str:
-    """What people paste: a URL is cut down to its host, as ADP registries do. Everything else is judged strictly."""
+def _host_of(domain: str) -> str:
+    """Return the host of a pasted URL, as ADP registries do; the name is validated later. Raise Problem if too long."""
     if len(domain) > MAX_NAME_CHARS:
         raise Problem(INVALID_NAME, "The name is too long.", code="too_long")
     return re.sub("^https?://", "", domain.strip(), flags=re.IGNORECASE).partition("/")[0]
 
 
-async def _submitted(request: Request, name: str, seconds: float) -> Response:
-    waypost, asked_at = registry_of(request), utc_now()
+async def _submit_host(request: Request, name: str, seconds: float) -> Response:
+    waypost, submitted_at = registry_of(request), utc_now()
     try:
-        asked = await waypost.submit(name)
+        submission = await waypost.frontier.submit(name)
     except InvalidName as refusal:
         raise Problem(INVALID_NAME, f"Not a host to visit: {refusal}.", code=refusal.code) from None
-    url = status_url(base_url(request), asked.host)
-    if asked.state == "opted_out":
-        raise Problem(OPTED_OUT, "The operator of this domain asked to be left out.")
-    if asked.state == "known":
-        raise Problem(ALREADY_KNOWN, "This host is known already.", status_url=url, domain=asked.host)
-    if asked.state == "too_many":
+    url = status_url(base_url(request), submission.host)
+    if submission.state == "opted_out":
+        raise Problem(OPTED_OUT, "The operator of this domain opted out.")
+    if submission.state == "known":
+        raise Problem(ALREADY_KNOWN, "This host is already known.", status_url=url, domain=submission.host)
+    if submission.state == "too_many":
         headers = {"Retry-After": str(_DOMAIN_BUSY_SECONDS)}
-        raise Problem(RATE_LIMITED, "Enough hosts of this domain are waiting for their first visit.", headers=headers)
-    if await waypost.wait_recorded(asked.domain, asked.host, since=asked_at, seconds=seconds):
-        return await _visited(request, waypost, asked.host, url)
-    return _queued(request, asked.host, url)
+        raise Problem(RATE_LIMITED, "Too many hosts of this domain are waiting for their first visit.", headers=headers)
+    if await waypost.frontier.wait_recorded(submission.domain, submission.host, since=submitted_at, seconds=seconds):
+        return await _visited_response(request, waypost, submission.host, url)
+    return _queued_response(request, submission.host, url)
 
 
-async def _visited(request: Request, waypost: Waypost, host: str, url: str) -> Response:
-    status = await waypost.status(host)
-    if status is not None and status.alias_of is not None:  # apex or www: what is listed is the host that answers
+async def _visited_response(request: Request, waypost: Waypost, host: str, url: str) -> Response:
+    status = await waypost.queries.status(host)
+    if status is not None and status.alias_of is not None:  # apex or www: the host that answers is the listed one
         host, url = status.alias_of, status_url(base_url(request), status.alias_of)
-        status = await waypost.status(host)
+        status = await waypost.queries.status(host)
         if status is None or status.state == "queued":
-            return _queued(request, host, url)
-    view = await waypost.service(host, include_details=True)
+            return _queued_response(request, host, url)
+    view = await waypost.queries.service(host, include_details=True)
     if view is None:
-        raise _nothing(host, status, url)
-    trust = view.record.trust_level
-    data: dict[str, Any] = {
+        raise _not_listed(host, status, url)
+    trust_level = view.record.trust_level
+    data: schemas.SubmittedData = {
         "domain": host,
         "confusable": is_confusable(host),
         "name": view.record.name,
-        "trust_level": trust,
-        "verified": trust is TrustLevel.VERIFIED,
+        "trust_level": trust_level,
+        "verified": trust_level is TrustLevel.VERIFIED,
         "message": "Listed.",
         "status_url": url,
     }
-    asked_for = [one for one in view.service.capabilities if one.detail_url is not None]
-    if asked_for:
-        data["detail_url_ok"] = asked_for[0].detail is not None
+    with_detail_url = [capability for capability in view.service.capabilities if capability.detail_url is not None]
+    if with_detail_url:
+        data["detail_url_ok"] = with_detail_url[0].detail is not None
     if view.response_ms is not None:
         data["response_time_ms"] = view.response_ms
-    return answer(request, {"success": True, "data": data}, status=201, headers={"Location": url})
+    content: schemas.Submitted = {"success": True, "data": data}
+    return json_response(request, content, status=201, headers={"Location": url})
 
 
-def _queued(request: Request, host: str, url: str) -> Response:
-    message = "Queued before everything else; a visit takes up to a minute."
-    told = {"domain": host, "confusable": is_confusable(host)}
-    data = {**told, "status": "queued", "status_url": url, "message": message}
-    return answer(request, {"success": True, "data": data}, status=202, headers={"Location": url})
+def _queued_response(request: Request, host: str, url: str) -> Response:
+    content: schemas.Queued = {
+        "success": True,
+        "data": {
+            "domain": host,
+            "confusable": is_confusable(host),
+            "status": "queued",
+            "status_url": url,
+            "message": "Queued with priority; a visit takes up to a minute.",
+        },
+    }
+    return json_response(request, content, status=202, headers={"Location": url})
 
 
-def _nothing(host: str, status: HostStatus | None, url: str) -> Problem:
+def _not_listed(host: str, status: HostStatus | None, url: str) -> Problem:
     reasons = list(status.reasons) if status else []
-    said = "The host was visited; it serves no document of an agent service."
-    return Problem(NOT_LISTED, said, errors=reasons or [said], domain=host, status_url=url)
+    detail = "The host was visited; it serves no document of an agent service."
+    return Problem(NOT_LISTED, detail, errors=reasons or [detail], domain=host, status_url=url)
 
 
-async def _pasted(request: Request, manifest: Any) -> Response:
+async def _check_pasted(request: Request, manifest: Any) -> Response:
     if not isinstance(manifest, dict):
         raise Problem(INVALID_BODY, "`manifest` must be an object.")
-    judged = await asyncio.to_thread(judge, orjson.dumps(manifest), ADP_PATH)
-    host = judged.host
-    if not judged.valid or host is None:
-        raise Problem(NOT_LISTED, "The manifest is not valid.", errors=_said(judged))
-    service = judged.assessment.service
-    data = {
+    report = await asyncio.to_thread(check_draft, orjson.dumps(manifest), ADP_PATH)
+    host = report.host
+    if not report.valid or host is None:
+        raise Problem(NOT_LISTED, "The manifest is not valid.", errors=_faults(report))
+    service = report.assessment.service
+    data: schemas.SubmittedData = {
         "domain": host,
         "name": (service.name if service else None) or host,
         "trust_level": TrustLevel.UNVERIFIED,
         "verified": False,
-        "message": "Valid, but not listed: serve it from its own host and submit that domain.",
+        "message": "Valid, but not listed: serve it from its own host, then submit that domain.",
         "status_url": status_url(base_url(request), host),
     }
-    return answer(request, {"success": True, "data": data})
+    content: schemas.Submitted = {"success": True, "data": data}
+    return json_response(request, content)
 
 
-def _said(judged: Judged) -> list[str]:
-    """`path: message`, as ADP registries tell the faults of a manifest."""
-    faults = [f"{one['path']}: {one['message']}" for one in judged.errors]
+def _faults(report: DraftReport) -> list[str]:
+    """Return the faults as `path: message`, as ADP registries do."""
+    faults = [f"{fault['path']}: {fault['message']}" for fault in report.errors]
     return faults or ["base_url: names no public host"]

@@ -1,10 +1,9 @@
-"""`waypost`: each command reads its arguments, opens the house and prints what a verb answered.
+"""The `waypost` command line: each command parses its arguments, calls an action and prints the result.
 
-Imports of rooms are inside the commands: `--help` must not load a web framework. Long: all commands but `seed`,
-`search-keys` and `verify-index` stand here with their arguments.
+Packages are imported inside the commands, so that `--help` does not load a web framework. Long, because it declares the
+arguments of all commands except `seed`, `search-keys` and `verify-index`.
 """
 
-import asyncio
 import contextlib
 import io
 import sys
@@ -15,33 +14,33 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
-from registry.cli.ending import Parent, leave
-from registry.cli.porch import (
+from registry.cli.common import (
     DONE,
     INTERRUPTED,
     NO,
     USAGE,
     AsJson,
     ConnectTo,
-    carry_out,
-    complain,
     console,
     errors,
-    give_up,
-    mended,
-    opened,
+    exit_on_error,
+    fail,
+    print_error,
     read_settings,
+    run_async,
+    with_registry,
 )
 from registry.cli.search_keys import search_keys
 from registry.cli.seeding import seeds
+from registry.cli.shutdown import Parent, exit_process
 from registry.cli.verify import verify_index
 
 if TYPE_CHECKING:
-    from registry.cli.checked import Checked, Unread
+    from registry.cli.check_result import Checked, Unread
 
 HELP = """Waypost, the open discovery registry of the agent web.
 
-[bold]Exit codes[/]: 0 done; 1 done, and the answer is no (nothing found, a check with errors, a refused name);
+[bold]Exit codes[/]: 0 success; 1 success with a negative result (nothing found, a check with errors, a refused name);
 2 wrong usage; 3 the registry cannot be reached or is not ready (database, schema, index, port); 130 interrupted.
 """
 
@@ -50,7 +49,7 @@ app = typer.Typer(
 )
 Metrics = Annotated[
     str | None,
-    typer.Option(metavar="HOST:PORT", help="Show the worker's figures for Prometheus there, at /metrics."),
+    typer.Option(metavar="HOST:PORT", help="Serve the worker's Prometheus metrics at this address, at /metrics."),
 ]
 
 app.add_typer(seeds, name="seed")
@@ -59,9 +58,9 @@ app.command("verify-index")(verify_index)
 
 
 def main() -> None:
-    """The entry point; what commands cannot answer for is told in one line, without a traceback."""
+    """Run the command line. Errors that the user can fix are printed on one line, without a traceback."""
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a terminal that knows few letters is no reason to stop
+        if isinstance(stream, io.TextIOWrapper):  # a terminal with a narrow character set must not end the command
             stream.reconfigure(errors="backslashreplace")
     try:
         app()
@@ -71,56 +70,59 @@ def main() -> None:
 
 @app.command()
 def demo(
-    sites: Annotated[Path | None, typer.Option(help="Folder of recorded sites: SITES/<host>/<path>.")] = None,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Where the API is served at the end.")] = 8000,
-    data: Annotated[Path | None, typer.Option(help="Folder of the demo's own database and index.")] = None,
-    serve: Annotated[bool, typer.Option(help="Serve the API at the end; otherwise stop.")] = True,
+    sites: Annotated[
+        Path | None,
+        typer.Option(help="Serve recorded sites instead: SITES/<host>/<path>."),
+    ] = None,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the API.")] = 8000,
+    data: Annotated[Path | None, typer.Option(help="The demo's own data folder.")] = None,
+    serve: Annotated[bool, typer.Option(help="Serve the API at the end; with --no-serve, exit instead.")] = True,
     as_json: AsJson = False,
 ) -> None:
     """Crawl a sample web over TLS on loopback, index it, search it, serve it. Needs no internet."""
-    from registry.cli.run import run_demo
+    from registry.cli.demo import run_demo
 
     settings = read_settings()
     folder = data or settings.data / "demo"
-    carry_out(
+    run_async(
         run_demo(folder.absolute(), port, sites, serve=serve, console=errors if as_json else console, as_json=as_json)
     )
-    leave()
+    exit_process()
 
 
 @app.command()
 def crawl(
     names: Annotated[list[str] | None, typer.Argument(metavar="DOMAIN...", help="Hosts to visit now.")] = None,
     source: Annotated[
-        str | None, typer.Option("--from", metavar="FILE", help="A list of hosts instead; - is standard input.")
+        str | None, typer.Option("--from", metavar="FILE", help="Read hosts from a file instead; - is standard input.")
     ] = None,
-    urls: Annotated[bool, typer.Option("--urls", help="With --from: of a URL take the host.")] = False,
+    urls: Annotated[bool, typer.Option("--urls", help="With --from: take the host of each URL.")] = False,
     summary: Annotated[
-        bool, typer.Option("--summary", help="With --from and --json: the summary only, no line for each host.")
+        bool, typer.Option("--summary", help="With --from and --json: print only the summary, not a line per host.")
     ] = False,
     connect_to: ConnectTo = None,
     as_json: AsJson = False,
 ) -> None:
-    """Visit domains once, store what they serve, and report. Exit code 1 when none is listed, or one is refused.
+    """Visit hosts once, store what they serve, and report. Exit code 1 when no host is listed, or one is refused.
 
-    With --from: queue a list of any length (see `waypost seed file`), then visit until nothing is due any more, others
-    that wait included; hosts that were visited lately wait for their time. Then exit code 1 means that nothing of the
-    list was taken, or that it was not read to its end.
+    With --from: queue a list of any length (see `waypost seed file`), then crawl until nothing is due, including hosts
+    that were queued before; hosts that were visited recently keep their schedule. Exit code 1 then means that no name
+    of the list was accepted, or that the list was not read to its end.
     """
-    from registry.cli.run import run_crawl
-
     if bool(names) == (source is not None):
-        give_up("give either hosts or --from", USAGE)
+        fail("give hosts or --from, not both", USAGE)
     settings = read_settings(connect_to)
     if source is None:
-        leave(carry_out(run_crawl(settings, names or (), console=console, as_json=as_json)))
+        from registry.cli.crawling import run_crawl
+
+        exit_process(run_async(run_crawl(settings, names or (), console=console, as_json=as_json)))
     from crawler.seeds.opened import opened as opened_list
     from registry.cli.onepass import run_from
 
-    with mended(), opened_list(source) as taken:
-        work = run_from(settings, taken, urls=urls, console=console, as_json=as_json, summary=summary)
-        code = carry_out(work)
-    leave(code)
+    with exit_on_error(), opened_list(source) as name_list:
+        work = run_from(settings, name_list, urls=urls, console=console, as_json=as_json, summary=summary)
+        code = run_async(work)
+    exit_process(code)
 
 
 @app.command()
@@ -129,39 +131,41 @@ def serve(
     port: Annotated[int, typer.Option(min=0, max=65535)] = 8000,
     metrics: Metrics = None,
 ) -> None:
-    """Serve the API. With nothing configured a worker is kept running beside it; `--metrics` is that worker's."""
-    from registry.cli.run import run_serve
+    """Serve the API. With nothing configured, also run a worker as a child process; `--metrics` applies to it."""
+    from registry.cli.serving import run_serve
 
     _address(metrics)
-    carry_out(run_serve(read_settings(), host, port, metrics))
-    leave()
+    run_async(run_serve(read_settings(), host, port, metrics))
+    exit_process()
 
 
 @app.command()
 def worker(
-    drain_only: Annotated[bool, typer.Option(help="Only feed the index; do not crawl.")] = False,
+    drain_only: Annotated[bool, typer.Option(help="Only update the search index; do not crawl.")] = False,
     metrics: Metrics = None,
     stop_with_stdin: Annotated[bool, typer.Option(hidden=True)] = False,
 ) -> None:
-    """Crawl what is due and feed the index, until stopped. As many as wanted."""
-    parent = Parent() if stop_with_stdin else None  # before anything that takes time
+    """Crawl what is due and update the search index, until stopped. Any number of workers may run."""
+    parent = Parent() if stop_with_stdin else None  # before the slow imports
     from registry.cli.working import run_worker
 
     listen = _address(metrics)
-    carry_out(run_worker(read_settings(), drain_only=drain_only, parent=parent, metrics=listen))
-    leave()
+    run_async(run_worker(read_settings(), drain_only=drain_only, parent=parent, metrics=listen))
+    exit_process()
 
 
 @app.command()
 def search(
-    query: Annotated[str, typer.Argument(help="What an agent needs, in its own words.")],
+    query: Annotated[str, typer.Argument(help="What an agent needs, in plain words.")],
     limit: Annotated[int, typer.Option(min=1, max=50)] = 5,
     as_json: AsJson = False,
 ) -> None:
-    """Ask the registry. Exit code 1 when nothing was found."""
+    """Search the registry. Exit code 1 when nothing was found."""
     from registry.cli.show import show_search
 
-    raise typer.Exit(carry_out(opened(lambda waypost: show_search(waypost, query, limit, console, as_json=as_json))))
+    raise typer.Exit(
+        run_async(with_registry(lambda waypost: show_search(waypost, query, limit, console, as_json=as_json)))
+    )
 
 
 @app.command()
@@ -169,67 +173,68 @@ def check(
     targets: Annotated[
         list[str], typer.Argument(metavar="TARGET...", help="Files, - (standard input), https URLs or domains.")
     ],
-    at: Annotated[str | None, typer.Option(metavar="PATH", help="Path at which the files would be served.")] = None,
+    at: Annotated[str | None, typer.Option(metavar="PATH", help="Path at which the files will be served.")] = None,
     form: Annotated[
         str | None,
-        typer.Option("--format", metavar="SLUG", help="What the documents are meant to be; else told apart."),
+        typer.Option("--format", metavar="SLUG", help="Expected format of the documents; by default it is recognised."),
     ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Warnings count as errors.")] = False,
-    sarif: Annotated[bool, typer.Option("--sarif", help="Print one SARIF 2.1.0 log of all targets.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Treat warnings as errors.")] = False,
+    sarif: Annotated[bool, typer.Option("--sarif", help="Print one SARIF 2.1.0 log for all targets.")] = False,
     connect_to: ConnectTo = None,
     as_json: AsJson = False,
 ) -> None:
-    """Tell what waypost thinks of manifests, without storing anything.
+    """Check manifests and print the findings. Nothing is stored.
 
-    A TARGET that exists as a file is read as one. Exit code 0: nothing wrong; 1: a target has errors, is no manifest,
-    or was not found; 2: wrong usage, or a target that could not be read (the others are still checked; with --json
-    its outcome is "error").
+    A TARGET that exists as a file is read as a file. Exit code 0: no errors; 1: a target has errors, is not a manifest,
+    or was not found; 2: wrong usage, or a target could not be read (the others are still checked; with --json its
+    outcome is "error").
     """
-    from registry.cli.check import Asked, check_targets
-    from registry.cli.checked import Unread
+    from registry.cli.check import CheckOptions, check_targets
+    from registry.cli.check_result import Unread
 
     if sarif and as_json:
-        give_up("--sarif and --json exclude each other", USAGE)
+        fail("--sarif and --json are mutually exclusive", USAGE)
     settings = read_settings(connect_to)
     results: list[Checked | Unread] = []
-    with mended():
-        for one in check_targets(targets, Asked(settings, at, _known_format(form)), _waiting):
-            results.append(one)
+    with exit_on_error():
+        for result in check_targets(targets, CheckOptions(settings, at, _known_format(form)), _visiting_status):
+            results.append(result)
             if not sarif:
-                _show_checked(one, as_json=as_json)
+                _show_checked(result, as_json=as_json)
         if sarif:
             from registry.cli.sarif import sarif_log
 
-            told = settings.public_url if "public_url" in settings.model_fields_set else None
-            typer.echo(sarif_log(results, public_url=told))
-    if any(isinstance(one, Unread) for one in results):
+            public_url = settings.public_url if "public_url" in settings.model_fields_set else None
+            typer.echo(sarif_log(results, public_url=public_url))
+    if any(isinstance(result, Unread) for result in results):
         raise typer.Exit(USAGE)
-    raise typer.Exit(DONE if all(one.passed(strict=strict) for one in results if not isinstance(one, Unread)) else NO)
+    passed = all(result.passed(strict=strict) for result in results if not isinstance(result, Unread))
+    raise typer.Exit(DONE if passed else NO)
 
 
 def _known_format(slug: str | None) -> str | None:
-    from registry.core.recognise import FORMAT_BY_SLUG
+    from registry.core.formats import FORMAT_BY_SLUG
 
     if slug is not None and slug not in FORMAT_BY_SLUG:
-        give_up(f"no such format; known: {', '.join(FORMAT_BY_SLUG)}", USAGE)
+        fail(f"unknown format; known formats: {', '.join(FORMAT_BY_SLUG)}", USAGE)
     return slug
 
 
-def _show_checked(one: "Checked | Unread", *, as_json: bool) -> None:
-    from registry.cli.checked import Unread, json_line, print_checked, visible
+def _show_checked(result: "Checked | Unread", *, as_json: bool) -> None:
+    from registry.cli.check_result import Unread, json_line, print_checked, visible
 
     if as_json:
-        typer.echo(json_line(one))
-    if isinstance(one, Unread):
-        complain(visible(f"{one.target}: {one.message}"))
+        typer.echo(json_line(result))
+    if isinstance(result, Unread):
+        print_error(visible(f"{result.target}: {result.message}"))
     elif not as_json:
-        print_checked(console, one)
+        print_checked(console, result)
 
 
 @contextlib.contextmanager
-def _waiting(target: str, number: int, total: int) -> Iterator[None]:
-    """A visit takes half a minute: a person at a terminal sees which one; a log gets nothing."""
-    from registry.cli.checked import visible
+def _visiting_status(target: str, number: int, total: int) -> Iterator[None]:
+    """Show on a terminal which target is being visited: a visit may take half a minute. Print nothing elsewhere."""
+    from registry.cli.check_result import visible
 
     if not errors.is_terminal:
         yield
@@ -245,24 +250,24 @@ def translate(
     at: Annotated[str | None, typer.Option(metavar="PATH", help="Path at which the file would be served.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write a service as a manifest of another format, and tell what that format does not say.
+    """Write a service as a manifest of another format, and report what that format cannot express.
 
-    The document goes to standard output, what is lost to standard error. Exit code 1 when the format cannot say
-    anything truthful of the service: nothing is invented.
+    The document goes to standard output, the losses to standard error. Exit code 1 when the format cannot describe the
+    service without inventing facts.
     """
-    from registry.cli.check import Asked, is_file
+    from registry.cli.check import CheckOptions, is_file
     from registry.cli.translate import show, translate_file, translate_host
-    from registry.core.translate import TARGETS
+    from registry.core.translating import TARGETS
 
     if to not in TARGETS:
-        give_up(f"services are translated to {', '.join(TARGETS)}", USAGE)
+        fail(f"unknown target format; services can be translated to {', '.join(TARGETS)}", USAGE)
     settings = read_settings()
     if is_file(target):
-        with mended():
-            made = translate_file(target, Asked(settings, at), to)
+        with exit_on_error():
+            translation = translate_file(target, CheckOptions(settings, at), to)
     else:
-        made = carry_out(opened(lambda waypost: translate_host(waypost, settings, target, to)))
-    raise typer.Exit(show(made, errors, as_json=as_json))
+        translation = run_async(with_registry(lambda waypost: translate_host(waypost, settings, target, to)))
+    raise typer.Exit(show(translation, errors, as_json=as_json))
 
 
 @app.command()
@@ -270,127 +275,124 @@ def submit(
     names: Annotated[list[str], typer.Argument(metavar="DOMAIN...")],
     as_json: AsJson = False,
 ) -> None:
-    """Queue domains for a visit soon. Exit code 1 when any name is refused."""
+    """Queue hosts for a visit. Exit code 1 when a name is refused."""
     from registry.cli.show import show_submissions
 
-    raise typer.Exit(carry_out(opened(lambda waypost: show_submissions(waypost, names, console, as_json=as_json))))
+    raise typer.Exit(
+        run_async(with_registry(lambda waypost: show_submissions(waypost, names, console, as_json=as_json)))
+    )
 
 
 @app.command()
 def inspect(
     domain: Annotated[str, typer.Argument(metavar="DOMAIN", help="A host, or a registrable domain.")],
-    visits: Annotated[int, typer.Option(min=0, max=1_000, help="Visits to tell, the latest first.")] = 5,
+    visits: Annotated[int, typer.Option(min=0, max=1_000, help="Number of visits to show, the latest first.")] = 5,
     as_json: AsJson = False,
 ) -> None:
-    """Tell the ledger of a host: when it was visited, what was asked, what came, and why the next visit is when it is.
+    """Show the ledger of a host: its visits, the requests and answers of each, and the reason for the next visit.
 
-    Exit code 1 when nobody ever named it.
+    Exit code 1 when the host is unknown.
     """
-    from registry.cli.inspecting import show_account
+    from registry.cli.inspection import show_account
 
-    raise typer.Exit(carry_out(opened(lambda waypost: show_account(waypost, domain, visits, console, as_json=as_json))))
+    raise typer.Exit(
+        run_async(with_registry(lambda waypost: show_account(waypost, domain, visits, console, as_json=as_json)))
+    )
 
 
 @app.command()
 def forget(
     name: Annotated[str, typer.Argument(metavar="DOMAIN", help="A registrable domain, or a host and all below it.")],
-    opt_out: Annotated[bool, typer.Option("--opt-out", help="Keep it out for good.")] = False,
-    reason: Annotated[str, typer.Option(help="Why; kept in the feed of changes and with the opt-out.")] = "",
+    opt_out: Annotated[bool, typer.Option("--opt-out", help="Record an opt-out: it is never visited again.")] = False,
+    reason: Annotated[str, typer.Option(help="Reason, stored in the change feed and with the opt-out.")] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Delete everything stored of a domain; it is out of every answer at once.
+    """Delete everything stored about a domain; it disappears from all answers at once.
 
-    Without --opt-out it may be named, submitted and visited again. An opt-out that was there before is kept.
+    Without --opt-out it can be named, submitted and visited again. An existing opt-out is kept.
     """
-    from registry.cli.leaving import show_forgotten
+    from registry.cli.removal import show_forgotten
 
-    work = opened(
+    work = with_registry(
         lambda waypost: show_forgotten(waypost, name, console, opt_out=opt_out, reason=reason, as_json=as_json)
     )
-    raise typer.Exit(carry_out(work))
+    raise typer.Exit(run_async(work))
 
 
 @app.command()
 def optout(
-    name: Annotated[str, typer.Argument(metavar="DOMAIN", help="The host that is said to opt out.")],
-    undo: Annotated[bool, typer.Option("--undo", help="It wants to come back.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="With --undo: whatever the site says.")] = False,
+    name: Annotated[str, typer.Argument(metavar="DOMAIN", help="The host whose opt-out is checked.")],
+    undo: Annotated[bool, typer.Option("--undo", help="Readmit a host that withdrew its opt-out.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="With --undo: do not check the site.")] = False,
     connect_to: ConnectTo = None,
     as_json: AsJson = False,
 ) -> None:
-    """Look at a site itself whether it opts out, by its file or TXT record (see /bot), and act on it.
+    """Check a site's opt-out file and TXT record (see /bot), and apply what they say.
 
-    Exit code 1 when nothing changed because the site does not say so, or could not be read.
+    Exit code 1 when nothing changed because the site does not declare it, or could not be read.
     """
-    from registry.cli.leaving import show_opt_out
+    from registry.cli.removal import show_opt_out
 
     settings = read_settings(connect_to)
-    work = opened(
+    work = with_registry(
         lambda waypost: show_opt_out(waypost, settings, name, console, undo=undo, force=force, as_json=as_json)
     )
-    raise typer.Exit(carry_out(work))
+    raise typer.Exit(run_async(work))
 
 
 @app.command()
 def reindex(as_json: AsJson = False) -> None:
-    """Build the search index anew beside the old one, then swap."""
+    """Rebuild the search index beside the current one, then swap them."""
     from registry.cli.show import show_reindex
 
-    carry_out(opened(lambda waypost: show_reindex(waypost, console, as_json=as_json)))
+    run_async(with_registry(lambda waypost: show_reindex(waypost, console, as_json=as_json)))
 
 
 @app.command()
 def rescore(as_json: AsJson = False) -> None:
-    """Score all stored documents by today's rubric; no site is asked. Exit code 1 when a host could not be scored."""
+    """Score all stored documents with the current rubric, without requests. Exit code 1 when a host fails."""
     from registry.cli.show import show_rescore
 
-    raise typer.Exit(carry_out(opened(lambda waypost: show_rescore(waypost, console, as_json=as_json))))
+    raise typer.Exit(run_async(with_registry(lambda waypost: show_rescore(waypost, console, as_json=as_json))))
 
 
 @app.command()
 def schedule(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[JOB...]", help="With --once: run these, due or not.")
+        list[str] | None,
+        typer.Argument(metavar="[JOB...]", help="With --once: run these, due or not."),
     ] = None,
-    once: Annotated[bool, typer.Option("--once", help="Run the jobs that are due, or those named, and exit.")] = False,
-    show: Annotated[bool, typer.Option("--list", help="Show the jobs, their last runs and their next.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Run due (or the named) jobs and exit.")] = False,
+    show: Annotated[bool, typer.Option("--list", help="Show the jobs with their last and next runs.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Run the recurring jobs (recrawl, rescore, reindex, prune, refresh) until stopped; of several, one leads.
+    """Run the recurring jobs (recrawl, rescore, reindex, prune, refresh) until stopped; one process is elected leader.
 
-    With --once, for cron and timers: exit code 1 when a job failed or runs elsewhere.
+    With --once, for cron and timers: exit code 1 when a job failed or is running in another process.
     """
     from registry.cli import scheduling
     from registry.wiring.schedule import JOB_BY_NAME
 
     if unknown := sorted(set(names or ()) - set(JOB_BY_NAME)):
-        give_up(f"no such job: {unknown[0]}; there are {', '.join(JOB_BY_NAME)}", USAGE)
+        fail(f"unknown job: {unknown[0]}; known jobs: {', '.join(JOB_BY_NAME)}", USAGE)
     if (names and not once) or (once and show):
-        give_up("jobs are named with --once, which excludes --list", USAGE)
+        fail("job names need --once; --once and --list are mutually exclusive", USAGE)
     if show:
-        carry_out(scheduling.show_schedule(read_settings(), console, as_json=as_json))
+        run_async(scheduling.show_schedule(read_settings(), console, as_json=as_json))
     elif once:
-        told = errors if as_json else console
-        raise typer.Exit(carry_out(scheduling.run_once(read_settings(), names or (), told, as_json=as_json)))
+        output = errors if as_json else console
+        raise typer.Exit(run_async(scheduling.run_once(read_settings(), names or (), output, as_json=as_json)))
     else:
-        carry_out(scheduling.run_schedule(read_settings()))
+        run_async(scheduling.run_schedule(read_settings()))
 
 
 @app.command()
 def migrate() -> None:
-    """Bring the database to the schema of this program."""
-    from registry.store.migrate import current_head, upgrade
-    from registry.wiring import database_url
+    """Upgrade the database schema to the version of this program."""
+    from registry.wiring import migrate_database
 
-    async def upgraded() -> None:
-        url, let_go = await asyncio.to_thread(database_url, read_settings())
-        try:
-            await asyncio.to_thread(upgrade, url)
-        finally:
-            let_go()
-
-    carry_out(upgraded())
-    console.print(f"schema is at {current_head()}")
+    revision = run_async(migrate_database(read_settings()))
+    console.print(f"schema is at {revision}")
 
 
 def _address(text: str | None) -> tuple[str, int] | None:
@@ -399,4 +401,4 @@ def _address(text: str | None) -> tuple[str, int] | None:
     try:
         return None if text is None else address(text)
     except ValueError as error:
-        give_up(f"--metrics: {error}", USAGE)
+        fail(f"--metrics: {error}", USAGE)

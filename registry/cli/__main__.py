@@ -1,4 +1,4 @@
-"""`python -m registry.cli`: how a supervised worker is started, whatever is on PATH."""
+"""`python -m registry.cli`: the command that starts a supervised worker, independent of PATH."""
 
 from registry.cli import main
 

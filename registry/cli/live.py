@@ -1,4 +1,4 @@
-"""What a crawl shows while it runs: a live view at a terminal, a line now and then in a log."""
+"""The progress of a crawl: a live view on a terminal, a periodic log line elsewhere."""
 
 import contextlib
 import time
@@ -13,90 +13,90 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from crawler.flight import Tally
-
-Progress = Callable[[Tally], None]
+from crawler.stats import CrawlCounts, OnProgress
 
 WINDOW_SECONDS: Final = 10.0
-"""Rates are those of the last so many seconds: an average since the start hides a crawl that has stalled."""
+"""Rates are averages over this many seconds: an average since the start hides a crawl that has stalled."""
 
-TELL_SECONDS: Final = 60.0
+LOG_SECONDS: Final = 60.0
 OUTCOMES_SHOWN: Final = 6
 
 log = structlog.get_logger(__name__)
 
 
 class View:
-    """The tally as it stands now; rendered whenever the live view is drawn, so that rates fall when nothing comes."""
+    """The latest figures. They are rendered at each redraw of the live view, so rates drop when a crawl stalls."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._began = clock()
-        self._past: deque[tuple[float, int, int]] = deque([(self._began, 0, 0)])
-        self._tally = Tally()
+        self._history: deque[tuple[float, int, int]] = deque([(self._began, 0, 0)])
+        self._counts = CrawlCounts()
 
-    def __call__(self, tally: Tally) -> None:
+    def __call__(self, counts: CrawlCounts) -> None:
         now = self._clock()
-        self._tally = tally
-        if now - self._past[-1][0] >= 0.5:
-            self._past.append((now, tally.hosts, tally.requests))
+        self._counts = counts
+        if now - self._history[-1][0] >= 0.5:
+            self._history.append((now, counts.hosts, counts.requests))
 
     def rates(self) -> tuple[float, float]:
-        """Hosts and requests per second."""
+        """Return hosts and requests per second, averaged over the last WINDOW_SECONDS."""
         now = self._clock()
-        while len(self._past) > 1 and now - self._past[1][0] >= WINDOW_SECONDS:
-            self._past.popleft()
-        at, hosts, requests = self._past[0]
-        seconds = max(now - at, 0.5)
-        return (self._tally.hosts - hosts) / seconds, (self._tally.requests - requests) / seconds
+        while len(self._history) > 1 and now - self._history[1][0] >= WINDOW_SECONDS:
+            self._history.popleft()
+        since, hosts, requests = self._history[0]
+        seconds = max(now - since, 0.5)
+        return (self._counts.hosts - hosts) / seconds, (self._counts.requests - requests) / seconds
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        tally, (hosts, requests) = self._tally, self.rates()
+        counts, (hosts, requests) = self._counts, self.rates()
         minutes, seconds = divmod(int(self._clock() - self._began), 60)
         table = Table.grid(padding=(0, 2))
-        table.add_row(f"[bold]crawling[/] {minutes}:{seconds:02}", f"{tally.in_flight} domains in flight")
-        table.add_row(f"{tally.hosts} hosts", f"{hosts:.1f} a second")
-        table.add_row(f"{tally.requests} requests", f"{requests:.0f} a second, {decimal(tally.received)} received")
+        table.add_row(f"[bold]crawling[/] {minutes}:{seconds:02}", f"{counts.in_flight} domains in flight")
+        table.add_row(f"{counts.hosts} hosts", f"{hosts:.1f} a second")
+        table.add_row(f"{counts.requests} requests", f"{requests:.0f} a second, {decimal(counts.received)} received")
         yield table
-        ended = ", ".join(f"{one.value} {count}" for one, count in tally.outcomes.most_common(OUTCOMES_SHOWN))
-        if ended:
-            yield Text(ended, style="dim")
+        outcomes_text = ", ".join(
+            f"{outcome.value} {count}" for outcome, count in counts.outcomes.most_common(OUTCOMES_SHOWN)
+        )
+        if outcomes_text:
+            yield Text(outcomes_text, style="dim")
 
 
 @contextlib.contextmanager
-def live_progress(console: Console, *, quiet: bool = False) -> Iterator[Progress | None]:
-    """What to give to `crawl`: a live view where `console` is a terminal, else `now_and_then`; None when `quiet`."""
+def live_progress(console: Console, *, quiet: bool = False) -> Iterator[OnProgress | None]:
+    """Yield the progress callback for `crawl`: a live view on a terminal, else `periodic_log`; None when `quiet`."""
     if quiet:
         yield None
     elif not console.is_terminal:
-        yield now_and_then()
+        yield periodic_log()
     else:
         view = View()
         with Live(view, console=console, transient=True, refresh_per_second=4):
             yield view
 
 
-def now_and_then() -> Progress:
-    """What the log of a crawl says: its figures since the start, at most once in TELL_SECONDS."""
-    told_at = time.monotonic()
+def periodic_log() -> OnProgress:
+    """Return a callback that logs the figures since the start, at most once in LOG_SECONDS."""
+    logged_at = time.monotonic()
 
-    def tell(tally: Tally) -> None:
-        nonlocal told_at
-        if time.monotonic() - told_at >= TELL_SECONDS:
-            told_at = time.monotonic()
-            tell_tally(tally)
+    def report(counts: CrawlCounts) -> None:
+        nonlocal logged_at
+        if time.monotonic() - logged_at >= LOG_SECONDS:
+            logged_at = time.monotonic()
+            log_counts(counts)
 
-    return tell
+    return report
 
 
-def tell_tally(tally: Tally) -> None:
-    """The figures of a crawl as one event of the log."""
-    outcomes = {outcome.value: count for outcome, count in tally.outcomes.most_common()}
+def log_counts(counts: CrawlCounts) -> None:
+    """Log the figures of a crawl as one event."""
+    outcomes = {outcome.value: count for outcome, count in counts.outcomes.most_common()}
     log.info(
         "worker.crawled",
-        hosts=tally.hosts,
-        requests=tally.requests,
-        received=tally.received,
-        in_flight=tally.in_flight,
+        hosts=counts.hosts,
+        requests=counts.requests,
+        received=counts.received,
+        in_flight=counts.in_flight,
         outcomes=outcomes,
     )

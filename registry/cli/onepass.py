@@ -1,4 +1,4 @@
-"""`waypost crawl --from`: a list is loaded, everything that is due is visited, and what came of it is told."""
+"""`waypost crawl --from`: load a list into the frontier, visit everything that is due, and print a report."""
 
 import time
 from collections import Counter
@@ -8,17 +8,18 @@ from typing import Any, Final
 from rich.console import Console
 from rich.table import Table
 
-from crawler.flight import Tally
-from crawler.run import crawl, stop_on_signals
+from crawler.run import crawl
 from crawler.seeds.lines import FILE, names
 from crawler.seeds.opened import Opened
+from crawler.stats import CrawlCounts
 from registry.actions.frontier.seed import SeedReport
 from registry.cli import seeding
+from registry.cli.common import DONE, INTERRUPTED, NO, errors
 from registry.cli.live import live_progress
-from registry.cli.porch import DONE, INTERRUPTED, NO, errors
 from registry.cli.show import print_json
-from registry.core.documents import Outcome
-from registry.core.visits import Visit
+from registry.cli.shutdown import stop_on_signals
+from registry.core.model.documents import Outcome
+from registry.core.visiting.visits import Visit
 from registry.settings import Settings
 from registry.wiring import open_waypost
 
@@ -28,37 +29,39 @@ SHOWN: Final = 20
 async def run_from(
     settings: Settings, source: Opened, *, urls: bool, console: Console, as_json: bool, summary: bool
 ) -> int:
-    """Names in, visits of all that is due (these and others that wait), report out. Memory does not grow with either.
+    """Queue the names, visit all due hosts (earlier ones too), report, and return the exit code. Memory is constant.
 
-    With `as_json` a line for each host as it is recorded, unless `summary`, and the summary as the last line.
+    With `as_json`, print one line per host as it is recorded (unless `summary`) and the summary as the last line.
     """
-    found, began = Counter[str](), time.monotonic()
+    format_counts, began = Counter[str](), time.monotonic()
 
-    def landed(visits: Sequence[Visit]) -> None:
+    def on_recorded(visits: Sequence[Visit]) -> None:
         for visit in visits:
             formats = sorted(set(_formats(visit)))
-            found.update(formats)
+            format_counts.update(formats)
             if as_json and not summary:
-                print_json(_line(visit, formats))
+                print_json(_visit_json(visit, formats))
 
     async with open_waypost(settings) as waypost:
-        with seeding.progress_of(errors) as loading:
+        with seeding.progress_of(errors) as seed_progress:
             try:
-                report = await waypost.seed(names(source, urls=urls), source=FILE.slug, progress=loading)
+                report = await waypost.frontier.seed(names(source, urls=urls), source=FILE.slug, progress=seed_progress)
             finally:
-                source.close()  # see seeding: interrupted, nobody waits for more of it
-        await waypost.recover()  # what a crawl that was killed still holds
-        with stop_on_signals() as stop, live_progress(errors, quiet=as_json) as show:
-            tally = await crawl(waypost, settings, until_idle=True, progress=show, landed=landed, stop=stop)
+                source.close()  # see seeding._load: after an interrupt a thread may still be reading
+        await waypost.crawl.recover()  # takes back the leases of a killed crawl
+        with stop_on_signals() as stop, live_progress(errors, quiet=as_json) as crawl_progress:
+            tally = await crawl(
+                waypost, settings, until_idle=True, progress=crawl_progress, on_recorded=on_recorded, stop=stop
+            )
             interrupted = stop.is_set()
-        waypost.claim_index()
-        await waypost.drain()
+        waypost.search.claim_index()
+        await waypost.search.drain()
     seconds = time.monotonic() - began
     if as_json:
-        print_json({"summary": _summary(report, tally, found, seconds, interrupted)})
+        print_json({"summary": _summary(report, tally, format_counts, seconds, interrupted)})
     else:
         seeding.show(FILE.slug, report, as_json=False)
-        _print(console, tally, found, seconds)
+        _print_summary(console, tally, format_counts, seconds)
     if interrupted:
         return INTERRUPTED
     return DONE if seeding.is_complete(report) and report.hosts + report.known else NO
@@ -70,7 +73,7 @@ def _formats(visit: Visit) -> Iterator[str]:
             yield answer.assessment.format
 
 
-def _line(visit: Visit, formats: Sequence[str]) -> dict[str, Any]:
+def _visit_json(visit: Visit, formats: Sequence[str]) -> dict[str, Any]:
     return {
         "host": visit.host,
         "outcome": visit.outcome.value,
@@ -82,21 +85,21 @@ def _line(visit: Visit, formats: Sequence[str]) -> dict[str, Any]:
 
 
 def _summary(
-    report: SeedReport, tally: Tally, found: Counter[str], seconds: float, interrupted: bool
+    report: SeedReport, tally: CrawlCounts, format_counts: Counter[str], seconds: float, interrupted: bool
 ) -> dict[str, Any]:
     return {
         "seeded": seeding.summary(FILE.slug, report),
         "hosts": tally.hosts,
         "requests": tally.requests,
-        "outcomes": {outcome.value: number for outcome, number in tally.outcomes.most_common()},
-        "formats": dict(found.most_common()),
+        "outcomes": {outcome.value: count for outcome, count in tally.outcomes.most_common()},
+        "formats": dict(format_counts.most_common()),
         "seconds": round(seconds, 3),
         "hosts_per_second": round(tally.hosts / seconds, 1),
         "interrupted": interrupted,
     }
 
 
-def _print(console: Console, tally: Tally, found: Counter[str], seconds: float) -> None:
+def _print_summary(console: Console, tally: CrawlCounts, format_counts: Counter[str], seconds: float) -> None:
     console.print(
         f"{tally.hosts} hosts visited with {tally.requests} requests in {seconds:.0f} s,"
         f" {tally.hosts / seconds:.1f} hosts a second",
@@ -104,11 +107,11 @@ def _print(console: Console, tally: Tally, found: Counter[str], seconds: float) 
     )
     if tally.hosts:
         outcomes = Table("outcome", "hosts")
-        for outcome, number in tally.outcomes.most_common():
-            outcomes.add_row(outcome.value, str(number))
+        for outcome, count in tally.outcomes.most_common():
+            outcomes.add_row(outcome.value, str(count))
         console.print(outcomes)
-    if found:
+    if format_counts:
         formats = Table("format", "hosts")
-        for slug, number in found.most_common(SHOWN):
-            formats.add_row(slug, str(number))
+        for slug, count in format_counts.most_common(SHOWN):
+            formats.add_row(slug, str(count))
         console.print(formats)

@@ -12,24 +12,25 @@ from rich.markup import escape
 from rich.table import Table
 
 from crawler.download import download
-from crawler.run import crawl, stop_on_signals
-from registry.cli.porch import DONE, INTERRUPTED, NO
+from crawler.run import crawl
+from registry.cli.common import DONE, INTERRUPTED, NO
 from registry.cli.show import print_json
-from registry.core.jobs import Outcome
+from registry.cli.shutdown import stop_on_signals
+from registry.core.scheduling.jobs import RunOutcome
 from registry.settings import Settings
-from registry.store.jobs import RunRecord
 from registry.wiring import Waypost, open_waypost
-from registry.wiring.schedule import Line, Schedule, Tools
+from registry.wiring.schedule import JobStatus, RunRecord, Schedule, Tools
 from registry.wiring.upkeep import upkeep
 
 ROUNDS = 20
-"""What documents of one round name is visited in the next; what is left then waits for the next pass."""
+"""Rounds in one pass: hosts named by documents of one round are visited in the next. The rest waits for the next pass.
+"""
 
 log = structlog.get_logger(__name__)
 
 
 async def run_schedule(settings: Settings) -> None:
-    """Until SIGINT or SIGTERM."""
+    """Run the jobs until SIGINT or SIGTERM."""
     async with open_waypost(settings) as waypost:
         with stop_on_signals() as stop:
             log.info("schedule.started")
@@ -38,14 +39,14 @@ async def run_schedule(settings: Settings) -> None:
 
 
 async def run_once(settings: Settings, names: Sequence[str], console: Console, *, as_json: bool) -> int:
-    """Exit code NO when a job failed, or a named one did not run because it runs elsewhere."""
+    """Run the due or the named jobs. Return NO when a job failed or a named one already runs in another process."""
     async with open_waypost(settings) as waypost:
         with stop_on_signals() as stop:
             tools = _tools(waypost, settings, crawl_pass=partial(_crawl_pass, waypost, settings, stop))
             runs = await Schedule(tools).once(names or None, stop)
             was_stopped = stop.is_set()
     if runs is None:
-        console.print("another process runs the schedule, and so what is due")
+        console.print("another process runs the schedule and will run the due jobs")
         return DONE
     for run in runs:
         _print_run(console, run, as_json=as_json)
@@ -53,14 +54,14 @@ async def run_once(settings: Settings, names: Sequence[str], console: Console, *
     if was_stopped:
         return INTERRUPTED
     for name in missing:
-        console.print(f"{name}: runs elsewhere at this moment")
+        console.print(f"{name}: already running in another process")
     if not runs and not missing:
         console.print("nothing is due")
-    return NO if missing or any(run.outcome is not Outcome.DONE for run in runs) else DONE
+    return NO if missing or any(run.outcome is not RunOutcome.DONE for run in runs) else DONE
 
 
 async def show_schedule(settings: Settings, console: Console, *, as_json: bool) -> None:
-    """Every job: how often, how the last run ended, when the next one is."""
+    """Print every job with its interval, its last run and its next run."""
     async with open_waypost(settings) as waypost:
         lines = await Schedule(_tools(waypost, settings)).lines()
     now = datetime.now(UTC)
@@ -73,35 +74,35 @@ async def show_schedule(settings: Settings, console: Console, *, as_json: bool) 
         last, next_at = line.last, line.next_at
         table.add_row(
             line.job.name,
-            _span(line.interval) if line.interval else "never by itself",
-            _moment(last.started_at) if last else "never",
+            _interval_text(line.interval) if line.interval else "only on request",
+            _time_text(last.started_at) if last else "never",
             escape(f"{last.outcome.value}{f': {last.error}' if last.error else ''}") if last else "",
-            "" if next_at is None else "due" if next_at <= now else _moment(next_at),
+            "" if next_at is None else "due" if next_at <= now else _time_text(next_at),
             line.job.says,
         )
     console.print(table)
 
 
-def _tools(waypost: Waypost, settings: Settings, **more: Any) -> Tools:
+def _tools(waypost: Waypost, settings: Settings, **options: Any) -> Tools:
     async def fetch(url: str, *, cap: int, etag: str | None, last_modified: str | None) -> Any:
         return await download(url, settings, cap=cap, etag=etag, last_modified=last_modified)
 
-    return Tools(waypost, settings, fetch, **more)
+    return Tools(waypost, settings, fetch, **options)
 
 
 async def _crawl_pass(waypost: Waypost, settings: Settings, stop: asyncio.Event) -> Mapping[str, Any]:
-    """One pass, as a worker would: what is found meanwhile is visited too, and the index is told."""
-    waypost.claim_index()
+    """Crawl one pass as a worker would: also visit the hosts that are found, and update the index. Return counts."""
+    waypost.search.claim_index()
     visited = requests = 0
     async with upkeep(waypost):
         for _ in range(ROUNDS):
             tally = await crawl(waypost, settings, until_idle=True, stop=stop)
             visited, requests = visited + tally.hosts, requests + tally.requests
-            await waypost.fold_candidates()
-            due = await waypost.next_due()
+            await waypost.frontier.fold_candidates()
+            due = await waypost.crawl.next_due()
             if stop.is_set() or due is None or due > datetime.now(UTC):
                 break
-    await waypost.drain()
+    await waypost.search.drain()
     return {"visited": visited, "requests": requests}
 
 
@@ -109,14 +110,16 @@ def _print_run(console: Console, run: RunRecord, *, as_json: bool) -> None:
     if as_json:
         print_json(_run_json(run))
         return
-    figures = ", ".join(f"{name} {_figure(value)}" for name, value in run.figures.items() if value not in (0, [], {}))
-    why = f" ({run.error})" if run.error else ""
-    console.print(escape(f"{run.job}: {run.outcome.value}{why}{': ' if figures else ''}{figures}"), highlight=False)
+    figures = ", ".join(
+        f"{name} {_figure_text(value)}" for name, value in run.figures.items() if value not in (0, [], {})
+    )
+    reason = f" ({run.error})" if run.error else ""
+    console.print(escape(f"{run.job}: {run.outcome.value}{reason}{': ' if figures else ''}{figures}"), highlight=False)
 
 
-def _figure(value: Any) -> str:
+def _figure_text(value: Any) -> str:
     if isinstance(value, dict):
-        return ", ".join(f"{name}: {one}" for name, one in value.items())
+        return ", ".join(f"{name}: {item}" for name, item in value.items())
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
@@ -131,7 +134,7 @@ def _run_json(run: RunRecord) -> dict[str, Any]:
     }
 
 
-def _line_json(line: Line) -> dict[str, Any]:
+def _line_json(line: JobStatus) -> dict[str, Any]:
     return {
         "job": line.job.name,
         "says": line.job.says,
@@ -141,7 +144,7 @@ def _line_json(line: Line) -> dict[str, Any]:
     }
 
 
-def _span(interval: timedelta) -> str:
+def _interval_text(interval: timedelta) -> str:
     seconds = round(interval.total_seconds())
     for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
         if seconds % size == 0:
@@ -149,5 +152,5 @@ def _span(interval: timedelta) -> str:
     return f"{seconds} s"
 
 
-def _moment(moment: datetime) -> str:
+def _time_text(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%MZ")

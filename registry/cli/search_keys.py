@@ -1,19 +1,19 @@
-"""`waypost search-keys`: the one command that needs the master key of the search server."""
+"""`waypost search-keys`: the only command that needs the master key of the search server."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from registry.cli.porch import console, mended, read_settings
+from registry.cli.common import console, exit_on_error, read_settings
 
 
 def search_keys(
-    out: Annotated[Path, typer.Option(help="Folder for them; each is readable by its owner alone.")],
+    out: Annotated[Path, typer.Option(help="Folder for the keys; only the owner can read the files.")],
 ) -> None:
-    """Make the keys with least rights of the Meilisearch server from its master key; again makes the same ones."""
+    """Create least-privilege API keys on the Meilisearch server with its master key; repeatable."""
     from registry.wiring.searching import hand_out_search_keys
 
-    with mended():
+    with exit_on_error():
         for path in hand_out_search_keys(read_settings(), out):
             console.print(str(path), highlight=False, soft_wrap=True)

@@ -1,4 +1,4 @@
-"""`waypost seed`: names from a source into the frontier, and what became of them."""
+"""`waypost seed`: read names from a source into the frontier and report what was added and refused."""
 
 import contextlib
 import json
@@ -13,12 +13,12 @@ from typing import IO, TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 from rich.console import Console
 
-from registry.cli.porch import DONE, NO, AsJson, ConnectTo, carry_out, console, errors, mended, read_settings
+from registry.cli.common import DONE, NO, AsJson, ConnectTo, console, errors, exit_on_error, read_settings, run_async
 
 if TYPE_CHECKING:
     from crawler.seeds.opened import Opened
     from registry.actions.frontier.seed import SeedReport
-    from registry.core.seeds import Refusal, Seed, Seeds
+    from registry.core.names.seeds import Refusal, Seed, Seeds
     from registry.settings import Settings
     from registry.wiring import Waypost
 
@@ -50,7 +50,7 @@ RefusedTo = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """Where what happened is told."""
+    """Output options: the file for refusals, and whether to print JSON."""
 
     refused: Path | None
     as_json: bool
@@ -64,8 +64,8 @@ def file(
     from crawler.seeds.lines import FILE, names
     from crawler.seeds.opened import opened
 
-    with mended(), opened(target) as source:
-        _load(FILE.slug, source, names(source, urls=urls, called=called), Told(refused, as_json))
+    with exit_on_error(), opened(target) as source:
+        _load(FILE.slug, source, names(source, urls=urls, list_name=called), Told(refused, as_json))
 
 
 @seeds.command()
@@ -84,9 +84,9 @@ def csv(
     from crawler.seeds.opened import opened
     from crawler.seeds.tables import CSV, names
 
-    with mended(), opened(target) as source:
-        found = names(source, column=column, urls=urls, called=called)
-        _load(CSV.slug, source, islice(found, limit), Told(refused, as_json))
+    with exit_on_error(), opened(target) as source:
+        entries = names(source, column=column, urls=urls, list_name=called)
+        _load(CSV.slug, source, islice(entries, limit), Told(refused, as_json))
 
 
 @seeds.command()
@@ -97,9 +97,9 @@ def tranco(
     from crawler.seeds.opened import opened
     from crawler.seeds.tables import TRANCO, TRANCO_COLUMN, names
 
-    with mended(), opened(target) as source:
-        found = names(source, column=TRANCO_COLUMN, called=called)
-        _load(TRANCO.slug, source, islice(found, limit), Told(refused, as_json))
+    with exit_on_error(), opened(target) as source:
+        entries = names(source, column=TRANCO_COLUMN, list_name=called)
+        _load(TRANCO.slug, source, islice(entries, limit), Told(refused, as_json))
 
 
 @seeds.command()
@@ -121,7 +121,7 @@ def sitemap(
         async with reading(url, waypost, settings) as (reader, canonical):
             yield names(canonical, reader)
 
-    _finish(_seeded(settings, SITEMAP.slug, read, Told(refused, as_json)))
+    _run_and_exit(_seed(settings, SITEMAP.slug, read, Told(refused, as_json)))
 
 
 @seeds.command()
@@ -141,13 +141,13 @@ def mcp_registry(
     from crawler.seeds.opened import opened
     from crawler.seeds.source import BadSource
 
-    told = Told(refused, as_json)
-    with mended():
+    output = Told(refused, as_json)
+    with exit_on_error():
         if url is not None and saved_as is not None:
             raise BadSource("--url and --file exclude each other")
         if saved_as is not None:
             with opened(saved_as) as source:
-                _load(MCP_REGISTRY.slug, source, saved(source), told)
+                _load(MCP_REGISTRY.slug, source, saved(source), output)
     settings = read_settings(connect_to)
 
     @contextlib.asynccontextmanager
@@ -157,65 +157,65 @@ def mcp_registry(
         async with reading(first_page(url or OFFICIAL), waypost, settings) as (reader, canonical):
             yield names(canonical, reader)
 
-    _finish(_seeded(settings, MCP_REGISTRY.slug, read, told))
+    _run_and_exit(_seed(settings, MCP_REGISTRY.slug, read, output))
 
 
 @seeds.command()
 def links(refused: RefusedTo = None, as_json: AsJson = False) -> None:
-    """The hosts that stored manifests name and nobody has looked at yet. Exit code 0, also when there are none."""
+    """The hosts that stored manifests name and that have not been visited. Exit code 0, also when there are none."""
     from crawler.seeds.links import LINKS, fold
 
-    async def folded() -> int:
+    async def seed_links() -> int:
         from registry.wiring import open_waypost
 
         async with open_waypost(read_settings()) as waypost:
-            with _kept(refused) as on_refusal, progress_of(errors) as progress:
+            with _refusal_file(refused) as on_refusal, progress_of(errors) as progress:
                 report = await fold(waypost, on_refusal, progress)
         show(LINKS.slug, report, as_json=as_json)
         return DONE
 
-    _finish(folded())
+    _run_and_exit(seed_links())
 
 
-def _load(slug: str, source: "Opened", found: "Iterator[Seed | Refusal]", told: Told) -> NoReturn:
-    """From what was opened already, so that a file that is none is told before a database is started."""
+def _load(slug: str, source: "Opened", entries: "Iterator[Seed | Refusal]", output: Told) -> NoReturn:
+    """Seed from an open source, then exit. It is opened first, so a bad file is reported before a database starts."""
 
     @contextlib.asynccontextmanager
     async def read(_: "Waypost") -> "AsyncIterator[Seeds]":
         try:
-            yield found
+            yield entries
         finally:
-            source.close()  # the loop waits for its threads: the one that reads must not wait for more
+            source.close()  # at exit the event loop waits for its threads, and one may still be reading
 
-    _finish(_seeded(read_settings(), slug, read, told))
+    _run_and_exit(_seed(read_settings(), slug, read, output))
 
 
-async def _seeded(
-    settings: "Settings", slug: str, read: "Callable[[Waypost], AbstractAsyncContextManager[Seeds]]", told: Told
+async def _seed(
+    settings: "Settings", slug: str, read: "Callable[[Waypost], AbstractAsyncContextManager[Seeds]]", output: Told
 ) -> int:
     from registry.wiring import open_waypost
 
     async with open_waypost(settings) as waypost:
-        with _kept(told.refused) as on_refusal, progress_of(errors) as progress:
-            async with read(waypost) as found:
-                report = await waypost.seed(found, source=slug, on_refusal=on_refusal, progress=progress)
-    show(slug, report, as_json=told.as_json)
+        with _refusal_file(output.refused) as on_refusal, progress_of(errors) as progress:
+            async with read(waypost) as entries:
+                report = await waypost.frontier.seed(entries, source=slug, on_refusal=on_refusal, progress=progress)
+    show(slug, report, as_json=output.as_json)
     return DONE if is_complete(report) and report.hosts + report.known else NO
 
 
 def is_complete(report: "SeedReport") -> bool:
-    """Whether the source was read to its end."""
+    """True when the source was read to its end."""
     from crawler.seeds.source import BROKEN_OFF
 
     return not any(code.startswith(BROKEN_OFF) for code in report.refusals)
 
 
 def summary(slug: str, report: "SeedReport") -> dict[str, Any]:
-    """The report as JSON."""
+    """Return the report as a JSON object."""
     examples: dict[str, list[str]] = defaultdict(list)
-    for one in report.refused:
-        if len(examples[one.code]) < EXAMPLES:
-            examples[one.code].append(one.name)
+    for refusal in report.refused:
+        if len(examples[refusal.code]) < EXAMPLES:
+            examples[refusal.code].append(refusal.name)
     return {
         "source": slug,
         "names": report.names,
@@ -229,8 +229,8 @@ def summary(slug: str, report: "SeedReport") -> dict[str, Any]:
 
 
 def show(slug: str, report: "SeedReport", *, as_json: bool) -> None:
-    """What became of the names: on standard output, names of strangers without control characters."""
-    from registry.cli.checked import visible
+    """Print the report on standard output, with control characters in the names escaped."""
+    from registry.cli.check_result import visible
 
     if as_json:
         typer.echo(json.dumps(summary(slug, report)))
@@ -240,39 +240,41 @@ def show(slug: str, report: "SeedReport", *, as_json: bool) -> None:
         f" {report.known} known before, {report.refusals.total()} refused",
         highlight=False,
     )
-    for code, number in report.refusals.most_common():
-        few = [one for one in report.refused if one.code == code][:EXAMPLES]
-        console.print(f"  {number} {code}: {visible(few[0].message)}", highlight=False, markup=False, soft_wrap=True)
-        for one in few:
-            console.print(f"    {visible(_example(one))}", highlight=False, markup=False, soft_wrap=True)
+    for code, count in report.refusals.most_common():
+        examples = [refusal for refusal in report.refused if refusal.code == code][:EXAMPLES]
+        console.print(
+            f"  {count} {code}: {visible(examples[0].message)}", highlight=False, markup=False, soft_wrap=True
+        )
+        for refusal in examples:
+            console.print(f"    {visible(_example(refusal))}", highlight=False, markup=False, soft_wrap=True)
     if "has_scheme" in report.refusals and slug in ("file", "csv"):
         console.print("  with --urls the hosts of URLs are taken", highlight=False)
 
 
-def _example(one: "Refusal") -> str:
-    place = f"line {one.place}" if one.place else one.referrer or ""
-    return f"{one.name[:100]}  ({place})" if place else one.name[:100]
+def _example(refusal: "Refusal") -> str:
+    origin = f"line {refusal.line}" if refusal.line else refusal.referrer or ""
+    return f"{refusal.name[:100]}  ({origin})" if origin else refusal.name[:100]
 
 
 @contextlib.contextmanager
-def _kept(path: Path | None) -> "Iterator[Callable[[Refusal], None]]":
-    """Writes refusals as they come, one JSON object on a line. Raises BadSource where the file cannot be made."""
+def _refusal_file(path: Path | None) -> "Iterator[Callable[[Refusal], None]]":
+    """Yield a callback that writes each refusal as a line of JSON. Raise BadSource when the file cannot be created."""
     from crawler.seeds.source import BadSource
 
     if path is None:
         yield lambda _: None
         return
     try:
-        opened: IO[str] = path.open("w", encoding="ascii")
+        output: IO[str] = path.open("w", encoding="ascii")
     except OSError as error:
         raise BadSource(f"{path}: {error.strerror}") from None
-    with opened as lines:
-        yield lambda one: print(json.dumps(asdict(one)), file=lines)
+    with output as json_lines:
+        yield lambda refusal: print(json.dumps(asdict(refusal)), file=json_lines)
 
 
 @contextlib.contextmanager
 def progress_of(errors: Console) -> "Iterator[Callable[[SeedReport], None]]":
-    """A person at a terminal sees how far it is; a log gets nothing."""
+    """Yield a progress callback that updates a status line on a terminal and does nothing elsewhere."""
     if not errors.is_terminal:
         yield lambda _: None
         return
@@ -280,5 +282,5 @@ def progress_of(errors: Console) -> "Iterator[Callable[[SeedReport], None]]":
         yield lambda report: status.update(f"{report.names} names, {report.hosts} new hosts")
 
 
-def _finish(work: Coroutine[Any, Any, int]) -> NoReturn:
-    raise typer.Exit(carry_out(work))
+def _run_and_exit(work: Coroutine[Any, Any, int]) -> NoReturn:
+    raise typer.Exit(run_async(work))

@@ -1,4 +1,4 @@
-"""The API's server: bound before long work starts, ended by a signal without an error."""
+"""The command `serve`: its server binds its port before long work starts, and a signal stops it cleanly."""
 
 import asyncio
 import contextlib
@@ -8,22 +8,23 @@ from collections.abc import Callable, Iterator
 import uvicorn
 from rich.console import Console
 
-from crawler.run import stop_on_signals
 from registry.api.app import create_app, settled
-from registry.cli.ending import in_time
-from registry.wiring import Waypost
+from registry.cli.shutdown import exit_after_deadline, stop_on_signals
+from registry.settings import Settings
+from registry.wiring import Waypost, child_environment, open_waypost
+from registry.wiring.workers import Worker
 
 GRACE = 4
-"""Seconds that requests under way at a stop may still take: a client that sends for ever must not hold it up."""
+"""Seconds that running requests get to finish at a stop, so an endless request cannot delay it further."""
 
 
 class PortTaken(OSError):
-    """Somebody listens there already, or this account may not."""
+    """The port is in use, or this account may not listen on it."""
 
 
 @contextlib.contextmanager
 def bound(host: str, port: int) -> Iterator[socket.socket]:
-    """A socket that listens once it is served. Raises PortTaken."""
+    """Yield a bound socket that is not listening yet. Raise PortTaken."""
     try:
         address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listening = socket.socket(address[0], address[1])
@@ -40,14 +41,15 @@ def bound(host: str, port: int) -> Iterator[socket.socket]:
 
 
 def url_of(listening: socket.socket) -> str:
-    """Where a client on this machine reaches it; a wildcard address is reached at loopback."""
+    """Return the URL for clients on this machine, with loopback for a wildcard address."""
     host, port = listening.getsockname()[:2]
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104  (read, not bound)
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 class _Server(uvicorn.Server):
-    """Leaves signals to us: uvicorn would raise them again after it ended, and Ctrl-C is how serving ends."""
+    """A server without signal handlers: uvicorn would raise Ctrl-C again after its shutdown, although it is a normal
+    end."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
@@ -58,11 +60,11 @@ class _Server(uvicorn.Server):
         self.listens.set()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        asyncio.get_running_loop().call_later(GRACE, self._hang_up)
+        asyncio.get_running_loop().call_later(GRACE, self._abort_connections)
         await super().shutdown(sockets)
 
-    def _hang_up(self) -> None:
-        """The application sees clients that left; cancelling it, as uvicorn would, looks like a fault of ours."""
+    def _abort_connections(self) -> None:
+        """Abort all connections: the application sees disconnects; uvicorn's cancellation would look like a fault."""
         for connection in list(self.server_state.connections):
             if connection.transport is not None:
                 connection.transport.abort()
@@ -75,7 +77,7 @@ class _Server(uvicorn.Server):
 async def serve_api(
     waypost: Waypost, listening: socket.socket, console: Console, *, at_stop: Callable[[], None] = lambda: None
 ) -> None:
-    """Until SIGINT or SIGTERM; `at_stop` is called then, for whatever else is to end meanwhile."""
+    """Serve until SIGINT or SIGTERM; then call `at_stop`, which stops other parts in parallel, and shut down."""
     await waypost.open_search()
     app = create_app(waypost, waypost.settings)
     config = uvicorn.Config(
@@ -88,7 +90,7 @@ async def serve_api(
     )
     server = _Server(config)
     with stop_on_signals() as stop, settled():
-        async with in_time(stop):
+        async with exit_after_deadline(stop):
             serving = asyncio.create_task(server.serve(sockets=[listening]))
             stopping, listens = asyncio.create_task(stop.wait()), asyncio.create_task(server.listens.wait())
             await asyncio.wait({serving, stopping, listens}, return_when=asyncio.FIRST_COMPLETED)
@@ -101,3 +103,20 @@ async def serve_api(
             stopping.cancel()
             listens.cancel()
             await serving
+
+
+async def run_serve(settings: Settings, host: str, port: int, metrics: str | None = None) -> None:
+    """Serve the API. Without a database setting, also run a worker; with one, a `--drain-only` worker if the index has
+    no writer."""
+    with bound(host, port) as listening:
+        if "public_url" not in settings.model_fields_set:
+            settings = settings.model_copy(update={"public_url": url_of(listening)})
+        async with open_waypost(settings) as waypost:
+            metrics_options = () if metrics is None else ("--metrics", metrics)
+            console = Console(stderr=True)
+            if settings.database_url is not None and waypost.index_is_fed():
+                await serve_api(waypost, listening, console)
+                return
+            mode_options = () if settings.database_url is None else ("--drain-only",)
+            with Worker(child_environment(settings), *mode_options, *metrics_options) as worker:
+                await serve_api(waypost, listening, console, at_stop=worker.request_stop)

@@ -1,4 +1,4 @@
-"""What a verb answered, for people and for scripts."""
+"""Run a query or job for a command and print its result, as text or as JSON."""
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -12,50 +12,53 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from registry.actions.answering.inspect import HostStatus, ServiceView
-from registry.core.domains import InvalidName, is_confusable
-from registry.core.listing import Query
-from registry.demo.tour import Report
+from registry.actions.queries.inspect import HostStatus, ServiceView
+from registry.cli.common import DONE, NO
+from registry.core.model.listing import Query
+from registry.core.names.domains import InvalidName, is_confusable
 from registry.wiring import Waypost
 
 if TYPE_CHECKING:
-    from registry.actions.answering.discover import Found
-
-DONE, NO = 0, 1
+    from registry.actions.queries.discover import Found
+    from registry.demo.tour import TourReport
 
 
 def print_json(value: Any) -> None:
-    """One object on one line."""
+    """Print one JSON object on one line."""
     typer.echo(orjson.dumps(value, default=str).decode())
 
 
-def print_found(console: Console, found: "Found") -> None:
-    """One result: who, how good, what it can do and why it is here. Texts of sites are shown as text only."""
-    card = found.card
+def print_found(console: Console, result: "Found") -> None:
+    """Print one result: host, score, capabilities and matched words. Markup in text from sites is escaped."""
+    card = result.card
     head = f"[cyan]{card.host}[/]  {escape(card.name)}, score [bold]{card.score}[/], {card.trust_level.value}"
-    doubt = ", [yellow]can be taken for another name[/]" if is_confusable(card.host) else ""
-    console.print(f"  {head}, {', '.join(card.formats)}{doubt}", highlight=False)
-    for one in found.capabilities:
-        words = f" [dim](matched: {escape(', '.join(one.matched_terms))})[/]" if one.matched_terms else ""
-        console.print(f"    [green]{escape(one.name)}[/] {escape(one.description)}{words}", highlight=False)
+    warning = ", [yellow]can be taken for another name[/]" if is_confusable(card.host) else ""
+    console.print(f"  {head}, {', '.join(card.formats)}{warning}", highlight=False)
+    for capability in result.capabilities:
+        matched_terms = (
+            f" [dim](matched: {escape(', '.join(capability.matched_terms))})[/]" if capability.matched_terms else ""
+        )
+        console.print(
+            f"    [green]{escape(capability.name)}[/] {escape(capability.description)}{matched_terms}", highlight=False
+        )
 
 
 async def show_search(waypost: Waypost, query: str, limit: int, console: Console, *, as_json: bool) -> int:
     if not waypost.index_is_fed():
-        await waypost.drain()  # no worker runs: what was crawled before is carried over now
-    page = await waypost.discover(Query(query, limit=limit))
-    for found in page.hits:
+        await waypost.search.drain()  # no worker runs, so pending changes are indexed now
+    page = await waypost.search.discover(Query(query, limit=limit))
+    for result in page.hits:
         if as_json:
-            print_json(_found(found))
+            print_json(_result_json(result))
         else:
-            print_found(console, found)
+            print_found(console, result)
     if not page.hits and not as_json:
         console.print("nothing found")
     return DONE if page.hits else NO
 
 
-def _found(found: "Found") -> dict[str, Any]:
-    card = found.card
+def _result_json(result: "Found") -> dict[str, Any]:
+    card = result.card
     return {
         "host": card.host,
         "name": card.name,
@@ -63,9 +66,9 @@ def _found(found: "Found") -> dict[str, Any]:
         "score": card.score,
         "trust_level": card.trust_level.value,
         "formats": list(card.formats),
-        "relevance": round(found.relevance, 4),
-        "matched_terms": list(found.matched_terms),
-        "capabilities": [one._asdict() for one in found.capabilities],
+        "relevance": round(result.relevance, 4),
+        "matched_terms": list(result.matched_terms),
+        "capabilities": [capability._asdict() for capability in result.capabilities],
     }
 
 
@@ -73,7 +76,7 @@ async def show_submissions(waypost: Waypost, names: Sequence[str], console: Cons
     refused = False
     for name in names:
         try:
-            answer: dict[str, Any] = asdict(await waypost.submit(name))
+            answer: dict[str, Any] = asdict(await waypost.frontier.submit(name))
         except InvalidName as error:
             answer, refused = {"state": "refused", "name": name, "code": error.code, "reason": str(error)}, True
         if as_json:
@@ -87,7 +90,7 @@ async def show_submissions(waypost: Waypost, names: Sequence[str], console: Cons
 
 async def show_reindex(waypost: Waypost, console: Console, *, as_json: bool) -> None:
     with _progress(console, quiet=as_json) as progress:
-        rebuilt = await waypost.reindex(_bar(progress, "indexing"))
+        rebuilt = await waypost.search.reindex(_bar(progress, "indexing"))
     if as_json:
         print_json(asdict(rebuilt))
     else:
@@ -96,14 +99,14 @@ async def show_reindex(waypost: Waypost, console: Console, *, as_json: bool) -> 
 
 async def show_rescore(waypost: Waypost, console: Console, *, as_json: bool) -> int:
     with _progress(console, quiet=as_json) as progress:
-        rescored = await waypost.rescore(_bar(progress, "scoring"))
-    await waypost.drain()
+        rescored = await waypost.maintenance.rescore(_bar(progress, "scoring"))
+    await waypost.search.drain()
     if as_json:
         print_json(asdict(rescored))
     else:
         console.print(f"{rescored.hosts} hosts scored, {rescored.changed} changed, {len(rescored.failed)} failed")
         for host in rescored.failed:
-            console.print(f"  {escape(host)}: its documents could not be judged; the log says where", highlight=False)
+            console.print(f"  {escape(host)}: its documents could not be assessed; see the log", highlight=False)
     return NO if rescored.failed else DONE
 
 
@@ -119,8 +122,8 @@ def _bar(progress: Progress, description: str) -> Callable[[int, int], None]:
     return lambda done, total: progress.update(task, completed=done, total=total)
 
 
-def print_report(console: Console, report: Report) -> None:
-    """The demo's summary: outcomes, formats, and the example questions with their answers."""
+def print_report(console: Console, report: "TourReport") -> None:
+    """Print the demo's summary: outcomes, formats, and the example questions with their answers."""
     outcomes = Table("outcome", "hosts", "for example", title="What became of the hosts", title_justify="left")
     by_outcome: dict[str, list[str]] = defaultdict(list)
     for host, status in report.hosts.items():
@@ -134,25 +137,25 @@ def print_report(console: Console, report: Report) -> None:
     console.print(formats)
     for question, page in report.answers.items():
         console.print(f"\n[bold]“{question}”[/]")
-        for found in page.hits:
-            print_found(console, found)
-            for line in report.lost.get(found.card.host, ()):
+        for result in page.hits:
+            print_found(console, result)
+            for line in report.lost.get(result.card.host, ()):
                 console.print(f"    [dim]{escape(line)}[/]", highlight=False)
         if not page.hits:
             console.print("  nothing found")
 
 
 async def show_visited(waypost: Waypost, hosts: Sequence[str], console: Console, *, as_json: bool) -> int:
-    """What became of each host; gives the number of those that are listed."""
+    """Print the result for each host. Return the number of listed hosts."""
     listed = 0
     for host in hosts:
-        status, view = await waypost.status(host), await waypost.service(host)
+        status, view = await waypost.queries.status(host), await waypost.queries.service(host)
         listed += view is not None
         answer = {"host": host, **(asdict(status) if status else {}), **(_service(view) if view else {})}
         if as_json:
             print_json(answer)
             continue
-        console.print(f"[bold]{escape(host)}[/]: {escape(_ended(status))}", highlight=False)
+        console.print(f"[bold]{escape(host)}[/]: {escape(_outcome_text(status))}", highlight=False)
         if view:
             record = view.record
             console.print(
@@ -163,7 +166,7 @@ async def show_visited(waypost: Waypost, hosts: Sequence[str], console: Console,
     return listed
 
 
-def _ended(status: HostStatus | None) -> str:
+def _outcome_text(status: HostStatus | None) -> str:
     if status is None or status.outcome is None:
         return "not visited"
     return "; ".join(status.reasons) or status.outcome.value
@@ -176,5 +179,5 @@ def _service(view: ServiceView) -> dict[str, Any]:
         "score": record.score,
         "trust_level": record.trust_level.value,
         "formats": list(record.formats),
-        "capabilities": [one.name for one in view.service.capabilities],
+        "capabilities": [capability.name for capability in view.service.capabilities],
     }

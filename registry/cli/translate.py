@@ -1,4 +1,4 @@
-"""`waypost translate`: a listed host, or a file, as a manifest of another format."""
+"""`waypost translate`: write a listed host, or a file, as a manifest of another format."""
 
 import json
 from collections.abc import Iterable
@@ -9,10 +9,10 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from registry.cli.check import Asked, check_file
-from registry.cli.checked import visible
-from registry.core.domains import host_of, host_syntax
-from registry.core.translate import Loss, Translation, Untranslatable, translate
+from registry.cli.check import CheckOptions, check_file
+from registry.cli.check_result import visible
+from registry.core.names.domains import host_of, host_syntax
+from registry.core.translating import Loss, Translation, Untranslatable, translate
 from registry.settings import Settings
 
 if TYPE_CHECKING:
@@ -24,11 +24,11 @@ DONE, NO = 0, 1
 async def translate_host(
     waypost: "Waypost", settings: Settings, name: str, target: str
 ) -> Translation | Untranslatable:
-    """What the registry knows of a host. Raises InvalidName for what is no host name."""
-    from registry.api.answers import capability_url  # loads a web framework: files need none of it
+    """Translate the listed service of a host. Raise InvalidName for an invalid host name."""
+    from registry.api.responses import capability_url  # loads a web framework, which files do not need
 
     host = host_syntax(name)
-    view = await waypost.service(host, include_details=True)
+    view = await waypost.queries.service(host, include_details=True)
     if view is None:
         return Untranslatable(("no service is listed under this host, and there is no such file",))
     base = settings.public_url.rstrip("/")
@@ -42,9 +42,9 @@ async def translate_host(
     )
 
 
-def translate_file(target: str, asked: Asked, to: str) -> Translation | Untranslatable:
-    """A file or standard input, read as its own host would serve it; needs no database. Raises BadTarget."""
-    checked = check_file(target, asked)
+def translate_file(target: str, options: CheckOptions, to: str) -> Translation | Untranslatable:
+    """Translate a file or standard input, read as if its own host served it; needs no database. Raise BadTarget."""
+    checked = check_file(target, options)
     report = checked.report
     if report.service is None or report.score is None:
         return Untranslatable((f"no service is described in it ({checked.reason or checked.outcome.value})",))
@@ -52,38 +52,46 @@ def translate_file(target: str, asked: Asked, to: str) -> Translation | Untransl
     return translate(report.service, to, host=host, seen_at=datetime.now(UTC), score=report.score.value)
 
 
-def show(made: Translation | Untranslatable, errors: Console, *, as_json: bool) -> int:
-    """The document on standard output, what is lost on standard error; gives the exit code."""
-    if isinstance(made, Untranslatable):
+def show(translation: Translation | Untranslatable, errors: Console, *, as_json: bool) -> int:
+    """Print the document to standard output and the losses to standard error. Return the exit code."""
+    if isinstance(translation, Untranslatable):
         if as_json:
-            typer.echo(_line({"document": None, "reasons": made.reasons, "losses": []}))
-        for reason in made.reasons:
+            typer.echo(_json_line({"document": None, "reasons": translation.reasons, "losses": []}))
+        for reason in translation.reasons:
             errors.print(Text(visible(f"not translated: {reason}")), soft_wrap=True)
         return NO
     if as_json:
-        typer.echo(_line({"document": made.document, "reasons": [], "losses": [_row(one) for one in made.losses]}))
+        typer.echo(
+            _json_line(
+                {
+                    "document": translation.document,
+                    "reasons": [],
+                    "losses": [_loss_json(loss) for loss in translation.losses],
+                }
+            )
+        )
     else:
-        typer.echo(json.dumps(made.document, ensure_ascii=True, indent=2))
-        for line in told(made.losses):
+        typer.echo(json.dumps(translation.document, ensure_ascii=True, indent=2))
+        for line in loss_lines(translation.losses):
             errors.print(Text(visible(f"lost: {line}")), soft_wrap=True)
     return DONE
 
 
-def told(losses: Iterable[Loss]) -> list[str]:
-    """One line for each kind of loss, with the first place and how many more there are."""
-    places: dict[tuple[str, str], list[str]] = {}
+def loss_lines(losses: Iterable[Loss]) -> list[str]:
+    """Return one line for each kind of loss, with its first JSON pointer and the number of others."""
+    pointers_by_kind: dict[tuple[str, str], list[str]] = {}
     for loss in losses:
-        places.setdefault((loss.what, loss.why), []).append(loss.pointer)
+        pointers_by_kind.setdefault((loss.what, loss.why), []).append(loss.pointer)
     return [
-        f"{what}: {why} ({found[0]}" + (f" and {len(found) - 1} more)" if len(found) > 1 else ")")
-        for (what, why), found in places.items()
+        f"{part}: {reason} ({pointers[0]}" + (f" and {len(pointers) - 1} more)" if len(pointers) > 1 else ")")
+        for (part, reason), pointers in pointers_by_kind.items()
     ]
 
 
-def _row(loss: Loss) -> dict[str, str]:
+def _loss_json(loss: Loss) -> dict[str, str]:
     return {"pointer": loss.pointer, "what": loss.what, "why": loss.why}
 
 
-def _line(value: object) -> str:
-    """One object on one line. ASCII only: what a site wrote cannot steer a terminal."""
+def _json_line(value: object) -> str:
+    """Return one JSON object on one line, ASCII only, so that text from a site cannot control a terminal."""
     return json.dumps(value, ensure_ascii=True, separators=(",", ":"))

@@ -1,43 +1,45 @@
-"""`waypost verify-index`: whether the index holds what the database says."""
+"""`waypost verify-index`: compare the search index with the database."""
 
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 
-from registry.cli.porch import DONE, NO, AsJson, carry_out, console, opened
-from registry.wiring import Waypost
+from registry.cli.common import DONE, NO, AsJson, console, run_async, with_registry
+
+if TYPE_CHECKING:
+    from registry.wiring import Waypost
 
 SHOWN = 20
 
 
 def verify_index(
     repair: Annotated[
-        bool, typer.Option("--repair", help="Note what is wrong for the index's feeder, which then mends it.")
+        bool, typer.Option("--repair", help="Queue the differing services, so that the next drain repairs them.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Compare the search index with the database, service by service; exit code 1 when they differ."""
-    raise typer.Exit(carry_out(opened(lambda waypost: _show(waypost, console, repair=repair, as_json=as_json))))
+    raise typer.Exit(run_async(with_registry(lambda waypost: _show(waypost, console, repair=repair, as_json=as_json))))
 
 
-async def _show(waypost: Waypost, console: Console, *, repair: bool, as_json: bool) -> int:
+async def _show(waypost: "Waypost", console: Console, *, repair: bool, as_json: bool) -> int:
     from registry.cli.show import print_json
 
-    found = await waypost.verify_index(repair=repair)
+    comparison = await waypost.search.verify_index(repair=repair)
     if as_json:
-        print_json({"equal": not found.wrong, **asdict(found)})
-        return NO if found.wrong else DONE
-    console.print(f"{found.services} services in the database, {found.pending} of them not yet told to the index")
+        print_json({"equal": not comparison.wrong, **asdict(comparison)})
+        return NO if comparison.wrong else DONE
+    console.print(f"{comparison.services} services in the database, {comparison.pending} of them not yet indexed")
     for name in ("missing", "extra", "different"):
-        hosts: tuple[str, ...] = getattr(found, name)
+        hosts: tuple[str, ...] = getattr(comparison, name)
         if hosts:
-            more = f" and {len(hosts) - SHOWN} more" if len(hosts) > SHOWN else ""
-            console.print(f"{name}: {escape(', '.join(hosts[:SHOWN]))}{more}", highlight=False)
-    if found.repaired:
-        console.print("noted: the index is mended by the next drain (a running worker, or serve)")
-    elif not found.wrong:
-        console.print("the index holds what the database says")
-    return NO if found.wrong else DONE
+            suffix = f" and {len(hosts) - SHOWN} more" if len(hosts) > SHOWN else ""
+            console.print(f"{name}: {escape(', '.join(hosts[:SHOWN]))}{suffix}", highlight=False)
+    if comparison.repaired:
+        console.print("queued: the next drain repairs the index (a running worker, or serve)")
+    elif not comparison.wrong:
+        console.print("the index matches the database")
+    return NO if comparison.wrong else DONE

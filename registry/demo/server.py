@@ -1,4 +1,4 @@
-"""Serves recorded sites over real TLS on loopback, under a throw-away certificate authority of its own."""
+"""Serve recorded sites over TLS on loopback, with certificates of a throw-away certificate authority."""
 
 import asyncio
 import contextlib
@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from registry.demo.sites import Site
 
 NAMES_PER_CERTIFICATE = 50
-"""Certificates name every host (rustls refuses wildcards below a public suffix); groups keep handshakes small."""
+"""Certificates list every host, because rustls refuses wildcards below a public suffix; grouping keeps them small."""
 
 _START_SECONDS = 30
 
@@ -33,7 +33,7 @@ class Served:
 
 
 def app_of(sites: Mapping[str, Site]) -> ASGIApp:
-    """The sites as one ASGI application that goes by the Host header."""
+    """Return one ASGI application for all sites; it selects the site by the Host header."""
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -60,19 +60,22 @@ async def _respond(site: Site, request: Request) -> Response:
 @contextlib.contextmanager
 def serve(sites: Mapping[str, Site], folder: Path) -> Iterator[Served]:
     """Serve until the block ends. The CA's certificate is written to `folder`; its key never leaves memory."""
-    authority, stranger = trustme.CA(), trustme.CA()
+    authority, untrusted_authority = trustme.CA(), trustme.CA()
     ca_file = folder / "demo-ca.pem"
     authority.cert_pem.write_to_path(ca_file)
-    with socket.socket() as listening, socket.socket() as dead:
-        for one in (listening, dead):
-            one.bind(("127.0.0.1", 0))
-        port, closed = listening.getsockname()[1], dead.getsockname()[1]  # bound but not listening: refused
+    with socket.socket() as listening, socket.socket() as refusing:
+        for bound_socket in (listening, refusing):
+            bound_socket.bind(("127.0.0.1", 0))
+        port, refusing_port = listening.getsockname()[1], refusing.getsockname()[1]  # bound but not listening: refused
         config = uvicorn.Config(app_of(sites), log_level="critical", access_log=False, lifespan="off", http="httptools")
         config.load()
-        config.ssl = _context(sites, authority, stranger)
+        config.ssl = _context(sites, authority, untrusted_authority)
         with _running(uvicorn.Server(config), listening):
             yield Served(
-                tuple(f"{s.host}:443:127.0.0.1:{closed if s.file.state == 'dead' else port}" for s in sites.values()),
+                tuple(
+                    f"{site.host}:443:127.0.0.1:{refusing_port if site.file.state == 'dead' else port}"
+                    for site in sites.values()
+                ),
                 ca_file,
             )
 
@@ -81,8 +84,8 @@ def serve(sites: Mapping[str, Site], folder: Path) -> Iterator[Served]:
 def _running(server: uvicorn.Server, listening: socket.socket) -> Iterator[None]:
     thread = threading.Thread(target=server.run, args=([listening],), name="sample-web", daemon=True)
     thread.start()
-    give_up = time.monotonic() + _START_SECONDS
-    while not server.started and thread.is_alive() and time.monotonic() < give_up:
+    deadline = time.monotonic() + _START_SECONDS
+    while not server.started and thread.is_alive() and time.monotonic() < deadline:
         time.sleep(0.01)
     if not server.started:
         raise RuntimeError("the sample web did not start")
@@ -93,16 +96,17 @@ def _running(server: uvicorn.Server, listening: socket.socket) -> Iterator[None]
         thread.join(_START_SECONDS)
 
 
-def _context(sites: Mapping[str, Site], authority: trustme.CA, stranger: trustme.CA) -> ssl.SSLContext:
-    """A context that answers each server name with the certificate of its group."""
+def _context(sites: Mapping[str, Site], authority: trustme.CA, untrusted_authority: trustme.CA) -> ssl.SSLContext:
+    """Return a context that selects the certificate of a host's group by server name (SNI)."""
     trusted = [site.host for site in sites.values() if site.file.state != "untrusted"]
     groups = [
-        (authority, trusted[i : i + NAMES_PER_CERTIFICATE]) for i in range(0, len(trusted), NAMES_PER_CERTIFICATE)
+        (authority, trusted[start : start + NAMES_PER_CERTIFICATE])
+        for start in range(0, len(trusted), NAMES_PER_CERTIFICATE)
     ]
-    groups += [(stranger, [site.host]) for site in sites.values() if site.file.state == "untrusted"]
+    groups += [(untrusted_authority, [site.host]) for site in sites.values() if site.file.state == "untrusted"]
     by_name: dict[str, ssl.SSLContext] = {}
     for issuer, names in groups:
-        context = _tls()
+        context = _tls_context()
         issuer.issue_cert(*names).configure_cert(context)
         by_name |= dict.fromkeys(names, context)
 
@@ -112,12 +116,12 @@ def _context(sites: Mapping[str, Site], authority: trustme.CA, stranger: trustme
         connection.context = by_name[name]
         return None
 
-    front = _tls()
-    front.sni_callback = choose
-    return front
+    default_context = _tls_context()
+    default_context.sni_callback = choose
+    return default_context
 
 
-def _tls() -> ssl.SSLContext:
+def _tls_context() -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     return context

@@ -1,13 +1,13 @@
-"""Recorded web sites in a folder: `DIR/<host>/<path>` are bodies, `_index` answers for its own folder.
+"""Recorded web sites in a folder: the file `DIR/<host>/<path>` is the body of that path, `_index` that of its folder.
 
-An optional `_site.json` per host says how the host behaves otherwise; every key is optional:
+An optional `_site.json` per host describes other behaviour; every key is optional:
 
-    {"state": "dead" | "untrusted",             nothing listens | a certificate that nobody trusts
-     "missing": {"status": 200, "path": "/"},   what every unknown path answers (default: 404)
+    {"state": "dead" | "untrusted",             connections are refused | the certificate is untrusted
+     "missing": {"status": 200, "path": "/"},   the response of every unknown path (default: 404)
      "paths": {"/x": {"status": 301, "headers": {"Location": "/y"}, "delay": 0.2, "path": "/file"}}}
 
-`path` names another recorded body; `{path}` in a header stands for the path that was asked for.
-Types go by extension; a file without one is application/octet-stream.
+`path` names another recorded body; `{path}` in a header is replaced by the requested path.
+The file extension sets the media type; a file without one is application/octet-stream.
 """
 
 import hashlib
@@ -34,7 +34,7 @@ class BadSite(ValueError):
 
 
 class Behaviour(BaseModel):
-    """How one path (or every missing one) answers."""
+    """The response of one path, or of every missing one."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -56,7 +56,7 @@ class SiteFile(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a site answers: `body` is read at the time of the request, so an edited file is served edited."""
+    """A site's response. `body` is read for each request, so edits of the file take effect at once."""
 
     status: int
     headers: Mapping[str, str]
@@ -71,7 +71,7 @@ class Site:
     file: SiteFile = field(default_factory=SiteFile)
 
     def reply(self, path: str) -> Reply:
-        """The answer to GET `path` (without query). Only recorded paths reach the disk."""
+        """Return the response to GET `path` (without query). Only recorded paths cause disk access."""
         behaviour = self.file.paths.get(path)
         if behaviour is None:
             behaviour = Behaviour() if path in self.files else self.file.missing
@@ -86,7 +86,7 @@ class Site:
 
 
 def media_type(path: str, source: Path) -> str:
-    """By the requested path's extension; the home page is HTML."""
+    """Return the media type by file extension, for an `_index` by the path's extension; the home page is HTML."""
     if path == "/":
         return "text/html; charset=utf-8"
     suffix = Path(path).suffix.lower() if source.name == INDEX else source.suffix.lower()
@@ -97,22 +97,22 @@ def media_type(path: str, source: Path) -> str:
 
 
 def load_sites(folder: Path) -> dict[str, Site]:
-    """All sites of a folder by host, in name order. Raises BadSite."""
+    """Return all sites of a folder by host, sorted by name. Raise BadSite."""
     if not folder.is_dir():
         raise BadSite(f"{folder} is not a folder")
-    sites = {entry.name: _load(entry) for entry in sorted(folder.iterdir()) if entry.is_dir()}
+    sites = {entry.name: _load_site(entry) for entry in sorted(folder.iterdir()) if entry.is_dir()}
     if not sites:
         raise BadSite(f"{folder} holds no site: expected folders named like hosts")
     return sites
 
 
-def _load(folder: Path) -> Site:
+def _load_site(folder: Path) -> Site:
     files: dict[str, Path] = {}
-    for found in sorted(folder.rglob("*")):
-        if found.is_symlink() or not found.is_file() or found == folder / SITE:
+    for path in sorted(folder.rglob("*")):
+        if path.is_symlink() or not path.is_file() or path == folder / SITE:
             continue
-        parts = found.relative_to(folder).parts
-        files["/" + "/".join(parts[:-1] if parts[-1] == INDEX else parts)] = found
+        parts = path.relative_to(folder).parts
+        files["/" + "/".join(parts[:-1] if parts[-1] == INDEX else parts)] = path
     return Site(folder.name, files, _site_file(folder / SITE))
 
 
@@ -123,8 +123,8 @@ def _site_file(path: Path) -> SiteFile:
         value: Any = json.loads(path.read_bytes())
         return SiteFile.model_validate(value)
     except ValidationError as error:
-        wrong = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
-        raise BadSite(f"{path}: {wrong}") from error
+        faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
+        raise BadSite(f"{path}: {faults}") from error
     except ValueError as error:
         raise BadSite(f"{path}: {error}") from error
 

@@ -1,9 +1,9 @@
-"""Which rows lie nearest to a question: by looking at all of them while they are few, by a graph when they are many.
+"""Find the rows whose vectors are nearest to a question: by a linear scan while there are few, by a graph for many.
 
 The graph (HNSW, Malkov and Yashunin 2018) is a file of the generation, read in place. It holds the rows up to a
-certain one; those added since are looked at one by one, until there are enough of them for a new graph. A filter that
-leaves few rows is answered by looking at these; one that leaves many takes what the graph says, and looks at all of
-them only where that is too little.
+certain row number; rows added later are scanned linearly until there are enough of them for a new graph. Under a filter
+that keeps few rows, those rows are scanned. Under one that keeps many, the graph is searched and the results are
+filtered; if too few remain, all rows that pass the filter are scanned.
 """
 
 import mmap
@@ -18,137 +18,136 @@ from numpy.typing import NDArray
 from usearch.index import Index
 
 from registry.core.ranking.vectors import pack
-from registry.search.columns import Columns, Damaged, Rows
+from registry.search.column_store import ColumnStore, IndexDamaged, Rows
 
-FEW: Final = 4_000
-"""So many rows behind the graph, or a hundredth of its own if more, are looked at one by one: 4 MB and a tenth of a
-millisecond. The larger a graph is, the more it costs to write it anew."""
+LINEAR_ROWS: Final = 4_000
+"""Rows after the graph's last one that are still scanned linearly: 4 MB and 0.1 ms. A hundredth of the graph's rows
+where that is more, because rewriting a larger graph costs more."""
 
-LOOKS: Final = 8
-"""Rows that can be looked at for what one more neighbour costs that the graph is asked for."""
+SCANS_PER_NEIGHBOUR: Final = 8
+"""Number of rows whose linear scan costs as much as one more neighbour from the graph."""
 
 _CONNECTIVITY: Final = 16
 _EXPANSION_ADD: Final = 128
 _EXPANSION_SEARCH: Final = 64
 _ROWS_PER_EXPANSION: Final = 4_000
-"""Places of the graph that are kept in sight while searching it: more in a larger one, which is easier to get lost in.
-"""
+"""The search width of the graph is at least its rows divided by this: a larger graph needs a wider search."""
 _REACH: Final = 2_000
-"""Neighbours asked of the graph at most."""
+"""Maximum number of neighbours in one search of the graph."""
 
-_BLOCK: Final = 16_384  # rows that are widened to float32 at once
+_BLOCK: Final = 16_384  # rows that are converted to float32 at once
 
 Mask = NDArray[np.bool_]
 
 
-class Graph:
-    """A file of neighbours, opened once for all commits that name it."""
+class HnswGraph:
+    """A graph file, opened once for all commits that name it."""
 
     def __init__(self, path: Path, dims: int, check: int) -> None:
-        """`check` is the CRC-32 of the file: the library follows whatever numbers are in it, also out of its memory.
+        """Check the file's CRC-32 against `check`: the library does not check offsets in a damaged file.
 
-        Raises Damaged, OSError, RuntimeError (the library, for bytes that are no graph).
+        Raise IndexDamaged, OSError, or RuntimeError (from the library, for bytes that are not a graph).
         """
         self.name = path.name
         with path.open("rb") as file:
             if not os.fstat(file.fileno()).st_size:
-                raise Damaged(f"{path.name} is empty")
+                raise IndexDamaged(f"{path.name} is empty")
             self._bytes = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         if zlib.crc32(self._bytes) != check:
-            raise Damaged(f"{path.name} is not what was written")
+            raise IndexDamaged(f"{path.name} is not what was written")
         self._index = _empty(dims)
-        self._index.view(memoryview(self._bytes))  # not the path: the library closes a file that it could not map twice
+        self._index.view(memoryview(self._bytes))  # not the path: when mapping fails, the library closes the file twice
         if self._index.ndim != dims:
-            raise Damaged(f"{path.name} is no graph of this index")
-        wide = max(_EXPANSION_SEARCH, len(self._index) // _ROWS_PER_EXPANSION)
-        self._index.expansion_search = wide  # type: ignore[misc]  # its setter is not seen by the checker
-        self._asking = threading.Lock()  # the library gives every caller the same workspace
+            raise IndexDamaged(f"{path.name} is no graph of this index")
+        width = max(_EXPANSION_SEARCH, len(self._index) // _ROWS_PER_EXPANSION)
+        self._index.expansion_search = width  # type: ignore[misc]  # the checker does not see its setter
+        self._search_lock = threading.Lock()  # the library shares one workspace between all callers
 
-    def nearest(self, asked: NDArray[np.float32], wanted: int) -> tuple[Rows, NDArray[np.float32]]:
-        """Nearest first, with their cosines."""
-        with self._asking:
-            matches = self._index.search(pack(asked[None, :])[0], wanted, threads=1)
+    def nearest(self, vector: NDArray[np.float32], limit: int) -> tuple[Rows, NDArray[np.float32]]:
+        """Return at most `limit` rows, nearest first, and their cosines."""
+        with self._search_lock:
+            matches = self._index.search(pack(vector[None, :])[0], limit, threads=1)
         rows: Rows = np.asarray(matches.keys).astype(np.int64)
-        near: NDArray[np.float32] = 1.0 - np.asarray(matches.distances, np.float32)
-        return rows, near
+        cosines: NDArray[np.float32] = 1.0 - np.asarray(matches.distances, np.float32)
+        return rows, cosines
 
 
-class Nearest:
-    """`graph` holds the rows 1 to `covered` that have a vector; None = all rows are looked at."""
+class NearestNeighbours:
+    """`graph` holds those of the rows 1 to `covered` that have a vector; without a graph all rows are scanned."""
 
-    def __init__(self, columns: Columns, graph: Graph | None, covered: int) -> None:
+    def __init__(self, columns: ColumnStore, graph: HnswGraph | None, covered: int) -> None:
         self._columns = columns
         self._covered = covered
         self._graph = graph
-        self._loading = threading.Lock()
+        self._tail_lock = threading.Lock()
         self._tail: tuple[Rows, NDArray[np.float32]] | None = None
 
-    def rows(self, asked: NDArray[np.float32], mask: Mask, limit: int) -> Rows:
-        """At most `limit` rows of the mask, in no order that means anything."""
-        rows, near = self._of_tail(asked, mask)
+    def rows(self, vector: NDArray[np.float32], mask: Mask, limit: int) -> Rows:
+        """Return the nearest rows of the mask, at most `limit`, in arbitrary order."""
+        rows, cosines = self._scan_tail(vector, mask)
         if self._graph is not None:
-            own, own_near = self._of_graph(self._graph, asked, mask, limit)
-            rows, near = np.concatenate([rows, own]), np.concatenate([near, own_near])
-        return rows[_best(near, limit)]
+            graph_rows, graph_cosines = self._search_graph(self._graph, vector, mask, limit)
+            rows, cosines = np.concatenate([rows, graph_rows]), np.concatenate([cosines, graph_cosines])
+        return rows[_best(cosines, limit)]
 
-    def _of_tail(self, asked: NDArray[np.float32], mask: Mask) -> tuple[Rows, NDArray[np.float32]]:
-        with self._loading:
+    def _scan_tail(self, vector: NDArray[np.float32], mask: Mask) -> tuple[Rows, NDArray[np.float32]]:
+        with self._tail_lock:
             if self._tail is None:
-                behind = np.arange(self._covered + 1, self._columns.count + 1)
-                rows, places = self._columns.first_vectors(behind)
-                self._tail = rows, _unit_rows(self._columns, places)
+                tail_rows = np.arange(self._covered + 1, self._columns.count + 1)
+                rows, positions = self._columns.first_vectors(tail_rows)
+                self._tail = rows, _unit_rows(self._columns, positions)
         rows, units = self._tail
-        near = np.vecdot(units, asked)  # see core/ranking/vectors.py: no product of matrices
-        keep = mask[rows]
-        if not keep.all():
-            rows, near = rows[keep], near[keep]
-        return rows, near
+        cosines = np.vecdot(units, vector)  # see core/ranking/vectors.py: no product of matrices
+        allowed = mask[rows]
+        if not allowed.all():
+            rows, cosines = rows[allowed], cosines[allowed]
+        return rows, cosines
 
-    def _of_graph(
-        self, graph: Graph, asked: NDArray[np.float32], mask: Mask, limit: int
+    def _search_graph(
+        self, graph: HnswGraph, vector: NDArray[np.float32], mask: Mask, limit: int
     ) -> tuple[Rows, NDArray[np.float32]]:
-        left = int(np.count_nonzero(mask[1 : self._covered + 1]))
-        wanted = 1 + (limit * self._covered * 5) // (max(1, left) * 4)
-        if LOOKS * wanted < left:
-            rows, near = graph.nearest(asked, min(_REACH, wanted))
-            keep = mask[rows]
-            rows, near = rows[keep][:limit], near[keep][:limit]
+        allowed_count = int(np.count_nonzero(mask[1 : self._covered + 1]))
+        neighbours = 1 + (limit * self._covered * 5) // (max(1, allowed_count) * 4)
+        if SCANS_PER_NEIGHBOUR * neighbours < allowed_count:
+            rows, cosines = graph.nearest(vector, min(_REACH, neighbours))
+            allowed = mask[rows]
+            rows, cosines = rows[allowed][:limit], cosines[allowed][:limit]
             if len(rows) == limit:
-                return rows, near
-        return self._look_at_all(asked, np.flatnonzero(mask[: self._covered + 1]), limit)
+                return rows, cosines
+        return self._scan_all(vector, np.flatnonzero(mask[: self._covered + 1]), limit)
 
-    def _look_at_all(self, asked: NDArray[np.float32], of: Rows, limit: int) -> tuple[Rows, NDArray[np.float32]]:
-        rows, places = self._columns.first_vectors(of)
-        near = np.concatenate(
+    def _scan_all(self, vector: NDArray[np.float32], candidates: Rows, limit: int) -> tuple[Rows, NDArray[np.float32]]:
+        rows, positions = self._columns.first_vectors(candidates)
+        cosines = np.concatenate(
             [np.zeros(0, np.float32)]
             + [
-                np.vecdot(_unit_rows(self._columns, places[start : start + _BLOCK]), asked)
-                for start in range(0, len(places), _BLOCK)
+                np.vecdot(_unit_rows(self._columns, positions[start : start + _BLOCK]), vector)
+                for start in range(0, len(positions), _BLOCK)
             ]
         )
-        best = _best(near, limit)
-        return rows[best], near[best]
+        best = _best(cosines, limit)
+        return rows[best], cosines[best]
 
 
-def is_due(rows: int, covered: int) -> bool:
-    """Whether so many rows need a graph that holds more of them than the first `covered`."""
-    return rows - covered > max(FEW, covered // 100)
+def needs_new_graph(rows: int, covered: int) -> bool:
+    """True when more rows lie after the graph's last row, `covered`, than should be scanned linearly."""
+    return rows - covered > max(LINEAR_ROWS, covered // 100)
 
 
-def extend_graph(columns: Columns, known: Path | None, covered: int, made: Path) -> int:
-    """A new file with the rows of `known`, which ends at row `covered`, and all behind it; gives its CRC-32.
+def extend_graph(columns: ColumnStore, previous: Path | None, covered: int, target: Path) -> int:
+    """Write a graph with the rows of `previous`, which ends at row `covered`, and all later rows. Return its CRC-32.
 
     Takes 0.15 ms CPU per row.
     """
     graph = _empty(columns.dims)
-    if known:
-        graph.load(str(known))
-    rows, places = columns.first_vectors(np.arange(covered + 1, columns.count + 1))
+    if previous:
+        graph.load(str(previous))
+    rows, positions = columns.first_vectors(np.arange(covered + 1, columns.count + 1))
     for start in range(0, len(rows), _BLOCK):
         part = slice(start, start + _BLOCK)
-        graph.add(rows[part].astype(np.uint64), columns.vectors[places[part]], threads=os.cpu_count() or 1)
-    graph.save(str(made))
-    with made.open("rb") as file:
+        graph.add(rows[part].astype(np.uint64), columns.vectors[positions[part]], threads=os.cpu_count() or 1)
+    graph.save(str(target))
+    with target.open("rb") as file:
         os.fsync(file.fileno())
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as raw:
             return zlib.crc32(raw)
@@ -165,13 +164,13 @@ def _empty(dims: int) -> Index:
     )
 
 
-def _unit_rows(columns: Columns, places: Rows) -> NDArray[np.float32]:
-    rows: NDArray[np.float32] = np.take(columns.vectors, places, axis=0).astype(np.float32)
-    rows *= columns.scales(places)[:, None]
+def _unit_rows(columns: ColumnStore, positions: Rows) -> NDArray[np.float32]:
+    rows: NDArray[np.float32] = np.take(columns.vectors, positions, axis=0).astype(np.float32)
+    rows *= columns.scales(positions)[:, None]
     return rows
 
 
-def _best(near: NDArray[np.float32], limit: int) -> Rows:
-    if len(near) <= limit:
-        return np.arange(len(near))
-    return np.argpartition(-near, limit)[:limit]
+def _best(cosines: NDArray[np.float32], limit: int) -> Rows:
+    if len(cosines) <= limit:
+        return np.arange(len(cosines))
+    return np.argpartition(-cosines, limit)[:limit]

@@ -1,7 +1,7 @@
-"""What the registry asks of a search engine: candidates for the ranker, and an index that can be fed and rebuilt.
+"""The interface of a search engine: return candidates for the ranker, accept changes, rebuild the index.
 
-An engine decides which few hundred services may matter under the filters of a query; it never decides their order
-(`registry.core.ranking`). The index is derived: the database can always rebuild it, so nothing in here is truth.
+An engine selects a few hundred candidates under the filters of a query; `registry.core.ranking` decides their order.
+The index is derived data: it can always be rebuilt from the database.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from registry.core.listing import Filters, Listing, SearchUnavailable
+from registry.core.model.listing import Filters, Listing, SearchUnavailable
 from registry.core.ranking import (
-    Candidates,
+    CandidateSet,
     CorpusStats,
     Embedder,
-    Question,
+    ParsedQuery,
     Record,
     index_hash,
     make_record,
@@ -24,7 +24,7 @@ from registry.core.ranking import (
 
 
 class WriterBusy(SearchUnavailable):
-    """Another process feeds this index at the moment; nothing was written."""
+    """Another process is the writer of this index; nothing was written."""
 
 
 class IndexState(StrEnum):
@@ -32,12 +32,12 @@ class IndexState(StrEnum):
     MISSING = "missing"  # never built, or its files were removed
     OUTDATED = "outdated"  # built with another ranker record or in another layout
     UNREADABLE = "unreadable"
-    AWAY = "away"  # the engine does not answer; what it holds may be whole
+    AWAY = "away"  # the engine does not answer; its index may be intact
 
 
 @dataclass(frozen=True, slots=True)
 class SearchDocument:
-    """What an index holds of one service; the host is its id. Equal hashes: nothing to write."""
+    """What an index stores for one service; the host is its id. Equal hashes mean that there is nothing to write."""
 
     listing: Listing
     record: Record
@@ -46,17 +46,17 @@ class SearchDocument:
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """The engine's answer, in no order that means anything.
+    """The engine's candidates, in arbitrary order.
 
-    `matching` counts the services that hold a word of the question; with vectors every service is near it in a way,
-    so it is an estimate, and never less than the candidates.
+    `matching` counts the services that hold a word of the question. It is an estimate, because every service has some
+    vector similarity, and it is never less than the number of candidates.
 
     `generation` is `<build>.<commit>`: equal generations hold the same documents and the same statistics.
     """
 
     generation: str
     stats: CorpusStats
-    candidates: Candidates
+    candidates: CandidateSet
     matching: int
 
 
@@ -66,54 +66,59 @@ class IndexHealth:
     generation: str | None = None
     services: int = 0
 
+    @property
+    def is_ready(self) -> bool:
+        return self.state is IndexState.READY
+
 
 class Build(Protocol):
-    """An index being built aside. Nobody reads it before `swap`; leaving without `swap` drops it."""
+    """A new index that is built beside the live one. It is not read before `swap`; leaving without `swap` drops it."""
 
     async def add(self, documents: Sequence[SearchDocument]) -> None:
-        """Each host once."""
+        """Add documents; each host at most once per build."""
 
     async def swap(self) -> None:
-        """Make it the index that readers see, in one step; searches that are running end on the old one."""
+        """Atomically make this the live index; running searches finish on the old one."""
 
 
 class Backend(Protocol):
-    """One index. Reading raises SearchUnavailable while there is no index to read, never an empty answer."""
+    """One index. Reading raises SearchUnavailable when there is no readable index, and never returns an empty result
+    instead."""
 
     @property
     def target(self) -> str:
-        """The name under which changes are noted for this index: `<engine>:<id>`."""
+        """The name under which pending changes for this index are recorded: `<engine>:<id>`."""
 
-    async def candidates(self, question: Question, filters: Filters, limit: int) -> Pool:
-        """Services with any of the question's words, at most `limit`, and those whose vectors are nearest to it.
+    async def candidates(self, question: ParsedQuery, filters: Filters, limit: int) -> Pool:
+        """Return at most `limit` services that hold a word of the question, and those with the nearest vectors.
 
-        A blank text browses: the `limit` services with the best grade. One that has neither words nor a vector
-        matches nothing. Filters hold inside both legs.
+        A blank text returns the `limit` services with the best score. A question with neither words nor a vector
+        matches nothing. Filters apply to both searches.
         """
 
     async def upsert(self, documents: Sequence[SearchDocument]) -> int:
-        """How many were new or different. Seen after `commit`. Raises WriterBusy."""
+        """Return how many were new or different. Visible after `commit`. Raise WriterBusy."""
 
     async def delete(self, hosts: Sequence[str]) -> int:
-        """How many were there. Seen after `commit`. Raises WriterBusy."""
+        """Return how many the index held. Visible after `commit`. Raise WriterBusy."""
 
     async def commit(self) -> None:
-        """Make upserts and deletions durable and visible together; without any, nothing happens."""
+        """Make pending upserts and deletions durable and visible atomically; a no-op when there are none."""
 
     def hashes(self) -> AsyncIterator[tuple[str, bytes]]:
-        """(host, hash) of everything that readers see, in no order."""
+        """Yield (host, hash) of every service that readers see, in arbitrary order."""
 
     def build(self) -> AbstractAsyncContextManager[Build]:
-        """Raises WriterBusy when a build is under way."""
+        """Start a build. Raise WriterBusy when one is running."""
 
     async def count(self) -> int:
-        """Services that readers see."""
+        """Return the number of services that readers see."""
 
     async def health(self) -> IndexHealth:
-        """Never raises for what an index can suffer."""
+        """Return the state of the index; a missing, outdated or damaged index does not raise."""
 
     async def close(self) -> None:
-        """Give back the writer's lock; what was not committed is lost, as after a crash."""
+        """Release the writer's lock; uncommitted changes are lost, as after a crash."""
 
 
 def make_document(listing: Listing, embedder: Embedder | None = None) -> SearchDocument:
@@ -121,13 +126,15 @@ def make_document(listing: Listing, embedder: Embedder | None = None) -> SearchD
 
 
 def make_documents(listings: Sequence[Listing], embedder: Embedder | None = None) -> list[SearchDocument]:
-    """All texts go through the embedder at once, which is how it is fast."""
+    """Return the index documents of the listings; one call embeds all texts, which is faster than one call each."""
     if embedder is None:
-        return [SearchDocument(one, make_record(one), index_hash(one)) for one in listings]
-    texts = [texts_of(one) for one in listings]
-    rows = embedder.encode_documents([text for each in texts for text in each])
-    made: list[SearchDocument] = []
-    for one, own in zip(listings, texts, strict=True):
-        vectors, rows = rows[: len(own)], rows[len(own) :]
-        made.append(SearchDocument(one, make_record(one, vectors, embedder.id), index_hash(one, embedder.id)))
-    return made
+        return [SearchDocument(listing, make_record(listing), index_hash(listing)) for listing in listings]
+    texts = [texts_of(listing) for listing in listings]
+    rows = embedder.encode_documents([text for group in texts for text in group])
+    documents: list[SearchDocument] = []
+    for listing, listing_texts in zip(listings, texts, strict=True):
+        vectors, rows = rows[: len(listing_texts)], rows[len(listing_texts) :]
+        documents.append(
+            SearchDocument(listing, make_record(listing, vectors, embedder.id), index_hash(listing, embedder.id))
+        )
+    return documents

@@ -1,13 +1,13 @@
-"""The embedded engine: a folder with one index, one process that feeds it and any number that read it.
+"""The embedded engine: a folder with one index, one writer process and any number of reader processes.
 
-    target         uuid that names this folder as a target of changes
+    target         uuid that identifies this folder as a target of index changes
     current        the id of the generation that readers see; replaced by rename
-    gen-<id>/      one generation (generation.py); what `current` does not name is a build under way or left over
-    writer.lock    held (flock) by the process that feeds the folder, from its first write to its end
-    build.lock     held while a generation is built aside
+    gen-<id>/      one generation (generation.py); one that `current` does not name is a running or abandoned build
+    writer.lock    held (flock) by the writer process from its first write until it closes the backend
+    build.lock     held while a new generation is built
 
-Readers look at two files before each search and open again when either changed. Files that were removed stay
-readable for those who have them open (POSIX), so nothing waits for a reader.
+Readers check two files before each search and reopen the index when either changed. Removed files stay readable
+while they are open (POSIX), so writers never wait for readers.
 """
 
 import asyncio
@@ -24,35 +24,35 @@ from typing import TypeVar
 
 from tantivy import Index
 
-from registry.core.listing import Filters, SearchUnavailable
-from registry.core.ranking import Question
+from registry.core.model.listing import Filters, SearchUnavailable
+from registry.core.ranking import ParsedQuery
 from registry.search.backend import Build, IndexHealth, IndexState, Pool, SearchDocument, WriterBusy
+from registry.search.corpus_counts import IndexOutdated
 from registry.search.generation import GenerationWriter, Model, Snapshot, open_reader
-from registry.search.tally import Outdated
 
 _T = TypeVar("_T")
 
-_AT_ONCE = 200_000
-"""Up to so many services a search takes a millisecond or less, and handing it to a thread and back costs a good part of
-that: it is then done where it is asked. To open an index is always left to a thread."""
+INLINE_SERVICES = 200_000
+"""Up to this many services a search runs on the event loop: it takes a millisecond or less, and a thread would add a
+large part of that. Opening an index always happens in a thread."""
 
 _ATTEMPTS = 3
-"""A reader that is overtaken by a swap between `current` and the files it names looks again."""
+"""A reader retries when a swap removes the files between reading `current` and opening them."""
 
 
 class _Lock:
-    """An flock that is given back when the process ends, however it ends."""
+    """An exclusive flock; the kernel releases it when the process ends, even by a crash."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._fd: int | None = None
 
     def take(self) -> None:
-        """Raises WriterBusy where another holder has it."""
+        """Acquire the lock. Raise WriterBusy when another holder has it."""
         if self._fd is not None:
             if _is_the_file(self._fd, self._path):
                 return
-            self.give_back()  # the file was removed: whoever comes next would lock another one
+            self.release()  # the file was removed, so another process could lock its replacement
         fd = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -61,7 +61,7 @@ class _Lock:
             raise WriterBusy(f"{self._path.name} is held by another writer") from None
         self._fd = fd
 
-    def give_back(self) -> None:
+    def release(self) -> None:
         if self._fd is not None:
             os.close(self._fd)
             self._fd = None
@@ -69,7 +69,7 @@ class _Lock:
 
 @dataclass(frozen=True, slots=True)
 class _Opened:
-    """`files` looked as `seen` before the index was opened."""
+    """An open index, with the state `seen` of its `files` from before it was opened."""
 
     files: tuple[Path, ...]
     seen: tuple[object, ...]
@@ -78,18 +78,18 @@ class _Opened:
     snapshot: Snapshot
 
     def is_current(self) -> bool:
-        return _signs(self.files) == self.seen
+        return _file_stamps(self.files) == self.seen
 
     @property
     def is_small(self) -> bool:
-        return self.snapshot.count() <= _AT_ONCE
+        return self.snapshot.count() <= INLINE_SERVICES
 
 
 class EmbeddedBackend:
     """See `registry.search.backend.Backend`. CPU and disk work happens in threads."""
 
     def __init__(self, folder: Path, model: str = "", dims: int = 0) -> None:
-        """`model` and `dims` of the embedder whose vectors it holds; an index of another model is OUTDATED."""
+        """`model` and `dims` describe the embedder of the vectors; an index of another model is OUTDATED."""
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._folder = folder
         self._model = Model(model, dims)
@@ -105,15 +105,15 @@ class EmbeddedBackend:
         return f"embedded:{self._name}"
 
     def claim(self) -> bool:
-        """Make this process the one that feeds the folder, until `close`; False where another one does."""
+        """Make this process the writer of the folder until `close`. Return False when another process is."""
         try:
             self._writer_lock.take()
         except WriterBusy:
             return False
         return True
 
-    async def candidates(self, question: Question, filters: Filters, limit: int) -> Pool:
-        await asyncio.sleep(0)  # what is asked in a row must not keep all others waiting
+    async def candidates(self, question: ParsedQuery, filters: Filters, limit: int) -> Pool:
+        await asyncio.sleep(0)  # lets other tasks run between consecutive searches
         opened = self._opened
         if opened is not None and opened.is_small and opened.is_current():
             return _readable(lambda: opened.snapshot.candidates(question, filters, limit))
@@ -156,10 +156,10 @@ class EmbeddedBackend:
             finally:
                 await asyncio.to_thread(build.drop)
         finally:
-            lock.give_back()
+            lock.release()
 
     def _restore_folder(self) -> None:
-        """A folder that was removed under us comes back under the name that the database knows it by."""
+        """Recreate a folder that was removed while in use, with the target name that the database has on record."""
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         _read_or_make_target(self._folder / "target", self._name)
 
@@ -169,7 +169,7 @@ class EmbeddedBackend:
             try:
                 return work(self._current_writer())
             except BaseException:
-                self._drop_writer()  # its counts may be half done; the committed index is the state to go on from
+                self._drop_writer()  # its counts may be partial; the next write starts from the committed index
                 raise
 
     def _current_writer(self) -> GenerationWriter:
@@ -181,14 +181,14 @@ class EmbeddedBackend:
 
     def _drop_writer(self) -> None:
         if self._writer is not None:
-            with suppress(ValueError, OSError):  # its generation may have been swapped away under it
+            with suppress(ValueError, OSError):  # a swap may have removed its generation
                 self._writer.close()
             self._writer = None
 
     def _close(self) -> None:
         with self._writing:
             self._drop_writer()
-            self._writer_lock.give_back()
+            self._writer_lock.release()
 
     def _current_build(self) -> str:
         build = _read_current(self._folder)
@@ -199,28 +199,28 @@ class EmbeddedBackend:
     def _snapshot(self) -> Snapshot:
         for _ in range(_ATTEMPTS - 1):
             with suppress(SearchUnavailable):
-                return self._look()
-        return self._look()
+                return self._open_current()
+        return self._open_current()
 
-    def _look(self) -> Snapshot:
+    def _open_current(self) -> Snapshot:
         opened = self._opened
         if opened is not None and opened.is_current():
             return opened.snapshot
         with self._opening:
             build = self._current_build()
             files = self._folder / "current", _generation(self._folder, build) / "meta.json"
-            seen = _signs(files)  # before opening: what is committed meanwhile is looked at again
+            stamps = _file_stamps(files)  # taken before opening, so a commit in between is noticed by the next check
             opened = self._opened
-            if opened is None or opened.seen != seen:
-                opened = _Opened(files, seen, build, *_readable(lambda: self._open(build)))
+            if opened is None or opened.seen != stamps:
+                opened = _Opened(files, stamps, build, *_readable(lambda: self._open(build)))
                 self._opened = opened
             return opened.snapshot
 
     def _open(self, build: str) -> tuple[Index, Snapshot]:
         directory = _generation(self._folder, build)
         index = open_reader(directory)
-        before = self._opened.snapshot.graph if self._opened and self._opened.build == build else None
-        return index, Snapshot(directory, build, self._model, index.searcher(), before)
+        previous_graph = self._opened.snapshot.graph if self._opened and self._opened.build == build else None
+        return index, Snapshot(directory, build, self._model, index.searcher(), previous_graph)
 
     def _health(self) -> IndexHealth:
         build = _read_current(self._folder)
@@ -228,10 +228,10 @@ class EmbeddedBackend:
             return IndexHealth(IndexState.MISSING)
         try:
             snapshot = self._snapshot()
-            state = IndexState.OUTDATED if snapshot.is_worn else IndexState.READY
+            state = IndexState.OUTDATED if snapshot.needs_rebuild else IndexState.READY
             return IndexHealth(state, snapshot.generation, snapshot.count())
         except SearchUnavailable as error:
-            outdated = isinstance(error.__cause__, Outdated)
+            outdated = isinstance(error.__cause__, IndexOutdated)
             return IndexHealth(IndexState.OUTDATED if outdated else IndexState.UNREADABLE)
 
 
@@ -245,48 +245,54 @@ class _EmbeddedBuild:
         self._path = _generation(folder, self._id)
         self._path.mkdir(mode=0o700)
         self._writer = GenerationWriter(self._path, self._id, model)
-        self._swapped = False
+        self._writing = threading.Lock()  # a cancelled call continues in its thread
+        self._dropped = self._swapped = False
 
     async def add(self, documents: Sequence[SearchDocument]) -> None:
         await asyncio.to_thread(self._add, documents)
 
     def _add(self, documents: Sequence[SearchDocument]) -> None:
-        for document in documents:
-            self._writer.add(document)
+        with self._writing:
+            for document in documents:
+                self._writer.add(document)
 
     async def swap(self) -> None:
         await asyncio.to_thread(self._swap)
 
     def _swap(self) -> None:
-        self._writer.commit()
-        self._writer.close()
-        _write_atomically(self._folder / "current", self._id)
-        self._swapped = True
-        _sweep(self._folder)
+        with self._writing:
+            self._writer.commit()
+            if not self._dropped:
+                self._writer.close()
+                _write_atomically(self._folder / "current", self._id)
+                self._swapped = True
+                _sweep(self._folder)
 
     def drop(self) -> None:
-        """Remove what nobody will read; without effect after a swap."""
-        if not self._swapped:
-            with suppress(ValueError):  # a writer that failed, perhaps for want of space, fails again
-                self._writer.close()
-            shutil.rmtree(self._path, ignore_errors=True)
+        """Remove the unfinished generation; a no-op after a swap."""
+        self._dropped = True
+        with self._writing:
+            if not self._swapped:
+                with suppress(ValueError):  # closing a writer that failed, for example on a full disk, fails again
+                    self._writer.close()
+                shutil.rmtree(self._path, ignore_errors=True)
 
 
-def _signs(files: Iterable[Path]) -> tuple[object, ...]:
-    """The files are replaced by rename, so a change is another inode or another time."""
-    signs: list[object] = []
+def _file_stamps(files: Iterable[Path]) -> tuple[object, ...]:
+    """Return inode, time and size of each file, None if missing: files are replaced by rename, so a change shows."""
+    stamps: list[object] = []
     for path in files:
         try:
             stat = path.stat()
         except FileNotFoundError:
-            signs.append(None)
+            stamps.append(None)
         else:
-            signs.append((stat.st_ino, stat.st_mtime_ns, stat.st_size))
-    return tuple(signs)
+            stamps.append((stat.st_ino, stat.st_mtime_ns, stat.st_size))
+    return tuple(stamps)
 
 
-def is_fed(folder: Path) -> bool:
-    """Whether some process feeds the folder at the moment."""
+def has_writer(folder: Path) -> bool:
+    """True when some process currently holds the writer lock of the folder."""
     lock = _Lock(folder / "writer.lock")
     try:
         lock.take()
@@ -294,7 +300,7 @@ def is_fed(folder: Path) -> bool:
         return True
     except FileNotFoundError:
         return False
-    lock.give_back()
+    lock.release()
     return False
 
 
@@ -310,47 +316,48 @@ def _read_current(folder: Path) -> str | None:
 
 
 def _sweep(folder: Path) -> None:
-    """Remove all generations but the current one; called by the holder of build.lock only."""
+    """Remove all generations except the current one. Only the holder of build.lock may call this."""
     current = _read_current(folder)
     for path in folder.glob("gen-*"):
         if current is None or path != _generation(folder, current):
             shutil.rmtree(path, ignore_errors=True)
 
 
-def _readable(open_it: Callable[[], _T]) -> _T:
-    """tantivy has ValueError for every fault of its files, usearch RuntimeError; a damaged number may end as any."""
+def _readable(work: Callable[[], _T]) -> _T:
+    """Call it; raise SearchUnavailable for a damaged index. tantivy raises ValueError, usearch RuntimeError, and a
+    damaged number can cause any of these errors."""
     try:
-        return open_it()
-    except (ValueError, TypeError, LookupError, RuntimeError, OSError, Outdated) as error:
+        return work()
+    except (ValueError, TypeError, LookupError, RuntimeError, OSError, IndexOutdated) as error:
         raise SearchUnavailable("the index cannot be read") from error
 
 
 def _is_the_file(fd: int, path: Path) -> bool:
-    """Whether what is open is what lies there now."""
+    """True when the open file is still the one at the path."""
     try:
         return os.path.samestat(os.fstat(fd), path.stat())
     except FileNotFoundError:
         return False
 
 
-def _read_or_make_target(path: Path, fresh: str) -> str:
-    """The uuid in the file; of several processes that start on a fresh folder, the first one's."""
+def _read_or_make_target(path: Path, new_id: str) -> str:
+    """Return the UUID in the file, after writing `new_id` if it is missing. Of concurrent writers the first wins."""
     if not path.exists():
-        own = path.with_name(f"target.{uuid.uuid4().hex}")
-        own.write_text(f"{fresh}\n")
+        temporary = path.with_name(f"target.{uuid.uuid4().hex}")
+        temporary.write_text(f"{new_id}\n")
         with suppress(FileExistsError):
-            os.link(own, path)
-        own.unlink()
+            os.link(temporary, path)
+        temporary.unlink()
     return str(uuid.UUID(path.read_text().strip()))
 
 
 def _write_atomically(path: Path, text: str) -> None:
-    fresh = path.with_name(f"{path.name}.new")
-    with fresh.open("w") as file:
+    new_path = path.with_name(f"{path.name}.new")
+    with new_path.open("w") as file:
         file.write(text + "\n")
         file.flush()
         os.fsync(file.fileno())
-    fresh.replace(path)
+    new_path.replace(path)
     directory = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(directory)

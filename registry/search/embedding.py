@@ -2,9 +2,9 @@
 
     u = mean of Q[t]    g[t] = 2 / (1 + exp(-b[t] - K[t] . u))    e(text) = normalise(sum of g[t] E[t])
 
-over the WordPiece tokens t of the text. The gate lets the other words of a text say how much a word counts. The table
-ships with the package and was fitted so that e points where a sentence model points (MODEL_CARD.md beside it, made by
-benchmarks/embedding). Nothing is downloaded, here or in what is imported.
+over the WordPiece tokens t of the text. The gate weights each word by the other words of the text. The table ships with
+the package and was fitted so that e approximates the vector of a sentence model (MODEL_CARD.md beside it, made by
+benchmarks/embedding). Nothing is downloaded, neither here nor by the imported libraries.
 """
 
 import hashlib
@@ -17,35 +17,35 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from registry.core.listing import SearchUnavailable
-from registry.search.tables import DamagedTable, mapped, read_arrays
+from registry.core.model.listing import SearchUnavailable
+from registry.search.array_file import ArrayFileError, map_file, read_arrays
 
 MODEL = Path(__file__).parent / "model"
 TABLE = "table.safetensors"
 TOKENIZER = "tokenizer.json"
 TABLE_SHA256 = "6c5f1a713a46d84d41f44d6dad50e54cd3efa29a405ff61f46aa8c099e64862c"
 TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
-"""What this version of the code was measured with; other files are refused."""
+"""Checksums of the files that this version of the code was measured with; other files are refused."""
 
 RECIPE = "1"
-"""Version of what is done with the table, part of the model's id: vectors of two recipes are never compared."""
+"""Version of the formula above, part of the model's id, so vectors of two recipes are never compared."""
 
 TOKENS = 256
-"""A text is cut after so many tokens."""
+"""A text is truncated to this many tokens."""
 
 TEXT_CHARS = 4_096
-"""A text is cut before it is split: more characters than TOKENS tokens of any language have, and a bound on work."""
+"""A text is truncated to this before it is tokenised, to bound the work; TOKENS tokens of any language fit."""
 
 
 class ModelFileError(SearchUnavailable):
-    """A file of the model is missing, damaged, or not the one that this version of the code was measured with."""
+    """A model file is missing, damaged, or not the one that this version of the code was measured with."""
 
 
 class StaticEmbedder:
     """The table as an Embedder (registry/core/ranking); safe to use from several threads."""
 
     def __init__(self, table: memoryview, tokenizer: bytes) -> None:
-        """Raises ModelFileError on bytes that hold no table or no tokenizer, or two that do not fit each other."""
+        """Raise ModelFileError when the table or the tokenizer is unreadable, or their sizes differ."""
         try:
             arrays = read_arrays(table)
             self._rows: NDArray[np.int8] = arrays["rows"]
@@ -55,16 +55,18 @@ class StaticEmbedder:
             self._scale = float(arrays["gate_scale"][0])
             self.basis: NDArray[np.float16] = arrays["basis"]
             self._tokenizer = read_tokenizer(tokenizer)
-        except (DamagedTable, KeyError, IndexError) as error:
+        except (ArrayFileError, KeyError, IndexError) as error:
             raise ModelFileError(f"the embedding table cannot be read: {error}") from error
-        known = self._tokenizer.get_vocab_size()
-        if not known == len(self._rows) == len(self._keys) == len(self._queries) == len(self._bias):
-            raise ModelFileError(f"the embedding table has {len(self._rows)} rows, its tokenizer {known} tokens")
+        vocabulary_size = self._tokenizer.get_vocab_size()
+        if not vocabulary_size == len(self._rows) == len(self._keys) == len(self._queries) == len(self._bias):
+            raise ModelFileError(
+                f"the embedding table has {len(self._rows)} rows, its tokenizer {vocabulary_size} tokens"
+            )
         self._id = model_id(table, tokenizer, RECIPE)
 
     @property
     def id(self) -> str:
-        """`wp_` and 12 hex digits: an index keeps vectors of this model and no other."""
+        """`wp_` and 12 hex digits: an index keeps only the vectors of one model."""
         return self._id
 
     @property
@@ -72,29 +74,29 @@ class StaticEmbedder:
         return int(self._rows.shape[1])
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """(n, dims) float32. Any text is accepted; what is no Unicode (lone surrogates) is read as unknown."""
-        out = np.zeros((len(texts), self.dims), np.float32)
-        for place, text in enumerate(texts):
-            # One by one: a batch starts threads, and a process that forks later is then warned of deadlocks.
-            read = self._tokenizer.encode(unicode_text(text[:TEXT_CHARS]), add_special_tokens=False)
-            if read.ids:
-                out[place] = self._sum(np.array(read.ids))
-        return units(out)
+        """Return (n, dims) float32. Any text is accepted; lone surrogates are replaced, see `unicode_text`."""
+        vectors = np.zeros((len(texts), self.dims), np.float32)
+        for row, text in enumerate(texts):
+            # One by one: a batch would start threads, and a process that forks later gets a deadlock warning.
+            encoding = self._tokenizer.encode(unicode_text(text[:TEXT_CHARS]), add_special_tokens=False)
+            if encoding.ids:
+                vectors[row] = self._sum(np.array(encoding.ids))
+        return units(vectors)
 
     def encode_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         return self.encode(texts)
 
     def _sum(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
-        """The gated sum of one text's rows, not normalised. Tokens that mean nothing have rows of zeros."""
+        """Return the gated sum of one text's rows, not normalised. Tokens without meaning have rows of zeros."""
         mean = self._queries[ids].mean(axis=0, dtype=np.float32) * (self._scale * self._scale)
-        bent = self._bias[ids].astype(np.float32) + self._keys[ids].astype(np.float32) @ mean
-        gate = 2 / (1 + np.exp(-bent))
+        logits = self._bias[ids].astype(np.float32) + self._keys[ids].astype(np.float32) @ mean
+        gate = 2 / (1 + np.exp(-logits))
         total: NDArray[np.float32] = gate @ self._rows[ids].astype(np.float32)
         return total
 
 
 def model_id(table: memoryview | bytes, tokenizer: bytes, recipe: str) -> str:
-    """`wp_` and the first 12 hex digits of sha256 of the table, the tokenizer and the recipe's version."""
+    """Return `wp_` and the first 12 hex digits of the sha256 of table, tokenizer and recipe version."""
     digest = hashlib.sha256(table)
     digest.update(tokenizer)
     digest.update(recipe.encode())
@@ -102,43 +104,43 @@ def model_id(table: memoryview | bytes, tokenizer: bytes, recipe: str) -> str:
 
 
 def load(folder: Path, table_sha256: str, tokenizer_sha256: str) -> StaticEmbedder:
-    """The model in a folder. Raises ModelFileError where a file is missing or its sha256 is another."""
+    """Load the model from a folder. Raise ModelFileError when a file is missing or has another sha256."""
     table = verified(folder / TABLE, table_sha256)
     return StaticEmbedder(table, bytes(verified(folder / TOKENIZER, tokenizer_sha256)))
 
 
 @cache
 def default_embedder() -> StaticEmbedder:
-    """The model that ships with the package, loaded and verified once per process. Raises ModelFileError."""
+    """Return the packaged model, loaded and verified once per process. Raise ModelFileError."""
     return load(MODEL, TABLE_SHA256, TOKENIZER_SHA256)
 
 
 def units(rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Rows of length 1; rows of zeros stay as they are."""
+    """Return the rows scaled to length 1; rows of zeros stay unchanged."""
     norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
     out: NDArray[np.float32] = np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 0)
     return out
 
 
 def unicode_text(text: str) -> str:
-    """The text with a question mark for each lone surrogate, which the tokenizer would refuse."""
+    """Replace each lone surrogate, which the tokenizer would refuse, with a question mark."""
     return text.encode("utf-8", "replace").decode()
 
 
 def verified(path: Path, expected: str) -> memoryview:
-    """The bytes of a file. Raises ModelFileError where it cannot be read or its sha256 is another."""
+    """Return the bytes of a file. Raise ModelFileError when it cannot be read or has another sha256."""
     try:
-        raw = mapped(path)
+        raw = map_file(path)
     except (OSError, ValueError) as error:
         raise ModelFileError(f"{path}: cannot be read ({error})") from error
-    found = hashlib.sha256(raw).hexdigest()
-    if found != expected:
-        raise ModelFileError(f"{path}: sha256 is {found}, this version needs {expected}; install the package again")
+    digest = hashlib.sha256(raw).hexdigest()
+    if digest != expected:
+        raise ModelFileError(f"{path}: sha256 is {digest}, this version needs {expected}; install the package again")
     return raw
 
 
 def read_tokenizer(raw: bytes) -> Any:
-    """Cuts at TOKENS, pads nothing. Raises ModelFileError."""
+    """Return a tokenizer that truncates to TOKENS and does not pad. Raise ModelFileError."""
     try:
         tokenizer = Tokenizer.from_buffer(raw)
     except Exception as error:  # the library raises bare Exception

@@ -1,11 +1,11 @@
-"""What a filter may ask of a listing, for every engine: one row per facet. A new filter is a row here and a field of
+"""The facets and numbers that every engine can filter listings by. A new filter is one row here and one field of
 Filters."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date
 from typing import Final
 
-from registry.core.listing import Filters, Listing
+from registry.core.model.listing import Filters, Listing
 
 FACETS: Final[Mapping[str, Callable[[Listing], Iterable[str]]]] = {
     "format": lambda listing: listing.formats,
@@ -16,18 +16,20 @@ FACETS: Final[Mapping[str, Callable[[Listing], Iterable[str]]]] = {
     "domain": lambda listing: (listing.domain,),
     "tld": lambda listing: (listing.host.rpartition(".")[2],),
     "language": lambda listing: listing.languages,
-    "semantic": lambda listing: (one for each in listing.capabilities for one in each.semantic_types),
+    "semantic": lambda listing: (
+        semantic_type for capability in listing.capabilities for semantic_type in capability.semantic_types
+    ),
     "effects": lambda listing: (
-        _effects(each.side_effects) for each in listing.capabilities if each.side_effects is not None
+        _effects(capability.side_effects) for capability in listing.capabilities if capability.side_effects is not None
     ),
 }
-"""Facet -> the values that a listing has of it."""
+"""Facet -> function that returns a listing's values of it."""
 
 NUMBERS: Final[Mapping[str, Callable[[Listing], int]]] = {
     "score": lambda listing: listing.score,
     "seen": lambda listing: _day(listing.seen_on),
 }
-"""What a filter may compare: numbers of 16 bits, by name. `seen` is the day, counted from 1970."""
+"""Name -> function that returns a listing's 16-bit number, for range filters. `seen` is in days since 1970-01-01."""
 
 _EPOCH: Final = date(1970, 1, 1)
 TOP: Final = 0xFFFF
@@ -39,9 +41,9 @@ def values_of(listing: Listing) -> Iterator[tuple[str, str]]:
             yield facet, value
 
 
-def wanted(filters: Filters) -> Mapping[str, tuple[str, ...]]:
-    """Facet -> values of which a listing must have one; facets that nobody asked for are left out."""
-    asked: dict[str, tuple[str, ...]] = {
+def facet_filters(filters: Filters) -> Mapping[str, tuple[str, ...]]:
+    """Return facet -> values of which a listing must have at least one; facets without a filter are left out."""
+    values_by_facet: dict[str, tuple[str, ...]] = {
         "format": filters.formats,
         "auth": filters.auth_types,
         "pricing": filters.pricing_types,
@@ -53,18 +55,18 @@ def wanted(filters: Filters) -> Mapping[str, tuple[str, ...]]:
         "semantic": filters.semantic_types,
         "effects": () if filters.side_effects is None else (_effects(filters.side_effects),),
     }
-    return {facet: values for facet, values in asked.items() if values}
+    return {facet: values for facet, values in values_by_facet.items() if values}
 
 
 def ranges(filters: Filters) -> Mapping[str, tuple[int, int]]:
-    """Number -> the least and the most that a listing may have; what is not bounded is left out."""
-    found: dict[str, tuple[int, int]] = {}
+    """Return number -> (minimum, maximum), both inclusive; numbers without a filter are left out."""
+    bounds: dict[str, tuple[int, int]] = {}
     if filters.min_score is not None or filters.max_score is not None:
-        most = TOP if filters.max_score is None else filters.max_score
-        found["score"] = (_bounded(filters.min_score or 0), _bounded(most))
+        maximum = TOP if filters.max_score is None else filters.max_score
+        bounds["score"] = (_bounded(filters.min_score or 0), _bounded(maximum))
     if filters.seen_since is not None:
-        found["seen"] = (_day(filters.seen_since), TOP)
-    return found
+        bounds["seen"] = (_day(filters.seen_since), TOP)
+    return bounds
 
 
 def _effects(value: bool) -> str:

@@ -1,16 +1,16 @@
-"""One generation of the embedded index: a directory with a tantivy index, columns and vectors; its writer, its readers.
+"""One generation of the embedded index: a directory with a tantivy index, columns and vectors; its writer and readers.
 
-tantivy finds words and knows which row of the columns a service is in; everything that the ranker reads comes from the
-columns. What belongs to a commit is named by one document of the tantivy index that is no service: the statistics of
-the collection, the number of rows, the list of those that are alive, the graph of the vectors. All files are on the
-disk before that document is, so a reader can never hold the one without the other, wherever a writer was killed.
+tantivy finds words and stores the column row of each service; everything that the ranker reads comes from the columns.
+One document of the tantivy index is not a service: it stores the collection statistics, the number of rows and the name
+of the vector graph. The commit number in its statistics names the file of live rows. All files are synced to disk
+before this document is committed, so a reader never sees a commit without its files, even after a writer crash.
 
-    rows.bin, hosts.bin, ...   columns.py
-    alive-<commit>.bin         a bit for each row
-    graph-<commit>.bin         ann.py; none while there are few services
+    rows.bin, hosts.bin, ...   column_store.py
+    alive-<commit>.bin         one bit per row
+    graph-<commit>.bin         ann.py; absent while there are few services
 
-Terms are put together as queries by hand; text from outside never meets a query parser. Longer than most modules,
-because writer and reader have to agree on every line of the layout.
+Queries are built from term objects; external text never reaches a query parser. Longer than most modules, because
+writer and reader have to agree on every line of the layout.
 """
 
 import os
@@ -25,31 +25,31 @@ import orjson
 from numpy.typing import NDArray
 from tantivy import Document, FieldType, Index, Occur, Query, Schema, SchemaBuilder, Searcher
 
-from registry.core.listing import Filters
-from registry.core.ranking import RANKER_VERSION, Question, indexed_text, term_ids
-from registry.search.ann import FEW, Graph, Mask, Nearest, extend_graph, is_due
+from registry.core.model.listing import Filters
+from registry.core.ranking import RANKER_VERSION, ParsedQuery, indexed_text, term_ids
+from registry.search.ann import LINEAR_ROWS, HnswGraph, Mask, NearestNeighbours, extend_graph, needs_new_graph
 from registry.search.backend import Pool, SearchDocument
-from registry.search.columns import Columns, ColumnsWriter, Damaged, Rows
-from registry.search.facets import FACETS, NUMBERS, ranges, values_of, wanted
-from registry.search.tally import Outdated, Tally, read_stats
+from registry.search.column_store import ColumnStore, ColumnStoreWriter, IndexDamaged, Rows
+from registry.search.corpus_counts import CorpusCounts, IndexOutdated, read_stats
+from registry.search.facets import FACETS, NUMBERS, facet_filters, ranges, values_of
 
 LAYOUT = f"3:{RANKER_VERSION}"
-"""Version of what a generation holds; another one is built again."""
+"""Version of a generation's content; an index of another version is rebuilt."""
 
-NEAREST: Final = 64
-"""Services that the vectors propose. On 3,095 services, with 100 by words, ranking these gives the same ten as ranking
-all; with 200 by words, on 100,000, 9.8 of them."""
+VECTOR_CANDIDATES: Final = 64
+"""Candidates retrieved by vector. On 3,095 services, with 100 candidates by words, ranking them returns the same top
+ten as ranking all services; on 100,000 services, with 200 by words, 9.8 of the ten."""
 
-_MOST: Final = 0.5
-"""A filter that leaves at least this share of the services is applied to what tantivy found."""
+_POST_FILTER_SHARE: Final = 0.5
+"""A filter that keeps at least this share of the services is applied after the tantivy search, not inside it."""
 
 _WRITER_BYTES = 32_000_000
-_MASKS = 64  # filters whose rows are remembered while a commit stands; one is a byte per row
+_MASKS = 64  # filters whose row masks are cached per commit; a mask takes one byte per row
 _SERVICE, _STATS = "service", "stats"
 
 
 class Model(NamedTuple):
-    """Whose vectors a generation holds; no id and 0 dimensions: it holds none."""
+    """The embedding model of a generation's vectors; an empty id and 0 dimensions when it holds none."""
 
     id: str = ""
     dims: int = 0
@@ -75,7 +75,7 @@ SCHEMA = _make_schema()
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """What a commit names. The file `graph`, with the CRC-32 `check`, holds the rows up to `covered`."""
+    """The state document of a commit. The file `graph`, with the CRC-32 `check`, holds the rows up to `covered`."""
 
     rows: int = 0
     graph: str | None = None
@@ -90,8 +90,8 @@ class _State:
         return cls(*orjson.loads(raw))
 
 
-class Held(NamedTuple):
-    """What the index holds of a host."""
+class IndexedService(NamedTuple):
+    """What the index stores for one host."""
 
     hash: bytes
     row: int
@@ -100,104 +100,104 @@ class Held(NamedTuple):
 
 
 class Snapshot:
-    """What a reader sees of a generation: one commit, whatever is written meanwhile."""
+    """A reader's view of a generation: one commit, unaffected by later writes."""
 
     def __init__(
-        self, directory: Path, build: str, model: Model, searcher: Searcher, before: Graph | None = None
+        self, directory: Path, build: str, model: Model, searcher: Searcher, previous_graph: HnswGraph | None = None
     ) -> None:
-        """`before` is the graph of the commit before, which this one may go on with.
+        """Open the searcher's commit; reuse the previous commit's graph if this commit names the same file.
 
-        Raises Outdated, Damaged, FileNotFoundError and what tantivy and usearch have for broken files."""
-        self._searcher: Any = searcher  # the stubs know neither `count` nor what a schema promises to be stored
+        Raise IndexOutdated, IndexDamaged, FileNotFoundError and what tantivy and usearch raise for broken files."""
+        self._searcher: Any = searcher  # the stubs lack `count` and do not know which fields are stored
         self._model = model
-        tally, state = _committed(searcher)
-        self.commit, self.stats = read_stats(tally, layout(model))
+        counts, state = _committed(searcher)
+        self.commit, self.stats = read_stats(counts, layout(model))
         self.generation = f"{build}.{self.commit}"
         self.state = _State.decode(state)
-        self.columns = Columns(directory, self.state.rows, model.dims)
+        self.columns = ColumnStore(directory, self.state.rows, model.dims)
         self.alive = _read_alive(_alive(directory, self.commit), self.state.rows)
-        self.graph = before
-        if before is None or before.name != self.state.graph:
+        self.graph = previous_graph
+        if previous_graph is None or previous_graph.name != self.state.graph:
             name = self.state.graph
-            self.graph = Graph(directory / name, model.dims, self.state.check) if name else None
-        self._nearest = Nearest(self.columns, self.graph, self.state.covered)
+            self.graph = HnswGraph(directory / name, model.dims, self.state.check) if name else None
+        self._nearest = NearestNeighbours(self.columns, self.graph, self.state.covered)
         self._masks: dict[Filters, tuple[Mask, float]] = {}
 
     @property
-    def is_worn(self) -> bool:
-        """More rows are dead than alive: the files should be written anew."""
-        return self.state.rows > 2 * self.stats.services + FEW
+    def needs_rebuild(self) -> bool:
+        """True when more rows are dead than alive, so the generation should be rebuilt."""
+        return self.state.rows > 2 * self.stats.services + LINEAR_ROWS
 
-    def candidates(self, question: Question, filters: Filters, limit: int) -> Pool:
+    def candidates(self, question: ParsedQuery, filters: Filters, limit: int) -> Pool:
         if not question.text.strip():
             rows, matching = self._search(_services(), filters, limit, order_by="score")
         else:
-            named, matching = self._by_words(question, filters, limit)
-            rows = _united(named, self._by_vectors(question, filters))
+            word_rows, matching = self._by_words(question, filters, limit)
+            rows = _union(word_rows, self._by_vectors(question, filters))
             matching = max(matching, len(rows))
         return Pool(self.generation, self.stats, self.columns.gather(rows, self._model.id), matching)
 
-    def _by_words(self, question: Question, filters: Filters, limit: int) -> tuple[Rows, int]:
-        """Where most services pass the filters, tantivy is asked without them: it can then leave out whole blocks of
-        services that cannot be among the best, which with a filter it cannot."""
+    def _by_words(self, question: ParsedQuery, filters: Filters, limit: int) -> tuple[Rows, int]:
+        """Return the best rows by words and an estimate of all that match. When most services pass the filters, search
+        without them: tantivy can skip whole blocks of low-scoring services only in an unfiltered query."""
         if not question.terms:
             return np.zeros(0, np.int64), 0
         query = _any_of(list(question.terms))
         mask, share = self._mask(filters)
-        if share >= _MOST:
-            wanted = int(limit * 1.1 / share) + 10
-            hits = self._searcher.search(query, wanted, count=False).hits
+        if share >= _POST_FILTER_SHARE:
+            fetch_limit = int(limit * 1.1 / share) + 10
+            hits = self._searcher.search(query, fetch_limit, count=False).hits
             rows = self._rows([address for _, address in hits])
             rows = rows[mask[rows]]
-            if len(hits) < wanted:
+            if len(hits) < fetch_limit:
                 return rows[:limit], len(rows)
             if len(rows) >= limit:
                 return rows[:limit], max(len(rows), self._estimate(question, share))
         return self._search(query, filters, limit)
 
-    def _estimate(self, question: Question, share: float) -> int:
-        """How many services hold a word, were words spread by chance."""
+    def _estimate(self, question: ParsedQuery, share: float) -> int:
+        """Estimate how many services hold any of the words, assuming that words are independent."""
         df = self.stats.document_frequency(term_ids(list(question.terms)))
-        without = np.prod(1 - df / max(1, self.stats.services))
-        return round(share * self.stats.services * float(1 - without))
+        share_without = np.prod(1 - df / max(1, self.stats.services))
+        return round(share * self.stats.services * float(1 - share_without))
 
-    def _by_vectors(self, question: Question, filters: Filters) -> Rows:
+    def _by_vectors(self, question: ParsedQuery, filters: Filters) -> Rows:
         if question.whole is None or question.model != self._model.id:
             return np.zeros(0, np.int64)
-        return self._nearest.rows(question.whole, self._mask(filters)[0], NEAREST)
+        return self._nearest.rows(question.whole, self._mask(filters)[0], VECTOR_CANDIDATES)
 
     def _search(self, query: Query, filters: Filters, limit: int, order_by: str | None = None) -> tuple[Rows, int]:
-        narrowed = Query.boolean_query([(Occur.Must, query), *_filter_clauses(filters)])
-        result = self._searcher.search(narrowed, limit, count=True, order_by_field=order_by)
+        filtered_query = Query.boolean_query([(Occur.Must, query), *_filter_clauses(filters)])
+        result = self._searcher.search(filtered_query, limit, count=True, order_by_field=order_by)
         return self._rows([address for _, address in result.hits]), result.count
 
     def _rows(self, addresses: Sequence[Any]) -> Rows:
-        found: Rows = np.array(self._searcher.fast_field_values("row", list(addresses)), np.int64)
-        if len(found) and not 0 < int(found.min()) <= int(found.max()) <= self.state.rows:
-            raise Damaged("the index names rows that are not there")
-        return found
+        rows: Rows = np.array(self._searcher.fast_field_values("row", list(addresses)), np.int64)
+        if len(rows) and not 0 < int(rows.min()) <= int(rows.max()) <= self.state.rows:
+            raise IndexDamaged("the index names rows that are not there")
+        return rows
 
     def _mask(self, filters: Filters) -> tuple[Mask, float]:
-        """(rows + 1,): the living rows that pass; and their share of the living."""
-        known = self._masks.get(filters)
-        if known is None:
+        """Return the mask of live rows that pass the filters, shape (rows + 1,), and their share of the live rows."""
+        cached = self._masks.get(filters)
+        if cached is None:
             mask = self.alive.copy()
-            for facet, values in wanted(filters).items():
+            for facet, values in facet_filters(filters).items():
                 mask &= self.columns.having(facet, values)
-            for number, (least, most) in ranges(filters).items():
-                mask &= (self.columns.table[number] >= least) & (self.columns.table[number] <= most)
-            known = mask, np.count_nonzero(mask) / max(1, self.stats.services)
+            for number, (minimum, maximum) in ranges(filters).items():
+                mask &= (self.columns.table[number] >= minimum) & (self.columns.table[number] <= maximum)
+            cached = mask, np.count_nonzero(mask) / max(1, self.stats.services)
             if len(self._masks) >= _MASKS:
                 self._masks = {}
-            self._masks[filters] = known
-        return known
+            self._masks[filters] = cached
+        return cached
 
-    def held(self, host: str) -> Held | None:
+    def held(self, host: str) -> IndexedService | None:
         hits = self._searcher.search(Query.term_query(SCHEMA, "host", host, "basic"), 1, count=False).hits
         if not hits:
             return None
         (row,) = self._rows([hits[0][1]]).tolist()
-        return Held(self.columns.hash(row), row, self.columns.length(row), self.columns.terms(row))
+        return IndexedService(self.columns.hash(row), row, self.columns.length(row), self.columns.terms(row))
 
     def hashes(self) -> Iterator[tuple[str, bytes]]:
         rows = np.flatnonzero(self.alive)
@@ -208,12 +208,12 @@ class Snapshot:
         return self.stats.services
 
 
-def _united(rows: Rows, others: Rows) -> Rows:
-    """Rising, each once."""
-    both = np.sort(np.concatenate([rows, others]))
-    fresh = np.ones(len(both), np.bool_)
-    fresh[1:] = both[1:] != both[:-1]
-    return both[fresh]
+def _union(rows: Rows, others: Rows) -> Rows:
+    """Return the union of both, ascending and without duplicates."""
+    combined = np.sort(np.concatenate([rows, others]))
+    is_first = np.ones(len(combined), np.bool_)
+    is_first[1:] = combined[1:] != combined[:-1]
+    return combined[is_first]
 
 
 def layout(model: Model) -> str:
@@ -221,14 +221,14 @@ def layout(model: Model) -> str:
 
 
 def _committed(searcher: Searcher) -> tuple[bytes, bytes]:
-    """Tally and state. Raises Outdated where the generation has none that we can read."""
+    """Return the encoded counts and state. Raise IndexOutdated when the generation has none that can be read."""
     reader: Any = searcher
     hits = reader.search(Query.term_query(SCHEMA, "kind", _STATS, "basic"), 1, count=False).hits
     document = reader.doc(hits[0][1]) if hits else None
-    tally, state = (document.get_first(name) if document else None for name in ("tally", "state"))
-    if tally is None or state is None:
-        raise Outdated("no statistics")
-    return tally, state
+    counts, state = (document.get_first(name) if document else None for name in ("tally", "state"))
+    if counts is None or state is None:
+        raise IndexOutdated("no statistics")
+    return counts, state
 
 
 def _any_of(terms: Sequence[str]) -> Query:
@@ -241,73 +241,77 @@ def _services() -> Query:
 
 
 def _filter_clauses(filters: Filters) -> Iterator[tuple[Occur, Query]]:
-    """Inside the query, so that a pool is never emptied afterwards; without weight, so that the order is the text's."""
-    for facet, values in wanted(filters).items():
+    """Yield the filters as clauses of weight 0, so that text alone decides the order.
+
+    They are part of the query, so filtering cannot shrink the pool afterwards."""
+    for facet, values in facet_filters(filters).items():
         any_of = [(Occur.Should, Query.term_query(SCHEMA, facet, value, "basic")) for value in values]
         yield Occur.Must, Query.const_score_query(Query.boolean_query(any_of), 0.0)
-    for number, (least, most) in ranges(filters).items():
-        between = Query.range_query(SCHEMA, number, FieldType.Unsigned, lower_bound=least, upper_bound=most)
+    for number, (minimum, maximum) in ranges(filters).items():
+        between = Query.range_query(SCHEMA, number, FieldType.Unsigned, lower_bound=minimum, upper_bound=maximum)
         yield Occur.Must, Query.const_score_query(between, 0.0)
 
 
 def open_reader(directory: Path) -> Index:
-    """The committed index; `reload` decides when it looks again."""
+    """Open the committed index; later commits are seen only after `reload`."""
     index = Index.open(str(directory))
     index.config_reader("manual")
     return index
 
 
 class GenerationWriter:
-    """The one writer of a generation. Not safe for threads; after any error it must be thrown away."""
+    """The only writer of a generation. Not thread-safe; must be discarded after any error."""
 
     def __init__(self, directory: Path, build: str, model: Model) -> None:
         self.build = build
         self._directory = directory
         self._model = model
-        fresh = not Index.exists(str(directory))
+        is_new = not Index.exists(str(directory))
         self._index = Index(SCHEMA, path=str(directory), reuse=True)
         self._index.config_reader("manual")
         self._writer = self._index.writer(heap_size=_WRITER_BYTES, num_threads=1)
-        self._committed = None if fresh else Snapshot(directory, build, model, self._index.searcher())
-        self._tally = Tally() if fresh else Tally.decode(_committed(self._index.searcher())[0], layout(model))
-        self._columns = ColumnsWriter(directory, self._committed.state.rows if self._committed else 0, model.dims)
-        self._pending: dict[str, Held | None] = {}
+        self._committed = None if is_new else Snapshot(directory, build, model, self._index.searcher())
+        self._counts = (
+            CorpusCounts() if is_new else CorpusCounts.decode(_committed(self._index.searcher())[0], layout(model))
+        )
+        self._columns = ColumnStoreWriter(directory, self._committed.state.rows if self._committed else 0, model.dims)
+        self._pending: dict[str, IndexedService | None] = {}
         self._dead: list[int] = []
 
-    def add(self, document: SearchDocument) -> Held:
-        """A host that is not there yet, as when building."""
+    def add(self, document: SearchDocument) -> IndexedService:
+        """Add a host that the index does not hold yet, as in a build."""
         record = document.record
         row = self._columns.add(document)
-        self._tally.add(record)
+        self._counts.add(record)
         self._writer.add_document(_to_tantivy(document, row))
-        return Held(document.hash, row, record.length, record.terms)
+        return IndexedService(document.hash, row, record.length, record.terms)
 
     def replace(self, document: SearchDocument) -> bool:
-        """False where the index holds exactly this already."""
+        """Write the document. Return False when the index already holds exactly this one."""
         host = document.listing.host
-        held = self._held(host)
-        if held and held.hash == document.hash:
+        indexed = self._indexed(host)
+        if indexed and indexed.hash == document.hash:
             return False
-        self._drop(host, held)
+        self._drop(host, indexed)
         self._pending[host] = self.add(document)
         return True
 
     def remove(self, host: str) -> bool:
-        """False where the host was not there."""
-        held = self._held(host)
-        if held is None:
+        """Remove a host. Return False when the index did not hold it."""
+        indexed = self._indexed(host)
+        if indexed is None:
             return False
-        self._drop(host, held)
+        self._drop(host, indexed)
         self._pending[host] = None
         return True
 
-    def _drop(self, host: str, held: Held | None) -> None:
-        if held:
-            self._tally.remove(held)
-            self._dead.append(held.row)
+    def _drop(self, host: str, indexed: IndexedService | None) -> None:
+        if indexed:
+            self._counts.remove(indexed)
+            self._dead.append(indexed.row)
         self._writer.delete_documents_by_term("host", host)
 
-    def _held(self, host: str) -> Held | None:
+    def _indexed(self, host: str) -> IndexedService | None:
         if host in self._pending:
             return self._pending[host]
         return self._committed.held(host) if self._committed else None
@@ -317,23 +321,23 @@ class GenerationWriter:
         return bool(self._pending)
 
     def commit(self) -> None:
-        """First all files, then the document that names them; files that no reader opens any more go last."""
-        self._tally.commit += 1
+        """Write all files, then the document that names them, then delete the files of older commits."""
+        self._counts.commit += 1
         self._columns.flush()
         self._write_alive()
-        known = self._committed.state if self._committed else _State()
-        state = self._with_graph(replace(known, rows=self._columns.rows))
+        previous_state = self._committed.state if self._committed else _State()
+        state = self._with_graph(replace(previous_state, rows=self._columns.rows))
         _sync(self._directory)
         self._writer.delete_documents_by_term("kind", _STATS)
         stats = Document()
         stats.add_text("kind", _STATS)
-        stats.add_bytes("tally", self._tally.encode(layout(self._model)))
+        stats.add_bytes("tally", self._counts.encode(layout(self._model)))
         stats.add_bytes("state", state.encode())
         self._writer.add_document(stats)
         self._writer.commit()
         self._index.reload()
-        before = self._committed.graph if self._committed else None
-        self._committed = Snapshot(self._directory, self.build, self._model, self._index.searcher(), before)
+        previous_graph = self._committed.graph if self._committed else None
+        self._committed = Snapshot(self._directory, self.build, self._model, self._index.searcher(), previous_graph)
         self._pending.clear()
         self._dead.clear()
         self._sweep(state)
@@ -344,31 +348,31 @@ class GenerationWriter:
         if self._committed:
             alive[: len(self._committed.alive)] = self._committed.alive
         alive[self._dead] = False
-        with _alive(self._directory, self._tally.commit).open("wb") as file:
+        with _alive(self._directory, self._counts.commit).open("wb") as file:
             file.write(np.packbits(alive).tobytes())
             file.flush()
             os.fsync(file.fileno())
 
     def _with_graph(self, state: _State) -> _State:
-        """A new graph where too many rows have to be looked at one by one."""
-        if not self._model.id or not is_due(state.rows, state.covered):
+        """Build a new graph when too many rows would have to be scanned linearly; otherwise keep the state."""
+        if not self._model.id or not needs_new_graph(state.rows, state.covered):
             return state
-        made = f"graph-{self._tally.commit}.bin"
-        known = self._directory / state.graph if state.graph else None
-        columns = Columns(self._directory, state.rows, self._model.dims)
-        check = extend_graph(columns, known, state.covered, self._directory / made)
-        return _State(state.rows, made, state.rows, check)
+        graph_name = f"graph-{self._counts.commit}.bin"
+        previous_graph = self._directory / state.graph if state.graph else None
+        columns = ColumnStore(self._directory, state.rows, self._model.dims)
+        check = extend_graph(columns, previous_graph, state.covered, self._directory / graph_name)
+        return _State(state.rows, graph_name, state.rows, check)
 
     def _sweep(self, state: _State) -> None:
-        """A reader that opens the commit before this one finds nothing and looks again."""
-        keep = {_alive(self._directory, self._tally.commit).name, state.graph}
-        for path in _of_commits(self._directory):
+        """Delete the files of older commits; a reader that was opening one gets FileNotFoundError and retries."""
+        keep = {_alive(self._directory, self._counts.commit).name, state.graph}
+        for path in _commit_files(self._directory):
             if path.name not in keep:
                 with suppress(FileNotFoundError):
                     path.unlink()
 
     def close(self) -> None:
-        """Give tantivy's lock back; merges under way are finished."""
+        """Wait for running merges, then release tantivy's lock."""
         self._columns.close()
         self._writer.wait_merging_threads()
 
@@ -377,7 +381,7 @@ def _alive(directory: Path, commit: int) -> Path:
     return directory / f"alive-{commit}.bin"
 
 
-def _of_commits(directory: Path) -> Iterable[Path]:
+def _commit_files(directory: Path) -> Iterable[Path]:
     yield from directory.glob("alive-*.bin")
     yield from directory.glob("graph-*.bin")
 
@@ -385,7 +389,7 @@ def _of_commits(directory: Path) -> Iterable[Path]:
 def _read_alive(path: Path, rows: int) -> Mask:
     raw = path.read_bytes()
     if len(raw) != (rows + 8) // 8:
-        raise Damaged(f"{path.name} is of another length")
+        raise IndexDamaged(f"{path.name} is of another length")
     return np.unpackbits(np.frombuffer(raw, np.uint8), count=rows + 1).astype(np.bool_)
 
 
@@ -398,14 +402,14 @@ def _sync(directory: Path) -> None:
 
 
 def _to_tantivy(document: SearchDocument, row: int) -> Document:
-    """Field by field: a keyword argument would make a signed number, which stops the indexing thread."""
-    made = Document()
-    made.add_text("kind", _SERVICE)
-    made.add_text("host", document.listing.host)
-    made.add_text("text", indexed_text(document.listing))
+    """Build the document field by field: keyword arguments make signed numbers, which stop the indexing thread."""
+    tantivy_document = Document()
+    tantivy_document.add_text("kind", _SERVICE)
+    tantivy_document.add_text("host", document.listing.host)
+    tantivy_document.add_text("text", indexed_text(document.listing))
     for facet, value in values_of(document.listing):
-        made.add_text(facet, value)
+        tantivy_document.add_text(facet, value)
     for number, read in NUMBERS.items():
-        made.add_unsigned(number, read(document.listing))
-    made.add_unsigned("row", row)
-    return made
+        tantivy_document.add_unsigned(number, read(document.listing))
+    tantivy_document.add_unsigned("row", row)
+    return tantivy_document

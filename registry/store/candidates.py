@@ -1,4 +1,4 @@
-"""Repositories of who may become a host, and of who wants to be left alone."""
+"""Repositories of candidates, which may become hosts, and of opt-outs."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict
@@ -24,15 +24,18 @@ class Candidates:
         self._connection = connection
 
     async def add(self, candidates: Iterable[CandidateRecord]) -> int:
-        """New ones only: a host that is named again by the same host in the same way is no news."""
-        ordered = sorted(candidates, key=lambda one: (one.domain, one.host, one.referrer, one.rel))
+        """Insert candidates and return the number of new ones. The same mention by the same host counts once."""
+        ordered = sorted(
+            candidates, key=lambda candidate: (candidate.domain, candidate.host, candidate.referrer, candidate.rel)
+        )
         rows = [
-            asdict(one) | {"rel": clean(one.rel, MAX_REL_CHARS), "document": clean(one.document)} for one in ordered
+            asdict(candidate) | {"rel": clean(candidate.rel, MAX_REL_CHARS), "document": clean(candidate.document)}
+            for candidate in ordered
         ]
         return await many(self._connection, insert(CandidateRow).on_conflict_do_nothing(), rows)
 
     async def open(self, *, limit: int) -> list[CandidateRecord]:
-        """The oldest that were not looked at, locked; another process's are left out."""
+        """Lock and return the oldest candidates not yet folded; those locked by another process are left out."""
         statement = (
             select(*(getattr(CandidateRow, name) for name in CandidateRecord.__dataclass_fields__))
             .where(CandidateRow.folded_at.is_(None))
@@ -43,10 +46,10 @@ class Candidates:
         return [CandidateRecord(*row) for row in await self._connection.execute(statement)]
 
     async def fold(self, verdicts: Sequence[tuple[CandidateRecord, str | None]], *, now: datetime) -> None:
-        """Looked at. `verdict`: None for a host now, else why not."""
+        """Record what became of candidates. `verdict`: None for a new host, else why it did not become one."""
         rows = [
-            {"now": now, "verdict": verdict, "domain": one.domain, "host": one.host}
-            for one, verdict in sorted(verdicts, key=lambda pair: (pair[0].domain, pair[0].host))
+            {"now": now, "verdict": verdict, "domain": candidate.domain, "host": candidate.host}
+            for candidate, verdict in sorted(verdicts, key=lambda pair: (pair[0].domain, pair[0].host))
         ]
         await many(self._connection, _FOLD, rows)
 
@@ -63,22 +66,22 @@ class OptOuts:
         self._connection = connection
 
     async def add(self, opt_outs: Iterable[OptOutRecord]) -> None:
-        """Sticks: the first one is kept with its evidence."""
-        rows = [asdict(one) | {"evidence": clean(one.evidence)} for one in opt_outs]
+        """Insert opt-outs. The first one of a host is kept with its evidence."""
+        rows = [asdict(opt_out) | {"evidence": clean(opt_out.evidence)} for opt_out in opt_outs]
         await many(self._connection, insert(OptOutRow).on_conflict_do_nothing(), rows)
 
     async def rows(self, domain: str) -> list[OptOutRecord]:
-        """All of one domain, with how and where they said so."""
+        """Return all opt-outs of a domain, with how and where they were declared."""
         columns = (getattr(OptOutRow, name) for name in OptOutRecord.__dataclass_fields__)
-        found = await self._connection.execute(select(*columns).where(OptOutRow.domain == domain))
-        return [OptOutRecord(*row) for row in found]
+        rows = await self._connection.execute(select(*columns).where(OptOutRow.domain == domain))
+        return [OptOutRecord(*row) for row in rows]
 
     async def remove(self, domain: str, host: str) -> None:
-        """The opt-out of exactly this host."""
+        """Delete the opt-out of exactly this host."""
         await self._connection.execute(delete(OptOutRow).where(OptOutRow.domain == domain, OptOutRow.host == host))
 
     async def of(self, domains: Collection[str]) -> dict[str, frozenset[str]]:
-        """The hosts that opted out, by domain; see `is_covered`."""
+        """Return the hosts that opted out, by domain; see `is_covered`."""
         found: dict[str, set[str]] = {}
         for domain, host in await Driver(self._connection).rows(_OPTED_OUT, {"domains": listed(domains)}):
             found.setdefault(domain, set()).add(host)

@@ -1,4 +1,4 @@
-"""Services as lists show them. What the site wrote is decoded row by row: one bad row never hides the others."""
+"""Services as entries of lists. JSON is decoded row by row, so that one bad row does not hide the others."""
 
 import logging
 from collections.abc import Collection, Iterable, Sequence
@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
-from registry.core.listing import TrustLevel
+from registry.core.model.listing import TrustLevel
 from registry.store.driver import Row
 from registry.store.engine import decode
-from registry.store.lane import Lane, texts
+from registry.store.lane import QueryPool, texts
 from registry.store.records import ServiceColumns
 from registry.store.values import key_name
 
@@ -21,15 +21,15 @@ _log = logging.getLogger(__name__)
 class CardCapability(NamedTuple):
     name: str
     description: str | None
-    detail_url: str | None  # absolute, of the host's own detail document
+    detail_url: str | None  # absolute URL of the host's own detail document
     side_effects: bool | None = None
 
 
 @dataclass(slots=True)
 class Card(ServiceColumns):
-    """A service in a list. `capabilities` are filled where cards are asked for by host, not in long lists.
+    """A service in a list. `capabilities` are filled when cards are fetched by key, not in long lists.
 
-    `auth` and `pricing` are services.Auth and services.Pricing as JSON, defaults left out.
+    `auth` and `pricing` are services.Auth and services.Pricing as JSON, without defaults.
     """
 
     crawl_failures: int
@@ -43,7 +43,7 @@ class Card(ServiceColumns):
 
 
 COLUMNS: Final = tuple(Card.__dataclass_fields__)[:-4]
-"""Of the table of services, in order; behind them come `last_visit_at`, `auth` and `pricing`."""
+"""Columns of `services`, in order. In a row `last_visit_at`, `auth`, `pricing` and the capabilities follow."""
 
 _CARDS: Final = f"""
 SELECT {", ".join(f"s.{name}" for name in COLUMNS)}, h.last_visit_at, s.model->'auth', s.model->'pricing',
@@ -54,7 +54,7 @@ FROM unnest(%(domains)s::text[], %(hosts)s::text[]) AS k(domain, host)
 JOIN services s ON s.domain = k.domain AND s.host = k.host
 LEFT JOIN hosts h ON h.domain = s.domain AND h.host = s.host
 WHERE NOT s.hidden
-"""  # noqa: S608  (names of our own)
+"""  # noqa: S608  (only our own names)
 
 _SEEN: Final = """
 SELECT s.host, s.seen_at FROM unnest(%(domains)s::text[], %(hosts)s::text[]) AS k(domain, host)
@@ -63,36 +63,36 @@ JOIN services s ON s.domain = k.domain AND s.host = k.host WHERE NOT s.hidden
 
 
 class Cards:
-    """Each question sees what is committed when it is asked; hidden services are in no answer.
+    """Reads cards without transactions: each query sees what is committed when it runs. Hidden services are left out.
 
     Raises StoreUnavailable.
     """
 
-    def __init__(self, lane: Lane) -> None:
-        self._lane = lane
+    def __init__(self, pool: QueryPool) -> None:
+        self._pool = pool
 
     async def of(self, keys: Sequence[Key], capabilities: Collection[str] = ()) -> dict[str, Card]:
-        """By host, with those capabilities that have one of the names.
+        """Return cards by host, each with its capabilities that have one of the names.
 
-        A service may have thousands of capabilities, of which an answer shows a few.
+        A service may have thousands of capabilities; an answer shows a few of them.
         """
         names = texts([key_name(name) for name in capabilities])
-        return {card.host: card for card in cards(await self._lane.rows(_CARDS, {**_bound(keys), "names": names}))}
+        return {card.host: card for card in cards(await self._pool.rows(_CARDS, {**_bound(keys), "names": names}))}
 
     async def seen(self, keys: Sequence[Key]) -> dict[str, datetime]:
-        """By host, when its documents were last seen."""
-        return dict(await self._lane.rows(_SEEN, _bound(keys)))
+        """Return by host when its documents were last seen."""
+        return dict(await self._pool.rows(_SEEN, _bound(keys)))
 
 
 def cards(rows: Iterable[Row]) -> Iterable[Card]:
-    """From all fields of a card as the database gives them, jsonb as bytes."""
+    """Yield one card per row. A row holds all fields of a card in order, jsonb as bytes."""
     for row in rows:
         card = Card(*row)
-        auth, pricing, listed = (_decoded(value, card.host) for value in row[-3:])
+        auth, pricing, capabilities = (_decoded(value, card.host) for value in row[-3:])
         card.trust_level = TrustLevel(card.trust_level)
         card.formats, card.protocols = tuple(card.formats), tuple(card.protocols)
         card.auth, card.pricing = auth or {}, pricing or {}
-        card.capabilities = tuple(CardCapability(*one) for one in listed or ())
+        card.capabilities = tuple(CardCapability(*capability) for capability in capabilities or ())
         yield card
 
 

@@ -1,4 +1,4 @@
-"""Reading services for the doors. What the site wrote is decoded row by row: one bad row never hides the others."""
+"""Queries of services for the interfaces. JSON is decoded row by row, so that one bad row does not hide the others."""
 
 import logging
 from collections import Counter
@@ -11,8 +11,8 @@ from sqlalchemy import ARRAY, ColumnElement, Text, cast, exists, func, null, or_
 from sqlalchemy.dialects.postgresql import JSONPATH, array
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registry.core.listing import Filters, TrustLevel
-from registry.core.services import Service, from_json
+from registry.core.model.listing import Filters, TrustLevel
+from registry.core.model.services import Service, from_json
 from registry.store.cards import COLUMNS, Card, Key, cards
 from registry.store.engine import decode
 from registry.store.records import DocumentRecord, FindingRecord, ServiceRecord
@@ -22,7 +22,7 @@ from registry.store.values import key_name
 
 Sort = Literal["score", "name", "newest", "updated", "capabilities"]
 SLOW_MS: Final = 5_000
-"""A check slower than this counts as degraded (registry contract, section 7)."""
+"""A host whose last check took longer counts as degraded, as in the ADP registry. Milliseconds."""
 
 _log = logging.getLogger(__name__)
 
@@ -38,7 +38,7 @@ _ORDER: Final[dict[Sort, tuple[ColumnElement[Any], ...]]] = {
 @dataclass(frozen=True, slots=True)
 class ServiceView:
     """Everything about one service. `breakdown`: score.Score.to_json() as it was computed; `response_ms` and
-    `last_visit_at` are of the last visit of its host, whatever that found; `documents` are the current ones."""
+    `last_visit_at` are of the last visit of its host, whatever its outcome; `documents` are the current ones."""
 
     record: ServiceRecord
     service: Service
@@ -60,7 +60,7 @@ class HealthLine:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """`services` are the worst first, and only as many as were asked for; the numbers count all that are shown."""
+    """`services` holds the worst first, up to the requested limit; the numbers count all shown services."""
 
     total: int
     healthy: int
@@ -74,49 +74,49 @@ class Catalogue:
         self._connection = connection
 
     async def service(self, domain: str, host: str, *, include_details: bool) -> ServiceView | None:
-        """None when there is none, or when it is hidden. Raises ValueError when its row cannot be decoded."""
-        statement = select(ServiceRow.__table__).where(*_is(ServiceRow, domain, host), ~ServiceRow.hidden)
+        """Return the service; None when it is unknown or hidden. Raises like `service_record` for a bad row."""
+        statement = select(ServiceRow.__table__).where(*_of_host(ServiceRow, domain, host), ~ServiceRow.hidden)
         row = (await self._connection.execute(statement)).mappings().first()
         if row is None:
             return None
         record = service_record(row)
         capabilities = await self._capabilities(domain, host, include_details)
         service = from_json({**record.model, "capabilities": capabilities})
-        graded = await Services(self._connection).last_score(domain, host)
-        visited = select(HostRow.response_ms, HostRow.last_visit_at).where(*_is(HostRow, domain, host))
-        response_ms, last_visit_at = (await self._connection.execute(visited)).first() or (None, None)
+        score = await Services(self._connection).last_score(domain, host)
+        last_visit = select(HostRow.response_ms, HostRow.last_visit_at).where(*_of_host(HostRow, domain, host))
+        response_ms, last_visit_at = (await self._connection.execute(last_visit)).first() or (None, None)
         return ServiceView(
             record=record,
             service=service,
             findings=await self.findings(domain, host),
-            breakdown=graded.breakdown if graded else {},
+            breakdown=score.breakdown if score else {},
             response_ms=response_ms,
             last_visit_at=last_visit_at,
         )
 
     async def capability(self, domain: str, host: str, name: str) -> tuple[ServiceRecord, dict[str, Any]] | None:
-        """The capability as JSON (services.Capability), with its detail, and its service without capabilities."""
-        shown = select(ServiceRow.__table__).where(*_is(ServiceRow, domain, host), ~ServiceRow.hidden)
-        row = (await self._connection.execute(shown)).mappings().first()
+        """Return the service without capabilities, and the capability as JSON (services.Capability) with detail."""
+        service_statement = select(ServiceRow.__table__).where(*_of_host(ServiceRow, domain, host), ~ServiceRow.hidden)
+        row = (await self._connection.execute(service_statement)).mappings().first()
         if row is None:
             return None
-        named = select(CapabilityRow.data, CapabilityRow.detail).where(
-            *_is(CapabilityRow, domain, host), CapabilityRow.name == key_name(name)
+        capability_statement = select(CapabilityRow.data, CapabilityRow.detail).where(
+            *_of_host(CapabilityRow, domain, host), CapabilityRow.name == key_name(name)
         )
-        found = (await self._connection.execute(named)).first()
+        found = (await self._connection.execute(capability_statement)).first()
         return None if found is None else (service_record(row), _capability(found.data, found.detail))
 
     async def findings(self, domain: str, host: str) -> tuple[FindingRecord, ...]:
         row = FindingRow
-        statement = select(row.reason, row.document, row.pointer, row.evidence).where(*_is(row, domain, host))
-        found = await self._connection.execute(statement.order_by(row.ordinal))
-        return tuple(FindingRecord(*one) for one in found)
+        statement = select(row.reason, row.document, row.pointer, row.evidence).where(*_of_host(row, domain, host))
+        rows = await self._connection.execute(statement.order_by(row.ordinal))
+        return tuple(FindingRecord(*values) for values in rows)
 
     async def capabilities(self, keys: Sequence[Key], filters: Filters) -> dict[str, frozenset[str]]:
-        """By host, the names of those capabilities that the filters ask for; hosts without any are left out."""
+        """Return by host the names of the capabilities that match the filters; hosts without any are left out."""
         row = CapabilityRow
-        of = tuple_(row.domain, row.host).in_(list(keys))
-        statement = select(row.host, row.name).where(of, *_capability_conditions(filters))
+        has_key = tuple_(row.domain, row.host).in_(list(keys))
+        statement = select(row.host, row.name).where(has_key, *_capability_conditions(filters))
         found: dict[str, set[str]] = {}
         for host, name in await self._connection.execute(statement):
             found.setdefault(host, set()).add(name)
@@ -125,33 +125,33 @@ class Catalogue:
     async def facet_counts(
         self, keys: Sequence[Key], facets: Sequence[str], filters: Filters
     ) -> tuple[int, dict[str, dict[str, int]]]:
-        """How many of the services are shown, and of them, by facet and value, most frequent first."""
+        """Return how many of the services match, and the numbers of these by facet and value, most frequent first."""
         columns = [FACET_COLUMNS[name].label(name) for name in facets]
         statement = select(ServiceRow.host, *columns).where(_among(keys), *_conditions(filters))
         rows = (await self._connection.execute(statement)).mappings().all()
         counts = {name: Counter(value for row in rows for value in _facet_values(row[name])) for name in facets}
         return len(rows), {
-            name: dict(sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))[:FACET_VALUES])
-            for name, found in counts.items()
+            name: dict(sorted(numbers.items(), key=lambda pair: (-pair[1], pair[0]))[:FACET_VALUES])
+            for name, numbers in counts.items()
         }
 
     async def page(
         self, filters: Filters, *, sort: Sort, limit: int, offset: int, text: str = ""
     ) -> tuple[list[Card], int]:
-        """A page without capabilities, and how many there are in all. `text`: part of a name, description or host."""
+        """Return a page of cards without capabilities, and the total. `text`: part of a name, description or host."""
         conditions = _conditions(filters) + ([_contains(text)] if text else [])
         page = select(*_CARD_COLUMNS).where(*conditions).order_by(*_ORDER[sort]).limit(limit).offset(offset)
         total = select(func.count()).select_from(ServiceRow).where(*conditions)
-        shown = list(cards(await self._connection.execute(page)))
-        return shown, (await self._connection.execute(total)).scalar_one()
+        items = list(cards(await self._connection.execute(page)))
+        return items, (await self._connection.execute(total)).scalar_one()
 
     async def health(self, *, limit: int) -> Health:
         joined = (HostRow.domain == ServiceRow.domain) & (HostRow.host == ServiceRow.host)
         down = ServiceRow.trust_level == TrustLevel.UNVERIFIED
         degraded = ~down & ((ServiceRow.crawl_failures > 0) | (func.coalesce(HostRow.response_ms, 0) > SLOW_MS))
-        of = select(func.count(), func.count().filter(degraded), func.count().filter(down))
-        counted = of.select_from(ServiceRow).outerjoin(HostRow, joined).where(~ServiceRow.hidden)
-        total, are_degraded, are_down = (await self._connection.execute(counted)).one()
+        columns = select(func.count(), func.count().filter(degraded), func.count().filter(down))
+        numbers = columns.select_from(ServiceRow).outerjoin(HostRow, joined).where(~ServiceRow.hidden)
+        total, are_degraded, are_down = (await self._connection.execute(numbers)).one()
         worst = (
             select(ServiceRow.host, ServiceRow.name, down.label("down"), degraded.label("degraded"))
             .add_columns(HostRow.response_ms, HostRow.last_visit_at)
@@ -164,12 +164,12 @@ class Catalogue:
         return Health(total, total - are_degraded - are_down, are_degraded, are_down, lines)
 
     async def counts(self) -> dict[str, dict[str, int]]:
-        """Shown services by trust level and by format: {"trust_level": {...}, "format": {...}}."""
-        shown = ~ServiceRow.hidden
-        trust = select(ServiceRow.trust_level, func.count()).where(shown).group_by(ServiceRow.trust_level)
+        """Count shown services by trust level and by format: {"trust_level": {...}, "format": {...}}."""
+        is_shown = ~ServiceRow.hidden
+        trust = select(ServiceRow.trust_level, func.count()).where(is_shown).group_by(ServiceRow.trust_level)
         slug = func.unnest(ServiceRow.formats).label("slug")
-        each = select(slug).where(shown).subquery()
-        formats = select(each.c.slug, func.count()).group_by(each.c.slug)
+        slugs = select(slug).where(is_shown).subquery()
+        formats = select(slugs.c.slug, func.count()).group_by(slugs.c.slug)
         return {
             "trust_level": dict((await self._connection.execute(trust)).all()),
             "format": dict((await self._connection.execute(formats)).all()),
@@ -178,11 +178,11 @@ class Catalogue:
     async def _capabilities(self, domain: str, host: str, include_details: bool) -> list[dict[str, Any]]:
         row = CapabilityRow
         columns = (row.data, row.detail) if include_details else (row.data,)
-        statement = select(*columns).where(*_is(row, domain, host)).order_by(row.position)
+        statement = select(*columns).where(*_of_host(row, domain, host)).order_by(row.position)
         found = []
-        for one in await self._connection.execute(statement):
+        for values in await self._connection.execute(statement):
             try:
-                found.append(_capability(one[0], one[1] if include_details else None))
+                found.append(_capability(values[0], values[1] if include_details else None))
             except ValueError:
                 _log.error("a capability of %s cannot be decoded: rescore rewrites it", host)
         return found
@@ -197,10 +197,10 @@ _CARD_COLUMNS: Final = (
     ServiceRow.model["pricing"],
     null(),
 )
-"""As `cards` reads them, without capabilities."""
+"""The columns that `cards` expects, without capabilities."""
 
 FACET_VALUES: Final = 50
-"""Values of one facet in an answer."""
+"""Maximum number of values of one facet in an answer."""
 
 
 def _all_at(path: str) -> ColumnElement[Any]:
@@ -219,14 +219,14 @@ FACET_COLUMNS: Final[dict[str, ColumnElement[Any]]] = {
     "semantic": _all_at("$.capabilities[*].semantic_types[*]"),
     "effects": _all_at("$.capabilities[*].side_effects"),
 }
-"""Where the values of a facet are; the facets are those of the engines (registry/search/facets.py)."""
+"""The column of each facet's values; the facets are those of the search engines (registry/search/facets.py)."""
 
 
 def _facet_values(value: Any) -> set[str]:
     if isinstance(value, bytes):
         value = decode(value)
-    found = value if isinstance(value, list) else [] if value is None else [value]
-    return {("true" if one else "false") if isinstance(one, bool) else str(one) for one in found}
+    items = value if isinstance(value, list) else [] if value is None else [value]
+    return {("true" if item else "false") if isinstance(item, bool) else str(item) for item in items}
 
 
 def _among(keys: Sequence[Key]) -> ColumnElement[bool]:
@@ -242,12 +242,12 @@ def _capability_conditions(filters: Filters) -> list[ColumnElement[bool]]:
     return conditions
 
 
-def _is(table: Any, domain: str, host: str) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+def _of_host(table: Any, domain: str, host: str) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
     return table.domain == domain, table.host == host
 
 
 def _conditions(filters: Filters) -> list[ColumnElement[bool]]:
-    """The same meaning as in the search engines: any of the values of a filter, all of the filters."""
+    """Return conditions that mean the same as in the search engines: any value of a filter, all of the filters."""
     conditions = [~ServiceRow.hidden]
     if filters.shown_levels:
         conditions.append(ServiceRow.trust_level.in_(filters.shown_levels))
@@ -273,17 +273,17 @@ def _conditions(filters: Filters) -> list[ColumnElement[bool]]:
         conditions.append(ServiceRow.listing["languages"].has_any(array(filters.languages)))
     if filters.narrows_capabilities:
         row = CapabilityRow
-        own = (row.domain == ServiceRow.domain) & (row.host == ServiceRow.host)
-        conditions.append(exists().where(own, *_capability_conditions(filters)))
+        same_service = (row.domain == ServiceRow.domain) & (row.host == ServiceRow.host)
+        conditions.append(exists().where(same_service, *_capability_conditions(filters)))
     return conditions
 
 
 def _contains(text: str) -> ColumnElement[bool]:
-    """Case does not count; `%` and `_` are characters like any other. NUL is in no text that was ever stored."""
-    wanted = text.replace("\0", "\ufffd")
+    """Return a case-insensitive condition; `%` and `_` are literal. NUL was replaced in stored texts, so here too."""
+    part = text.replace("\0", "\ufffd")
     return or_(
-        *(column.icontains(wanted, autoescape=True) for column in (ServiceRow.name, ServiceRow.description)),
-        ServiceRow.host.icontains(wanted, autoescape=True),
+        *(column.icontains(part, autoescape=True) for column in (ServiceRow.name, ServiceRow.description)),
+        ServiceRow.host.icontains(part, autoescape=True),
     )
 
 

@@ -1,4 +1,4 @@
-"""Repository of documents: each body once per domain, the current answer of each URL, and what it was before."""
+"""Repository of documents: each body once per domain, the current answer of each URL, and its history."""
 
 import logging
 from collections.abc import Collection, Iterable, Sequence
@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, func, or_, select, text, tuple_
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registry.core.documents import Outcome, Via
+from registry.core.model.documents import Outcome, Via
 from registry.store.bulk import columns_of, many, put_all
 from registry.store.driver import Driver, Row, listed
 from registry.store.engine import decode
@@ -21,16 +21,16 @@ Key = tuple[str, str]
 
 _log = logging.getLogger(__name__)
 
-URL_CHARS: Final = 20_000  # longer than any that is asked for, with the JSON Pointer of a document inside another
+URL_CHARS: Final = 20_000  # longer than any requested URL with the JSON pointer of an embedded document
 
 _FIELDS = tuple(DocumentRecord.__dataclass_fields__)
 _OF: Final[LiteralString] = f"""
 SELECT {", ".join(_FIELDS)} FROM documents WHERE domain = ANY(string_to_array(%(domains)s, ' '))
 ORDER BY domain, host, seen_at, url
 """  # noqa: S608  # our own columns
-_ANEW = columns_of(DocumentRow, "domain", "host", "url_hash", "first_seen_at")
+_OVERWRITTEN = columns_of(DocumentRow, "domain", "host", "url_hash", "first_seen_at")
 _HISTORY = columns_of(DocumentHistoryRow)
-# All that a visit without news writes about a document.
+# Everything that a visit writes about an unchanged document.
 _STAMP = text(
     "UPDATE documents SET seen_at = :seen_at, missed_at = :missed_at, etag = :etag, last_modified = :last_modified"
     " WHERE domain = :domain AND host = :host AND url_hash = :url_hash"
@@ -43,10 +43,10 @@ class Documents:
         self._driver = Driver(connection)
 
     async def of(self, domains: Collection[str], *, strict: bool = False) -> list[DocumentRecord]:
-        """Every current document of the domains, without its body; the least recently seen first.
+        """Return every current document of the domains, without its body; of each host the least recently seen first.
 
-        A row that cannot be decoded is left out, as if its URL had never been asked for, and so written anew by the
-        next visit; with `strict` it raises ValueError.
+        A row that cannot be decoded is left out, as if its URL had never been requested, so that the next visit
+        rewrites it. With `strict` its ValueError or TypeError is raised.
         """
         found = []
         for row in await self._driver.rows(_OF, {"domains": listed(domains)}):
@@ -59,7 +59,7 @@ class Documents:
         return found
 
     async def bodies(self, keys: Collection[tuple[str, bytes]]) -> dict[tuple[str, bytes], bytes]:
-        """Bodies by (domain, sha256)."""
+        """Return bodies by (domain, sha256)."""
         if not keys:
             return {}
         statement = select(BodyRow.domain, BodyRow.sha256, BodyRow.body).where(
@@ -72,41 +72,41 @@ class Documents:
         await many(self._connection, insert(BodyRow).on_conflict_do_nothing(), rows)
 
     async def put(self, documents: Sequence[DocumentRecord]) -> None:
-        await put_all(self._connection, DocumentRow, [_row(document) for document in documents], overwrite=_ANEW)
+        await put_all(self._connection, DocumentRow, [_row(document) for document in documents], overwrite=_OVERWRITTEN)
 
     async def stamp(self, documents: Iterable[DocumentRecord]) -> None:
-        """Only when it was seen, whether it was missed, and its validators."""
+        """Update only the times seen and missed, and the validators."""
         rows = [
             {
-                "domain": one.domain,
-                "host": one.host,
-                "url_hash": url_hash(one.url),
-                "seen_at": one.seen_at,
-                "missed_at": one.missed_at,
-                "etag": clean_or_none(one.etag),
-                "last_modified": clean_or_none(one.last_modified),
+                "domain": document.domain,
+                "host": document.host,
+                "url_hash": url_hash(document.url),
+                "seen_at": document.seen_at,
+                "missed_at": document.missed_at,
+                "etag": clean_or_none(document.etag),
+                "last_modified": clean_or_none(document.last_modified),
             }
-            for one in documents
+            for document in documents
         ]
         await many(self._connection, _STAMP, rows)
 
     async def add_history(self, documents: Iterable[DocumentRecord]) -> None:
-        """One row per document as it is from its `changed_at` on."""
-        rows = [{key: value for key, value in _row(one).items() if key in _HISTORY} for one in documents]
+        """Add one row per document: its state from its `changed_at` on."""
+        rows = [{key: value for key, value in _row(document).items() if key in _HISTORY} for document in documents]
         await put_all(self._connection, DocumentHistoryRow, rows, overwrite=())
 
     async def history(self, domain: str, host: str, url: str) -> list[tuple[Any, ...]]:
-        """(changed_at, outcome, sha256) of one URL, newest first."""
+        """Return (changed_at, outcome, sha256) of one URL, newest first."""
         row = DocumentHistoryRow
         statement = (
             select(row.changed_at, row.outcome, row.sha256)
             .where(row.domain == domain, row.host == host, row.url_hash == url_hash(url))
             .order_by(row.changed_at.desc())
         )
-        return [tuple(one) for one in await self._connection.execute(statement)]
+        return [tuple(version) for version in await self._connection.execute(statement)]
 
     async def hosts(self, after: Key, *, limit: int, but_version: str | None = None) -> list[Key]:
-        """Hosts with documents, by (domain, host), those behind `after`. `but_version`: see `_outdated`."""
+        """Return hosts with documents after `after`, ordered by (domain, host). `but_version`: see `_outdated`."""
         key = (DocumentRow.domain, DocumentRow.host)
         statement = select(*key).where(tuple_(*key) > after, *_outdated(but_version))
         statement = statement.distinct().order_by(*key).limit(limit)
@@ -118,7 +118,7 @@ class Documents:
 
 
 def _outdated(but_version: str | None) -> tuple[ColumnElement[bool], ...]:
-    """Documents that can be judged again and were by another version of the rubric, or whose service was."""
+    """Return the condition that a document with a body, or its service, has another rubric version; none for None."""
     if but_version is None:
         return ()
     service = select(ServiceRow.host).where(
@@ -126,8 +126,8 @@ def _outdated(but_version: str | None) -> tuple[ColumnElement[bool], ...]:
         ServiceRow.host == DocumentRow.host,
         ServiceRow.rubric_version != but_version,
     )
-    judged = DocumentRow.has_body & DocumentRow.alias_of.is_(None) & (DocumentRow.rubric_version != but_version)
-    return (or_(judged, service.exists()),)
+    is_outdated = DocumentRow.has_body & DocumentRow.alias_of.is_(None) & (DocumentRow.rubric_version != but_version)
+    return (or_(is_outdated, service.exists()),)
 
 
 def _row(document: DocumentRecord) -> dict[str, Any]:

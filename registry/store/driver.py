@@ -1,7 +1,7 @@
-"""The driver beneath SQLAlchemy, on the same connection and in the same transaction.
+"""Direct use of psycopg, on SQLAlchemy's connection and in its transaction.
 
-For the few statements that every visited host costs (measured in benchmarks/record): there SQLAlchemy's own work, done
-anew for every parameter of every row, is most of it. Everything else goes through SQLAlchemy.
+For the few statements that run for every visited host (measured in benchmarks/record). There most of the cost is
+SQLAlchemy's own work, repeated for every parameter of every row. Everything else goes through SQLAlchemy.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,33 +12,33 @@ import psycopg
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 SEPARATOR: Final = " "
-"""Between the names of one list; no host has it in its name."""
+"""Separates the names of a list; no host name contains it."""
 
 Row = tuple[Any, ...]
 
 
 class Driver:
-    """Statements in psycopg's own words: `%(name)s` for parameters, rows as tuples, jsonb as undecoded bytes.
+    """Runs statements in psycopg's syntax: `%(name)s` for parameters, rows as tuples, jsonb as undecoded bytes.
 
-    Raises psycopg's errors, which `errors.translated` knows like SQLAlchemy's.
+    Raises psycopg's errors, which `errors.translated` translates like SQLAlchemy's.
     """
 
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection
 
     async def rows(self, statement: LiteralString, bound: dict[str, Any] | None = None) -> list[Row]:
-        """What a query gives; values come in binary, which is read several times as fast."""
+        """Return the rows of a query. Values are transferred in binary, which is decoded several times as fast."""
         cursor = (await self._psycopg()).cursor(binary=True)
         await cursor.execute(statement, bound)
         return await cursor.fetchall()
 
     async def run(self, statement: LiteralString, bound: dict[str, Any] | None = None) -> int:
-        """Gives the number of rows that it touched."""
+        """Run a statement and return the number of rows it touched."""
         cursor = await (await self._psycopg()).execute(statement, bound)
         return cursor.rowcount
 
     async def copy(self, table: LiteralString, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-        """New rows, which must not be there yet."""
+        """Insert rows, which must not exist yet."""
         cursor = (await self._psycopg()).cursor()
         target = psycopg.sql.SQL("COPY {} ({}) FROM STDIN").format(
             psycopg.sql.Identifier(table), psycopg.sql.SQL(", ").join(map(psycopg.sql.Identifier, columns))
@@ -53,20 +53,20 @@ class Driver:
 
 
 def listed(names: Iterable[str]) -> str:
-    """Names as one parameter, for `string_to_array(%(names)s, ' ')`: a list is dumped item by item, in Python."""
+    """Return names as one parameter for `string_to_array(%(names)s, ' ')`: lists are dumped item by item, in Python."""
     return SEPARATOR.join(names)
 
 
 def recordset(records: Sequence[Any]) -> str:
-    """Dataclasses or dicts as one parameter, for `json_populate_recordset(NULL::table, %(records)s)`.
+    """Return dataclasses or dicts as one parameter for `json_populate_recordset(NULL::table, %(records)s)`.
 
-    Raises TypeError for text with lone surrogates.
+    Raise TypeError for text with lone surrogates.
     """
     return orjson.dumps(records, default=_bytea).decode()
 
 
 def _bytea(value: object) -> str:
-    """PostgreSQL documentation, "bytea Hex Format"."""
+    """Return bytes in PostgreSQL's hex format (PostgreSQL documentation, "bytea Hex Format")."""
     if isinstance(value, bytes):
         return "\\x" + value.hex()
     raise TypeError(type(value).__name__)

@@ -1,4 +1,4 @@
-"""The one way to make an engine: SQLAlchemy's async engine on psycopg 3, with JSON that cannot poison a result set."""
+"""Makes the SQLAlchemy engine (async, psycopg 3). JSON stays undecoded, so it cannot poison a result set."""
 
 from typing import Any, Final
 
@@ -17,17 +17,17 @@ _FOR_URL: Final = {"user": "username", "password": "password", "dbname": "databa
 
 
 def make_engine(url: str, *, pool_size: int = 10) -> AsyncEngine:
-    """An engine for a URL (postgresql://, postgresql+psycopg://) or a libpq connection string.
+    """Return an engine for a URL (postgresql://, postgresql+psycopg://) or a libpq connection string.
 
-    jsonb comes back as undecoded bytes, see `decode`: the driver decodes a whole result set and one value that cannot
-    be decoded would take all other rows with it (safety.md section 4 calls them poison rows).
+    jsonb is returned as undecoded bytes, see `decode`: the driver would decode a whole result set, and one undecodable
+    value would lose all other rows (a poison row).
     """
     return create_async_engine(
         sqlalchemy_url(url),
         pool_size=pool_size,
         max_overflow=pool_size,
-        pool_pre_ping=True,  # the embedded server may have been restarted under us
-        hide_parameters=True,  # they are what strangers published: not for logs
+        pool_pre_ping=True,  # the embedded server may have been restarted meanwhile
+        hide_parameters=True,  # parameters hold text that sites published: not for logs
         json_serializer=encode,
         json_deserializer=bytes,
         connect_args={"connect_timeout": CONNECT_SECONDS, "application_name": "waypost"},
@@ -35,17 +35,17 @@ def make_engine(url: str, *, pool_size: int = 10) -> AsyncEngine:
 
 
 def sqlalchemy_url(url: str) -> URL:
-    """The same database for SQLAlchemy. Raises BadDatabaseUrl."""
+    """Return the URL of the same database for SQLAlchemy. Raise BadDatabaseUrl."""
     try:
         if "://" in url:
             return _of_postgres(make_url(url)).set(drivername=DRIVER)
-        known = {key: value for key, value in conninfo_to_dict(url).items() if value is not None}
+        options = {key: value for key, value in conninfo_to_dict(url).items() if value is not None}
     except (ArgumentError, ProgrammingError, ValueError):
         raise BadDatabaseUrl(
             "DATABASE_URL is not understood; postgresql://user:password@host/name is expected"
         ) from None
-    named: dict[str, Any] = {name: str(known.pop(key)) for key, name in _FOR_URL.items() if key in known}
-    return URL.create(DRIVER, **named, query={key: str(value) for key, value in known.items()})
+    fields: dict[str, Any] = {name: str(options.pop(key)) for key, name in _FOR_URL.items() if key in options}
+    return URL.create(DRIVER, **fields, query={key: str(value) for key, value in options.items()})
 
 
 def _of_postgres(url: URL) -> URL:
@@ -55,17 +55,17 @@ def _of_postgres(url: URL) -> URL:
 
 
 def libpq(url: URL) -> str:
-    """The same database as a libpq connection string, for the few connections that must not come from a pool."""
-    named = {key: getattr(url, name) for key, name in _FOR_URL.items()} | {"host": url.host, "port": url.port}
-    known = {key: value for key, value in named.items() if value is not None}
-    return make_conninfo("", **known, **{key: str(value) for key, value in url.query.items()})
+    """Return a libpq connection string of the same database, for connections that must not come from a pool."""
+    fields = {key: getattr(url, name) for key, name in _FOR_URL.items()} | {"host": url.host, "port": url.port}
+    options = {key: value for key, value in fields.items() if value is not None}
+    return make_conninfo("", **options, **{key: str(value) for key, value in url.query.items()})
 
 
 def encode(value: Any) -> str:
-    """JSON for a jsonb column. Raises TypeError or ValueError for values that are none, lone surrogates included."""
+    """Return JSON for a jsonb column. Raise TypeError or ValueError for other values, also for lone surrogates."""
     return orjson.dumps(value).decode()
 
 
 def decode(value: bytes | None) -> Any:
-    """A jsonb column as read by these engines. Raises ValueError where nobody could read it (`1e5000`, too deep)."""
+    """Return the value of a jsonb column. Raise ValueError when it cannot be decoded (`1e5000`, too deep)."""
     return None if value is None else orjson.loads(value)

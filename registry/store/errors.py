@@ -1,4 +1,4 @@
-"""What can go wrong between an action and the database. Bad values are the value's fault, not the caller's."""
+"""Errors of the store, and their translation from those of psycopg and SQLAlchemy."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,25 +9,25 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 
 class StoreUnavailable(ConnectionError):
-    """The server is away, too busy, or gave up on us (deadlock): the same call may succeed later."""
+    """The server is unreachable, too busy, or aborted the call (deadlock). The same call may succeed later."""
 
 
 class Unstorable(ValueError):
-    """A value that PostgreSQL refuses. Nothing of its transaction was kept; others can be tried without it."""
+    """A value that PostgreSQL refuses. Its transaction was rolled back and can be retried without the value."""
 
 
 class BadDatabaseUrl(ValueError):
-    """What was configured names no PostgreSQL. The message does not repeat it: there may be a password in it."""
+    """The configured URL is not one of PostgreSQL. The message does not repeat it: it may hold a password."""
 
 
-# The driver's own, of what SQLAlchemy has no words for (COPY).
+# The driver's own errors, for statements that bypass SQLAlchemy (COPY).
 _VALUES = (psycopg.DataError, psycopg.IntegrityError)
 _SERVER = (psycopg.OperationalError, psycopg.InterfaceError)
 
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Raises Unstorable for values that the database refuses, StoreUnavailable when it is not there."""
+    """Raise Unstorable for values that the database refuses, StoreUnavailable when it is unreachable."""
     try:
         yield
     except (*_VALUES, DataError, IntegrityError, UnicodeEncodeError) as error:
@@ -37,6 +37,6 @@ def translated() -> Iterator[None]:
 
 
 def _first_line(error: Exception) -> str:
-    """What the driver says; never the statement, whose parameters are what strangers published."""
+    """Return the driver's message, never the statement: its parameters are text that sites published."""
     cause = getattr(error, "orig", None) or error
     return f"{type(cause).__name__}: {str(cause).partition(chr(10))[0][:200]}"

@@ -1,4 +1,4 @@
-"""Session advisory locks: they end with their process however it ends, so nobody has to clean up after it."""
+"""Session advisory locks. The server releases them when their process ends, however it ends."""
 
 import asyncio
 import secrets
@@ -17,20 +17,20 @@ from registry.store.errors import StoreUnavailable
 TARGET_LOCKS: Final = 0x77617902
 JOB_LOCKS: Final = 0x77617903
 LEAD: Final = "lead"
-"""Beside the names of jobs: who holds it runs the schedule."""
+"""A name beside those of the jobs. The process that holds its lock runs the schedule."""
 
 STAND_BY_SECONDS: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """A lock and the connection it lives on. `id` is its second key."""
+    """An advisory lock and the connection that holds it. `id` is the second key of the lock."""
 
     id: int
     _connection: "psycopg.AsyncConnection[tuple[object, ...]]"
 
     async def is_alive(self) -> bool:
-        """Whether the lock is still ours; asked before anything that only its owner may do."""
+        """Return whether the lock is still held. Check it before anything that only its owner may do."""
         try:
             await self._connection.execute("SELECT 1")
         except psycopg.Error:
@@ -38,9 +38,9 @@ class Hold:
         return True
 
     async def until_lost(self) -> None:
-        """Returns when the session has ended under us, within milliseconds where the server closed it.
+        """Return when the session has ended, within milliseconds when the server closed it.
 
-        Nothing else can be asked of the hold meanwhile.
+        The connection cannot be used for anything else meanwhile.
         """
         with suppress(psycopg.Error):
             async for _ in self._connection.notifies():
@@ -49,14 +49,14 @@ class Hold:
 
 @asynccontextmanager
 async def hold_leases(engine: AsyncEngine) -> AsyncIterator[Hold]:
-    """Entered by a worker for as long as it crawls: `recover` frees the leases of holders whose lock is gone.
+    """Hold a lock for as long as a worker crawls: `recover` frees the leases of holders whose lock is gone.
 
-    Who loses it must end its visits at once, before somebody else begins the same ones. Raises StoreUnavailable.
+    A worker that loses it must stop its visits at once, before another begins the same ones. Raise StoreUnavailable.
     """
     async with await _connect(engine) as connection:
-        number = _draw()
+        number = _random_number()
         while not await _try_lock(connection, LEASE_LOCKS, number):
-            number = _draw()
+            number = _random_number()
         try:
             yield Hold(number, connection)
         finally:
@@ -65,9 +65,9 @@ async def hold_leases(engine: AsyncEngine) -> AsyncIterator[Hold]:
 
 @asynccontextmanager
 async def hold_target(engine: AsyncEngine, target: str) -> AsyncIterator[Hold | None]:
-    """The right to drain a search target; None when another process has it. Raises StoreUnavailable."""
+    """Hold the right to drain a search target; yield None when another process has it. Raise StoreUnavailable."""
     async with await _connect(engine) as connection:
-        number = await _number(connection, target)
+        number = await _lock_number(connection, target)
         try:
             yield Hold(number, connection) if await _try_lock(connection, TARGET_LOCKS, number) else None
         finally:
@@ -76,26 +76,26 @@ async def hold_target(engine: AsyncEngine, target: str) -> AsyncIterator[Hold | 
 
 @asynccontextmanager
 async def hold_job(engine: AsyncEngine, job: str, *, patient: bool = False) -> AsyncIterator[Hold | None]:
-    """The right to run a job, or LEAD; None when another process has it. The patient wait for it, on one session.
+    """Hold the right to run a job, or LEAD; yield None when another process has it. `patient`: wait for it instead.
 
-    Raises StoreUnavailable.
+    Raise StoreUnavailable.
     """
     async with await _connect(engine) as connection:
-        number = await _number(connection, job)
+        number = await _lock_number(connection, job)
         try:
-            has = await _try_lock(connection, JOB_LOCKS, number)
-            while patient and not has:
+            is_held = await _try_lock(connection, JOB_LOCKS, number)
+            while patient and not is_held:
                 await asyncio.sleep(STAND_BY_SECONDS)
-                has = await _try_lock(connection, JOB_LOCKS, number)
-            yield Hold(number, connection) if has else None
+                is_held = await _try_lock(connection, JOB_LOCKS, number)
+            yield Hold(number, connection) if is_held else None
         finally:
             await _unlock(connection)
 
 
 async def _connect(engine: AsyncEngine) -> "psycopg.AsyncConnection[tuple[object, ...]]":
-    """Not from the pool: a session that lives as long as the lock.
+    """Open a session outside of the pool, which lives as long as the lock.
 
-    Over a network that has gone silent its holder notices within 20 s, the server, who frees the lock, after 50 s.
+    When the network goes silent, the holder notices within 20 s; the server notices, and frees the lock, after 50 s.
     """
     try:
         return await psycopg.AsyncConnection.connect(
@@ -112,30 +112,30 @@ async def _connect(engine: AsyncEngine) -> "psycopg.AsyncConnection[tuple[object
         raise StoreUnavailable(f"no session for a lock: {type(error).__name__}") from error
 
 
-async def _number(connection: "psycopg.AsyncConnection[tuple[object, ...]]", name: str) -> int:
-    return int(str(await _ask(connection, "SELECT hashtext(%s)", name)))
+async def _lock_number(connection: "psycopg.AsyncConnection[tuple[object, ...]]", name: str) -> int:
+    return int(str(await _fetch_value(connection, "SELECT hashtext(%s)", name)))
 
 
 async def _try_lock(connection: "psycopg.AsyncConnection[tuple[object, ...]]", locks: int, number: int) -> bool:
-    return await _ask(connection, "SELECT pg_try_advisory_lock(%s::int, %s::int)", locks, number) is True
+    return await _fetch_value(connection, "SELECT pg_try_advisory_lock(%s::int, %s::int)", locks, number) is True
 
 
-async def _ask(
-    connection: "psycopg.AsyncConnection[tuple[object, ...]]", question: LiteralString, *values: object
+async def _fetch_value(
+    connection: "psycopg.AsyncConnection[tuple[object, ...]]", statement: LiteralString, *values: object
 ) -> object:
-    """The one value of the one row of the answer."""
+    """Return the one value of the one row of the result."""
     try:
-        row = await (await connection.execute(question, values)).fetchone()
+        row = await (await connection.execute(statement, values)).fetchone()
     except psycopg.Error as error:
         raise StoreUnavailable(f"no lock: {type(error).__name__}") from error
     return row and row[0]
 
 
 async def _unlock(connection: "psycopg.AsyncConnection[tuple[object, ...]]") -> None:
-    """The end of the session does it too, but a moment later: the next one to come would find it locked."""
+    """Release the lock now. The end of the session does it too, but too late for the next process that tries."""
     with suppress(psycopg.Error):
         await connection.execute("SELECT pg_advisory_unlock_all()")
 
 
-def _draw() -> int:
+def _random_number() -> int:
     return secrets.randbelow(2**31 - 1) + 1

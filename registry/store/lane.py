@@ -1,7 +1,7 @@
-"""Questions that every answer asks, straight to the driver: no transaction, one round trip, prepared.
+"""Connections for the queries of every answer, without SQLAlchemy: no transaction, one round trip, prepared.
 
-Through SQLAlchemy such a question costs this process eight times as much CPU (2.0 against 0.25 ms for the ten cards of
-an answer, 2026-11-22): its pool pings, begins and resets, all of it through greenlets.
+Through SQLAlchemy such a query costs eight times as much CPU (2.0 instead of 0.25 ms for the ten cards of an
+answer, measured 2026-11-22): its pool pings, begins and resets, all through greenlets.
 """
 
 import asyncio
@@ -16,15 +16,15 @@ from registry.store.engine import CONNECT_SECONDS
 from registry.store.errors import StoreUnavailable, translated
 
 CONNECTIONS: Final = 4
-"""One process answers on one core: more connections than that only wait in the server instead of here."""
+"""A process answers on one core: with more connections, queries would wait in the server instead of here."""
 
 ANSWER_SECONDS: Final = 10
-_CUT: Final = (psycopg.OperationalError, psycopg.InterfaceError)
+_CONNECTION_LOST: Final = (psycopg.OperationalError, psycopg.InterfaceError)
 
 
-class Lane:
-    """`conninfo` is libpq's. Connections are opened when they are needed and kept, each with one cursor: it remembers
-    how the columns of its last statement are read, and nearly always the same statement comes next."""
+class QueryPool:
+    """A connection pool. `conninfo` is libpq's. Connections are opened on demand and kept, each with one cursor: it
+    caches how to decode the columns of its last statement, and nearly always the same statement comes next."""
 
     def __init__(self, conninfo: str, connections: int = CONNECTIONS) -> None:
         self._conninfo = conninfo
@@ -32,14 +32,14 @@ class Lane:
         self._slots = asyncio.Semaphore(connections)
 
     async def rows(self, statement: LiteralString, bound: dict[str, Any]) -> list[Row]:
-        """What a query gives, jsonb as undecoded bytes. It is asked again where a connection was cut: it only reads.
+        """Return the rows of a query, jsonb as undecoded bytes. Retry it on a lost connection: it only reads.
 
-        Raises StoreUnavailable, also after ANSWER_SECONDS, and Unstorable for values that the database refuses.
+        Raise StoreUnavailable, also after ANSWER_SECONDS, and Unstorable for values that the database refuses.
         """
         with translated():
             try:
                 async with asyncio.timeout(ANSWER_SECONDS), self._slots:
-                    return await self._asked(statement, bound)
+                    return await self._query(statement, bound)
             except TimeoutError:
                 raise StoreUnavailable(f"the database has not answered for {ANSWER_SECONDS} seconds") from None
 
@@ -47,24 +47,26 @@ class Lane:
         while self._idle:
             await self._idle.pop().connection.close()
 
-    async def _asked(self, statement: LiteralString, bound: dict[str, Any]) -> list[Row]:
+    async def _query(self, statement: LiteralString, bound: dict[str, Any]) -> list[Row]:
         while self._idle:
             try:
-                return await self._on(self._idle.pop(), statement, bound)
-            except _CUT:
-                continue  # a restart of the server cuts all that wait here, and a ping each time would cost more
-        return await self._on(await self._connect(), statement, bound)
+                return await self._run(self._idle.pop(), statement, bound)
+            except _CONNECTION_LOST:
+                continue  # a server restart cuts all idle connections; pinging each time would cost more
+        return await self._run(await self._connect(), statement, bound)
 
-    async def _on(self, cursor: psycopg.AsyncCursor[Row], statement: LiteralString, bound: dict[str, Any]) -> list[Row]:
-        """The connection is kept only if nothing went wrong on it."""
+    async def _run(
+        self, cursor: psycopg.AsyncCursor[Row], statement: LiteralString, bound: dict[str, Any]
+    ) -> list[Row]:
+        """Run the statement. The connection is kept only when nothing failed."""
         try:
             await cursor.execute(statement, bound, prepare=True)
-            found = await cursor.fetchall()
+            rows = await cursor.fetchall()
         except BaseException:
             await cursor.connection.close()
             raise
         self._idle.append(cursor)
-        return found
+        return rows
 
     async def _connect(self) -> psycopg.AsyncCursor[Row]:
         connection: psycopg.AsyncConnection[Row] = await psycopg.AsyncConnection.connect(
@@ -75,11 +77,11 @@ class Lane:
 
 
 def _undecoded(value: str | bytes) -> str | bytes:
-    return value  # one that nobody can decode must not take the whole answer with it
+    return value  # an undecodable value must not fail the whole answer
 
 
 def texts(values: Iterable[str]) -> str:
-    """An array as one parameter, for `%(values)s::text[]`: the driver dumps a list item by item, in Python.
+    """Return an array as one parameter for `%(values)s::text[]`: the driver dumps a list item by item, in Python.
 
     PostgreSQL documentation, "Array Input and Output Syntax".
     """

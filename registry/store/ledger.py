@@ -1,4 +1,4 @@
-"""Repository of what happened: visits and changes are written once and never touched again."""
+"""Repository of visits and of the change feed. Both are appended; later visits never update them."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict
@@ -9,7 +9,7 @@ from sqlalchemy import RowMapping, select, text
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registry.core.documents import Outcome
+from registry.core.model.documents import Outcome
 from registry.store.bulk import many
 from registry.store.driver import Driver, listed
 from registry.store.engine import decode
@@ -17,8 +17,8 @@ from registry.store.records import ChangeRecord, VisitRecord
 from registry.store.tables import ChangeRow, VisitRow
 from registry.store.values import REASON_CHARS, clean, ordered_id
 
-# Exact, and as cheap for a host with a thousand visits as for a new one: only hosts that were visited since are looked
-# up, each by the ledger's key.
+# Exact, and as cheap for a host with a thousand visits as for a new one: only hosts visited since then are looked up,
+# each by the primary key.
 _SPENT = """
 SELECT h.domain, sum(v.requests) FROM hosts h
 CROSS JOIN LATERAL (
@@ -36,12 +36,12 @@ class Ledger:
         self._driver = Driver(connection)
 
     async def add_visits(self, visits: Collection[VisitRecord]) -> None:
-        """Each once: under the fence of a lease no visit can be written twice, so nothing is looked for first."""
+        """Insert visits without a check for duplicates: the fencing token of a lease lets no visit be written twice."""
         if visits:
             await self._driver.copy("visits", _COLUMNS, map(_values, visits))
 
     async def visits(self, domain: str, host: str, *, limit: int) -> list[VisitRecord]:
-        """The latest first."""
+        """Return visits of the host, latest first."""
         statement = (
             select(VisitRow.__table__)
             .where(VisitRow.domain == domain, VisitRow.host == host)
@@ -51,16 +51,16 @@ class Ledger:
         return [_record(row) for row in (await self._connection.execute(statement)).mappings()]
 
     async def spent(self, domains: Collection[str], *, since: datetime) -> dict[str, int]:
-        """Requests made of each domain since then, over all its hosts; domains without any are left out."""
-        found = await self._driver.rows(_SPENT, {"domains": listed(domains), "since": since})
-        return {domain: int(requests) for domain, requests in found if requests}
+        """Return the requests made to each domain since then, over all its hosts; domains without any are left out."""
+        rows = await self._driver.rows(_SPENT, {"domains": listed(domains), "since": since})
+        return {domain: int(requests) for domain, requests in rows if requests}
 
     async def add_changes(self, changes: Iterable[ChangeRecord]) -> None:
         rows = [asdict(change) | {"id": ordered_id(change.at)} for change in changes]
         await many(self._connection, insert(ChangeRow), rows)
 
     async def changes(self, domain: str, host: str) -> list[ChangeRecord]:
-        """All that changed about a host, oldest first."""
+        """Return all changes of a host, oldest first."""
         row = ChangeRow
         statement = (
             select(row.domain, row.host, row.kind, row.at, row.data)
@@ -68,14 +68,14 @@ class Ledger:
             .order_by(row.id)
         )
         return [
-            ChangeRecord(d, h, kind, at, decode(data))
-            for d, h, kind, at, data in await self._connection.execute(statement)
+            ChangeRecord(change_domain, change_host, kind, at, decode(data))
+            for change_domain, change_host, kind, at, data in await self._connection.execute(statement)
         ]
 
     async def announce(self, hosts: Collection[str]) -> None:
-        """Tells who listens that these hosts were recorded, as soon as the transaction is committed.
+        """Notify listeners, when the transaction commits, that these hosts were recorded.
 
-        Only for hosts that somebody waits for: transactions that notify commit one after the other.
+        Only for hosts that a caller waits for: transactions that notify commit one after the other.
         """
         if not hosts:
             return
@@ -83,7 +83,7 @@ class Ledger:
 
 
 RECORDED = "waypost_recorded"
-"""The channel on which `record` names each host that it has written."""
+"""The channel on which `record` announces each host it has written."""
 
 _ANNOUNCE = text("SELECT pg_notify(:channel, host) FROM unnest(CAST(:hosts AS text[])) AS host")
 

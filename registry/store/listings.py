@@ -1,10 +1,10 @@
-"""Listings as JSON and back: what the index is built from is stored as it was computed."""
+"""Listings to JSON and back. They are stored as computed, and search indexes are built from them."""
 
 from typing import Any
 
 from pydantic import TypeAdapter
 
-from registry.core.listing import Listing
+from registry.core.model.listing import Listing
 
 _LISTING: TypeAdapter[Listing] = TypeAdapter(Listing)
 
@@ -15,5 +15,5 @@ def listing_to_json(listing: Listing) -> dict[str, Any]:
 
 
 def listing_from_json(value: Any) -> Listing:
-    """The inverse. Raises pydantic.ValidationError, a ValueError, for anything that is none."""
+    """Return the listing that the JSON describes. Raise pydantic.ValidationError, a ValueError, for other values."""
     return _LISTING.validate_python(value)

@@ -1,8 +1,8 @@
-"""Many names into the frontier at once: COPY into a table of the transaction's own, then a few statements for all.
+"""Bulk loading of names into the frontier: COPY into a temporary table, then a few statements for all rows.
 
-What every writer of the frontier keeps, so that none waits for another in a circle: domains are inserted in the order
-of names (byte order), then those that were there are locked, in order too, and only then hosts are written. Who waits
-for a row that somebody is inserting holds no row that was there; who waits for a lock waits for nobody who inserts.
+Every writer of the frontier keeps this order, so that writers cannot deadlock: domains are inserted in the byte order
+of their names, then existing ones are locked in the same order, and only then hosts are written. A writer that waits
+for an insert holds no lock on an existing row; a writer that waits for a lock does not wait for an insert.
 """
 
 from collections.abc import Iterable
@@ -13,12 +13,12 @@ import psycopg
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registry.core.plain_text import line
+from registry.core.reading.plain_text import line
 from registry.store.domains import MAX_ATTEMPTS
 
 REFERRER_CHARS: Final = 500
 
-_CREATE = text("CREATE TEMPORARY TABLE loaded (domain text, host text, place bigint, referrer text) ON COMMIT DROP")
+_CREATE = text("CREATE TEMPORARY TABLE loaded (domain text, host text, ordinal bigint, referrer text) ON COMMIT DROP")
 _COPY = "COPY loaded FROM STDIN"
 
 _OPTED_OUT = text("""
@@ -27,12 +27,12 @@ WHERE l.domain = o.domain AND (l.host = o.host OR right(l.host, length(o.host) +
 RETURNING l.host, l.referrer
 """)
 
-# What is known is left alone at once: a list that is loaded again locks and writes nothing.
+# Known hosts are dropped from the load first: loading a list again locks and writes nothing.
 _KNOWN = text("DELETE FROM loaded l USING hosts h WHERE h.domain = l.domain AND h.host = l.host")
 
 _DOMAINS = text("""
 INSERT INTO domains (domain, source, created_at, next_visit_at)
-SELECT domain, :source, :now, :due + min(place) * interval '1 microsecond'
+SELECT domain, :source, :now, :due + min(ordinal) * interval '1 microsecond'
 FROM loaded GROUP BY domain ORDER BY domain COLLATE "C"
 ON CONFLICT DO NOTHING
 """)
@@ -43,31 +43,31 @@ SELECT count(*) FROM (
 """)
 _HOSTS = text("""
 INSERT INTO hosts (domain, host, source, referrer, created_at, next_visit_at)
-SELECT domain, host, :source, referrer, :now, :due + place * interval '1 microsecond' FROM loaded
+SELECT domain, host, :source, referrer, :now, :due + ordinal * interval '1 microsecond' FROM loaded
 ORDER BY domain COLLATE "C", host COLLATE "C"
 ON CONFLICT DO NOTHING
 """)
 
-# Only where it makes the domain due sooner; a running lease and a domain set aside are left alone.
+# Only when it makes the domain due sooner. Running leases and domains set aside are left unchanged.
 _SOONER = text("""
 UPDATE domains d SET next_visit_at = l.due
-FROM (SELECT domain, :due + min(place) * interval '1 microsecond' AS due FROM loaded GROUP BY domain) l
+FROM (SELECT domain, :due + min(ordinal) * interval '1 microsecond' AS due FROM loaded GROUP BY domain) l
 WHERE d.domain = l.domain AND d.attempts < :most AND (d.lease_token IS NULL OR d.next_visit_at <= :now)
   AND l.due < coalesce(d.next_visit_at, 'infinity')
 """)
 
 
 class Named(NamedTuple):
-    """A canonical host with its domain. `place`: how many of the same load are to be visited before it."""
+    """A canonical host with its domain. `ordinal`: how many hosts of the same load are visited before it."""
 
     domain: str
     host: str
-    place: int
+    ordinal: int
     referrer: str | None
 
 
 class Loaded(NamedTuple):
-    """New domains and hosts, hosts known before, and those of whom their sites want no visits, with their referrers."""
+    """The numbers of new domains, new hosts and known hosts, and the opted-out hosts with their referrers."""
 
     domains: int
     hosts: int
@@ -76,43 +76,43 @@ class Loaded(NamedTuple):
 
 
 class Loading:
-    """The bulk way into `domains` and `hosts`; one call in a transaction."""
+    """Bulk inserts into `domains` and `hosts`; one call per transaction."""
 
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection
 
-    async def load(self, named: Iterable[Named], *, source: str, now: datetime, due: datetime) -> Loaded:
-        """Adds what is new. The first place is due at `due`, each further one a microsecond later. No host twice."""
+    async def load(self, entries: Iterable[Named], *, source: str, now: datetime, due: datetime) -> Loaded:
+        """Add new domains and hosts, due at `due` plus `ordinal` microseconds. No host may occur twice."""
         bound = {"source": source, "now": now, "due": due}
-        rows = await self._copy(named)
+        rows = await self._copy(entries)
         opted_out = [(host, referrer) for host, referrer in await self._connection.execute(_OPTED_OUT)]
-        left = rows - len(opted_out) - await self._touched(_KNOWN)
-        if not left:
+        remaining = rows - len(opted_out) - await self._execute(_KNOWN)
+        if not remaining:
             return Loaded(0, 0, rows - len(opted_out), opted_out)
-        domains = await self._touched(_DOMAINS, **bound)
-        others = domains < (await self._connection.execute(_DISTINCT)).scalar_one()
-        if others:
+        domains = await self._execute(_DOMAINS, **bound)
+        has_known_domains = domains < (await self._connection.execute(_DISTINCT)).scalar_one()
+        if has_known_domains:
             await self._connection.execute(_LOCK)
-        hosts = await self._touched(_HOSTS, **bound)
-        if others:
+        hosts = await self._execute(_HOSTS, **bound)
+        if has_known_domains:
             await self._connection.execute(_SOONER, {"due": due, "now": now, "most": MAX_ATTEMPTS})
         return Loaded(domains, hosts, rows - len(opted_out) - hosts, opted_out)
 
-    async def _touched(self, statement: Any, **bound: Any) -> int:
+    async def _execute(self, statement: Any, **bound: Any) -> int:
         return int((await self._connection.execute(statement, bound)).rowcount)
 
-    async def _copy(self, named: Iterable[Named]) -> int:
-        """Gives the number of rows. One block: its size is what the caller has in memory anyway."""
-        lines = [f"{one.domain}\t{one.host}\t{one.place}\t{_field(one.referrer)}\n" for one in named]
+    async def _copy(self, entries: Iterable[Named]) -> int:
+        """Copy the rows and return their number. They form one block: the caller has them in memory anyway."""
+        lines = [f"{entry.domain}\t{entry.host}\t{entry.ordinal}\t{_field(entry.referrer)}\n" for entry in entries]
         await self._connection.execute(_CREATE)
         raw = await self._connection.get_raw_connection()
         driver = raw.driver_connection
-        assert isinstance(driver, psycopg.AsyncConnection)  # noqa: S101  (make_engine knows no other driver)
+        assert isinstance(driver, psycopg.AsyncConnection)  # noqa: S101  (make_engine uses no other driver)
         async with driver.cursor() as cursor, cursor.copy(_COPY) as copying:
             await copying.write("".join(lines))
         return len(lines)
 
 
 def _field(value: str | None) -> str:
-    r"""A text of strangers in the text format of COPY: on one line, `\N` for none, backslashes doubled."""
+    r"""Return text from outside in the text format of COPY: on one line, `\N` for None, backslashes doubled."""
     return r"\N" if value is None else line(value, REFERRER_CHARS).replace("\\", r"\\")

@@ -1,4 +1,4 @@
-"""The schema's version: bring a database up to date, or say clearly that it is not."""
+"""The schema's version: upgrade a database, or report clearly that it is outdated."""
 
 import functools
 import re
@@ -30,18 +30,18 @@ class SchemaOutdated(RuntimeError):
 
     def __init__(self, found: str | None, expected: str, *, unknown: bool) -> None:
         if unknown:
-            says = f"the database has schema {found}, which is newer than this program: upgrade waypost"
+            message = f"the database has schema {found}, which is newer than this program: upgrade waypost"
         else:
-            says = f"the database has {f'schema {found}' if found else 'no schema'}, {expected} is needed: "
-            says += "run `waypost migrate`"
-        super().__init__(says)
+            message = f"the database has {f'schema {found}' if found else 'no schema'}, {expected} is needed: "
+            message += "run `waypost migrate`"
+        super().__init__(message)
         self.found = found
         self.expected = expected
 
 
 def make_config(url: str | None = None) -> "Config":
-    """Alembic's configuration; there is no ini file to find. `url` is needed by commands that reach the database."""
-    from alembic.config import Config  # takes 13 MB; a worker or a server has no use for it beyond this module
+    """Return Alembic's configuration; there is no ini file. Commands that connect to the database need `url`."""
+    from alembic.config import Config  # takes 13 MB, which a worker or a server does not need
 
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
@@ -53,28 +53,28 @@ def make_config(url: str | None = None) -> "Config":
     return config
 
 
-@functools.cache  # `/readyz` asks again and again
+@functools.cache  # `/readyz` calls it on every request
 def revisions() -> tuple[str, ...]:
-    """All of this program, the first one first. They stand in one line; their files are read, not run."""
+    """Return all revisions of this program, oldest first, in one line. Their files are read, not run."""
     files = (dict(_REVISION.findall(file.read_text())) for file in (MIGRATIONS / "versions").glob("*.py"))
-    after = {found["down_revision"]: found["revision"] for found in files}
-    line: list[str] = []
-    while (following := after.get(line[-1] if line else "")) is not None:
-        line.append(following)
-    if not line or len(line) != len(after):
+    next_revision = {fields["down_revision"]: fields["revision"] for fields in files}
+    ordered: list[str] = []
+    while (revision := next_revision.get(ordered[-1] if ordered else "")) is not None:
+        ordered.append(revision)
+    if not ordered or len(ordered) != len(next_revision):
         raise RuntimeError(f"no line of migrations in {MIGRATIONS}")
-    return tuple(line)
+    return tuple(ordered)
 
 
 def current_head() -> str:
-    """The revision that this program needs."""
+    """Return the revision that this program needs."""
     return revisions()[-1]
 
 
 def upgrade(url: str) -> None:
-    """Brings the database of `url` to `current_head()`. Several processes may do it at once: they wait in line.
+    """Upgrade the database of `url` to `current_head()`. Concurrent calls of several processes run one after the other.
 
-    Raises BadDatabaseUrl, StoreUnavailable.
+    Raise BadDatabaseUrl, StoreUnavailable.
     """
     from alembic import command
 
@@ -87,13 +87,13 @@ def upgrade(url: str) -> None:
 
 
 async def check_schema(engine: AsyncEngine) -> None:
-    """Raises SchemaOutdated unless the database has exactly the schema of this program, and StoreUnavailable."""
+    """Raise SchemaOutdated unless the database has exactly the schema of this program; raise StoreUnavailable."""
     expected = current_head()
     with translated():
         async with engine.connect() as connection:
             try:
                 found = (await connection.execute(text("SELECT version_num FROM alembic_version"))).scalar()
-            except ProgrammingError:  # the table is not there
+            except ProgrammingError:  # the table does not exist
                 found = None
     if found != expected:
         raise SchemaOutdated(found, expected, unknown=found is not None and found not in revisions())

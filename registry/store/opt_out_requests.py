@@ -1,4 +1,4 @@
-"""Repository of what somebody asks to have checked: whether a host opts out, or no longer does."""
+"""Repository of requests to check whether a host opts out, or no longer does."""
 
 from datetime import datetime
 
@@ -20,25 +20,25 @@ class OptOutRequests:
         self._connection = connection
 
     async def get(self, domain: str, host: str) -> OptOutRequestRecord | None:
-        """The last one of the host."""
+        """Return the latest request of the host."""
         statement = select(*_COLUMNS).where(OptOutRequestRow.domain == domain, OptOutRequestRow.host == host)
         row = (await self._connection.execute(statement)).first()
         return None if row is None else OptOutRequestRecord(*row)
 
     async def of(self, domain: str, *, since: datetime) -> list[OptOutRequestRecord]:
-        """Those of a domain that were asked for since then."""
+        """Return the requests of a domain since then."""
         row = OptOutRequestRow
-        found = await self._connection.execute(select(*_COLUMNS).where(row.domain == domain, row.asked_at >= since))
-        return [OptOutRequestRecord(*one) for one in found]
+        rows = await self._connection.execute(select(*_COLUMNS).where(row.domain == domain, row.asked_at >= since))
+        return [OptOutRequestRecord(*values) for values in rows]
 
     async def put(self, request: OptOutRequestRecord) -> None:
-        """In the place of an earlier one of the host."""
+        """Store a request; it replaces an earlier one of the host."""
         values = {name: getattr(request, name) for name in OptOutRequestRecord.__dataclass_fields__}
         statement = insert(OptOutRequestRow).values(values)
         await self._connection.execute(statement.on_conflict_do_update(index_elements=["domain", "host"], set_=values))
 
     async def open(self, *, limit: int, now: datetime) -> list[OptOutRequestRecord]:
-        """The oldest that wait; not those of domains that are being visited: one at a time asks a domain anything."""
+        """Return the oldest open requests, without those of leased domains: one process at a time visits a domain."""
         leased = (
             select(DomainRow.domain)
             .where(DomainRow.domain == OptOutRequestRow.domain, DomainRow.lease_token.is_not(None))
@@ -53,7 +53,7 @@ class OptOutRequests:
         return [OptOutRequestRecord(*row) for row in await self._connection.execute(statement)]
 
     async def settle(self, request: OptOutRequestRecord, verdict: str, *, now: datetime) -> None:
-        """What came of it; nothing where it was asked anew meanwhile."""
+        """Record the verdict, unless the request was replaced meanwhile."""
         bound = {"now": now, "verdict": verdict, "domain": request.domain, "host": request.host}
         await self._connection.execute(_SETTLE, {**bound, "asked_at": request.asked_at})
 

@@ -1,8 +1,8 @@
-"""Deleting what is too old or belongs to nothing any more, a bounded number of rows per statement.
+"""Deletes rows that are too old or orphaned, a bounded number per statement.
 
-Rows that a writer could just be about to refer to (bodies), or that are written together with what they belong to
-(capabilities, findings), are deleted under the lock of their domain only, and judged again under it. All others are
-rows that nobody writes twice.
+Rows that a writer may be about to refer to (bodies), or that are written together with their parent (capabilities,
+findings), are deleted only under the lock of their domain, where the condition is checked again. All others are rows
+that are never rewritten.
 """
 
 from collections.abc import Collection, Mapping
@@ -14,10 +14,10 @@ from uuid import UUID
 from sqlalchemy import TextClause, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registry.core.retention import Horizon
+from registry.core.scheduling.retention import Horizon
 
 MOST: Final = 5_000
-"""Rows that one statement deletes at most."""
+"""Maximum number of rows that one statement deletes."""
 
 _VISITS = text("""
 DELETE FROM visits v USING (
@@ -38,7 +38,7 @@ DELETE FROM document_history h USING (
 WHERE h.domain = old.domain AND h.host = old.host AND h.url_hash = old.url_hash AND h.changed_at = old.changed_at
 """)
 
-# The last one is what a shown score is explained from.
+# The latest one explains the score that is shown.
 _SCORES = text("""
 DELETE FROM scores s USING (
     SELECT domain, host, scored_at FROM (
@@ -48,7 +48,7 @@ DELETE FROM scores s USING (
 WHERE s.domain = old.domain AND s.host = old.host AND s.scored_at = old.scored_at
 """)
 
-# One that is named again becomes a candidate again: also those that were refused get a second chance.
+# A host that is named again becomes a candidate again, so that refused ones get a second chance.
 _CANDIDATES = text("""
 DELETE FROM candidates c USING (
     SELECT domain, host, referrer, rel FROM candidates
@@ -63,9 +63,9 @@ OF_DOMAINS: Final[Mapping[str, TextClause]] = {
     "scores": _SCORES,
     "candidates": _CANDIDATES,
 }
-"""By table, for some domains at a time; no lock is needed."""
+"""Statements by table, for some domains at a time; no lock is needed."""
 
-# Needed: by a current document, and by a version that was current at any time since :bodies.
+# A body is needed by a current document, and by a version that was current at any time since :bodies.
 _IDLE_BODIES = """
 FROM bodies b WHERE b.domain = ANY(:domains)
   AND NOT EXISTS (SELECT FROM documents d WHERE d.domain = b.domain AND d.sha256 = b.sha256 AND d.has_body)
@@ -95,7 +95,7 @@ _CHANGES = text("""
 DELETE FROM changes WHERE id IN (SELECT id FROM changes WHERE id < :before ORDER BY id LIMIT :most)
 """)
 
-# The newest of each job say when it runs next.
+# The latest runs of each job decide when it runs next.
 _JOB_RUNS = text("""
 DELETE FROM job_runs r USING (
     SELECT job, started_at FROM (
@@ -111,28 +111,28 @@ class Pruning:
         self._connection = connection
 
     async def old(self, table: str, domains: Collection[str], horizon: Horizon) -> int:
-        """Deletes at most MOST rows of one table of OF_DOMAINS; gives their number."""
+        """Delete at most MOST rows of one table of OF_DOMAINS; return their number."""
         return await self._run(OF_DOMAINS[table], _bound(domains, horizon))
 
-    async def with_idle_rows(self, domains: Collection[str], horizon: Horizon) -> dict[str, list[str]]:
-        """By table: those of the domains that seem to have rows which belong to nothing. No lock; to be asked again."""
+    async def with_orphans(self, domains: Collection[str], horizon: Horizon) -> dict[str, list[str]]:
+        """Return by table the domains that seem to have orphaned rows. Checked without a lock: `idle` checks again."""
         found = {}
         for table, (alias, _, condition) in _UNDER_LOCK.items():
             statement = text(f"SELECT DISTINCT {alias}.domain {condition} ORDER BY 1")
             rows = await self._connection.execute(statement, _bound(domains, horizon))
-            if named := list(rows.scalars()):
-                found[table] = named
+            if orphaned := list(rows.scalars()):
+                found[table] = orphaned
         return found
 
     async def idle(self, table: str, domains: Collection[str], horizon: Horizon) -> int:
-        """Deletes rows of locked domains that belong to nothing; gives their number."""
+        """Delete at most MOST orphaned rows of locked domains; return their number."""
         alias, key, condition = _UNDER_LOCK[table]
-        own = ", ".join(f"{alias}.{column}" for column in key.split(", "))
-        statement = text(f"DELETE FROM {table} WHERE ({key}) IN (SELECT {own} {condition} LIMIT {MOST})")  # noqa: S608  (names of our own)
+        columns = ", ".join(f"{alias}.{column}" for column in key.split(", "))
+        statement = text(f"DELETE FROM {table} WHERE ({key}) IN (SELECT {columns} {condition} LIMIT {MOST})")  # noqa: S608  (only our own names)
         return await self._run(statement, _bound(domains, horizon))
 
     async def changes(self, before: datetime) -> int:
-        """The feed's oldest, by the time in their ids (RFC 9562 section 5.7)."""
+        """Delete the oldest changes, by the time in their ids (RFC 9562 section 5.7); return their number."""
         return await self._run(_CHANGES, {"before": _first_id(before), "most": MOST})
 
     async def job_runs(self, before: datetime, *, keep: int) -> int:
@@ -147,5 +147,5 @@ def _bound(domains: Collection[str], horizon: Horizon) -> dict[str, Any]:
 
 
 def _first_id(moment: datetime) -> UUID:
-    """The least id that a change of this millisecond could have."""
+    """Return the least id that a change of this millisecond could have."""
     return UUID(int=(int(moment.timestamp() * 1000) & ((1 << 48) - 1)) << 80)

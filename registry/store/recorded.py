@@ -1,4 +1,4 @@
-"""Who waits for a host to be recorded: one listening connection per process, whatever the number of waiters."""
+"""Waits for hosts to be recorded: one listening connection per process, for any number of waiters."""
 
 import asyncio
 from collections import defaultdict
@@ -17,8 +17,8 @@ from registry.store.unit_of_work import Store
 RECONNECT_SECONDS: Final = 1.0
 
 
-class RecordedFeed:
-    """An async context manager; it listens from the first `wait` on."""
+class RecordedListener:
+    """An async context manager. It listens from the first call of `wait` on."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -38,7 +38,7 @@ class RecordedFeed:
                 await self._task
 
     async def wait(self, domain: str, host: str, *, since: datetime, seconds: float) -> bool:
-        """Whether a visit of the host was recorded after `since`, waiting for it at most so many seconds."""
+        """Return whether a visit of the host was recorded since `since`, waiting for it at most `seconds`."""
         if self._task is None:
             self._task = asyncio.create_task(self._listen())
         event = asyncio.Event()
@@ -48,7 +48,7 @@ class RecordedFeed:
                 while True:
                     await self._listening.wait()
                     event.clear()
-                    # Looked up after listening began: what was recorded before shows here, what comes later wakes us.
+                    # Look up after listening began: earlier recordings are found here, later ones set the event.
                     if await self._is_recorded(domain, host, since):
                         return True
                     await event.wait()
@@ -65,7 +65,7 @@ class RecordedFeed:
         return known is not None and known.last_visit_at is not None and known.last_visit_at >= since
 
     async def _listen(self) -> None:
-        """Until cancelled. A lost connection wakes everybody, because what was told meanwhile is lost."""
+        """Listen until cancelled. A lost connection wakes all waiters, because it loses notifications."""
         while True:
             with suppress(psycopg.Error, OSError):
                 async with await psycopg.AsyncConnection.connect(

@@ -1,18 +1,18 @@
-"""Rows as the actions see them: records of the core's types, no SQLAlchemy."""
+"""Rows as plain records of core types, for the actions; free of SQLAlchemy."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from registry.core.documents import Outcome, Via
-from registry.core.listing import Listing, TrustLevel
-from registry.core.next_visit import Why
-from registry.store.vectors import unpack
+from registry.core.model.documents import Outcome, Via
+from registry.core.model.listing import Listing, TrustLevel
+from registry.core.scheduling.reasons import DueReason
+from registry.store.visit_log_encoding import unpack
 
 
 @dataclass(frozen=True, slots=True)
 class DomainRecord:
-    """A row of `domains`. `next_visit_at`: when due, while `is_leased` when the lease ends, None = never by itself."""
+    """A row of `domains`. `next_visit_at`: when due; while `is_leased`, when the lease ends; None: not scheduled."""
 
     domain: str
     source: str
@@ -49,8 +49,8 @@ class HostRecord:
     robots_status: int | None = None
     robots_body: bytes | None = None
     robots_at: datetime | None = None
-    pending: list[Any] = field(default_factory=list)  # probes, see documents.probe_to_json
-    next_visit_why: Why = Why.NEW
+    pending: list[Any] = field(default_factory=list)  # probes, see registry/actions/frontier/pending.py
+    next_visit_why: DueReason = DueReason.NEW
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +86,9 @@ class DocumentRecord:
 
 @dataclass(slots=True)
 class ServiceColumns:
-    """What a row of `services` and what a list shows of it (cards.Card) have in common, in the table's order.
+    """The columns that a row of `services` and an entry of a list (cards.Card) share, in the table's order.
 
-    Not frozen: every answer makes ten cards, and a frozen one takes 2.9 us to make in place of 0.3.
+    Not frozen: every answer builds ten cards, and building a frozen one takes 2.9 us instead of 0.3 us.
     """
 
     domain: str
@@ -147,7 +147,7 @@ class ScoreRecord:
 
 @dataclass(frozen=True, slots=True)
 class VisitRecord:
-    """A row of the ledger. `packed`: what was asked and what came, see `vectors`."""
+    """A row of `visits`. `packed`: the requests and their answers, see `visit_log_encoding`."""
 
     domain: str
     host: str
@@ -162,14 +162,14 @@ class VisitRecord:
 
     @property
     def vector(self) -> list[dict[str, Any]]:
-        """One object per answer, in the order asked; members as in `vectors.unpack`. Raises ValueError."""
+        """Return one object per answer, in request order, as `visit_log_encoding.unpack` does. Raise ValueError."""
         return unpack(self.host, self.packed)
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeRecord:
     """One event of the feed. `kind`: service.listed, service.changed, service.delisted, service.hidden,
-    host.forgotten (what was taken away, and why), host.readmitted (an opt-out has ended)."""
+    host.forgotten (what was deleted, and why), host.readmitted (an opt-out has ended)."""
 
     domain: str
     host: str
@@ -190,7 +190,7 @@ class CandidateRecord:
 
 @dataclass(frozen=True, slots=True)
 class OptOutRequestRecord:
-    """A row of `opt_out_requests`. `wish`: "out" or "in"; `verdict` None: it waits for a look at the site."""
+    """A row of `opt_out_requests`. `wish`: "out" or "in"; `verdict` is None until the site was checked."""
 
     domain: str
     host: str

@@ -1,4 +1,4 @@
-"""Repository of reference data: what its publishers say now, where that is newer than what we were shipped with."""
+"""Repository of reference data fetched from its publishers, newer than the copies shipped with the program."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,7 +13,7 @@ from registry.store.values import clean_or_none
 
 @dataclass(frozen=True, slots=True)
 class ReferenceRecord:
-    """A row of `reference_data`. `body` as it was served; it was judged before it was stored."""
+    """A row of `reference_data`. `body` is stored as served, after it was checked."""
 
     name: str
     body: bytes
@@ -30,9 +30,9 @@ class References:
         self._connection = connection
 
     async def versions(self) -> dict[str, bytes]:
-        """The sha256 of the stored body of each name."""
-        found = await self._connection.execute(select(ReferenceRow.name, ReferenceRow.sha256))
-        return dict(found.all())
+        """Return the sha256 of each stored body, by name."""
+        rows = await self._connection.execute(select(ReferenceRow.name, ReferenceRow.sha256))
+        return dict(rows.all())
 
     async def get(self, name: str) -> ReferenceRecord | None:
         statement = select(ReferenceRow.__table__).where(ReferenceRow.name == name)
@@ -47,5 +47,5 @@ class References:
         )
 
     async def checked(self, name: str, *, now: datetime) -> None:
-        """The publisher says that nothing changed."""
+        """Record that the publisher confirmed the stored body as current."""
         await self._connection.execute(update(ReferenceRow).where(ReferenceRow.name == name).values(checked_at=now))

@@ -1,7 +1,7 @@
-"""Moving everything that is stored of a host below another domain. Both domains are locked by the caller.
+"""Moves everything stored about a host to another registrable domain. The caller has locked both domains.
 
-Where the new domain has the same row already (somebody with another list seeded or visited the host meanwhile), the
-fresher of the two stays.
+When the new domain already has the same row (a process with another public suffix list seeded or visited the host
+meanwhile), the fresher of the two is kept.
 """
 
 from collections.abc import Collection
@@ -11,7 +11,7 @@ from uuid import UUID
 from sqlalchemy import select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registry.core.optout import is_covered
+from registry.core.names.opt_out import is_covered
 from registry.store.bulk import columns_of
 from registry.store.tables import DomainRow, HostRow, OptOutRow
 
@@ -29,9 +29,9 @@ MOVED: Final = {
     "candidates": (("referrer", "rel"), None),
     "opt_out_requests": ((), "asked_at"),
 }
-"""By table: the key behind domain and host, and the column that says which of two rows is fresher."""
+"""By table: the key after domain and host, and the column that tells which of two rows is fresher."""
 
-# Only what the host refers to; what nobody below the old domain refers to any more is pruned.
+# Only bodies that the host refers to. Pruning deletes those that the old domain no longer refers to.
 _BODIES = text("""
 INSERT INTO bodies (domain, sha256, body)
 SELECT :there, b.sha256, b.body FROM bodies b
@@ -43,12 +43,12 @@ ON CONFLICT DO NOTHING
 
 _CHANGES = text("UPDATE changes SET domain = :there WHERE domain = :here AND host = :host")
 
-# A note keeps the domain that it was written with, by which the drain looks the service up.
+# The drain looks a service up by the domain in its note, so the note must change too.
 _NOTES = text("""
 UPDATE search_dirty n SET domain = :there FROM search_target t WHERE n.target = t.target AND n.host = :host
 """)
 
-_NOBODY_LEFT = text("""
+_UNSCHEDULE_EMPTY = text("""
 UPDATE domains d SET next_visit_at = NULL
 WHERE d.domain = :here AND NOT EXISTS (SELECT FROM hosts h WHERE h.domain = d.domain)
 """)
@@ -59,68 +59,72 @@ class Rehoming:
         self._connection = connection
 
     async def hosts(self, after: Key, *, limit: int) -> list[Key]:
-        """Hosts by (domain, host), those behind `after`; ("", "") to begin with."""
+        """Return hosts after `after`, ordered by (domain, host); begin with ("", "") as `after`."""
         return await self._page(HostRow, after, limit)
 
     async def opt_outs(self, after: Key, *, limit: int) -> list[Key]:
         return await self._page(OptOutRow, after, limit)
 
     async def leases(self, domains: Collection[str]) -> dict[str, UUID]:
-        """The leases of locked domains, expired ones included: who holds one may still complete it."""
+        """Return the leases of locked domains, expired ones included: their holders may still complete them."""
         row = DomainRow
         statement = select(row.domain, row.lease_token).where(
             row.domain.in_(list(domains)), row.lease_token.is_not(None)
         )
         return {domain: token for domain, token in await self._connection.execute(statement) if token}
 
-    async def move(self, host: str, *, here: str, there: str) -> None:
-        """Everything of the host; the service's listing still names the old domain, until it is computed anew."""
-        bound = {"host": host, "here": here, "there": there}
-        moves = [text(one) for table, (key, fresher) in MOVED.items() for one in _statements(table, key, fresher)]
+    async def move(self, host: str, *, old_domain: str, new_domain: str) -> None:
+        """Move all rows of the host. The service's listing names the old domain until it is recomputed."""
+        bound = {"host": host, "here": old_domain, "there": new_domain}
+        moves = [
+            text(sql)
+            for table, (key, freshness_column) in MOVED.items()
+            for sql in _statements(table, key, freshness_column)
+        ]
         for statement in (*moves, _BODIES, _CHANGES, _NOTES):
             await self._connection.execute(statement, bound)
 
-    async def copy_opt_outs(self, host: str, *, here: str, there: str, opted_out: Collection[str]) -> None:
-        """Who was left alone stays so: whatever covered the host below the old domain covers it below the new one."""
+    async def copy_opt_outs(self, host: str, *, old_domain: str, new_domain: str, opted_out: Collection[str]) -> None:
+        """Copy opt-outs to the new domain: those of hosts below it, and for the host itself any that covers it."""
         for covering in sorted(opted_out):
-            below = is_covered(covering, {there})
+            below = is_covered(covering, {new_domain})
             if below or is_covered(host, {covering}):
-                await self._copy_opt_out(covering, covering if below else host, here, there)
+                await self._copy_opt_out(covering, covering if below else host, old_domain, new_domain)
 
-    async def copy_opt_out(self, host: str, *, here: str, there: str) -> None:
-        await self._copy_opt_out(host, host, here, there)
+    async def copy_opt_out(self, host: str, *, old_domain: str, new_domain: str) -> None:
+        await self._copy_opt_out(host, host, old_domain, new_domain)
 
-    async def settle(self, here: str) -> None:
-        """A domain without hosts is never due; it stays known."""
-        await self._connection.execute(_NOBODY_LEFT, {"here": here})
+    async def settle(self, old_domain: str) -> None:
+        """Unschedule the domain if it has no hosts left; its row is kept."""
+        await self._connection.execute(_UNSCHEDULE_EMPTY, {"here": old_domain})
 
-    async def _copy_opt_out(self, covering: str, covered: str, here: str, there: str) -> None:
-        others = columns_of(OptOutRow, "domain", "host")
+    async def _copy_opt_out(self, covering: str, covered: str, old_domain: str, new_domain: str) -> None:
+        columns = columns_of(OptOutRow, "domain", "host")
         statement = (
-            f"INSERT INTO opt_outs (domain, host, {', '.join(others)}) SELECT :there, :covered, {', '.join(others)}"  # noqa: S608  (names of our own)
+            f"INSERT INTO opt_outs (domain, host, {', '.join(columns)}) SELECT :there, :covered, {', '.join(columns)}"  # noqa: S608  (only our own names)
             " FROM opt_outs WHERE domain = :here AND host = :covering ON CONFLICT DO NOTHING"
         )
-        bound = {"there": there, "covered": covered, "here": here, "covering": covering}
+        bound = {"there": new_domain, "covered": covered, "here": old_domain, "covering": covering}
         await self._connection.execute(text(statement), bound)
 
     async def _page(self, table: type[HostRow] | type[OptOutRow], after: Key, limit: int) -> list[Key]:
         statement = text(
-            f"SELECT domain, host FROM {table.__tablename__} WHERE (domain, host) > (:domain, :host)"  # noqa: S608  (names of our own)
+            f"SELECT domain, host FROM {table.__tablename__} WHERE (domain, host) > (:domain, :host)"  # noqa: S608  (only our own names)
             " ORDER BY domain, host LIMIT :limit"
         )
-        found = await self._connection.execute(statement, {"domain": after[0], "host": after[1], "limit": limit})
-        return [(domain, host) for domain, host in found]
+        rows = await self._connection.execute(statement, {"domain": after[0], "host": after[1], "limit": limit})
+        return [(domain, host) for domain, host in rows]
 
 
-def _statements(table: str, key: tuple[str, ...], fresher: str | None) -> list[str]:
-    """Of two rows with the same key the fresher stays: first the staler one there goes, then those here."""
-    same = "".join(f" AND o.{column} = r.{column}" for column in key)
-    mine, theirs = "r.domain = :here AND r.host = :host", f"o.domain = :there AND o.host = :host{same}"
+def _statements(table: str, key: tuple[str, ...], freshness_column: str | None) -> list[str]:
+    """Return the statements that move a table's rows: delete staler rows at the target, move, delete what is left."""
+    same_key = "".join(f" AND o.{column} = r.{column}" for column in key)
+    old_row, new_row = "r.domain = :here AND r.host = :host", f"o.domain = :there AND o.host = :host{same_key}"
     statements = [
-        f"UPDATE {table} r SET domain = :there WHERE {mine} AND NOT EXISTS (SELECT FROM {table} o WHERE {theirs})",  # noqa: S608  (names of our own)
-        f"DELETE FROM {table} r WHERE {mine}",  # noqa: S608  (names of our own)
+        f"UPDATE {table} r SET domain = :there WHERE {old_row} AND NOT EXISTS (SELECT FROM {table} o WHERE {new_row})",  # noqa: S608  (only our own names)
+        f"DELETE FROM {table} r WHERE {old_row}",  # noqa: S608  (only our own names)
     ]
-    if fresher is not None:
-        known = f"coalesce(r.{fresher}, '-infinity') > coalesce(o.{fresher}, '-infinity')"
-        statements.insert(0, f"DELETE FROM {table} o USING {table} r WHERE {theirs} AND {mine} AND {known}")  # noqa: S608  (names of our own)
+    if freshness_column is not None:
+        is_fresher = f"coalesce(r.{freshness_column}, '-infinity') > coalesce(o.{freshness_column}, '-infinity')"
+        statements.insert(0, f"DELETE FROM {table} o USING {table} r WHERE {new_row} AND {old_row} AND {is_fresher}")  # noqa: S608  (only our own names)
     return statements

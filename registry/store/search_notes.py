@@ -1,23 +1,21 @@
-"""Repository of what each search index has yet to be told, and of what to tell it.
+"""Repository of the services that each search index has yet to index again, and of their listings.
 
-The rows come from triggers (first migration). The protocol of the drain: read the dirty rows first, the current
-listings after, tell the index, then `done` with what was read: a row noted again meanwhile stays.
+Triggers write the rows (first migration). The drain reads the dirty rows first, then the current listings, updates the
+index, and calls `done` with the rows it read. A row noted again meanwhile stays.
 """
 
 import logging
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
 
 from sqlalchemy import delete, func, select, text, tuple_, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registry.core.listing import Listing
+from registry.core.model.listing import Listing
 from registry.store.bulk import many
 from registry.store.engine import decode
-from registry.store.lane import Lane
 from registry.store.listings import listing_from_json
 from registry.store.tables import SearchDirtyRow, SearchTargetRow, ServiceRow
 from registry.store.tables.search import DIRTY_VERSIONS
@@ -32,15 +30,10 @@ SELECT :target, host, domain, nextval('search_dirty_versions'), :now FROM servic
 ON CONFLICT (target, host) DO UPDATE SET version = nextval('search_dirty_versions')
 """)
 
-_DRAWN: Final = """
-SELECT last_value, pg_snapshot_xmin(pg_current_snapshot())::text::bigint,
-       pg_snapshot_xmax(pg_current_snapshot())::text::bigint FROM search_dirty_versions
-"""
-
 
 @dataclass(frozen=True, slots=True)
 class Dirty:
-    """A service that a target has to be told about. `version` names this note of it, never another one."""
+    """A service that a target has to index again. `version` identifies this note; a later one has another."""
 
     domain: str
     host: str
@@ -53,9 +46,9 @@ class SearchNotes:
         self._connection = connection
 
     async def register(self, target: str, *, now: datetime) -> bool:
-        """Makes a target known; True when it is new, and then every service is noted for it.
+        """Register a target. Return True when it is new; every service is then noted for it.
 
-        Writers of services are held off meanwhile: their triggers could not see a target that is not committed yet.
+        Writers of services are blocked meanwhile: their triggers cannot see a target that is not committed yet.
         """
         if target in await self.targets():
             await self.seen(target, now=now)
@@ -72,23 +65,25 @@ class SearchNotes:
         await self._connection.execute(statement)
 
     async def seen_at(self, target: str) -> datetime | None:
-        """None = not known."""
+        """Return when the target was last claimed; None when it is unknown."""
         statement = select(SearchTargetRow.seen_at).where(SearchTargetRow.target == target)
         return (await self._connection.execute(statement)).scalar()
 
     async def targets(self) -> list[str]:
-        found = await self._connection.execute(select(SearchTargetRow.target).order_by(SearchTargetRow.target))
-        return list(found.scalars())
+        rows = await self._connection.execute(select(SearchTargetRow.target).order_by(SearchTargetRow.target))
+        return list(rows.scalars())
 
     async def forget(self, *, unseen_since: datetime) -> list[str]:
-        """Drops targets that nobody has claimed since then, with their notes."""
-        gone = delete(SearchTargetRow).where(SearchTargetRow.seen_at < unseen_since).returning(SearchTargetRow.target)
-        targets = sorted((await self._connection.execute(gone)).scalars())
+        """Delete targets that were not claimed since then, with their notes; return the targets."""
+        statement = (
+            delete(SearchTargetRow).where(SearchTargetRow.seen_at < unseen_since).returning(SearchTargetRow.target)
+        )
+        targets = sorted((await self._connection.execute(statement)).scalars())
         await self._connection.execute(delete(SearchDirtyRow).where(SearchDirtyRow.target.in_(targets)))
         return targets
 
     async def dirty(self, target: str, *, limit: int) -> list[Dirty]:
-        """What the target has to be told, noted longest ago first."""
+        """Return the notes of a target, oldest first."""
         row = SearchDirtyRow
         statement = (
             select(row.domain, row.host, row.version, row.noted_at)
@@ -96,19 +91,19 @@ class SearchNotes:
             .order_by(row.noted_at, row.host)
             .limit(limit)
         )
-        return [Dirty(*one) for one in await self._connection.execute(statement)]
+        return [Dirty(*values) for values in await self._connection.execute(statement)]
 
     async def listings(self, keys: Collection[Key]) -> dict[str, Listing]:
-        """The current listings by host. What is missing is hidden or gone: the index must forget it."""
+        """Return the current listings by host. A missing one is hidden or deleted: the index must drop it."""
         statement = select(ServiceRow.host, ServiceRow.listing).where(
             tuple_(ServiceRow.domain, ServiceRow.host).in_(list(keys)), ~ServiceRow.hidden
         )
-        return {one.host: one for one in _decoded((await self._connection.execute(statement)).all())}
+        return {listing.host: listing for listing in _decoded((await self._connection.execute(statement)).all())}
 
     async def all_listings(self, after: Key, *, limit: int) -> list[Listing]:
-        """Every visible listing behind `after` by (domain, host), for a rebuild; ("", "") to begin with.
+        """Return visible listings after `after`, ordered by (domain, host), for a rebuild; begin with ("", "").
 
-        Fewer than `limit` does not mean the end when a row could not be decoded: go on until the answer is empty.
+        An undecodable row is left out, so fewer than `limit` need not be the end: go on until the result is empty.
         """
         key = (ServiceRow.domain, ServiceRow.host)
         statement = (
@@ -119,15 +114,17 @@ class SearchNotes:
         )
         return list(_decoded((await self._connection.execute(statement)).all()))
 
-    async def done(self, target: str, told: Sequence[Dirty]) -> int:
-        """Drops the notes that are still what was read; gives their number.
+    async def done(self, target: str, notes: Sequence[Dirty]) -> int:
+        """Delete the notes that are unchanged since they were read; return their number.
 
-        A note that a writer holds is about to be another one; waiting for it could end in a deadlock.
+        A note that a writer has locked is about to change, so it is skipped; waiting for it could deadlock.
         """
         row = SearchDirtyRow
         unchanged = (
             select(row.host)
-            .where(row.target == target, tuple_(row.host, row.version).in_([(one.host, one.version) for one in told]))
+            .where(
+                row.target == target, tuple_(row.host, row.version).in_([(note.host, note.version) for note in notes])
+            )
             .with_for_update(skip_locked=True)
         )
         hosts = list((await self._connection.execute(unchanged)).scalars())
@@ -135,7 +132,7 @@ class SearchNotes:
         return len(hosts)
 
     async def note(self, target: str, keys: Collection[Key], *, now: datetime) -> None:
-        """Notes services again, to repair an index."""
+        """Note services again, to repair an index."""
         statement = insert(SearchDirtyRow).on_conflict_do_update(
             index_elements=["target", "host"], set_={"version": DIRTY_VERSIONS.next_value()}
         )
@@ -147,25 +144,18 @@ class SearchNotes:
         await self._connection.execute(_NOTE_ALL, {"target": target, "now": now})
 
     async def oldest(self, target: str) -> datetime | None:
-        """Since when the target lags behind; None = it does not."""
+        """Return since when the target lags behind; None when it does not."""
         statement = select(func.min(SearchDirtyRow.noted_at)).where(SearchDirtyRow.target == target)
         return (await self._connection.execute(statement)).scalar()
 
     async def noted(self, target: str) -> frozenset[str]:
-        """The hosts that the target has yet to be told about."""
+        """Return the hosts that the target has yet to index again."""
         statement = select(SearchDirtyRow.host).where(SearchDirtyRow.target == target)
         return frozenset((await self._connection.execute(statement)).scalars())
 
     async def count(self, target: str) -> int:
         statement = select(func.count()).where(SearchDirtyRow.target == target)
         return (await self._connection.execute(statement)).scalar_one()
-
-
-async def drawn(lane: Lane) -> tuple[int, int, int]:
-    """The last number drawn for a change of anything that is shown, whether its transaction has ended or not; the
-    oldest transaction that has not ended; the first one that has not begun. Raises StoreUnavailable."""
-    ((number, oldest, newest),) = await lane.rows(_DRAWN, {})
-    return number, oldest, newest
 
 
 def _decoded(rows: Iterable[tuple[str, bytes]]) -> Iterable[Listing]:

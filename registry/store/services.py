@@ -1,4 +1,4 @@
-"""Repository of services as `record` and `rescore` write them: the merged service and everything that hangs on it."""
+"""Repository of services as `record` and `rescore` write them, with capabilities, findings and scores."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final, LiteralString
@@ -7,7 +7,7 @@ from sqlalchemy import RowMapping, bindparam, delete, or_, select, text, tuple_,
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registry.core.listing import Listing
+from registry.core.model.listing import Listing
 from registry.store.bulk import columns_of, many, put_all
 from registry.store.driver import Driver, listed
 from registry.store.engine import decode
@@ -20,14 +20,14 @@ Key = tuple[str, str]
 
 MAX_FINDINGS = 2_000
 
-_ANEW = columns_of(ServiceRow, "domain", "host", "created_at")
+_OVERWRITTEN = columns_of(ServiceRow, "domain", "host", "created_at")
 _FIELDS = tuple(ServiceRecord.__dataclass_fields__)
 _OF: Final[LiteralString] = f"""
 SELECT {", ".join(_FIELDS)} FROM services WHERE domain = ANY(string_to_array(%(domains)s, ' '))
 """  # noqa: S608  # our own columns
 _SCORE = tuple(ScoreRecord.__dataclass_fields__)
 _STAMPED = ("domain", "host", "seen_at", "crawl_failures", "listing", "listing_hash")
-# The listing holds a date, and is written only when that date is another: most visits leave it and the index alone.
+# The listing holds a date. It is written only when its hash differs: most visits change neither it nor the index.
 _STAMP = text(
     "UPDATE services SET seen_at = :seen_at, crawl_failures = :crawl_failures,"
     " listing = CASE WHEN listing_hash = :listing_hash THEN listing ELSE :listing END, listing_hash = :listing_hash"
@@ -41,7 +41,7 @@ class Services:
         self._driver = Driver(connection)
 
     async def of(self, domains: Collection[str]) -> dict[str, ServiceRecord]:
-        """By host, hidden ones too. A row that cannot be decoded is left out: it is about to be written anew."""
+        """Return services by host, hidden ones too. An undecodable row is left out: it is about to be rewritten."""
         found = {}
         for values in await self._driver.rows(_OF, {"domains": listed(domains)}):
             row = dict(zip(_FIELDS, values, strict=True))
@@ -52,15 +52,15 @@ class Services:
         return found
 
     async def put(self, services: Iterable[ServiceRecord]) -> None:
-        await put_all(self._connection, ServiceRow, [_row(one) for one in services], overwrite=_ANEW)
+        await put_all(self._connection, ServiceRow, [_row(service) for service in services], overwrite=_OVERWRITTEN)
 
     async def remove(self, keys: Sequence[Key]) -> None:
-        """The services with their capabilities and findings; their scores stay, as history."""
+        """Delete services with their capabilities and findings. Their scores are kept as history."""
         for table in (ServiceRow, CapabilityRow, FindingRow):
             await self._connection.execute(delete(table).where(tuple_(table.domain, table.host).in_(list(keys))))
 
     async def hide(self, domain: str, hosts: Collection[str]) -> list[str]:
-        """Hides what `hosts` or hosts below them offer; gives the hosts that were shown until now."""
+        """Hide the services of `hosts` and of hosts below them; return the hosts that were shown until now."""
         below = or_(*(ServiceRow.host.endswith("." + host, autoescape=True) for host in hosts))
         covered = or_(ServiceRow.host.in_(list(hosts)), below)
         statement = (
@@ -72,24 +72,28 @@ class Services:
         return sorted((await self._connection.execute(statement)).scalars())
 
     async def replace_capabilities(self, capabilities: Mapping[Key, Sequence[CapabilityRecord]]) -> None:
-        """All capabilities of each service, in the service's order."""
+        """Replace all capabilities of each service, keeping their order."""
         await self._clear(CapabilityRow, capabilities)
         rows = [
-            {"domain": domain, "host": host, "name": key_name(one.name), "position": position}
-            | {"data": one.data, "detail": one.detail}
-            for (domain, host), many_of_one in capabilities.items()
-            for position, one in enumerate(many_of_one)
+            {"domain": domain, "host": host, "name": key_name(capability.name), "position": position}
+            | {"data": capability.data, "detail": capability.detail}
+            for (domain, host), host_capabilities in capabilities.items()
+            for position, capability in enumerate(host_capabilities)
         ]
         await put_all(self._connection, CapabilityRow, rows)
 
     async def replace_findings(self, findings: Mapping[Key, Sequence[FindingRecord]]) -> None:
-        """All findings of each host, at most MAX_FINDINGS: they explain, and the rest would explain the same."""
+        """Replace all findings of each host. At most MAX_FINDINGS are kept: more would explain nothing new."""
         await self._clear(FindingRow, findings)
         rows = [
-            {"domain": domain, "host": host, "ordinal": ordinal, "reason": one.reason}
-            | {"document": clean_or_none(one.document), "pointer": clean(one.pointer), "evidence": clean(one.evidence)}
-            for (domain, host), many_of_one in findings.items()
-            for ordinal, one in enumerate(many_of_one[:MAX_FINDINGS])
+            {"domain": domain, "host": host, "ordinal": ordinal, "reason": finding.reason}
+            | {
+                "document": clean_or_none(finding.document),
+                "pointer": clean(finding.pointer),
+                "evidence": clean(finding.evidence),
+            }
+            for (domain, host), host_findings in findings.items()
+            for ordinal, finding in enumerate(host_findings[:MAX_FINDINGS])
         ]
         await put_all(self._connection, FindingRow, rows)
 
@@ -108,7 +112,7 @@ class Services:
         return ScoreRecord(**{**row, "breakdown": decode(row["breakdown"])}) if row else None
 
     async def stamp(self, services: Sequence[ServiceRecord]) -> None:
-        """Seen again, or missed again, without news: when, how often it failed, and the date that the index shows."""
+        """Update services that did not change: the time last seen, the failure count and the listing's date."""
         rows = [{key: row[key] for key in _STAMPED} for row in map(_row, services)]
         await many(self._connection, _STAMP, rows)
 
@@ -118,7 +122,7 @@ class Services:
 
 
 def service_record(row: Mapping[str, Any] | RowMapping) -> ServiceRecord:
-    """Raises ValueError, TypeError or KeyError for a row that nobody can read."""
+    """Return the record of a row. Raise ValueError, TypeError or KeyError when it cannot be decoded."""
     values = {name: row[name] for name in _FIELDS}
     listing: Listing = listing_from_json(decode(row["listing"]))
     values |= {"model": decode(row["model"]), "listing": listing, "trust_level": listing.trust_level}
@@ -134,7 +138,7 @@ def _row(service: ServiceRecord) -> dict[str, Any]:
         "base_url": clean(service.base_url),
         "well_known_url": clean(service.well_known_url),
         "formats": list(service.formats),
-        "protocols": [clean(one, 100) for one in service.protocols],
+        "protocols": [clean(protocol, 100) for protocol in service.protocols],
         "listing": listing_to_json(service.listing),
         "listing_hash": service.listing.content_hash(),
     }

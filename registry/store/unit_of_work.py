@@ -1,4 +1,4 @@
-"""One transaction with a repository per aggregate. Repositories only flush; the unit of work commits at the edge."""
+"""One transaction with a repository per aggregate. Repositories never commit: `Store.begin` does, at the end."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -17,7 +17,7 @@ from registry.store.errors import translated
 from registry.store.forgetting import Forgetting
 from registry.store.hosts import Hosts
 from registry.store.jobs import Jobs
-from registry.store.lane import Lane
+from registry.store.lane import QueryPool
 from registry.store.ledger import Ledger
 from registry.store.loading import Loading
 from registry.store.opt_out_requests import OptOutRequests
@@ -104,20 +104,20 @@ class UnitOfWork:
 class Store:
     """The database. `engine` comes from `make_engine` and is closed with the store.
 
-    `cards` is what every answer shows and `lane` the way to it, outside of any transaction.
+    `cards` reads the services that an answer shows, through the connections of `lane`, outside of any transaction.
     """
 
     def __init__(self, engine: AsyncEngine) -> None:
         self.engine = engine
-        self.lane = Lane(libpq(engine.url))
+        self.lane = QueryPool(libpq(engine.url))
         self.cards = Cards(self.lane)
         self._autocommit = engine.execution_options(isolation_level="AUTOCOMMIT")
 
     @asynccontextmanager
     async def begin(self) -> AsyncIterator[UnitOfWork]:
-        """A transaction: committed at the end of the block, rolled back by any exception.
+        """Yield a transaction, committed at the end of the block and rolled back by any exception.
 
-        Raises Unstorable for values that the database refuses, StoreUnavailable when it is not there.
+        Raise Unstorable for values that the database refuses, StoreUnavailable when it is unreachable.
         """
         with translated():
             async with self.engine.begin() as connection:
@@ -125,8 +125,8 @@ class Store:
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[UnitOfWork]:
-        """For questions that need no common snapshot: each sees what is committed when it is asked. Begin and commit
-        are two round trips. Raises StoreUnavailable."""
+        """Yield repositories without a transaction: each query sees what is committed when it runs. Saves the two round
+        trips of begin and commit. Raise StoreUnavailable."""
         with translated():
             async with self._autocommit.connect() as connection:
                 yield UnitOfWork(connection)

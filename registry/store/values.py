@@ -1,4 +1,4 @@
-"""Values as PostgreSQL takes them: text without NUL or lone surrogates, cut to a length; ids in order of time."""
+"""Values that PostgreSQL accepts: text without NUL or lone surrogates, cut to a length; ids ordered by time."""
 
 import hashlib
 import secrets
@@ -14,7 +14,7 @@ _UNSTORABLE = {0: "\ufffd"} | dict.fromkeys(range(0xD800, 0xE000), "\ufffd")
 
 
 def clean(text: str, chars: int = TEXT_CHARS) -> str:
-    """`text` cut to `chars` characters, every character replaced that a text column cannot hold."""
+    """Return `text` cut to `chars` characters; characters that a text column cannot hold are replaced."""
     text = text[:chars]
     return text if text.isascii() and "\0" not in text else text.translate(_UNSTORABLE)
 
@@ -24,7 +24,7 @@ def clean_or_none(text: str | None, chars: int = TEXT_CHARS) -> str | None:
 
 
 def clean_json(value: Any, chars: int = TEXT_CHARS) -> Any:
-    """A small JSON value that did not pass the reader's walk (headers, pointers), made storable. Recursive: small."""
+    """Return a JSON value that the reader did not check with all texts cleaned. Recursive: only for small values."""
     if isinstance(value, str):
         return clean(value, chars)
     if isinstance(value, dict):
@@ -35,7 +35,7 @@ def clean_json(value: Any, chars: int = TEXT_CHARS) -> Any:
 
 
 def key_name(name: str) -> str:
-    """A name short enough for a btree entry (2,704 bytes with domain and host), still unique among its siblings."""
+    """Return a name that fits a btree entry (2,704 bytes with domain and host) and is unique among its siblings."""
     cleaned = clean(name, 100_000)
     if len(cleaned) <= NAME_CHARS:
         return cleaned
@@ -47,7 +47,7 @@ def url_hash(url: str) -> bytes:
 
 
 def ordered_id(now: datetime) -> UUID:
-    """A UUID of version 7 (RFC 9562 section 5.7): 48 bits of milliseconds, then random bits."""
+    """Return a UUID of version 7 (RFC 9562 section 5.7): 48 bits of milliseconds, then random bits."""
     milliseconds = int(now.timestamp() * 1000) & ((1 << 48) - 1)
     bits = milliseconds << 80 | 0x7 << 76 | secrets.randbits(12) << 64 | 0b10 << 62 | secrets.randbits(62)
     return UUID(int=bits)

@@ -1,7 +1,7 @@
-"""Reference data in force: what `refresh` has stored becomes what this process goes by.
+"""Puts the reference data that `refresh` has stored in force in this process.
 
-At the start, and within a minute where it changes later: a process that cut hosts by an older suffix list than the
-others would not find them under their new domains.
+It does so at the start, and within a minute of later changes: a process with an older suffix list than the others
+would not find hosts under their new domains.
 """
 
 import asyncio
@@ -11,10 +11,10 @@ from typing import Final
 
 import structlog
 
-from registry.actions.keeping.refresh import believed
-from registry.core.addresses import Row, refuse_also
-from registry.core.domains import use_suffixes
-from registry.core.suffixes import SHIPPED, BadReference, SuffixList
+from registry.actions.maintenance.refresh import checked_data
+from registry.core.names.addresses import RegistryRow, set_extra_refused
+from registry.core.names.domains import use_suffixes
+from registry.core.names.suffixes import SHIPPED, BadReference, SuffixList
 from registry.store.errors import StoreUnavailable
 from registry.store.unit_of_work import Store
 
@@ -29,49 +29,49 @@ class Reference:
         self._versions: dict[str, bytes] | None = None
 
     async def adopt(self) -> bool:
-        """Whether anything was new. What is stored and not believed (by a later program, say) leaves what we ship."""
+        """Adopt stored data; return whether it changed. Refused data (older than the shipped, say) is not adopted."""
         async with self._store.begin() as uow:
             versions = await uow.references.versions()
             if versions == self._versions:
                 return False
             stored = {name: await uow.references.get(name) for name in versions}
-        suffixes, rows = SHIPPED, list[Row]()
+        suffixes, rows = SHIPPED, list[RegistryRow]()
         for name, record in stored.items():
             if record is None:
                 continue
             try:
-                data = await asyncio.to_thread(believed, name, record.body)
+                data = await asyncio.to_thread(checked_data, name, record.body)
             except BadReference as error:
-                log.warning("reference.not_adopted", name=name, reason=str(error))
+                log.warning("reference.rejected", name=name, reason=str(error))
                 continue
             if isinstance(data, SuffixList):
                 suffixes = data
             else:
                 rows += data
         use_suffixes(suffixes)
-        refuse_also(rows)
+        set_extra_refused(rows)
         self._versions = versions
         if versions:
-            log.info("reference.in_force", suffixes=suffixes.version, also_refused=[row.prefix for row in rows])
+            log.info("reference.adopted", suffixes=suffixes.version, also_refused=[row.prefix for row in rows])
         return True
 
 
 @contextlib.asynccontextmanager
 async def reference_in_force(store: Store) -> AsyncIterator[Reference]:
-    """While the block runs; behind it what we are shipped with is in force again. Raises StoreUnavailable."""
+    """Keep stored data in force while the block runs; then restore the shipped data. Raise StoreUnavailable."""
     reference = Reference(store)
     await reference.adopt()
-    looking = asyncio.create_task(_look(reference))
+    polling = asyncio.create_task(_poll(reference))
     try:
         yield reference
     finally:
-        looking.cancel()
-        await asyncio.gather(looking, return_exceptions=True)
+        polling.cancel()
+        await asyncio.gather(polling, return_exceptions=True)
         use_suffixes(SHIPPED)
-        refuse_also(())
+        set_extra_refused(())
 
 
-async def _look(reference: Reference) -> None:
+async def _poll(reference: Reference) -> None:
     while True:
         await asyncio.sleep(LOOK_SECONDS)
         with contextlib.suppress(StoreUnavailable):

@@ -1,4 +1,4 @@
-"""What a worker does beside crawling: carry changes to the index, fold in candidates, free the leases of the dead."""
+"""What a worker does beside crawling: feed the index, turn candidates into hosts, free leases of dead workers."""
 
 import asyncio
 import contextlib
@@ -21,10 +21,14 @@ log = structlog.get_logger(__name__)
 
 @contextlib.asynccontextmanager
 async def upkeep(waypost: Waypost, *, crawls: bool = True) -> AsyncIterator[None]:
-    """Runs while the block does. With `crawls` False only the index is fed."""
-    chores: list[tuple[Callable[[], Awaitable[object]], float]] = [(waypost.drain, DRAIN_SECONDS)]
+    """Run the chores while the block runs. With `crawls` False, only feed the index."""
+
+    async def drain() -> None:
+        await waypost.search.drain()  # opens the search engine, which may fail and is retried
+
+    chores: list[tuple[Callable[[], Awaitable[object]], float]] = [(drain, DRAIN_SECONDS)]
     if crawls:
-        chores += [(waypost.fold_candidates, FOLD_SECONDS), (waypost.recover, RECOVER_SECONDS)]
+        chores += [(waypost.frontier.fold_candidates, FOLD_SECONDS), (waypost.crawl.recover, RECOVER_SECONDS)]
     tasks = [asyncio.create_task(_forever(chore, pause)) for chore, pause in chores]
     try:
         yield
@@ -35,16 +39,16 @@ async def upkeep(waypost: Waypost, *, crawls: bool = True) -> AsyncIterator[None
 
 
 async def last_drain(waypost: Waypost) -> None:
-    """Before a stop: what the index cannot be told in LAST_DRAIN_SECONDS stays noted, for whoever feeds it next."""
+    """Drain once before a stop. Changes not indexed within LAST_DRAIN_SECONDS stay noted for the next process."""
     try:
         async with asyncio.timeout(LAST_DRAIN_SECONDS):
-            await waypost.drain()
+            await waypost.search.drain()
     except (TimeoutError, *NOT_READY) as error:
-        log.warning("drain.left", error=type(error).__name__)
+        log.warning("drain.incomplete", error=type(error).__name__)
 
 
 async def _forever(chore: Callable[[], Awaitable[object]], pause: float) -> None:
-    """A chore that fails (database restarting, disk full) is told and tried again; it never ends the worker."""
+    """Repeat a chore. A failure (database restarting, disk full) is logged and retried; it never ends the worker."""
     while True:
         try:
             await chore()

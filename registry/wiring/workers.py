@@ -16,7 +16,7 @@ import structlog
 log = structlog.get_logger(__name__)
 
 STOP_SECONDS = 9.0
-"""A worker gives back its leases within 7 s (`crawler/run.py`); after this it is ended, so that its parent stops in
+"""A worker releases its leases within 7 s (`crawler/run.py`). After this time it is killed, so that its parent stops in
 time too."""
 
 _BACK_OFF = (0.2, 1.0, 5.0, 15.0)
@@ -24,7 +24,7 @@ _HEALTHY_SECONDS = 30.0
 
 
 class Worker:
-    """Keeps one worker process alive until `stop`. A worker that dies is started again, later each time.
+    """Keeps one worker process alive until `stop`. A worker that dies is restarted, with a growing delay.
 
     The child holds the read end of a pipe as its standard input: when this process dies, however it dies, the pipe
     closes and the child stops by itself.
@@ -36,7 +36,7 @@ class Worker:
         self._log_file = log_file
         self._stopping = threading.Event()
         self._child: subprocess.Popen[bytes] | None = None
-        self._last_moment = 0.0
+        self._stop_deadline = 0.0
         self._watcher = threading.Thread(target=self._watch, name="worker-watch", daemon=True)
 
     def __enter__(self) -> Self:
@@ -50,21 +50,21 @@ class Worker:
 
     @property
     def pid(self) -> int | None:
-        """Of the child that runs now; None between two of them."""
+        """The process id of the running child; None while none runs."""
         child = self._child
         return child.pid if child is not None and child.poll() is None else None
 
-    def let_go(self) -> None:
-        """Asks the child to finish and returns at once."""
+    def request_stop(self) -> None:
+        """Ask the child to finish and return at once."""
         if not self._stopping.is_set():
-            self._last_moment = time.monotonic() + STOP_SECONDS
+            self._stop_deadline = time.monotonic() + STOP_SECONDS
             self._stopping.set()
         if self._child is not None:
             _close(self._child)
 
     def stop(self) -> None:
-        """Asks the child to finish, waits, ends it STOP_SECONDS after it was first asked; returns when it is gone."""
-        self.let_go()
+        """Ask the child to finish, wait, and kill it STOP_SECONDS after the first request. Return when it is gone."""
+        self.request_stop()
         if self._child is not None:
             self._end(self._child)
         self._watcher.join(STOP_SECONDS)
@@ -91,7 +91,7 @@ class Worker:
 
     def _end(self, child: subprocess.Popen[bytes]) -> None:
         try:
-            child.wait(max(0.0, self._last_moment - time.monotonic()))
+            child.wait(max(0.0, self._stop_deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
             child.kill()
 

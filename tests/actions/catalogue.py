@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime, time
 
-from registry.core.listing import Listing
-from registry.core.services import Capability, Service, to_json
+from registry.core.model.listing import Listing
+from registry.core.model.services import Capability, Service, to_json
 from registry.store.records import CapabilityRecord, ServiceRecord
 from registry.store.unit_of_work import Store
 
@@ -12,13 +12,15 @@ NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
 async def put(store: Store, *listings: Listing, hidden: bool = False) -> None:
     async with store.begin() as uow:
-        await uow.services.put([_record(one, hidden) for one in listings])
-        await uow.services.replace_capabilities({(one.domain, one.host): _capabilities(one) for one in listings})
+        await uow.services.put([_record(listing, hidden) for listing in listings])
+        await uow.services.replace_capabilities(
+            {(listing.domain, listing.host): _capabilities(listing) for listing in listings}
+        )
 
 
 async def remove(store: Store, *listings: Listing) -> None:
     async with store.begin() as uow:
-        await uow.services.remove([(one.domain, one.host) for one in listings])
+        await uow.services.remove([(listing.domain, listing.host) for listing in listings])
 
 
 def _record(listing: Listing, hidden: bool) -> ServiceRecord:
@@ -48,15 +50,15 @@ def _record(listing: Listing, hidden: bool) -> ServiceRecord:
 
 
 def _capabilities(listing: Listing) -> list[CapabilityRecord]:
-    made = (
+    capabilities = (
         Capability(
-            id=one.name,
-            name=one.name,
-            description=one.description,
-            side_effects=one.side_effects,
-            tags=one.semantic_types,
+            id=listed.name,
+            name=listed.name,
+            description=listed.description,
+            side_effects=listed.side_effects,
+            tags=listed.semantic_types,
         )
-        for one in listing.capabilities
+        for listed in listing.capabilities
     )
-    as_json = (to_json(Service(capabilities=(one,)))["capabilities"][0] for one in made)
+    as_json = (to_json(Service(capabilities=(capability,)))["capabilities"][0] for capability in capabilities)
     return [CapabilityRecord(str(value["name"]), value) for value in as_json]

@@ -1,4 +1,4 @@
-"""Discover answers from the database in the ranker's order, whatever state the index is in."""
+"""Discover returns cards from the database in the order of the ranker, whatever the state of the index."""
 
 import base64
 from dataclasses import replace
@@ -10,12 +10,20 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from registry.actions.answering.discover import REACH, DiscoverPage, discover
 from registry.actions.indexing.drain import drain
 from registry.actions.indexing.reindex import reindex
-from registry.core.listing import Filters, ListedCapability, Listing, Query, SearchUnavailable, StaleCursor, TrustLevel
-from registry.core.ranking import Question
-from registry.core.suggest import Suggestions
+from registry.actions.queries.discover import MAX_DEPTH, DiscoverPage, discover
+from registry.core.model.listing import (
+    Filters,
+    ListedCapability,
+    Listing,
+    Query,
+    SearchUnavailable,
+    StaleCursor,
+    TrustLevel,
+)
+from registry.core.ranking import ParsedQuery
+from registry.core.ranking.suggest import Suggestions
 from registry.search.backend import Pool
 from registry.search.embedded import EmbeddedBackend
 from registry.search.facets import FACETS
@@ -32,16 +40,16 @@ async def fill(store: Store, backend: EmbeddedBackend, *listings: Listing) -> No
 
 
 def hosts(page: DiscoverPage) -> list[str]:
-    return [found.card.host for found in page.hits]
+    return [hit.card.host for hit in page.hits]
 
 
-async def test_before_the_first_build_there_is_an_error(store: Store, backend: EmbeddedBackend) -> None:
+async def test_before_the_first_build_search_is_unavailable(store: Store, backend: EmbeddedBackend) -> None:
     for text in ("email", "", "!!!"):
         with pytest.raises(SearchUnavailable):
             await discover(store, backend, Query(text))
 
 
-async def test_an_answer_is_a_card_with_the_capabilities_that_match_and_why(
+async def test_a_hit_has_its_card_its_matching_capabilities_and_their_terms(
     store: Store, backend: EmbeddedBackend
 ) -> None:
     await fill(store, backend, MAIL, SHOP, MAPS)
@@ -56,13 +64,13 @@ async def test_an_answer_is_a_card_with_the_capabilities_that_match_and_why(
     assert (page.total, page.next_cursor) == (1, None)
 
 
-async def test_no_capabilities_where_only_the_services_own_text_matched(store: Store, backend: EmbeddedBackend) -> None:
+async def test_a_match_of_the_service_text_alone_has_no_capabilities(store: Store, backend: EmbeddedBackend) -> None:
     await fill(store, backend, MAIL, SHOP)
     page = await discover(store, backend, Query("stamps"))
-    assert [(found.card.host, found.capabilities) for found in page.hits] == [("shop.example", ())]
+    assert [(hit.card.host, hit.capabilities) for hit in page.hits] == [("shop.example", ())]
 
 
-async def test_blank_text_browses_by_grade(store: Store, backend: EmbeddedBackend) -> None:
+async def test_blank_text_lists_services_by_score(store: Store, backend: EmbeddedBackend) -> None:
     await fill(
         store, backend, *[listing(f"{name}.example", score=score) for name, score in (("a", 5), ("b", 90), ("c", 90))]
     )
@@ -72,16 +80,14 @@ async def test_blank_text_browses_by_grade(store: Store, backend: EmbeddedBacken
 
 
 @pytest.mark.parametrize("text", ["!!!", "\x00", "🦊", "unheardof"])
-async def test_a_text_that_matches_nothing_is_answered_with_nothing(
-    store: Store, backend: EmbeddedBackend, text: str
-) -> None:
+async def test_a_text_without_matches_has_no_hits(store: Store, backend: EmbeddedBackend, text: str) -> None:
     await fill(store, backend, MAIL)
     page = await discover(store, backend, Query(text))
     assert (page.hits, page.total, page.next_cursor) == ((), 0, None)
     assert page.generation == (await discover(store, backend, Query("email"))).generation
 
 
-async def test_filters_hold(store: Store, backend: EmbeddedBackend) -> None:
+async def test_filters_select_hits(store: Store, backend: EmbeddedBackend) -> None:
     await fill(
         store,
         backend,
@@ -97,23 +103,23 @@ async def test_filters_hold(store: Store, backend: EmbeddedBackend) -> None:
 async def test_pages_follow_one_another_without_gap_or_repeat(store: Store, backend: EmbeddedBackend) -> None:
     await fill(store, backend, *[listing(f"h{n:02}.example", "Weather", score=n % 7) for n in range(23)])
     for text in ("weather", ""):
-        whole = hosts(await discover(store, backend, Query(text, limit=50)))
-        assert len(whole) == 23
-        seen: list[str] = []
+        all_hosts = hosts(await discover(store, backend, Query(text, limit=50)))
+        assert len(all_hosts) == 23
+        paged_hosts: list[str] = []
         cursor: str | None = None
         for _ in range(5):
             page = await discover(store, backend, Query(text, limit=5), cursor)
             assert page.total == 23
-            seen += hosts(page)
+            paged_hosts += hosts(page)
             cursor = page.next_cursor
-        assert (seen, cursor) == (whole, None)
-        assert hosts(await discover(store, backend, Query(text, limit=4, offset=9))) == whole[9:13]
+        assert (paged_hosts, cursor) == (all_hosts, None)
+        assert hosts(await discover(store, backend, Query(text, limit=4, offset=9))) == all_hosts[9:13]
 
 
-async def test_what_is_gone_or_hidden_is_never_shown_and_the_page_is_filled(
+async def test_removed_and_hidden_services_are_left_out_and_the_page_is_filled(
     store: Store, backend: EmbeddedBackend
 ) -> None:
-    """The index still knows all of them."""
+    """The index still holds all of them."""
     services = [listing(f"h{n}.example", "Weather", ("now", "weather now")) for n in range(8)]
     await fill(store, backend, *services)
     await remove(store, services[0], services[3])
@@ -121,22 +127,24 @@ async def test_what_is_gone_or_hidden_is_never_shown_and_the_page_is_filled(
     await put(store, listing("h2.example", "Weather", trust_level=TrustLevel.UNVERIFIED))
     page = await discover(store, backend, Query("weather", limit=3))
     assert hosts(page) == ["h4.example", "h5.example", "h6.example"]
-    rest = await discover(store, backend, Query("weather", limit=3), page.next_cursor)
-    assert (hosts(rest), rest.next_cursor) == (["h7.example"], None)
+    next_page = await discover(store, backend, Query("weather", limit=3), page.next_cursor)
+    assert (hosts(next_page), next_page.next_cursor) == (["h7.example"], None)
 
 
-async def test_texts_are_those_of_the_database(store: Store, backend: EmbeddedBackend) -> None:
+async def test_texts_come_from_the_database(store: Store, backend: EmbeddedBackend) -> None:
     await fill(store, backend, MAIL)
     await put(store, listing("mail.example", "Renamed", ("send_email", "Another text")))
     (hit,) = (await discover(store, backend, Query("send email"))).hits
     assert hit.card.name == "Renamed"
-    assert [one.description for one in hit.capabilities] == ["Another text"]
+    assert [capability.description for capability in hit.capabilities] == ["Another text"]
     await put(store, listing("mail.example", "Renamed", "other"))
     (hit,) = (await discover(store, backend, Query("send email"))).hits
     assert hit.capabilities == ()
 
 
-async def test_a_cursor_outlives_a_commit_but_not_a_rebuild(store: Store, backend: EmbeddedBackend) -> None:
+async def test_a_cursor_stays_valid_after_a_commit_but_not_after_a_rebuild(
+    store: Store, backend: EmbeddedBackend
+) -> None:
     await fill(store, backend, *[listing(f"h{n}.example", "Weather") for n in range(4)])
     first = await discover(store, backend, Query("weather", limit=2))
     await fill(store, backend, MAIL)
@@ -153,12 +161,12 @@ async def test_a_cursor_belongs_to_its_query(store: Store, backend: EmbeddedBack
     cursor = (await discover(store, backend, Query("weather", limit=2))).next_cursor
     assert cursor
     assert hosts(await discover(store, backend, Query("The WEATHER?", limit=2), cursor)) == ["h2.example", "h3.example"]
-    for other in (Query("rain"), Query(""), Query("weather", filters=Filters(min_score=1))):
+    for other_query in (Query("rain"), Query(""), Query("weather", filters=Filters(min_score=1))):
         with pytest.raises(StaleCursor, match="another query"):
-            await discover(store, backend, other, cursor)
+            await discover(store, backend, other_query, cursor)
 
 
-async def test_what_comes_and_goes_between_two_pages_moves_nobody(store: Store, backend: EmbeddedBackend) -> None:
+async def test_changes_between_two_pages_neither_repeat_nor_skip_hits(store: Store, backend: EmbeddedBackend) -> None:
     await fill(store, backend, *[listing(f"h{n}.example", "Weather", score=50) for n in range(2, 6)])
     first = await discover(store, backend, Query("weather", limit=2))
     await fill(store, backend, listing("h0.example", "Weather", score=90), listing("h1.example", "Weather", score=90))
@@ -167,34 +175,43 @@ async def test_what_comes_and_goes_between_two_pages_moves_nobody(store: Store, 
     await remove(store, listing("h3.example"))
     await drain(store, backend, now=NOW)
     third = await discover(store, backend, Query("weather", limit=2), first.next_cursor)
-    assert hosts(third) == ["h2.example", "h4.example"]  # nobody is missed where the last one shown is gone
+    assert hosts(third) == ["h2.example", "h4.example"]  # none is skipped although the last one shown is gone
 
 
-async def test_filters_on_capabilities_choose_what_is_shown(store: Store, backend: EmbeddedBackend) -> None:
-    read = ListedCapability("read_mail", "Reads an email", False, ("mail:read",))
-    send = ListedCapability("send_mail", "Sends an email", True, ("mail:send",))
+async def test_filters_on_capabilities_also_select_the_capabilities_shown(
+    store: Store, backend: EmbeddedBackend
+) -> None:
+    read_mail = ListedCapability("read_mail", "Reads an email", False, ("mail:read",))
+    send_mail = ListedCapability("send_mail", "Sends an email", True, ("mail:send",))
     await fill(
         store,
         backend,
-        listing("both.example", "Mail", capabilities=(read, send)),
+        listing("both.example", "Mail", capabilities=(read_mail, send_mail)),
         listing("mute.example", "Mail", capabilities=(ListedCapability("send_mail", "Sends an email"),)),
         listing(
-            "mixed.example", "Mail", capabilities=(replace(read, side_effects=True), replace(send, side_effects=None))
+            "mixed.example",
+            "Mail",
+            capabilities=(replace(read_mail, side_effects=True), replace(send_mail, side_effects=None)),
         ),
     )
 
-    async def shown(**filters: Any) -> dict[str, list[str]]:
+    async def capabilities_by_host(**filters: Any) -> dict[str, list[str]]:
         page = await discover(store, backend, Query("send an email", filters=Filters(**filters)))
-        return {found.card.host: [one.name for one in found.capabilities] for found in page.hits}
+        return {hit.card.host: [capability.name for capability in hit.capabilities] for hit in page.hits}
 
-    assert (await shown())["both.example"][0] == "send_mail"
-    assert await shown(side_effects=False) == {"both.example": ["read_mail"]}
-    assert await shown(side_effects=True) == {"both.example": ["send_mail"], "mixed.example": ["read_mail"]}
-    assert await shown(side_effects=True, semantic_types=("mail:send",)) == {"both.example": ["send_mail"]}
-    assert await shown(side_effects=False, semantic_types=("mail:send",)) == {}
+    assert (await capabilities_by_host())["both.example"][0] == "send_mail"
+    assert await capabilities_by_host(side_effects=False) == {"both.example": ["read_mail"]}
+    assert await capabilities_by_host(side_effects=True) == {
+        "both.example": ["send_mail"],
+        "mixed.example": ["read_mail"],
+    }
+    assert await capabilities_by_host(side_effects=True, semantic_types=("mail:send",)) == {
+        "both.example": ["send_mail"]
+    }
+    assert await capabilities_by_host(side_effects=False, semantic_types=("mail:send",)) == {}
 
 
-async def test_another_order_is_one_of_what_answers(store: Store, backend: EmbeddedBackend) -> None:
+async def test_other_sort_orders_apply_to_relevant_hits_only(store: Store, backend: EmbeddedBackend) -> None:
     await fill(
         store,
         backend,
@@ -204,21 +221,24 @@ async def test_another_order_is_one_of_what_answers(store: Store, backend: Embed
     )
     text = "Where can I see tomorrow's weather?"
     assert hosts(await discover(store, backend, Query(text)))[0] == "new.example"
-    fresh = hosts(await discover(store, backend, Query("weather", sort="freshness")))
-    assert fresh == ["new.example", "good.example"]
+    by_freshness = hosts(await discover(store, backend, Query("weather", sort="freshness")))
+    assert by_freshness == ["new.example", "good.example"]
     assert hosts(await discover(store, backend, Query("weather", sort="score"))) == ["good.example", "new.example"]
-    first = await discover(store, backend, Query("weather", 1, sort="freshness"))
-    assert hosts(await discover(store, backend, Query("weather", 1, sort="freshness"), first.next_cursor)) == fresh[1:]
+    first_page = await discover(store, backend, Query("weather", 1, sort="freshness"))
+    assert (
+        hosts(await discover(store, backend, Query("weather", 1, sort="freshness"), first_page.next_cursor))
+        == by_freshness[1:]
+    )
     with pytest.raises(StaleCursor):
-        await discover(store, backend, Query("weather", 1, sort="score"), first.next_cursor)
+        await discover(store, backend, Query("weather", 1, sort="score"), first_page.next_cursor)
 
 
-async def test_facets_count_what_is_shown(store: Store, backend: EmbeddedBackend) -> None:
-    gone = listing("gone.example", "Weather", formats=("awp",))
+async def test_facets_count_all_shown_services(store: Store, backend: EmbeddedBackend) -> None:
+    hidden_listing = listing("gone.example", "Weather", formats=("awp",))
     await fill(
         store,
         backend,
-        gone,
+        hidden_listing,
         listing("a.example", "Weather", formats=("adp", "mcp"), languages=("de-at", "de")),
         listing(
             "b.example", "Weather", capabilities=(ListedCapability("x", "", True, ("a:b",)), ListedCapability("y"))
@@ -226,7 +246,7 @@ async def test_facets_count_what_is_shown(store: Store, backend: EmbeddedBackend
         listing("c.example", "Something else"),
         listing("d.example", "Weather", trust_level=TrustLevel.UNVERIFIED),
     )
-    await put(store, gone, hidden=True)
+    await put(store, hidden_listing, hidden=True)
     page = await discover(store, backend, Query("weather", limit=1), facets=tuple(FACETS))
     assert page.facets is not None
     assert page.facets.services == 2
@@ -249,49 +269,49 @@ def test_every_facet_of_the_engines_can_be_counted() -> None:
     assert set(FACET_COLUMNS) == set(FACETS)
 
 
-async def test_an_answer_that_is_none_says_so_and_what_to_ask_instead(store: Store, backend: EmbeddedBackend) -> None:
+async def test_a_search_without_a_confident_answer_has_suggestions(store: Store, backend: EmbeddedBackend) -> None:
     await fill(store, backend, MAIL, SHOP, MAPS)
-    sure = await discover(store, backend, Query("send an email"))
-    assert (sure.confident, sure.suggestions) == (True, None)
-    unsure = await discover(store, backend, Query("emial"))
-    assert (unsure.confident, unsure.hits) == (False, ())
-    assert unsure.suggestions == Suggestions((), {"emial": ("email",)}, False)
-    narrowed = await discover(store, backend, Query("send an email", filters=Filters(formats=("awp",))))
-    assert narrowed.suggestions is not None
-    assert (narrowed.suggestions.known, narrowed.suggestions.without_filters) == (("send", "email"), True)
+    confident_page = await discover(store, backend, Query("send an email"))
+    assert (confident_page.confident, confident_page.suggestions) == (True, None)
+    unconfident_page = await discover(store, backend, Query("emial"))
+    assert (unconfident_page.confident, unconfident_page.hits) == (False, ())
+    assert unconfident_page.suggestions == Suggestions((), {"emial": ("email",)}, False)
+    filtered_page = await discover(store, backend, Query("send an email", filters=Filters(formats=("awp",))))
+    assert filtered_page.suggestions is not None
+    assert (filtered_page.suggestions.known, filtered_page.suggestions.without_filters) == (("send", "email"), True)
 
 
-async def test_an_engine_that_refuses_a_second_question_takes_no_answer_back(
+async def test_a_failing_query_for_suggestions_keeps_the_answer(
     store: Store, backend: EmbeddedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await fill(store, backend, MAIL, SHOP, MAPS)
-    answers = backend.candidates
+    candidates = backend.candidates
 
-    async def busy(question: Question, filters: Filters, limit: int) -> Pool:
+    async def fail_unfiltered(question: ParsedQuery, filters: Filters, limit: int) -> Pool:
         if filters == Filters():
             raise SearchUnavailable("too many searches at the moment")
-        return await answers(question, filters, limit)
+        return await candidates(question, filters, limit)
 
-    monkeypatch.setattr(backend, "candidates", busy)
-    narrowed = await discover(store, backend, Query("send an email", filters=Filters(formats=("awp",))))
-    assert narrowed.suggestions is not None
-    assert (narrowed.suggestions.known, narrowed.suggestions.without_filters) == (("send", "email"), False)
+    monkeypatch.setattr(backend, "candidates", fail_unfiltered)
+    filtered_page = await discover(store, backend, Query("send an email", filters=Filters(formats=("awp",))))
+    assert filtered_page.suggestions is not None
+    assert (filtered_page.suggestions.known, filtered_page.suggestions.without_filters) == (("send", "email"), False)
 
 
 async def test_hidden_twins_are_not_named(store: Store, backend: EmbeddedBackend) -> None:
-    twins = [
+    alike_services = [
         replace(listing(f"{name}.one.example", "Weather: forecast for all places"), domain="one.example")
         for name in "abc"
     ]
-    await fill(store, backend, *twins)
+    await fill(store, backend, *alike_services)
     (hit,) = (await discover(store, backend, Query("weather"))).hits
     assert (hit.card.host, hit.alike) == ("a.one.example", ("b.one.example", "c.one.example"))
-    await put(store, twins[1], hidden=True)
+    await put(store, alike_services[1], hidden=True)
     (hit,) = (await discover(store, backend, Query("weather"))).hits
     assert hit.alike == ("c.one.example",)
 
 
-def forged(value: object) -> str:
+def cursor_of(value: object) -> str:
     return base64.urlsafe_b64encode(orjson.dumps(value)).decode()
 
 
@@ -299,19 +319,19 @@ async def test_a_forged_cursor_is_refused(store: Store, backend: EmbeddedBackend
     await fill(store, backend, *[listing(f"h{n}.example", "Weather") for n in range(4)])
     page = await discover(store, backend, Query("weather", limit=2))
     assert page.next_cursor
-    build, digest, offset, last = orjson.loads(base64.urlsafe_b64decode(page.next_cursor + "=="))
-    assert (offset, last) == (2, "h1.example")
-    wrong = [-1, REACH + 1, 1.5, "2", None, True, [2]]
-    cursors = [forged([build, digest, value, last]) for value in wrong]
-    cursors += [forged([build, digest, 2]), forged([build, digest, 2, 3]), forged([build, digest, 2, None])]
-    for cursor in [*cursors, "", "é", "=", "\x00", forged({}), forged([1]), forged(None), "A" * 10_000]:
+    build, digest, offset, last_host = orjson.loads(base64.urlsafe_b64decode(page.next_cursor + "=="))
+    assert (offset, last_host) == (2, "h1.example")
+    bad_offsets = [-1, MAX_DEPTH + 1, 1.5, "2", None, True, [2]]
+    cursors = [cursor_of([build, digest, value, last_host]) for value in bad_offsets]
+    cursors += [cursor_of([build, digest, 2]), cursor_of([build, digest, 2, 3]), cursor_of([build, digest, 2, None])]
+    for cursor in [*cursors, "", "é", "=", "\x00", cursor_of({}), cursor_of([1]), cursor_of(None), "A" * 10_000]:
         with pytest.raises(StaleCursor):
             await discover(store, backend, Query("weather"), cursor)
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(text=st.text(max_size=500))
-async def test_any_text_is_answered(store: Store, backend: EmbeddedBackend, text: str) -> None:
+async def test_any_text_can_be_searched(store: Store, backend: EmbeddedBackend, text: str) -> None:
     await fill(store, backend, MAIL, SHOP)
     page = await discover(store, backend, Query(text))
     assert len(page.hits) <= 2

@@ -1,21 +1,31 @@
-"""Who is taken out is out: of every answer at once, of what is stored, and for good whatever comes later."""
+"""A forgotten domain disappears from every response at once and from storage; an opted-out one never comes back."""
 
 import shutil
 from pathlib import Path
 
 import pytest
 
-from registry.actions.answering import inspect
-from registry.actions.answering.discover import discover
 from registry.actions.frontier.seed import fold_candidates, make_due, seed
 from registry.actions.frontier.submit import submit
 from registry.actions.indexing.drain import drain
 from registry.actions.indexing.reindex import reindex
-from registry.actions.keeping.forget import forget
-from registry.actions.keeping.opt_out import Proof, Said, Verdict, Wish, ask, readmit, settle, standing, waiting
+from registry.actions.maintenance.forget import forget
+from registry.actions.maintenance.opt_out import (
+    Declaration,
+    Proof,
+    Verdict,
+    Wish,
+    ask,
+    readmit,
+    settle,
+    status,
+    waiting,
+)
+from registry.actions.queries import inspect
+from registry.actions.queries.discover import discover
 from registry.actions.recording.record import record
-from registry.core.domains import InvalidName
-from registry.core.listing import Filters, Query
+from registry.core.model.listing import Filters, Query
+from registry.core.names.domains import InvalidName
 from registry.search.embedded import EmbeddedBackend
 from registry.store.records import CandidateRecord
 from registry.store.unit_of_work import Store
@@ -42,8 +52,8 @@ SITES = {HOST: adp_site(HOST), API: adp_site(API, "track_parcel"), OTHER: adp_si
 KEPT = {"alembic_version", "opt_outs", "changes", "visits", "search_target", "search_dirty", "opt_out_requests"}
 
 
-async def found(store: Store, backend: EmbeddedBackend) -> list[str]:
-    """Every host that any answer still shows."""
+async def shown_hosts(store: Store, backend: EmbeddedBackend) -> list[str]:
+    """Return every host that any response still shows."""
     hosts = set()
     for text in ("pigeon post parcels letter", ""):
         page = await discover(store, backend, Query(text, filters=Filters(include_unverified=True)))
@@ -56,47 +66,52 @@ async def found(store: Store, backend: EmbeddedBackend) -> list[str]:
     return sorted(hosts)
 
 
-async def indexed(backend: EmbeddedBackend) -> list[str]:
+async def indexed_hosts(backend: EmbeddedBackend) -> list[str]:
     return sorted([host async for host, _ in backend.hashes()])
 
 
-async def mentions(store: Store, host: str) -> dict[str, int]:
-    """Rows of each table in whose text the host stands, or whose key names it."""
+async def mention_counts(store: Store, host: str) -> dict[str, int]:
+    """Return the number of rows of each table whose text contains the host."""
     tables = await rows(store, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
-    counted = {}
+    counts = {}
     for (table,) in tables:
-        ((number,),) = await rows(store, f"SELECT count(*) FROM {table} t WHERE strpos(t::text, '{host}') > 0")
-        if number:
-            counted[table] = number
-    return counted
+        ((count,),) = await rows(store, f"SELECT count(*) FROM {table} t WHERE strpos(t::text, '{host}') > 0")
+        if count:
+            counts[table] = count
+    return counts
 
 
-async def test_a_domain_is_out_of_every_answer_at_once_whatever_the_index_holds(
+async def test_a_forgotten_domain_is_in_no_response_whatever_the_index_holds(
     store: Store, backend: EmbeddedBackend, tmp_path: Path
 ) -> None:
     await crawl(store, SITES)
     await drain(store, backend, now=NOW)
     await backend.commit()
     shutil.copytree(tmp_path / "index", tmp_path / "older")
-    assert await found(store, backend) == sorted(SITES)
+    assert await shown_hosts(store, backend) == sorted(SITES)
 
-    gone = await forget(store, "Pigeons.com.", now=NOW, opt_out="operator", reason="asked by mail")
+    forgotten = await forget(store, "Pigeons.com.", now=NOW, opt_out="operator", reason="asked by mail")
 
-    assert (gone.domain, gone.host, gone.services, gone.stays_out) == (HOST, HOST, (API, HOST), True)
-    assert await indexed(backend) == sorted(SITES), "the index is stale, and yet"
-    assert await found(store, backend) == [OTHER]
-    assert set(await mentions(store, HOST)) <= KEPT
+    assert (forgotten.domain, forgotten.host, forgotten.services, forgotten.stays_out) == (
+        HOST,
+        HOST,
+        (API, HOST),
+        True,
+    )
+    assert await indexed_hosts(backend) == sorted(SITES), "the index is stale, and yet"
+    assert await shown_hosts(store, backend) == [OTHER]
+    assert set(await mention_counts(store, HOST)) <= KEPT
     await drain(store, backend, now=NOW)
-    assert await indexed(backend) == [OTHER]
+    assert await indexed_hosts(backend) == [OTHER]
     await reindex(store, backend, now=NOW)
-    assert await found(store, backend) == await indexed(backend) == [OTHER]
+    assert await shown_hosts(store, backend) == await indexed_hosts(backend) == [OTHER]
 
     await backend.close()
     shutil.rmtree(tmp_path / "index")
     shutil.copytree(tmp_path / "older", tmp_path / "index")
     restored = EmbeddedBackend(tmp_path / "index")
-    assert await indexed(restored) == sorted(SITES), "an older index was put back"
-    assert await found(store, restored) == [OTHER]
+    assert await indexed_hosts(restored) == sorted(SITES), "an older index was put back"
+    assert await shown_hosts(store, restored) == [OTHER]
     await restored.close()
 
 
@@ -115,7 +130,7 @@ async def test_nothing_brings_an_opted_out_domain_back(store: Store, backend: Em
     assert await rows(store, "SELECT host FROM hosts WHERE domain = 'pigeons.com'") == []
 
 
-async def test_a_visit_that_is_going_on_brings_nothing_back_and_nobody_begins_another(store: Store) -> None:
+async def test_a_running_visit_restores_nothing_and_blocks_a_second_one(store: Store) -> None:
     for opt_out in (None, "operator"):
         await crawl(store, SITES, NOW - 30 * DAY) if opt_out is None else None
         await seed(store, [HOST], source="test", now=NOW)
@@ -125,8 +140,8 @@ async def test_a_visit_that_is_going_on_brings_nothing_back_and_nobody_begins_an
         await forget(store, HOST, now=NOW, opt_out="operator" if opt_out else None)
         assert (await submit(store, HOST, now=NOW)).state == ("opted_out" if opt_out else "new")
         assert HOST not in hosts_of(await take(store, now=NOW + LEASE_FOR / 2)), "the first visit is still going on"
-        done = await record(store, lease.token, [finish(job, SITES) for job in lease.domains], now=NOW)
-        assert HOST in done.lost
+        recorded = await record(store, lease.token, [finish(job, SITES) for job in lease.domains], now=NOW)
+        assert HOST in recorded.lost
         assert await inspect.service(store, HOST) is None
         assert await rows(store, f"SELECT count(*) FROM bodies WHERE domain = '{HOST}'") == [(0,)]
         if opt_out is None:
@@ -137,38 +152,44 @@ async def test_a_visit_that_is_going_on_brings_nothing_back_and_nobody_begins_an
                 await connection.exec_driver_sql("UPDATE domains SET lease_token = NULL")
 
 
-async def test_a_host_goes_alone_with_those_below_it(store: Store, backend: EmbeddedBackend) -> None:
-    deep = "v2." + API
-    await crawl(store, {**SITES, deep: adp_site(deep), "notapi.pigeons.com": adp_site("notapi.pigeons.com")})
-    gone = await forget(store, API, now=NOW)
-    assert (gone.services, gone.stays_out) == ((API, deep), False)
-    shown = await inspect.list_services(store, Filters())
-    assert sorted(card.host for card in shown.items) == [OTHER, "notapi.pigeons.com", HOST]
+async def test_forgetting_a_host_includes_those_below_it_only(store: Store, backend: EmbeddedBackend) -> None:
+    host_below = "v2." + API
+    await crawl(
+        store, {**SITES, host_below: adp_site(host_below), "notapi.pigeons.com": adp_site("notapi.pigeons.com")}
+    )
+    forgotten = await forget(store, API, now=NOW)
+    assert (forgotten.services, forgotten.stays_out) == ((API, host_below), False)
+    service_list = await inspect.list_services(store, Filters())
+    assert sorted(card.host for card in service_list.items) == [OTHER, "notapi.pigeons.com", HOST]
     assert (await submit(store, API, now=NOW + HOUR)).state == "new", "without an opt-out it may come back"
     view = await inspect.service(store, HOST, include_details=True)
     assert view is not None and view.service.capabilities[0].detail, "its bodies are its own"
-    done = await again(store, SITES, NOW + 2 * DAY)
-    assert done.failed == {}
+    recorded = await again(store, SITES, NOW + 2 * DAY)
+    assert recorded.failed == {}
 
 
-async def test_the_feed_tells_that_it_happened_and_not_what_was_said(store: Store) -> None:
+async def test_the_change_feed_reports_the_removal_without_old_data(store: Store) -> None:
     await crawl(store, SITES)
     await forget(store, HOST, now=NOW, opt_out="operator", reason="a court order")
     async with store.begin() as uow:
-        told = {one.kind: one for one in await uow.ledger.changes(HOST, HOST)}
-    assert set(told) == {"service.listed", "service.delisted", "host.forgotten"}
-    assert told["service.listed"].data == {}
-    last = told["host.forgotten"]
-    assert (last.data["reason"], last.data["opt_out"], last.data["stays_out"]) == ("a court order", "operator", True)
-    assert last.data["rows"]["documents"] >= 2
-    of_visits = "SELECT DISTINCT encode(vector, 'escape'), address FROM visits WHERE domain = 'pigeons.com'"
-    assert await rows(store, of_visits) == [("[]", None)]
+        changes = {change.kind: change for change in await uow.ledger.changes(HOST, HOST)}
+    assert set(changes) == {"service.listed", "service.delisted", "host.forgotten"}
+    assert changes["service.listed"].data == {}
+    removal = changes["host.forgotten"]
+    assert (removal.data["reason"], removal.data["opt_out"], removal.data["stays_out"]) == (
+        "a court order",
+        "operator",
+        True,
+    )
+    assert removal.data["rows"]["documents"] >= 2
+    visits_statement = "SELECT DISTINCT encode(vector, 'escape'), address FROM visits WHERE domain = 'pigeons.com'"
+    assert await rows(store, visits_statement) == [("[]", None)]
     await forget(store, HOST, now=NOW)
     assert await rows(store, "SELECT how, evidence FROM opt_outs") == [("operator", "")]
 
 
-async def test_the_budget_of_the_day_is_not_forgotten(store: Store) -> None:
-    """Otherwise being forgotten and submitted in turn would be a way to be asked without end."""
+async def test_the_daily_budget_survives_forgetting(store: Store) -> None:
+    """Otherwise forgetting and submitting a host in turn would allow any number of requests to it."""
     await crawl(store, {HOST: {}})
     async with store.begin() as uow:
         before = await uow.ledger.spent([HOST], since=NOW - DAY)
@@ -178,48 +199,50 @@ async def test_the_budget_of_the_day_is_not_forgotten(store: Store) -> None:
     assert lease is not None and lease.domains[0].spent == before[HOST] > 10
 
 
-async def test_forgetting_what_nobody_knows_is_no_error_and_bad_names_are(store: Store) -> None:
-    gone = await forget(store, "never-heard-of.com", now=NOW)
-    assert gone.services == () and set(gone.rows.values()) == {0}
+async def test_forgetting_an_unknown_host_does_nothing_and_bad_names_are_errors(store: Store) -> None:
+    forgotten = await forget(store, "never-heard-of.com", now=NOW)
+    assert forgotten.services == () and set(forgotten.rows.values()) == {0}
     with pytest.raises(InvalidName):
         await forget(store, "https://pigeons.com/", now=NOW)
 
 
-FILE = Said("file", f"https://{HOST}/.well-known/waypost-optout.txt")
-DNS = Said("dns", f"_waypost.{HOST}")
-ROBOTS = Said("robots", f"https://{HOST}/robots.txt")
+FILE = Declaration("file", f"https://{HOST}/.well-known/waypost-optout.txt")
+DNS = Declaration("dns", f"_waypost.{HOST}")
+ROBOTS = Declaration("robots", f"https://{HOST}/robots.txt")
 
 
-async def decided(store: Store, host: str, wish: Wish, proof: Proof) -> Verdict:
+async def ask_and_settle(store: Store, host: str, wish: Wish, proof: Proof) -> Verdict:
     await ask(store, host, wish, now=NOW)
     (request,) = await waiting(store, now=NOW)
     verdict = await settle(store, request, proof, now=NOW)
     async with store.begin() as uow:
-        kept = await uow.opt_out_requests.get(request.domain, host)
-    assert kept is not None and kept.verdict == verdict
+        stored_request = await uow.opt_out_requests.get(request.domain, host)
+    assert stored_request is not None and stored_request.verdict == verdict
     return verdict
 
 
-@pytest.mark.parametrize("said", [FILE, DNS])
-async def test_a_site_that_says_so_is_taken_out(store: Store, said: Said) -> None:
+@pytest.mark.parametrize("declaration", [FILE, DNS])
+async def test_a_site_with_a_proof_is_opted_out(store: Store, declaration: Declaration) -> None:
     await crawl(store, SITES)
-    assert await decided(store, "www." + HOST, "out", Proof((said,), ("elsewhere",))) == "opted_out"
+    assert await ask_and_settle(store, "www." + HOST, "out", Proof((declaration,), ("elsewhere",))) == "opted_out"
     assert await inspect.service(store, HOST) is None and await inspect.service(store, API) is None
-    assert await rows(store, "SELECT host, how, evidence FROM opt_outs") == [(HOST, said.how, said.evidence)]
-    assert set(await mentions(store, HOST)) <= KEPT
+    assert await rows(store, "SELECT host, how, evidence FROM opt_outs") == [
+        (HOST, declaration.how, declaration.evidence)
+    ]
+    assert set(await mention_counts(store, HOST)) <= KEPT
 
 
 @pytest.mark.parametrize(
     ("proof", "verdict"), [(Proof(), "no_proof"), (Proof((ROBOTS,)), "no_proof"), (Proof((), ("x",)), "unanswered")]
 )
-async def test_nobody_else_can_take_it_out(store: Store, proof: Proof, verdict: str) -> None:
+async def test_a_site_without_a_proof_is_not_opted_out(store: Store, proof: Proof, verdict: str) -> None:
     await crawl(store, SITES)
-    assert await decided(store, HOST, "out", proof) == verdict
+    assert await ask_and_settle(store, HOST, "out", proof) == verdict
     assert await inspect.service(store, HOST) is not None
     assert await rows(store, "SELECT * FROM opt_outs") == []
 
 
-async def test_coming_back_needs_that_it_says_so_nowhere_any_more(store: Store) -> None:
+async def test_readmission_needs_all_proofs_to_be_gone(store: Store) -> None:
     robots = Page("User-agent: WaypostBot\nDisallow: /\n", media_type="text/plain")
     await crawl(store, SITES)
     await again(store, {**SITES, HOST: {"/robots.txt": robots}}, NOW + 10 * DAY)
@@ -229,42 +252,42 @@ async def test_coming_back_needs_that_it_says_so_nowhere_any_more(store: Store) 
         (Proof((FILE,)), "still_says_so"),
         (Proof((), ("dns",)), "unanswered"),
     ):
-        assert await decided(store, HOST, "in", proof) == verdict
+        assert await ask_and_settle(store, HOST, "in", proof) == verdict
         async with store.engine.begin() as connection:
             await connection.exec_driver_sql("DELETE FROM opt_out_requests")
-    assert await decided(store, API, "in", Proof()) == "still_says_so", "the whole domain opted out, at its apex"
-    assert await decided(store, HOST, "in", Proof()) == "readmitted"
+    assert await ask_and_settle(store, API, "in", Proof()) == "still_says_so", "the whole domain opted out, at its apex"
+    assert await ask_and_settle(store, HOST, "in", Proof()) == "readmitted"
     assert await rows(store, "SELECT * FROM opt_outs") == []
     later = NOW + 10 * DAY + HOUR
     assert sorted(hosts_of(await take(store, now=later))) == [API, HOST]
     assert "host.readmitted" in await changes_of(store, HOST)
 
 
-async def test_what_an_operator_took_down_only_he_takes_back(store: Store) -> None:
+async def test_an_opt_out_by_an_operator_is_undone_by_an_operator_only(store: Store) -> None:
     await crawl(store, SITES)
     await forget(store, HOST, now=NOW, opt_out="operator")
-    assert await decided(store, HOST, "in", Proof()) == "by_operator"
+    assert await ask_and_settle(store, HOST, "in", Proof()) == "by_operator"
     assert await readmit(store, HOST, now=NOW) == "readmitted"
     assert hosts_of(await take(store, now=NOW)) == [HOST]
     assert await readmit(store, HOST, now=NOW) == "not_opted_out"
 
 
-async def test_asking_again_and_again_makes_one_look(store: Store) -> None:
+async def test_repeated_requests_cause_one_check(store: Store) -> None:
     await crawl(store, SITES)
     for _ in range(50):
         await ask(store, HOST, "out", now=NOW)
     (request,) = await waiting(store, now=NOW)
     await settle(store, request, Proof(), now=NOW)
     for minutes in range(0, 119, 7):
-        asked = await ask(store, HOST, "out", now=NOW + minutes * HOUR / 60)
-        assert asked.request is not None and asked.request.verdict == "no_proof"
+        reply = await ask(store, HOST, "out", now=NOW + minutes * HOUR / 60)
+        assert reply.request is not None and reply.request.verdict == "no_proof"
     assert await waiting(store, now=NOW) == []
     await ask(store, HOST, "out", now=NOW + 2 * HOUR)
     assert len(await waiting(store, now=NOW)) == 1
-    assert (await standing(store, HOST)).opt_out is None
+    assert (await status(store, HOST)).opt_out is None
 
 
-async def test_made_up_hosts_of_a_domain_do_not_multiply_the_looks(store: Store) -> None:
+async def test_requests_for_many_hosts_of_a_domain_are_limited(store: Store) -> None:
     for number in range(30):
         await ask(store, f"h{number}.{HOST}", "out", now=NOW)
     assert len(await waiting(store, now=NOW)) == 3
@@ -273,7 +296,7 @@ async def test_made_up_hosts_of_a_domain_do_not_multiply_the_looks(store: Store)
     assert len(await waiting(store, now=NOW + 2 * DAY)) == 4
 
 
-async def test_no_look_while_the_domain_is_visited(store: Store) -> None:
+async def test_no_check_happens_while_the_domain_is_leased(store: Store) -> None:
     await seed(store, [HOST], source="test", now=NOW)
     assert await take(store, now=NOW) is not None
     await ask(store, HOST, "out", now=NOW)

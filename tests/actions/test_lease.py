@@ -1,4 +1,4 @@
-"""Leases: no domain twice, none lost, whoever dies."""
+"""Leases: no domain is visited twice at once and none is lost, whatever process dies."""
 
 import asyncio
 import sys
@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from registry.actions.frontier.due import due, next_due, recover, release
+from registry.actions.frontier.lease import acquire, next_due, recover, release
 from registry.actions.frontier.seed import fold_candidates, make_due, seed
 from registry.actions.frontier.submit import MAX_WAITING, submit
 from registry.actions.recording.record import record
-from registry.core.domains import InvalidName
-from registry.core.visits import FinishedDomain
+from registry.core.names.domains import InvalidName
+from registry.core.visiting.visits import FinishedDomain
 from registry.store.domains import MAX_ATTEMPTS, SUSPECT_FOR
 from registry.store.holder import hold_leases
 from registry.store.records import CandidateRecord, OptOutRecord
@@ -47,11 +47,11 @@ async def test_four_workers_share_the_domains_without_taking_one_twice(store: St
     await _seed(store, *NAMES)
 
     async def worker() -> list[str]:
-        taken: list[str] = []
+        leased_domains: list[str] = []
         while lease := await take(store, limit=7):
-            taken += domains_of(lease)
+            leased_domains += domains_of(lease)
             await asyncio.sleep(0)
-        return taken
+        return leased_domains
 
     shares = await asyncio.gather(*(worker() for _ in range(4)))
     assert sorted(domain for share in shares for domain in share) == NAMES
@@ -60,39 +60,43 @@ async def test_four_workers_share_the_domains_without_taking_one_twice(store: St
 
 async def test_an_expired_lease_is_taken_again_and_its_first_holder_cannot_complete_it(store: Store) -> None:
     await _seed(store, "a.com")
-    first = await take(store)
+    first_lease = await take(store)
     assert await take(store) is None
-    second = await take(store, now=NOW + LEASE_FOR)
-    assert first is not None and second is not None and domains_of(second) == ["a.com"]
+    second_lease = await take(store, now=NOW + LEASE_FOR)
+    assert first_lease is not None and second_lease is not None and domains_of(second_lease) == ["a.com"]
 
-    late = await record(store, first.token, [finish(first.domains[0], {"a.com": adp_site("a.com")})], now=NOW)
-    assert (late.lost, late.hosts) == (["a.com"], [])
-    assert await release(store, first.token, now=NOW) == 0
-    done = await record(store, second.token, [finish(second.domains[0], {"a.com": adp_site("a.com")})], now=NOW)
-    assert (done.lost, done.listed) == ([], ["a.com"])
+    first_recorded = await record(
+        store, first_lease.token, [finish(first_lease.domains[0], {"a.com": adp_site("a.com")})], now=NOW
+    )
+    assert (first_recorded.lost, first_recorded.hosts) == (["a.com"], [])
+    assert await release(store, first_lease.token, now=NOW) == 0
+    second_recorded = await record(
+        store, second_lease.token, [finish(second_lease.domains[0], {"a.com": adp_site("a.com")})], now=NOW
+    )
+    assert (second_recorded.lost, second_recorded.listed) == ([], ["a.com"])
 
 
-async def test_who_records_a_lease_meanwhile_waits_and_finds_it_given_back(store: Store) -> None:
-    """A worker whose connection was lost tries again, and its first call may still be under way in the database."""
+async def test_a_second_record_of_a_lease_waits_and_finds_it_released(store: Store) -> None:
+    """A worker that lost its connection retries while its first call may still run in the database."""
     await _seed(store, "a.com")
     lease = await take(store)
     assert lease is not None
     async with store.begin() as uow:
-        await uow.domains.give_back(await uow.domains.hold([(lease.token, "a.com")]))
-        again = asyncio.create_task(
+        await uow.domains.end_lease(await uow.domains.lock_leased([(lease.token, "a.com")]))
+        recording = asyncio.create_task(
             record(store, lease.token, [finish(lease.domains[0], {"a.com": adp_site("a.com")})], now=NOW)
         )
 
         async def waits_or_has_ended() -> bool:
-            return again.done() or bool(await waiting_for_locks(store))
+            return recording.done() or bool(await waiting_for_locks(store))
 
         await until_true(waits_or_has_ended)
-    late = await again
-    assert (late.lost, late.hosts) == (["a.com"], [])
+    recorded = await recording
+    assert (recorded.lost, recorded.hosts) == (["a.com"], [])
     assert await rows(store, "SELECT count(*) FROM visits") == [(0,)]
 
 
-async def test_all_due_hosts_of_a_domain_come_with_it(store: Store) -> None:
+async def test_a_lease_holds_all_due_hosts_of_a_domain(store: Store) -> None:
     await _seed(store, "shop.co.uk", "api.shop.co.uk", "other.co.uk")
     lease = await take(store, limit=2)
     assert lease is not None
@@ -114,18 +118,18 @@ async def test_new_domains_come_first_then_the_longest_overdue(store: Store) -> 
     assert order == ["new.com", "older.com", "old.com"]
 
 
-async def test_seeding_twice_changes_nothing_and_bad_names_are_told(store: Store) -> None:
+async def test_seeding_twice_changes_nothing_and_bad_names_are_refused(store: Store) -> None:
     names = ["Shop.com", "shop.com", "https://shop.com", "co.uk", "127.0.0.1", "fine.org"]
     report = await seed(store, names, source="test", now=NOW)
     assert (report.domains, report.hosts, report.known) == (2, 2, 1)
-    assert [(one.name, one.code) for one in report.refused] == [
+    assert [(refusal.name, refusal.code) for refusal in report.refused] == [
         ("https://shop.com", "has_scheme"),
         ("co.uk", "public_suffix"),
         ("127.0.0.1", "ip_address"),
     ]
     await crawl(store, {})
-    again = await seed(store, ["shop.com", "fine.org"], source="test", now=NOW + HOUR)
-    assert (again.domains, again.hosts, again.known) == (0, 0, 2)
+    second_report = await seed(store, ["shop.com", "fine.org"], source="test", now=NOW + HOUR)
+    assert (second_report.domains, second_report.hosts, second_report.known) == (0, 0, 2)
     assert await take(store, now=NOW + HOUR) is None
 
 
@@ -147,7 +151,7 @@ async def test_a_host_submitted_while_its_domain_is_leased_is_not_lost(store: St
     assert hosts_of(await take(store)) == ["api.shop.com"]
 
 
-async def test_the_same_host_submitted_while_it_is_visited_is_looked_at_once_more(store: Store) -> None:
+async def test_a_host_submitted_during_its_visit_is_visited_once_more(store: Store) -> None:
     await _seed(store, "shop.com")
     lease = await take(store)
     assert lease is not None
@@ -161,16 +165,16 @@ async def test_the_same_host_submitted_while_it_is_visited_is_looked_at_once_mor
 async def test_many_submissions_cause_no_more_than_one_visit(store: Store) -> None:
     states = [(await submit(store, "Shop.com.", now=NOW)).state for _ in range(50)]
     assert states == ["new"] + ["queued"] * 49
-    first = await take(store)
-    assert hosts_of(first) == ["shop.com"] and first is not None
-    await record(store, first.token, [finish(first.domains[0], {})], now=NOW)
-    again = await submit(store, "shop.com", now=NOW + timedelta(minutes=5))
-    assert again.state == "known"
-    assert again.next_visit_at is not None and again.next_visit_at > NOW
+    lease = await take(store)
+    assert hosts_of(lease) == ["shop.com"] and lease is not None
+    await record(store, lease.token, [finish(lease.domains[0], {})], now=NOW)
+    submission = await submit(store, "shop.com", now=NOW + timedelta(minutes=5))
+    assert submission.state == "known"
+    assert submission.next_visit_at is not None and submission.next_visit_at > NOW
     assert await take(store, now=NOW + timedelta(minutes=5)) is None
 
 
-async def test_where_nothing_was_found_a_later_submission_is_heard_but_not_where_something_was(store: Store) -> None:
+async def test_a_submission_requeues_hosts_without_documents_only(store: Store) -> None:
     await crawl(store, {"empty.com": {}, "shop.com": adp_site("shop.com")})
     later = NOW + 2 * HOUR
     assert (await submit(store, "shop.com", now=later)).state == "known"
@@ -180,7 +184,7 @@ async def test_where_nothing_was_found_a_later_submission_is_heard_but_not_where
     assert lease.domains[0].hosts[0].whole_plan
 
 
-async def test_submissions_go_before_seeds(store: Store) -> None:
+async def test_submissions_are_leased_before_seeds(store: Store) -> None:
     await _seed(store, *NAMES[:20])
     await submit(store, "wanted.com", now=NOW)
     assert domains_of(await take(store, limit=1)) == ["wanted.com"]
@@ -207,7 +211,7 @@ async def test_released_domains_are_due_again_at_once_or_later(store: Store) -> 
     assert domains_of(await take(store, now=NOW + HOUR)) == ["a.com", "b.com", "c.com"]
 
 
-async def test_who_outlives_several_leases_is_set_aside_and_submissions_do_not_bring_it_back(store: Store) -> None:
+async def test_a_domain_with_several_expired_leases_is_set_aside_despite_submissions(store: Store) -> None:
     await _seed(store, "killer.com", "fine.com")
     now = NOW
     for _ in range(MAX_ATTEMPTS):
@@ -221,14 +225,14 @@ async def test_who_outlives_several_leases_is_set_aside_and_submissions_do_not_b
     now += SUSPECT_FOR + LEASE_FOR
     assert await take(store, now=now) is None
     assert await take(store, now=now + SUSPECT_FOR) is None, "twice as long the second time"
-    last = await take(store, now=now + 2 * SUSPECT_FOR)
-    assert last is not None and "killer.com" in domains_of(last)
-    await record(store, last.token, [finish(job, {}) for job in last.domains], now=now + DAY)
+    last_lease = await take(store, now=now + 2 * SUSPECT_FOR)
+    assert last_lease is not None and "killer.com" in domains_of(last_lease)
+    await record(store, last_lease.token, [finish(job, {}) for job in last_lease.domains], now=now + DAY)
     assert (await take(store, now=now + 200 * DAY)) is not None, "a completed visit ends the count"
 
 
-async def test_an_operators_rerun_brings_back_who_was_set_aside_or_is_about_to_be(store: Store) -> None:
-    """Somebody who ends the demo by force in the middle of each crawl must still see the next one finish."""
+async def test_make_due_restores_domains_that_were_set_aside(store: Store) -> None:
+    """A user who kills the demo during each crawl must still see the next one finish."""
     await _seed(store, "aside.com", "held.com")
     for _ in range(MAX_ATTEMPTS):
         await take(store, holder=1)
@@ -242,20 +246,20 @@ async def test_an_operators_rerun_brings_back_who_was_set_aside_or_is_about_to_b
     assert domains_of(await take(store)) == ["aside.com", "held.com"]
 
 
-async def test_leases_of_the_dead_are_recovered_those_of_the_living_are_not(store: Store) -> None:
+async def test_only_leases_of_dead_holders_are_recovered(store: Store) -> None:
     await _seed(store, "a.com", "b.com")
-    async with hold_leases(store.engine) as alive:
-        async with hold_leases(store.engine) as doomed:
-            assert alive.id != doomed.id and await doomed.is_alive()
-            first = await take(store, limit=1, holder=doomed.id)
-            second = await take(store, limit=1, holder=alive.id)
-            assert first is not None and second is not None
+    async with hold_leases(store.engine) as live_holder:
+        async with hold_leases(store.engine) as dead_holder:
+            assert live_holder.id != dead_holder.id and await dead_holder.is_alive()
+            first_lease = await take(store, limit=1, holder=dead_holder.id)
+            second_lease = await take(store, limit=1, holder=live_holder.id)
+            assert first_lease is not None and second_lease is not None
             assert await recover(store, now=NOW) == 0
         assert await recover(store, now=NOW) == 1
-        assert domains_of(await take(store)) == domains_of(first)
+        assert domains_of(await take(store)) == domains_of(first_lease)
         assert await recover(store, now=NOW) == 1, "that lease names a holder that never was"
-    late = await record(store, first.token, [finish(first.domains[0], {})], now=NOW)
-    assert late.lost == domains_of(first)
+    recorded = await record(store, first_lease.token, [finish(first_lease.domains[0], {})], now=NOW)
+    assert recorded.lost == domains_of(first_lease)
 
 
 async def test_a_lease_of_a_killed_process_is_recovered(store: Store, database_url: str) -> None:
@@ -290,7 +294,7 @@ asyncio.run(work())
 """
 
 
-async def test_a_worker_whose_session_is_killed_learns_of_it(store: Store) -> None:
+async def test_a_holder_whose_session_is_killed_is_not_alive(store: Store) -> None:
     async with hold_leases(store.engine) as holder:
         assert await holder.is_alive()
         async with store.engine.begin() as connection:
@@ -301,13 +305,13 @@ async def test_a_worker_whose_session_is_killed_learns_of_it(store: Store) -> No
         assert not await holder.is_alive()
 
 
-async def test_only_the_named_hosts_are_leased_when_asked_so(store: Store) -> None:
+async def test_a_lease_can_be_limited_to_named_hosts(store: Store) -> None:
     await _seed(store, "a.com", "b.com")
-    wanted = await due(store, limit=10, now=NOW, lease_for=LEASE_FOR, holder=1, only=["www.b.com"])
-    assert domains_of(wanted) == ["b.com"]
+    lease = await acquire(store, limit=10, now=NOW, lease_for=LEASE_FOR, holder=1, only=["www.b.com"])
+    assert domains_of(lease) == ["b.com"]
 
 
-async def test_next_due_looks_past_leases(store: Store) -> None:
+async def test_next_due_ignores_leased_domains(store: Store) -> None:
     assert await next_due(store) is None
     await _seed(store, "a.com")
     assert (await next_due(store) or NOW) < NOW
@@ -315,7 +319,7 @@ async def test_next_due_looks_past_leases(store: Store) -> None:
     assert await next_due(store) is None
 
 
-async def test_what_documents_name_becomes_hosts_behind_everything_due(store: Store) -> None:
+async def test_candidates_become_hosts_after_all_due_ones(store: Store) -> None:
     names = ["good.com", "10.0.0.1", *(f"h{n}.many.com" for n in range(12)), "api.shop.com"]
     async with store.begin() as uow:
         await uow.candidates.add(
@@ -325,32 +329,32 @@ async def test_what_documents_name_becomes_hosts_behind_everything_due(store: St
     await _seed(store, "seeded.com")
     report = await fold_candidates(store, now=NOW)
     assert report.hosts == 12
-    assert sorted(one.code for one in report.refused) == ["ip_address", "too_many_hosts", "too_many_hosts"]
+    assert sorted(refusal.code for refusal in report.refused) == ["ip_address", "too_many_hosts", "too_many_hosts"]
     lease = await take(store, limit=1)
     assert domains_of(lease) == ["seeded.com"]
-    rest = await take(store)
-    assert rest is not None and {"good.com", "many.com", "shop.com"} == set(domains_of(rest))
-    assert all(host.short for job in rest.domains for host in job.hosts)
+    second_lease = await take(store)
+    assert second_lease is not None and {"good.com", "many.com", "shop.com"} == set(domains_of(second_lease))
+    assert all(host.short for job in second_lease.domains for host in job.hosts)
     assert (await fold_candidates(store, now=NOW)).hosts == 0
 
 
-async def test_whoever_opted_out_stays_out(store: Store) -> None:
+async def test_hosts_that_opted_out_are_not_queued(store: Store) -> None:
     async with store.begin() as uow:
         await uow.opt_outs.add([OptOutRecord("shop.com", "shop.com", "robots", "", NOW)])
         await uow.opt_outs.add([OptOutRecord("big.com", "blog.big.com", "robots", "", NOW)])
         await uow.candidates.add([CandidateRecord("shop.com", "api.shop.com", "x.com", "item", "https://x.com/", NOW)])
     report = await seed(store, ["www.shop.com", "a.blog.big.com", "notblog.big.com"], source="test", now=NOW)
-    assert [(one.name, one.code) for one in report.refused] == [
+    assert [(refusal.name, refusal.code) for refusal in report.refused] == [
         ("www.shop.com", "opted_out"),
         ("a.blog.big.com", "opted_out"),
     ]
     assert (await submit(store, "shop.com", now=NOW)).state == "opted_out"
-    assert [one.code for one in (await fold_candidates(store, now=NOW)).refused] == ["opted_out"]
+    assert [refusal.code for refusal in (await fold_candidates(store, now=NOW)).refused] == ["opted_out"]
     assert await make_due(store, ["shop.com"], now=NOW) == 0
     assert hosts_of(await take(store)) == ["notblog.big.com"]
 
 
-async def test_an_operators_rerun_makes_known_hosts_due_with_the_whole_plan(store: Store) -> None:
+async def test_make_due_requests_the_whole_plan_for_known_hosts(store: Store) -> None:
     await crawl(store, {"shop.com": adp_site("shop.com", etag='"1"')})
     assert await take(store, now=NOW + HOUR) is None
     assert await make_due(store, ["shop.com", "unknown.com"], now=NOW + HOUR) == 1
@@ -358,7 +362,7 @@ async def test_an_operators_rerun_makes_known_hosts_due_with_the_whole_plan(stor
     assert lease is not None
     (job,) = lease.domains[0].hosts
     assert job.whole_plan and job.robots is None
-    assert {one.url for one in job.known} == {
+    assert {document.url for document in job.known} == {
         "https://shop.com/.well-known/agent",
         "https://shop.com/caps/create_parcel",
     }

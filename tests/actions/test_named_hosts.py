@@ -1,4 +1,4 @@
-"""Hosts that documents name: a domain that names thousands of its own gets a few of them at a time."""
+"""Hosts that documents name: a domain that names thousands of its own hosts gets a few of them at a time."""
 
 from registry.actions.frontier.seed import MAX_HOSTS_NAMED, fold_candidates, seed
 from registry.store.records import CandidateRecord, OptOutRecord
@@ -7,10 +7,12 @@ from tests.support.builders import NOW, hosts_of, take
 from tests.support.database import rows
 
 
-async def test_hosts_that_a_document_names_come_ten_at_a_time(store: Store) -> None:
-    named = [CandidateRecord("big.com", f"s{n}.big.com", "x.com", "item", "https://x.com/", NOW) for n in range(30)]
+async def test_candidates_of_one_domain_are_limited(store: Store) -> None:
+    candidates = [
+        CandidateRecord("big.com", f"s{n}.big.com", "x.com", "item", "https://x.com/", NOW) for n in range(30)
+    ]
     async with store.begin() as uow:
-        await uow.candidates.add(named)
+        await uow.candidates.add(candidates)
     for _ in range(3):
         await fold_candidates(store, now=NOW)
     assert await rows(store, "SELECT count(*) FROM hosts WHERE domain = 'big.com'") == [(MAX_HOSTS_NAMED,)]

@@ -1,4 +1,4 @@
-"""What is forgotten, what never is, and that nobody at work loses anything by it."""
+"""What pruning deletes, what it never deletes, and that concurrent work loses nothing by it."""
 
 import asyncio
 from dataclasses import replace
@@ -6,17 +6,18 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from registry.actions.answering import inspect
-from registry.actions.keeping.prune import prune
+from registry.actions.maintenance.prune import prune
+from registry.actions.queries import inspect
 from registry.actions.recording.rescore import rescore
-from registry.core.documents import Outcome
-from registry.core.retention import LEDGER_LEAST, Retention
-from registry.core.services import to_json
+from registry.core.model.documents import Outcome
+from registry.core.model.services import to_json
+from registry.core.scheduling.retention import MIN_LEDGER_AGE, Retention
 from registry.store import pruning
 from registry.store.records import CandidateRecord, ChangeRecord, VisitRecord
 from registry.store.unit_of_work import Store
 from tests.support.builders import ADP, DAY, HOUR, NOW, Page, adp_manifest, adp_site, again, crawl
 from tests.support.database import rows, until_true, waiting_for_locks
+from tests.support.hang import HANG_SECONDS
 
 pytestmark = pytest.mark.slow  # histories of visits, through the database
 
@@ -36,129 +37,129 @@ KEEP = Retention(
 YEARS = 3_000 * DAY
 
 
-async def count(store: Store, table: str, where: str = "true") -> int:
-    return int((await rows(store, f"SELECT count(*) FROM {table} WHERE {where}"))[0][0])
+async def count(store: Store, table: str, condition: str = "true") -> int:
+    return int((await rows(store, f"SELECT count(*) FROM {table} WHERE {condition}"))[0][0])
 
 
-def visited(at: datetime, host: str = HOST) -> VisitRecord:
+def visit_record(at: datetime, host: str = HOST) -> VisitRecord:
     return VisitRecord(HOST, host, at, at, Outcome.FOUND, "", True, 20, None)
 
 
-async def with_visits(store: Store, *moments: datetime) -> None:
+async def add_visits(store: Store, *moments: datetime) -> None:
     async with store.begin() as uow:
         await uow.domains.add([HOST], source="test", now=NOW, due=NOW)
-        await uow.ledger.add_visits([visited(at) for at in moments])
+        await uow.ledger.add_visits([visit_record(at) for at in moments])
 
 
-async def kept_visits(store: Store) -> list[datetime]:
+async def visit_times(store: Store) -> list[datetime]:
     return [at for (at,) in await rows(store, "SELECT started_at FROM visits ORDER BY started_at DESC")]
 
 
-async def test_old_visits_go_and_the_last_of_each_host_stay(store: Store) -> None:
+async def test_old_visits_are_pruned_except_the_last_of_each_host(store: Store) -> None:
     moments = [NOW - days * DAY for days in (80, 95, 100, 200, 300)]
-    await with_visits(store, *moments)
+    await add_visits(store, *moments)
     async with store.begin() as uow:
-        await uow.ledger.add_visits([visited(NOW - 500 * DAY, f"www.{HOST}")])
+        await uow.ledger.add_visits([visit_record(NOW - 500 * DAY, f"www.{HOST}")])
 
     assert await prune(store, KEEP, now=NOW) == {"visits": 2}
 
-    assert await kept_visits(store) == [*moments[:3], NOW - 500 * DAY]
+    assert await visit_times(store) == [*moments[:3], NOW - 500 * DAY]
     assert await prune(store, KEEP, now=NOW) == {}
 
 
-async def test_no_setting_takes_what_the_budget_of_a_day_is_counted_from(store: Store) -> None:
+async def test_visits_that_count_for_the_daily_budget_are_always_kept(store: Store) -> None:
     moments = [NOW - hours * HOUR for hours in (1, 12, 23, 30, 47, 49, 60)]
-    await with_visits(store, *moments)
+    await add_visits(store, *moments)
     await prune(store, replace(KEEP, visits_days=0, visits_per_host=1), now=NOW)
-    assert await kept_visits(store) == moments[:5]
-    assert timedelta(hours=47) < LEDGER_LEAST < timedelta(hours=49)
+    assert await visit_times(store) == moments[:5]
+    assert timedelta(hours=47) < MIN_LEDGER_AGE < timedelta(hours=49)
 
 
-async def test_many_rows_go_in_small_transactions(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_many_rows_are_pruned_in_small_transactions(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pruning, "MOST", 7)
-    monkeypatch.setattr("registry.actions.keeping.prune.MOST", 7)
-    await with_visits(store, *(NOW - (100 + days) * DAY for days in range(40)))
+    monkeypatch.setattr("registry.actions.maintenance.prune.MOST", 7)
+    await add_visits(store, *(NOW - (100 + days) * DAY for days in range(40)))
     assert await prune(store, KEEP, now=NOW) == {"visits": 37}
 
 
-async def changing_site(store: Store, versions: int, every: timedelta = 10 * DAY) -> datetime:
-    """A manifest that reads differently at every visit; the moment of the last."""
+async def visit_changing_site(store: Store, versions: int, interval: timedelta = 10 * DAY) -> datetime:
+    """Visit a manifest that changes every time; return the time of the last visit."""
     now = NOW
     await crawl(store, {HOST: adp_site(HOST)}, now)
     for number in range(1, versions):
-        now = NOW + number * every
+        now = NOW + number * interval
         async with store.begin() as uow:
             await uow.hosts.make_due([(HOST, HOST)], due=now)
-            await uow.domains.sooner([HOST], soon=now, now=now)
+            await uow.domains.due_by([HOST], due=now, now=now)
         await again(store, {HOST: adp_site(HOST, name=f"Pigeon post number {number}")}, now)
     return now
 
 
-async def test_bodies_of_replaced_versions_go_after_their_time(store: Store) -> None:
-    last = await changing_site(store, 6)
+async def test_bodies_of_replaced_versions_are_pruned_after_their_time(store: Store) -> None:
+    last_visit_at = await visit_changing_site(store, 6)
     bodies = await count(store, "bodies")
     assert bodies == 6 + 1  # six manifests, one detail
 
-    assert await prune(store, KEEP, now=last) == {"bodies": 1}  # replaced 40 days ago; the next one, 30
+    assert await prune(store, KEEP, now=last_visit_at) == {"bodies": 1}  # replaced 40 days ago; the next one, 30
 
-    assert await prune(store, KEEP, now=last + 35 * DAY) == {"bodies": 4}
+    assert await prune(store, KEEP, now=last_visit_at + 35 * DAY) == {"bodies": 4}
     needed = await count(store, "documents", "has_body")
     assert await count(store, "bodies") == needed == 2
 
 
-async def test_whatever_is_pruned_the_current_verdict_is_explained_as_before(store: Store) -> None:
-    last = await changing_site(store, 5)
-    later = last + YEARS
+async def test_pruning_keeps_the_explanation_of_the_current_score(store: Store) -> None:
+    last_visit_at = await visit_changing_site(store, 5)
+    later = last_visit_at + YEARS
     before = await inspect.service(store, HOST, include_details=True)
     assert before is not None and before.breakdown and before.documents
     status = await inspect.status(store, HOST, now=later)
 
-    done = await prune(store, replace(KEEP, visits_per_host=1, versions=1), now=later)
+    pruned = await prune(store, replace(KEEP, visits_per_host=1, versions=1), now=later)
 
-    assert set(done) == {"visits", "document_history", "scores", "bodies", "changes"}
+    assert set(pruned) == {"visits", "document_history", "scores", "bodies", "changes"}
     assert await inspect.service(store, HOST, include_details=True) == before
     assert await inspect.status(store, HOST, now=later) == status
     assert await count(store, "visits") == await count(store, "scores") == 1
-    again_judged = await rescore(store, now=later)
-    assert (again_judged.changed, again_judged.failed) == (0, [])
+    rescored = await rescore(store, now=later)
+    assert (rescored.changed, rescored.failed) == (0, [])
     after = await inspect.service(store, HOST, include_details=True)
     assert after is not None and to_json(after.service) == to_json(before.service)
 
 
-async def test_what_is_lost_keeps_its_bytes_for_a_while(store: Store) -> None:
+async def test_the_body_of_a_gone_document_is_kept_for_a_while(store: Store) -> None:
     await crawl(store, {HOST: adp_site(HOST)})
-    gone = NOW + 20 * DAY
+    gone_at = NOW + 20 * DAY
     async with store.begin() as uow:
-        await uow.hosts.make_due([(HOST, HOST)], due=gone)
-        await uow.domains.sooner([HOST], soon=gone, now=gone)
-    await again(store, {HOST: {ADP: Page("", 410, media_type="text/plain")}}, gone)
-    assert "bodies" not in await prune(store, KEEP, now=gone + 29 * DAY)
-    assert (await prune(store, KEEP, now=gone + 31 * DAY))["bodies"] >= 1
+        await uow.hosts.make_due([(HOST, HOST)], due=gone_at)
+        await uow.domains.due_by([HOST], due=gone_at, now=gone_at)
+    await again(store, {HOST: {ADP: Page("", 410, media_type="text/plain")}}, gone_at)
+    assert "bodies" not in await prune(store, KEEP, now=gone_at + 29 * DAY)
+    assert (await prune(store, KEEP, now=gone_at + 31 * DAY))["bodies"] >= 1
 
 
-async def test_orphans_go(store: Store) -> None:
+async def test_orphans_are_pruned(store: Store) -> None:
     await crawl(store, {HOST: adp_site(HOST)})
     async with store.begin() as uow:
         for table in ("capabilities", "findings"):
             await uow._connection.exec_driver_sql(f"UPDATE {table} SET host = 'gone.{HOST}'")
-    lone = {table: n for table in ("capabilities", "findings") if (n := await count(store, table))}
-    assert "capabilities" in lone
-    assert await prune(store, KEEP, now=NOW) == lone
+    orphan_counts = {table: n for table in ("capabilities", "findings") if (n := await count(store, table))}
+    assert "capabilities" in orphan_counts
+    assert await prune(store, KEEP, now=NOW) == orphan_counts
 
 
-async def test_folded_candidates_go_and_waiting_ones_stay(store: Store) -> None:
+async def test_old_folded_candidates_are_pruned_and_waiting_ones_kept(store: Store) -> None:
     names = ["old.com", "new.com", "open.com"]
     async with store.begin() as uow:
         await uow.domains.add(names, source="test", now=NOW, due=NOW)
-        named = [CandidateRecord(one, one, HOST, "link", f"https://{HOST}/", NOW - 90 * DAY) for one in names]
-        await uow.candidates.add(named)
-        await uow.candidates.fold([(named[0], "public_suffix")], now=NOW - 60 * DAY)
-        await uow.candidates.fold([(named[1], None)], now=NOW - 40 * DAY)
+        candidates = [CandidateRecord(name, name, HOST, "link", f"https://{HOST}/", NOW - 90 * DAY) for name in names]
+        await uow.candidates.add(candidates)
+        await uow.candidates.fold([(candidates[0], "public_suffix")], now=NOW - 60 * DAY)
+        await uow.candidates.fold([(candidates[1], None)], now=NOW - 40 * DAY)
     assert await prune(store, KEEP, now=NOW) == {"candidates": 1}
     assert await rows(store, "SELECT host FROM candidates ORDER BY host") == [("new.com",), ("open.com",)]
 
 
-async def test_the_feed_reaches_back_as_far_as_it_says(store: Store) -> None:
+async def test_the_change_feed_is_kept_as_long_as_configured(store: Store) -> None:
     moments = [NOW - 100 * DAY - HOUR, NOW - 100 * DAY + HOUR, NOW]
     async with store.begin() as uow:
         await uow.ledger.add_changes([ChangeRecord(HOST, HOST, "service.changed", at, {}) for at in moments])
@@ -166,7 +167,7 @@ async def test_the_feed_reaches_back_as_far_as_it_says(store: Store) -> None:
     assert [at for (at,) in await rows(store, "SELECT at FROM changes ORDER BY id")] == moments[1:]
 
 
-async def test_runs_of_jobs_go_but_for_those_that_the_next_one_is_told_by(store: Store) -> None:
+async def test_old_job_runs_are_pruned_except_the_last_of_each_job(store: Store) -> None:
     async with store.begin() as uow:
         for days in range(30):
             await uow.jobs.begin("often", now=NOW - days * DAY)
@@ -175,7 +176,7 @@ async def test_runs_of_jobs_go_but_for_those_that_the_next_one_is_told_by(store:
     assert await count(store, "job_runs", "job = 'seldom'") == 1
 
 
-async def test_search_targets_that_nobody_feeds_go(store: Store) -> None:
+async def test_search_targets_without_updates_are_pruned(store: Store) -> None:
     async with store.begin() as uow:
         await uow.search.register("embedded:fed", now=NOW - 6 * DAY)
         await uow.search.register("embedded:left", now=NOW - 8 * DAY)
@@ -184,40 +185,40 @@ async def test_search_targets_that_nobody_feeds_go(store: Store) -> None:
         assert await uow.search.targets() == ["embedded:fed"]
 
 
-async def idle_body(store: Store) -> tuple[str, bytes]:
-    """A body that nothing refers to any more, of a document that may come back."""
-    await changing_site(store, 2)
-    found = await rows(
+async def make_idle_body(store: Store) -> tuple[str, bytes]:
+    """Return the key of a body that nothing refers to any more, of a document that may come back."""
+    await visit_changing_site(store, 2)
+    body_keys = await rows(
         store,
         "SELECT b.domain, b.sha256 FROM bodies b LEFT JOIN documents d ON d.sha256 = b.sha256 WHERE d.sha256 IS NULL",
     )
-    ((domain, sha256),) = found
+    ((domain, sha256),) = body_keys
     return domain, sha256
 
 
 async def test_a_body_that_a_visit_is_about_to_refer_to_is_not_lost(store: Store) -> None:
-    """The visit found the body there, and so did not write it; prune had seen before that nobody refers to it."""
-    key = await idle_body(store)
+    """The visit found the body stored, so did not write it; prune had seen before that nothing refers to it."""
+    key = await make_idle_body(store)
     later = NOW + 400 * DAY
     async with store.begin() as uow:
         await uow.domains.lock([HOST])
-        current = next(one for one in await uow.documents.of([HOST]) if one.url.endswith(ADP))
-        await uow.documents.add_bodies({key: b"as it was"})  # it is there: nothing is written
+        current = next(document for document in await uow.documents.of([HOST]) if document.url.endswith(ADP))
+        await uow.documents.add_bodies({key: b"as it was"})  # the body is stored, so nothing is written
         await uow.documents.put([replace(current, sha256=key[1])])
-        pruning_now = asyncio.create_task(prune(store, KEEP, now=later))
+        prune_task = asyncio.create_task(prune(store, KEEP, now=later))
         await until_true(lambda: waiting_for_locks(store))
-        assert not pruning_now.done()
-    await pruning_now
+        assert not prune_task.done()
+    await prune_task
     async with store.begin() as uow:
         assert key in await uow.documents.bodies([key])
 
 
 async def test_a_body_that_was_just_deleted_is_written_again(store: Store) -> None:
-    """The other order: the visit waits for prune, and then finds nothing there."""
-    key = await idle_body(store)
+    """In the other order the visit waits for prune, and then finds no body."""
+    key = await make_idle_body(store)
     horizon = KEEP.horizon(NOW + 400 * DAY)
 
-    async def recorded() -> None:
+    async def write_body() -> None:
         async with store.begin() as uow:
             await uow.domains.lock([HOST])
             await uow.documents.add_bodies({key: b"as it was"})
@@ -225,17 +226,17 @@ async def test_a_body_that_was_just_deleted_is_written_again(store: Store) -> No
     async with store.begin() as uow:
         await uow.domains.lock([HOST])
         assert await uow.pruning.idle("bodies", [HOST], horizon) == 1
-        recording = asyncio.create_task(recorded())
+        write_task = asyncio.create_task(write_body())
         await until_true(lambda: waiting_for_locks(store))
-    await recording
+    await write_task
     async with store.begin() as uow:
         assert await uow.documents.bodies([key]) == {key: b"as it was"}
 
 
-async def test_nobody_waits_for_prune_where_nothing_is_idle(store: Store) -> None:
-    """A million domains without anything to forget are not locked every day."""
+async def test_prune_locks_no_domain_without_idle_rows(store: Store) -> None:
+    """Millions of domains without anything to delete must not be locked every day."""
     await crawl(store, {HOST: adp_site(HOST), "other.com": {ADP: Page(adp_manifest("other.com", "x"))}})
     async with store.begin() as uow:
         await uow.domains.lock([HOST, "other.com"])
-        async with asyncio.timeout(120):
+        async with asyncio.timeout(HANG_SECONDS):
             assert await prune(store, KEEP, now=NOW) == {}

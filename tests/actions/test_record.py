@@ -1,6 +1,6 @@
-"""Recording visits: what is found is listed, what is gone goes when that is sure, and one bad domain harms no other.
+"""Recording visits: found services are listed, lost ones delisted when certain, and one bad domain harms no other.
 
-Longer than other modules because one verb decides all of it, and every rule is told by the visits that lead there.
+Longer than other modules because one action decides all of it, and each rule needs the visits that lead to it.
 """
 
 import asyncio
@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from registry.actions.answering import inspect
 from registry.actions.frontier.seed import fold_candidates, seed
 from registry.actions.frontier.submit import submit
+from registry.actions.queries import inspect
 from registry.actions.recording.record import record
-from registry.core.documents import Outcome
-from registry.core.listing import Filters, TrustLevel
-from registry.core.visits import FinishedDomain
-from registry.store.recorded import RecordedFeed
+from registry.core.model.documents import Outcome
+from registry.core.model.listing import Filters, TrustLevel
+from registry.core.visiting.visits import FinishedDomain
+from registry.store.recorded import RecordedListener
 from registry.store.unit_of_work import Store
 from tests.support.builders import (
     ADP,
@@ -43,8 +43,8 @@ pytestmark = pytest.mark.slow  # seconds of PostgreSQL
 HOST = "pigeons.com"
 
 
-async def versions(store: Store) -> list[tuple[Any, ...]]:
-    """Every row version of what a visit without news leaves alone."""
+async def row_versions(store: Store) -> list[tuple[Any, ...]]:
+    """Return every row version of the tables that a visit without changes must not touch."""
     tables = ("capabilities", "findings", "scores", "bodies", "document_history")
     return [
         row for table in tables for row in await rows(store, f"SELECT '{table}', ctid::text, xmin::text FROM {table}")
@@ -52,34 +52,36 @@ async def versions(store: Store) -> list[tuple[Any, ...]]:
 
 
 async def test_a_found_manifest_is_listed_with_its_details(store: Store) -> None:
-    done = await crawl(store, {HOST: adp_site(HOST, "create_parcel", "track_parcel")})
-    assert (done.hosts, done.listed, done.failed) == ([HOST], [HOST], {})
+    recorded = await crawl(store, {HOST: adp_site(HOST, "create_parcel", "track_parcel")})
+    assert (recorded.hosts, recorded.listed, recorded.failed) == ([HOST], [HOST], {})
 
     view = await inspect.service(store, HOST, include_details=True)
     assert view is not None
     assert (view.record.name, view.record.formats, view.record.cap_count) == ("Pigeon post of pigeons", ("adp",), 2)
     assert view.record.trust_level is TrustLevel.VERIFIED
     assert view.record.well_known_url == f"https://{HOST}{ADP}"
-    assert [one.name for one in view.service.capabilities] == ["create_parcel", "track_parcel"]
+    assert [capability.name for capability in view.service.capabilities] == ["create_parcel", "track_parcel"]
     detail = view.service.capabilities[1].detail
     assert detail is not None and detail["endpoint"] == "/v1/track_parcel"
     assert view.breakdown["value"] == view.record.score > 0
     assert view.response_ms == 20
 
-    capability = await inspect.capability(store, HOST, "create_parcel")
-    assert capability is not None and capability.capability.detail is not None
+    capability_view = await inspect.capability(store, HOST, "create_parcel")
+    assert capability_view is not None and capability_view.capability.detail is not None
     assert await inspect.capability(store, HOST, "no_such") is None
     assert (await status_of(store, HOST, NOW)).state == "listed"
     assert await changes_of(store, HOST) == ["service.listed"]
 
 
-async def test_nothing_found_says_why_and_comes_back_later(store: Store) -> None:
-    done = await crawl(store, {"empty.com": {"/agent.json": Page("<html><p>hi</p></html>", media_type="text/html")}})
-    assert done.listed == []
-    found = await status_of(store, "empty.com", NOW)
-    assert (found.state, found.outcome) == ("not_listed", Outcome.ABSENT)
-    assert "/agent.json: not a manifest (html)" in found.reasons
-    assert found.next_visit_at is not None and 12 * DAY <= found.next_visit_at - NOW <= 16 * DAY
+async def test_a_host_without_documents_has_reasons_and_a_later_visit(store: Store) -> None:
+    recorded = await crawl(
+        store, {"empty.com": {"/agent.json": Page("<html><p>hi</p></html>", media_type="text/html")}}
+    )
+    assert recorded.listed == []
+    status = await status_of(store, "empty.com", NOW)
+    assert (status.state, status.outcome) == ("not_listed", Outcome.ABSENT)
+    assert "/agent.json: not a manifest (html)" in status.reasons
+    assert status.next_visit_at is not None and 12 * DAY <= status.next_visit_at - NOW <= 16 * DAY
     assert await inspect.status(store, "never-heard-of.com", now=NOW) is None
 
 
@@ -87,22 +89,22 @@ async def test_two_formats_are_one_service(store: Store) -> None:
     await crawl(store, {HOST: {**adp_site(HOST), "/agent.json": Page(awp_manifest(HOST))}})
     view = await inspect.service(store, HOST)
     assert view is not None and view.record.formats == ("adp", "awp")
-    assert {one.name for one in view.service.capabilities} == {"create_parcel", "rent_bike"}
+    assert {capability.name for capability in view.service.capabilities} == {"create_parcel", "rent_bike"}
 
 
-async def test_a_visit_without_news_writes_stamps_only(store: Store) -> None:
+async def test_a_visit_without_changes_writes_timestamps_only(store: Store) -> None:
     async with store.begin() as uow:
         await uow.search.register("index", now=NOW)
     site = adp_site(HOST, etag='"1"')
     await crawl(store, {HOST: site})
     async with store.begin() as uow:
-        (noted,) = await uow.search.dirty("index", limit=10)
-        await uow.search.done("index", [noted])
-    before = await versions(store)
+        (note,) = await uow.search.dirty("index", limit=10)
+        await uow.search.done("index", [note])
+    before = await row_versions(store)
 
     await again(store, {HOST: site}, NOW + 26 * HOUR)
 
-    assert await versions(store) == before
+    assert await row_versions(store) == before
     assert await rows(store, f"SELECT count(*) FROM document_history WHERE url = 'https://{HOST}{ADP}'") == [(1,)]
     assert await rows(store, f"SELECT seen_at FROM documents WHERE url = 'https://{HOST}{ADP}'") == [(NOW + 26 * HOUR,)]
     assert await rows(store, "SELECT count(*) FROM visits") == [(2,)]
@@ -110,7 +112,7 @@ async def test_a_visit_without_news_writes_stamps_only(store: Store) -> None:
     assert view is not None and (view.record.updated_at, view.record.seen_at) == (NOW, NOW + 26 * HOUR)
     assert await changes_of(store, HOST) == ["service.listed"]
     async with store.begin() as uow:
-        assert [one.host for one in await uow.search.dirty("index", limit=10)] == [HOST], "its date is another one"
+        assert [row.host for row in await uow.search.dirty("index", limit=10)] == [HOST], "its date is another one"
         assert view.record.listing.seen_on == (NOW + 26 * HOUR).date()
 
 
@@ -130,7 +132,7 @@ async def test_a_second_visit_on_the_same_day_leaves_the_index_alone(store: Stor
         assert await uow.search.count("index") == 0
 
 
-async def test_a_change_makes_history_and_is_told(store: Store) -> None:
+async def test_a_change_is_kept_in_history_and_in_the_change_feed(store: Store) -> None:
     await crawl(store, {HOST: adp_site(HOST)})
     await again(store, {HOST: adp_site(HOST, name="Carrier pigeons")}, NOW + 2 * DAY)
     view = await inspect.service(store, HOST)
@@ -141,8 +143,10 @@ async def test_a_change_makes_history_and_is_told(store: Store) -> None:
         history = await uow.documents.history(HOST, HOST, f"https://{HOST}{ADP}")
     assert [changed_at for changed_at, *_ in history] == [NOW + 2 * DAY, NOW]
     assert await rows(store, "SELECT count(*) FROM bodies") == [(3,)]
-    due = (await status_of(store, HOST, NOW)).next_visit_at
-    assert due is not None and due - (NOW + 2 * DAY) < 14 * HOUR, "what changes is looked at twice as often"
+    next_visit_at = (await status_of(store, HOST, NOW)).next_visit_at
+    assert next_visit_at is not None and next_visit_at - (NOW + 2 * DAY) < 14 * HOUR, (
+        "what changes is looked at twice as often"
+    )
 
 
 async def test_recording_twice_changes_nothing(store: Store) -> None:
@@ -159,8 +163,8 @@ async def test_recording_twice_changes_nothing(store: Store) -> None:
 async def test_copies_of_one_document_are_one_document(store: Store) -> None:
     manifest = awp_manifest(HOST)
     await crawl(store, {HOST: {"/agent.json": Page(manifest), "/.well-known/agent.json": Page(manifest)}})
-    named = dict(await rows(store, "SELECT url, alias_of FROM documents"))
-    assert named == {
+    aliases = dict(await rows(store, "SELECT url, alias_of FROM documents"))
+    assert aliases == {
         f"https://{HOST}/agent.json": None,
         f"https://{HOST}/.well-known/agent.json": f"https://{HOST}/agent.json",
     }
@@ -170,14 +174,14 @@ async def test_copies_of_one_document_are_one_document(store: Store) -> None:
     assert view is not None and view.service.description == changed["intent"]
 
 
-async def test_a_host_that_another_one_answers_for(store: Store) -> None:
+async def test_a_redirected_host_is_an_alias_and_its_target_is_queued(store: Store) -> None:
     apex = f"https://{HOST}"
     await seed(store, ["www." + HOST], source="test", now=NOW)
     lease = await take(store)
     assert lease is not None
-    (www,) = finish(lease.domains[0], {}).visits
-    moved = replace(www, outcome=Outcome.REDIRECTED_AWAY, reason="alias", alias_of=HOST, answers=())
-    await record(store, lease.token, [FinishedDomain(HOST, (moved,))], now=NOW)
+    (www_visit,) = finish(lease.domains[0], {}).visits
+    redirected_visit = replace(www_visit, outcome=Outcome.REDIRECTED_AWAY, reason="alias", alias_of=HOST, answers=())
+    await record(store, lease.token, [FinishedDomain(HOST, (redirected_visit,))], now=NOW)
     assert (await status_of(store, "www." + HOST, NOW)).alias_of == HOST
     lease = await take(store)
     assert hosts_of(lease) == [HOST] and lease is not None
@@ -199,8 +203,8 @@ async def test_details_beyond_the_budget_wait_for_the_next_visit(store: Store) -
     names = [f"cap_{number:02}" for number in range(40)]
     site = adp_site(HOST, *names)
     await crawl(store, {HOST: site})
-    due = (await status_of(store, HOST, NOW)).next_visit_at
-    assert due == NOW + HOUR
+    next_visit_at = (await status_of(store, HOST, NOW)).next_visit_at
+    assert next_visit_at == NOW + HOUR
     lease = await take(store, now=NOW + HOUR)
     assert lease is not None
     (job,) = lease.domains[0].hosts
@@ -213,7 +217,7 @@ async def test_details_beyond_the_budget_wait_for_the_next_visit(store: Store) -
             await record(store, lease.token, [finish(lease.domains[0], {HOST: site}, later)], now=later)
     view = await inspect.service(store, HOST, include_details=True)
     assert view is not None
-    assert [one.name for one in view.service.capabilities if one.detail is None] == []
+    assert [capability.name for capability in view.service.capabilities if capability.detail is None] == []
 
 
 async def test_a_bad_domain_does_not_take_the_others_with_it(store: Store) -> None:
@@ -222,49 +226,51 @@ async def test_a_bad_domain_does_not_take_the_others_with_it(store: Store) -> No
     lease = await take(store)
     assert lease is not None
     finished = [finish(job, {job.domain: adp_site(job.domain)}) for job in lease.domains]
-    (bad,) = finished[3].visits
-    hurt = replace(bad, requests=2**40)  # an integer that its column cannot hold
-    finished[3] = FinishedDomain(finished[3].domain, (hurt,))
-    stray = replace(finished[5].visits[0], host="elsewhere.com")
-    finished[5] = FinishedDomain(finished[5].domain, (stray,))
+    (original_visit,) = finished[3].visits
+    unstorable_visit = replace(original_visit, requests=2**40)  # an integer too large for its column
+    finished[3] = FinishedDomain(finished[3].domain, (unstorable_visit,))
+    foreign_visit = replace(finished[5].visits[0], host="elsewhere.com")
+    finished[5] = FinishedDomain(finished[5].domain, (foreign_visit,))
 
-    done = await record(store, lease.token, finished, now=NOW)
+    recorded = await record(store, lease.token, finished, now=NOW)
 
-    assert set(done.failed) == {"site-3.com", "site-5.com"}
-    assert sorted(done.listed) == [f"site-{number}.com" for number in (0, 1, 2, 4, 6)]
+    assert set(recorded.failed) == {"site-3.com", "site-5.com"}
+    assert sorted(recorded.listed) == [f"site-{number}.com" for number in (0, 1, 2, 4, 6)]
     assert await take(store, now=NOW) is None, "they wait"
     assert sorted(hosts_of(await take(store, now=NOW + 12 * HOUR))) == ["site-3.com", "site-5.com"]
 
 
 async def test_hostile_values_are_stored_and_read_back_by_every_reader(store: Store) -> None:
-    deep: Any = "x"
+    nested: Any = "x"
     for _ in range(900):
-        deep = [deep]
+        nested = [nested]
     bodies = {
         "/.well-known/agent": b'{"spec_version":"1.0","name":"a\\u0000b"}',
         "/agent.json": b'{"awp_version":"0.2","x":1e5000}',
-        "/.well-known/agent.json": str(deep).replace("'", '"').encode(),
+        "/.well-known/agent.json": str(nested).replace("'", '"').encode(),
         "/.well-known/woa.json": b'{"a":"\\ud800"}',
         "/.well-known/ai-actions.json": b"\x00\xff\xfe",
         "/llms.txt": b"# A\x00B\n\n> text\n",
     }
-    odd = {"etag": 'W/"\x00\ud800"', "link": "<\x00>; rel=x", "content-language": "\ud800" * 9_000}
-    site: dict[str, Page] = {path: Page(body, headers=odd) for path, body in bodies.items()}
-    done = await crawl(store, {"hostile.com": site, HOST: adp_site(HOST)})
-    assert done.failed == {} and set(done.hosts) == {"hostile.com", HOST}
-    found = await status_of(store, "hostile.com", NOW)
-    assert found.state == "not_listed" and len(found.reasons) > 3
-    kept = dict(await rows(store, "SELECT d.url, b.body FROM documents d JOIN bodies b USING (domain, sha256)"))
+    odd_headers = {"etag": 'W/"\x00\ud800"', "link": "<\x00>; rel=x", "content-language": "\ud800" * 9_000}
+    site: dict[str, Page] = {path: Page(body, headers=odd_headers) for path, body in bodies.items()}
+    recorded = await crawl(store, {"hostile.com": site, HOST: adp_site(HOST)})
+    assert recorded.failed == {} and set(recorded.hosts) == {"hostile.com", HOST}
+    status = await status_of(store, "hostile.com", NOW)
+    assert status.state == "not_listed" and len(status.reasons) > 3
+    stored_bodies = dict(
+        await rows(store, "SELECT d.url, b.body FROM documents d JOIN bodies b USING (domain, sha256)")
+    )
     for path in ("/.well-known/agent", "/agent.json", "/.well-known/agent.json"):
-        assert kept[f"https://hostile.com{path}"] == bodies[path]
+        assert stored_bodies[f"https://hostile.com{path}"] == bodies[path]
     lease = await take(store, now=NOW + 60 * DAY)
     assert lease is not None
-    again = [finish(job, {"hostile.com": site}, NOW + 60 * DAY) for job in lease.domains]
-    done = await record(store, lease.token, again, now=NOW + 60 * DAY)
-    assert done.failed == {}
+    finished = [finish(job, {"hostile.com": site}, NOW + 60 * DAY) for job in lease.domains]
+    recorded = await record(store, lease.token, finished, now=NOW + 60 * DAY)
+    assert recorded.failed == {}
 
 
-async def test_a_poison_row_hides_only_itself(store: Store) -> None:
+async def test_an_unreadable_row_affects_only_itself(store: Store) -> None:
     await crawl(store, {HOST: adp_site(HOST), "other.com": adp_site("other.com")})
     async with store.engine.begin() as connection:
         await connection.exec_driver_sql(
@@ -276,10 +282,10 @@ async def test_a_poison_row_hides_only_itself(store: Store) -> None:
         await connection.exec_driver_sql("UPDATE hosts SET pending = '[7, {}, {\"via\": 1}]' WHERE host = 'other.com'")
         await connection.exec_driver_sql(f"UPDATE documents SET headers = '[1e5000]' WHERE host = '{HOST}'")
     listed = await inspect.list_services(store, Filters())
-    assert {one.host for one in listed.items} == {HOST, "other.com"}
+    assert {card.host for card in listed.items} == {HOST, "other.com"}
     assert "other.com" in await store.cards.of([(HOST, HOST), ("other.com", "other.com")])
     async with store.begin() as uow:
-        assert [one.host for one in await uow.search.all_listings(("", ""), limit=10)] == ["other.com"]
+        assert [listing.host for listing in await uow.search.all_listings(("", ""), limit=10)] == ["other.com"]
     assert (await status_of(store, HOST, NOW)).state in ("listed", "not_listed")
     site = adp_site(HOST, name="Pigeons again")
     await again(store, {HOST: site, "other.com": adp_site("other.com")}, NOW + 2 * DAY)
@@ -287,13 +293,13 @@ async def test_a_poison_row_hides_only_itself(store: Store) -> None:
     assert view is not None and view.record.name == "Pigeons again"
 
 
-async def test_whoever_waits_is_told(store: Store) -> None:
+async def test_waiters_are_notified_of_a_recorded_visit(store: Store) -> None:
     for name in (HOST, "slow.com"):
         await submit(store, name, now=NOW)
     lease = await take(store)
     assert lease is not None
     jobs = {job.domain: job for job in lease.domains}
-    async with RecordedFeed(store) as feed:
+    async with RecordedListener(store) as feed:
         waiters = [asyncio.create_task(feed.wait(HOST, HOST, since=NOW, seconds=120)) for _ in range(3)]
         slow = asyncio.create_task(feed.wait("slow.com", "slow.com", since=NOW, seconds=0.2))
         await asyncio.sleep(0.05)
@@ -303,7 +309,7 @@ async def test_whoever_waits_is_told(store: Store) -> None:
         assert not await slow
 
 
-async def test_the_ledger_tells_what_was_asked_and_what_came(store: Store) -> None:
+async def test_the_visit_log_holds_requests_and_outcomes(store: Store) -> None:
     await crawl(store, {HOST: {ADP: Page(adp_manifest(HOST, "a_thing")), "/caps/a_thing": Page("no", 404)}})
     (row,) = await inspect.visits(store, HOST)
     assert (row.outcome, row.whole_plan) == (Outcome.FOUND, True)
@@ -314,23 +320,23 @@ async def test_the_ledger_tells_what_was_asked_and_what_came(store: Store) -> No
     detail = by_url[f"https://{HOST}/caps/a_thing"]
     assert (detail["outcome"], detail["via"]["rel"]) == ("absent", "detail_url")
     view = await inspect.service(store, HOST)
-    assert view is not None and "adp.detail_unanswered" in {one.reason for one in view.findings}
-    numbers = await inspect.overview(store, now=NOW)
-    assert (numbers.outcomes, numbers.formats, numbers.services) == ({"found": 1}, {"adp": 1}, 1)
-    assert numbers.frontier == {"due": 0, "leased": 0, "waiting": 1, "never": 0}
+    assert view is not None and "adp.detail_unanswered" in {finding.reason for finding in view.findings}
+    overview = await inspect.overview(store, now=NOW)
+    assert (overview.outcomes, overview.formats, overview.services) == ({"found": 1}, {"adp": 1}, 1)
+    assert overview.frontier == {"due": 0, "leased": 0, "waiting": 1, "never": 0}
 
 
 async def test_a_batch_of_hosts_of_one_domain_is_one_lease(store: Store) -> None:
     hosts = [HOST, "api." + HOST, "eu." + HOST]
-    done = await crawl(store, {host: adp_site(host) for host in hosts})
-    assert sorted(done.listed) == sorted(hosts)
+    recorded = await crawl(store, {host: adp_site(host) for host in hosts})
+    assert sorted(recorded.listed) == sorted(hosts)
     assert await inspect.waiting(store, hosts, now=NOW) == 0
 
 
-async def test_a_visit_of_a_known_host_only_is_not_a_plan(store: Store) -> None:
+async def test_a_revisit_requests_known_documents_only(store: Store) -> None:
     await crawl(store, {HOST: adp_site(HOST, etag='"7"')})
     lease = await take(store, now=NOW + 2 * DAY)
     assert lease is not None
     job = lease.domains[0].hosts[0]
-    assert (job.whole_plan, [one.etag for one in job.known if one.format == "adp"]) == (False, ['"7"'])
+    assert (job.whole_plan, [document.etag for document in job.known if document.format == "adp"]) == (False, ['"7"'])
     assert visit(job, adp_site(HOST, etag='"7"'), NOW + 2 * DAY).requests == 2

@@ -1,4 +1,4 @@
-"""What a visit costs the database, counted row by row: triggers on every table of the test note each one written."""
+"""The cost of a visit in row writes, counted by triggers on every table."""
 
 from collections import Counter
 from datetime import timedelta
@@ -18,8 +18,8 @@ pytestmark = pytest.mark.slow  # seconds of PostgreSQL
 HOST = "pigeons.com"
 
 
-async def watch(store: Store) -> None:
-    """From now on every row written is noted, with its table and what became of it."""
+async def log_writes(store: Store) -> None:
+    """From now on, note every row written, with its table and the kind of write."""
     async with store.engine.begin() as connection:
         await connection.exec_driver_sql("CREATE TABLE written (what text)")
         await connection.exec_driver_sql("""
@@ -33,69 +33,69 @@ async def watch(store: Store) -> None:
             END LOOP; END $$""")
 
 
-async def written(store: Store) -> Counter[str]:
-    return Counter(what for (what,) in await rows(store, "SELECT what FROM written"))
+async def write_counts(store: Store) -> Counter[str]:
+    return Counter(write for (write,) in await rows(store, "SELECT what FROM written"))
 
 
 async def documents(store: Store) -> list[object]:
-    """All of them, but for when they were seen."""
+    """Return all documents without their `seen_at`."""
     return [row[0] for row in await rows(store, "SELECT to_jsonb(d) - 'seen_at' FROM documents d ORDER BY url")]
 
 
-async def test_a_host_with_nothing_costs_one_row_of_the_ledger_and_its_own(store: Store) -> None:
+async def test_a_host_without_documents_costs_one_visit_row_and_its_updates(store: Store) -> None:
     await seed(store, ["empty.com"], source="test", now=NOW)
-    await watch(store)
+    await log_writes(store)
     await again(store, {}, NOW)
-    cost = Counter({"visits insert": 1, "hosts update": 1, "domains update": 2})  # of the domain: leased, given back
-    assert await written(store) == cost
+    cost = Counter({"visits insert": 1, "hosts update": 1, "domains update": 2})  # the domain: leased, then released
+    assert await write_counts(store) == cost
     await again(store, {}, NOW + 20 * DAY)
-    assert await written(store) == cost + cost
+    assert await write_counts(store) == cost + cost
     assert await rows(store, "SELECT count(*) FROM documents") == [(0,)]
 
 
 @pytest.mark.parametrize("etag", [None, '"1"'])
-async def test_unchanged_documents_cost_a_stamp(store: Store, etag: str | None) -> None:
+async def test_unchanged_documents_cost_one_update(store: Store, etag: str | None) -> None:
     site = adp_site(HOST, "create_parcel", "track_parcel", etag=etag)
     await crawl(store, {HOST: site})
     before = await documents(store)
-    await watch(store)
+    await log_writes(store)
     await again(store, {HOST: site}, NOW + 26 * HOUR)
 
     assert await documents(store) == before
-    assert await written(store) == {
+    assert await write_counts(store) == {
         "visits insert": 1,
         "hosts update": 1,
         "domains update": 2,
-        "documents update": 1,  # its details are not asked for again
+        "documents update": 1,  # its details are not requested again
         "services update": 1,
     }
 
 
-async def test_a_changed_document_costs_what_changed(store: Store) -> None:
+async def test_a_changed_document_writes_only_what_changed(store: Store) -> None:
     await crawl(store, {HOST: adp_site(HOST)})
-    await watch(store)
+    await log_writes(store)
     await again(store, {HOST: adp_site(HOST, name="Carrier pigeons")}, NOW + 2 * DAY)
-    cost = await written(store)
+    cost = await write_counts(store)
     assert (cost["bodies insert"], cost["document_history insert"], cost["documents update"]) == (1, 1, 2)
     assert (cost["services update"], cost["changes insert"]) == (1, 1)
 
 
 async def test_domains_of_many_leases_are_recorded_together(store: Store) -> None:
-    """Each under its own token: the domain whose lease is another's by now is left alone, the others are written."""
+    """Each under its own token: a domain leased by another by now is skipped, the others are written."""
     sites: dict[str, Site] = {f"n{number}.com": {} for number in range(4)}
     await seed(store, sites, source="test", now=NOW)
     leases = [await take(store, limit=1) for _ in sites]
     finished = [(lease.token, finish(lease.domains[0], sites)) for lease in leases if lease is not None]
     assert len(finished) == 4
-    (_, strange), *others = finished
-    recorded = await record_all(store, [(uuid4(), strange), *others], now=NOW)
-    assert recorded.lost == [strange.domain]
-    assert sorted(recorded.hosts) == sorted(one.domain for _, one in others)
+    (_, lost_domain), *kept_leases = finished
+    recorded = await record_all(store, [(uuid4(), lost_domain), *kept_leases], now=NOW)
+    assert recorded.lost == [lost_domain.domain]
+    assert sorted(recorded.hosts) == sorted(finished_domain.domain for _, finished_domain in kept_leases)
     assert recorded.failed == {}
-    assert await rows(store, "SELECT domain FROM domains WHERE lease_token IS NOT NULL") == [(strange.domain,)]
+    assert await rows(store, "SELECT domain FROM domains WHERE lease_token IS NOT NULL") == [(lost_domain.domain,)]
 
 
-async def test_what_was_spent_is_counted_over_a_day_and_all_hosts(store: Store) -> None:
+async def test_spent_requests_are_counted_per_domain_since_a_time(store: Store) -> None:
     names = [HOST, f"www.{HOST}", f"api.{HOST}"]
     await seed(store, names, source="test", now=NOW)
     await again(store, {}, NOW)
@@ -107,24 +107,24 @@ async def test_what_was_spent_is_counted_over_a_day_and_all_hosts(store: Store) 
 
 
 async def test_the_row_of_a_visit_is_small(store: Store) -> None:
-    """Millions are kept: 20 answers in less than 10 bytes each, and readable again."""
+    """Millions are kept, so 20 responses take less than 10 bytes each, and can be read back."""
     await crawl(store, {"empty.com": {}})
-    ((size, asked),) = await rows(store, "SELECT octet_length(vector), requests FROM visits")
-    assert asked >= 15
+    ((size, request_count),) = await rows(store, "SELECT octet_length(vector), requests FROM visits")
+    assert request_count >= 15
     assert size < 200
     async with store.begin() as uow:
         (visit,) = await uow.ledger.visits("empty.com", "empty.com", limit=1)
-    assert len(visit.vector) == asked
+    assert len(visit.vector) == request_count
     assert f"https://empty.com{ADP}" in {entry["url"] for entry in visit.vector}
 
 
-async def test_a_lost_connection_is_told_and_the_next_one_works(store: Store) -> None:
-    """Also from below SQLAlchemy, which then has to find out by itself that the connection is of no use any more."""
+async def test_a_lost_connection_raises_and_the_next_one_works(store: Store) -> None:
+    """Also when the error comes from below SQLAlchemy, which must then discard the dead connection itself."""
     await seed(store, ["empty.com"], source="test", now=NOW)
     with pytest.raises(StoreUnavailable):
         async with store.begin() as uow:
             await uow.hosts.of(["empty.com"])
-            ours = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()"
-            await rows(store, f"{ours} AND pid <> pg_backend_pid() AND position('FROM hosts' in query) > 0")
+            terminate = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()"
+            await rows(store, f"{terminate} AND pid <> pg_backend_pid() AND position('FROM hosts' in query) > 0")
             await uow.hosts.of(["empty.com"])
     assert (await again(store, {}, NOW)).hosts == ["empty.com"]

@@ -1,12 +1,12 @@
-"""A queue that nobody looks after is brought into motion, and what was taken out stays out, also of a backup."""
+"""Recrawl restarts a queue that has stalled, and keeps opt-outs in force even over a restored backup."""
 
 from datetime import datetime
 
 import pytest
 
-from registry.actions.answering import inspect
 from registry.actions.frontier.recrawl import FORGOTTEN_AFTER, recrawl
 from registry.actions.frontier.seed import seed
+from registry.actions.queries import inspect
 from registry.store.holder import hold_leases
 from registry.store.records import CandidateRecord, OptOutRecord
 from registry.store.unit_of_work import Store
@@ -16,7 +16,7 @@ from tests.support.database import rows
 pytestmark = pytest.mark.slow  # sessions of their own
 
 
-async def domain_due(store: Store, domain: str, due: datetime | None, attempts: int = 0) -> None:
+async def set_domain_due(store: Store, domain: str, due: datetime | None, attempts: int = 0) -> None:
     async with store.begin() as uow:
         moment = f"'{due.isoformat()}'" if due else "NULL"
         await uow._connection.exec_driver_sql(
@@ -26,49 +26,51 @@ async def domain_due(store: Store, domain: str, due: datetime | None, attempts: 
 
 async def test_hosts_that_documents_name_are_queued(store: Store) -> None:
     async with store.begin() as uow:
-        named = [f"named-{number:04}.com" for number in range(2_100)]  # more than one batch
-        await uow.candidates.add([CandidateRecord(one, one, "a.com", "link", "https://a.com/", NOW) for one in named])
-    done = await recrawl(store, now=NOW)
-    assert (done.folded, done.due) == (2_100, 2_100)
+        hosts = [f"named-{number:04}.com" for number in range(2_100)]  # more than one batch
+        await uow.candidates.add(
+            [CandidateRecord(host, host, "a.com", "link", "https://a.com/", NOW) for host in hosts]
+        )
+    recrawled = await recrawl(store, now=NOW)
+    assert (recrawled.folded, recrawled.due) == (2_100, 2_100)
     assert (await recrawl(store, now=NOW)).folded == 0
 
 
-async def test_leases_of_the_dead_are_freed_and_the_living_are_counted(store: Store) -> None:
+async def test_leases_of_dead_holders_are_freed_and_live_ones_counted(store: Store) -> None:
     await seed(store, ["a.com", "b.com"], source="test", now=NOW)
     assert domains_of(await take(store, limit=1, now=NOW, holder=99)) == ["a.com"]
     async with hold_leases(store.engine) as hold:
         assert domains_of(await take(store, limit=1, now=NOW, holder=hold.id)) == ["b.com"]
-        done = await recrawl(store, now=NOW)
-        assert (done.recovered, done.crawlers) == (1, 1)
+        recrawled = await recrawl(store, now=NOW)
+        assert (recrawled.recovered, recrawled.crawlers) == (1, 1)
     assert (await recrawl(store, now=NOW)).crawlers == 0
 
 
 @pytest.mark.parametrize("due", [None, NOW + 300 * DAY])
-async def test_a_domain_nobody_would_come_for_is_brought(store: Store, due: datetime | None) -> None:
+async def test_a_domain_without_a_next_visit_is_made_due(store: Store, due: datetime | None) -> None:
     await seed(store, ["a.com", "b.com"], source="test", now=NOW)
-    await domain_due(store, "a.com", due)
-    done = await recrawl(store, now=NOW)
-    assert (done.brought, done.due) == (1, 2)
+    await set_domain_due(store, "a.com", due)
+    recrawled = await recrawl(store, now=NOW)
+    assert (recrawled.brought, recrawled.due) == (1, 2)
     assert (await recrawl(store, now=NOW)).brought == 0
 
 
-async def test_what_waits_on_purpose_is_left_waiting(store: Store) -> None:
-    """A domain that was set aside, one that is leased, and one that a crawler put off for an hour."""
+async def test_domains_that_wait_on_purpose_are_left_alone(store: Store) -> None:
+    """A domain that was set aside, one that is leased, and one that a crawler deferred for an hour."""
     names = ["aside.com", "leased.com", "later.com"]
     await crawl(store, {name: adp_site(name) for name in names})
-    soon = NOW + 20 * DAY
+    recrawl_at = NOW + 20 * DAY
     async with store.begin() as uow:
         await uow.hosts.make_due([("aside.com", "aside.com"), ("leased.com", "leased.com")], due=NOW)
-        await uow.hosts.make_due([("later.com", "later.com")], due=soon - FORGOTTEN_AFTER + HOUR)
-    await domain_due(store, "aside.com", soon + DAY, attempts=3)
-    await domain_due(store, "later.com", soon + HOUR)
+        await uow.hosts.make_due([("later.com", "later.com")], due=recrawl_at - FORGOTTEN_AFTER + HOUR)
+    await set_domain_due(store, "aside.com", recrawl_at + DAY, attempts=3)
+    await set_domain_due(store, "later.com", recrawl_at + HOUR)
     async with hold_leases(store.engine) as hold:
-        await domain_due(store, "leased.com", NOW)
-        assert domains_of(await take(store, now=soon, holder=hold.id)) == ["leased.com"]
-        assert (await recrawl(store, now=soon)).brought == 0
+        await set_domain_due(store, "leased.com", NOW)
+        assert domains_of(await take(store, now=recrawl_at, holder=hold.id)) == ["leased.com"]
+        assert (await recrawl(store, now=recrawl_at)).brought == 0
 
 
-async def test_opt_outs_that_are_laid_over_an_old_backup_hold(store: Store) -> None:
+async def test_opt_outs_restored_over_an_old_backup_are_enforced(store: Store) -> None:
     await crawl(store, {host: adp_site(host) for host in ("a.com", "www.a.com", "b.com", "notb.com")})
     async with store.begin() as uow:  # as psql would after pg_restore
         await uow.opt_outs.add([OptOutRecord("a.com", "a.com", "robots", "", NOW)])

@@ -1,20 +1,19 @@
-"""A suffix that the list did not know: its tenants become strangers, and take with them all that is theirs."""
+"""A new public suffix: its tenants become domains of their own, and all their rows move with them."""
 
-import pkgutil
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from sqlalchemy import text
 
-from registry.actions.answering import inspect
-from registry.actions.frontier.due import release
+from registry.actions.frontier.lease import release
 from registry.actions.frontier.seed import seed
-from registry.actions.keeping.rehome import rehome
+from registry.actions.maintenance.rehome import rehome
+from registry.actions.queries import inspect
 from registry.actions.recording.record import record
-from registry.core.domains import use_suffixes
-from registry.core.services import to_json
-from registry.core.suffixes import SHIPPED, SuffixList, parse_suffixes
+from registry.core.model.services import to_json
+from registry.core.names.domains import use_suffixes
+from registry.core.names.suffixes import SHIPPED, SuffixList, parse_suffixes, shipped_body
 from registry.store.records import CandidateRecord, HostRecord, OptOutRecord
 from registry.store.rehoming import MOVED
 from registry.store.tables import Base
@@ -30,11 +29,10 @@ KEYED = ("hosts", "documents", "document_history", "visits", "services", "capabi
 
 
 @pytest.fixture
-def newer() -> Iterator[SuffixList]:
+def newer_suffixes() -> Iterator[SuffixList]:
     """A list with a private suffix that the shipped one does not have; not in force yet."""
-    end = b"// ===END PRIVATE DOMAINS==="
-    shipped = pkgutil.get_data("tldextract", ".tld_set_snapshot") or b""
-    yield parse_suffixes(shipped.replace(end, SHOP.encode() + b"\n" + end))
+    end_marker = b"// ===END PRIVATE DOMAINS==="
+    yield parse_suffixes(shipped_body().replace(end_marker, SHOP.encode() + b"\n" + end_marker))
     use_suffixes(SHIPPED)
 
 
@@ -44,64 +42,66 @@ async def shops(store: Store) -> Store:
     return store
 
 
-async def of_host(store: Store, host: str) -> dict[str, list[tuple[Any, ...]]]:
-    """Everything stored of a host but its domain, by table."""
-    found = {}
+async def rows_of_host(store: Store, host: str) -> dict[str, list[tuple[Any, ...]]]:
+    """Return everything stored of a host except its domain, by table."""
+    rows_by_table = {}
     for table in KEYED:
         async with store.engine.connect() as connection:
             result = await connection.execute(text(f"SELECT * FROM {table} WHERE host = :host"), {"host": host})
-            found[table] = sorted(
+            rows_by_table[table] = sorted(
                 tuple(str(v) for k, v in row._mapping.items() if k not in ("domain", *_JUDGED)) for row in result
             )
-    return found
+    return rows_by_table
 
 
 _JUDGED = ("listing", "listing_hash", "updated_at")  # they name the domain, or when that changed
 
 
 async def domains_in(store: Store, table: str, host: str) -> set[str]:
-    return {domain for domain, of in await rows(store, f"SELECT domain, host FROM {table}") if of == host}
+    return {domain for domain, row_host in await rows(store, f"SELECT domain, host FROM {table}") if row_host == host}
 
 
-async def test_tenants_of_a_new_suffix_move_with_all_they_have(shops: Store, newer: SuffixList) -> None:
-    before = {host: await of_host(shops, host) for host in (SHOP, ALICE, BOB)}
-    bodies = {host: await _bodies(shops, SHOP, host) for host in (ALICE, BOB)}
+async def test_tenants_of_a_new_suffix_move_with_all_they_have(shops: Store, newer_suffixes: SuffixList) -> None:
+    before = {host: await rows_of_host(shops, host) for host in (SHOP, ALICE, BOB)}
+    bodies = {host: await _body_hashes(shops, SHOP, host) for host in (ALICE, BOB)}
     assert (await rehome(shops, now=LATER)).moved == []
 
-    use_suffixes(newer)
-    done = await rehome(shops, now=LATER)
+    use_suffixes(newer_suffixes)
+    rehomed = await rehome(shops, now=LATER)
 
-    assert (done.hosts, done.moved, done.leased, done.failed) == (3, [ALICE, BOB], [], [])
-    for host, home in ((SHOP, SHOP), (ALICE, ALICE), (BOB, BOB)):
-        after = await of_host(shops, host)
+    assert (rehomed.hosts, rehomed.moved, rehomed.leased, rehomed.failed) == (3, [ALICE, BOB], [], [])
+    for host, domain in ((SHOP, SHOP), (ALICE, ALICE), (BOB, BOB)):
+        after = await rows_of_host(shops, host)
         scores = after.pop("scores")
-        assert len(scores) in (len(before[host]["scores"]), len(before[host]["scores"]) + 1)  # moving is a judgement
+        assert len(scores) in (len(before[host]["scores"]), len(before[host]["scores"]) + 1)  # moving rescores
         before[host].pop("scores")
         assert after == before[host]
         for table in (*KEYED, "changes"):
-            assert await domains_in(shops, table, host) in ({home}, set()), table
-    for host, held in bodies.items():
-        assert await _bodies(shops, host, host) == held
-    again_done = await rehome(shops, now=LATER + HOUR)
-    assert again_done.moved == []
+            assert await domains_in(shops, table, host) in ({domain}, set()), table
+    for host, hashes in bodies.items():
+        assert await _body_hashes(shops, host, host) == hashes
+    rehomed_again = await rehome(shops, now=LATER + HOUR)
+    assert rehomed_again.moved == []
 
 
-async def _bodies(store: Store, domain: str, host: str) -> set[bytes]:
-    found = await rows(
+async def _body_hashes(store: Store, domain: str, host: str) -> set[bytes]:
+    body_rows = await rows(
         store,
         "SELECT d.sha256 FROM documents d JOIN bodies b ON b.domain = d.domain AND b.sha256 = d.sha256"
         f" WHERE d.has_body AND d.domain = '{domain}' AND d.host = '{host}'",
     )
-    assert found
-    return {sha for (sha,) in found}
+    assert body_rows
+    return {sha for (sha,) in body_rows}
 
 
-async def test_what_moved_is_found_judged_and_visited_under_its_own_name(shops: Store, newer: SuffixList) -> None:
+async def test_moved_hosts_are_indexed_scored_and_visited_under_their_own_domain(
+    shops: Store, newer_suffixes: SuffixList
+) -> None:
     async with shops.begin() as uow:
         await uow.search.register("index", now=NOW)
         await uow.search.done("index", await uow.search.dirty("index", limit=100))
     before = await inspect.service(shops, ALICE)
-    use_suffixes(newer)
+    use_suffixes(newer_suffixes)
     await rehome(shops, now=LATER)
 
     view = await inspect.service(shops, ALICE)
@@ -111,52 +111,54 @@ async def test_what_moved_is_found_judged_and_visited_under_its_own_name(shops: 
     assert (view.record.score, view.record.created_at) == (before.record.score, before.record.created_at)
     async with shops.begin() as uow:
         dirty = await uow.search.dirty("index", limit=100)
-        assert {(one.domain, one.host) for one in dirty} == {(ALICE, ALICE), (BOB, BOB)}
-        assert set(await uow.search.listings([(one.domain, one.host) for one in dirty])) == {ALICE, BOB}
-    soon = LATER + 10 * DAY
-    recorded = await again(shops, {host: adp_site(host, "sell_things") for host in (SHOP, ALICE, BOB)}, soon)
+        assert {(note.domain, note.host) for note in dirty} == {(ALICE, ALICE), (BOB, BOB)}
+        assert set(await uow.search.listings([(note.domain, note.host) for note in dirty])) == {ALICE, BOB}
+    revisit_at = LATER + 10 * DAY
+    recorded = await again(shops, {host: adp_site(host, "sell_things") for host in (SHOP, ALICE, BOB)}, revisit_at)
     assert sorted(recorded.hosts) == [ALICE, BOB, SHOP]
     assert recorded.failed == {}
 
 
-async def test_an_index_that_was_to_be_told_is_told_the_right_thing(shops: Store, newer: SuffixList) -> None:
-    """A note from before the move names the old domain, below which the drain would find nothing: and forget it."""
+async def test_pending_index_notes_are_moved_to_the_new_domain(shops: Store, newer_suffixes: SuffixList) -> None:
+    """A note from before the move names the old domain, where the drain would find nothing and delete the document."""
     async with shops.begin() as uow:
         await uow.search.register("index", now=NOW)  # notes all three
-    use_suffixes(newer)
+    use_suffixes(newer_suffixes)
     await rehome(shops, now=LATER)
     async with shops.begin() as uow:
         dirty = await uow.search.dirty("index", limit=100)
-        assert set(await uow.search.listings([(one.domain, one.host) for one in dirty])) == {SHOP, ALICE, BOB}
+        assert set(await uow.search.listings([(note.domain, note.host) for note in dirty])) == {SHOP, ALICE, BOB}
 
 
-async def test_a_leased_domain_is_left_until_it_is_given_back(shops: Store, newer: SuffixList) -> None:
-    soon = NOW + 10 * DAY
-    lease = await take(shops, now=soon)
+async def test_a_leased_domain_is_moved_only_after_its_release(shops: Store, newer_suffixes: SuffixList) -> None:
+    leased_at = NOW + 10 * DAY
+    lease = await take(shops, now=leased_at)
     assert lease is not None and domains_of(lease) == [SHOP]
-    use_suffixes(newer)
-    done = await rehome(shops, now=soon)
-    assert (done.moved, done.leased) == ([], [ALICE, BOB])
-    expired = await rehome(shops, now=soon + 2 * HOUR)
-    assert expired.leased == [ALICE, BOB]  # its holder may still record
-    await release(shops, lease.token, now=soon)
-    assert (await rehome(shops, now=soon)).moved == [ALICE, BOB]
+    use_suffixes(newer_suffixes)
+    rehomed = await rehome(shops, now=leased_at)
+    assert (rehomed.moved, rehomed.leased) == ([], [ALICE, BOB])
+    after_expiry = await rehome(shops, now=leased_at + 2 * HOUR)
+    assert after_expiry.leased == [ALICE, BOB]  # its holder may still record
+    await release(shops, lease.token, now=leased_at)
+    assert (await rehome(shops, now=leased_at)).moved == [ALICE, BOB]
 
 
-async def test_a_visit_that_was_leased_under_the_old_list_is_recorded(shops: Store, newer: SuffixList) -> None:
+async def test_a_visit_that_was_leased_under_the_old_list_is_recorded(shops: Store, newer_suffixes: SuffixList) -> None:
     use_suffixes(SHIPPED)
-    soon = NOW + 10 * DAY
-    lease = await take(shops, now=soon)
+    leased_at = NOW + 10 * DAY
+    lease = await take(shops, now=leased_at)
     assert lease is not None
-    use_suffixes(newer)
+    use_suffixes(newer_suffixes)
     sites = {host: adp_site(host, "sell_things") for host in (SHOP, ALICE, BOB)}
-    recorded = await record(shops, lease.token, [finish(job, sites, soon) for job in lease.domains], now=soon)
+    recorded = await record(shops, lease.token, [finish(job, sites, leased_at) for job in lease.domains], now=leased_at)
     assert (sorted(recorded.hosts), recorded.failed) == ([ALICE, BOB, SHOP], {})
 
 
-async def test_a_host_that_is_there_twice_keeps_the_fresher_half(shops: Store, newer: SuffixList) -> None:
-    """Somebody with the new list seeded it meanwhile; it was never visited under its new domain."""
-    use_suffixes(newer)
+async def test_a_host_stored_under_both_domains_keeps_the_visited_rows(
+    shops: Store, newer_suffixes: SuffixList
+) -> None:
+    """A process with the new list seeded it meanwhile; it was never visited under its new domain."""
+    use_suffixes(newer_suffixes)
     await seed(shops, [ALICE], source="test", now=LATER)
     assert await domains_in(shops, "hosts", ALICE) == {SHOP, ALICE}
     await rehome(shops, now=LATER)
@@ -166,80 +168,82 @@ async def test_a_host_that_is_there_twice_keeps_the_fresher_half(shops: Store, n
         assert await uow.hosts.get(SHOP, ALICE) is None
 
 
-async def test_and_somebody_with_the_old_list_does_no_harm(shops: Store, newer: SuffixList) -> None:
-    use_suffixes(newer)
+async def test_hosts_seeded_with_the_old_list_are_moved_again(shops: Store, newer_suffixes: SuffixList) -> None:
+    use_suffixes(newer_suffixes)
     await rehome(shops, now=LATER)
     use_suffixes(SHIPPED)
     await seed(shops, [ALICE, f"new.{ALICE}"], source="test", now=LATER)
-    use_suffixes(newer)
-    done = await rehome(shops, now=LATER)
-    assert done.moved == [ALICE, f"new.{ALICE}"]
+    use_suffixes(newer_suffixes)
+    rehomed = await rehome(shops, now=LATER)
+    assert rehomed.moved == [ALICE, f"new.{ALICE}"]
     async with shops.begin() as uow:
-        hosts = {one.host: one for one in await uow.hosts.of([ALICE])}
+        hosts = {host_record.host: host_record for host_record in await uow.hosts.of([ALICE])}
     assert set(hosts) == {ALICE, f"new.{ALICE}"}
     assert hosts[ALICE].last_visit_at is not None
 
 
-async def test_a_suffix_that_is_taken_back_brings_its_tenants_home(shops: Store, newer: SuffixList) -> None:
+async def test_a_removed_suffix_moves_its_tenants_back(shops: Store, newer_suffixes: SuffixList) -> None:
     before = {host: await inspect.service(shops, host, include_details=True) for host in (ALICE, BOB)}
-    use_suffixes(newer)
+    use_suffixes(newer_suffixes)
     await rehome(shops, now=LATER)
     use_suffixes(SHIPPED)
     assert (await rehome(shops, now=LATER + HOUR)).moved == [ALICE, BOB]
     for host in (ALICE, BOB):
-        view, old = await inspect.service(shops, host, include_details=True), before[host]
-        assert view is not None and old is not None
-        assert to_json(view.service) == to_json(old.service)
+        view, old_view = await inspect.service(shops, host, include_details=True), before[host]
+        assert view is not None and old_view is not None
+        assert to_json(view.service) == to_json(old_view.service)
         assert await domains_in(shops, "services", host) == {SHOP}
     async with shops.begin() as uow:
         assert await uow.domains.counts(LATER + 400 * DAY) == {"due": 1, "leased": 0, "waiting": 0, "never": 2}
 
 
 @pytest.mark.parametrize(
-    ("covered", "out"),
+    ("opted_out", "hidden_hosts"),
     [(SHOP, {ALICE, BOB, SHOP}), (ALICE, {ALICE}), (f"x.{ALICE}", set())],
 )
-async def test_who_was_left_alone_is_left_alone(shops: Store, newer: SuffixList, covered: str, out: set[str]) -> None:
+async def test_opt_outs_hold_after_the_move(
+    shops: Store, newer_suffixes: SuffixList, opted_out: str, hidden_hosts: set[str]
+) -> None:
     async with shops.begin() as uow:
-        await uow.opt_outs.add([OptOutRecord(SHOP, covered, "robots", f"https://{covered}/robots.txt", NOW)])
-        for host in out:
-            await uow.hosts.never_again(SHOP, host)
+        await uow.opt_outs.add([OptOutRecord(SHOP, opted_out, "robots", f"https://{opted_out}/robots.txt", NOW)])
+        for host in hidden_hosts:
+            await uow.hosts.unschedule(SHOP, host)
             await uow.services.hide(SHOP, [host])
-    use_suffixes(newer)
+    use_suffixes(newer_suffixes)
     await rehome(shops, now=LATER)
     report = await seed(shops, [SHOP, ALICE, BOB, f"x.{ALICE}"], source="test", now=LATER)
-    refused = {one.name: one.code for one in report.refused}
+    refused = {refusal.name: refusal.code for refusal in report.refused}
     assert refused.pop(SHOP) == "public_suffix"
     assert set(refused.values()) == {"opted_out"}
-    assert set(refused) >= {covered, *out} - {SHOP}
+    assert set(refused) >= {opted_out, *hidden_hosts} - {SHOP}
     for host in (SHOP, ALICE, BOB):
-        assert (await inspect.service(shops, host) is None) == (host in out)
+        assert (await inspect.service(shops, host) is None) == (host in hidden_hosts)
 
 
-async def test_an_opt_out_outlives_its_hosts_in_its_new_domain(store: Store, newer: SuffixList) -> None:
-    """There is no host to move, and still nobody may add it."""
+async def test_an_opt_out_without_hosts_holds_in_the_new_domain(store: Store, newer_suffixes: SuffixList) -> None:
+    """There is no host to move, and still it must not be added."""
     async with store.begin() as uow:
         await uow.opt_outs.add([OptOutRecord(SHOP, ALICE, "robots", f"https://{ALICE}/robots.txt", NOW)])
-    use_suffixes(newer)
+    use_suffixes(newer_suffixes)
     await rehome(store, now=LATER)
     report = await seed(store, [ALICE], source="test", now=LATER)
-    assert [one.code for one in report.refused] == ["opted_out"]
+    assert [refusal.code for refusal in report.refused] == ["opted_out"]
 
 
-def test_no_table_with_hosts_is_forgotten() -> None:
-    """Opt-outs are copied, bodies go by what refers to them, the feed and the notes have keys of their own."""
+def test_every_table_with_hosts_is_moved() -> None:
+    """Opt-outs are copied, bodies move with what refers to them, change feed and notes have keys of their own."""
     with_hosts = {table.name for table in Base.metadata.tables.values() if {"domain", "host"} <= set(table.c.keys())}
     assert with_hosts == {*MOVED, "opt_outs", "changes", "search_dirty"}
     for name, (key, _) in MOVED.items():
-        assert [one.name for one in Base.metadata.tables[name].primary_key] == ["domain", "host", *key]
+        assert [column.name for column in Base.metadata.tables[name].primary_key] == ["domain", "host", *key]
 
 
-async def test_candidates_and_unvisited_hosts_move_too(store: Store, newer: SuffixList) -> None:
+async def test_candidates_and_unvisited_hosts_move_too(store: Store, newer_suffixes: SuffixList) -> None:
     async with store.begin() as uow:
         await uow.domains.add([SHOP], source="test", now=NOW, due=NOW)
         await uow.hosts.add([HostRecord(SHOP, ALICE, "test", NOW, NOW)])
         await uow.candidates.add([CandidateRecord(SHOP, ALICE, "x.com", "link", "https://x.com/", NOW)])
-    use_suffixes(newer)
+    use_suffixes(newer_suffixes)
     assert (await rehome(store, now=LATER)).moved == [ALICE]
     assert await domains_in(store, "candidates", ALICE) == {ALICE}
     assert domains_of(await take(store, now=LATER)) == [ALICE]

@@ -1,11 +1,11 @@
-"""Rescoring works from what is stored: no crawl, no change where nothing changed, one bad host harms no other."""
+"""Rescoring uses stored data: no crawl, no write without a change, and one bad host harms no other."""
 
 import json
 from pathlib import Path
 
 import pytest
 
-from registry.actions.answering import inspect
+from registry.actions.queries import inspect
 from registry.actions.recording import present, rescore
 from registry.core.scoring import rubric, score
 from registry.store.unit_of_work import Store
@@ -23,25 +23,27 @@ async def _crawl(store: Store) -> None:
     await crawl(store, sites)
 
 
-async def test_by_the_same_rules_nothing_changes(store: Store) -> None:
+async def test_rescoring_with_the_same_rules_changes_nothing(store: Store) -> None:
     await _crawl(store)
     before = {host: await inspect.service(store, host, include_details=True) for host in (*HOSTS, "bikes.com")}
     async with store.begin() as uow:
         await uow.search.register("index", now=NOW)
         await uow.search.done("index", await uow.search.dirty("index", limit=100))
-    seen: list[tuple[int, int]] = []
+    progress_reports: list[tuple[int, int]] = []
 
-    done = await rescore.rescore(store, now=LATER, progress=lambda made, total: seen.append((made, total)))
+    rescored = await rescore.rescore(
+        store, now=LATER, progress=lambda done, total: progress_reports.append((done, total))
+    )
 
-    assert (done.hosts, done.changed, done.failed) == (24, 0, [])
-    assert seen == [(20, 24), (24, 24)]
+    assert (rescored.hosts, rescored.changed, rescored.failed) == (24, 0, [])
+    assert progress_reports == [(20, 24), (24, 24)]
     after = {host: await inspect.service(store, host, include_details=True) for host in before}
     assert after == before
     async with store.begin() as uow:
         assert await uow.search.count("index") == 0
 
 
-async def test_every_fixture_reads_from_the_database_as_it_did_when_it_came(store: Store) -> None:
+async def test_every_fixture_scores_the_same_from_the_database(store: Store) -> None:
     cases = sorted(path.parent for path in FIXTURES.glob("*/*/response.json"))
     sites: dict[str, Site] = {}
     for number, case in enumerate(cases):
@@ -59,17 +61,17 @@ async def test_every_fixture_reads_from_the_database_as_it_did_when_it_came(stor
     assert recorded.failed == {}
     assert len(recorded.listed) > 50
 
-    done = await rescore.rescore(store, now=LATER)
+    rescored = await rescore.rescore(store, now=LATER)
 
-    assert (done.changed, done.failed) == (0, [])
+    assert (rescored.changed, rescored.failed) == (0, [])
     for host in recorded.listed:
         view = await inspect.service(store, host, include_details=True)
         assert view is not None
-        for one in view.service.capabilities:
-            assert await inspect.capability(store, host, one.name) is not None
+        for capability in view.service.capabilities:
+            assert await inspect.capability(store, host, capability.name) is not None
 
 
-async def test_by_other_rules_scores_change_and_the_index_is_told(
+async def test_rescoring_with_other_rules_changes_scores_and_notes_the_index(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await _crawl(store)
@@ -81,10 +83,10 @@ async def test_by_other_rules_scores_change_and_the_index_is_told(
     monkeypatch.setattr(present, "VERSION", "next")
     before = await inspect.service(store, "bikes.com")
 
-    done = await rescore.rescore(store, now=LATER)
+    rescored = await rescore.rescore(store, now=LATER)
 
     after = await inspect.service(store, "bikes.com")
-    assert done.changed == 24
+    assert rescored.changed == 24
     assert before is not None and after is not None
     assert after.record.score == before.record.score + 100 == after.breakdown["value"]
     assert (after.record.rubric_version, after.record.updated_at) == ("next", LATER)
@@ -93,18 +95,22 @@ async def test_by_other_rules_scores_change_and_the_index_is_told(
         assert await uow.search.count("index") == 24
 
 
-async def test_what_is_damaged_is_repaired_from_the_stored_documents(store: Store) -> None:
+async def test_damaged_services_are_repaired_from_stored_documents(store: Store) -> None:
     await _crawl(store)
-    whole = await inspect.service(store, HOSTS[3])
+    original = await inspect.service(store, HOSTS[3])
     async with store.engine.begin() as connection:
         await connection.exec_driver_sql("DELETE FROM capabilities")
         await connection.exec_driver_sql("DELETE FROM findings")
         await connection.exec_driver_sql("UPDATE services SET listing = '1e5000', model = '1e5000'")
-    done = await rescore.rescore(store, now=LATER)
-    assert (done.hosts, done.failed) == (24, [])
-    mended = await inspect.service(store, HOSTS[3])
-    assert whole is not None and mended is not None
-    assert (mended.service, mended.findings, mended.record.score) == (whole.service, whole.findings, whole.record.score)
+    rescored = await rescore.rescore(store, now=LATER)
+    assert (rescored.hosts, rescored.failed) == (24, [])
+    repaired = await inspect.service(store, HOSTS[3])
+    assert original is not None and repaired is not None
+    assert (repaired.service, repaired.findings, repaired.record.score) == (
+        original.service,
+        original.findings,
+        original.record.score,
+    )
 
 
 async def test_one_host_that_cannot_be_read_does_not_stop_the_others(store: Store) -> None:
@@ -112,8 +118,8 @@ async def test_one_host_that_cannot_be_read_does_not_stop_the_others(store: Stor
     async with store.engine.begin() as connection:
         await connection.exec_driver_sql(f"UPDATE documents SET findings = '[1e5000]' WHERE host = '{HOSTS[7]}'")
         await connection.exec_driver_sql("DELETE FROM capabilities")
-    done = await rescore.rescore(store, now=LATER)
-    assert done.failed == [HOSTS[7]]
+    rescored = await rescore.rescore(store, now=LATER)
+    assert rescored.failed == [HOSTS[7]]
     view = await inspect.service(store, HOSTS[8])
     assert view is not None and view.service.capabilities
 

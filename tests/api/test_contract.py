@@ -1,6 +1,6 @@
-"""What an existing client of an ADP registry relies on, statement by statement (registry contract, section 13).
+"""What existing clients of an ADP registry rely on, one test for each statement of the contract.
 
-Long: the contract in one piece.
+Longer than other modules because the whole contract is tested in one.
 """
 
 from typing import Any
@@ -31,62 +31,66 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 LISTED = set(SITES) - {NOTHING}
 
 
-def hosts(answer: dict[str, Any]) -> list[str]:
-    return [row.get("service", row)["domain"] for row in answer["data"]]
+def hosts(body: dict[str, Any]) -> list[str]:
+    return [row.get("service", row)["domain"] for row in body["data"]]
 
 
 # --- discover -------------------------------------------------------------------------------------------------------
 
 
 async def test_a_sentence_finds_the_service_that_does_it(api: Api) -> None:
-    found = await api.json("/api/discover", q="I need to send a parcel to my aunt")
-    assert_shape(shapes.DISCOVER, found)
-    first = found["data"][0]
-    assert first["service"]["domain"] == PIGEON
-    assert first["service"]["cap_count"] == 3
-    assert {one["name"] for one in first["matching_capabilities"]} <= {"create_parcel", "track_parcel", "price_parcel"}
-    assert found["query"] == "I need to send a parcel to my aunt"
-    assert found["result_count"] == len(found["data"])
+    results = await api.json("/api/discover", q="I need to send a parcel to my aunt")
+    assert_shape(shapes.DISCOVER, results)
+    first_row = results["data"][0]
+    assert first_row["service"]["domain"] == PIGEON
+    assert first_row["service"]["cap_count"] == 3
+    assert {capability["name"] for capability in first_row["matching_capabilities"]} <= {
+        "create_parcel",
+        "track_parcel",
+        "price_parcel",
+    }
+    assert results["query"] == "I need to send a parcel to my aunt"
+    assert results["result_count"] == len(results["data"])
 
 
 async def test_every_row_of_every_format_has_the_promised_shape(api: Api) -> None:
     seen = set()
     for question in ("parcels", "bicycles", "table tickets", "weather forecast", "shoes", "hats", "visitors", "song"):
-        found = await api.json("/api/discover", q=question, include_unverified="true", limit=50)
-        assert_shape(shapes.DISCOVER, found)
-        for row in found["data"]:
+        results = await api.json("/api/discover", q=question, include_unverified="true", limit=50)
+        assert_shape(shapes.DISCOVER, results)
+        for row in results["data"]:
             assert row["service"]["verified"] is (row["service"]["trust_level"] == "verified")
             seen.add(row["service"]["domain"])
     assert seen == LISTED
 
 
 async def test_a_base_url_with_a_path_keeps_it_in_detail_urls(api: Api) -> None:
-    found = await api.json("/api/discover", q="create parcel")
+    results = await api.json("/api/discover", q="create parcel")
     urls = {
-        one["name"]: one["detail_url"]
-        for row in found["data"]
+        capability["name"]: capability["detail_url"]
+        for row in results["data"]
         if row["service"]["domain"] == PIGEON
-        for one in row["matching_capabilities"]
+        for capability in row["matching_capabilities"]
     }
     assert urls["create_parcel"] == f"{PIGEON_BASE}/caps/create_parcel"
 
 
-async def test_a_capability_without_a_document_of_its_own_leads_to_us_and_the_link_works(api: Api) -> None:
-    found = await api.json("/api/discover", q="rent a bicycle")
-    capability = found["data"][0]["matching_capabilities"][0]
+async def test_a_capability_without_a_detail_document_links_to_this_registry(api: Api) -> None:
+    results = await api.json("/api/discover", q="rent a bicycle")
+    capability = results["data"][0]["matching_capabilities"][0]
     assert capability["detail_url"] == f"{PUBLIC_URL}/api/services/{BIKES}/capabilities/rent_bike"
     detail = await api.json(capability["detail_url"].removeprefix(PUBLIC_URL))
     assert_shape(shapes.DETAIL, detail)
     assert (detail["endpoint"], detail["method"]) == (f"https://{BIKES}/rent", "POST")
 
 
-async def test_unverified_services_are_shown_only_to_who_asks_for_them(api: Api) -> None:
+async def test_unverified_services_are_shown_only_on_request(api: Api) -> None:
     question = {"q": "sing a song"}
     assert FAILING not in hosts(await api.json("/api/discover", **question))
-    for asked in ("1", "TRUE", "yes", ""):
-        assert FAILING not in hosts(await api.json("/api/discover", **question, include_unverified=asked))
-    shown = await api.json("/api/discover", **question, include_unverified="true")
-    row = next(row for row in shown["data"] if row["service"]["domain"] == FAILING)
+    for flag in ("1", "TRUE", "yes", ""):
+        assert FAILING not in hosts(await api.json("/api/discover", **question, include_unverified=flag))
+    results = await api.json("/api/discover", **question, include_unverified="true")
+    row = next(row for row in results["data"] if row["service"]["domain"] == FAILING)
     assert row["service"]["trust_level"] == "unverified"
     assert row["service"]["freshness"]["stale"] is False
 
@@ -95,9 +99,9 @@ async def test_limits_are_read_strictly_and_cut_at_fifty(api: Api) -> None:
     assert (await api.json("/api/discover", q="parcel", limit="0"))["data"] == []
     assert (await api.json("/api/discover", q="parcel", limit="1"))["result_count"] == 1
     assert (await api.json("/api/discover", q="parcel", limit="999"))["result_count"] >= 1
-    for wrong in ("-1", "abc", "7abc", "1e3", "1_0", " 10", "", "１", "1.0", "99999999999"):
-        response = await api.get("/api/discover", params={"q": "parcel", "limit": wrong})
-        assert response.status_code == 400, wrong
+    for limit in ("-1", "abc", "7abc", "1e3", "1_0", " 10", "", "１", "1.0", "99999999999"):
+        response = await api.get("/api/discover", params={"q": "parcel", "limit": limit})
+        assert response.status_code == 400, limit
         assert_shape(shapes.FAILED, response.json())
 
 
@@ -108,28 +112,28 @@ async def test_a_question_is_required(api: Api, q: str | None) -> None:
     assert_shape(shapes.FAILED, response.json())
 
 
-async def test_a_question_is_data_and_echoed_as_searched(api: Api) -> None:
-    for asked in ("a<b and c>d parcel", "100% _parcel_", "parcel \x00 \x1b[31m", "NOT (parcel OR *) AND host:x"):
-        assert (await api.json("/api/discover", q=f"  {asked} "))["query"] == asked
+async def test_a_query_is_echoed_as_searched(api: Api) -> None:
+    for query in ("a<b and c>d parcel", "100% _parcel_", "parcel \x00 \x1b[31m", "NOT (parcel OR *) AND host:x"):
+        assert (await api.json("/api/discover", q=f"  {query} "))["query"] == query
     assert (await api.json("/api/discover", q="parcel " * 200))["query"] == ("parcel " * 200)[:400].strip()
 
 
 async def test_pages_join_without_gaps_or_repeats(api: Api) -> None:
-    asked = {"q": "books parcels bicycles weather hats shoes visitors", "include_unverified": "true"}
-    whole = hosts(await api.json("/api/discover", **asked, limit=50))
-    assert len(whole) >= 5
-    paged: list[str] = []
+    params = {"q": "books parcels bicycles weather hats shoes visitors", "include_unverified": "true"}
+    all_hosts = hosts(await api.json("/api/discover", **params, limit=50))
+    assert len(all_hosts) >= 5
+    paged_hosts: list[str] = []
     cursor: dict[str, str] = {}
     while True:
-        page = await api.json("/api/discover", **asked, **cursor, limit=2)
-        paged += hosts(page)
+        page = await api.json("/api/discover", **params, **cursor, limit=2)
+        paged_hosts += hosts(page)
         if page["next_cursor"] is None:
             break
         cursor = {"cursor": page["next_cursor"]}
-    assert paged == whole
+    assert paged_hosts == all_hosts
 
 
-async def test_a_cursor_is_good_for_its_own_question_only(api: Api) -> None:
+async def test_a_cursor_is_valid_for_its_own_query_only(api: Api) -> None:
     page = await api.json("/api/discover", q="books parcels with couriers", limit=1)
     for cursor, q in ((page["next_cursor"], "bicycles"), ("x", "parcels"), ("é\x00", "parcels"), ("bnVsbA", "p")):
         response = await api.get("/api/discover", params={"q": q, "cursor": cursor})
@@ -164,8 +168,8 @@ async def test_a_cursor_is_good_for_its_own_question_only(api: Api) -> None:
     ],
 )
 async def test_filters_narrow_search_and_list_alike(api: Api, narrowed: dict[str, str], expected: set[str]) -> None:
-    everything = "parcels bicycles tables weather shoes hats visitors"
-    assert set(hosts(await api.json("/api/discover", q=everything, limit=50, **narrowed))) == expected
+    broad_query = "parcels bicycles tables weather shoes hats visitors"
+    assert set(hosts(await api.json("/api/discover", q=broad_query, limit=50, **narrowed))) == expected
     assert set(hosts(await api.json("/api/services", **narrowed))) == expected
 
 
@@ -180,7 +184,7 @@ async def test_filters_narrow_search_and_list_alike(api: Api, narrowed: dict[str
         {"seen_within_days": "-1"},
     ],
 )  # fmt: skip
-async def test_filters_that_mean_nothing_are_refused(api: Api, wrong: dict[str, str]) -> None:
+async def test_invalid_filters_are_refused(api: Api, wrong: dict[str, str]) -> None:
     for path in ("/api/discover", "/api/services"):
         question = {"q": "x"} if path == "/api/discover" else {}
         response = await api.get(path, params={**question, **wrong})
@@ -193,8 +197,8 @@ async def test_unknown_and_repeated_parameters_are_refused_by_name(api: Api) -> 
     assert unknown.status_code == 400
     assert "limit" in unknown.json()["accepted"]
     assert "ofset" not in unknown.text
-    twice = await api.get("/api/discover?q=parcel&q=bicycle")
-    assert twice.status_code == 400
+    repeated = await api.get("/api/discover?q=parcel&q=bicycle")
+    assert repeated.status_code == 400
     assert (await api.get("/api/rubric?x=1")).status_code == 400
 
 
@@ -205,7 +209,7 @@ async def test_a_trailing_slash_in_the_configured_address_does_no_harm(api: Api)
     assert doubled.json() == plain
 
 
-async def test_why_a_row_stands_there_is_told(api: Api) -> None:
+async def test_a_hit_has_its_matched_terms_and_score(api: Api) -> None:
     row = (await api.json("/api/discover", q="rent a bicycle"))["data"][0]
     assert set(row["matched_terms"]) == {"rent", "bicycle"}
     assert row["matching_capabilities"][0]["side_effects"] is True
@@ -222,14 +226,14 @@ async def test_why_a_row_stands_there_is_told(api: Api) -> None:
 async def test_the_list_pages_and_counts_as_adp_registries_do(api: Api) -> None:
     first = await api.json("/api/services", limit=3)
     assert_shape(shapes.LIST, first)
-    shown = len(LISTED) - 1
-    assert (first["total"], first["page"], first["totalPages"]) == (shown, 1, -(-shown // 3))
+    listed_count = len(LISTED) - 1
+    assert (first["total"], first["page"], first["totalPages"]) == (listed_count, 1, -(-listed_count // 3))
     second = await api.json("/api/services", limit=3, offset=first["next_offset"])
     assert second["page"] == 2
     assert not set(hosts(first)) & set(hosts(second))
     assert (await api.json("/api/services", limit=0))["totalPages"] == 1
     beyond = await api.json("/api/services", offset=5_000)
-    assert (beyond["data"], beyond["next_offset"], beyond["total"]) == ([], None, shown)
+    assert (beyond["data"], beyond["next_offset"], beyond["total"]) == ([], None, listed_count)
 
 
 async def test_the_list_sorts_and_searches(api: Api) -> None:
@@ -257,9 +261,9 @@ async def test_categories_exist_and_are_empty(api: Api) -> None:
 
 @pytest.mark.parametrize("host", sorted(LISTED))
 async def test_every_service_can_be_read_as_an_adp_manifest(api: Api, host: str) -> None:
-    one = await api.json(f"/api/services/{host}", include_details="true")
-    assert_shape(shapes.SERVICE, one)
-    manifest = one["data"]["manifest"]
+    service = await api.json(f"/api/services/{host}", include_details="true")
+    assert_shape(shapes.SERVICE, service)
+    manifest = service["data"]["manifest"]
     assert manifest["capabilities"] == sorted(manifest["capabilities"], key=lambda entry: entry["name"])
     for entry in manifest["capabilities"]:
         url = entry["detail_url"]
@@ -271,16 +275,16 @@ async def test_every_service_can_be_read_as_an_adp_manifest(api: Api, host: str)
     assert not any("detail" in entry for entry in without)
 
 
-async def test_the_manifest_of_an_adp_host_says_what_its_document_says(api: Api) -> None:
+async def test_the_manifest_of_an_adp_host_matches_its_document(api: Api) -> None:
     data = (await api.json(f"/api/services/{PIGEON}"))["data"]
     assert data["manifest"]["auth"]["header"] == "X-Key"
     assert data["manifest"]["pricing"]["plans"] == [{"name": "Free", "price": "0", "limits": "100 a day"}]
-    assert [one["detail_url"] for one in data["manifest"]["capabilities"]] == [
+    assert [capability["detail_url"] for capability in data["manifest"]["capabilities"]] == [
         "/caps/create_parcel", "/caps/price_parcel", "/caps/track_parcel",
     ]  # fmt: skip
     assert data["well_known_url"] == f"https://{PIGEON}/.well-known/agent"
     assert data["score"]["lines"][0]["fix"]
-    assert f"https://{PIGEON}/.well-known/agent" in [one["url"] for one in data["documents"]]
+    assert f"https://{PIGEON}/.well-known/agent" in [document["url"] for document in data["documents"]]
 
 
 @pytest.mark.parametrize(
@@ -300,7 +304,7 @@ async def test_unknown_hosts_are_a_404_that_clients_can_read(api: Api, unknown: 
         assert_shape(shapes.FAILED, response.json())
 
 
-async def test_trust_says_who_stands_behind_a_listing(api: Api) -> None:
+async def test_trust_levels_follow_from_the_base_url_and_failures(api: Api) -> None:
     levels = {
         host: (await api.json(f"/api/services/{host}"))["data"]["trust_level"]
         for host in (PIGEON, BIKES, ELSEWHERE, SLOPPY, FAILING)
@@ -330,7 +334,7 @@ async def test_capabilities_of_every_format_are_bare_details(api: Api, host: str
     assert (detail["name"], detail["endpoint"], detail["method"]) == (name, endpoint, "POST")
 
 
-async def test_a_capability_nobody_described_is_a_404_that_says_why(api: Api) -> None:
+async def test_a_capability_without_a_detail_is_a_404_with_a_reason(api: Api) -> None:
     response = await api.get(f"/api/services/{PIGEON}/capabilities/price_parcel")
     assert response.status_code == 404
     assert_shape(shapes.FAILED, response.json())
@@ -343,7 +347,7 @@ async def test_a_capability_nobody_described_is_a_404_that_says_why(api: Api) ->
 # --- status, health, about ------------------------------------------------------------------------------------------
 
 
-async def test_status_tells_of_hosts_that_are_not_listed_too(api: Api) -> None:
+async def test_status_also_covers_hosts_that_are_not_listed(api: Api) -> None:
     listed = (await api.json(f"/api/services/{PIGEON}/status"))["data"]
     assert (listed["state"], listed["reasons"]) == ("listed", [])
     empty = (await api.json(f"/api/services/{NOTHING}/status"))["data"]
@@ -353,49 +357,49 @@ async def test_status_tells_of_hosts_that_are_not_listed_too(api: Api) -> None:
 
 
 async def test_health_counts_every_listed_service(api: Api) -> None:
-    known = await api.json("/api/health")
-    assert_shape(shapes.HEALTH, known)
-    data = known["data"]
+    health = await api.json("/api/health")
+    assert_shape(shapes.HEALTH, health)
+    data = health["data"]
     assert data["total_monitored"] == len(LISTED)
     assert (data["healthy"], data["degraded"], data["down"]) == (len(LISTED) - 1, 0, 1)
     assert (data["status"], data["services"][0]["domain"]) == ("degraded", FAILING)
 
 
-async def test_the_health_of_a_host_is_its_ledger(api: Api) -> None:
-    good = await api.json(f"/api/health/{PIGEON}", days=30)
-    assert_shape(shapes.HOST_HEALTH, good)
-    assert (good["data"]["current_status"], good["data"]["uptime_percentage"]) == ("up", 100.0)
-    bad = (await api.json(f"/api/health/{FAILING}", days=30))["data"]
-    assert bad["current_status"] == "down"
-    assert [check["status"] for check in bad["history"]] == ["down", "down", "down", "up"]
-    assert bad["uptime_percentage"] == 25.0
-    nothing = (await api.json(f"/api/health/{PIGEON}", days=0))["data"]
-    assert (nothing["uptime_percentage"], nothing["history"]) == (None, [])
+async def test_the_health_of_a_host_comes_from_its_visits(api: Api) -> None:
+    healthy = await api.json(f"/api/health/{PIGEON}", days=30)
+    assert_shape(shapes.HOST_HEALTH, healthy)
+    assert (healthy["data"]["current_status"], healthy["data"]["uptime_percentage"]) == ("up", 100.0)
+    failing = (await api.json(f"/api/health/{FAILING}", days=30))["data"]
+    assert failing["current_status"] == "down"
+    assert [check["status"] for check in failing["history"]] == ["down", "down", "down", "up"]
+    assert failing["uptime_percentage"] == 25.0
+    no_days = (await api.json(f"/api/health/{PIGEON}", days=0))["data"]
+    assert (no_days["uptime_percentage"], no_days["history"]) == (None, [])
 
 
 async def test_the_registry_describes_itself_as_a_client_expects(api: Api) -> None:
     manifest = await api.json("/.well-known/agent")
     assert_shape(shapes.MANIFEST, manifest)
     assert 10 <= len(manifest["description"]) <= 200
-    assert [one["name"] for one in manifest["capabilities"]] == [
+    assert [entry["name"] for entry in manifest["capabilities"]] == [
         "discover_services", "list_services", "submit_service", "verify_service",
     ]  # fmt: skip
-    for one in manifest["capabilities"]:
-        detail = await api.json(one["detail_url"])
+    for capability in manifest["capabilities"]:
+        detail = await api.json(capability["detail_url"])
         assert_shape(shapes.DETAIL, detail)
-        assert detail["name"] == one["name"]
+        assert detail["name"] == capability["name"]
     assert (await api.get("/api/capabilities/fly")).status_code == 404
 
 
-async def test_our_own_manifest_is_one_we_would_list(api: Api) -> None:
+async def test_the_registrys_own_manifest_is_valid(api: Api) -> None:
     manifest = (await api.get("/.well-known/agent")).content
-    judged = (await api.post("/api/validate", content=manifest)).json()
-    assert (judged["valid"], judged["errors"], judged["format"]) == (True, [], "adp")
+    validation = (await api.post("/api/validate", content=manifest)).json()
+    assert (validation["valid"], validation["errors"], validation["format"]) == (True, [], "adp")
 
 
-async def test_our_request_examples_work(api: Api) -> None:
-    for one in (await api.json("/.well-known/agent"))["capabilities"]:
-        detail = await api.json(one["detail_url"])
+async def test_the_registrys_request_examples_work(api: Api) -> None:
+    for capability in (await api.json("/.well-known/agent"))["capabilities"]:
+        detail = await api.json(capability["detail_url"])
         example = detail["request_example"]
         path = example["url"].removeprefix(PUBLIC_URL)
         if example["method"] == "GET":

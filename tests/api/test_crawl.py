@@ -1,11 +1,11 @@
-"""The ledger over HTTP: what was asked, what came, why the next visit is when it is."""
+"""The visit log over HTTP: requests, outcomes, and the reason for the time of the next visit."""
 
 from datetime import UTC, datetime
 
 import pytest
 
 from registry.actions.frontier.seed import seed
-from registry.core.seeds import Seed
+from registry.core.names.seeds import Seed
 from registry.store.records import OptOutRecord
 from tests.api.conftest import Api
 from tests.api.sites import FAILING, NEW, NOTHING, PIGEON
@@ -13,19 +13,19 @@ from tests.api.sites import FAILING, NEW, NOTHING, PIGEON
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-async def test_a_listed_host_shows_each_visit_with_its_answers(api: Api) -> None:
+async def test_a_listed_host_has_its_visits_with_all_responses(api: Api) -> None:
     data = (await api.json(f"/api/services/{PIGEON.upper()}/crawl"))["data"]
     assert data["domain"] == PIGEON and data["registrable_domain"] == "pigeonpost.example"
     latest = data["visits"][0]
     assert latest["requests"] == len(latest["answers"])
-    manifest = next(one for one in latest["answers"] if one["url"].endswith("/.well-known/agent"))
+    manifest = next(answer for answer in latest["answers"] if answer["url"].endswith("/.well-known/agent"))
     assert manifest["outcome"] == "found" and manifest["format"] == "adp"
-    assert [one["started_at"] for one in data["visits"]] == sorted(
-        (one["started_at"] for one in data["visits"]), reverse=True
+    assert [visit["started_at"] for visit in data["visits"]] == sorted(
+        (visit["started_at"] for visit in data["visits"]), reverse=True
     )
 
 
-async def test_a_host_without_anything_says_what_came_and_when_it_is_asked_again(api: Api) -> None:
+async def test_a_host_without_documents_has_its_outcome_and_next_visit(api: Api) -> None:
     host = (await api.json(f"/api/services/{NOTHING}/crawl"))["data"]["host"]
     assert host["outcome"] == "absent"
     assert host["next_visit"]["why"] == "policy" and host["next_visit"]["at"] > host["last_visit_at"]
@@ -38,38 +38,38 @@ async def test_a_host_that_fails_counts_its_failures(api: Api) -> None:
     assert "3 times in a row" in data["host"]["next_visit"]["says"]
 
 
-async def test_as_many_visits_as_wanted(api: Api) -> None:
+async def test_the_number_of_visits_can_be_chosen(api: Api) -> None:
     assert len((await api.json(f"/api/services/{FAILING}/crawl", visits=2))["data"]["visits"]) == 2
     assert (await api.json(f"/api/services/{FAILING}/crawl", visits=0))["data"]["visits"] == []
     assert (await api.get(f"/api/services/{FAILING}/crawl?visits=many")).status_code == 400
 
 
-async def test_a_sibling_of_a_known_host_is_told_of_its_domain(api: Api) -> None:
+async def test_an_unknown_host_of_a_known_domain_lists_the_known_hosts(api: Api) -> None:
     data = (await api.json("/api/services/other.pigeonpost.example/crawl"))["data"]
     assert data["host"] is None and data["visits"] == []
-    assert PIGEON in [one["host"] for one in data["hosts"]]
+    assert PIGEON in [host["host"] for host in data["hosts"]]
 
 
 @pytest.mark.parametrize("name", ["nobody-ever.example", "%00", "a" * 300, "..", "127.0.0.1"])
-async def test_what_nobody_named_is_unknown(api: Api, name: str) -> None:
+async def test_an_unknown_host_is_a_404(api: Api, name: str) -> None:
     response = await api.get(f"/api/services/{name}/crawl")
     assert response.status_code == 404 and response.json()["success"] is False
 
 
 @pytest.mark.asyncio(loop_scope="function")
-async def test_a_submission_is_why(own_api: Api) -> None:
+async def test_a_submission_is_the_reason_of_the_next_visit(own_api: Api) -> None:
     await own_api.post("/api/services?wait=0", json={"domain": NEW})
-    asked = (await own_api.json(f"/api/services/{NEW}/crawl"))["data"]["host"]["next_visit"]
-    assert asked["why"] == "asked"
-    assert abs((datetime.fromisoformat(asked["at"]) - datetime.now(UTC)).total_seconds()) < 60  # never in the past
+    next_visit = (await own_api.json(f"/api/services/{NEW}/crawl"))["data"]["host"]["next_visit"]
+    assert next_visit["why"] == "asked"
+    assert abs((datetime.fromisoformat(next_visit["at"]) - datetime.now(UTC)).total_seconds()) < 60  # never in the past
 
 
 @pytest.mark.asyncio(loop_scope="function")
-async def test_what_the_operator_calls_a_list_is_nobody_elses_business(own_api: Api) -> None:
+async def test_names_of_private_seed_lists_are_not_published(own_api: Api) -> None:
     for source, name in (("file", "one.com"), ("tranco", "two.com"), ("mcp-registry", "three.com")):
         await seed(own_api.store, [Seed(name, "customers of may")], source=source, now=datetime.now(UTC))
-    told = [(await own_api.json(f"/api/services/{name}.com/crawl"))["data"] for name in ("one", "two", "three")]
-    assert [(one["host"]["source"], one["host"]["referrer"]) for one in told] == [
+    ledgers = [(await own_api.json(f"/api/services/{name}.com/crawl"))["data"] for name in ("one", "two", "three")]
+    assert [(ledger["host"]["source"], ledger["host"]["referrer"]) for ledger in ledgers] == [
         ("file", None),
         ("tranco", None),
         ("mcp-registry", "customers of may"),
@@ -77,7 +77,7 @@ async def test_what_the_operator_calls_a_list_is_nobody_elses_business(own_api: 
 
 
 @pytest.mark.asyncio(loop_scope="function")
-async def test_of_a_site_that_opted_out_only_that_is_told(own_api: Api) -> None:
+async def test_of_a_site_that_opted_out_only_the_opt_out_is_shown(own_api: Api) -> None:
     async with own_api.store.begin() as uow:
         await uow.opt_outs.add(
             [OptOutRecord("pigeonpost.example", "pigeonpost.example", "robots", "", datetime.now(UTC))]

@@ -1,4 +1,4 @@
-"""Nothing a client sends ends in a 5xx, shows an exception, or is echoed back (safety.md section 9)."""
+"""No request causes a 5xx, exposes an exception, or is echoed back."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from psycopg import sql
 
-from registry.core.reader import MAX_BYTES
+from registry.core.reading.reader import MAX_BYTES
 from registry.store.engine import libpq
 from tests.api.conftest import Api, make_client
 from tests.api.sites import PIGEON
@@ -71,7 +71,7 @@ TYPES = (None, "application/json", "text/plain", "application/x-www-form-urlenco
 
 @pytest.mark.parametrize("name", BODIES)
 @pytest.mark.parametrize("path", ["/api/services?wait=0", "/api/validate"])
-async def test_bodies(api: Api, path: str, name: str) -> None:
+async def test_any_body_has_a_valid_response(api: Api, path: str, name: str) -> None:
     for kind in TYPES:
         headers = {} if kind is None else {"Content-Type": kind}
         response = await api.post(path, content=BODIES[name], headers=headers)
@@ -89,19 +89,19 @@ async def test_a_body_that_declares_too_much_is_not_read(api: Api, path: str) ->
 
 
 @pytest.mark.parametrize("path", ["/api/services", "/api/validate"])
-async def test_a_body_that_declares_nothing_is_counted(api: Api, path: str) -> None:
-    taken = 0
+async def test_a_body_without_a_length_is_limited(api: Api, path: str) -> None:
+    sent_bytes = 0
 
     async def endless() -> AsyncIterator[bytes]:
-        nonlocal taken
+        nonlocal sent_bytes
         while True:
-            taken += 65_536
+            sent_bytes += 65_536
             yield b" " * 65_536
 
     response = await api.post(path, content=endless())
     assert response.status_code == 413
     assert response.json()["type"] == "/api/problems/body-too-large"
-    assert taken <= MAX_BYTES + 2 * 65_536
+    assert sent_bytes <= MAX_BYTES + 2 * 65_536
 
 
 VALUES = (
@@ -125,7 +125,7 @@ PARAMETERS = {
 
 
 @pytest.mark.parametrize("path", PARAMETERS)
-async def test_values_of_parameters(api: Api, path: str) -> None:
+async def test_any_parameter_value_has_a_valid_response(api: Api, path: str) -> None:
     base, _, question = path.partition("?")
     for name in PARAMETERS[path]:
         for value in VALUES:
@@ -141,7 +141,7 @@ async def test_values_of_parameters(api: Api, path: str) -> None:
     "query",
     [b"q=%FF%FE", b"q=%ED%A0%80", b"q=%C0%80", b"q=%", b"q=%zz", b"%00=1", b"q=a&q=b", b"&&&==", b"q[]=x", b"=x"],
 )
-async def test_query_strings_that_are_no_text(api: Api, query: bytes) -> None:
+async def test_query_strings_of_invalid_bytes_are_handled(api: Api, query: bytes) -> None:
     response = await api.client.get("/api/discover?" + query.decode())
     assert response.status_code in (200, 400)
 
@@ -164,7 +164,7 @@ async def test_query_strings_that_are_no_text(api: Api, query: bytes) -> None:
         "*",
     ],
 )
-async def test_segments_of_paths(api: Api, segment: str) -> None:
+async def test_any_path_segment_has_a_valid_response(api: Api, segment: str) -> None:
     for path in (
         f"/api/services/{segment}",
         f"/api/services/{segment}/status",
@@ -175,13 +175,13 @@ async def test_segments_of_paths(api: Api, segment: str) -> None:
         f"/{segment}",
     ):
         response = await api.get(path)
-        expected = 200 if path == "/%2F" else 404  # doubled slashes are one: the front door
+        expected = 200 if path == "/%2F" else 404  # doubled slashes count as one: the root page
         assert response.status_code == expected, (path, response.status_code)
         if expected == 404:
             assert response.headers["content-type"] == "application/problem+json"
 
 
-async def test_headers_that_mean_nothing(api: Api) -> None:
+async def test_odd_header_values_are_ignored(api: Api) -> None:
     for name in (
         "If-None-Match",
         "Accept",
@@ -198,7 +198,7 @@ async def test_headers_that_mean_nothing(api: Api) -> None:
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(max_size=600))
-async def test_any_question_is_answered_or_refused(api: Api, text: str) -> None:
+async def test_any_query_is_answered_or_refused(api: Api, text: str) -> None:
     response = await api.get("/api/discover", params={"q": text.encode("utf-8", "replace")})
     assert response.status_code in (200, 400)
     if response.status_code == 200:
@@ -206,11 +206,11 @@ async def test_any_question_is_answered_or_refused(api: Api, text: str) -> None:
 
 
 @pytest.mark.asyncio(loop_scope="function")
-async def test_hidden_services_show_nowhere(own_api: Api) -> None:
+async def test_hidden_services_are_in_no_response(own_api: Api) -> None:
     async with own_api.store.begin() as uow:
         await uow.services.hide("pigeonpost.example", [PIGEON])
-    found = await own_api.json("/api/discover", q="create a parcel", include_unverified="true")
-    assert PIGEON not in [row["service"]["domain"] for row in found["data"]]
+    results = await own_api.json("/api/discover", q="create a parcel", include_unverified="true")
+    assert PIGEON not in [row["service"]["domain"] for row in results["data"]]
     listed = await own_api.json("/api/services", include_unverified="true", search=PIGEON)
     assert listed["data"] == []
     for path in ("", "/capabilities/create_parcel"):
@@ -219,15 +219,15 @@ async def test_hidden_services_show_nowhere(own_api: Api) -> None:
     assert PIGEON not in (await own_api.get("/api/health")).text
 
 
-async def test_a_fault_of_ours_says_nothing_but_its_number(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def broken(*_: Any, **__: Any) -> None:
+async def test_an_internal_error_exposes_only_its_request_id(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def raise_error(*_: Any, **__: Any) -> None:
         raise RuntimeError(f"password={SECRET} at /srv/registry/store.py")
 
-    monkeypatch.setattr(type(api.waypost), "health", broken)
+    monkeypatch.setattr(type(api.waypost.queries), "health", raise_error)
     async with make_client(api.waypost, api.waypost.settings) as client:
         with structlog.testing.capture_logs() as logged:
             response = await client.get("/api/health")
-    assert [(one["event"], one["error"]) for one in logged] == [("request.failed", "RuntimeError")]
+    assert [(entry["event"], entry["error"]) for entry in logged] == [("request.failed", "RuntimeError")]
     assert logged[0]["request_id"] == response.headers["x-request-id"]
     assert "test_hostile.py" in logged[0]["frames"]
     assert SECRET not in str(logged)
@@ -239,8 +239,8 @@ async def test_a_fault_of_ours_says_nothing_but_its_number(api: Api, monkeypatch
 
 
 @pytest.mark.asyncio(loop_scope="function")
-async def test_a_database_that_is_away_is_a_503_that_passes(own_api: Api) -> None:
-    _let_in(own_api, nobody=True)
+async def test_an_unavailable_database_is_a_503_until_it_returns(own_api: Api) -> None:
+    _switch_connections(own_api, refuse=True)
     for path in ("/api/services", "/api/discover?q=parcel", "/api/health", f"/api/services/{PIGEON}"):
         response = await own_api.get(path)
         assert (response.status_code, response.headers["retry-after"]) == (503, "5"), response.text
@@ -249,26 +249,26 @@ async def test_a_database_that_is_away_is_a_503_that_passes(own_api: Api) -> Non
     ready = await own_api.get("/readyz")
     assert (ready.status_code, ready.json()["parts"]["database"]) == (503, "unavailable")
     assert (await own_api.get("/healthz")).status_code == 200
-    _let_in(own_api, nobody=False)
+    _switch_connections(own_api, refuse=False)
     assert (await own_api.get("/api/services")).status_code == 200
     assert (await own_api.get("/readyz")).status_code == 200
 
 
-def _let_in(api: Api, *, nobody: bool) -> None:
-    """A database that ends every connection and takes no new ones, or takes them again."""
+def _switch_connections(api: Api, *, refuse: bool) -> None:
+    """Let the database end every connection and refuse new ones, or accept them again."""
     url = api.store.engine.url
     name = url.database or ""
     with psycopg.connect(libpq(url.set(database="postgres")), autocommit=True) as admin:
         admin.execute(
-            sql.SQL("ALTER DATABASE {} ALLOW_CONNECTIONS {}").format(sql.Identifier(name), sql.Literal(not nobody))
+            sql.SQL("ALTER DATABASE {} ALLOW_CONNECTIONS {}").format(sql.Identifier(name), sql.Literal(not refuse))
         )
-        if nobody:
+        if refuse:
             admin.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", (name,))
 
 
-async def test_many_at_once_are_all_answered(api: Api) -> None:
-    asked = [api.get("/api/discover", params={"q": f"parcel {n}"}) for n in range(40)]
-    assert {one.status_code for one in await asyncio.gather(*asked)} == {200}
+async def test_many_concurrent_requests_are_all_answered(api: Api) -> None:
+    requests = [api.get("/api/discover", params={"q": f"parcel {n}"}) for n in range(40)]
+    assert {response.status_code for response in await asyncio.gather(*requests)} == {200}
 
 
 def assert_safe(text: str) -> None:

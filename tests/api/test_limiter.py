@@ -1,9 +1,9 @@
-"""Fixed windows on a clock of the test's own, and who counts as one client."""
+"""Fixed windows of the rate limiter on a test clock, and what counts as one client."""
 
 import pytest
 
 from registry.api import limiter
-from registry.api.limiter import Clients, Limiter
+from registry.api.limiter import ClientIdentifier, RateLimiter
 
 
 class Clock:
@@ -13,18 +13,18 @@ class Clock:
         return self.now
 
 
-def test_a_window_gives_its_limit_and_the_next_one_starts_anew() -> None:
+def test_the_allowance_is_reset_in_the_next_window() -> None:
     clock = Clock()
-    limit = Limiter(limit=2, window=60, clock=clock)
+    limit = RateLimiter(limit=2, window=60, clock=clock)
     assert [limit.take("a").remaining for _ in range(3)] == [1, 0, -1]
     assert limit.take("b").remaining == 1
     clock.now = 1_020.0  # 17 * 60
     assert limit.take("a").remaining == 1
 
 
-def test_the_wait_that_is_announced_is_enough() -> None:
+def test_the_announced_wait_is_long_enough() -> None:
     clock = Clock()
-    limit = Limiter(limit=1, window=60, clock=clock)
+    limit = RateLimiter(limit=1, window=60, clock=clock)
     limit.take("a")
     clock.now = 1_000.4
     refused = limit.take("a")
@@ -34,22 +34,22 @@ def test_the_wait_that_is_announced_is_enough() -> None:
 
 
 def test_headers_follow_the_draft_and_never_go_below_zero() -> None:
-    limit = Limiter(limit=1, window=60, clock=Clock())
+    limit = RateLimiter(limit=1, window=60, clock=Clock())
     limit.take("a")
     assert limit.take("a").headers() == {"RateLimit-Policy": '"default";q=1;w=60', "RateLimit": '"default";r=0;t=20'}
 
 
-def test_memory_is_bounded_and_late_comers_share_one_count(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_is_bounded_and_further_clients_share_one_count(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limiter, "MAX_CLIENTS", 2)
-    limit = Limiter(limit=1, window=60, clock=Clock())
+    limit = RateLimiter(limit=1, window=60, clock=Clock())
     assert [limit.take(client).remaining for client in "abcd"] == [0, 0, 0, -1]
     assert limit.take("a").remaining == -1
 
 
 def test_forwarded_addresses_count_only_from_trusted_proxies() -> None:
-    nobody = Clients(())
-    assert nobody.key("203.0.113.7", "198.51.100.1") == "203.0.113.7"
-    proxies = Clients(("10.0.0.0/8", "192.0.2.1"))
+    no_proxies = ClientIdentifier(())
+    assert no_proxies.key("203.0.113.7", "198.51.100.1") == "203.0.113.7"
+    proxies = ClientIdentifier(("10.0.0.0/8", "192.0.2.1"))
     assert proxies.key("10.1.2.3", "198.51.100.1") == "198.51.100.1"
     assert proxies.key("10.1.2.3", "6.6.6.6, 198.51.100.1, 192.0.2.1") == "198.51.100.1"
     assert proxies.key("203.0.113.7", "198.51.100.1") == "203.0.113.7"
@@ -57,7 +57,7 @@ def test_forwarded_addresses_count_only_from_trusted_proxies() -> None:
 
 
 def test_a_client_with_a_whole_ipv6_network_is_one_client() -> None:
-    clients = Clients(())
+    clients = ClientIdentifier(())
     assert clients.key("2001:db8:1:2::1", "") == clients.key("2001:db8:1:2:ffff::9", "")
     assert clients.key("2001:db8:1:2::1", "") != clients.key("2001:db8:1:3::1", "")
     assert clients.key("::ffff:203.0.113.7", "") == "203.0.113.7"
@@ -65,4 +65,4 @@ def test_a_client_with_a_whole_ipv6_network_is_one_client() -> None:
 
 @pytest.mark.parametrize("peer", [None, "", "/run/socket", "999.1.1.1"])
 def test_peers_without_an_address_share_one_count(peer: str | None) -> None:
-    assert Clients(("10.0.0.0/8",)).key(peer, "198.51.100.1") == "unknown"
+    assert ClientIdentifier(("10.0.0.0/8",)).key(peer, "198.51.100.1") == "unknown"

@@ -1,12 +1,12 @@
-"""A name that can be taken for another one is told as such wherever it is shown, and shown in A-labels."""
+"""A name that can be confused with another is flagged in every response, and shown in A-labels."""
 
 from tests.api.conftest import Api
 
-PAYPAL = "раураl.com"  # Cyrillic, but for its last letter
+PAYPAL = "раураl.com"  # Cyrillic, except for its last letter
 SHOWN = "xn--l-7sba6dbr.com"
 
 
-async def test_a_look_alike_is_told_when_it_is_submitted_and_in_its_status(own_api: Api) -> None:
+async def test_a_confusable_name_is_flagged_in_submission_and_status(own_api: Api) -> None:
     queued = (await own_api.post("/api/services?wait=0", json={"domain": PAYPAL})).json()["data"]
     assert (queued["domain"], queued["confusable"]) == (SHOWN, True)
     status = (await own_api.json(f"/api/services/{SHOWN}/status"))["data"]
@@ -15,8 +15,8 @@ async def test_a_look_alike_is_told_when_it_is_submitted_and_in_its_status(own_a
     assert plain["confusable"] is False
 
 
-async def test_lists_and_details_tell_it_too(own_api: Api) -> None:
+async def test_lists_and_details_have_the_flag_too(own_api: Api) -> None:
     [*listed] = (await own_api.json("/api/services"))["data"]
-    assert listed and all(one["confusable"] is False for one in listed)
-    shown = (await own_api.json(f"/api/services/{listed[0]['domain']}"))["data"]
-    assert shown["confusable"] is False
+    assert listed and all(service["confusable"] is False for service in listed)
+    detail = (await own_api.json(f"/api/services/{listed[0]['domain']}"))["data"]
+    assert detail["confusable"] is False

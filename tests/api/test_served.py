@@ -1,4 +1,4 @@
-"""Through a real server and real sockets: what a test client would tidy up, and the document tried from all sides."""
+"""The API through a real server and real sockets: requests that a test client would normalise, and Schemathesis."""
 
 import asyncio
 import socket
@@ -15,6 +15,7 @@ import uvicorn
 
 from registry.api.app import create_app
 from tests.api.conftest import _opened
+from tests.support.hang import HANG_SECONDS
 
 STATUS = {b"GET //api/discover?q=parcel HTTP/1.1": 200, b"GET /api/discover?q=%ff%fe HTTP/1.1": 200,
           b"GET /api/services/%2e%2e%2f HTTP/1.1": 404, b"GET /api/services/%zz HTTP/1.1": 404,
@@ -26,15 +27,15 @@ STATUS = {b"GET //api/discover?q=parcel HTTP/1.1": 200, b"GET /api/discover?q=%f
 
 @pytest.fixture(scope="module")
 def served(
-    database_server: str, crawled: tuple[str, Path], tmp_path_factory: pytest.TempPathFactory
+    database_server: str, crawled_registry: tuple[str, Path], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[str, int]]:
-    """Address of a server of this module, in a thread with an event loop of its own."""
+    """Yield the address of a server for this module, in a thread with its own event loop."""
     listening = socket.create_server(("127.0.0.1", 0))
     ready, server = threading.Event(), None
 
     async def serve() -> None:
         nonlocal server
-        async with _opened(database_server, crawled, tmp_path_factory.mktemp("served")) as api:
+        async with _opened(database_server, crawled_registry, tmp_path_factory.mktemp("served")) as api:
             app = create_app(api.waypost, api.waypost.settings)
             server = uvicorn.Server(uvicorn.Config(app, log_level="critical", proxy_headers=False))
             ready.set()
@@ -42,32 +43,32 @@ def served(
 
     thread = threading.Thread(target=lambda: asyncio.run(serve()))
     thread.start()
-    assert ready.wait(120)
+    assert ready.wait(HANG_SECONDS)
     yield listening.getsockname()
     assert server is not None
     server.should_exit = True
-    thread.join(120)
+    thread.join(HANG_SECONDS)
     listening.close()
 
 
 @pytest.mark.parametrize("line", STATUS)
-def test_requests_as_they_come_over_the_wire(served: tuple[str, int], line: bytes) -> None:
-    with socket.create_connection(served, timeout=120) as client:
+def test_raw_request_lines_have_the_expected_status(served: tuple[str, int], line: bytes) -> None:
+    with socket.create_connection(served, timeout=HANG_SECONDS) as client:
         client.sendall(line + b"\r\nHost: registry.example\r\nConnection: close\r\n\r\n")
-        answer = b""
+        response = b""
         while chunk := client.recv(65_536):
-            answer += chunk
-    head, _, body = answer.partition(b"\r\n\r\n")
-    assert int(head.split()[1]) == STATUS[line], answer[:300]
+            response += chunk
+    head, _, body = response.partition(b"\r\n\r\n")
+    assert int(head.split()[1]) == STATUS[line], response[:300]
     assert b"Traceback" not in body
     if line.startswith(b"HEAD"):
         assert body == b""
 
 
-def test_a_body_over_the_limit_is_refused_while_it_comes(served: tuple[str, int]) -> None:
-    with socket.create_connection(served, timeout=120) as client:
+def test_a_body_over_the_limit_is_refused_while_it_arrives(served: tuple[str, int]) -> None:
+    with socket.create_connection(served, timeout=HANG_SECONDS) as client:
         client.sendall(b"POST /api/validate HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
-        answer, chunk = b"", b"10000\r\n" + b" " * 65_536 + b"\r\n"
+        response, chunk = b"", b"10000\r\n" + b" " * 65_536 + b"\r\n"
         try:
             for _ in range(80):  # 5 MB
                 client.sendall(chunk)
@@ -75,15 +76,15 @@ def test_a_body_over_the_limit_is_refused_while_it_comes(served: tuple[str, int]
         except (BrokenPipeError, ConnectionResetError):
             pass
         else:
-            answer = client.recv(65_536)
-            assert b" 413 " in answer.split(b"\r\n")[0]
+            response = client.recv(65_536)
+            assert b" 413 " in response.split(b"\r\n")[0]
 
 
-def test_a_client_that_goes_away_in_the_middle_is_no_fault_of_ours(served: tuple[str, int]) -> None:
+def test_a_client_that_disconnects_causes_no_error(served: tuple[str, int]) -> None:
     with structlog.testing.capture_logs() as logged:
-        with socket.create_connection(served, timeout=120) as client:
+        with socket.create_connection(served, timeout=HANG_SECONDS) as client:
             client.sendall(b"POST /api/validate HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
-        with socket.create_connection(served, timeout=120) as client:  # answered after the other one has gone
+        with socket.create_connection(served, timeout=HANG_SECONDS) as client:  # answered after the other one has gone
             client.sendall(b"GET /api/services HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
             while client.recv(65_536):
                 pass
@@ -91,20 +92,20 @@ def test_a_client_that_goes_away_in_the_middle_is_no_fault_of_ours(served: tuple
 
 
 @pytest.mark.slow
-def test_the_document_holds_from_all_sides(served: tuple[str, int], tmp_path: Path) -> None:
-    """Schemathesis: generated, odd and wrong requests for every operation, answers held against the document.
+def test_generated_requests_match_the_document(served: tuple[str, int], tmp_path: Path) -> None:
+    """Schemathesis: generated, odd and wrong requests for every operation, with responses checked against the document.
 
-    A submission alone waits for eight seconds; by itself the tool would give up after ten, on a busy machine too soon.
+    One submission waits for eight seconds. The tool's default limit of ten is too short on a busy machine.
     """
     command = Path(sys.executable).with_name("schemathesis")
     host, port = served
-    done = subprocess.run(
+    completed = subprocess.run(
         [
             command, "run", f"http://{host}:{port}/openapi.json", "--url", f"http://{host}:{port}",
             "--phases", "examples,coverage,fuzzing", "--max-examples", "15", "--seed", "20261121",
             "--checks", "all", "--exclude-checks", "positive_data_acceptance,negative_data_rejection,ignored_auth",
             "--suppress-health-check", "all", "--no-color", "--request-timeout", "120",
         ],
-        capture_output=True, text=True, timeout=1_200, cwd=tmp_path,
+        capture_output=True, text=True, timeout=HANG_SECONDS, cwd=tmp_path,
     )  # fmt: skip
-    assert done.returncode == 0, done.stdout[-6_000:] + done.stderr[-2_000:]
+    assert completed.returncode == 0, completed.stdout[-6_000:] + completed.stderr[-2_000:]

@@ -1,4 +1,4 @@
-"""Submission: canonical, once, waiting for a visit that somebody else makes."""
+"""Submission: canonical names, one visit, and a client that waits for a visit by a worker."""
 
 import asyncio
 from collections.abc import Sequence
@@ -8,21 +8,22 @@ from datetime import UTC, datetime
 import pytest
 
 from registry.actions.recording.record import record
-from registry.core.documents import Outcome
-from registry.core.visits import Visit
+from registry.core.model.documents import Outcome
+from registry.core.visiting.visits import Visit
 from registry.store.records import OptOutRecord
 from tests.api.conftest import PUBLIC_URL, Api
 from tests.api.sites import NEW, NOTHING, PIGEON, SITES
 from tests.support import shapes
 from tests.support.builders import Page, Site, adp_manifest, adp_site, finish, hosts_of, take
+from tests.support.hang import HANG_SECONDS
 from tests.support.shapes import assert_shape
 
 STATUS_URL = f"{PUBLIC_URL}/api/services/{NEW}/status"
 
 
 async def visit_next(api: Api, site: Site, *, alias_of: str | None = None) -> None:
-    """What a worker does: take whatever is due, visit, record, until the new host was among it."""
-    async with asyncio.timeout(120):
+    """Lease, visit and record what is due, as a worker does, until the new host was visited."""
+    async with asyncio.timeout(HANG_SECONDS):
         while True:
             lease = await take(api.store, limit=1, now=datetime.now(UTC))
             if lease is None:
@@ -31,17 +32,20 @@ async def visit_next(api: Api, site: Site, *, alias_of: str | None = None) -> No
             now, sites = datetime.now(UTC), {**SITES, NEW: site}
             finished = [finish(job, sites, now) for job in lease.domains]
             if NEW in hosts_of(lease):
-                finished = [replace(one, visits=tuple(_aliased(one.visits, alias_of))) for one in finished]
+                finished = [
+                    replace(finished_domain, visits=tuple(_aliased(finished_domain.visits, alias_of)))
+                    for finished_domain in finished
+                ]
             await record(api.store, lease.token, finished, now=now)
             if NEW in hosts_of(lease):
                 return
 
 
 def _aliased(visits: Sequence[Visit], alias_of: str | None) -> list[Visit]:
-    return [replace(one, alias_of=alias_of) if one.host == NEW else one for one in visits]
+    return [replace(visit, alias_of=alias_of) if visit.host == NEW else visit for visit in visits]
 
 
-async def test_a_host_that_is_visited_while_the_client_waits_is_answered_as_listed(own_api: Api) -> None:
+async def test_a_host_visited_while_the_client_waits_is_returned_as_listed(own_api: Api) -> None:
     worker = asyncio.create_task(visit_next(own_api, adp_site(NEW, "fold_letters")))
     response = await own_api.post("/api/services?wait=20", json={"domain": f"HTTPS://{NEW.upper()}/some/path"})
     await worker
@@ -53,7 +57,7 @@ async def test_a_host_that_is_visited_while_the_client_waits_is_answered_as_list
     assert (await own_api.json(f"/api/services/{NEW}"))["data"]["domain"] == NEW
 
 
-async def test_a_host_with_nothing_to_list_is_told_why(own_api: Api) -> None:
+async def test_a_host_without_valid_documents_gets_the_reasons(own_api: Api) -> None:
     site = {"/.well-known/agent": Page(b'{"spec_version": "1.0", }'), "/agent.json": Page("<!doctype html><p>hi")}
     worker = asyncio.create_task(visit_next(own_api, site))
     response = await own_api.post("/api/services?wait=20", json={"domain": NEW})
@@ -62,11 +66,11 @@ async def test_a_host_with_nothing_to_list_is_told_why(own_api: Api) -> None:
     body = response.json()
     assert_shape(shapes.FAILED, body)
     assert body["errors"]
-    assert all(isinstance(one, str) for one in body["errors"])
+    assert all(isinstance(error, str) for error in body["errors"])
     assert body["status_url"] == STATUS_URL
 
 
-async def test_a_host_that_another_one_answers_for_leads_there(own_api: Api) -> None:
+async def test_an_alias_leads_to_the_host_it_redirects_to(own_api: Api) -> None:
     worker = asyncio.create_task(visit_next(own_api, {}, alias_of=f"www.{NEW}"))
     response = await own_api.post("/api/services?wait=20", json={"domain": NEW})
     await worker
@@ -75,15 +79,15 @@ async def test_a_host_that_another_one_answers_for_leads_there(own_api: Api) -> 
     assert f"www.{NEW} answers for this host." in (await own_api.json(f"/api/services/{NEW}/status"))["data"]["reasons"]
 
 
-async def test_a_host_that_cannot_be_reached_is_told_so(own_api: Api) -> None:
+async def test_an_unreachable_host_gets_the_reason(own_api: Api) -> None:
     worker = asyncio.create_task(visit_next(own_api, Page(failure=Outcome.UNREACHABLE, reason="connect_timeout")))
     response = await own_api.post("/api/services?wait=20", json={"domain": NEW})
     await worker
     assert response.status_code == 422
-    assert any("connect_timeout" in one for one in response.json()["errors"])
+    assert any("connect_timeout" in error for error in response.json()["errors"])
 
 
-async def test_nobody_waits_longer_than_asked_and_asking_twice_queues_once(own_api: Api) -> None:
+async def test_a_client_waits_as_long_as_requested_and_is_queued_once(own_api: Api) -> None:
     for _ in range(2):
         response = await own_api.post("/api/services?wait=0", json={"domain": NEW})
         assert response.status_code == 202, response.text
@@ -96,14 +100,14 @@ async def test_nobody_waits_longer_than_asked_and_asking_twice_queues_once(own_a
     assert [host.host for job in lease.domains for host in job.hosts].count(NEW) == 1
 
 
-async def test_a_listed_host_is_known(own_api: Api) -> None:
+async def test_a_listed_host_is_a_conflict(own_api: Api) -> None:
     response = await own_api.post("/api/services", json={"domain": PIGEON})
     assert response.status_code == 409
     assert_shape(shapes.FAILED, response.json())
     assert response.json()["status_url"] == f"{PUBLIC_URL}/api/services/{PIGEON}/status"
 
 
-async def test_a_host_where_nothing_was_found_long_ago_is_looked_at_again(own_api: Api) -> None:
+async def test_a_host_without_documents_is_queued_again(own_api: Api) -> None:
     response = await own_api.post("/api/services?wait=0", json={"domain": NOTHING})
     assert response.status_code == 202
 
@@ -135,7 +139,7 @@ async def test_an_opted_out_domain_stays_out(own_api: Api) -> None:
         ("x" * 5_000, "too_long"),
     ],
 )
-async def test_names_that_are_no_public_host_are_refused_by_rule(own_api: Api, domain: str, code: str) -> None:
+async def test_names_of_no_public_host_are_refused_with_their_rule(own_api: Api, domain: str, code: str) -> None:
     response = await own_api.post("/api/services", json={"domain": domain})
     assert response.status_code == 400
     assert_shape(shapes.FAILED, response.json())
@@ -143,7 +147,7 @@ async def test_names_that_are_no_public_host_are_refused_by_rule(own_api: Api, d
     assert "secret" not in response.text
 
 
-async def test_a_pasted_manifest_is_judged_and_never_listed(own_api: Api) -> None:
+async def test_a_pasted_manifest_is_assessed_and_never_listed(own_api: Api) -> None:
     manifest = adp_manifest("paste.pigeonpost.dev", "fold_letters")
     response = await own_api.post("/api/services", json={"manifest": manifest, "domain": "other.dev"})
     assert response.status_code == 200, response.text
@@ -153,19 +157,19 @@ async def test_a_pasted_manifest_is_judged_and_never_listed(own_api: Api) -> Non
     assert (await own_api.get("/api/services/paste.pigeonpost.dev/status")).status_code == 404
 
 
-async def test_a_broken_paste_is_told_every_fault(own_api: Api) -> None:
+async def test_a_broken_manifest_gets_every_error(own_api: Api) -> None:
     manifest = adp_manifest("paste.pigeonpost.dev", "fold_letters")
     del manifest["description"]
     manifest["capabilities"].append({"name": "nameless", "detail_url": "/x"})
     response = await own_api.post("/api/services", json={"manifest": manifest})
     assert response.status_code == 422
     errors = response.json()["errors"]
-    assert any(one.startswith("description: ") for one in errors)
-    assert any(one.startswith("capabilities[1]") for one in errors)
+    assert any(error.startswith("description: ") for error in errors)
+    assert any(error.startswith("capabilities[1]") for error in errors)
 
 
 @pytest.mark.parametrize("manifest", [{}, {"name": "x"}, {"available": False}, {"jsonrpc": "2.0"}])
-async def test_a_paste_that_is_no_manifest_is_refused(own_api: Api, manifest: object) -> None:
+async def test_a_pasted_document_that_is_no_manifest_is_refused(own_api: Api, manifest: object) -> None:
     response = await own_api.post("/api/services", json={"manifest": manifest})
     assert response.status_code == 422
     assert response.json()["errors"]
@@ -173,16 +177,16 @@ async def test_a_paste_that_is_no_manifest_is_refused(own_api: Api, manifest: ob
 
 async def test_a_document_can_be_checked_before_it_is_published(own_api: Api) -> None:
     manifest = adp_manifest("paste.pigeonpost.dev", "fold_letters", description="short")
-    judged = (await own_api.post("/api/validate", json=manifest)).json()
-    assert_shape(shapes.VALIDATED, judged)
-    assert judged["valid"] is False
-    assert judged["errors"][0]["path"] == "description"
-    assert judged["errors"][0]["fix"]
-    good = (await own_api.post("/api/validate", json=adp_manifest("paste.pigeonpost.dev", "fold_letters"))).json()
-    assert (good["valid"], good["errors"], good["format"]) == (True, [], "adp")
+    validation = (await own_api.post("/api/validate", json=manifest)).json()
+    assert_shape(shapes.VALIDATED, validation)
+    assert validation["valid"] is False
+    assert validation["errors"][0]["path"] == "description"
+    assert validation["errors"][0]["fix"]
+    valid = (await own_api.post("/api/validate", json=adp_manifest("paste.pigeonpost.dev", "fold_letters"))).json()
+    assert (valid["valid"], valid["errors"], valid["format"]) == (True, [], "adp")
 
 
-async def test_formats_that_are_known_only_at_their_path_can_be_checked(own_api: Api) -> None:
+async def test_formats_recognised_by_their_path_can_be_checked(own_api: Api) -> None:
     actions = {
         "version": "1.0",
         "name": "Kiosk",
@@ -192,11 +196,11 @@ async def test_formats_that_are_known_only_at_their_path_can_be_checked(own_api:
         ],
     }
     assert (await own_api.post("/api/validate", json=actions)).json()["valid"] is False
-    there = await own_api.post("/api/validate?at=/.well-known/ai-actions.json", json=actions)
-    assert (there.json()["format"], there.json()["valid"]) == ("awas", True)
+    at_path = await own_api.post("/api/validate?at=/.well-known/ai-actions.json", json=actions)
+    assert (at_path.json()["format"], at_path.json()["valid"]) == ("awas", True)
 
 
-async def test_a_body_that_is_no_json_is_told_in_the_validators_own_shape(own_api: Api) -> None:
+async def test_a_body_that_is_not_json_has_the_shape_of_a_validation(own_api: Api) -> None:
     response = await own_api.post("/api/validate", content=b"{")
     assert response.status_code == 400
     assert_shape(shapes.VALIDATED, response.json())

@@ -1,14 +1,14 @@
-"""`POST /api/validate`: ADP's answer to a draft, and beside it what the command would say, place by place."""
+"""`POST /api/validate`: ADP's response to a draft, with all that `waypost check` would report, with positions."""
 
 import json
 from typing import Any
 
 import pytest
 
-from registry.core.findings import Reason
-from registry.core.reader import BOM
-from registry.core.recognise import FORMAT_BY_SLUG
-from registry.core.scoring.rubric import RUBRIC, SECTION_POINTS
+from registry.core.formats import FORMAT_BY_SLUG
+from registry.core.formats.adp import rules as adp_rules
+from registry.core.reading.reader import BOM
+from registry.core.scoring.rubric import SECTION_POINTS
 from tests.api.conftest import Api
 from tests.api.sites import BIKES, CARD, PIGEON, SLOPPY
 from tests.support import shapes
@@ -37,55 +37,62 @@ async def test_findings_have_line_and_column(api: Api) -> None:
     manifest = adp_manifest("paste.pigeonpost.dev", "größe", base_url="https://paste.pigeonpost.dev/")
     manifest["capabilities"].append({"description": "Has no name.", "detail_url": "/x"})
     source = json.dumps(manifest, indent=2, ensure_ascii=False).split("\n")
-    said = await validated(api, BOM + "\n".join(source).encode())
-    places = {one["path"]: source[one["line"] - 1][one["column"] - 1 :] for one in said["errors"] + said["notes"]}
-    assert places["base_url"] == '"https://paste.pigeonpost.dev/",'
-    assert places["capabilities[1].name"] == "{"
-    assert places["capabilities[0].name"] == '"größe",'
-    assert said["valid"] is False
+    validation = await validated(api, BOM + "\n".join(source).encode())
+    source_by_path = {
+        finding["path"]: source[finding["line"] - 1][finding["column"] - 1 :]
+        for finding in validation["errors"] + validation["notes"]
+    }
+    assert source_by_path["base_url"] == '"https://paste.pigeonpost.dev/",'
+    assert source_by_path["capabilities[1].name"] == "{"
+    assert source_by_path["capabilities[0].name"] == '"größe",'
+    assert validation["valid"] is False
 
 
-async def test_an_error_is_told_in_adps_keys_and_in_ours(api: Api) -> None:
-    said = await validated(api, adp_manifest("paste.pigeonpost.dev", "a", description="short"))
-    (error,) = said["errors"]
-    rule = RUBRIC[Reason.ADP_DESCRIPTION_LENGTH]
+async def test_an_error_has_the_keys_of_adp_and_of_findings(api: Api) -> None:
+    validation = await validated(api, adp_manifest("paste.pigeonpost.dev", "a", description="short"))
+    (error,) = validation["errors"]
+    rule = adp_rules.DESCRIPTION_LENGTH
     assert (error["path"], error["message"], error["pointer"]) == ("description", rule.says, "/description")
     assert (error["severity"], error["fix"], error["spec"]) == ("error", rule.fix, rule.spec)
-    same = next(one for one in said["findings"] if one["reason"] == error["reason"])
-    assert (same["says"], same["line"], same["column"]) == (error["message"], error["line"], error["column"])
-    assert len(said["findings"]) == len(said["errors"]) + len(said["notes"])
+    matching_finding = next(finding for finding in validation["findings"] if finding["reason"] == error["reason"])
+    assert (matching_finding["says"], matching_finding["line"], matching_finding["column"]) == (
+        error["message"],
+        error["line"],
+        error["column"],
+    )
+    assert len(validation["findings"]) == len(validation["errors"]) + len(validation["notes"])
 
 
-async def test_the_score_is_told_with_every_point_that_it_lacks(api: Api) -> None:
-    said = await validated(api, awp_manifest("bikes.example"), at="/agent.json")
-    assert said["valid"] is True
-    assert said["score"] == round(sum(said["sections"].values()))
+async def test_the_score_has_a_line_for_every_lost_point(api: Api) -> None:
+    validation = await validated(api, awp_manifest("bikes.example"), at="/agent.json")
+    assert validation["valid"] is True
+    assert validation["score"] == round(sum(validation["sections"].values()))
     for section, points in SECTION_POINTS.items():
-        lost = sum(line["points"] for line in said["score_lines"] if line["section"] == section)
-        assert said["sections"][section] == pytest.approx(max(0, points - lost))
-    nothing = await validated(api, {"hello": "world"})
-    assert (nothing["score"], nothing["sections"], nothing["score_lines"]) == (None, None, [])
+        lost_points = sum(line["points"] for line in validation["score_lines"] if line["section"] == section)
+        assert validation["sections"][section] == pytest.approx(max(0, points - lost_points))
+    unrecognised = await validated(api, {"hello": "world"})
+    assert (unrecognised["score"], unrecognised["sections"], unrecognised["score_lines"]) == (None, None, [])
 
 
 async def test_a_detail_is_recognised_without_its_manifest(api: Api) -> None:
-    said = await validated(api, adp_detail("create_parcel"))
-    assert (said["valid"], said["format"], said["score"]) == (True, "adp-detail", None)
+    validation = await validated(api, adp_detail("create_parcel"))
+    assert (validation["valid"], validation["format"], validation["score"]) == (True, "adp-detail", None)
     broken = adp_detail("create_parcel") | {"method": None}
     assert (await validated(api, broken))["errors"][0]["path"] == "method"
 
 
-async def test_what_it_is_meant_to_be_can_be_said(api: Api) -> None:
+async def test_the_expected_format_can_be_given(api: Api) -> None:
     assert (await validated(api, BOOKSHOP))["format"] is None
-    meant = await validated(api, BOOKSHOP, format="awas")
-    assert (meant["valid"], meant["format"]) == (True, "awas")
-    other = await validated(api, adp_manifest("paste.pigeonpost.dev", "a"), format="awas")
-    assert (other["valid"], other["format"], other["errors"][0]["path"]) == (False, "adp", "$")
-    assert "not awas" in other["errors"][0]["message"]
+    with_format = await validated(api, BOOKSHOP, format="awas")
+    assert (with_format["valid"], with_format["format"]) == (True, "awas")
+    wrong_format = await validated(api, adp_manifest("paste.pigeonpost.dev", "a"), format="awas")
+    assert (wrong_format["valid"], wrong_format["format"], wrong_format["errors"][0]["path"]) == (False, "adp", "$")
+    assert "not awas" in wrong_format["errors"][0]["message"]
 
 
 async def test_an_unknown_format_names_the_known_ones(api: Api) -> None:
-    for wrong in ("nothing", "", "ADP"):
-        response = await api.post("/api/validate", json={}, params={"format": wrong})
+    for unknown_format in ("nothing", "", "ADP"):
+        response = await api.post("/api/validate", json={}, params={"format": unknown_format})
         assert response.status_code == 400
         assert response.json()["accepted"] == list(FORMAT_BY_SLUG)
 
@@ -103,18 +110,20 @@ async def test_an_unknown_format_names_the_known_ones(api: Api) -> None:
         (b"[" * 100 + b"]" * 100, "document.depth", 1, 33),
     ],
 )
-async def test_bad_json_is_told_with_its_place(api: Api, raw: bytes, reason: str, line: int, column: int) -> None:
+async def test_bad_json_is_reported_with_its_position(
+    api: Api, raw: bytes, reason: str, line: int, column: int
+) -> None:
     response = await api.post("/api/validate", content=raw)
     assert response.status_code == 400
     assert response.headers["content-type"] == "application/problem+json"
-    said = response.json()
-    assert (said["valid"], said["reason"]) == (False, reason)
-    (fault,) = said["errors"]
-    assert (fault["path"], fault["line"], fault["column"]) == ("$", line, column)
-    assert f"(line {line}, column {column})" in fault["message"]
+    problem = response.json()
+    assert (problem["valid"], problem["reason"]) == (False, reason)
+    (error,) = problem["errors"]
+    assert (error["path"], error["line"], error["column"]) == ("$", line, column)
+    assert f"(line {line}, column {column})" in error["message"]
 
 
-async def test_nothing_that_was_sent_is_echoed_as_markup_or_stored(api: Api) -> None:
+async def test_input_is_neither_echoed_as_markup_nor_stored(api: Api) -> None:
     hostile = {"\x1b]0;x\x07</script>": "<script>alert(1)</script>", "awp_version": "0.2", "domain": "evil.example"}
     response = await api.post("/api/validate", json=hostile)
     assert response.headers["x-content-type-options"] == "nosniff"
@@ -126,19 +135,19 @@ async def test_each_line_of_a_score_names_its_document(api: Api) -> None:
     traced = 0
     for host in (PIGEON, BIKES, CARD, SLOPPY):
         data = (await api.json(f"/api/services/{host}"))["data"]
-        known = {one["url"] for one in data["documents"]}
+        document_urls = {document["url"] for document in data["documents"]}
         for line in data["score"]["lines"]:
             assert line.keys() >= {"document", "pointer", "evidence", "count", "section", "severity"}
-            assert line["document"] is None or line["document"] in known
+            assert line["document"] is None or line["document"] in document_urls
             if line["document"] is None:
                 assert line["reason"].partition(".")[0] in {"service", "conflict", "endpoint", "capability"}
             traced += line["document"] is not None
     assert traced > 4
 
 
-async def test_the_rubric_tells_how_a_score_is_made(api: Api) -> None:
+async def test_the_rubric_explains_how_a_score_is_computed(api: Api) -> None:
     rubric = await api.json("/api/rubric")
-    assert {one["section"]: one["points"] for one in rubric["about_sections"]} == rubric["sections"]
-    assert all(one["question"].endswith("?") for one in rubric["about_sections"])
+    assert {section["section"]: section["points"] for section in rubric["about_sections"]} == rubric["sections"]
+    assert all(section["question"].endswith("?") for section in rubric["about_sections"])
     assert len(rubric["method"]) >= 4
-    assert any("freshness" in one for one in rubric["beside"])
+    assert any("freshness" in remark for remark in rubric["beside"])

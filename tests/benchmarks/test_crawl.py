@@ -1,4 +1,4 @@
-"""The benchmark of the crawler measures what it says: its lists, its farm, its names, its sums, and one small run."""
+"""The benchmark of the crawler: its lists, its farm, its names, its sums, and one small run."""
 
 import json
 import os
@@ -19,16 +19,17 @@ from benchmarks.crawl.contestants.common import Result
 from benchmarks.crawl.lists import Goal, Mixed, Plain, Polite
 from benchmarks.crawl.plan import cold_paths
 from benchmarks.crawl.report import summary, write_into
-from crawler.politeness import PER_ADDRESS, connections_at
-from registry.core.addresses import refusal
-from registry.core.domains import canonical_host
-from registry.core.probes import STEPS
+from crawler.politeness import PER_ADDRESS, max_connections
+from registry.core.names.addresses import refusal
+from registry.core.names.domains import canonical_host
+from registry.core.visiting.probes import STEPS
+from tests.support.hang import HANG_SECONDS
 
 ROOT = Path(__file__).parents[2]
 
 
-def options(**given: object) -> Namespace:
-    usual = {
+def options(**changes: object) -> Namespace:
+    defaults = {
         "list": "plain",
         "paths": None,
         "only": None,
@@ -38,33 +39,33 @@ def options(**given: object) -> Namespace:
         "where": False,
         "sizes": None,
     }
-    return Namespace(**(usual | given))
+    return Namespace(**(defaults | changes))
 
 
-def answered(name: str, kind: int) -> tuple[int, list[bytes]]:
-    """Response code and addresses."""
-    asked = b"\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00"
-    asked += b"".join(bytes([len(label)]) + label.encode() for label in name.split(".")) + b"\0"
-    reply = nameserver.answer(asked + struct.pack("!HH", kind, 1))
+def resolve(name: str, kind: int) -> tuple[int, list[bytes]]:
+    """Return response code and addresses."""
+    query = b"\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00"
+    query += b"".join(bytes([len(label)]) + label.encode() for label in name.split(".")) + b"\0"
+    reply = nameserver.answer(query + struct.pack("!HH", kind, 1))
     _, flags, _, answers, _, _ = struct.unpack_from("!6H", reply)
     size = {1: 4, 28: 16}[kind]
     return flags & 15, [reply[-size:]] if answers else []
 
 
-def test_every_host_is_a_registrable_domain_of_its_own_that_the_crawler_takes() -> None:
+def test_every_host_is_a_registrable_domain_that_the_crawler_accepts() -> None:
     names = [site.name for site in web.sites(500, "mixed")]
     assert [canonical_host(name).domain for name in names] == names
     assert len(set(names)) == 500
 
 
 def test_addresses_are_public_each_its_own_and_in_many_networks() -> None:
-    places = [web.address(site.number, site.manner) for site in web.sites(2_000)]
-    assert all(place is not None and refusal(place) is None for place in places)
-    assert len(set(places)) == 2_000
-    assert len({ip_network(f"{place}/24", strict=False) for place in places}) >= 100
-    assert {connections_at(str(place)) for place in places} == {
+    addresses = [web.address(site.number, site.manner) for site in web.sites(2_000)]
+    assert all(address is not None and refusal(address) is None for address in addresses)
+    assert len(set(addresses)) == 2_000
+    assert len({ip_network(f"{address}/24", strict=False) for address in addresses}) >= 100
+    assert {max_connections(str(address)) for address in addresses} == {
         PER_ADDRESS
-    }  # none is an edge's, with limits of its own
+    }  # none belongs to a shared network, which has other limits
 
 
 def test_even_the_longest_list_has_an_address_for_each_host() -> None:
@@ -77,30 +78,30 @@ def test_three_percent_of_the_hosts_have_a_manifest() -> None:
 
 def test_mixed_list_has_its_shares_in_every_hundred() -> None:
     assert sum(web.MIXED.values()) == 100
-    for first in (0, 700):
-        manners = [site.manner for site in web.sites(1_000, "mixed")][first : first + 100]
+    for start in (0, 700):
+        manners = [site.manner for site in web.sites(1_000, "mixed")][start : start + 100]
         assert Counter(manners) == web.MIXED
 
 
-def test_name_tells_number_and_manner_and_nothing_else_does() -> None:
+def test_only_names_of_the_farm_encode_number_and_manner() -> None:
     assert all(web.read(site.name) == (site.number, site.manner) for site in web.sites(200, "mixed"))
     other = web.name_of(3).replace("site", "robot")
     assert [web.read(name) for name in (other, "example.com", web.name_of(3) + ".com", "")] == [None] * 4
 
 
 def test_name_server_gives_each_host_its_address() -> None:
-    at_home = web.address(5, "site")
-    assert at_home is not None
-    assert answered(web.name_of(5), 1) == (0, [ip_address(at_home).packed])
-    assert answered(web.name_of(5), 28) == (0, [])
-    assert answered(web.name_of(5, "dead"), 1) == (3, [])
-    code, addresses = answered(web.name_of(5, "refused"), 28)
-    assert code == 0 and ip_address(addresses[0]) in ip_network(web.NOBODY_LISTENS)
-    silent = web.address(5, "blackhole")
-    assert silent is not None and ip_address(silent) in ip_network(web.BLACK_HOLE)
+    site_address = web.address(5, "site")
+    assert site_address is not None
+    assert resolve(web.name_of(5), 1) == (0, [ip_address(site_address).packed])
+    assert resolve(web.name_of(5), 28) == (0, [])
+    assert resolve(web.name_of(5, "dead"), 1) == (3, [])
+    code, addresses = resolve(web.name_of(5, "refused"), 28)
+    assert code == 0 and ip_address(addresses[0]) in ip_network(web.REFUSING_NETWORK)
+    blackhole_address = web.address(5, "blackhole")
+    assert blackhole_address is not None and ip_address(blackhole_address) in ip_network(web.BLACK_HOLE)
 
 
-def test_all_ask_what_the_plan_asks_of_a_host_without_anything() -> None:
+def test_contestants_request_the_paths_of_the_probe_plan() -> None:
     paths = cold_paths()
     assert paths[:2] == ["/robots.txt", "/"]
     assert set(paths[3:]) == {step.path for step in STEPS}
@@ -128,9 +129,12 @@ def test_unknown_contestants_are_named() -> None:
 
 def test_goals_are_medians_over_the_rounds() -> None:
     costs = {"waypost": (2.0, 3.0, 9.0), "aiohttp": (6.0, 7.5, 8.0)}  # CPU seconds of a thousand hosts
-    turns = {name: [Run(name, Result(1_000, cpu=one), 20_000) for one in some] for name, some in costs.items()}
-    goals = {goal.says: goal for goal in Plain(options()).goals(turns)}
-    assert goals["waypost, times plain aiohttp"].got == pytest.approx(2.5)
+    runs = {
+        name: [Run(name, Result(1_000, cpu=seconds), 20_000) for seconds in cpu_seconds]
+        for name, cpu_seconds in costs.items()
+    }
+    goals = {goal.description: goal for goal in Plain(options()).goals(runs)}
+    assert goals["waypost, times plain aiohttp"].measured == pytest.approx(2.5)
     assert goals["waypost, times plain aiohttp"].met
     assert goals["transport, times plain aiohttp"].met is None
     assert not Goal("memory", 250, 251, at_most=True).met
@@ -141,18 +145,18 @@ def test_memory_is_counted_per_host_beyond_the_first_flight() -> None:
         notes = {"most_in_flight": hosts, "seconds_per_host": 20.0, "full_rate": 0.045 * hosts}
         return Run(f"{hosts}", Result(3 * hosts, cpu=0.006 * hosts, wall=62.5, rss_peak=rss, notes=notes), 60 * hosts)
 
-    turns = {"small": [flight(500, 200.0)], "great": [flight(4_500, 400.0)]}
-    each, rate = Polite(options(list="polite")).goals(turns)[1:]
-    assert each.got == pytest.approx(200 * 1024 / 4_000)
-    assert rate.got == pytest.approx(0.045 * 20.0)
-    assert "One core is full at 500 hosts a second" in " ".join(Polite(options(list="polite")).remarks(turns))
+    runs = {"small": [flight(500, 200.0)], "great": [flight(4_500, 400.0)]}
+    memory, rate = Polite(options(list="polite")).goals(runs)[1:]
+    assert memory.measured == pytest.approx(200 * 1024 / 4_000)
+    assert rate.measured == pytest.approx(0.045 * 20.0)
+    assert "One core is full at 500 hosts a second" in " ".join(Polite(options(list="polite")).remarks(runs))
 
 
-def test_tables_leave_out_what_nobody_has() -> None:
+def test_tables_leave_out_empty_columns() -> None:
     runs = [Run("go", Result(100, cpu=0.2, wall=1.0, rss_peak=40), 2_000)]
-    shown = summary(Plain(options()), runs, markdown=True)
-    assert "| go | 100 | 2.00 | 500 | 20.0 | 1.0 | 100 | 40 |" in shown
-    assert "PostgreSQL" not in shown
+    tables = summary(Plain(options()), runs, markdown=True)
+    assert "| go | 100 | 2.00 | 500 | 20.0 | 1.0 | 100 | 40 |" in tables
+    assert "PostgreSQL" not in tables
 
 
 def test_tables_are_written_between_their_marks(tmp_path: Path) -> None:
@@ -166,31 +170,31 @@ def test_tables_are_written_between_their_marks(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_forty_hosts_from_end_to_end() -> None:
-    """waypost finds every manifest of the farm, and asks no more than the others beyond its finds."""
+    """waypost finds every manifest of the farm, and sends no more requests than the others except for its finds."""
     try:
         namespace.check_tools("nginx", "taskset")
     except namespace.Missing as missing:
         pytest.skip(str(missing))
     command = [sys.executable, "-m", "benchmarks.crawl", "--only", "waypost,transport,aiohttp", "--hosts", "40"]
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("WAYPOST_", "DATABASE_"))}
-    done = subprocess.run(
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("WAYPOST_", "DATABASE_"))}
+    completed = subprocess.run(
         [*command, "--rounds", "1", "--in-flight", "20", "--where", "--json"],
-        cwd=ROOT, env=clean, capture_output=True, text=True, timeout=240, check=False,
+        cwd=ROOT, env=environment, capture_output=True, text=True, timeout=HANG_SECONDS, check=False,
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr[-3000:]
-    runs = {run["contestant"]: run for run in map(json.loads, done.stdout.splitlines())}
-    asked = 40 * len(cold_paths())
-    assert runs["aiohttp"]["requests"] == runs["aiohttp"]["answers"] == asked
-    assert runs["transport"]["requests"] == runs["transport"]["answers"] == asked
-    assert runs["waypost"]["requests"] >= asked
+    assert completed.returncode == 0, completed.stderr[-3000:]
+    runs = {run["contestant"]: run for run in map(json.loads, completed.stdout.splitlines())}
+    requests = 40 * len(cold_paths())
+    assert runs["aiohttp"]["requests"] == runs["aiohttp"]["answers"] == requests
+    assert runs["transport"]["requests"] == runs["transport"]["answers"] == requests
+    assert runs["waypost"]["requests"] >= requests
     assert runs["waypost"]["hosts"] == 40
     assert runs["waypost"]["hits"] == sum(site.hit for site in web.sites(40)) == 1
     for run in runs.values():
-        where = run["notes"]["where"]
-        assert sum(where["rooms"].values()) + where["watching"] == pytest.approx(run["cpu"], rel=0.2)
+        profile = run["notes"]["where"]
+        assert sum(profile["rooms"].values()) + profile["watching"] == pytest.approx(run["cpu"], rel=0.2)
 
 
-def test_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_tools_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda tool, path=None: None if tool == "nginx" else f"/bin/{tool}")
     with pytest.raises(namespace.Missing, match="nginx"):
         namespace.check_tools("nginx")

@@ -1,4 +1,4 @@
-"""The building of the embedding table: what it reads, what it leaves out, and that the fit goes downhill."""
+"""Building the embedding table: what it reads, what it leaves out, and that the fit follows its gradient."""
 
 import hashlib
 import json
@@ -59,7 +59,7 @@ def test_lines_about_the_world_come_before_those_about_software(texts: Path) -> 
     assert names[2:] == ["eslint-rules"]
 
 
-def test_a_family_of_packages_has_a_bounded_say(tmp_path: Path) -> None:
+def test_packages_of_one_family_are_limited(tmp_path: Path) -> None:
     words = random.Random(1)
     rows = ["name\tsummary"]
     rows += [f"big-{n}\t{words.random()} words of weather for the {words.random()} world" for n in range(200)]
@@ -67,13 +67,13 @@ def test_a_family_of_packages_has_a_bounded_say(tmp_path: Path) -> None:
     (tmp_path / "index.tsv").write_text("\n".join(rows) + "\n")
     names = [name for name, _ in chosen([tmp_path / "index.tsv"], 1_000)]
     assert sum(name.startswith("big-") for name in names) == PER_FAMILY
-    assert sum(name.startswith("own") for name in names) == PER_FAMILY  # the same three words begin them all
+    assert sum(name.startswith("own") for name in names) == PER_FAMILY  # all begin with the same three words
 
 
 def test_every_source_gives_its_requests_and_descriptions(texts: Path) -> None:
     found = {source: text for source, text, _ in candidates(texts, 10) if source != "packages"}
     assert set(found) == {source.folder for source in SOURCES}
-    every = {text for _, text, _ in candidates(texts, 10)}
+    found_texts = {text for _, text, _ in candidates(texts, 10)}
     assert {
         "Count the birds in a picture.",
         "Where does my train leave?",
@@ -83,7 +83,7 @@ def test_every_source_gives_its_requests_and_descriptions(texts: Path) -> None:
         "cut hair: Book a cut",
         "Tides: When the sea is where",
         "High tide?",
-    } <= every
+    } <= found_texts
 
 
 def test_keys_that_are_not_asked_for_are_not_read(tmp_path: Path) -> None:
@@ -102,13 +102,13 @@ def test_texts_are_distinct_and_come_in_the_same_order(texts: Path) -> None:
     assert len({key(text) for text in once}) == len(once) == sum(counts.values())
 
 
-def test_what_is_in_an_evaluation_set_is_left_out(texts: Path) -> None:
-    whole, _ = all_texts(texts, frozenset(), 10)
+def test_texts_of_evaluation_sets_are_left_out(texts: Path) -> None:
+    unfiltered, _ = all_texts(texts, frozenset(), 10)
     apart = frozenset({digest("  TELL when the tide; is high"), digest("weather forecast on a map for the next days")})
-    rest, counts = all_texts(texts, apart, 10)
-    assert len(whole) - len(rest) == 2
+    filtered, counts = all_texts(texts, apart, 10)
+    assert len(unfiltered) - len(filtered) == 2
     assert counts["left out, in an evaluation set"] == 2
-    assert not any("tide is high" in text or "on a map" in text.lower() for text in rest)
+    assert not any("tide is high" in text or "on a map" in text.lower() for text in filtered)
 
 
 def test_texts_of_an_evaluation_set_are_known_by_their_digests(tmp_path: Path) -> None:
@@ -126,8 +126,8 @@ def test_texts_of_an_evaluation_set_are_known_by_their_digests(tmp_path: Path) -
     assert known == {digest("where is my PARCEL"), digest("finds lost parcels"), digest("Find it all now")}
 
 
-def test_nothing_of_the_shared_sets_is_missing_from_the_list() -> None:
-    """apart.txt was made from these sets: all it names is in them."""
+def test_the_list_of_digests_comes_from_the_shared_sets() -> None:
+    """Every digest in apart.txt comes from these sets."""
     known = inputs.evaluation_digests(shared("relevance"))
     assert inputs.apart() <= known
     assert inputs.apart()
@@ -138,30 +138,30 @@ def test_another_input_is_refused_by_name(tmp_path: Path) -> None:
     for name in ("a/same", "a/changed", "a/unknown"):
         (tmp_path / name).write_text(name)
     (tmp_path / "a" / "LICENSE").write_text("anything")
-    same = hashlib.sha256(b"a/same").hexdigest()
-    with pytest.raises(SystemExit) as refused:
-        inputs.verify(tmp_path, {"a/same": same, "a/changed": same, "a/gone": same})
-    told = str(refused.value)
-    assert [part in told for part in ("a/changed: other sha256", "a/unknown: not listed", "a/gone: missing")] == [
+    fingerprint = hashlib.sha256(b"a/same").hexdigest()
+    with pytest.raises(SystemExit) as error:
+        inputs.verify(tmp_path, {"a/same": fingerprint, "a/changed": fingerprint, "a/gone": fingerprint})
+    message = str(error.value)
+    assert [part in message for part in ("a/changed: other sha256", "a/unknown: not listed", "a/gone: missing")] == [
         True
     ] * 3
-    assert "a/same:" not in told
+    assert "a/same:" not in message
 
 
-def test_the_shipped_tokenizer_is_the_teachers() -> None:
+def test_the_shipped_tokenizer_is_that_of_the_teacher() -> None:
     assert inputs.MODEL["tokenizer.json"] == TOKENIZER_SHA256
 
 
 def test_every_licence_that_is_owed_is_beside_the_table() -> None:
-    held = {path.name for path in (MODEL / "licences").iterdir()}
-    assert held == {"Apache-2.0.txt", "MIT-public-apis.txt", "MIT-taskbench.txt"}
+    names = {path.name for path in (MODEL / "licences").iterdir()}
+    assert names == {"Apache-2.0.txt", "MIT-public-apis.txt", "MIT-taskbench.txt"}
     card = (MODEL / "MODEL_CARD.md").read_text()
-    assert all(f"licences/{name}" in card for name in held)
+    assert all(f"licences/{name}" in card for name in names)
     assert all(source.folder in card for source in SOURCES)
 
 
 def test_the_fit_follows_its_gradient_and_learns() -> None:
-    """Against differences of the loss itself, number by number; then a few epochs on a teacher that is learnable."""
+    """Compare the gradient with differences of the loss, number by number; then learn a few epochs from a teacher."""
     pytest.importorskip("scipy", reason="scipy is needed to build a table")
     from benchmarks.embedding import fit
 
@@ -182,15 +182,15 @@ def test_the_fit_follows_its_gradient_and_learns() -> None:
     def loss() -> float:
         return -fit._gradients(table, corpus, aims, chosen_texts)[2]
 
-    at, gradients, _ = fit._gradients(table, corpus, aims, chosen_texts)
+    tokens, gradients, _ = fit._gradients(table, corpus, aims, chosen_texts)
     for part, gradient in zip((table.rows, table.keys, table.queries, table.bias), gradients, strict=True):
-        for row, column in [(int(draw.integers(len(at))), int(draw.integers(part.shape[1]))) for _ in range(12)]:
-            kept = part[at[row], column]
-            part[at[row], column] = kept + 1e-4
+        for row, column in [(int(draw.integers(len(tokens))), int(draw.integers(part.shape[1]))) for _ in range(12)]:
+            original = part[tokens[row], column]
+            part[tokens[row], column] = original + 1e-4
             above = loss()
-            part[at[row], column] = kept - 1e-4
+            part[tokens[row], column] = original - 1e-4
             slope = (above - loss()) / 2e-4
-            part[at[row], column] = kept
+            part[tokens[row], column] = original
             assert gradient[row, column] == pytest.approx(slope, abs=1e-3)
 
     start = draw.normal(0, 0.05, size=(12, 6)).astype(np.float32)

@@ -1,4 +1,4 @@
-"""The benchmark of relevance measures what it says: its sums, its data, its variants, its adversaries."""
+"""The benchmark of relevance: its measures, its data, its variants, its adversaries."""
 
 import json
 import random
@@ -14,9 +14,9 @@ from benchmarks.relevance.collection import Collection, Unreadable, read, shared
 from benchmarks.relevance.measures import differences, means, score
 from benchmarks.relevance.odd import DISTURBED
 from benchmarks.relevance.plain import PlainBM25
-from benchmarks.relevance.unanswerable import ANSWERED, NONSENSE, Told, auroc, judged
-from registry.core.domains import registrable_domain
-from registry.core.listing import Listing
+from benchmarks.relevance.unanswerable import ANSWERED, NONSENSE, Evidence, auroc, evaluate
+from registry.core.model.listing import Listing
+from registry.core.names.domains import registrable_domain
 from registry.core.ranking.fields import CAPABILITIES
 from registry.core.ranking.signals import SIGNALS
 from tests.search.listings import listing
@@ -37,25 +37,32 @@ LABELS = "q1\ta/1\t1\nq2\tb\t2\nq2\tc\t1\nq3\tc\t1\nq3\tnowhere\t1\n"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "services.jsonl").write_text("\n".join(json.dumps(one, ensure_ascii=False) for one in SERVICES) + "\n")
+    (tmp_path / "services.jsonl").write_text(
+        "\n".join(json.dumps(service, ensure_ascii=False) for service in SERVICES) + "\n"
+    )
     (tmp_path / "queries.jsonl").write_text("\n".join(map(json.dumps, QUERIES)))
     (tmp_path / "qrels.tsv").write_text(LABELS)
     return tmp_path
 
 
-def test_measures_are_those_of_the_field() -> None:
+def test_measures_have_their_standard_definitions() -> None:
     assert score(["x", "y"], {"x": 1}) == (1.0, 1.0, 1.0, 1.0)
     assert score(["x", "y"], {"z": 1}) == (0.0, 0.0, 0.0, 0.0)
     hit1, hit5, ndcg, mrr = score(["n", "y", "x"], {"x": 2, "y": 1})
     assert (hit1, hit5, mrr) == (0.0, 1.0, 0.5)
     assert ndcg == pytest.approx((1 / log2(3) + 3 / log2(4)) / (3 + 1 / log2(3)))
-    assert score([f"n{at}" for at in range(5)] + ["x"], {"x": 1}) == (0.0, 0.0, pytest.approx(1 / log2(7)), 1 / 6)
-    assert score([f"n{at}" for at in range(10)] + ["x"], {"x": 1}) == (0.0, 0.0, 0.0, 0.0)
+    assert score([f"n{number}" for number in range(5)] + ["x"], {"x": 1}) == (
+        0.0,
+        0.0,
+        pytest.approx(1 / log2(7)),
+        1 / 6,
+    )
+    assert score([f"n{number}" for number in range(10)] + ["x"], {"x": 1}) == (0.0, 0.0, 0.0, 0.0)
     assert score(["x"], {}) == (0.0, 0.0, 0.0, 0.0)
 
 
 def test_the_ideal_is_cut_at_ten() -> None:
-    labels = {f"h{at}": 1 for at in range(30)}
+    labels = {f"h{number}": 1 for number in range(30)}
     assert score(list(labels)[:10], labels)[2] == pytest.approx(1.0)
 
 
@@ -63,20 +70,24 @@ def test_intervals_hold_the_mean_and_are_the_same_every_time() -> None:
     scores = np.random.default_rng(1).random((200, 4))
     first, again = means(scores), means(scores)
     assert first == again
-    assert all(one.low < one.mean < one.high for one in first)
+    assert all(interval.low < interval.mean < interval.high for interval in first)
     assert first[0].mean == pytest.approx(100 * scores[:, 0].mean())
     narrow, wide = differences(scores, scores - 0.1)[0], means(scores)[0]
     assert narrow.mean == pytest.approx(10)
-    assert narrow.high - narrow.low < 1e-6 < wide.high - wide.low  # paired: what is the same cancels out
+    assert narrow.high - narrow.low < 1e-6 < wide.high - wide.low  # paired, so common variation cancels out
 
 
-def test_a_folder_is_read_as_it_is(folder: Path) -> None:
+def test_a_folder_is_read_unchanged(folder: Path) -> None:
     collection = read(folder)
-    assert [one.name for one in collection.listings] == ["PigeonPost", "Cloud Nine", "Babel"]
-    assert [one.description for one in collection.listings] == ["Sends parcels.", "", "Translates \u2028 documents"]
-    assert [one.kind for one in collection.queries] == ["short", "short", "long"]
-    hosts = [one.host for one in collection.listings]
-    assert [dict(one.grades) for one in collection.queries] == [
+    assert [service.name for service in collection.listings] == ["PigeonPost", "Cloud Nine", "Babel"]
+    assert [service.description for service in collection.listings] == [
+        "Sends parcels.",
+        "",
+        "Translates \u2028 documents",
+    ]
+    assert [query.kind for query in collection.queries] == ["short", "short", "long"]
+    hosts = [service.host for service in collection.listings]
+    assert [dict(query.grades) for query in collection.queries] == [
         {hosts[0]: 1},
         {hosts[1]: 2, hosts[2]: 1},
         {hosts[2]: 1},
@@ -86,7 +97,7 @@ def test_a_folder_is_read_as_it_is(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "said"),
+    ("name", "text", "message"),
     [
         ("services.jsonl", '{"id": "a"}\n', "services.jsonl:1"),
         ("queries.jsonl", '{"qid": "q", "text": "x"}\n{', "queries.jsonl:2"),
@@ -96,11 +107,9 @@ def test_a_folder_is_read_as_it_is(folder: Path) -> None:
         ("qrels.tsv", "q1\ta/1\t1\nq1\tb\tmany\n", "qrels.tsv:2"),
     ],
 )
-def test_a_folder_that_is_something_else_is_told_by_file_and_line(
-    folder: Path, name: str, text: str, said: str
-) -> None:
+def test_an_invalid_folder_is_reported_by_file_and_line(folder: Path, name: str, text: str, message: str) -> None:
     (folder / name).write_text(text)
-    with pytest.raises(Unreadable, match=said):
+    with pytest.raises(Unreadable, match=message):
         read(folder)
     (folder / name).unlink()
     with pytest.raises(Unreadable, match=name):
@@ -112,72 +121,75 @@ def test_the_command_prints_one_object_for_each_system(
 ) -> None:
     monkeypatch.setattr("sys.argv", ["relevance", "--data", str(folder), "--json"])
     command.main()
-    lines = {one["system"]: one for one in map(json.loads, capsys.readouterr().out.splitlines())}
+    lines = {result["system"]: result for result in map(json.loads, capsys.readouterr().out.splitlines())}
     assert {systems.DEFAULT, systems.WITHOUT_VECTORS, systems.PLAIN} <= set(lines)
     assert set(lines[systems.DEFAULT]) >= {"system", "queries", "hit@1", "hit@5", "ndcg@10", "mrr@10"}
     assert lines[systems.DEFAULT]["queries"] == 3
     assert lines[systems.DEFAULT]["hit@5"] == 100.0
 
 
-def test_each_part_is_another_product_and_all_is_put_back(folder: Path) -> None:
+def test_each_variant_is_measured_and_the_product_restored(folder: Path) -> None:
     collection = read(folder)
-    before = [one.of for one in SIGNALS], systems.text.REQUEST_WORDS, systems.fields.split_name
-    found = systems.product(collection, (*systems.COMPARED, *systems.PARTS))
-    assert list(found) == [one.name for one in (*systems.COMPARED, *systems.PARTS)]
-    assert all(len(one) == len(collection.queries) for one in found.values())
-    assert ([one.of for one in SIGNALS], systems.text.REQUEST_WORDS, systems.fields.split_name) == before
+    before = [signal.of for signal in SIGNALS], systems.text.REQUEST_WORDS, systems.fields.split_name
+    scores = systems.product(collection, (*systems.COMPARED, *systems.PARTS))
+    assert list(scores) == [variant.name for variant in (*systems.COMPARED, *systems.PARTS)]
+    assert all(len(rows) == len(collection.queries) for rows in scores.values())
+    assert ([signal.of for signal in SIGNALS], systems.text.REQUEST_WORDS, systems.fields.split_name) == before
     assert systems.text.REQUEST_WORDS
 
 
-def test_plain_bm25_is_plain() -> None:
-    some = [
+def test_plain_bm25_matches_stems_only() -> None:
+    services = [
         listing("a.example", "One: rain rain"),
         listing("b.example", "Two: rain and snow"),
         listing("c.example", "Sun"),
     ]
-    assert PlainBM25(some).ranked("snow or raining", 10) == ["b.example", "a.example"]
-    assert PlainBM25(some).ranked("the and", 10) == ["b.example"]  # no stop list
-    assert PlainBM25(some).ranked("xyz", 10) == []
+    assert PlainBM25(services).ranked("snow or raining", 10) == ["b.example", "a.example"]
+    assert PlainBM25(services).ranked("the and", 10) == ["b.example"]  # no stop list
+    assert PlainBM25(services).ranked("xyz", 10) == []
 
 
-def known() -> Collection:
+def own_collection() -> Collection:
     return Collection(
         "own", [listing(f"s{n}.example", f"Name{n}: rain forecast {n}", (f"do{n}", "x")) for n in range(30)], []
     )
 
 
 @pytest.mark.parametrize("trick", spam.TRICKS)
-def test_spam_is_what_it_says_and_the_same_every_time(folder: Path, trick: str) -> None:
-    collection = Collection("own", known().listings, read(folder).queries)
-    made = spam.planted(collection, trick, 20)
-    assert made == spam.planted(collection, trick, 20)
-    assert len({one.host for one in made}) == 20
-    assert not {one.host for one in made} & {one.host for one in collection.listings}
-    domains = {registrable_domain(one.host) for one in made}
+def test_spam_is_deterministic_and_as_described(folder: Path, trick: str) -> None:
+    collection = Collection("own", own_collection().listings, read(folder).queries)
+    planted = spam.planted(collection, trick, 20)
+    assert planted == spam.planted(collection, trick, 20)
+    assert len({service.host for service in planted}) == 20
+    assert not {service.host for service in planted} & {service.host for service in collection.listings}
+    domains = {registrable_domain(service.host) for service in planted}
     assert len(domains) == (1 if trick == "copies at one domain" else 20)
     if trick == "500 capabilities":
-        assert all(len(one.capabilities) > CAPABILITIES for one in made)
+        assert all(len(service.capabilities) > CAPABILITIES for service in planted)
     if trick == "copies of a victim":
-        texts: set[Listing | str] = {one.description for one in collection.listings}
-        assert {one.description for one in made} <= texts
+        texts: set[Listing | str] = {service.description for service in collection.listings}
+        assert {service.description for service in planted} <= texts
 
 
 def test_auroc_and_the_halves() -> None:
     assert auroc(np.array([2.0, 3.0]), np.array([1.0])) == 1.0
     assert auroc(np.array([1.0]), np.array([1.0])) == 0.5
     assert auroc(np.array([1.0, 3.0]), np.array([2.0])) == 0.5
-    some = [Told(f"a{n}", ANSWERED, 0.8, 0.8, confident=True) for n in range(40)]
-    some += [Told(f"n{n}", NONSENSE, 0.0, 0.1, confident=False) for n in range(40)]
-    result = judged(some)
+    questions = [Evidence(f"a{n}", ANSWERED, 0.8, 0.8, confident=True) for n in range(40)]
+    questions += [Evidence(f"n{n}", NONSENSE, 0.0, 0.1, confident=False) for n in range(40)]
+    result = evaluate(questions)
     assert result.auroc == {NONSENSE: 1.0}
-    assert (result.kept, result.flagged) == ({ANSWERED: 100.0, NONSENSE: 0.0}, {ANSWERED: 100.0, NONSENSE: 0.0})
+    assert (result.above_threshold, result.flagged) == (
+        {ANSWERED: 100.0, NONSENSE: 0.0},
+        {ANSWERED: 100.0, NONSENSE: 0.0},
+    )
 
 
-def test_disturbances_disturb() -> None:
-    said = "please translate several documents for my grandmother"
-    changed = {name: change(said, random.Random(1)) for name, change in DISTURBED.items()}
-    assert changed.pop("as it is") == changed.pop("no punctuation") == said
-    assert all(one != said for one in changed.values())
+def test_disturbances_change_the_query() -> None:
+    text = "please translate several documents for my grandmother"
+    changed = {name: change(text, random.Random(1)) for name, change in DISTURBED.items()}
+    assert changed.pop("as it is") == changed.pop("no punctuation") == text
+    assert all(variant != text for variant in changed.values())
     assert len(changed["300 words"].split()) > 250
 
 

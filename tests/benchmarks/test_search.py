@@ -1,4 +1,4 @@
-"""The benchmark of what an answer costs: its texts, its requests, its tables, and one small run of the engine."""
+"""The benchmark of the cost of a search: its texts, its requests, its tables, and one small run of the engine."""
 
 import asyncio
 import json
@@ -9,42 +9,42 @@ import pytest
 from benchmarks.search import engine, load, served
 from benchmarks.search.texts import TRADES, Texts
 from benchmarks.trees import HERE
-from registry.core.domains import registrable_domain
-from registry.core.text import query_terms, stems
+from registry.core.names.domains import registrable_domain
+from registry.core.ranking.text import query_terms, stems
 
 
 def test_texts_are_the_same_for_the_same_seed_and_have_a_long_tail() -> None:
-    some = list(Texts(seed=1).services(2_000))
-    assert some == list(Texts(seed=1).services(2_000))
-    assert some[:10] != list(Texts(seed=2).services(10))
-    assert len({one.host for one in some}) == 2_000
-    assert all(registrable_domain(one.host) == one.domain for one in some)
-    held = Counter(stem for one in some for stem in set(stems(f"{one.name} {one.description}")))
-    assert max(held.values()) > 400
-    assert sum(times == 1 for times in held.values()) > 400
-    assert 1.5 < sum(len(one.capabilities) for one in some) / len(some) < 4
+    services = list(Texts(seed=1).services(2_000))
+    assert services == list(Texts(seed=1).services(2_000))
+    assert services[:10] != list(Texts(seed=2).services(10))
+    assert len({service.host for service in services}) == 2_000
+    assert all(registrable_domain(service.host) == service.domain for service in services)
+    frequencies = Counter(stem for service in services for stem in set(stems(f"{service.name} {service.description}")))
+    assert max(frequencies.values()) > 400
+    assert sum(times == 1 for times in frequencies.values()) > 400
+    assert 1.5 < sum(len(service.capabilities) for service in services) / len(services) < 4
 
 
-def test_requests_are_distinct_and_ask_for_something() -> None:
-    asked = Texts(seed=7).requests(500)
-    assert len(set(asked)) == 500
+def test_requests_are_distinct_and_contain_known_words() -> None:
+    requests = Texts(seed=7).requests(500)
+    assert len(set(requests)) == 500
     words = {stem for things, deeds in TRADES.values() for stem in stems(f"{things} {deeds}")}
-    assert all(words & set(query_terms(one)) for one in asked)
+    assert all(words & set(query_terms(text)) for text in requests)
 
 
 def test_a_request_is_one_line_of_http() -> None:
     assert load.target("a b&c=d\r\nX: y").startswith(
         b"GET /api/discover?q=a+b%26c%3Dd%0D%0AX%3A+y&limit=10 HTTP/1.1\r\n"
     )
-    assert load.cycled(["a", "b"], 5) == [load.target(one) for one in "ababa"]
+    assert load.cycled(["a", "b"], 5) == [load.target(question) for question in "ababa"]
 
 
-async def test_a_load_counts_every_answer_and_tells_a_refusal() -> None:
-    seen: list[bytes] = []
+async def test_a_load_counts_every_response_and_reports_a_refusal() -> None:
+    received: list[bytes] = []
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while line := await reader.readline():
-            seen.append(line)
+            received.append(line)
             await reader.readuntil(b"\r\n\r\n")
             status = b"503 Service Unavailable" if b"q=bad" in line else b"200 OK"
             writer.write(b"HTTP/1.1 " + status + b"\r\nContent-Length: 2\r\n\r\n{}")
@@ -52,12 +52,12 @@ async def test_a_load_counts_every_answer_and_tells_a_refusal() -> None:
 
     async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
-        await load.closed(port, [load.target(str(number)) for number in range(20)], at_once=3)
-        assert len(seen) == 20
-        took = await load.open_loop(port, [load.target(str(number)) for number in range(20)], 1_000, at_most=4)
-        assert len(took) == 20
+        await load.closed_loop(port, [load.target(str(number)) for number in range(20)], at_once=3)
+        assert len(received) == 20
+        milliseconds = await load.open_loop(port, [load.target(str(number)) for number in range(20)], 1_000, at_most=4)
+        assert len(milliseconds) == 20
         with pytest.raises(load.Refused, match="503"):
-            await load.closed(port, [load.target("bad")], at_once=1)
+            await load.closed_loop(port, [load.target("bad")], at_once=1)
 
 
 def test_the_table_of_the_server_names_its_sides() -> None:
@@ -77,11 +77,11 @@ def test_the_table_of_the_server_names_its_sides() -> None:
 def test_a_small_run_of_the_engine_has_every_figure() -> None:
     sides = engine.measure(services=300, requests=30, rounds=1)
     assert list(sides) == [HERE, engine.WORDS]
-    for built, asked in sides.values():
-        assert len(asked.took) == 30
-        assert built.size > 10_000
-        assert asked.resident > asked.own > 0
-    assert sides[HERE][1].recall == 1.0  # so few are looked at one by one
+    for build_cost, search_cost in sides.values():
+        assert len(search_cost.milliseconds) == 30
+        assert build_cost.size > 10_000
+        assert search_cost.resident > search_cost.own > 0
+    assert sides[HERE][1].recall == 1.0  # so few rows are searched exhaustively
     assert sides[engine.WORDS][1].recall is None
     head, *rows = engine.rows(300, sides)
     assert all(len(row) == len(head) for row in rows)

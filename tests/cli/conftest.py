@@ -1,4 +1,4 @@
-"""Commands that run inside the test's process."""
+"""Fixtures for commands that run inside the test's process."""
 
 import logging
 from collections.abc import Iterator
@@ -8,8 +8,8 @@ import structlog
 
 
 @pytest.fixture(autouse=True)
-def _logs_as_before() -> Iterator[None]:
-    """A command sends the logs of its process to its standard error, which the runner closes behind it."""
+def restore_logging() -> Iterator[None]:
+    """Restore logging: a command sends its logs to its standard error, which the test runner closes afterwards."""
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
     yield

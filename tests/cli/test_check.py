@@ -1,4 +1,7 @@
-"""`waypost check` as an operator and a CI job meet it: verdicts, places, exit codes, and one target beside another."""
+"""`waypost check` for operators and CI jobs: verdicts, positions, exit codes, and targets independent of each other.
+
+Longer than other modules, because it tests one command from files to processes.
+"""
 
 import json
 import os
@@ -14,10 +17,11 @@ from typer.testing import CliRunner, Result
 
 from registry.cli import app
 from registry.cli.check import MAX_FILE
-from registry.cli.porch import DONE, NO, USAGE
+from registry.cli.common import DONE, NO, USAGE
 from registry.demo.server import serve
 from registry.demo.sites import load_sites
 from tests.support.builders import adp_detail, adp_manifest, awp_manifest
+from tests.support.hang import HANG_SECONDS
 
 KEYS = {"target", "outcome", "score", "service", "documents"}
 DOCUMENT_KEYS = {"url", "outcome", "format", "dialect", "findings"}
@@ -41,14 +45,14 @@ paths:
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Each test in a folder of its own: targets are what somebody would type there."""
+def cwd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Run each test in an empty folder; targets are relative to it, as a user would type them."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
 def write(name: str, content: Any) -> str:
-    """Text and bytes as they are, everything else as indented JSON."""
+    """Write text and bytes unchanged, everything else as indented JSON."""
     raw = (
         content if isinstance(content, bytes) else (content if isinstance(content, str) else _dumped(content)).encode()
     )
@@ -68,13 +72,13 @@ def checked(*arguments: str, input: bytes | None = None) -> list[dict[str, Any]]
     return [json.loads(line) for line in check("--json", *arguments, input=input).stdout.splitlines()]
 
 
-def findings(one: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Of the first document, by reason."""
-    return {finding["reason"]: finding for finding in one["documents"][0]["findings"]}
+def findings(report: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the findings of the first document, by rule."""
+    return {finding["reason"]: finding for finding in report["documents"][0]["findings"]}
 
 
 def complete() -> dict[str, Any]:
-    """An ADP manifest without a finding of severity warning."""
+    """Return an ADP manifest without a finding of severity warning."""
     return {**adp_manifest("kiosk.example", "sell_ticket"), "description": "Sells tickets for trams and ferries."}
 
 
@@ -113,11 +117,11 @@ def test_exit_codes(content: Any, options: tuple[str, ...], code: int) -> None:
     assert check(write("agent", content), *options).exit_code == code
 
 
-def test_no_target_is_wrong_usage() -> None:
+def test_no_target_is_a_usage_error() -> None:
     assert check().exit_code == USAGE
 
 
-def test_the_worst_target_decides() -> None:
+def test_the_worst_target_decides_the_exit_code() -> None:
     good, bad = write("good", complete()), write("bad", "[")
     assert [check(*targets).exit_code for targets in ((good,), (good, bad), (bad, good))] == [DONE, NO, NO]
     assert check(bad, "gone.json", good).exit_code == USAGE
@@ -132,13 +136,13 @@ def test_findings_name_line_and_column() -> None:
     manifest["capabilities"].append({"name": "größer", "description": "x", "detail_url": "http://10.0.0.1/x"})
     target = write("agent", manifest)
     source = Path(target).read_text().splitlines()
-    found = findings(checked(target)[0])
-    private, header = found["endpoint.not_public"], found["adp.header"]
+    findings_by_rule = findings(checked(target)[0])
+    private, header = findings_by_rule["endpoint.not_public"], findings_by_rule["adp.header"]
     assert source[private["line"] - 1][private["column"] - 1 :] == '"http://10.0.0.1/x"'
     assert source[header["line"] - 1][header["column"] - 1 :] == "{"  # where the missing member belongs
     assert source[header["line"] - 1].strip() == '"auth": {'
-    shown = check(target).stdout
-    assert f"\nagent:{private['line']}:{private['column']}: warning: An endpoint is not" in shown
+    output = check(target).stdout
+    assert f"\nagent:{private['line']}:{private['column']}: warning: An endpoint is not" in output
 
 
 @pytest.mark.parametrize(
@@ -151,24 +155,24 @@ def test_findings_name_line_and_column() -> None:
         ("", "document.empty", 1, 1),
     ],
 )
-def test_what_cannot_be_read_names_its_place(content: Any, reason: str, line: int, column: int) -> None:
+def test_unreadable_documents_are_reported_with_the_position(content: Any, reason: str, line: int, column: int) -> None:
     target = write("agent", content)
-    found = findings(checked(target)[0])[reason]
-    assert (found["line"], found["column"]) == (line, column)
+    finding = findings(checked(target)[0])[reason]
+    assert (finding["line"], finding["column"]) == (line, column)
     assert f"\nagent:{line}:{column}: error: " in check(target).stdout
 
 
-def test_points_are_traced_to_what_a_capability_leaves_unsaid() -> None:
+def test_lost_points_name_the_capability_without_the_member() -> None:
     manifest = awp_manifest("bikes.example")
     manifest["actions"].append({"id": "buy", "description": "Buys a bicycle.", "endpoint": "/buy", "method": "POST"})
     target = write("agent.json", manifest)
-    (one,) = checked(target)
-    unsaid = next(line for line in one["score_lines"] if line["reason"] == "capability.without_params")
-    assert (unsaid["pointer"], unsaid["document"]) == ("/actions/1", one["documents"][0]["url"])
+    (report,) = checked(target)
+    score_line = next(line for line in report["score_lines"] if line["reason"] == "capability.without_params")
+    assert (score_line["pointer"], score_line["document"]) == ("/actions/1", report["documents"][0]["url"])
     source = Path(target).read_text().splitlines()
-    assert source[unsaid["line"] - 1][unsaid["column"] - 1 :] == "{"
-    lost = sum(line["points"] for line in one["score_lines"])
-    assert one["score"] == round(100 - lost)
+    assert source[score_line["line"] - 1][score_line["column"] - 1 :] == "{"
+    lost_points = sum(line["points"] for line in report["score_lines"])
+    assert report["score"] == round(100 - lost_points)
 
 
 # --- one object per target, in order --------------------------------------------------------------------------------
@@ -177,23 +181,25 @@ def test_points_are_traced_to_what_a_capability_leaves_unsaid() -> None:
 def test_json_is_one_object_per_target_in_order() -> None:
     names = [write(f"{number}.json", complete() if number % 3 else "{") for number in range(200)]
     results = checked(*names)
-    assert [one["target"] for one in results] == names
-    assert [one["outcome"] for one in results] == ["found" if number % 3 else "malformed" for number in range(200)]
-    for one in results:
-        assert one.keys() >= KEYS
-        assert all(document.keys() >= DOCUMENT_KEYS for document in one["documents"])
-        assert all(f.keys() >= FINDING_KEYS for document in one["documents"] for f in document["findings"])
+    assert [entry["target"] for entry in results] == names
+    assert [entry["outcome"] for entry in results] == ["found" if number % 3 else "malformed" for number in range(200)]
+    for report in results:
+        assert report.keys() >= KEYS
+        assert all(document.keys() >= DOCUMENT_KEYS for document in report["documents"])
+        assert all(
+            finding.keys() >= FINDING_KEYS for document in report["documents"] for finding in document["findings"]
+        )
 
 
 @pytest.mark.parametrize(
     "bad", ["gone.json", "folder", "http://kiosk.example/agent", "https://127.0.0.1/", "localhost", "a b", "x" * 5_000]
 )
-def test_a_target_that_cannot_be_read_hides_no_other(bad: str) -> None:
+def test_an_unreadable_target_does_not_affect_others(bad: str) -> None:
     Path("folder").mkdir()
     first, last = write("first", complete()), write("last", complete())
     result = check("--json", first, bad, last)
     results = [json.loads(line) for line in result.stdout.splitlines()]
-    assert [(one["target"], one["outcome"]) for one in results] == [
+    assert [(report["target"], report["outcome"]) for report in results] == [
         (first, "found"), (bad, "error"), (last, "found"),
     ]  # fmt: skip
     assert results[1]["reason"] and results[1].keys() == results[0].keys()
@@ -214,17 +220,17 @@ def test_a_pipe_is_read_like_a_file() -> None:
     os.mkfifo("pipe")
     writer = subprocess.Popen([sys.executable, "-c", f"open('pipe', 'w').write({_dumped(complete())!r})"])
     try:
-        assert [one["outcome"] for one in checked("pipe")] == ["found"]
+        assert [report["outcome"] for report in checked("pipe")] == ["found"]
     finally:
-        writer.wait(timeout=180)
+        writer.wait(timeout=HANG_SECONDS)
 
 
-def test_huge_files_are_told_by_their_size() -> None:
+def test_huge_files_are_refused_by_their_size() -> None:
     with Path("huge").open("wb") as file:
         file.truncate(MAX_FILE + 1)
-    one, other = checked(write("large", b" " * 5_000_000), "huge")
-    assert (one["outcome"], other["outcome"]) == ("too_large", "too_large")
-    assert findings(one)["document.too_large"] and findings(other)["document.too_large"]
+    large_report, huge_report = checked(write("large", b" " * 5_000_000), "huge")
+    assert (large_report["outcome"], huge_report["outcome"]) == ("too_large", "too_large")
+    assert findings(large_report)["document.too_large"] and findings(huge_report)["document.too_large"]
 
 
 # --- recognition ----------------------------------------------------------------------------------------------------
@@ -244,26 +250,28 @@ def test_huge_files_are_told_by_their_size() -> None:
         ("ai-actions.json", BOOKSHOP, (), "awas"),
     ],
 )
-def test_files_are_recognised(name: str, content: Any, options: tuple[str, ...], form: str | None) -> None:
-    (one,) = checked(write(name, content), *options)
-    assert one["documents"][0]["format"] == form
-    assert (one["outcome"] == "found") is (form is not None)
+def test_files_are_recognised_by_content_path_or_option(
+    name: str, content: Any, options: tuple[str, ...], form: str | None
+) -> None:
+    (report,) = checked(write(name, content), *options)
+    assert report["documents"][0]["format"] == form
+    assert (report["outcome"] == "found") is (form is not None)
 
 
-def test_a_file_is_not_blamed_for_calls_to_its_own_host() -> None:
+def test_endpoints_of_a_file_do_not_count_as_off_site() -> None:
     """A document that does not name its host is judged as if the host that it calls served it."""
     card = {"serverInfo": {"name": "tides", "version": "1"}, "endpoint": "https://mcp.tides.example/mcp"}
     openapi = {"openapi": "3.1.0", "info": {"title": "T", "version": "1"}, "servers": [{"url": "https://api.t.example"}],
                "paths": {"/t": {"get": {"operationId": "t"}}}}  # fmt: skip
-    for one in checked(write("card.json", card), write("api.json", openapi)):
-        assert not [line for line in one["score_lines"] if line["reason"] == "endpoint.off_site"], one["target"]
+    for report in checked(write("card.json", card), write("api.json", openapi)):
+        assert not [line for line in report["score_lines"] if line["reason"] == "endpoint.off_site"], report["target"]
 
 
-def test_why_a_file_is_no_manifest_is_told() -> None:
-    shown = check(write("page", "<!doctype html><html></html>"), write("other.json", {"jsonrpc": "2.0", "id": 1}))
-    assert "page: not_a_manifest (html)" in shown.stdout
-    assert "[document.foreign]" in shown.stdout
-    assert "fix: " in shown.stdout
+def test_the_reason_why_a_file_is_no_manifest_is_shown() -> None:
+    result = check(write("page", "<!doctype html><html></html>"), write("other.json", {"jsonrpc": "2.0", "id": 1}))
+    assert "page: not_a_manifest (html)" in result.stdout
+    assert "[document.foreign]" in result.stdout
+    assert "fix: " in result.stdout
 
 
 # --- hostile texts --------------------------------------------------------------------------------------------------
@@ -284,10 +292,10 @@ def hostile() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("option", [(), ("--json",), ("--sarif",)], ids=str)
-def test_texts_of_files_never_steer_the_terminal(option: tuple[str, ...]) -> None:
+def test_texts_of_files_never_control_the_terminal(option: tuple[str, ...]) -> None:
     names = [write(name, content) for name, content in hostile().items()]
-    found = [finding for one in checked(*names) for finding in one["documents"][0]["findings"]]
-    assert any("\x1b" in finding["pointer"] for finding in found)
+    all_findings = [finding for report in checked(*names) for finding in report["documents"][0]["findings"]]
+    assert any("\x1b" in finding["pointer"] for finding in all_findings)
     names += [write("\x1b[31mred\x07.json", "{"), "gone\x1b[2J[bold]"]
     result = check(*option, *names)
     assert "2J" in result.stdout
@@ -297,7 +305,7 @@ def test_texts_of_files_never_steer_the_terminal(option: tuple[str, ...]) -> Non
         assert result.stdout.isascii()
 
 
-def test_names_of_files_need_not_be_text() -> None:
+def test_file_names_may_be_invalid_text() -> None:
     name = os.fsdecode(b"caf\xe9.json")
     Path(name).write_text("{")
     assert checked(name)[0]["target"] == "caf\ufffd.json"
@@ -312,43 +320,45 @@ Run = subprocess.CompletedProcess[str]
 def run(*arguments: str, env: Mapping[str, str] | None = None, **options: Any) -> Run:
     command = [sys.executable, "-m", "registry.cli", "check", *arguments]
     options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL, **options}
-    return subprocess.run(command, text=True, timeout=120, env={**os.environ, **(env or {})}, **options)
+    return subprocess.run(command, text=True, timeout=HANG_SECONDS, env={**os.environ, **(env or {})}, **options)
 
 
 @pytest.mark.slow
-def test_the_command_itself() -> None:
+def test_the_command_works_in_a_process() -> None:
     good = write("agent", complete())
-    done = run("--json", good)
-    assert (done.returncode, json.loads(done.stdout)["outcome"], done.stderr) == (DONE, "found", "")
-    with Path(write("bad", '{"a": }')).open() as bad:
-        done = run("-", stdin=bad)
-    assert done.returncode == NO
-    assert "-:1:7: error: " in done.stdout
+    completed = run("--json", good)
+    assert (completed.returncode, json.loads(completed.stdout)["outcome"], completed.stderr) == (DONE, "found", "")
+    with Path(write("bad", '{"a": }')).open() as bad_file:
+        completed = run("-", stdin=bad_file)
+    assert completed.returncode == NO
+    assert "-:1:7: error: " in completed.stdout
     assert run("gone", good).returncode == USAGE
-    plain = run("--strict", write("slash", {**complete(), "base_url": "https://kiosk.example/"}), env={"LC_ALL": "C"})
-    assert (plain.returncode, "\x1b" in plain.stdout) == (NO, False)
+    in_c_locale = run(
+        "--strict", write("slash", {**complete(), "base_url": "https://kiosk.example/"}), env={"LC_ALL": "C"}
+    )
+    assert (in_c_locale.returncode, "\x1b" in in_c_locale.stdout) == (NO, False)
 
 
 @pytest.mark.slow
-def test_output_that_nobody_reads_or_can_show_is_no_fault() -> None:
+def test_closed_pipes_and_narrow_encodings_cause_no_error() -> None:
     target = write("agent", {**complete(), "spec_version": "größer"})
-    narrow = run(target, env={"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"})
-    assert narrow.returncode == NO
-    assert "gr\\xf6\\xdfer" in narrow.stdout
-    ours, theirs = os.pipe()
-    os.close(ours)
+    ascii_run = run(target, env={"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"})
+    assert ascii_run.returncode == NO
+    assert "gr\\xf6\\xdfer" in ascii_run.stdout
+    read_end, write_end = os.pipe()
+    os.close(read_end)
     try:
-        cut = run("--json", target, stdout=theirs)
+        completed = run("--json", target, stdout=write_end)
     finally:
-        os.close(theirs)
-    assert (cut.returncode, cut.stderr) == (NO, "")
+        os.close(write_end)
+    assert (completed.returncode, completed.stderr) == (NO, "")
 
 
 @pytest.fixture
-def online(here: Path) -> Iterator[tuple[dict[str, str], list[str]]]:
-    """Environment and options that reach a small web on loopback over TLS."""
+def sample_web(cwd: Path) -> Iterator[tuple[dict[str, str], list[str]]]:
+    """Yield environment and options that reach a small web on loopback over TLS."""
     manifest = {**complete(), "base_url": "https://kiosk.example/"}
-    web = here / "web"
+    web = cwd / "web"
     for path, content in {
         "kiosk.example/.well-known/agent": _dumped(manifest),
         "kiosk.example/caps/sell_ticket": _dumped(adp_detail("sell_ticket")),
@@ -358,42 +368,47 @@ def online(here: Path) -> Iterator[tuple[dict[str, str], list[str]]]:
         target = web / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(content)
-    with serve(load_sites(web), here) as served:
+    with serve(load_sites(web), cwd) as served:
         env = {
             "SSL_CERT_FILE": str(served.ca_file), "WAYPOST_REQUEST_DELAY": "0", "WAYPOST_RESOLVE": "table",
         }  # fmt: skip
-        yield env, [option for one in served.connect_to for option in ("--connect-to", one)]
+        yield env, [option for entry in served.connect_to for option in ("--connect-to", entry)]
 
 
 @pytest.mark.slow
-def test_domains_and_urls_are_told_the_same_way(online: tuple[dict[str, str], list[str]]) -> None:
-    env, options = online
+def test_domains_and_urls_are_reported_like_files(sample_web: tuple[dict[str, str], list[str]]) -> None:
+    env, options = sample_web
     targets = ["kiosk.example", "https://kiosk.example/caps/sell_ticket", "broken.example", "empty.example", "agent"]
     write("agent", complete())
-    done = run("--json", *options, *targets, env=env)
-    kiosk, detail, broken, empty, file = (json.loads(line) for line in done.stdout.splitlines())
-    assert done.returncode == NO
+    completed = run("--json", *options, *targets, env=env)
+    kiosk, detail, broken, empty, file = (json.loads(line) for line in completed.stdout.splitlines())
+    assert completed.returncode == NO
     assert (kiosk["outcome"], kiosk["service"]["capabilities"][0]["name"]) == ("found", "sell_ticket")
-    slash = next(f for f in kiosk["documents"][0]["findings"] if f["reason"] == "adp.base_slash")
+    slash = next(finding for finding in kiosk["documents"][0]["findings"] if finding["reason"] == "adp.base_slash")
     assert (slash["line"], slash["column"]) == (5, 15)
     assert detail["target"] == targets[1]
-    (unread,) = [f for d in broken["documents"] for f in d["findings"] if f["reason"] == "document.not_json"]
-    assert (broken["outcome"], unread["line"], unread["column"]) == ("malformed", 2, 12)
+    (unreadable,) = [
+        finding
+        for document in broken["documents"]
+        for finding in document["findings"]
+        if finding["reason"] == "document.not_json"
+    ]
+    assert (broken["outcome"], unreadable["line"], unreadable["column"]) == ("malformed", 2, 12)
     assert (empty["outcome"], empty["score"]) != ("found", 0)
     assert (file["target"], file["outcome"]) == ("agent", "found")
-    assert "visiting" not in done.stderr
-    shown = run(*options, "broken.example", env=env)
-    assert "https://broken.example/agent.json:2:12: error: " in shown.stdout
+    assert "visiting" not in completed.stderr
+    broken_check = run(*options, "broken.example", env=env)
+    assert "https://broken.example/agent.json:2:12: error: " in broken_check.stdout
 
 
-def test_a_person_at_a_terminal_sees_what_is_waited_for(online: tuple[dict[str, str], list[str]]) -> None:
-    env, options = online
-    ours, theirs = os.openpty()
+def test_a_terminal_shows_the_host_being_visited(sample_web: tuple[dict[str, str], list[str]]) -> None:
+    env, options = sample_web
+    reader_fd, terminal_fd = os.openpty()
     try:
-        done = run(*options, "--json", "empty.example", env={**env, "TERM": "xterm"}, stderr=theirs)
-        os.set_blocking(ours, False)
-        assert b"1/1: visiting empty.example" in os.read(ours, 100_000)
-        assert len(done.stdout.splitlines()) == 1
+        completed = run(*options, "--json", "empty.example", env={**env, "TERM": "xterm"}, stderr=terminal_fd)
+        os.set_blocking(reader_fd, False)
+        assert b"1/1: visiting empty.example" in os.read(reader_fd, 100_000)
+        assert len(completed.stdout.splitlines()) == 1
     finally:
-        os.close(ours)
-        os.close(theirs)
+        os.close(reader_fd)
+        os.close(terminal_fd)

@@ -1,13 +1,13 @@
-"""The live view: rates of the last seconds, and nothing in a pipe."""
+"""The live view: rates over the last seconds, and no output into a pipe."""
 
 import io
 from collections import Counter
 
 from rich.console import Console
 
-from crawler.flight import Tally
+from crawler.stats import CrawlCounts
 from registry.cli.live import View, live_progress
-from registry.core.documents import Outcome
+from registry.core.model.documents import Outcome
 
 
 class Clock:
@@ -17,32 +17,32 @@ class Clock:
         return self.now
 
 
-def seen(view: View) -> str:
+def rendered(view: View) -> str:
     console = Console(file=io.StringIO(), width=120, force_terminal=False)
     console.print(view)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
 
-def test_rates_are_those_of_the_last_seconds() -> None:
+def test_rates_cover_the_last_seconds() -> None:
     clock = Clock()
     view = View(clock)
     for _ in range(60):
         clock.now += 1
-        view(Tally(hosts=int(clock.now - 100) * 10, requests=int(clock.now - 100) * 200))
+        view(CrawlCounts(hosts=int(clock.now - 100) * 10, requests=int(clock.now - 100) * 200))
     hosts, requests = view.rates()
     assert 9.5 <= hosts <= 10.5 and 190 <= requests <= 210
-    clock.now += 30  # nothing more comes: the rate falls although nobody calls
+    clock.now += 30  # the rate falls although no update arrives
     assert view.rates()[0] < 1
 
 
-def test_what_ended_how_is_shown() -> None:
+def test_outcomes_and_sums_are_shown() -> None:
     clock = Clock()
     view = View(clock)
     clock.now += 61
-    ended = Counter({Outcome.ABSENT: 7, Outcome.FOUND: 2})
-    view(Tally(leased=12, recorded=9, hosts=9, requests=180, received=2_000_000, outcomes=ended))
-    text = seen(view)
+    outcomes = Counter({Outcome.ABSENT: 7, Outcome.FOUND: 2})
+    view(CrawlCounts(leased=12, recorded=9, hosts=9, requests=180, received=2_000_000, outcomes=outcomes))
+    text = rendered(view)
     assert "1:01" in text and "3 domains in flight" in text and "2.0 MB" in text
     assert "absent 7, found 2" in text
 

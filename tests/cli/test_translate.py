@@ -1,4 +1,4 @@
-"""`waypost translate`: documents on standard output, losses on standard error, and exit codes a script can trust."""
+"""`waypost translate`: documents on standard output, losses on standard error, exit codes that scripts can rely on."""
 
 import asyncio
 import json
@@ -9,15 +9,12 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from registry.cli import app
-from registry.cli.porch import DONE, NO, USAGE
-from registry.core.assess import assess_body
-from registry.core.documents import Outcome
+from registry.cli.common import DONE, NO, USAGE
+from registry.core.assessing.assess import assess_body
+from registry.core.model.documents import Outcome
 from registry.store.engine import make_engine
 from registry.store.unit_of_work import Store
 from tests.support.builders import Page, adp_site, awp_manifest, crawl
-from tests.support.database import database_server, database_template, database_url
-
-__all__ = ["database_server", "database_template", "database_url"]
 
 BIKES = "bikes.example"
 PIGEON = "api.pigeonpost.example"
@@ -29,7 +26,7 @@ def translate(*arguments: str, input: bytes | None = None) -> Result:
 
 @pytest.fixture
 def manifest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """An AWP file, and no database that could be reached."""
+    """Write an AWP file, and configure a database that cannot be reached."""
     monkeypatch.setenv("DATABASE_URL", "postgresql://nobody@127.0.0.1:1/nothing")
     file = tmp_path / "agent.json"
     file.write_text(json.dumps(awp_manifest(BIKES)))
@@ -38,34 +35,36 @@ def manifest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 @pytest.mark.parametrize(("target", "path"), [("atp", "/x"), ("awas", "/.well-known/ai-actions.json"), ("awp", "/x")])
 def test_a_file_is_translated_without_a_database(manifest: str, target: str, path: str) -> None:
-    answer = translate(manifest, "--to", target)
-    assert answer.exit_code == DONE, answer.stderr
-    judged = assess_body(answer.stdout.encode(), f"https://{BIKES}{path}")
-    assert (judged.outcome, judged.format) == (Outcome.FOUND, target)
-    assert f"https://{BIKES}" in answer.stdout
+    result = translate(manifest, "--to", target)
+    assert result.exit_code == DONE, result.stderr
+    assessed = assess_body(result.stdout.encode(), f"https://{BIKES}{path}")
+    assert (assessed.outcome, assessed.format) == (Outcome.FOUND, target)
+    assert f"https://{BIKES}" in result.stdout
 
 
-def test_what_is_lost_is_told_beside_the_document(manifest: str) -> None:
-    answer = translate(manifest, "--to", "awas")
-    assert "lost: result: AWAS has no place for it (/capabilities/0/result)" in answer.stderr.splitlines()
-    assert "lost:" not in answer.stdout
+def test_losses_are_printed_on_standard_error(manifest: str) -> None:
+    result = translate(manifest, "--to", "awas")
+    assert "lost: result: AWAS has no place for it (/capabilities/0/result)" in result.stderr.splitlines()
+    assert "lost:" not in result.stdout
 
 
 def test_json_holds_document_and_losses_on_one_line(manifest: str) -> None:
-    answer = translate(manifest, "--to", "awas", "--json")
-    (line,) = answer.stdout.splitlines()
-    told = json.loads(line)
-    assert told["document"]["actions"][0]["path"] == "/rent"
-    assert {"pointer": "/capabilities/0/result", "what": "result", "why": "AWAS has no place for it"} in told["losses"]
-    assert told["reasons"] == []
+    result = translate(manifest, "--to", "awas", "--json")
+    (line,) = result.stdout.splitlines()
+    output = json.loads(line)
+    assert output["document"]["actions"][0]["path"] == "/rent"
+    assert {"pointer": "/capabilities/0/result", "what": "result", "why": "AWAS has no place for it"} in output[
+        "losses"
+    ]
+    assert output["reasons"] == []
 
 
-def test_standard_input_is_a_file_too(manifest: str) -> None:
-    answer = translate("-", "--to", "atp", input=Path(manifest).read_bytes())
-    assert json.loads(answer.stdout)["capabilities"][0]["id"] == "rent-bike"
+def test_standard_input_is_translated(manifest: str) -> None:
+    result = translate("-", "--to", "atp", input=Path(manifest).read_bytes())
+    assert json.loads(result.stdout)["capabilities"][0]["id"] == "rent-bike"
 
 
-def test_the_path_tells_what_a_file_is_where_its_name_does_not(tmp_path: Path) -> None:
+def test_the_path_option_identifies_the_format(tmp_path: Path) -> None:
     action = {"id": "find", "name": "Find", "description": "Finds a book.", "path": "/find", "method": "GET"}
     file = tmp_path / "draft.json"
     file.write_text(json.dumps({"version": "1.0", "name": "B", "description": "Books.", "actions": [action]}))
@@ -73,37 +72,37 @@ def test_the_path_tells_what_a_file_is_where_its_name_does_not(tmp_path: Path) -
     assert translate(str(file), "--to", "atp", "--at", "/.well-known/ai-actions.json").exit_code == DONE
 
 
-def test_nobody_serves_adp_details_for_a_file(manifest: str) -> None:
-    answer = translate(manifest, "--to", "adp")
-    assert answer.exit_code == NO
-    assert answer.stdout == ""
-    assert "not translated: " in answer.stderr
-    assert "no registry serves one for a file" in answer.stderr
+def test_a_file_is_not_translated_to_adp(manifest: str) -> None:
+    result = translate(manifest, "--to", "adp")
+    assert result.exit_code == NO
+    assert result.stdout == ""
+    assert "not translated: " in result.stderr
+    assert "a file cannot serve one" in result.stderr
 
 
 @pytest.mark.parametrize("content", ["[]", "{", '{"hello": 1}', ""])
-def test_what_is_no_manifest_is_not_translated(tmp_path: Path, content: str) -> None:
+def test_a_file_that_is_no_manifest_is_not_translated(tmp_path: Path, content: str) -> None:
     file = tmp_path / "x.json"
     file.write_text(content)
-    answer = translate(str(file), "--to", "awp")
-    assert answer.exit_code == NO
-    assert "no service is described in it" in answer.stderr
+    result = translate(str(file), "--to", "awp")
+    assert result.exit_code == NO
+    assert "no service is described in it" in result.stderr
 
 
-def test_text_of_strangers_does_not_steer_the_terminal(tmp_path: Path) -> None:
+def test_foreign_text_does_not_control_the_terminal(tmp_path: Path) -> None:
     value: dict[str, Any] = awp_manifest(BIKES)
     value["actions"].append({**value["actions"][0], "id": "\x1b[31m evil \u202e", "method": "BREW"})
     file = tmp_path / "agent.json"
     file.write_text(json.dumps(value))
-    answer = translate(str(file), "--to", "atp")
-    assert answer.exit_code == DONE
-    assert not {"\x1b", "\u202e"} & {*answer.stdout, *answer.stderr}
+    result = translate(str(file), "--to", "atp")
+    assert result.exit_code == DONE
+    assert not {"\x1b", "\u202e"} & {*result.stdout, *result.stderr}
 
 
-def test_another_format_is_wrong_usage(manifest: str) -> None:
-    answer = translate(manifest, "--to", "openapi")
-    assert answer.exit_code == USAGE
-    assert "awp, atp, awas, adp, woa, a2a" in answer.stderr
+def test_an_unknown_target_format_is_a_usage_error(manifest: str) -> None:
+    result = translate(manifest, "--to", "openapi")
+    assert result.exit_code == USAGE
+    assert "awp, atp, woa, adp, a2a, awas" in result.stderr
 
 
 def test_a_listed_host_is_translated_from_the_registry(
@@ -113,9 +112,9 @@ def test_a_listed_host_is_translated_from_the_registry(
     monkeypatch.setenv("DATABASE_URL", database_url)
     monkeypatch.setenv("WAYPOST_DATA", str(tmp_path))
     monkeypatch.setenv("WAYPOST_PUBLIC_URL", "https://registry.example/")
-    answer = translate(BIKES, "--to", "adp")
-    assert answer.exit_code == DONE, answer.stderr
-    (capability,) = json.loads(answer.stdout)["capabilities"]
+    result = translate(BIKES, "--to", "adp")
+    assert result.exit_code == DONE, result.stderr
+    (capability,) = json.loads(result.stdout)["capabilities"]
     assert capability["detail_url"] == f"https://registry.example/api/services/{BIKES}/capabilities/rent_bike"
     detailed = json.loads(translate(PIGEON, "--to", "awp").stdout)
     assert detailed["actions"][0]["endpoint"] == f"https://{PIGEON}/v1/create_parcel"

@@ -1,7 +1,7 @@
-"""`waypost verify-index`: what it says and its exit codes, on the embedded engine and on a real Meilisearch.
+"""`waypost verify-index`: its output and exit codes, on the embedded engine and on a real Meilisearch.
 
-What is found is decided by tests/actions/test_verify.py. The second engine where MEILI_URL and MEILI_MASTER_KEY name a
-server that may be written to; skipped aloud elsewhere.
+tests/actions/test_verify.py tests what it finds. The second engine needs MEILI_URL and MEILI_MASTER_KEY of a server
+that tests may write to; without them these tests are skipped.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from registry.cli import app
-from registry.cli.porch import DONE, NO, UNAVAILABLE
+from registry.cli.common import DONE, NO, UNAVAILABLE
 from registry.search.backend import make_document
 from registry.search.meilisearch.keys import make_keys, write_keys
 from registry.settings import Settings
@@ -25,28 +25,31 @@ from registry.wiring import Waypost, open_waypost
 from tests.actions.catalogue import put
 from tests.search.contract import MAIL, MAPS, SHOP
 from tests.search.listings import listing
-from tests.support.database import database_server, database_template, database_url
-from tests.support.engine import MASTER, URL, needs_meilisearch, patient, remove_index
+from tests.support.engine import MASTER, URL, long_time_limits, needs_meilisearch, remove_index
 
-__all__ = ["database_server", "database_template", "database_url", "patient"]
+__all__ = ["long_time_limits"]
 
 pytestmark = pytest.mark.slow  # seconds of PostgreSQL and an index
 
 
 @pytest.fixture(params=["embedded", pytest.param("meilisearch", marks=needs_meilisearch)])
 def catalogue(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, database_url: str, patient: None
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    database_url: str,
+    long_time_limits: None,
 ) -> Iterator[None]:
-    """Three services in the database, the settings of a registry around them, no index yet."""
+    """Three services in the database and the settings of a registry; no index yet."""
     monkeypatch.setenv("DATABASE_URL", database_url)
     monkeypatch.setenv("WAYPOST_DATA", str(tmp_path / "data"))
 
-    async def three() -> None:
+    async def put_services() -> None:
         store = Store(make_engine(database_url))
         await put(store, MAIL, SHOP, MAPS)
         await store.close()
 
-    asyncio.run(three())
+    asyncio.run(put_services())
     if request.param == "embedded":
         yield
         return
@@ -62,33 +65,33 @@ def waypost(*arguments: str) -> Result:
     return CliRunner().invoke(app, list(arguments), catch_exceptions=False)
 
 
-def inside(work: Callable[[Waypost], Awaitable[Any]]) -> None:
-    async def carry_out() -> None:
-        async with open_waypost(Settings()) as opened:
-            await work(opened)
+def with_waypost(action: Callable[[Waypost], Awaitable[Any]]) -> None:
+    async def open_and_run() -> None:
+        async with open_waypost(Settings()) as opened_waypost:
+            await action(opened_waypost)
 
-    asyncio.run(carry_out())
+    asyncio.run(open_and_run())
 
 
-async def damage(opened: Waypost) -> None:
-    """One service lost, one that nobody listed, one with another text: as no drain would leave it."""
-    index = opened.search.backend
+async def damage_index(opened_waypost: Waypost) -> None:
+    """Damage the index: one service missing, one never listed, one with another text."""
+    index = opened_waypost.search.backend
     await index.delete(["mail.example"])
-    made = [listing("ghost.example"), listing("shop.example", "Bakery")]
-    await index.upsert([make_document(one, opened.search.embedder) for one in made])
+    listings = [listing("ghost.example"), listing("shop.example", "Bakery")]
+    await index.upsert([make_document(entry, opened_waypost.search.embedder) for entry in listings])
     await index.commit()
 
 
 @pytest.mark.usefixtures("catalogue")
-def test_it_finds_what_is_wrong_has_it_mended_and_says_when_all_is_well() -> None:
+def test_differences_are_found_and_repaired() -> None:
     assert waypost("reindex").exit_code == DONE
-    well = waypost("verify-index")
-    assert (well.exit_code, well.stdout.splitlines()[-1]) == (DONE, "the index holds what the database says")
+    intact = waypost("verify-index")
+    assert (intact.exit_code, intact.stdout.splitlines()[-1]) == (DONE, "the index holds what the database says")
 
-    inside(damage)
-    found = waypost("verify-index")
-    assert found.exit_code == NO
-    assert found.stdout.splitlines() == [
+    with_waypost(damage_index)
+    damaged = waypost("verify-index")
+    assert damaged.exit_code == NO
+    assert damaged.stdout.splitlines() == [
         "3 services in the database, 0 of them not yet told to the index",
         "missing: mail.example",
         "extra: ghost.example",
@@ -108,22 +111,24 @@ def test_it_finds_what_is_wrong_has_it_mended_and_says_when_all_is_well() -> Non
         },
     )
 
-    inside(lambda opened: opened.drain())
-    mended = waypost("verify-index", "--json")
-    assert (mended.exit_code, json.loads(mended.stdout)["equal"]) == (DONE, True)
+    with_waypost(lambda opened_waypost: opened_waypost.search.drain())
+    after_repair = waypost("verify-index", "--json")
+    assert (after_repair.exit_code, json.loads(after_repair.stdout)["equal"]) == (DONE, True)
 
 
 @pytest.mark.usefixtures("catalogue")
-def test_without_an_index_it_says_so() -> None:
-    answer = waypost("verify-index")
-    assert (answer.exit_code, answer.stdout) == (UNAVAILABLE, "")
-    assert "the index has not been built yet" in answer.stderr
+def test_a_missing_index_is_reported() -> None:
+    result = waypost("verify-index")
+    assert (result.exit_code, result.stdout) == (UNAVAILABLE, "")
+    assert "the index has not been built yet" in result.stderr
 
 
-def test_an_engine_that_is_away_is_no_difference(monkeypatch: pytest.MonkeyPatch, database_url: str) -> None:
+def test_an_unavailable_engine_is_not_reported_as_a_difference(
+    monkeypatch: pytest.MonkeyPatch, database_url: str
+) -> None:
     monkeypatch.setenv("DATABASE_URL", database_url)
     monkeypatch.setenv("MEILI_URL", "http://127.0.0.1:1")
     monkeypatch.setenv("MEILI_SEARCH_KEY", "key")
-    answer = waypost("verify-index", "--json")
-    assert (answer.exit_code, answer.stdout) == (UNAVAILABLE, "")
-    assert "the search engine is away" in answer.stderr
+    result = waypost("verify-index", "--json")
+    assert (result.exit_code, result.stdout) == (UNAVAILABLE, "")
+    assert "the search engine is away" in result.stderr

@@ -1,4 +1,4 @@
-"""Documents for property tests: every fixture, and what becomes of it when anything in it is anything else."""
+"""Documents for property tests: every fixture, and variants in which any part is replaced by anything."""
 
 import json
 from copy import deepcopy
@@ -9,12 +9,12 @@ from typing import Any
 from hypothesis import strategies as st
 
 FIXTURES = Path(__file__).parents[1] / "formats"
-_LARGEST = 20_000  # bytes: searching is a matter of many documents, not of large ones
+_LARGEST = 20_000  # bytes: the search needs many documents, not large ones
 
 
 @dataclass(frozen=True)
 class Fixture:
-    """A fixture that is JSON; `slug` is its folder, `expected` what a pointer promised, `out` its expected.json."""
+    """A JSON fixture; `slug` is its folder, `expected` the format that a pointer promised, `out` its expected.json."""
 
     slug: str
     name: str
@@ -25,14 +25,14 @@ class Fixture:
 
     @property
     def media_type(self) -> str | None:
-        kind: str = json.loads((FIXTURES / self.slug / self.name / "response.json").read_text())["headers"].get(
+        content_type: str = json.loads((FIXTURES / self.slug / self.name / "response.json").read_text())["headers"].get(
             "content-type", ""
         )
-        return kind.partition(";")[0].strip().lower() or None
+        return content_type.partition(";")[0].strip().lower() or None
 
 
 def _fixtures() -> list[Fixture]:
-    found = []
+    fixtures = []
     for body in sorted(FIXTURES.glob("*/*/body")):
         response = json.loads((body.parent / "response.json").read_text())
         out = json.loads((body.parent / "expected.json").read_text())
@@ -43,12 +43,12 @@ def _fixtures() -> list[Fixture]:
             continue
         if len(raw) < _LARGEST:
             slug, name = body.parent.parent.name, body.parent.name
-            found.append(Fixture(slug, name, response["url"], response.get("expected"), value, out))
-    return found
+            fixtures.append(Fixture(slug, name, response["url"], response.get("expected"), value, out))
+    return fixtures
 
 
 JSON_FIXTURES = _fixtures()
-FOUND = [one for one in JSON_FIXTURES if one.out["outcome"] == "found"]
+FOUND = [fixture for fixture in JSON_FIXTURES if fixture.out["outcome"] == "found"]
 BODIES = [path.read_bytes() for path in sorted(FIXTURES.glob("*/*/body"))]
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8)
@@ -65,30 +65,32 @@ json_values = st.recursive(
 _odd = json_values | st.sampled_from([[], {}, [None, 1, "a", {}, []], {"": ""}, {"$ref": "#"}, {"type": []}, -1, "x"])
 
 
-def places(value: Any) -> list[tuple[Any, Any]]:
-    """Every (container, key) below `value`."""
+def container_keys(value: Any) -> list[tuple[Any, Any]]:
+    """Return every (container, key) below `value`."""
     keys = list(value) if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
-    return [place for key in keys for place in [(value, key), *places(value[key])]]
+    return [entry for key in keys for entry in [(value, key), *container_keys(value[key])]]
 
 
 @st.composite
 def altered(draw: st.DrawFn, value: Any) -> Any:
-    """`value` with one to three of its parts replaced, taken away, repeated, or exchanged for parts of any fixture."""
+    """Draw `value` with one to three parts replaced, removed, repeated, or exchanged for parts of any fixture."""
     changed = deepcopy(value)
     for _ in range(draw(st.integers(1, 3))):
-        found = places(changed)
-        if not found:
+        entries = container_keys(changed)
+        if not entries:
             break
-        holder, key = found[draw(st.integers(0, len(found) - 1))]
-        act = draw(st.sampled_from(["replace", "replace", "remove", "repeat", "exchange"]))
-        if act == "remove":
-            del holder[key]
-        elif act == "repeat" and isinstance(holder, list):
-            holder.append(deepcopy(holder[key]))
-        elif act == "exchange":
-            others = places(draw(st.sampled_from(JSON_FIXTURES)).value)
-            there, other = others[draw(st.integers(0, len(others) - 1))] if others else ({"": None}, "")
-            holder[key] = deepcopy(there[other])
+        container, key = entries[draw(st.integers(0, len(entries) - 1))]
+        operation = draw(st.sampled_from(["replace", "replace", "remove", "repeat", "exchange"]))
+        if operation == "remove":
+            del container[key]
+        elif operation == "repeat" and isinstance(container, list):
+            container.append(deepcopy(container[key]))
+        elif operation == "exchange":
+            source_entries = container_keys(draw(st.sampled_from(JSON_FIXTURES)).value)
+            source, source_key = (
+                source_entries[draw(st.integers(0, len(source_entries) - 1))] if source_entries else ({"": None}, "")
+            )
+            container[key] = deepcopy(source[source_key])
         else:
-            holder[key] = deepcopy(draw(_odd))
+            container[key] = deepcopy(draw(_odd))
     return changed

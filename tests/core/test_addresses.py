@@ -1,4 +1,4 @@
-"""Addresses that may not be dialled, in every class, and public controls that must stay reachable."""
+"""Addresses of every class that must not be dialled, and public controls that must stay reachable."""
 
 from ipaddress import IPv4Address, IPv6Address, ip_network
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from registry.core.addresses import V4, V6, Row, refusal
+from registry.core.names.addresses import V4, V6, RegistryRow, refusal
 
 REFUSED = """
 0.0.0.0 0.1.2.3 10.0.0.1 10.255.255.255 100.64.0.1 100.100.100.200 100.127.255.255 127.0.0.1 127.1.0.1 127.255.255.255
@@ -35,17 +35,17 @@ fe80::1%eth0 2606:4700:4700::1111%eth0 2606:4700:4700::1111%1 127.1 0x7f.0.0.1 0
 
 
 @pytest.mark.parametrize("address", REFUSED.split())
-def test_refused(address: str) -> None:
+def test_special_purpose_addresses_are_refused(address: str) -> None:
     assert refusal(address)
 
 
 @pytest.mark.parametrize("address", PUBLIC.split())
-def test_public(address: str) -> None:
+def test_public_addresses_are_allowed(address: str) -> None:
     assert refusal(address) is None
 
 
 @pytest.mark.parametrize("address", [*NOT_ADDRESSES.split(), "", " 1.1.1.1", "1.1.1.1\n", "1.1.1.1\x00"])
-def test_what_is_not_plainly_one_address_is_refused(address: str) -> None:
+def test_anything_but_one_plain_address_is_refused(address: str) -> None:
     assert refusal(address)
 
 
@@ -56,8 +56,8 @@ def test_the_reason_names_the_narrowest_block() -> None:
 
 
 @pytest.mark.parametrize("row", [*V4, *V6], ids=lambda row: row.prefix)
-def test_every_row_refuses_its_first_and_last_address(row: Row) -> None:
-    network = ip_network(row.prefix)  # strict: host bits in a row are a typing mistake
+def test_every_row_refuses_its_first_and_last_address(row: RegistryRow) -> None:
+    network = ip_network(row.prefix)  # strict: host bits in a row are a typing error
     assert refusal(str(network[0])) and refusal(str(network[-1]))
 
 

@@ -1,12 +1,13 @@
-"""AID records: what is no endpoint, what is too large, and the examples of the specification."""
+"""AID records: invalid endpoints, records that are too large, and the examples of the specification."""
 
 import re
 
 import pytest
 
-from registry.core.documents import Document, Json
-from registry.core.findings import Reason
 from registry.core.formats import aid
+from registry.core.formats.aid import rules as aid_rules
+from registry.core.model.documents import Document, Json
+from registry.core.model.findings import Rule
 from tests.support.shared import shared
 
 
@@ -15,8 +16,8 @@ def test_commands_are_never_an_endpoint(address: str) -> None:
     document = Document(b"", {"v": "aid2", "u": address, "p": "local"}, "https://a.example/.well-known/agent")
     service, findings = aid.FORMAT.judge(document, "aid2")
     assert (service.protocols, findings) == ((), ())
-    pretended = Document(b"", {"v": "aid2", "u": address, "p": "mcp"}, "https://a.example/.well-known/agent")
-    assert [one.pointer for one in aid.FORMAT.judge(pretended, "aid2")[1]] == ["/u"]
+    mcp_document = Document(b"", {"v": "aid2", "u": address, "p": "mcp"}, "https://a.example/.well-known/agent")
+    assert [finding.pointer for finding in aid.FORMAT.judge(mcp_document, "aid2")[1]] == ["/u"]
 
 
 def test_every_published_example_record_is_read() -> None:
@@ -31,8 +32,8 @@ def test_every_published_example_record_is_read() -> None:
         aid.FORMAT.judge(document, "aid2")
 
 
-@pytest.mark.parametrize(("size", "findings"), [(64 * 1024, []), (64 * 1024 + 1, [Reason.AID_SIZE])])
-def test_a_record_that_clients_refuse_for_its_size_is_a_finding(size: int, findings: list[Reason]) -> None:
+@pytest.mark.parametrize(("size", "findings"), [(64 * 1024, []), (64 * 1024 + 1, [aid_rules.SIZE])])
+def test_a_record_that_clients_refuse_for_its_size_is_a_finding(size: int, findings: list[Rule]) -> None:
     record = {"v": "aid2", "u": "https://a.example/mcp", "p": "mcp"}
     document = Document(b" " * size, {**record}, "https://a.example/.well-known/agent")
-    assert [one.reason for one in aid.FORMAT.judge(document, "aid2")[1]] == findings
+    assert [finding.rule for finding in aid.FORMAT.judge(document, "aid2")[1]] == findings

@@ -1,13 +1,14 @@
-"""What a service leaves unsaid: each gap is told by its own reason, and by no other."""
+"""Gaps in a service: each is reported by its own rule, and by no other."""
 
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from registry.core.findings import Reason
+from registry.core.model.findings import Rule
+from registry.core.model.services import Auth, Invocation, Policies, Pricing, Provider, Service
+from registry.core.scoring import rules as scoring_rules
 from registry.core.scoring.checks import gaps
-from registry.core.services import Auth, Invocation, Policies, Pricing, Provider, Service
 from tests.core.test_score import CALL, FULL
 
 
@@ -20,29 +21,29 @@ def with_call(**changes: Any) -> Service:
 
 
 GAPS = {
-    Reason.SERVICE_UNNAMED: replace(FULL, name=None),
-    Reason.SERVICE_UNDESCRIBED: replace(FULL, description=""),
-    Reason.SERVICE_WITHOUT_CAPABILITIES: replace(FULL, capabilities=()),
-    Reason.SERVICE_AUTH_UNKNOWN: replace(FULL, auth=Auth()),
-    Reason.SERVICE_PRICING_UNKNOWN: replace(FULL, pricing=Pricing()),
-    Reason.SERVICE_RATE_LIMIT_UNKNOWN: replace(FULL, policies=Policies(privacy_url="https://a.example/privacy")),
-    Reason.SERVICE_UNVERSIONED: replace(FULL, version=None, protocols=()),
-    Reason.SERVICE_WITHOUT_TERMS: replace(FULL, policies=replace(FULL.policies, terms_url=None)),
-    Reason.SERVICE_PROVIDER_UNKNOWN: replace(FULL, provider=Provider(contact="agents@a.example")),
-    Reason.SERVICE_WITHOUT_CONTACT: replace(FULL, provider=Provider("A Ltd")),
-    Reason.SERVICE_SYNTHETIC: replace(FULL, synthetic=True),
-    Reason.CAPABILITY_UNDESCRIBED: with_capability(description=None),
-    Reason.CAPABILITY_WITHOUT_PARAMS: with_capability(params=None),
-    Reason.CAPABILITY_WITHOUT_RESULT: with_capability(result=None),
-    Reason.CAPABILITY_UNREACHABLE: with_call(endpoint=None),
-    Reason.CAPABILITY_SIDE_EFFECTS_UNKNOWN: with_capability(side_effects=None),
-    Reason.CAPABILITY_UNCONFIRMED: with_call(method="DELETE"),
+    scoring_rules.SERVICE_UNNAMED: replace(FULL, name=None),
+    scoring_rules.SERVICE_UNDESCRIBED: replace(FULL, description=""),
+    scoring_rules.SERVICE_WITHOUT_CAPABILITIES: replace(FULL, capabilities=()),
+    scoring_rules.SERVICE_AUTH_UNKNOWN: replace(FULL, auth=Auth()),
+    scoring_rules.SERVICE_PRICING_UNKNOWN: replace(FULL, pricing=Pricing()),
+    scoring_rules.SERVICE_RATE_LIMIT_UNKNOWN: replace(FULL, policies=Policies(privacy_url="https://a.example/privacy")),
+    scoring_rules.SERVICE_UNVERSIONED: replace(FULL, version=None, protocols=()),
+    scoring_rules.SERVICE_WITHOUT_TERMS: replace(FULL, policies=replace(FULL.policies, terms_url=None)),
+    scoring_rules.SERVICE_PROVIDER_UNKNOWN: replace(FULL, provider=Provider(contact="agents@a.example")),
+    scoring_rules.SERVICE_WITHOUT_CONTACT: replace(FULL, provider=Provider("A Ltd")),
+    scoring_rules.SERVICE_SYNTHETIC: replace(FULL, synthetic=True),
+    scoring_rules.CAPABILITY_UNDESCRIBED: with_capability(description=None),
+    scoring_rules.CAPABILITY_WITHOUT_PARAMS: with_capability(params=None),
+    scoring_rules.CAPABILITY_WITHOUT_RESULT: with_capability(result=None),
+    scoring_rules.CAPABILITY_UNREACHABLE: with_call(endpoint=None),
+    scoring_rules.CAPABILITY_SIDE_EFFECTS_UNKNOWN: with_capability(side_effects=None),
+    scoring_rules.CAPABILITY_UNCONFIRMED: with_call(method="DELETE"),
 }
 
 
-@pytest.mark.parametrize(("reason", "service"), GAPS.items(), ids=[reason.value for reason in GAPS])
-def test_a_gap_has_its_own_reason(reason: Reason, service: Service) -> None:
-    assert [finding.reason for finding in gaps(service)] == [reason]
+@pytest.mark.parametrize(("rule", "service"), GAPS.items(), ids=[rule.code for rule in GAPS])
+def test_a_gap_has_its_own_rule(rule: Rule, service: Service) -> None:
+    assert [finding.rule for finding in gaps(service)] == [rule]
 
 
 def test_a_full_service_has_no_gap() -> None:
@@ -63,11 +64,11 @@ def test_a_full_service_has_no_gap() -> None:
     ids=["auth of the call", "version of a protocol", "documentation", "no parameters", "reads only", "told in words",
          "told elsewhere"],
 )  # fmt: skip
-def test_saying_it_elsewhere_or_saying_no_is_no_gap(service: Service) -> None:
+def test_a_member_given_elsewhere_or_as_no_is_no_gap(service: Service) -> None:
     assert gaps(service) == ()
 
 
 def test_every_gap_of_a_capability_names_it() -> None:
-    one = FULL.capabilities[0]
-    several = replace(FULL, capabilities=(one, replace(one, id="y", description=None)))
-    assert [(finding.pointer, finding.evidence) for finding in gaps(several)] == [("/capabilities/1", "y")]
+    capability = FULL.capabilities[0]
+    service = replace(FULL, capabilities=(capability, replace(capability, id="y", description=None)))
+    assert [(finding.pointer, finding.evidence) for finding in gaps(service)] == [("/capabilities/1", "y")]

@@ -1,4 +1,4 @@
-"""The paths that several schemes claim, and files that deny: each is named as what it is (formats.md sections 5, 6)."""
+"""Paths that several schemes claim, and documents that state absence: each is recognised as what it is."""
 
 import json
 from datetime import UTC, datetime
@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from registry.core.assess import Assessment, assess, assess_body
-from registry.core.controls import Controls
-from registry.core.documents import Fetched, Outcome
-from registry.core.findings import Reason
-from registry.core.probes import STEPS, manifest_probe
+from registry.core.assessing.assess import Assessment, assess, assess_body
+from registry.core.assessing.controls import Controls
+from registry.core.format_support import common_rules
+from registry.core.model.documents import Fetched, Outcome
+from registry.core.model.findings import Rule
+from registry.core.visiting.probes import STEPS, manifest_probe
 
 HOST = "corner.example"
 WELL_KNOWN = "/.well-known/agent.json"
@@ -48,10 +49,10 @@ WILDCARD = {"agentsJson": "0.1.0", "info": {"title": "C"}, "sources": [], "flows
 ARD = {"specVersion": "1.0", "entries": []}
 
 
-def named(judged: Assessment) -> str:
-    if judged.outcome is Outcome.FOUND:
-        return f"{judged.format}/{judged.dialect}" if judged.dialect else str(judged.format)
-    return f"{judged.outcome.value}:{judged.format or judged.reason}"
+def outcome_name(assessment: Assessment) -> str:
+    if assessment.outcome is Outcome.FOUND:
+        return f"{assessment.format}/{assessment.dialect}" if assessment.dialect else str(assessment.format)
+    return f"{assessment.outcome.value}:{assessment.format or assessment.reason}"
 
 
 CLAIMED: list[tuple[str, Any, str]] = [
@@ -59,8 +60,8 @@ CLAIMED: list[tuple[str, Any, str]] = [
     (WELL_KNOWN, AWP, "awp/0.2"),
     (WELL_KNOWN, ATP, "atp"),
     (WELL_KNOWN, {"ahp": "0.1", "modes": []}, "not_a_manifest:foreign:ahp"),
-    (WELL_KNOWN, {"origin": HOST, "intents": []}, "not_a_manifest:foreign:frans"),
-    (WELL_KNOWN, {"version": "1.2", "origin": HOST, "payout_address": "0x1"}, "not_a_manifest:foreign:frans"),
+    (WELL_KNOWN, {"origin": HOST, "intents": []}, "agent-json/other"),
+    (WELL_KNOWN, {"version": "1.2", "origin": HOST, "payout_address": "0x1"}, "agent-json/1.2"),
     (WELL_KNOWN, {"subject": "C", "facts": []}, "not_a_manifest:foreign:facts"),
     (WELL_KNOWN, {"v": "1", "p": "mcp", "u": f"https://{HOST}"}, "not_a_manifest:foreign:aid-like"),
     (WELL_KNOWN, {"agent_discovery_version": "1"}, "not_a_manifest:foreign:agent-discovery"),
@@ -96,9 +97,9 @@ CLAIMED: list[tuple[str, Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("path", "value", "expected"), CLAIMED, ids=lambda one: str(one)[:60])
-def test_each_claimant_of_a_path_is_told_apart(path: str, value: Any, expected: str) -> None:
-    assert named(assess_body(json.dumps(value).encode(), f"https://{HOST}{path}")) == expected
+@pytest.mark.parametrize(("path", "value", "expected"), CLAIMED, ids=lambda parameter: str(parameter)[:60])
+def test_documents_of_different_formats_at_one_path_are_recognised(path: str, value: Any, expected: str) -> None:
+    assert outcome_name(assess_body(json.dumps(value).encode(), f"https://{HOST}{path}")) == expected
 
 
 CONTAINERS = {
@@ -107,17 +108,17 @@ CONTAINERS = {
 
 
 @pytest.mark.parametrize(("container", "slug"), CONTAINERS.items())
-def test_a_container_that_says_it_is_not_available_is_absence(container: str, slug: str) -> None:
-    """Even where the rest is filled in."""
+def test_a_container_marked_unavailable_is_negative(container: str, slug: str) -> None:
+    """Even if the rest is filled in."""
     value = {container: {"available": False, "name": "x", "version": "0.0.0"}, "skills": A2A["skills"]}
-    judged = assess_body(json.dumps(value).encode(), f"https://{HOST}/x.json")
-    assert (judged.outcome, judged.format, judged.service) == (Outcome.NEGATIVE, slug, None)
+    assessment = assess_body(json.dumps(value).encode(), f"https://{HOST}/x.json")
+    assert (assessment.outcome, assessment.format, assessment.service) == (Outcome.NEGATIVE, slug, None)
 
 
 def test_alternatives_of_a_denial_are_pointers() -> None:
     value = {"available": False, "alternatives": {"openapi": "/openapi.json", "a2a": "https://other.example/c.json"}}
-    judged = assess_body(json.dumps(value).encode(), f"https://{HOST}/.well-known/mcp.json")
-    assert [(one.url, one.rel) for one in judged.pointers] == [
+    assessment = assess_body(json.dumps(value).encode(), f"https://{HOST}/.well-known/mcp.json")
+    assert [(pointer.url, pointer.rel) for pointer in assessment.pointers] == [
         (f"https://{HOST}/openapi.json", "alternative"),
         ("https://other.example/c.json", "alternative"),
     ]
@@ -126,29 +127,29 @@ def test_alternatives_of_a_denial_are_pointers() -> None:
 @pytest.mark.parametrize(
     "value", [{**SEP, "transport": {"type": "none"}}, {**FLAT, "enabled": False}, {**A2A, "skills": []}]
 )
-def test_what_is_empty_or_idle_denies_nothing(value: Any) -> None:
+def test_empty_or_idle_documents_are_not_negative(value: Any) -> None:
     assert assess_body(json.dumps(value).encode(), f"https://{HOST}/.well-known/mcp.json").outcome is Outcome.FOUND
 
 
 @pytest.mark.parametrize(
-    ("url", "reason"),
+    ("url", "rule"),
     [
-        ("http://localhost:8000/a2a", Reason.ENDPOINT_NOT_PUBLIC),
-        ("https://localhost/a2a", Reason.ENDPOINT_NOT_PUBLIC),
-        ("https://127.0.0.1/a2a", Reason.ENDPOINT_NOT_PUBLIC),
-        ("https://agent.internal/a2a", Reason.ENDPOINT_NOT_PUBLIC),
-        ("https://{tenant}.corner.example/a2a", Reason.ENDPOINT_TEMPLATED),
-        ("https://{{host}}/a2a", Reason.TEMPLATE),
-        ("https://forms.corner.example/f/YOUR_FORM_ID", Reason.TEMPLATE),
+        ("http://localhost:8000/a2a", common_rules.ENDPOINT_NOT_PUBLIC),
+        ("https://localhost/a2a", common_rules.ENDPOINT_NOT_PUBLIC),
+        ("https://127.0.0.1/a2a", common_rules.ENDPOINT_NOT_PUBLIC),
+        ("https://agent.internal/a2a", common_rules.ENDPOINT_NOT_PUBLIC),
+        ("https://{tenant}.corner.example/a2a", common_rules.ENDPOINT_TEMPLATED),
+        ("https://{{host}}/a2a", common_rules.TEMPLATE),
+        ("https://forms.corner.example/f/YOUR_FORM_ID", common_rules.TEMPLATE),
     ],
 )
-def test_addresses_that_nobody_can_call_are_findings(url: str, reason: Reason) -> None:
-    judged = assess_body(json.dumps(A2A | {"url": url}).encode(), f"https://{HOST}/.well-known/agent-card.json")
-    assert reason in {one.reason for one in judged.findings}
-    assert judged.service is not None
-    (skill,) = judged.service.capabilities
-    assert skill.invocations[0].templated is (reason is Reason.ENDPOINT_TEMPLATED)
-    assert (skill.invocations[0].endpoint is not None) is (reason is Reason.ENDPOINT_TEMPLATED)
+def test_addresses_that_cannot_be_called_are_findings(url: str, rule: Rule) -> None:
+    assessment = assess_body(json.dumps(A2A | {"url": url}).encode(), f"https://{HOST}/.well-known/agent-card.json")
+    assert rule in {finding.rule for finding in assessment.findings}
+    assert assessment.service is not None
+    (skill,) = assessment.service.capabilities
+    assert skill.invocations[0].templated is (rule is common_rules.ENDPOINT_TEMPLATED)
+    assert (skill.invocations[0].endpoint is not None) is (rule is common_rules.ENDPOINT_TEMPLATED)
 
 
 @pytest.mark.parametrize("hops", [(), (f"https://www.{HOST}/.well-known/agent",)])
@@ -156,10 +157,10 @@ def test_an_aid_record_is_not_read_from_a_redirected_answer(hops: tuple[str, ...
     step = next(step for step in STEPS if step.path == "/.well-known/agent")
     url, now = f"https://{HOST}{step.path}", datetime(2026, 11, 21, tzinfo=UTC)
     fetched = Fetched(url, url, now, 200, {"content-type": "application/json"}, json.dumps(AID).encode(), hops)
-    judged = assess(manifest_probe(HOST, step), fetched, Controls())
-    assert judged.outcome is (Outcome.NOT_A_MANIFEST if hops else Outcome.FOUND)
+    assessment = assess(manifest_probe(HOST, step), fetched, Controls())
+    assert assessment.outcome is (Outcome.NOT_A_MANIFEST if hops else Outcome.FOUND)
 
 
-def test_a_stream_of_events_is_told_from_a_text() -> None:
-    judged = assess_body(b": ping\n\n", f"https://{HOST}/mcp", "text/event-stream")
-    assert (judged.outcome, judged.reason) == (Outcome.NOT_A_MANIFEST, "event_stream")
+def test_an_event_stream_is_no_text_document() -> None:
+    assessment = assess_body(b": ping\n\n", f"https://{HOST}/mcp", "text/event-stream")
+    assert (assessment.outcome, assessment.reason) == (Outcome.NOT_A_MANIFEST, "event_stream")

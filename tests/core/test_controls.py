@@ -1,4 +1,4 @@
-"""Soft 404: what equals a control, and what only resembles it."""
+"""Soft 404: which responses equal a control, and which only resemble it."""
 
 import json
 from datetime import UTC, datetime
@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from registry.core.assess import assess, sample
-from registry.core.controls import COMPARED, Controls, normalised, similarity
-from registry.core.documents import Fetched, Outcome, Probe, Purpose
+from registry.core.assessing.assess import assess, sample
+from registry.core.assessing.controls import COMPARED, Controls, normalised, similarity
+from registry.core.model.documents import Fetched, Outcome, Probe, Purpose
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 HOME = "https://shop.example"
@@ -32,25 +32,25 @@ PAGE = """<!doctype html><html><head><title>Not found</title><meta name="request
 Copyright {year} Garden Shop Limited, all rights reserved</footer>"""
 
 
-def soft(path: str, nonce: str, time: str) -> str:
+def soft_404(path: str, nonce: str, time: str) -> str:
     return PAGE.format(path=path, nonce=nonce, time=time, year=time[:4])
 
 
 @pytest.mark.parametrize(
     "body",
     [
-        soft("/agent.json", "7f3c9a0e-1111-4222-8333-abcdefabcdef", "2026-03-01T10:00:00Z"),
-        soft("%2Fagent.json", "d41d8cd98f00b204", "2026-03-01 10:00:01"),
-        soft(HOME + "/agent.json", "c2Vzc2lvbi1ub25jZS0xMjM0NTY3ODkw", "2026-03-02T23:59:59.123Z"),
+        soft_404("/agent.json", "7f3c9a0e-1111-4222-8333-abcdefabcdef", "2026-03-01T10:00:00Z"),
+        soft_404("%2Fagent.json", "d41d8cd98f00b204", "2026-03-01 10:00:01"),
+        soft_404(HOME + "/agent.json", "c2Vzc2lvbi1ub25jZS0xMjM0NTY3ODkw", "2026-03-02T23:59:59.123Z"),
     ],
 )
 def test_what_changes_between_requests_is_masked(body: str) -> None:
-    control = controls(soft(RANDOM, "00000000-0000-4000-8000-000000000000", "2025-12-31T23:59:59Z"))
+    control = controls(soft_404(RANDOM, "00000000-0000-4000-8000-000000000000", "2025-12-31T23:59:59Z"))
     assert control.equal(fetched("/agent.json", body)) is not None
 
 
 def test_other_pages_are_not_equal() -> None:
-    control = controls(soft(RANDOM, "1", "2026"))
+    control = controls(soft_404(RANDOM, "1", "2026"))
     assert control.equal(fetched("/agent.json", "<html><title>Docs</title><p>Our agents and how to use them")) is None
     assert control.equal(fetched("/agent.json", json.dumps({"awp_version": "0.2", "actions": []}))) is None
 
@@ -60,18 +60,18 @@ def test_the_status_must_be_the_same() -> None:
     assert controls("same", 403).equal(fetched("/agent.json", "same", 403)) is not None
 
 
-def test_two_manifests_are_no_twins_because_they_use_the_same_letters() -> None:
-    """A measure over single letters calls these 97 % alike."""
+def test_manifests_of_the_same_letters_are_not_equal() -> None:
+    """A measure over single letters finds these 97 % similar."""
     names = ["order", "refund", "basket", "invoice", "address", "voucher", "supplier", "delivery"]
-    one = json.dumps([{"name": f"get {n}", "about": f"reads one {n} of a customer"} for n in names])
-    two = json.dumps([{"name": f"{n} get", "about": f"customer of a {n}: one reads"} for n in reversed(names)])
-    assert controls(one).equal(fetched("/agent.json", two)) is None
+    first = json.dumps([{"name": f"get {n}", "about": f"reads one {n} of a customer"} for n in names])
+    second = json.dumps([{"name": f"{n} get", "about": f"customer of a {n}: one reads"} for n in reversed(names)])
+    assert controls(first).equal(fetched("/agent.json", second)) is None
 
 
 def test_redirects_to_the_same_place_are_equal() -> None:
     control = Controls((sample(fetched(RANDOM, "a", hops=(HOME + RANDOM,), final="/welcome")),))
     assert control.equal(fetched("/agent.json", "b", hops=(HOME + "/agent.json",), final="/welcome")) is not None
-    assert control.equal(fetched("/welcome", "b")) is None  # asked for directly, answered with something else
+    assert control.equal(fetched("/welcome", "b")) is None  # requested directly, with another response
 
 
 def test_failures_are_equal_to_nothing() -> None:
@@ -101,14 +101,14 @@ def test_echo_hosts_answer_json_to_random_names(body: str, status: int, echo: bo
         (500, 500, True, Outcome.SERVER_ERROR),
     ],
 )
-def test_what_a_control_changes(status: int, control: int, home_ok: bool, outcome: Outcome) -> None:
+def test_a_control_changes_the_outcome(status: int, control: int, home_ok: bool, outcome: Outcome) -> None:
     probe = Probe(HOME + "/agent.json", Purpose.MANIFEST, "S2", "*/*", 1000)
-    judged = assess(probe, fetched("/agent.json", "<p>nothing", status), controls("<p>nothing", control, home_ok))
-    assert judged.outcome is outcome
+    assessment = assess(probe, fetched("/agent.json", "<p>nothing", status), controls("<p>nothing", control, home_ok))
+    assert assessment.outcome is outcome
 
 
-def test_comparing_is_bounded() -> None:
-    """Only the head is compared: what follows changes nothing."""
+def test_only_the_head_of_a_body_is_compared() -> None:
+    """Only the first COMPARED bytes are compared; what follows changes nothing."""
     head = " ".join(f"word{chr(97 + n % 26)}{chr(97 + n // 26 % 26)}" for n in range(COMPARED))[:COMPARED]
     assert controls(head + "x" * 500_000).equal(fetched("/agent.json", head + "y" * 1000)) is not None
 
@@ -116,11 +116,11 @@ def test_comparing_is_bounded() -> None:
 @settings(max_examples=200)
 @given(st.binary(max_size=300), st.binary(max_size=300))
 def test_any_two_bodies_can_be_compared(a: bytes, b: bytes) -> None:
-    one, two = (Fetched(HOME + p, HOME + p, NOW, 200, {}, body) for p, body in (("/a.json", a), ("/b.json", b)))
-    assert (Controls((sample(one),)).equal(two) is None) is (Controls((sample(two),)).equal(one) is None)
-    assert Controls((sample(one),)).equal(one) is not None
+    first, second = (Fetched(HOME + p, HOME + p, NOW, 200, {}, body) for p, body in (("/a.json", a), ("/b.json", b)))
+    assert (Controls((sample(first),)).equal(second) is None) is (Controls((sample(second),)).equal(first) is None)
+    assert Controls((sample(first),)).equal(first) is not None
     assert not any("0" in word for word in normalised(b"x" + a + b"1230"))
 
 
-def test_similarity_of_nothing() -> None:
+def test_the_similarity_of_empty_sets_is_zero() -> None:
     assert similarity(frozenset(), frozenset()) == 0.0

@@ -1,4 +1,4 @@
-"""Capability details: always complete where there is something to call, absent where an endpoint would be invented."""
+"""Capability details: complete if there is something to call, absent if an endpoint would have to be invented."""
 
 from typing import Any
 
@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.core.details import adp_detail, why_no_detail
-from registry.core.services import Capability, Confirmation, Invocation, Origin, RateLimit, Service
+from registry.core.formats.adp.detail_view import adp_detail, why_no_detail
+from registry.core.model.services import Capability, Confirmation, Invocation, Origin, RateLimit, Service
 
 HOST = "api.pigeonpost.dev"
 BASE = Service(base_url=f"https://{HOST}/v2")
@@ -20,7 +20,7 @@ def detail_of(capability: Capability, service: Service = BASE) -> dict[str, Any]
     return detail
 
 
-def test_a_detail_document_is_passed_on_in_its_own_words() -> None:
+def test_a_detail_document_is_returned_unchanged() -> None:
     served = {
         "name": "create_parcel",
         "description": "Creates a parcel.",
@@ -63,7 +63,7 @@ def test_a_detail_document_is_passed_on_in_its_own_words() -> None:
     assert "internal" not in detail
 
 
-def test_missing_examples_are_built_from_what_is_known_and_named() -> None:
+def test_missing_examples_are_generated_and_marked() -> None:
     served = {"endpoint": "/parcels", "method": "GET", "parameters": [{"name": "page", "example": 2}]}
     detail = detail_of(Capability("l", "l", detail_url=f"https://{HOST}/v2/caps/l", detail=served))
     assert detail["request_example"] == {
@@ -79,7 +79,7 @@ def test_missing_examples_are_built_from_what_is_known_and_named() -> None:
 @pytest.mark.parametrize(
     "endpoint", ["http://10.0.0.1/x", "https://169.254.169.254/x", "https://localhost:9/x", "httpx"]
 )
-def test_a_detail_that_points_away_from_the_public_web_is_not_handed_on(endpoint: str) -> None:
+def test_a_detail_with_a_private_endpoint_is_not_returned(endpoint: str) -> None:
     served = {"endpoint": endpoint, "method": "GET", "parameters": []}
     capability = Capability("l", "l", detail_url=f"https://{HOST}/v2/caps/l", detail=served)
     detail = adp_detail(HOST, BASE, capability)
@@ -157,7 +157,7 @@ def test_plain_http_is_preferred_and_the_own_site_before_another() -> None:
 
 
 @pytest.mark.parametrize(
-    ("capability", "why"),
+    ("capability", "reason"),
     [
         (Capability("x", "x"), "no_endpoint"),
         (Capability("x", "x", invocations=(Invocation("instructions"),)), "no_endpoint"),
@@ -169,9 +169,9 @@ def test_plain_http_is_preferred_and_the_own_site_before_another() -> None:
         ),
     ],
 )
-def test_no_endpoint_is_invented(capability: Capability, why: str) -> None:
+def test_no_endpoint_is_invented(capability: Capability, reason: str) -> None:
     assert adp_detail(HOST, BASE, capability) is None
-    assert why_no_detail(capability) == why
+    assert why_no_detail(capability) == reason
 
 
 json_values = st.recursive(

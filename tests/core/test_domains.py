@@ -1,4 +1,4 @@
-"""Host names: accepted with their canonical form, accepted with a flag, refused; URLs; idempotence."""
+"""Host names: accepted in canonical form, accepted with a flag, or refused; URLs; idempotence."""
 
 import socket
 import string
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from registry.core.domains import (
+from registry.core.names.domains import (
     Host,
     InvalidName,
     canonical_host,
@@ -39,7 +39,7 @@ from registry.core.domains import (
         ("a.foo.ck", "a.foo.ck", "a.foo.ck"),  # a wildcard rule
     ],
 )
-def test_accepted_in_canonical_form(text: str, host: str, domain: str) -> None:
+def test_names_are_accepted_in_canonical_form(text: str, host: str, domain: str) -> None:
     assert canonical_host(text) == Host(host, domain, confusable=False)
 
 
@@ -49,7 +49,7 @@ def test_look_alikes_are_accepted_with_a_flag(text: str) -> None:
     assert is_confusable(canonical_host(text).host)
 
 
-def test_a_host_that_is_no_valid_name_can_be_taken_for_anything() -> None:
+def test_an_invalid_host_counts_as_confusable() -> None:
     assert is_confusable("xn--a-ecp.ru") and not is_confusable("shop.example")
 
 
@@ -119,7 +119,7 @@ def test_names_in_one_script_carry_no_flag(text: str) -> None:
         ("foo.ck", "public_suffix"),
     ],
 )
-def test_refused_with_a_code(text: str, code: str) -> None:
+def test_bad_names_are_refused_with_a_code(text: str, code: str) -> None:
     with pytest.raises(InvalidName) as refused:
         canonical_host(text)
     assert refused.value.code == code
@@ -184,7 +184,7 @@ def test_relative_urls_need_their_document() -> None:
     assert parse_https("http://a.com/y", "https://a.com/") is None
 
 
-def test_tenants_of_a_platform_are_strangers() -> None:
+def test_tenants_of_a_platform_are_different_sites() -> None:
     assert same_site("www.shop.com", "shop.com")
     assert same_site("a.b.example", "c.b.example")  # default rule
     assert not same_site("a.vercel.app", "b.vercel.app")
@@ -208,12 +208,12 @@ _LABEL = st.text(alphabet=string.ascii_letters + string.digits + "-_üßЖо日�
 @given(st.lists(_LABEL, min_size=1, max_size=4).map(".".join) | st.text(max_size=30))
 def test_canonicalising_is_idempotent_and_only_refuses_by_name(text: str) -> None:
     try:
-        first = host_syntax(text)
+        host = host_syntax(text)
     except InvalidName:
         return
-    assert host_syntax(first) == first
-    assert first.isascii() and first == first.lower() and not first.endswith(".")
-    assert host_of(f"https://{first}/") == first  # the name we build URLs from is the one a URL parser finds
+    assert host_syntax(host) == host
+    assert host.isascii() and host == host.lower() and not host.endswith(".")
+    assert host_of(f"https://{host}/") == host  # URLs built from the name have this name as their host
 
 
 _PLAIN = st.text(alphabet="ab-x0n9", min_size=1, max_size=7) | st.sampled_from(["b" * 63, "b" * 64, "0x1f", "127", "A"])
@@ -221,22 +221,22 @@ _PLAIN = st.text(alphabet="ab-x0n9", min_size=1, max_size=7) | st.sampled_from([
 
 @settings(max_examples=600)
 @given(st.lists(_PLAIN, min_size=1, max_size=12), st.sampled_from(["com", "co.uk", "github.io", "test", "zz", "0x1"]))
-def test_a_name_that_is_canonical_as_it_stands_is_judged_like_every_other(labels: list[str], end: str) -> None:
-    """With a dot at the end each label is looked at."""
+def test_the_fast_path_for_canonical_names_agrees_with_the_slow_one(labels: list[str], end: str) -> None:
+    """With a dot at the end the fast path is skipped and each label is checked."""
     name = ".".join([*labels, end])
 
-    def judged(text: str) -> Host | str:
+    def host_or_code(text: str) -> Host | str:
         try:
             return canonical_host(text)
         except InvalidName as refusal:
             return refusal.code
 
-    assert judged(name) == judged(name + ".")
+    assert host_or_code(name) == host_or_code(name + ".")
 
 
 @settings(max_examples=300)
 @given(st.text(max_size=60))
-def test_urls_are_canonical_once_and_for_all(tail: str) -> None:
+def test_canonical_urls_stay_unchanged(tail: str) -> None:
     for text in (tail, "https://" + tail, "https://x.com/" + tail):
         url = parse_https(text)
         if url is not None:
@@ -256,16 +256,20 @@ url_pieces = st.lists(
 
 @settings(max_examples=400, deadline=None)
 @given(url_pieces | url_pieces.map("https://".__add__), st.sampled_from([None, "https://base.example/a/b?c#d"]))
-def test_the_parts_of_a_url_are_those_that_its_parser_gives(text: str, base: str | None) -> None:
-    found = parse_url(text, base)
+def test_the_parts_of_a_url_agree_with_the_parser(text: str, base: str | None) -> None:
+    parsed = parse_url(text, base)
     try:
-        told = ada_url.URL(text, base)
+        reference = ada_url.URL(text, base)
     except ValueError:
-        assert found is None
+        assert parsed is None
         return
-    assert found is not None
-    assert (found.href, found.scheme + ":") == (told.href, told.protocol)
-    if told.protocol in ("https:", "http:", "wss:", "ws:"):
-        assert (found.host, found.port, found.target) == (told.hostname, told.port, told.pathname + told.search)
-        assert found.has_user == bool(told.username or told.password)
-        assert found.is_name == (told.host_type == ada_url.HostType.DEFAULT)
+    assert parsed is not None
+    assert (parsed.href, parsed.scheme + ":") == (reference.href, reference.protocol)
+    if reference.protocol in ("https:", "http:", "wss:", "ws:"):
+        assert (parsed.host, parsed.port, parsed.target) == (
+            reference.hostname,
+            reference.port,
+            reference.pathname + reference.search,
+        )
+        assert parsed.has_user == bool(reference.username or reference.password)
+        assert parsed.is_name == (reference.host_type == ada_url.HostType.DEFAULT)

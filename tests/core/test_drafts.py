@@ -1,14 +1,14 @@
-"""Documents without a host or a pointer: judged as if the host that they name served them."""
+"""Documents without a host or a pointer are judged as if the host that they name served them."""
 
 import json
 from typing import Any
 
 import pytest
 
-from registry.core.documents import Outcome
-from registry.core.drafts import UNKNOWN_HOST, judge_draft
-from registry.core.recognise import FORMATS
-from tests.core.test_corpus import INDEX, ROWS, judge, named, path_of
+from registry.core.assessing.drafts import UNKNOWN_HOST, judge_draft
+from registry.core.formats import FORMATS
+from registry.core.model.documents import Outcome
+from tests.core.test_corpus import INDEX, ROWS, format_and_dialect, judge, path_of
 from tests.support.builders import adp_detail, adp_manifest, awp_manifest
 
 
@@ -34,7 +34,7 @@ def test_the_host_is_the_one_that_the_document_names(value: Any, host: str | Non
     assert (draft.host, draft.url) == (host, f"https://{host or UNKNOWN_HOST}/agent.json")
 
 
-def test_what_only_a_pointer_would_tell_is_tried_last() -> None:
+def test_formats_that_need_a_pointer_are_tried_last() -> None:
     detail = judge_draft(raw(adp_detail("create_parcel")), "/anything")
     assert (detail.assessment.outcome, detail.assessment.format) == (Outcome.FOUND, "adp-detail")
     both = {**adp_manifest("kiosk.example", "a"), **{k: v for k, v in adp_detail("a").items() if k != "name"}}
@@ -53,16 +53,16 @@ def test_an_expectation_excludes_guesses() -> None:
 def test_nothing_raises_and_nothing_becomes_a_manifest(body: bytes) -> None:
     assert judge_draft(body, "/x").assessment.outcome is not Outcome.FOUND
     for form in FORMATS:
-        judged = judge_draft(body, "/x", None, form.slug).assessment
-        assert judged.format in (None, form.slug)
+        assessment = judge_draft(body, "/x", None, form.slug).assessment
+        assert assessment.format in (None, form.slug)
 
 
 @pytest.mark.skipif(not ROWS, reason="shared test data absent: corpus/INDEX.tsv (set WAYPOST_SHARED)")
-def test_real_documents_are_what_they_are_with_their_host_and_pointer() -> None:
-    differ = {
-        row["file"]: (named(draft.assessment), named(judge(row)))
+def test_real_documents_are_recognised_as_with_their_host_and_pointer() -> None:
+    differences = {
+        row["file"]: (format_and_dialect(draft.assessment), format_and_dialect(judge(row)))
         for row in ROWS
         for draft in [judge_draft((INDEX.parent / row["file"]).read_bytes(), path_of(row))]
-        if named(draft.assessment) != named(judge(row))
+        if format_and_dialect(draft.assessment) != format_and_dialect(judge(row))
     }
-    assert differ == {}
+    assert differences == {}

@@ -1,11 +1,12 @@
-"""Addresses that documents name: joined, kept with their variables, refused when nobody should call them."""
+"""Addresses in documents: joined with their base, kept with their variables, removed if they must not be called."""
 
 import pytest
 
-from registry.core.documents import Document, Json
-from registry.core.endpoints import Endpoint, claim, endpoint, link
-from registry.core.findings import Finding, Reason
-from registry.core.manifest import Notes
+from registry.core.format_support import common_rules
+from registry.core.format_support.endpoints import Endpoint, claim, endpoint, link
+from registry.core.format_support.manifest import Notes
+from registry.core.model.documents import Document, Json
+from registry.core.model.findings import Finding
 
 SERVED = "https://api.shop.example/.well-known/agent.json"
 
@@ -45,7 +46,7 @@ def test_public_endpoints_are_kept(target: str, url: str) -> None:
 def test_variables_stay_and_are_marked(target: str, url: str) -> None:
     found, findings = read(target)
     assert found == Endpoint(url, templated=True)
-    assert [one.reason for one in findings] == [Reason.ENDPOINT_TEMPLATED]
+    assert [finding.rule for finding in findings] == [common_rules.ENDPOINT_TEMPLATED]
 
 
 @pytest.mark.parametrize(
@@ -74,20 +75,23 @@ def test_variables_stay_and_are_marked(target: str, url: str) -> None:
         "https://127.0.0.{x}/",
     ],
 )
-def test_what_nobody_outside_should_call_is_removed(target: str) -> None:
+def test_private_endpoints_are_removed(target: str) -> None:
     found, findings = read(target)
-    if target.startswith("https://other.com\\"):  # the host is other.com: the rest is its path
+    if target.startswith("https://other.com\\"):  # the host is other.com, the rest is its path
         assert found is not None and found.url.startswith("https://other.com/")
     else:
         assert found is None
-        assert [one.reason for one in findings] in ([Reason.ENDPOINT_NOT_PUBLIC], [Reason.ENDPOINT_INVALID])
+        assert [finding.rule for finding in findings] in (
+            [common_rules.ENDPOINT_NOT_PUBLIC],
+            [common_rules.ENDPOINT_INVALID],
+        )
 
 
 @pytest.mark.parametrize("target", ["https://", "https://a b.com/", "https://[::1", "/" + "x" * 3_000])
-def test_what_is_no_url_is_said_to_be_none(target: str) -> None:
+def test_an_invalid_url_is_a_finding(target: str) -> None:
     found, findings = read(target)
     assert found is None
-    assert [one.reason for one in findings] == [Reason.ENDPOINT_INVALID]
+    assert [finding.rule for finding in findings] == [common_rules.ENDPOINT_INVALID]
 
 
 @pytest.mark.parametrize("target", [None, 5, "", "  ", ["/a"]])
@@ -99,17 +103,17 @@ def test_no_text_is_no_endpoint_and_no_finding(target: Json) -> None:
 def test_placeholders_are_named(target: str) -> None:
     found, findings = read(target)
     assert found is None
-    assert [one.reason for one in findings] == [Reason.TEMPLATE]
+    assert [finding.rule for finding in findings] == [common_rules.TEMPLATE]
 
 
-def test_links_are_quiet() -> None:
+def test_links_cause_no_findings() -> None:
     assert link("/terms", SERVED) == "https://api.shop.example/terms"
     assert link("http://other.com/", SERVED) is None
     assert link(7, SERVED) is None
 
 
 @pytest.mark.parametrize(
-    ("said", "warned"),
+    ("domain", "warned"),
     [
         ("shop.example", False),
         ("https://www.shop.example/x", False),
@@ -118,7 +122,7 @@ def test_links_are_quiet() -> None:
         ("not a host", False),
     ],
 )
-def test_claims_are_shown_and_doubted(said: str, warned: bool) -> None:
+def test_unverified_claims_are_kept_with_a_finding(domain: str, warned: bool) -> None:
     notes = Notes()
-    assert claim(said, Document(b"", None, SERVED), "/domain", notes) == said
+    assert claim(domain, Document(b"", None, SERVED), "/domain", notes) == domain
     assert bool(notes.findings()) is warned

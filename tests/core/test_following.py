@@ -1,12 +1,12 @@
-"""What becomes of a pointer: a request now, a host for later, nothing."""
+"""What a pointer causes: a request now, a candidate host for later, or nothing."""
 
 from datetime import UTC, datetime
 
 import pytest
 
-from registry.core.documents import Purpose, Via
-from registry.core.following import Elsewhere, Request, follow, inline
-from registry.core.services import Pointer
+from registry.core.model.documents import Purpose, Via
+from registry.core.model.services import Pointer
+from registry.core.visiting.following import Elsewhere, Request, follow, inline
 
 DOCUMENT = "https://shop.example/agent.json"
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -20,7 +20,7 @@ NOW = datetime(2026, 3, 1, tzinfo=UTC)
         (Pointer("/d/1", "detail_url", "/a", "adp-detail"), "https://shop.example/d/1", Purpose.DETAIL),
     ],
 )
-def test_documents_of_this_site_are_asked_for(pointer: Pointer, url: str, purpose: Purpose) -> None:
+def test_documents_of_this_site_are_requested(pointer: Pointer, url: str, purpose: Purpose) -> None:
     request = follow(pointer, DOCUMENT)
     assert isinstance(request, Request)
     assert (request.probe.url, request.probe.purpose) == (url, purpose)
@@ -31,10 +31,10 @@ def test_documents_of_this_site_are_asked_for(pointer: Pointer, url: str, purpos
     ("pointer", "host"),
     [
         (Pointer("https://agents.example/card.json", "entry", "", "a2a"), "agents.example"),
-        (Pointer("https://api.shop.example/rpc", "endpoint"), "api.shop.example"),  # named, never called
+        (Pointer("https://api.shop.example/rpc", "endpoint"), "api.shop.example"),  # a candidate, never called
     ],
 )
-def test_other_hosts_are_named(pointer: Pointer, host: str) -> None:
+def test_other_hosts_become_candidates(pointer: Pointer, host: str) -> None:
     assert follow(pointer, DOCUMENT) == Elsewhere(host, pointer.rel, DOCUMENT)
 
 
@@ -56,14 +56,14 @@ def test_other_hosts_are_named(pointer: Pointer, host: str) -> None:
     ],
     ids=lambda pointer: f"{pointer.rel} {pointer.url}",
 )
-def test_everything_else_is_left_alone(pointer: Pointer) -> None:
+def test_other_pointers_are_ignored(pointer: Pointer) -> None:
     assert follow(pointer, DOCUMENT) is None
 
 
 def test_a_payload_has_its_own_url_and_cannot_break_anything() -> None:
-    carried = inline(Pointer(None, "entry", "/entries/0/data", "a2a", {"name": "Größe"}), DOCUMENT, NOW)
-    assert carried is not None
-    probe, fetched = carried
+    inlined = inline(Pointer(None, "entry", "/entries/0/data", "a2a", {"name": "Größe"}), DOCUMENT, NOW)
+    assert inlined is not None
+    probe, fetched = inlined
     assert probe.url == fetched.final_url == f"{DOCUMENT}#/entries/0/data"
     assert fetched.body == '{"name":"Größe"}'.encode()
     loop: list[object] = []

@@ -1,4 +1,4 @@
-"""How long an answer may be kept: RFC 9111, and whatever servers write there."""
+"""How long a response may be cached: RFC 9111, for anything that servers send."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.core.freshness import LONGEST, lifetime
+from registry.core.scheduling.freshness import LONGEST, lifetime
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -37,7 +37,7 @@ HOUR, DAY = timedelta(hours=1), timedelta(days=1)
         ({"expires": "Mon, 02 Mar 2026 12:00:00 GMT", "cache-control": "max-age=3600"}, HOUR),
     ],
 )
-def test_what_a_sender_says(headers: dict[str, str], expected: timedelta | None) -> None:
+def test_the_lifetime_follows_from_the_headers(headers: dict[str, str], expected: timedelta | None) -> None:
     assert lifetime(headers, NOW) == expected
 
 
@@ -45,6 +45,6 @@ fields = st.text(max_size=60) | st.from_regex(r"(max-age|no-store|expires)=?\"?[
 
 
 @given(st.dictionaries(st.sampled_from(["cache-control", "expires", "date"]), fields))
-def test_any_text_gets_an_answer(headers: dict[str, str]) -> None:
-    said = lifetime(headers, NOW)
-    assert said is None or timedelta() <= said <= LONGEST
+def test_any_header_text_has_a_bounded_lifetime(headers: dict[str, str]) -> None:
+    duration = lifetime(headers, NOW)
+    assert duration is None or timedelta() <= duration <= LONGEST

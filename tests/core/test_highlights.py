@@ -1,15 +1,15 @@
-"""Words of a question are found in a text where they stand."""
+"""Words of a query are found where they occur in a text."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.core.highlights import MOST, highlights
-from registry.core.text import query_terms
+from registry.core.ranking.highlights import MOST, highlights
+from registry.core.ranking.text import query_terms
 
 
 @pytest.mark.parametrize(
-    ("asked", "text", "expected"),
+    ("query", "text", "expected"),
     [
         ("parcels", "Send a parcel, track parcels.", ["parcel", "parcels"]),
         ("weather", "getWeather_v2 and get_weather", ["getWeather", "weather"]),
@@ -20,15 +20,15 @@ from registry.core.text import query_terms
         ("parcel", "", []),
     ],
 )
-def test_words_are_marked_in_every_form(asked: str, text: str, expected: list[str]) -> None:
-    assert [text[start:end] for start, end in highlights(text, query_terms(asked))] == expected
+def test_words_are_marked_in_every_form(query: str, text: str, expected: list[str]) -> None:
+    assert [text[start:end] for start, end in highlights(text, query_terms(query))] == expected
 
 
 @given(st.text(max_size=200), st.text(max_size=400))
-def test_spans_rise_and_lie_inside(asked: str, text: str) -> None:
-    at = 0
-    found = highlights(text, query_terms(asked))
-    assert len(found) <= MOST
-    for start, end in found:
-        assert at <= start < end <= len(text)
-        at = end
+def test_spans_rise_and_lie_inside(query: str, text: str) -> None:
+    previous_end = 0
+    spans = highlights(text, query_terms(query))
+    assert len(spans) <= MOST
+    for start, end in spans:
+        assert previous_end <= start < end <= len(text)
+        previous_end = end

@@ -1,13 +1,13 @@
-"""What a document was served as, and nothing that it was not."""
+"""The languages in which a document was served."""
 
 import pytest
 
-from registry.core.assess import assess_body
-from registry.core.languages import MOST, declared_languages
+from registry.core.assessing.assess import assess_body
+from registry.core.reading.languages import MOST, declared_languages
 
 
 @pytest.mark.parametrize(
-    ("said", "expected"),
+    ("header", "expected"),
     [
         ("en", ("en",)),
         ("de-AT, en", ("de-at", "de", "en")),
@@ -17,8 +17,8 @@ from registry.core.languages import MOST, declared_languages
         ("zh-Hant-TW", ("zh-hant-tw", "zh")),
     ],
 )
-def test_tags_are_read_and_the_rest_is_left_out(said: str, expected: tuple[str, ...]) -> None:
-    assert declared_languages({"content-language": said}) == expected
+def test_tags_are_read_and_the_rest_is_left_out(header: str, expected: tuple[str, ...]) -> None:
+    assert declared_languages({"content-language": header}) == expected
 
 
 def test_a_long_list_is_cut() -> None:
@@ -26,7 +26,7 @@ def test_a_long_list_is_cut() -> None:
     assert len(declared_languages({"content-language": many})) == MOST
 
 
-def test_no_header_no_language() -> None:
+def test_without_a_header_there_is_no_language() -> None:
     assert declared_languages({}) == ()
 
 
@@ -35,6 +35,8 @@ def test_a_service_has_the_languages_its_document_was_served_in() -> None:
         b'{"spec_version":"1.0","name":"Bikes","description":"Rents bikes by the hour","base_url":"https://b.example"'
     )
     body += b',"auth":{"type":"none"},"capabilities":[]}'
-    judged = assess_body(body, "https://b.example/.well-known/agent", "application/json", {"content-language": "fr-CA"})
-    assert judged.service is not None
-    assert judged.service.languages == ("fr-ca", "fr")
+    assessment = assess_body(
+        body, "https://b.example/.well-known/agent", "application/json", {"content-language": "fr-CA"}
+    )
+    assert assessment.service is not None
+    assert assessment.service.languages == ("fr-ca", "fr")

@@ -1,24 +1,25 @@
-"""Link fields and the HTML head: what is followed, what is skipped, hostile pages."""
+"""Link fields and the HTML head: which links are followed, which are skipped, hostile pages."""
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from registry.core.links import EXPECTED, MAX_POINTERS, has_awas_hint, home_pointers
+from registry.core.assessing.links import EXPECTED, MAX_POINTERS, home_pointers
+from registry.core.formats.awas.page_hint import has_page_hint
 
 HOME = "https://shop.example/"
 
 
-def found(link: str = "", body: str = "") -> list[tuple[str | None, str, str | None]]:
+def links(link: str = "", body: str = "") -> list[tuple[str | None, str, str | None]]:
     return [(p.url, p.rel, p.expected) for p in home_pointers(HOME, {"link": link}, body.encode())]
 
 
-def test_link_fields() -> None:
+def test_link_fields_are_read() -> None:
     field = (
         '</agent.json>; rel="agent-manifest"; type="application/json", <https://api.shop.example/o?a=1,2>;rel=service-desc,'
         '<other>; title="a, <b>; rel=ard"; rel="stylesheet  AI-CATALOG", </style.css>; rel=preload'
     )
-    assert found(field) == [
+    assert links(field) == [
         ("https://shop.example/agent.json", "agent-manifest", None),
         ("https://api.shop.example/o?a=1,2", "service-desc", "openapi"),
         ("https://shop.example/other", "ai-catalog", "ai-catalog"),
@@ -40,11 +41,11 @@ def test_link_fields() -> None:
         "<" * 9000,
     ],
 )
-def test_link_fields_that_lead_nowhere(field: str) -> None:
-    assert found(field) == []
+def test_useless_link_fields_are_ignored(field: str) -> None:
+    assert links(field) == []
 
 
-def test_the_head_of_a_page() -> None:
+def test_links_of_the_html_head_are_read() -> None:
     page = """<!DOCTYPE html><HTML><head><title>Shop <link rel=ard href=/title></title>
         <!-- <link rel="ard" href="/comment"> -->
         <script>document.write('<link rel="ard" href="/script">')</script >
@@ -52,43 +53,43 @@ def test_the_head_of_a_page() -> None:
         <link rel=api-catalog href=/.well-known/api-catalog>
         <link rel="stylesheet" href="/style.css"><linkrel="ard" href="/glued"><link rel="ard">
         </head><body><link rel="ard" href="/body"></body>"""
-    assert found(body=page) == [
+    assert links(body=page) == [
         ("https://shop.example/ai.json?a=1&b=2", "ai-actions", "awas"),
         ("https://shop.example/.well-known/api-catalog", "api-catalog", "api-catalog"),
     ]
 
 
 def test_a_base_element_moves_relative_links() -> None:
-    assert found(body='<base href="/v2/"><link rel=ard href=cards.json>')[0][0] == "https://shop.example/v2/cards.json"
+    assert links(body='<base href="/v2/"><link rel=ard href=cards.json>')[0][0] == "https://shop.example/v2/cards.json"
 
 
 def test_fields_come_before_tags_and_repeats_are_dropped() -> None:
-    both = found("</a>; rel=ard", '<link rel="ai-catalog" href="/a"><link rel="ard" href="/b">')
-    assert both == [
+    merged_links = links("</a>; rel=ard", '<link rel="ai-catalog" href="/a"><link rel="ard" href="/b">')
+    assert merged_links == [
         ("https://shop.example/a", "ard", "ai-catalog"),
         ("https://shop.example/b", "ard", "ai-catalog"),
     ]
 
 
-def test_what_is_kept_is_capped() -> None:
-    assert len(found(body="".join(f"<link rel=ard href=/{n}>" for n in range(1000)))) == MAX_POINTERS
+def test_the_number_of_links_is_limited() -> None:
+    assert len(links(body="".join(f"<link rel=ard href=/{n}>" for n in range(1000)))) == MAX_POINTERS
 
 
-def test_offsets_survive_characters_that_grow_in_lower_case() -> None:
-    assert found(body="İ" * 50 + "<link rel=ard href=/x>") == [("https://shop.example/x", "ard", "ai-catalog")]
+def test_offsets_hold_for_characters_that_grow_in_lower_case() -> None:
+    assert links(body="İ" * 50 + "<link rel=ard href=/x>") == [("https://shop.example/x", "ard", "ai-catalog")]
 
 
 @pytest.mark.parametrize(
     "page",
     ["<!--" * 1000, "<script>" * 1000, "<link " * 1000, '<link rel="' + '"' * 1000, "<" * 1000, "<link" + " " * 5000],
 )
-def test_unclosed_things_end(page: str) -> None:
-    assert found(body=page) == []
+def test_unclosed_elements_are_ignored(page: str) -> None:
+    assert links(body=page) == []
 
 
-def test_the_hint_of_awas() -> None:
-    assert has_awas_hint(b'<button DATA-awas-action="buy">') and has_awas_hint(b"<p\ndata-ai-intent=x>")
-    assert not has_awas_hint(b"<p data-aim=x> metadata-ai-x")
+def test_the_page_hint_of_awas_is_recognised() -> None:
+    assert has_page_hint(b'<button DATA-awas-action="buy">') and has_page_hint(b"<p\ndata-ai-intent=x>")
+    assert not has_page_hint(b"<p data-aim=x> metadata-ai-x")
 
 
 @settings(max_examples=200)
@@ -106,7 +107,7 @@ def test_json_ld_of_the_head_names_documents() -> None:
         <script>var x = "https://shop.example/.well-known/ucp"</script>
         <script type='application/LD+json'>["https://api.shop.example/mcp"]</script></head>
         <body><script type="application/ld+json">"https://shop.example/agent.json"</script></body>"""
-    assert found(body=page) == [
+    assert links(body=page) == [
         ("https://shop.example/.well-known/ard.json", "mentioned", "ai-catalog"),
         ("https://api.shop.example/mcp/server-card", "mcp", "mcp-server-card"),
     ]
@@ -114,5 +115,5 @@ def test_json_ld_of_the_head_names_documents() -> None:
 
 @pytest.mark.parametrize("rel", EXPECTED)
 def test_every_relation_is_seen_however_it_is_written(rel: str) -> None:
-    for written in (rel, rel.upper(), f"x {rel}", rel.replace(rel[0], f"&#{ord(rel[0])};", 1)):
-        assert [one[1] for one in found(body=f"<link rel='{written}' href=/x>")] == [rel]
+    for spelling in (rel, rel.upper(), f"x {rel}", rel.replace(rel[0], f"&#{ord(rel[0])};", 1)):
+        assert [link[1] for link in links(body=f"<link rel='{spelling}' href=/x>")] == [rel]

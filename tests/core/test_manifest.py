@@ -1,19 +1,17 @@
-"""Small helpers: findings stay bounded, access never raises, ids stay unique, words find their meaning."""
+"""Helpers for reading manifests: findings stay bounded, access never raises, ids stay unique, words are understood."""
 
 import json
 
 import pytest
 
-from registry.core.assess import assess_body
-from registry.core.documents import Document, Json
-from registry.core.findings import EVIDENCE_CHARS, Finding, Reason
-from registry.core.format import Format, Role
-from registry.core.formats import adp
-from registry.core.manifest import (
+from registry.core.assessing import rules as assessing_rules
+from registry.core.assessing.assess import assess_body
+from registry.core.format_support import common_rules
+from registry.core.format_support.format import Format, Role
+from registry.core.format_support.manifest import (
     FINDINGS_PER_REASON,
     MAX_CAPABILITIES,
     Notes,
-    at,
     clean_json,
     count_of,
     flag_of,
@@ -25,21 +23,26 @@ from registry.core.manifest import (
     texts_of,
     unique_name,
 )
-from registry.core.params import MAX_EXPANSION, listed, type_of
-from registry.core.services import RateLimit, Service, to_json
-from registry.core.vocabulary import auth_type, rate_limit_text
+from registry.core.format_support.params import MAX_EXPANSION, list_schema, type_of
+from registry.core.format_support.vocabulary import auth_type, rate_limit_text
+from registry.core.formats import adp
+from registry.core.formats.awp import rules as awp_rules
+from registry.core.model.documents import Document, Json
+from registry.core.model.findings import EVIDENCE_CHARS, Finding
+from registry.core.model.services import RateLimit, Service, to_json
+from registry.core.reading.json_pointer import at
 
 
 def test_repeated_findings_are_counted_not_listed() -> None:
     notes = Notes()
     for number in range(FINDINGS_PER_REASON + 7):
-        notes.add(Reason.AWP_ACTION, f"/actions/{number}", {"a": 1})
-    notes.add(Reason.AWP_INTENT, "/intent", None)
-    found = notes.findings()
-    assert len(found) == FINDINGS_PER_REASON + 1
-    assert found[0] == Finding(Reason.AWP_ACTION, "/actions/0", "object")
-    assert found[FINDINGS_PER_REASON - 1].evidence == "and 8 more of 12"
-    assert found[-1] == Finding(Reason.AWP_INTENT, "/intent", "null")
+        notes.add(awp_rules.ACTION, f"/actions/{number}", {"a": 1})
+    notes.add(awp_rules.INTENT, "/intent", None)
+    findings = notes.findings()
+    assert len(findings) == FINDINGS_PER_REASON + 1
+    assert findings[0] == Finding(awp_rules.ACTION, "/actions/0", "object")
+    assert findings[FINDINGS_PER_REASON - 1].evidence == "and 8 more of 12"
+    assert findings[-1] == Finding(awp_rules.INTENT, "/intent", "null")
 
 
 @pytest.mark.parametrize(
@@ -48,11 +51,11 @@ def test_repeated_findings_are_counted_not_listed() -> None:
 )
 def test_evidence_is_short_and_clean(value: object, evidence: str | None) -> None:
     notes = Notes()
-    notes.add(Reason.HTML, "", value)
-    (found,) = notes.findings()
-    assert len(found.evidence) <= EVIDENCE_CHARS
+    notes.add(assessing_rules.HTML, "", value)
+    (finding,) = notes.findings()
+    assert len(finding.evidence) <= EVIDENCE_CHARS
     if evidence is not None:
-        assert found.evidence == evidence
+        assert finding.evidence == evidence
 
 
 def test_pointers_escape_and_cut_keys() -> None:
@@ -78,18 +81,18 @@ def test_types_are_strict() -> None:
 
 
 def test_names_are_made_unique_without_end() -> None:
-    taken: set[str] = set()
-    assert [unique_name("a", taken) for _ in range(3)] == ["a", "a-2", "a-3"]
-    assert unique_name("a-2", taken) == "a-2-2"
+    used_names: set[str] = set()
+    assert [unique_name("a", used_names) for _ in range(3)] == ["a", "a-2", "a-3"]
+    assert unique_name("a-2", used_names) == "a-2-2"
     assert slug("  Søk & Finn! ") == "s_k_finn"
     assert slug("!!") == "item"
 
 
 def test_arrays_are_capped_with_a_finding() -> None:
     notes = Notes()
-    kept = list(members([{}] * (MAX_CAPABILITIES + 1), "/actions", Reason.AWP_ACTION, notes))
-    assert len(kept) == MAX_CAPABILITIES
-    assert notes.findings() == (Finding(Reason.TOO_MANY_CAPABILITIES, "/actions", str(MAX_CAPABILITIES + 1)),)
+    items = list(members([{}] * (MAX_CAPABILITIES + 1), "/actions", awp_rules.ACTION, notes))
+    assert len(items) == MAX_CAPABILITIES
+    assert notes.findings() == (Finding(common_rules.TOO_MANY_CAPABILITIES, "/actions", str(MAX_CAPABILITIES + 1)),)
 
 
 def test_texts_inside_schemas_are_cleaned() -> None:
@@ -124,7 +127,7 @@ def test_words_for_rate_limits(text: str | None, limit: RateLimit | None) -> Non
 
 
 def test_parameters_become_a_schema() -> None:
-    schema = listed([{"name": "a", "type": "string[]", "required": True}, {"type": "string"}, "x", {"name": "b"}])
+    schema = list_schema([{"name": "a", "type": "string[]", "required": True}, {"type": "string"}, "x", {"name": "b"}])
     assert schema == {
         "type": "object",
         "properties": {"a": {"type": "array", "items": {"type": "string"}}, "b": {}},
@@ -134,8 +137,8 @@ def test_parameters_become_a_schema() -> None:
     assert type_of("float") == {"type": "number"}
 
 
-def grown(value: dict[str, object], path: str) -> tuple[int, int]:
-    """Characters that came in, and characters of the service that came out."""
+def sizes(value: dict[str, object], path: str) -> tuple[int, int]:
+    """Return the number of characters of the document, and of the service made from it."""
     raw = json.dumps(value).encode()
     service = assess_body(raw, f"https://www.shop.example{path}", None, {}).service
     assert service is not None
@@ -143,8 +146,8 @@ def grown(value: dict[str, object], path: str) -> tuple[int, int]:
     return len(raw), len(json.dumps(to_json(service)))
 
 
-def test_what_is_named_often_is_not_written_out_without_end() -> None:
-    """Twelve schemas that each name the next one 40 times would be 40^12 copies; one big schema 2,000 copies."""
+def test_repeated_references_are_not_expanded_without_limit() -> None:
+    """Twelve schemas that each name the next 40 times would become 40^12 copies, one big schema 2,000 copies."""
     chain = {f"S{n}": {"all": [{"$ref": f"#/schemas/S{n + 1}"}] * 40} for n in range(12)}
     calls = [
         {
@@ -164,11 +167,15 @@ def test_what_is_named_often_is_not_written_out_without_end() -> None:
     schema = {"type": "object", "properties": {f"p{n}": {"description": "x" * 500} for n in range(200)}}
     operations = [{"name": f"o{n}", "description": "o"} for n in range(2_000)]
     agent = {"id": "a", "name": "A", "description": "a", "inputs": schema, "outputs": {}, "transports": ["rest"]}
-    rest = {"rest": {"base": "https://www.shop.example", "invoke_path": "/i"}}
-    woa: dict[str, object] = {"woa_version": "1", "agents": [agent | {"operations": operations}], "transports": rest}
+    transports = {"rest": {"base": "https://www.shop.example", "invoke_path": "/i"}}
+    woa: dict[str, object] = {
+        "woa_version": "1",
+        "agents": [agent | {"operations": operations}],
+        "transports": transports,
+    }
     for value, path in ((atp, "/.well-known/agent.json"), (awp, "/agent.json"), (woa, "/.well-known/woa.json")):
-        before, after = grown(value, path)
-        assert after < before + 4 * MAX_EXPANSION
+        document_chars, service_chars = sizes(value, path)
+        assert service_chars < document_chars + 4 * MAX_EXPANSION
 
 
 @pytest.mark.parametrize(
@@ -190,12 +197,12 @@ def test_adp_appends_endpoints_and_never_leaves_the_host(base: str | None, targe
     assert adp.endpoint(base, target) == url
 
 
-def test_what_is_noted_belongs_to_one_reading() -> None:
+def test_notes_belong_to_one_reading() -> None:
     def read(document: Document, dialect: str, notes: Notes) -> Service:
-        notes.add(Reason.AWP_INTENT, "/intent")
+        notes.add(awp_rules.INTENT, "/intent")
         return Service(name=document.url + dialect)
 
     form = Format("x", "X", "X 1", (), ("application/json",), Role.SERVICE, read)
     for url, dialect in (("https://a.example/", "1"), ("https://a.example/", "2"), ("https://b.example/", "1")):
         judgement = form.judge(Document(b"", {}, url), dialect)
-        assert judgement == (Service(name=url + dialect), (Finding(Reason.AWP_INTENT, "/intent"),))
+        assert judgement == (Service(name=url + dialect), (Finding(awp_rules.INTENT, "/intent"),))

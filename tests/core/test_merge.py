@@ -1,4 +1,4 @@
-"""Several documents of one host become one service that says where everything comes from."""
+"""Several documents of one host become one service with a recorded source for every field."""
 
 import json
 from datetime import UTC, datetime
@@ -7,11 +7,14 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from registry.core.assess import Assessment, assess_body
-from registry.core.documents import Outcome, Via
-from registry.core.findings import Reason
-from registry.core.merge import Held, Merged, merge
-from registry.core.services import from_json, to_json
+from registry.core.assessing.assess import Assessment, assess_body
+from registry.core.formats.adp import rules as adp_rules
+from registry.core.merging import rules as merging_rules
+from registry.core.merging.merge import Held, Merged, merge
+from registry.core.model.documents import Outcome, Via
+from registry.core.model.findings import Rule
+from registry.core.model.services import from_json, to_json
+from registry.core.reading import rules as reading_rules
 
 HOST = "basket.example"
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
@@ -70,8 +73,8 @@ CARD: dict[str, Any] = {
 def held(body: Any, path: str, via: Via | None = None) -> Held:
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
     url = f"https://{HOST}{path}"
-    judged = assess_body(raw, url, "application/json", via=via)
-    return Held(url, url, judged, raw[:32], NOW, via)
+    assessment = assess_body(raw, url, "application/json", via=via)
+    return Held(url, url, assessment, raw[:32], NOW, via)
 
 
 def adp(body: Any = ADP) -> Held:
@@ -83,8 +86,8 @@ def detail(body: Any, index: int) -> Held:
     return held(body, f"/v1/caps/{index}", via)
 
 
-def reasons(merged: Merged) -> set[Reason]:
-    return {noted.finding.reason for noted in merged.findings}
+def rules(merged: Merged) -> set[Rule]:
+    return {located.finding.rule for located in merged.findings}
 
 
 def test_a_host_without_a_service_document_is_no_service() -> None:
@@ -93,63 +96,63 @@ def test_a_host_without_a_service_document_is_no_service() -> None:
     assert merged.formats == ()
 
 
-def test_a_detail_joins_the_capability_that_asked_for_it() -> None:
+def test_a_detail_is_merged_into_the_capability_that_points_to_it() -> None:
     merged = merge(HOST, [adp(), detail(DETAIL, 0)])
     assert merged.service is not None
     order, browse = merged.service.capabilities
     assert order.detail is not None
     assert order.detail["endpoint"] == "/orders"
     call = next(i for i in order.invocations if i.kind == "http")
-    assert (call.method, call.endpoint) == ("POST", f"https://{HOST}/v1/orders")  # appended, not RFC 3986
+    assert (call.method, call.endpoint) == ("POST", f"https://{HOST}/v1/orders")  # appended, not resolved by RFC 3986
     assert browse.detail is None
 
 
-def test_a_detail_joins_by_who_asked_and_not_by_its_name() -> None:
+def test_a_detail_is_matched_by_its_pointer_and_not_by_its_name() -> None:
     merged = merge(HOST, [adp(), detail(DETAIL | {"name": "browse"}, 0)])
     assert merged.service is not None
-    assert [one.detail is not None for one in merged.service.capabilities] == [True, False]
+    assert [capability.detail is not None for capability in merged.service.capabilities] == [True, False]
 
 
-def test_a_detail_that_did_not_answer_is_a_finding_of_the_manifest() -> None:
+def test_a_missing_detail_is_a_finding_of_the_manifest() -> None:
     via = Via(f"https://{HOST}/.well-known/agent", "/capabilities/1/detail_url", "detail_url", "adp-detail")
     url = f"https://{HOST}/v1/caps/browse"
     missing = Held(url, url, Assessment(Outcome.ABSENT, "not_found"), b"", NOW, via)
     merged = merge(HOST, [adp(), missing])
-    (noted,) = [one for one in merged.findings if one.finding.reason is Reason.ADP_DETAIL_UNANSWERED]
-    assert noted.document == f"https://{HOST}/.well-known/agent"
-    assert noted.finding.pointer == "/capabilities/1/detail_url"
-    assert "absent" in noted.finding.evidence
+    (unanswered,) = [located for located in merged.findings if located.finding.rule is adp_rules.DETAIL_UNANSWERED]
+    assert unanswered.document == f"https://{HOST}/.well-known/agent"
+    assert unanswered.finding.pointer == "/capabilities/1/detail_url"
+    assert "absent" in unanswered.finding.evidence
 
 
-def test_a_detail_that_was_not_asked_for_yet_is_no_finding() -> None:
+def test_a_detail_that_was_not_requested_yet_is_no_finding() -> None:
     via = Via(f"https://{HOST}/.well-known/agent", "/capabilities/1/detail_url", "detail_url", "adp-detail")
     url = f"https://{HOST}/v1/caps/browse"
     skipped = Held(url, url, Assessment(Outcome.SKIPPED, "budget"), b"", NOW, via)
-    assert Reason.ADP_DETAIL_UNANSWERED not in reasons(merge(HOST, [adp(), skipped]))
+    assert adp_rules.DETAIL_UNANSWERED not in rules(merge(HOST, [adp(), skipped]))
 
 
 def test_the_same_call_in_two_formats_is_one_capability_with_both_invocations() -> None:
     merged = merge(HOST, [held(AWP, "/agent.json"), adp(), detail(DETAIL, 0)])
     assert merged.service is not None
-    order = next(one for one in merged.service.capabilities if one.id == "order")
+    order = next(capability for capability in merged.service.capabilities if capability.id == "order")
     assert {i.origin.format for i in order.invocations if i.origin} >= {"adp-detail"}
-    assert [one.id for one in merged.service.capabilities] == ["order", "browse"]
+    assert [capability.id for capability in merged.service.capabilities] == ["order", "browse"]
     assert order.confirmation is not None
-    assert order.confirmation.required  # only the other document knows
+    assert order.confirmation.required  # stated in the other document only
 
 
-def test_a_shared_id_alone_does_not_fold_capabilities() -> None:
+def test_a_shared_id_alone_does_not_merge_capabilities() -> None:
     merged = merge(HOST, [adp(), held(CARD, "/.well-known/agent-card.json")])
     assert merged.service is not None
-    names = [one.name for one in merged.service.capabilities]
+    names = [capability.name for capability in merged.service.capabilities]
     assert names == ["order", "browse", "Browse shelves"]
 
 
 def test_names_are_unique_because_they_are_url_segments() -> None:
-    twin = CARD | {"skills": [{"id": "x", "name": "order", "description": "Orders by talking", "tags": ["food"]}]}
-    merged = merge(HOST, [adp(), held(twin, "/.well-known/agent-card.json")])
+    other_card = CARD | {"skills": [{"id": "x", "name": "order", "description": "Orders by talking", "tags": ["food"]}]}
+    merged = merge(HOST, [adp(), held(other_card, "/.well-known/agent-card.json")])
     assert merged.service is not None
-    names = [one.name for one in merged.service.capabilities]
+    names = [capability.name for capability in merged.service.capabilities]
     assert names == ["order", "browse", "order-2"]
 
 
@@ -169,27 +172,29 @@ def test_a_host_name_is_the_last_choice_for_a_name() -> None:
     assert merged.service is not None
     assert merged.service.name == "Basket shopper"
     assert merged.service.provenance["name"].format == "a2a"
-    assert Reason.CONFLICT_NAME not in reasons(merged)
+    assert merging_rules.CONFLICT_NAME not in rules(merged)
 
 
 def test_contradictions_are_findings() -> None:
     merged = merge(HOST, [held(CARD, "/.well-known/agent-card.json"), adp(), held(AWP, "/agent.json")])
-    assert {Reason.CONFLICT_NAME, Reason.CONFLICT_AUTH} <= reasons(merged)
+    assert {merging_rules.CONFLICT_NAME, merging_rules.CONFLICT_AUTH} <= rules(merged)
 
 
 def test_two_prices_are_a_finding_and_one_of_them_counts() -> None:
     free, paid = ({"pricing": {"type": kind}} | ADP for kind in ("free", "paid"))
     merged = merge(HOST, [adp(free), held(paid, "/agent.json")])
-    assert [n.finding.evidence for n in merged.findings if n.finding.reason is Reason.CONFLICT_PRICING] == [
-        "/.well-known/agent: free | /agent.json: paid"
-    ]
+    assert [
+        located.finding.evidence
+        for located in merged.findings
+        if located.finding.rule is merging_rules.CONFLICT_PRICING
+    ] == ["/.well-known/agent: free | /agent.json: paid"]
     assert merged.service is not None and merged.service.pricing.model == "free"
 
 
 def test_agreement_is_no_finding() -> None:
     merged = merge(HOST, [adp(), held(CARD | {"name": "basket"}, "/.well-known/agent-card.json")])
-    assert Reason.CONFLICT_NAME not in reasons(merged)
-    assert Reason.CONFLICT_AUTH not in reasons(merged)
+    assert merging_rules.CONFLICT_NAME not in rules(merged)
+    assert merging_rules.CONFLICT_AUTH not in rules(merged)
 
 
 def test_the_same_bytes_at_two_paths_are_one_document() -> None:
@@ -210,16 +215,16 @@ def test_a_native_document_wins_over_a_synthetic_one() -> None:
 def test_endpoints_on_another_site_are_kept_and_marked() -> None:
     merged = merge(HOST, [held(CARD | {"url": "https://other-basket.com/a2a"}, "/.well-known/agent-card.json")])
     assert merged.service is not None
-    assert all(i.off_site for one in merged.service.capabilities for i in one.invocations)
-    assert Reason.ENDPOINT_OFF_SITE in reasons(merged)
+    assert all(call.off_site for capability in merged.service.capabilities for call in capability.invocations)
+    assert merging_rules.ENDPOINT_OFF_SITE in rules(merged)
 
 
 def test_endpoints_on_a_sub_host_are_on_site() -> None:
     merged = merge(HOST, [held(CARD | {"url": f"https://api.{HOST}/a2a"}, "/.well-known/agent-card.json")])
-    assert Reason.ENDPOINT_OFF_SITE not in reasons(merged)
+    assert merging_rules.ENDPOINT_OFF_SITE not in rules(merged)
 
 
-def test_a_catalogue_does_not_lend_its_host_the_capabilities_of_others() -> None:
+def test_a_catalogue_does_not_add_capabilities_of_other_hosts() -> None:
     entry = {"type": "application/a2a-agent-card+json", "displayName": "X", "description": "Does X"}
     catalogue = {
         "specVersion": "1.0",
@@ -232,14 +237,14 @@ def test_a_catalogue_does_not_lend_its_host_the_capabilities_of_others() -> None
     documents = [held(CARD, "/.well-known/agent-card.json"), held(catalogue, "/.well-known/ai-catalog.json")]
     merged = merge(HOST, documents)
     assert merged.service is not None
-    endpoints = [i.endpoint for one in merged.service.capabilities for i in one.invocations]
+    endpoints = [call.endpoint for capability in merged.service.capabilities for call in capability.invocations]
     assert endpoints == [f"https://{HOST}/a2a", f"https://{HOST}/cards/unread.json"]
 
 
-def test_a_malformed_document_tells_its_findings() -> None:
+def test_a_malformed_document_has_findings() -> None:
     merged = merge(HOST, [held(b'{"spec_version": "1.0", ', "/.well-known/agent")])
     assert merged.service is None
-    assert Reason.TRUNCATED in reasons(merged)
+    assert reading_rules.TRUNCATED in rules(merged)
 
 
 @settings(max_examples=60, deadline=None)
@@ -252,7 +257,7 @@ def test_the_order_of_documents_does_not_matter(order: list[int]) -> None:
     assert merged.formats == expected.formats
 
 
-def test_a_merged_service_survives_storage() -> None:
+def test_a_merged_service_is_read_back_unchanged() -> None:
     merged = merge(HOST, [adp(), detail(DETAIL, 0), held(AWP, "/agent.json")])
     assert merged.service is not None
     assert from_json(json.loads(json.dumps(to_json(merged.service)))) == merged.service

@@ -1,9 +1,9 @@
-"""Pointers out of prose."""
+"""Pointers found in prose."""
 
 import pytest
 
-from registry.core.mining import MAX_MINED, PROMISED, mined
-from registry.core.recognise import FORMAT_BY_SLUG
+from registry.core.assessing.mining import MAX_MINED, PROMISED, mined
+from registry.core.formats import FORMAT_BY_SLUG
 
 BASE = "https://orchard.example/llms.txt"
 
@@ -26,8 +26,8 @@ BASE = "https://orchard.example/llms.txt"
         ("<https://orchard.example/x/server-card>", "https://orchard.example/x/server-card", "mcp-server-card"),
     ],
 )
-def test_found(text: str, url: str, expected: str) -> None:
-    assert [(one.url, one.expected) for one in mined(text, BASE)] == [(url, expected)]
+def test_a_document_url_is_found_with_its_format(text: str, url: str, expected: str) -> None:
+    assert [(pointer.url, pointer.expected) for pointer in mined(text, BASE)] == [(url, expected)]
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_found(text: str, url: str, expected: str) -> None:
         "https://",
     ],
 )
-def test_not_found(text: str) -> None:
+def test_other_texts_have_no_pointers(text: str) -> None:
     assert mined(text, BASE) == ()
 
 
@@ -52,13 +52,13 @@ def test_repeats_count_once_and_the_number_is_bounded() -> None:
 
 
 @pytest.mark.parametrize("path", [*PROMISED, "/v1/swagger.yml", "/a/SKILL.md", "/a/../mcp/", "/x/server-card"])
-def test_every_place_of_a_document_is_told_from_a_page(path: str) -> None:
-    """Most links are not even parsed: none that leads to a document may be among them."""
+def test_every_document_path_is_distinguished_from_a_page(path: str) -> None:
+    """Most links are skipped without being parsed; those that lead to a document must not be."""
     assert len(mined(f"[it](https://orchard.example{path}), [that]({path})", BASE)) == 1
 
 
 def test_the_table_of_paths_agrees_with_the_formats() -> None:
-    """One owner says which paths a format has; this table may only repeat it."""
+    """The formats define their paths; this table must repeat them correctly."""
     for path, slug in PROMISED.items():
         assert path in FORMAT_BY_SLUG[slug].paths
 
@@ -68,11 +68,15 @@ _GUESSES |= {"/.well-known/openapi.json", "/openapi.yaml", "/swagger.json"}
 
 
 def test_every_path_of_a_format_is_known() -> None:
-    """Descriptions are known by the end of their path; the other texts here say nothing that mining could follow."""
+    """API descriptions are recognised by the end of their path; the other paths here cannot be mined from prose."""
     paths = {path for form in FORMAT_BY_SLUG.values() for path in form.paths}
     assert paths - set(PROMISED) - _GUESSES == set()
 
 
 def test_a_skill_is_recorded_and_promises_no_format() -> None:
-    (one,) = mined("[trim](https://orchard.example/skills/trim/SKILL.md)", BASE)
-    assert (one.url, one.rel, one.expected) == ("https://orchard.example/skills/trim/SKILL.md", "skill", None)
+    (pointer,) = mined("[trim](https://orchard.example/skills/trim/SKILL.md)", BASE)
+    assert (pointer.url, pointer.rel, pointer.expected) == (
+        "https://orchard.example/skills/trim/SKILL.md",
+        "skill",
+        None,
+    )

@@ -1,4 +1,4 @@
-"""One host with many documents, visited by the plan and merged: nothing is guessed that a document names."""
+"""One host with many documents, visited by the plan and merged; nothing is guessed that a document names."""
 
 import base64
 import json
@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ed25519
 
-from registry.core.findings import Reason
-from registry.core.merge import Merged, held_from, merge
-from registry.core.services import Service
-from registry.core.signatures import canonical
-from registry.core.visits import Visit
-from tests.support.holding import noted
+from registry.core.format_support.signatures import canonical
+from registry.core.merging import rules as merging_rules
+from registry.core.merging.merge import Merged, held_from, merge
+from registry.core.model.services import Service
+from registry.core.visiting.visits import Visit
+from tests.support.holding import findings_of
 from tests.support.web import Page, Web, page, visit
 
 HOST = "atelier.example"
@@ -56,8 +56,8 @@ paths:
 
 
 def entry(name: str, kind: str, **members: Any) -> dict[str, Any]:
-    told = {"displayName": name.title(), "representativeQueries": [f"{name} please", f"show {name}"]}
-    return {"identifier": f"urn:air:{HOST}:x:{name}", "type": kind, **told, **members}
+    common_members = {"displayName": name.title(), "representativeQueries": [f"{name} please", f"show {name}"]}
+    return {"identifier": f"urn:air:{HOST}:x:{name}", "type": kind, **common_members, **members}
 
 
 SERVER = {
@@ -87,7 +87,7 @@ HOME = """<head><script type="application/ld+json">{"subjectOf": "https://atelie
 <link rel="agent-permissions" href="/.well-known/agent-permissions.json"></head>"""
 
 
-def answers() -> dict[str, Page]:
+def pages() -> dict[str, Page]:
     public = {"kty": "OKP", "crv": "Ed25519", "kid": "a1", "x": b64(KEY.public_key().public_bytes_raw())}
     documents: dict[str, Any] = {
         "/.well-known/agent-card.json": CARD,
@@ -105,37 +105,37 @@ def answers() -> dict[str, Page]:
 
 
 @pytest.fixture(scope="module")
-def visited() -> Visit:
-    return visit(Web({HOST: answers(), "gallery.example": {}}), HOST)
+def finished_visit() -> Visit:
+    return visit(Web({HOST: pages(), "gallery.example": {}}), HOST)
 
 
 @pytest.fixture(scope="module")
-def merged(visited: Visit) -> Merged:
-    return merge(HOST, [held_from(answer) for answer in visited.answers])
+def merge_result(finished_visit: Visit) -> Merged:
+    return merge(HOST, [held_from(answer) for answer in finished_visit.answers])
 
 
 @pytest.fixture
-def service(merged: Merged) -> Service:
-    assert merged.service is not None
-    return merged.service
+def service(merge_result: Merged) -> Service:
+    assert merge_result.service is not None
+    return merge_result.service
 
 
-def test_all_documents_become_one_service(merged: Merged, service: Service) -> None:
-    assert merged.formats == (
+def test_all_documents_become_one_service(merge_result: Merged, service: Service) -> None:
+    assert merge_result.formats == (
         "a2a", "mcp-server-card", "openapi", "ai-catalog", "oauth-protected-resource",
         "oauth-authorization-server", "jwks",
     )  # fmt: skip
-    assert [one.id for one in service.capabilities] == [
+    assert [capability.id for capability in service.capabilities] == [
         "advise",
         "sketch",
         "listFrames",
         "orderFrame",
         f"urn:air:{HOST}:x:live",
     ]
-    told = {origin.document for origin in service.provenance.values()} | {
-        call.origin.document for one in service.capabilities for call in one.invocations if call.origin
+    sources = {origin.document for origin in service.provenance.values()} | {
+        call.origin.document for capability in service.capabilities for call in capability.invocations if call.origin
     }
-    assert {document.partition(HOST)[2] for document in told} == {
+    assert {document.partition(HOST)[2] for document in sources} == {
         "/.well-known/agent-card.json", "/.well-known/ard.json", "/.well-known/ard.json#/entries/2/data",
         "/descriptions/openapi.yaml", "/trust/keys.json", "/.well-known/oauth-authorization-server/login",
         "/.well-known/oauth-protected-resource",
@@ -143,13 +143,13 @@ def test_all_documents_become_one_service(merged: Merged, service: Service) -> N
 
 
 def test_the_card_is_verified_with_the_key_that_it_names(service: Service) -> None:
-    assert [one.verified for one in service.identity.signatures] == [True]
+    assert [signature.verified for signature in service.identity.signatures] == [True]
 
 
-def test_the_catalogue_lends_its_queries(service: Service) -> None:
-    found = {one.id: one for one in service.capabilities}
-    assert found["advise"].examples == ("card please", "show card")
-    assert found["sketch"].examples == ("easel please", "show easel")
+def test_the_queries_of_the_catalogue_become_examples(service: Service) -> None:
+    capability_by_id = {capability.id: capability for capability in service.capabilities}
+    assert capability_by_id["advise"].examples == ("card please", "show card")
+    assert capability_by_id["sketch"].examples == ("easel please", "show easel")
     assert service.examples == ("frames please", "show frames")
 
 
@@ -158,13 +158,17 @@ def test_the_metadata_completes_the_scheme_of_the_card(service: Service) -> None
     assert (scheme.type, scheme.token_url) == ("oauth2", f"https://{HOST}/login/token")
 
 
-def test_the_live_server_is_a_protocol_and_the_lost_document_a_finding(merged: Merged, service: Service) -> None:
-    assert (f"https://{HOST}/mcp", "mcp") in {(one.endpoint, one.id) for one in service.protocols}
+def test_the_live_server_is_a_protocol_and_the_lost_document_a_finding(merge_result: Merged, service: Service) -> None:
+    assert (f"https://{HOST}/mcp", "mcp") in {(protocol.endpoint, protocol.id) for protocol in service.protocols}
     catalogue = f"https://{HOST}/.well-known/ard.json"
-    assert [place[:2] for place in noted(merged, Reason.POINTER_LIVE_ENDPOINT)] == [(catalogue, "/entries/3/url")]
-    assert [place[:2] for place in noted(merged, Reason.POINTER_UNANSWERED)] == [(catalogue, "/entries/4/url")]
+    assert [location[:2] for location in findings_of(merge_result, merging_rules.POINTER_LIVE_ENDPOINT)] == [
+        (catalogue, "/entries/3/url")
+    ]
+    assert [location[:2] for location in findings_of(merge_result, merging_rules.POINTER_UNANSWERED)] == [
+        (catalogue, "/entries/4/url")
+    ]
 
 
-def test_other_hosts_are_candidates_and_nothing_else(visited: Visit, service: Service) -> None:
-    assert "gallery.example" in {one.host for one in visited.candidates}
+def test_other_hosts_are_candidates_and_nothing_else(finished_visit: Visit, service: Service) -> None:
+    assert "gallery.example" in {candidate.host for candidate in finished_visit.candidates}
     assert "gallery.example" not in str(service.capabilities)

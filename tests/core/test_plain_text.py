@@ -5,7 +5,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.core.plain_text import line, plain
+from registry.core.reading.plain_text import line, plain
 
 
 def test_hidden_characters_are_removed_and_words_stay() -> None:
@@ -21,7 +21,7 @@ def test_stacks_of_marks_are_capped_and_honest_accents_kept() -> None:
     assert plain("e" + "\u0301\u200b" * 50, 100) == "e" + "\u0301" * 3
 
 
-def test_a_long_text_is_cut_and_says_so() -> None:
+def test_a_long_text_is_cut_with_an_ellipsis() -> None:
     assert plain("a" * 11, 10) == "a" * 9 + "…"
     assert plain("a" * 10, 10) == "a" * 10
 
@@ -40,7 +40,7 @@ def test_cleaning_twice_changes_nothing_and_bounds_hold(text: str, chars: int) -
 
 
 def test_every_character_is_shown_or_hidden_as_unicode_says() -> None:
-    """Most characters are never looked up: the short cut must not let one through that hides something."""
+    """Most characters skip the look-up; that fast path must not let a hidden character through."""
     for code in range(sys.maxunicode + 1):
         char = chr(code)
         hidden = unicodedata.category(char) in ("Cc", "Cf", "Cs", "Co", "Cn") and char not in "\n\t"
@@ -52,5 +52,5 @@ def test_every_character_is_shown_or_hidden_as_unicode_says() -> None:
 
 @given(st.text(st.sampled_from(" a\n\t\x1c\u00a0\u2028\u200b…é"), max_size=12), st.integers(min_value=2, max_value=6))
 def test_one_line_is_the_text_with_its_blanks_run_together(text: str, chars: int) -> None:
-    """The plain way to say what `line` does; it takes short cuts."""
+    """The simple definition of `line`, which itself takes a faster path."""
     assert line(text, chars) == " ".join(plain(re.sub(r"\s+", " ", text[: 4 * chars]), chars).split())

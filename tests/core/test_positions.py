@@ -1,4 +1,4 @@
-"""Every pointer leads to its value in the source, however the source is laid out."""
+"""Every pointer leads to its value in the source, for any layout of the source."""
 
 import json
 import random
@@ -9,11 +9,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from registry.core.documents import Json
-from registry.core.findings import Finding, Reason
-from registry.core.manifest import at
-from registry.core.positions import START, Position, place, positions, refused_at
-from registry.core.reader import BOM, MAX_INTEGER, Unreadable, read_json
+from registry.core.assessing import rules as assessing_rules
+from registry.core.format_support import common_rules
+from registry.core.formats.openapi import rules as openapi_rules
+from registry.core.model.documents import Json
+from registry.core.model.findings import Finding, Rule
+from registry.core.reading import rules as reading_rules
+from registry.core.reading.json_pointer import at
+from registry.core.reading.positions import START, Position, place, positions, refused_at
+from registry.core.reading.reader import BOM, MAX_INTEGER, Unreadable, read_json
 
 pytestmark = pytest.mark.slow  # hostile texts of full size
 
@@ -25,23 +29,23 @@ VALUES: st.SearchStrategy[Any] = st.recursive(
 )
 
 
-def spaced(value: Json, dice: random.Random) -> str:
-    """The value as JSON with white space wherever the grammar has some (RFC 8259 section 2)."""
+def spaced(value: Json, rng: random.Random) -> str:
+    """Return the value as JSON with random white space wherever the grammar allows it (RFC 8259 section 2)."""
 
     def gap() -> str:
-        return "".join(dice.choice(" \t\r\n") for _ in range(dice.randrange(4)))
+        return "".join(rng.choice(" \t\r\n") for _ in range(rng.randrange(4)))
 
-    def text(one: str) -> str:
-        return json.dumps(one, ensure_ascii=dice.random() < 0.5)
+    def text(content: str) -> str:
+        return json.dumps(content, ensure_ascii=rng.random() < 0.5)
 
     if isinstance(value, dict):
-        inner = ",".join(f"{gap()}{text(key)}{gap()}:{spaced(child, dice)}" for key, child in value.items())
-        written = f"{{{inner or gap()}}}"
+        inner = ",".join(f"{gap()}{text(key)}{gap()}:{spaced(child, rng)}" for key, child in value.items())
+        encoded = f"{{{inner or gap()}}}"
     elif isinstance(value, list):
-        written = f"[{','.join(spaced(child, dice) for child in value) or gap()}]"
+        encoded = f"[{','.join(spaced(child, rng) for child in value) or gap()}]"
     else:
-        written = text(value) if isinstance(value, str) else json.dumps(value)
-    return f"{gap()}{written}{gap()}"
+        encoded = text(value) if isinstance(value, str) else json.dumps(value)
+    return f"{gap()}{encoded}{gap()}"
 
 
 def pointers(value: Json, pointer: str = "") -> Iterator[tuple[str, Json]]:
@@ -52,34 +56,34 @@ def pointers(value: Json, pointer: str = "") -> Iterator[tuple[str, Json]]:
 
 
 def read_at(source: str, position: Position) -> Any:
-    """What a reader finds who goes to that line and column."""
-    rest = source.split("\n")[position.line - 1 :]
-    return json.JSONDecoder(strict=False).raw_decode("\n".join(rest)[position.column - 1 :])[0]
+    """Return the value that starts at this line and column."""
+    lines = source.split("\n")[position.line - 1 :]
+    return json.JSONDecoder(strict=False).raw_decode("\n".join(lines)[position.column - 1 :])[0]
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(VALUES, st.integers(0, 2**32), st.booleans())
-def test_every_pointer_leads_to_its_value(value: Any, seed: int, marked: bool) -> None:
+def test_every_pointer_leads_to_its_value(value: Any, seed: int, with_bom: bool) -> None:
     source = spaced(value, random.Random(seed))
-    wanted = dict(pointers(value))
-    found = positions(BOM * marked + source.encode(), wanted)
-    assert {pointer: read_at(source, found[pointer]) for pointer in wanted} == wanted
+    expected = dict(pointers(value))
+    found = positions(BOM * with_bom + source.encode(), expected)
+    assert {pointer: read_at(source, found[pointer]) for pointer in expected} == expected
 
 
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.binary(max_size=60) | st.text('{}[]",:\\ \n0a', max_size=60).map(str.encode), st.lists(TEXTS, max_size=3))
-def test_no_bytes_break_it(raw: bytes, keys: list[str]) -> None:
-    findings = [Finding(Reason.TEMPLATE, at("", *keys)), Finding(Reason.NOT_JSON)]
+def test_any_bytes_have_valid_positions(raw: bytes, keys: list[str]) -> None:
+    findings = [Finding(common_rules.TEMPLATE, at("", *keys)), Finding(reading_rules.NOT_JSON)]
     lines = raw.decode("utf-8", "replace").split("\n")
     for position in place(raw, findings):
         assert 1 <= position.line <= len(lines)
         assert 1 <= position.column <= len(lines[position.line - 1]) + 1
 
 
-def test_what_is_missing_is_placed_where_it_should_be() -> None:
+def test_a_missing_member_is_placed_at_its_container() -> None:
     raw = b'{\n  "a": {\n    "b": [1,\n {"c": 2}]\n  }\n}'
-    asked = ["/a/b/1/d", "/a/x/y", "/z", "/a/b/7", "/a/b/1/c/d", ""]
-    assert positions(raw, asked) == {
+    json_pointers = ["/a/b/1/d", "/a/x/y", "/z", "/a/b/7", "/a/b/1/c/d", ""]
+    assert positions(raw, json_pointers) == {
         "/a/b/1/d": Position(4, 2),
         "/a/x/y": Position(2, 8),
         "/z": Position(1, 1),
@@ -104,31 +108,31 @@ def test_columns_are_characters() -> None:
 
 
 @pytest.mark.parametrize(
-    ("raw", "reason", "position"),
+    ("raw", "rule", "position"),
     [
-        ('{"ü": "é", }'.encode(), Reason.TRAILING_COMMA, Position(1, 12)),
-        (b'{\n "a": 1 // why\n}', Reason.COMMENT, Position(2, 9)),
-        (b'{"a": 1,\n "a": 2}', Reason.DUPLICATE_KEY, Position(2, 6)),
-        (b'{"a": [1, 2\n', Reason.TRUNCATED, Position(2, 1)),
-        (b'{"a": "\xc3\xa4", "b": "\xff"}', Reason.NOT_UTF8, Position(1, 18)),
-        (BOM + b'{"b": "\xff"}', Reason.NOT_UTF8, Position(1, 8)),
-        (b'{"a": [0,\n  9007199254740993]}', Reason.NUMBER, Position(2, 3)),
-        (b'{"a": {"b": "\\u0000"}}', Reason.NUL, Position(1, 13)),
-        (b'{"a": {"b\\u0000": 1}}', Reason.NUL, Position(1, 7)),
-        (b'{"a": [' + b"[" * 40 + b"]" * 40 + b"]}", Reason.TOO_DEEP, Position(1, 38)),
-        (b'{"a": 1,\n "b": [' + b",".join([b"0"] * 5_001) + b"]}", Reason.TOO_MANY, Position(2, 7)),
-        (b'[\n"' + b"x" * 100_001 + b'"]', Reason.TEXT_TOO_LONG, Position(2, 1)),
-        (b"", Reason.EMPTY, START),
-        (b" " * 5_000_000, Reason.TOO_LARGE, START),
+        ('{"ü": "é", }'.encode(), reading_rules.TRAILING_COMMA, Position(1, 12)),
+        (b'{\n "a": 1 // why\n}', reading_rules.COMMENT, Position(2, 9)),
+        (b'{"a": 1,\n "a": 2}', reading_rules.DUPLICATE_KEY, Position(2, 6)),
+        (b'{"a": [1, 2\n', reading_rules.TRUNCATED, Position(2, 1)),
+        (b'{"a": "\xc3\xa4", "b": "\xff"}', reading_rules.NOT_UTF8, Position(1, 18)),
+        (BOM + b'{"b": "\xff"}', reading_rules.NOT_UTF8, Position(1, 8)),
+        (b'{"a": [0,\n  9007199254740993]}', reading_rules.NUMBER, Position(2, 3)),
+        (b'{"a": {"b": "\\u0000"}}', reading_rules.NUL, Position(1, 13)),
+        (b'{"a": {"b\\u0000": 1}}', reading_rules.NUL, Position(1, 7)),
+        (b'{"a": [' + b"[" * 40 + b"]" * 40 + b"]}", reading_rules.TOO_DEEP, Position(1, 38)),
+        (b'{"a": 1,\n "b": [' + b",".join([b"0"] * 5_001) + b"]}", reading_rules.TOO_MANY, Position(2, 7)),
+        (b'[\n"' + b"x" * 100_001 + b'"]', reading_rules.TEXT_TOO_LONG, Position(2, 1)),
+        (b"", reading_rules.EMPTY, START),
+        (b" " * 5_000_000, reading_rules.TOO_LARGE, START),
     ],
-    ids=lambda value: value.value if isinstance(value, Reason) else "",
+    ids=lambda value: value.code if isinstance(value, Rule) else "",
 )
-def test_what_cannot_be_read_is_placed_where_reading_stopped(raw: bytes, reason: Reason, position: Position) -> None:
+def test_unreadable_json_is_placed_where_reading_stopped(raw: bytes, rule: Rule, position: Position) -> None:
     with pytest.raises(Unreadable) as refused:
         read_json(raw)
-    assert refused.value.reason is reason
+    assert refused.value.rule is rule
     assert refused_at(raw, refused.value) == position
-    assert place(raw, [Finding(reason), Finding(Reason.CONTENT_TYPE)]) == (position, START)
+    assert place(raw, [Finding(rule), Finding(assessing_rules.CONTENT_TYPE)]) == (position, START)
 
 
 YAML = """\
@@ -154,17 +158,17 @@ paths:
         ("/info/größe/7", Position(3, 34)),
     ],
 )
-def test_yaml_is_placed_too(pointer: str, position: Position) -> None:
-    assert place(YAML.encode(), [Finding(Reason.OPENAPI_SERVER, pointer)]) == (position,)
+def test_positions_in_yaml_are_found(pointer: str, position: Position) -> None:
+    assert place(YAML.encode(), [Finding(openapi_rules.SERVER, pointer)]) == (position,)
 
 
-def test_yaml_that_cannot_be_read_is_placed_where_reading_stopped() -> None:
-    for body, reason in ((b"a: 1\nb: [1\n", Reason.NOT_YAML), (b"a: {b: 1,\n b: 2}", Reason.DUPLICATE_KEY)):
-        (found,) = place(body, [Finding(reason)])
-        assert found.line >= 2
+def test_unreadable_yaml_is_placed_where_reading_stopped() -> None:
+    for body, rule in ((b"a: 1\nb: [1\n", reading_rules.NOT_YAML), (b"a: {b: 1,\n b: 2}", reading_rules.DUPLICATE_KEY)):
+        (position,) = place(body, [Finding(rule)])
+        assert position.line >= 2
 
 
-def test_a_hostile_text_costs_one_pass() -> None:
-    """Quotes that nobody closes, escapes and brackets: patterns that make backtracking scanners quadratic."""
+def test_a_hostile_text_is_scanned_in_linear_time() -> None:
+    """Unclosed quotes, escapes and brackets are patterns that make backtracking scanners quadratic."""
     for raw in (b'"\\' * 500_000, b'{"a":"' + b'\\"' * 500_000, b"[" * 1_000_000, b'{"":' * 250_000):
         assert positions(raw, ["/a/b"])["/a/b"].line == 1

@@ -1,4 +1,4 @@
-"""What holds for every document that anybody can write. WAYPOST_TEST_DEPTH=20 searches for twenty times as long."""
+"""Properties that hold for any document. WAYPOST_TEST_DEPTH=20 searches twenty times as many examples."""
 
 import hashlib
 import json
@@ -12,16 +12,17 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from registry.core.assess import Assessment, assess_body
-from registry.core.documents import Document, Outcome, Via
-from registry.core.findings import Finding, Reason, Severity
-from registry.core.format import Format
-from registry.core.merge import Held, Noted, merge
-from registry.core.reader import Unreadable, read_json
-from registry.core.recognise import FORMATS, ROWS, Match, Negative, recognise
+from registry.core.assessing.assess import Assessment, assess_body
+from registry.core.assessing.recognise import ROWS, Match, Negative, recognise
+from registry.core.format_support.format import Format
+from registry.core.formats import FORMATS
+from registry.core.merging.merge import Held, LocatedFinding, merge
+from registry.core.model.documents import Document, Outcome, Via
+from registry.core.model.findings import Finding, Rule, Severity
+from registry.core.model.services import Service, from_json, to_json
+from registry.core.reading.reader import Unreadable, read_json
 from registry.core.scoring.rubric import RUBRIC
 from registry.core.scoring.score import score
-from registry.core.services import Service, from_json, to_json
 from tests.core.manifests import BODIES, FOUND, JSON_FIXTURES, Fixture, altered, json_values, texts
 from tests.core.test_recognise import ORDER_MATTERS, check, row_name
 from tests.support.depth import searched
@@ -32,7 +33,7 @@ HOST = "www.shop.example"
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 PATHS = sorted({path for form in FORMATS for path in form.paths} | {"/", "/openapi.yaml", "/x.json"})
 DIALECTS = {
-    form.slug: sorted({one.out["dialect"] or "" for one in FOUND if one.out["format"] == form.slug}) or [""]
+    form.slug: sorted({fixture.out["dialect"] or "" for fixture in FOUND if fixture.out["format"] == form.slug}) or [""]
     for form in FORMATS
 }
 
@@ -49,30 +50,30 @@ def assessed(fixture: Fixture, value: Any) -> Assessment:
 @searched(12)
 def test_a_format_reads_any_value_as_any_dialect(form: Format, data: st.DataObject) -> None:
     """Recognised or not: what a format is given it translates, and what it makes can be stored."""
-    own = [one.value for one in JSON_FIXTURES if one.slug == form.slug] or [{}]
-    value = data.draw(st.sampled_from(own).flatmap(altered) | json_values)
+    fixture_values = [fixture.value for fixture in JSON_FIXTURES if fixture.slug == form.slug] or [{}]
+    value = data.draw(st.sampled_from(fixture_values).flatmap(altered) | json_values)
     text = None if isinstance(value, dict) else data.draw(st.text(max_size=80))
     document = Document(b"", value, f"https://{HOST}/x", "application/json", {}, text)
     dialect = data.draw(st.sampled_from(DIALECTS[form.slug]))
     service, findings = form.judge(document, dialect)
     assert from_json(json.loads(json.dumps(to_json(service)))) == service
-    assert all(finding.reason in RUBRIC for finding in findings)
+    assert all(RUBRIC[finding.rule.code] is finding.rule for finding in findings)
 
 
 @given(st.sampled_from(FOUND), texts, json_values)
 @searched(120)
-def test_a_field_that_no_specification_knows_changes_nothing(fixture: Fixture, key: str, value: Any) -> None:
+def test_an_unknown_field_changes_nothing(fixture: Fixture, key: str, value: Any) -> None:
     assume("{{" not in json.dumps(value))  # a server record that holds a template anywhere was not rendered
     extended = assessed(fixture, fixture.value | {f"x-unheard-of-{key}": value})
     plain = assessed(fixture, fixture.value)
     assert extended.findings == plain.findings
-    assert said(extended.service) == said(plain.service)
+    assert without_documents(extended.service) == without_documents(plain.service)
     assert (extended.format, extended.dialect, extended.pointers) == (plain.format, plain.dialect, plain.pointers)
 
 
-def said(service: Service | None) -> Service | None:
-    """Without what stands for the whole document: capability details of ADP as they were served, what was signed."""
-    capabilities = tuple(replace(one, detail=None) for one in service.capabilities) if service else ()
+def without_documents(service: Service | None) -> Service | None:
+    """Return the service without what holds the whole document: served capability details of ADP, and signed text."""
+    capabilities = tuple(replace(capability, detail=None) for capability in service.capabilities) if service else ()
     return service and replace(service, capabilities=capabilities, identity=Service().identity)
 
 
@@ -82,29 +83,33 @@ def said(service: Service | None) -> Service | None:
 @given(st.data())
 @searched(150)
 def test_rows_may_be_tried_in_any_order_that_keeps_the_documented_pairs(data: st.DataObject) -> None:
-    """Documents that have lost some of their fields are still told apart by what they hold, not by who asks first."""
-    fixture = data.draw(st.sampled_from([one for one in JSON_FIXTURES if isinstance(one.value, dict)]))
-    lost = data.draw(st.sets(st.sampled_from(sorted(fixture.value)))) if fixture.value else set()
-    document = Document(b"", {key: part for key, part in fixture.value.items() if key not in lost}, f"https://{HOST}/x")
+    """Documents without some of their fields are still recognised by content, not by the order of the table."""
+    fixture = data.draw(
+        st.sampled_from([candidate for candidate in JSON_FIXTURES if isinstance(candidate.value, dict)])
+    )
+    removed = data.draw(st.sets(st.sampled_from(sorted(fixture.value)))) if fixture.value else set()
+    document = Document(
+        b"", {key: part for key, part in fixture.value.items() if key not in removed}, f"https://{HOST}/x"
+    )
     strong = [row for row in ROWS if row.only_at is None and not row.text and not row.promised]
     order = data.draw(st.permutations(strong))
-    answers = [row for row in order if row.test(document) is not None]
-    names = list(dict.fromkeys(row_name(row) for row in answers))
+    matching_rows = [row for row in order if row.test(document) is not None]
+    names = list(dict.fromkeys(row_name(row) for row in matching_rows))
     first = next((a for a in names if not any((b, a) in ORDER_MATTERS for b in names)), None)
-    assert first == named(recognise(document))
+    assert first == result_name(recognise(document))
 
 
-def named(match: Match | None) -> str | None:
+def result_name(match: Match | None) -> str | None:
     if match is None:
         return None
-    if isinstance(match.what, Negative):
+    if isinstance(match.result, Negative):
         return "negative"
-    return match.what.slug if isinstance(match.what, Format) else match.what.name
+    return match.result.slug if isinstance(match.result, Format) else match.result.name
 
 
 @given(json_values, st.sampled_from(PATHS), st.sampled_from([None, *(form.slug for form in FORMATS)]))
 @searched(100)
-def test_recognition_answers_for_any_value_at_any_path(value: Any, path: str, promised: str | None) -> None:
+def test_recognition_accepts_any_value_at_any_path(value: Any, path: str, promised: str | None) -> None:
     match = recognise(Document(b"", value, f"https://{HOST}{path}"), promised)
     assert match is None or isinstance(value, dict)
 
@@ -119,7 +124,7 @@ splinters = st.binary(max_size=6) | st.sampled_from(
 
 @given(st.data())
 @searched(150)
-def test_documents_cut_and_mended_with_any_bytes_are_judged(data: st.DataObject) -> None:
+def test_documents_with_any_bytes_replaced_are_judged(data: st.DataObject) -> None:
     raw = data.draw(st.sampled_from(BODIES))
     for _ in range(data.draw(st.integers(1, 4))):
         start = data.draw(st.integers(0, len(raw)))
@@ -129,7 +134,7 @@ def test_documents_cut_and_mended_with_any_bytes_are_judged(data: st.DataObject)
     try:
         read_json(raw)
     except Unreadable as refusal:
-        assert isinstance(refusal.reason, Reason)
+        assert isinstance(refusal.rule, Rule)
 
 
 # --- one service of many documents, and its score -------------------------------------------------------------------
@@ -137,8 +142,8 @@ def test_documents_cut_and_mended_with_any_bytes_are_judged(data: st.DataObject)
 
 @st.composite
 def hosts(draw: st.DrawFn) -> list[Held]:
-    """Up to six documents of one host, found or not, whole or altered, some of them capability details."""
-    found: list[Held] = []
+    """Draw up to six documents of one host, found or not, unchanged or altered, some of them capability details."""
+    documents: list[Held] = []
     for number in range(draw(st.integers(0, 6))):
         fixture = draw(st.sampled_from(JSON_FIXTURES))
         value = draw(st.just(fixture.value) | altered(fixture.value))
@@ -149,34 +154,36 @@ def hosts(draw: st.DrawFn) -> list[Held]:
                 f"https://{HOST}/.well-known/agent", f"/capabilities/{number}/detail_url", "detail_url", "adp-detail"
             )
         raw = json.dumps(value).encode()
-        judged = assess_body(raw, url, fixture.media_type, {}, via=via)
+        assessment = assess_body(raw, url, fixture.media_type, {}, via=via)
         if draw(st.integers(0, 5)) == 0:
-            judged = Assessment(draw(st.sampled_from([one for one in Outcome if one is not Outcome.FOUND])), "x")
-        if url not in {one.url for one in found}:
-            found.append(Held(url, url, judged, hashlib.sha256(raw).digest(), NOW, via))
-    return found
+            assessment = Assessment(
+                draw(st.sampled_from([outcome for outcome in Outcome if outcome is not Outcome.FOUND])), "x"
+            )
+        if url not in {document.url for document in documents}:
+            documents.append(Held(url, url, assessment, hashlib.sha256(raw).digest(), NOW, via))
+    return documents
 
 
 @given(hosts(), st.randoms(use_true_random=False))
 @searched(120)
-def test_any_documents_of_a_host_make_one_service_whatever_their_order(held: list[Held], chance: Any) -> None:
-    merged = merge(HOST, held)
-    names = [one.name for one in merged.service.capabilities] if merged.service else []
+def test_any_documents_of_a_host_make_one_service_whatever_their_order(documents: list[Held], rng: Any) -> None:
+    merged = merge(HOST, documents)
+    names = [capability.name for capability in merged.service.capabilities] if merged.service else []
     assert len(names) == len(set(names))
-    assert {noted.document for noted in merged.findings} <= {None, *(one.url for one in held)}
-    shuffled = held[:]
-    chance.shuffle(shuffled)
+    assert {located.document for located in merged.findings} <= {None, *(document.url for document in documents)}
+    shuffled = documents[:]
+    rng.shuffle(shuffled)
     assert merge(HOST, shuffled) == merged
     if merged.service is not None:
         assert from_json(json.loads(json.dumps(to_json(merged.service)))) == merged.service
         assert 0 <= score(merged.service, merged.findings).value <= 100
 
 
-def scored_services() -> Iterable[tuple[Service, tuple[Noted, ...]]]:
+def scored_services() -> Iterable[tuple[Service, tuple[LocatedFinding, ...]]]:
     for fixture in FOUND:
-        judged = assessed(fixture, fixture.value)
-        if judged.service is not None:
-            yield judged.service, tuple(Noted(finding, fixture.url) for finding in judged.findings)
+        assessment = assessed(fixture, fixture.value)
+        if assessment.service is not None:
+            yield assessment.service, tuple(LocatedFinding(finding, fixture.url) for finding in assessment.findings)
 
 
 SERVICES = list(scored_services())
@@ -185,39 +192,45 @@ places = st.tuples(pointers, st.sampled_from([1, 1, 1, 2, 30]), st.sampled_from(
 
 
 @st.composite
-def notes(draw: st.DrawFn) -> list[Noted]:
-    """Findings of a few reasons, so that several share a line of the score."""
-    reasons = st.sampled_from(draw(st.lists(st.sampled_from(list(Reason)), min_size=1, max_size=3)))
-    drawn = draw(st.lists(st.tuples(reasons, places), min_size=1, max_size=8))
-    return [Noted(Finding(reason, pointer, "", count), document) for reason, (pointer, count, document) in drawn]
+def located_findings(draw: st.DrawFn) -> list[LocatedFinding]:
+    """Draw findings of a few rules, so that several share a line of the score."""
+    rules = st.sampled_from(draw(st.lists(st.sampled_from(list(RUBRIC.values())), min_size=1, max_size=3)))
+    drawn = draw(st.lists(st.tuples(rules, places), min_size=1, max_size=8))
+    return [LocatedFinding(Finding(rule, pointer, "", count), document) for rule, (pointer, count, document) in drawn]
 
 
-@given(st.sampled_from(SERVICES), notes(), st.data())
+@given(st.sampled_from(SERVICES), located_findings(), st.data())
 @searched(200)
-def test_a_finding_less_never_lowers_a_score(
-    known: tuple[Service, Sequence[Noted]], more: list[Noted], data: st.DataObject
+def test_removing_a_finding_never_lowers_a_score(
+    scored: tuple[Service, Sequence[LocatedFinding]], added: list[LocatedFinding], data: st.DataObject
 ) -> None:
-    service, noted = known[0], [*known[1], *more]
-    left = data.draw(st.integers(0, len(noted) - 1))
-    with_all, without = score(service, noted).value, score(service, noted[:left] + noted[left + 1 :]).value
+    service, findings = scored[0], [*scored[1], *added]
+    removed = data.draw(st.integers(0, len(findings) - 1))
+    with_all, without = (
+        score(service, findings).value,
+        score(service, findings[:removed] + findings[removed + 1 :]).value,
+    )
     assert 0 <= with_all <= without <= 100
 
 
 @given(st.sampled_from(SERVICES), st.text(min_size=1, max_size=200))
 @searched(100)
-def test_what_texts_say_never_moves_a_score(known: tuple[Service, Sequence[Noted]], praise: str) -> None:
-    service, noted = known
-    louder = replace(
+def test_the_wording_of_texts_never_changes_a_score(
+    scored: tuple[Service, Sequence[LocatedFinding]], praise: str
+) -> None:
+    service, findings = scored
+    praised = replace(
         service,
         name=service.name and service.name + praise,
         description=service.description and service.description + praise,
         capabilities=tuple(
-            replace(one, name=one.name + praise, description=one.description and one.description + praise,
-                    tags=(*one.tags, praise), examples=(*one.examples, praise))
-            for one in service.capabilities
+            replace(capability, name=capability.name + praise,
+                    description=capability.description and capability.description + praise,
+                    tags=(*capability.tags, praise), examples=(*capability.examples, praise))
+            for capability in service.capabilities
         ),
     )  # fmt: skip
-    assert score(louder, noted).value == score(service, noted).value
+    assert score(praised, findings).value == score(service, findings).value
 
 
 TEXTS = frozenset({"description", "intent", "summary", "description_for_model", "description_for_human", "note"})
@@ -225,12 +238,12 @@ TEXTS = frozenset({"description", "intent", "summary", "description_for_model", 
 
 @given(st.sampled_from(FOUND), st.lists(st.sampled_from(["best", "certified", "100/100", "secure", "a2a"]), min_size=1))
 @searched(100)
-def test_stuffing_a_manifest_never_lifts_its_score(fixture: Fixture, praise: list[str]) -> None:
-    """Texts that are long enough already: a description that is too short for its format may well be mended."""
+def test_stuffing_a_manifest_never_raises_its_score(fixture: Fixture, praise: list[str]) -> None:
+    """Only texts that are long enough already: lengthening a description that is too short may raise the score."""
     plain, stuffed = assessed(fixture, fixture.value), assessed(fixture, stuff(fixture.value, " ".join(praise)))
     assume(plain.service is not None)
     assert stuffed.service is not None
-    assert worth(fixture, stuffed) <= worth(fixture, plain)
+    assert score_value(fixture, stuffed) <= score_value(fixture, plain)
 
 
 def stuff(value: Any, praise: str) -> Any:
@@ -244,13 +257,15 @@ def stuff(value: Any, praise: str) -> Any:
     }
 
 
-def worth(fixture: Fixture, judged: Assessment) -> int:
-    assert judged.service is not None
-    return score(judged.service, [Noted(finding, fixture.url) for finding in judged.findings]).value
+def score_value(fixture: Fixture, assessment: Assessment) -> int:
+    assert assessment.service is not None
+    return score(assessment.service, [LocatedFinding(finding, fixture.url) for finding in assessment.findings]).value
 
 
-def test_the_cost_of_a_rule_has_the_right_sign() -> None:
-    """What the two tests above rest on: no rule gives points."""
+def test_no_rule_adds_points() -> None:
+    """The two tests above rely on this: no rule adds points."""
     assert all(rule.points >= 0 for rule in RUBRIC.values())
-    worst = [max(r.points for r in RUBRIC.values() if r.severity is s) for s in (Severity.INFO, Severity.WARNING)]
-    assert all(less <= more for less, more in pairwise(worst))
+    highest_points = [
+        max(r.points for r in RUBRIC.values() if r.severity is s) for s in (Severity.INFO, Severity.WARNING)
+    ]
+    assert all(less <= more for less, more in pairwise(highest_points))

@@ -1,11 +1,12 @@
-"""Bytes -> value, or one stored reason: strictness, caps, and nothing but Unreadable leaving."""
+"""Reading bytes: a value, or one rule that refuses them; strictness, limits, and no exception but Unreadable."""
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from registry.core.findings import Reason
-from registry.core.reader import (
+from registry.core.model.findings import Rule
+from registry.core.reading import rules as reading_rules
+from registry.core.reading.reader import (
     MAX_BYTES,
     MAX_CHARS,
     MAX_DEPTH,
@@ -26,63 +27,63 @@ def refusal(raw: bytes) -> Unreadable:
 
 
 @pytest.mark.parametrize(
-    ("raw", "reason"),
+    ("raw", "rule"),
     [
-        (b"", Reason.EMPTY),
-        (b" \r\n\t", Reason.EMPTY),
-        (b"\xef\xbb\xbf", Reason.EMPTY),
-        ('{"a": "é"}'.encode("latin-1"), Reason.NOT_UTF8),
-        ('{"a": 1}'.encode("utf-16"), Reason.NOT_UTF8),
-        (b'{"a": "\xed\xa0\x80"}', Reason.NOT_UTF8),
-        (b"{", Reason.TRUNCATED),
-        (b'{"a": "b', Reason.TRUNCATED),
-        (b"nope", Reason.NOT_JSON),
-        (b'{"a": 1} {"b": 2}', Reason.NOT_JSON),
-        (b"{'a': 1}", Reason.NOT_JSON),
-        (b'{"a": "\\ud800"}', Reason.NOT_JSON),
-        (b'{"a": "line\nbreak"}', Reason.NOT_JSON),
-        (b'{"a": NaN}', Reason.NOT_JSON),
-        (b'{"a": -Infinity}', Reason.NOT_JSON),
-        (b'{"a": 1,}', Reason.TRAILING_COMMA),
-        (b"[1,]", Reason.TRAILING_COMMA),
-        (b'{"a": 1, "a": 2}', Reason.DUPLICATE_KEY),
-        (b'{"a": 1, "\\u0061": 2}', Reason.DUPLICATE_KEY),
-        (b'// note\n{"a": 1}', Reason.COMMENT),
-        (b'{\n  // note\n  "a": 1\n}', Reason.COMMENT),
-        (b'{"a": 1, /* note */ "b": 2}', Reason.COMMENT),
-        (b'---\ntitle: x\n---\n{"a": 1}', Reason.FRONT_MATTER),
-        (b'{"a": 1e999}', Reason.NUMBER),
-        (b'{"a": 9007199254740993}', Reason.NUMBER),
-        (b'{"a": ' + b"9" * 5_000 + b"}", Reason.NUMBER),
-        (b'{"a": "x\\u0000y"}', Reason.NUL),
-        (b'{"x\\u0000": 1}', Reason.NUL),
+        (b"", reading_rules.EMPTY),
+        (b" \r\n\t", reading_rules.EMPTY),
+        (b"\xef\xbb\xbf", reading_rules.EMPTY),
+        ('{"a": "é"}'.encode("latin-1"), reading_rules.NOT_UTF8),
+        ('{"a": 1}'.encode("utf-16"), reading_rules.NOT_UTF8),
+        (b'{"a": "\xed\xa0\x80"}', reading_rules.NOT_UTF8),
+        (b"{", reading_rules.TRUNCATED),
+        (b'{"a": "b', reading_rules.TRUNCATED),
+        (b"nope", reading_rules.NOT_JSON),
+        (b'{"a": 1} {"b": 2}', reading_rules.NOT_JSON),
+        (b"{'a': 1}", reading_rules.NOT_JSON),
+        (b'{"a": "\\ud800"}', reading_rules.NOT_JSON),
+        (b'{"a": "line\nbreak"}', reading_rules.NOT_JSON),
+        (b'{"a": NaN}', reading_rules.NOT_JSON),
+        (b'{"a": -Infinity}', reading_rules.NOT_JSON),
+        (b'{"a": 1,}', reading_rules.TRAILING_COMMA),
+        (b"[1,]", reading_rules.TRAILING_COMMA),
+        (b'{"a": 1, "a": 2}', reading_rules.DUPLICATE_KEY),
+        (b'{"a": 1, "\\u0061": 2}', reading_rules.DUPLICATE_KEY),
+        (b'// note\n{"a": 1}', reading_rules.COMMENT),
+        (b'{\n  // note\n  "a": 1\n}', reading_rules.COMMENT),
+        (b'{"a": 1, /* note */ "b": 2}', reading_rules.COMMENT),
+        (b'---\ntitle: x\n---\n{"a": 1}', reading_rules.FRONT_MATTER),
+        (b'{"a": 1e999}', reading_rules.NUMBER),
+        (b'{"a": 9007199254740993}', reading_rules.NUMBER),
+        (b'{"a": ' + b"9" * 5_000 + b"}", reading_rules.NUMBER),
+        (b'{"a": "x\\u0000y"}', reading_rules.NUL),
+        (b'{"x\\u0000": 1}', reading_rules.NUL),
     ],
 )
-def test_a_bad_body_has_one_reason(raw: bytes, reason: Reason) -> None:
-    assert refusal(raw).reason is reason
+def test_a_bad_body_breaks_one_rule(raw: bytes, rule: Rule) -> None:
+    assert refusal(raw).rule is rule
 
 
-def test_the_place_of_an_error_is_told() -> None:
+def test_an_error_has_its_line() -> None:
     error = refusal(b'{\n  "a": 1,\n}')
-    assert (error.reason, error.line) == (Reason.TRAILING_COMMA, 3)
+    assert (error.rule, error.line) == (reading_rules.TRAILING_COMMA, 3)
 
 
-def test_caps_hold_at_their_edges() -> None:
+def test_limits_hold_exactly() -> None:
     assert read_json(b"[" * MAX_DEPTH + b"1" + b"]" * MAX_DEPTH)
-    assert refusal(b"[" * (MAX_DEPTH + 1) + b"]" * (MAX_DEPTH + 1)).reason is Reason.TOO_DEEP
-    assert refusal(b"[" * 100_000 + b"]" * 100_000).reason is Reason.TOO_DEEP
+    assert refusal(b"[" * (MAX_DEPTH + 1) + b"]" * (MAX_DEPTH + 1)).rule is reading_rules.TOO_DEEP
+    assert refusal(b"[" * 100_000 + b"]" * 100_000).rule is reading_rules.TOO_DEEP
     assert read_json(b"[" + b"1," * (MAX_ITEMS - 1) + b"1]")
-    assert refusal(b"[" + b"1," * MAX_ITEMS + b"1]").reason is Reason.TOO_MANY
+    assert refusal(b"[" + b"1," * MAX_ITEMS + b"1]").rule is reading_rules.TOO_MANY
     keys = ",".join(f'"k{number}": 1' for number in range(MAX_KEYS))
     assert read_json(f"{{{keys}}}".encode())
-    assert refusal(f'{{{keys}, "one_more": 1}}'.encode()).reason is Reason.TOO_MANY
+    assert refusal(f'{{{keys}, "one_more": 1}}'.encode()).rule is reading_rules.TOO_MANY
     assert read_json(b'["' + b"x" * MAX_CHARS + b'"]')
-    assert refusal(b'["' + b"x" * (MAX_CHARS + 1) + b'"]').reason is Reason.TEXT_TOO_LONG
-    assert refusal(b'{"' + b"x" * (MAX_CHARS + 1) + b'": 1}').reason is Reason.TEXT_TOO_LONG
-    assert refusal(b'"' + b"x" * MAX_BYTES + b'"').reason is Reason.TOO_LARGE
+    assert refusal(b'["' + b"x" * (MAX_CHARS + 1) + b'"]').rule is reading_rules.TEXT_TOO_LONG
+    assert refusal(b'{"' + b"x" * (MAX_CHARS + 1) + b'": 1}').rule is reading_rules.TEXT_TOO_LONG
+    assert refusal(b'"' + b"x" * MAX_BYTES + b'"').rule is reading_rules.TOO_LARGE
 
 
-def test_what_is_fine_is_read() -> None:
+def test_valid_documents_are_read() -> None:
     assert read_json(b'\xef\xbb\xbf{"a": [1, 2.5, true, null, "\\ud83d\\ude00"]}') == {"a": [1, 2.5, True, None, "😀"]}
     assert read_json(b'{"a": -9007199254740992, "b": 1e-400}') == {"a": -(2**53), "b": 0.0}
     assert read_text("\ufeffhei\n".encode()) == "hei\n"
@@ -90,16 +91,16 @@ def test_what_is_fine_is_read() -> None:
 
 @given(st.binary(max_size=300))
 @settings(max_examples=300, deadline=None)
-def test_only_unreadable_leaves_the_reader(raw: bytes) -> None:
+def test_reading_any_bytes_raises_only_unreadable(raw: bytes) -> None:
     try:
         read_json(raw)
     except Unreadable as error:
-        assert isinstance(error.reason, Reason)
+        assert isinstance(error.rule, Rule)
 
 
 @given(st.text(max_size=200), st.sampled_from(["", "{", '{"a": ', "[", "//", "/*", "---\n", "<", "<!doctype "]))
 @settings(max_examples=200, deadline=None)
-def test_only_unreadable_leaves_the_reader_for_texts(text: str, start: str) -> None:
+def test_reading_any_text_raises_only_unreadable(text: str, start: str) -> None:
     raw = (start + text).encode()
     try:
         read_json(raw)

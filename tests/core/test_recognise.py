@@ -1,4 +1,4 @@
-"""Content decides: the table is total, its weak rows keep to their paths, and judging never raises."""
+"""Recognition by content: the table is total, weak rows apply at their paths only, and judging never raises."""
 
 import json
 from collections.abc import Iterator
@@ -9,15 +9,16 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from registry.core.assess import Assessment, assess_body
-from registry.core.documents import Document, Json, Outcome
-from registry.core.findings import EVIDENCE_CHARS
-from registry.core.format import Format
-from registry.core.manifest import FINDINGS_PER_DOCUMENT, MAX_CAPABILITIES
-from registry.core.reader import Unreadable, read_json
-from registry.core.recognise import FORMAT_BY_SLUG, FORMATS, ROWS, Negative, Row, recognise
+from registry.core.assessing.assess import Assessment, assess_body
+from registry.core.assessing.recognise import ROWS, Negative, RecognitionRow, recognise
+from registry.core.format_support.format import Format
+from registry.core.format_support.manifest import FINDINGS_PER_DOCUMENT, MAX_CAPABILITIES
+from registry.core.formats import FORMAT_BY_SLUG, FORMATS
+from registry.core.model.documents import Document, Json, Outcome
+from registry.core.model.findings import EVIDENCE_CHARS
+from registry.core.model.services import from_json, to_json
+from registry.core.reading.reader import Unreadable, read_json
 from registry.core.scoring.rubric import RUBRIC
-from registry.core.services import from_json, to_json
 from tests.support.shared import SHARED
 
 FIXTURES = Path(__file__).parents[1] / "formats"
@@ -37,10 +38,10 @@ json_values = st.recursive(
 
 
 def check(assessment: Assessment) -> None:
-    """What holds for every assessment, whatever came in."""
+    """Assert what holds for every assessment."""
     assert len(assessment.findings) <= FINDINGS_PER_DOCUMENT + 5
     for finding in assessment.findings:
-        assert finding.reason in RUBRIC
+        assert RUBRIC[finding.rule.code] is finding.rule
         assert len(finding.evidence) <= EVIDENCE_CHARS
         assert finding.evidence.isprintable()
         assert finding.pointer == "" or finding.pointer.startswith("/")
@@ -67,17 +68,17 @@ def test_any_json_is_judged(value: Any, path: str, media_type: str | None) -> No
     check(assess_body(json.dumps(value).encode(), f"https://www.shop.example{path}", media_type, {}))
 
 
-def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """The paths of all values inside `value`, itself included."""
+def value_paths(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Return the paths of all values inside `value`, itself included."""
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return [path, *(place for key, child in inner for place in places(child, (*path, key)))]
+    return [path, *(inner_path for key, child in inner for inner_path in value_paths(child, (*path, key)))]
 
 
-def put(value: Any, place: tuple[Any, ...], new: Any) -> Any:
-    if not place:
+def put(value: Any, path: tuple[Any, ...], new: Any) -> Any:
+    if not path:
         return new
     copy = dict(value) if isinstance(value, dict) else list(value)
-    copy[place[0]] = put(value[place[0]], place[1:], new)
+    copy[path[0]] = put(value[path[0]], path[1:], new)
     return copy
 
 
@@ -93,7 +94,7 @@ def manifests() -> list[tuple[str, str, Any]]:
     return found
 
 
-MANIFESTS = [one for one in manifests() if len(json.dumps(one[2])) < 20_000]
+MANIFESTS = [manifest for manifest in manifests() if len(json.dumps(manifest[2])) < 20_000]
 
 
 @given(st.data())
@@ -101,8 +102,8 @@ MANIFESTS = [one for one in manifests() if len(json.dumps(one[2])) < 20_000]
 def test_a_manifest_with_anything_anywhere_is_judged(data: st.DataObject) -> None:
     url, expected, value = data.draw(st.sampled_from(MANIFESTS))
     for _ in range(data.draw(st.integers(1, 3))):
-        place = data.draw(st.sampled_from(places(value)))
-        value = put(value, place, data.draw(json_values))
+        path = data.draw(st.sampled_from(value_paths(value)))
+        value = put(value, path, data.draw(json_values))
     check(assess_body(json.dumps(value).encode(), url, "application/json", {"etag": "x"}, expected=expected or None))
 
 
@@ -113,7 +114,7 @@ def test_any_bytes_are_judged(raw: bytes, path: str) -> None:
 
 
 @pytest.mark.parametrize("value", [None, [], "text", 5, True])
-def test_what_is_no_object_is_no_format(value: Any) -> None:
+def test_only_objects_have_a_format(value: Any) -> None:
     assert recognise(Document(b"", value, "https://www.shop.example/agent.json")) is None
 
 
@@ -124,8 +125,8 @@ def test_weak_rows_keep_to_their_paths_unless_a_pointer_promised_them() -> None:
     assert recognise(elsewhere, "awp") is None
     promised = recognise(elsewhere, "awas")
     assert promised is not None
-    assert isinstance(promised.what, Format)
-    assert promised.what.slug == "awas"
+    assert isinstance(promised.result, Format)
+    assert promised.result.slug == "awas"
 
 
 def test_a_detail_counts_only_where_it_was_promised() -> None:
@@ -134,7 +135,7 @@ def test_a_detail_counts_only_where_it_was_promised() -> None:
     assert recognise(document) is None
     promised = recognise(document, "adp-detail")
     assert promised is not None
-    assert isinstance(promised.what, Format)
+    assert isinstance(promised.result, Format)
 
 
 def test_slugs_are_unique_and_weak_rows_come_last() -> None:
@@ -143,16 +144,16 @@ def test_slugs_are_unique_and_weak_rows_come_last() -> None:
     assert strengths == sorted(strengths, reverse=True)
 
 
-def test_the_same_file_is_another_thing_at_another_path_only_for_weak_rows() -> None:
-    """Strong rows: the outcome of every fixture that has no path of its own is the same anywhere."""
+def test_only_weak_rows_depend_on_the_path() -> None:
+    """Strong rows recognise every fixture without a path of its own in the same way at any path."""
     for url, expected, value in MANIFESTS:
         document = Document(b"", value, url)
-        here = recognise(document, expected or None)
-        if here is None or not isinstance(here.what, Format):
+        match = recognise(document, expected or None)
+        if match is None or not isinstance(match.result, Format):
             continue
-        rows = [row for row in ROWS if row.what is here.what and row.test(document) is not None]
+        rows = [row for row in ROWS if row.result is match.result and row.test(document) is not None]
         if all(row.only_at is None and not row.promised for row in rows):
-            assert recognise(Document(b"", value, "https://well.example/anywhere")) == here
+            assert recognise(Document(b"", value, "https://well.example/anywhere")) == match
 
 
 ORDER_MATTERS = {
@@ -160,20 +161,21 @@ ORDER_MATTERS = {
     ("negative", "mcp-server-card"),
     ("negative", "ucp"),
     ("openapi", "mcp-json"),
-    ("agent-skills-index", "frans"),
+    ("awp", "agent-json"),
+    ("agent-skills-index", "agent-json"),
     ("agent-skills-index", "a2a"),
     ("x402", "mcp-json"),
     ("oauth-protected-resource", "oauth-authorization-server"),
     ("mcp-server-json", "mcp-server-card"),
     ("mcp-server-card", "mcp-json"),
 }
-"""Strong rows that answer to one document: the earlier one is meant. All other pairs may be swapped without effect."""
+"""Strong rows that match the same document, where the first is correct. All other pairs may be swapped freely."""
 
 
-def row_name(row: Row) -> str:
-    if isinstance(row.what, Negative):
+def row_name(row: RecognitionRow) -> str:
+    if isinstance(row.result, Negative):
         return "negative"
-    return row.what.slug if isinstance(row.what, Format) else row.what.name
+    return row.result.slug if isinstance(row.result, Format) else row.result.name
 
 
 def corpus() -> Iterator[dict[str, Any]]:
@@ -186,13 +188,13 @@ def corpus() -> Iterator[dict[str, Any]]:
             yield value
 
 
-def test_rows_meet_only_where_their_order_is_meant() -> None:
-    """Every fixture, and every real document where they are at hand: a new overlap must be decided, not happen."""
+def test_rows_overlap_only_in_listed_pairs() -> None:
+    """Every fixture, and every real document if available: a new overlap of rows must be added deliberately."""
     strong = [row for row in ROWS if row.only_at is None and not row.text and not row.promised]
     values = [value for _, _, value in MANIFESTS if isinstance(value, dict)]
-    met = set()
+    overlaps = set()
     for value in (*values, *corpus()):
         document = Document(b"", value, "https://well.example/anywhere")
-        answering = list(dict.fromkeys(row_name(row) for row in strong if row.test(document) is not None))
-        met |= {(first, second) for at, first in enumerate(answering) for second in answering[at + 1 :]}
-    assert met <= ORDER_MATTERS
+        names = list(dict.fromkeys(row_name(row) for row in strong if row.test(document) is not None))
+        overlaps |= {(first, second) for index, first in enumerate(names) for second in names[index + 1 :]}
+    assert overlaps <= ORDER_MATTERS

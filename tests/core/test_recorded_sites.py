@@ -1,4 +1,4 @@
-"""The plan over recorded real sites: every host ends with an outcome, every document asked for gets its class."""
+"""The plan on recorded real sites: every host has an outcome, every requested document its expected class."""
 
 import csv
 import subprocess
@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from registry.core.documents import Outcome, Purpose
-from registry.core.visits import Answer, Visit
+from registry.core.model.documents import Outcome, Purpose
+from registry.core.visiting.visits import ProbeResult, Visit
+from tests.support.hang import HANG_SECONDS
 from tests.support.shared import shared
 from tests.support.web import Page, Web, page, visit
 
@@ -22,7 +23,7 @@ def sites(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tool = shared("tools", "corpus_sites.py")
     shared("corpus", "INDEX.tsv")
     out = tmp_path_factory.mktemp("recorded") / "sites"
-    subprocess.run([sys.executable, str(tool), str(out)], check=True, capture_output=True, timeout=180)
+    subprocess.run([sys.executable, str(tool), str(out)], check=True, capture_output=True, timeout=HANG_SECONDS)
     return out
 
 
@@ -49,48 +50,55 @@ def expected(sites: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
-def answered(visit: Visit, path: str) -> Answer | None:
+def answer_to(visit: Visit, path: str) -> ProbeResult | None:
     url = f"https://{visit.host}{path}"
     return next((a for a in visit.answers if a.probe.url == url and a.probe.purpose is not Purpose.ROBOTS), None)
 
 
-def classified(answer: Answer) -> str:
-    judged = answer.assessment
-    if judged.outcome is Outcome.FOUND:
-        return f"{judged.format}/{judged.dialect}" if judged.dialect else str(judged.format)
-    return judged.outcome.value
+def outcome_name(answer: ProbeResult) -> str:
+    assessment = answer.assessment
+    if assessment.outcome is Outcome.FOUND:
+        return f"{assessment.format}/{assessment.dialect}" if assessment.dialect else str(assessment.format)
+    return assessment.outcome.value
 
 
-def agrees(row: dict[str, str], answer: Answer) -> bool:
-    judged, wanted = answer.assessment, row["class"]
-    if wanted == "broken":
-        return judged.outcome in (Outcome.MALFORMED, Outcome.FOUND)
-    if wanted == "negative":
-        return judged.outcome is Outcome.NEGATIVE
-    if wanted == "foreign" or row["expect"].startswith("none"):
-        return judged.outcome is Outcome.NOT_A_MANIFEST
-    return judged.outcome is Outcome.FOUND and judged.format == row["expect"].partition("/")[0]
+def agrees(row: dict[str, str], answer: ProbeResult) -> bool:
+    assessment, document_class = answer.assessment, row["class"]
+    if document_class == "broken":
+        return assessment.outcome in (Outcome.MALFORMED, Outcome.FOUND)
+    if document_class == "negative":
+        return assessment.outcome is Outcome.NEGATIVE
+    if document_class == "foreign" or row["expect"].startswith("none"):
+        return assessment.outcome is Outcome.NOT_A_MANIFEST
+    return assessment.outcome is Outcome.FOUND and assessment.format == row["expect"].partition("/")[0]
 
 
 def test_every_host_ends_with_an_outcome_within_its_budget(visits: dict[str, Visit]) -> None:
-    assert all(isinstance(done.outcome, Outcome) and done.outcome is not Outcome.SKIPPED for done in visits.values())
-    assert max(done.requests for done in visits.values()) <= 40 + 25
+    assert all(
+        isinstance(host_visit.outcome, Outcome) and host_visit.outcome is not Outcome.SKIPPED
+        for host_visit in visits.values()
+    )
+    assert max(host_visit.requests for host_visit in visits.values()) <= 40 + 25
 
 
 def test_every_document_that_was_asked_for_gets_its_class(sites: Path, visits: dict[str, Visit]) -> None:
-    rows = [(row, answered(visits[row["host"]], row["path"])) for row in expected(sites)]
-    asked = [(row, answer) for row, answer in rows if answer is not None]
-    wrong = [
-        f"{row['host']}{row['path']}: {row['class']} {row['expect']}, not {classified(answer)}"
-        for row, answer in asked
+    rows = [(row, answer_to(visits[row["host"]], row["path"])) for row in expected(sites)]
+    answered_rows = [(row, answer) for row, answer in rows if answer is not None]
+    mismatches = [
+        f"{row['host']}{row['path']}: {row['class']} {row['expect']}, not {outcome_name(answer)}"
+        for row, answer in answered_rows
         if not agrees(row, answer)
     ]
-    assert wrong == []
-    assert len(asked) >= 215
+    assert mismatches == []
+    assert len(answered_rows) >= 215
 
 
 def test_hosts_with_a_document_on_a_path_of_the_plan_are_seen(sites: Path, visits: dict[str, Visit]) -> None:
-    """What is not seen lies at paths nobody asks for: about a third of the recorded hosts."""
-    seen = {host for host, done in visits.items() if any(a.assessment.outcome is Outcome.FOUND for a in done.answers)}
-    silent = Counter(done.outcome for host, done in visits.items() if host not in seen)
-    assert len(visits) - len(seen) <= 105, silent
+    """Other documents are at paths that the plan does not request: those of about a third of the recorded hosts."""
+    hosts_found = {
+        host
+        for host, host_visit in visits.items()
+        if any(a.assessment.outcome is Outcome.FOUND for a in host_visit.answers)
+    }
+    other_outcomes = Counter(host_visit.outcome for host, host_visit in visits.items() if host not in hosts_found)
+    assert len(visits) - len(hosts_found) <= 105, other_outcomes

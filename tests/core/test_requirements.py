@@ -1,8 +1,8 @@
-"""The table of requirements against the texts, and each demand broken once.
+"""The table of requirements is compared with the specifications, and each demand is broken once.
 
 `tests/formats/<slug>/breaches.json` has, for each row that findings report, changes of a valid fixture that break it:
 `set` and `remove` (JSON Pointers), `url`, `headers` (null removes one), `raw`, `cut`, `pad` (bytes), `encoding`,
-`answers` (what a URL of the manifest brings instead); `base` names another fixture to change.
+`answers` (another response of a URL in the manifest); `base` names another fixture to change.
 """
 
 import json
@@ -17,20 +17,24 @@ from typing import Any
 
 import pytest
 
-from registry.core.assess import Assessment, assess_body
-from registry.core.documents import Outcome, Via
-from registry.core.findings import Reason
+from registry.core.assessing.assess import Assessment, assess_body
+from registry.core.format_support.requirements import Level, Requirement
 from registry.core.formats.awas.checks import is_selector
-from registry.core.merge import Held, Noted, merge
-from registry.core.requirements import OURS, REQUIREMENTS, Level, Requirement
+from registry.core.merging.merge import Held, LocatedFinding, merge
+from registry.core.model.documents import Outcome, Via
+from registry.core.model.findings import Rule
 from registry.core.scoring.checks import gaps
+from registry.core.scoring.coverage import checks, specified
+from registry.core.scoring.rubric import RUBRIC
 from registry.core.scoring.score import score
 from tests.support.shared import ROOT, shared
 
 FIXTURES = ROOT / "tests" / "formats"
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
+REQUIREMENTS = {form.slug: form.requirements for form in specified()}
+CHECKED_BY = {demand: set(rules) for form in specified() for demand, rules in checks(form).items()}
 ROWS = [(slug, row) for slug, rows in REQUIREMENTS.items() for row in rows]
-SEEN = [pytest.param(slug, row, id=row.id) for slug, row in ROWS if row.reasons]
+SEEN = [pytest.param(slug, row, id=row.id) for slug, row in ROWS if CHECKED_BY[row.id]]
 FAMILIES = {"awp", "atp", "woa", "awas", "adp", "adp_detail"}
 TEXTS = {
     "awp": "awp-0.2.md",
@@ -43,8 +47,10 @@ TEXTS = {
 
 @cache
 def breaches(slug: str) -> dict[str, list[dict[str, Any]]]:
-    read: dict[str, list[dict[str, Any]]] = json.loads((FIXTURES / slug / "breaches.json").read_text(encoding="utf-8"))
-    return read
+    breaches_by_row: dict[str, list[dict[str, Any]]] = json.loads(
+        (FIXTURES / slug / "breaches.json").read_text(encoding="utf-8")
+    )
+    return breaches_by_row
 
 
 def folder(slug: str, breach: dict[str, Any]) -> Path:
@@ -52,7 +58,7 @@ def folder(slug: str, breach: dict[str, Any]) -> Path:
     return FIXTURES / (base if "/" in base else f"{slug}/{base}")
 
 
-def judged(slug: str, breach: dict[str, Any]) -> Assessment:
+def assessed(slug: str, breach: dict[str, Any]) -> Assessment:
     case = folder(slug, breach)
     response = json.loads((case / "response.json").read_text())
     headers = {**response["headers"], **breach.get("headers", {})}
@@ -67,11 +73,11 @@ def changed(raw: bytes, breach: dict[str, Any]) -> bytes:
         return str(breach["raw"]).encode()
     value = json.loads(raw)
     for pointer in breach.get("remove", []):
-        holder, key = place(value, pointer)
-        del holder[key]
+        container, key = place(value, pointer)
+        del container[key]
     for pointer, new in breach.get("set", {}).items():
-        holder, key = place(value, pointer)
-        holder[key] = deepcopy(new)
+        container, key = place(value, pointer)
+        container[key] = deepcopy(new)
     if "encoding" in breach:
         return json.dumps({**value, "x-note": "caf\u00e9"}, ensure_ascii=False).encode(breach["encoding"])
     if "pad" in breach:
@@ -81,25 +87,27 @@ def changed(raw: bytes, breach: dict[str, Any]) -> bytes:
 
 
 def place(value: Any, pointer: str) -> tuple[Any, Any]:
-    """The container and the key that a JSON Pointer leads to."""
+    """Return the container and the key that a JSON Pointer leads to."""
     *path, last = (part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:])
     for part in path:
         value = value[int(part)] if isinstance(value, list) else value[part]
     return value, int(last) if isinstance(value, list) else last
 
 
-def findings(slug: str, breach: dict[str, Any]) -> set[Reason]:
-    """What a visit that brings this document ends with: of the document, of the merged service."""
-    assessment = judged(slug, breach)
-    reasons = {finding.reason for finding in assessment.findings}
+def findings(slug: str, breach: dict[str, Any]) -> set[Rule]:
+    """Return the rules that a visit with this document reports, of the document and of the merged service."""
+    assessment = assessed(slug, breach)
+    rules = {finding.rule for finding in assessment.findings}
     if assessment.service is not None:
-        reasons |= {finding.reason for finding in gaps(assessment.service)}
-        reasons |= {noted.finding.reason for noted in merge("", list(held(assessment, breach))).findings}
-    return reasons
+        rules |= {finding.rule for finding in gaps(assessment.service)}
+        rules |= {located.finding.rule for located in merge("", list(held(assessment, breach))).findings}
+    return rules
 
 
 def held(assessment: Assessment, breach: dict[str, Any]) -> Iterator[Held]:
-    url = next((one.document for one in (assessment.service.provenance if assessment.service else {}).values()), "")
+    url = next(
+        (origin.document for origin in (assessment.service.provenance if assessment.service else {}).values()), ""
+    )
     yield Held(url, url, assessment, b"manifest", NOW)
     for pointer in assessment.pointers:
         answer = breach.get("answers", {}).get(f"/{(pointer.url or '').split('/', 3)[-1]}")
@@ -108,47 +116,61 @@ def held(assessment: Assessment, breach: dict[str, Any]) -> Iterator[Held]:
             yield Held(pointer.url, pointer.url, assess_body(answer.encode(), pointer.url, via=via), b"", NOW, via)
 
 
-def test_every_row_is_told_apart_and_complete() -> None:
-    assert [id for id, times in Counter(row.id for _, row in ROWS).items() if times > 1] == []
+def test_every_row_is_unique_and_complete() -> None:
+    assert [id for id, occurrences in Counter(row.id for _, row in ROWS).items() if occurrences > 1] == []
     assert [row.id for slug, row in ROWS if not row.id.startswith(f"{slug}-")] == []
-    assert [row.id for _, row in ROWS if bool(row.reasons) == bool(row.unseen) or not row.says or not row.section] == []
+    assert [
+        row.id
+        for _, row in ROWS
+        if bool(CHECKED_BY[row.id]) == bool(row.unobservable) or not row.says or not row.section
+    ] == []
 
 
-def test_every_reason_of_the_five_formats_has_a_demand_behind_it_or_an_argument() -> None:
-    demanded = {reason for _, row in ROWS for reason in row.reasons}
-    own = {reason for reason in Reason if reason.partition(".")[0] in FAMILIES}
-    assert own - demanded == set(OURS)
+def test_every_rule_of_the_five_formats_has_a_demand_behind_it_or_an_argument() -> None:
+    own = [rule for rule in RUBRIC.values() if rule.code.partition(".")[0] in FAMILIES]
+    assert [rule.code for rule in own if bool(rule.requirements) == bool(rule.rationale)] == []
+
+
+def test_rules_and_formats_name_existing_demands() -> None:
+    """Rules name demands, and formats name general rules, by strings that nothing else checks."""
+    named_demands = {demand for rule in RUBRIC.values() for demand in rule.requirements}
+    general = {code: set(ids) for form in specified() for code, ids in form.checked_by_general_rules.items()}
+    assert named_demands | set().union(*general.values()) <= set(CHECKED_BY)
+    assert set(general) <= set(RUBRIC)
+    assert [code for code in general if RUBRIC[code].requirements] == []
 
 
 @pytest.mark.parametrize("slug", REQUIREMENTS)
 def test_every_demand_that_is_seen_is_broken_once(slug: str) -> None:
-    assert set(breaches(slug)) == {row.id for row in REQUIREMENTS[slug] if row.reasons}
+    assert set(breaches(slug)) == {row.id for row in REQUIREMENTS[slug] if CHECKED_BY[row.id]}
 
 
 @pytest.mark.parametrize(("slug", "row"), SEEN)
 def test_a_broken_demand_is_reported_and_a_kept_one_is_not(slug: str, row: Requirement) -> None:
-    reported: set[Reason] = set()
+    reported: set[Rule] = set()
     for breach in breaches(slug)[row.id]:
         untouched = {"base": breach["base"]} if "base" in breach else {}
-        assert findings(slug, untouched) & set(row.reasons) == set()
-        found = findings(slug, breach) & set(row.reasons)
+        assert findings(slug, untouched) & CHECKED_BY[row.id] == set()
+        found = findings(slug, breach) & CHECKED_BY[row.id]
         assert found, f"not reported: {breach}"
         reported |= found
-    assert reported == set(row.reasons), "a reason that no breach gives"
+    assert reported == CHECKED_BY[row.id], "a rule that no breach gives"
 
 
 @pytest.mark.parametrize("slug", REQUIREMENTS)
 def test_a_valid_document_breaks_no_demand(slug: str) -> None:
-    demanded = {reason for row in REQUIREMENTS[slug] for reason in row.reasons}
+    demanded = set().union(*(CHECKED_BY[row.id] for row in REQUIREMENTS[slug]))
     assert findings(slug, {}) & demanded == set()
 
 
 @pytest.mark.parametrize("slug", REQUIREMENTS)
-def test_a_document_that_only_does_without_what_it_should_have_is_still_good(slug: str) -> None:
-    assessment = judged(slug, {"base": "minimal"})
+def test_a_minimal_document_still_has_a_good_score(slug: str) -> None:
+    assessment = assessed(slug, {"base": "minimal"})
     assert assessment.outcome is Outcome.FOUND and assessment.service is not None
-    reasons = {one.reason for one in assessment.findings}
-    assert score(assessment.service, [Noted(one, None) for one in assessment.findings]).value > 75, reasons
+    codes = {finding.rule.code for finding in assessment.findings}
+    assert score(assessment.service, [LocatedFinding(finding, None) for finding in assessment.findings]).value > 75, (
+        codes
+    )
 
 
 # --- against the texts ----------------------------------------------------------------------------------------------
@@ -157,7 +179,7 @@ WORD = re.compile(r"\b(?:MUST|SHALL|SHOULD)(?:\s+NOT)?\b|\b(?:REQUIRED|RECOMMEND
 COLUMN = re.compile(r"\| (?:[Yy]es|conditional) \||\(required\)")
 RULE = re.compile(r"^\d\. ", re.MULTILINE)
 DEFINING = {("atp", "1.4"), ("woa", "2")}
-"""Sections that say what the words mean."""
+"""Sections that define the key words."""
 
 HEADING = {
     "woa": re.compile(r"^(?P<number>\d+(?:\.\d+)*)\.  \S", re.MULTILINE),
@@ -167,7 +189,7 @@ NUMBERED = re.compile(r"^#{2,4} (?:(?P<number>\d+(?:\.\d+)*)\.? .*|(?P<title>.+)
 
 
 def sections(slug: str, text: str) -> Iterator[tuple[str, str]]:
-    """Each heading's number, or its title below the last number, with the text up to the next heading."""
+    """Yield each heading's number, or its title below the last number, with the text up to the next heading."""
     found = list(HEADING.get(slug, NUMBERED).finditer(text))
     number = None
     for heading, after in zip(found, [*found[1:], None], strict=True):
@@ -186,19 +208,19 @@ def test_no_section_demands_more_than_the_table_has(slug: str) -> None:
         numbered = len(RULE.findall(body)) if name in ("Validation", "Best Practices") else 0
         demands[name] = len(WORD.findall(body)) + len(COLUMN.findall(body)) + numbered
     assert sum(demands.values()) > 10, "the texts are not read as they are written"
-    short = {name: (count, rows[name]) for name, count in demands.items() if count > rows[name]}
-    assert {name: counts for name, counts in short.items() if (slug, name) not in DEFINING} == {}
+    uncovered = {name: (count, rows[name]) for name, count in demands.items() if count > rows[name]}
+    assert {name: counts for name, counts in uncovered.items() if (slug, name) not in DEFINING} == {}
     assert set(rows) <= set(demands), "rows of sections that the text does not have"
 
 
 @pytest.mark.parametrize("slug", REQUIREMENTS)
-def test_the_words_are_our_own(slug: str) -> None:
-    """No row repeats a sentence of the text: eight words in a row would be one."""
-    said = " ".join(re.findall(r"\w+", shared("specs", TEXTS[slug]).read_text(encoding="utf-8").lower()))
+def test_no_row_quotes_the_specification(slug: str) -> None:
+    """No row repeats a sentence of the specification: eight equal words in sequence count as one."""
+    specification = " ".join(re.findall(r"\w+", shared("specs", TEXTS[slug]).read_text(encoding="utf-8").lower()))
     for row in REQUIREMENTS[slug]:
         words = re.findall(r"\w+", row.says.lower())
         runs = [" ".join(words[start : start + 8]) for start in range(len(words) - 7)]
-        assert [run for run in runs if run in said] == [], row.id
+        assert [run for run in runs if run in specification] == [], row.id
 
 
 def test_levels_are_used() -> None:
@@ -213,7 +235,7 @@ def test_levels_are_used() -> None:
     ["input[name='q']", ".book-results", "a[href]", "[data-isbn]", "#main > li:nth-child(2n + 1) .price", "ul, ol",
      "a:not(.off, [rel~=\"next\"])::after", "\u00e9t\u00e9.caf\u00e9", "svg|a", "h1 + p ~ p", "td:has(> a)", "*"],
 )  # fmt: skip
-def test_a_selector_is_taken_for_one(text: str) -> None:
+def test_selectors_are_recognised(text: str) -> None:
     assert is_selector(text)
 
 
@@ -222,5 +244,5 @@ def test_a_selector_is_taken_for_one(text: str) -> None:
     ["", " ", "//a[@href]", "a[", "a]", "a[x='y]", "> a", "a >", "a,,b", ".", "#", "a{color:red}", "<a>", "a:", "a(", 7,
      None, "a" * 501, "(" * 400 + ")" * 400, "\u00e9" * 400 + "{"],
 )  # fmt: skip
-def test_what_is_no_selector_is_not(text: Any) -> None:
+def test_other_texts_are_no_selectors(text: Any) -> None:
     assert not is_selector(text)

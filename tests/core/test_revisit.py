@@ -1,4 +1,4 @@
-"""When a host is visited again: every outcome, back-off, bounds, the spread."""
+"""When a host is visited again: every outcome, back-off, limits, jitter."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -6,17 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.core.documents import Outcome
-from registry.core.revisit import (
+from registry.core.model.documents import Outcome
+from registry.core.scheduling.policy import (
     FOUND_LEAST,
     FOUND_MOST,
     RETRY_MOST,
     SPREAD,
     WAITS,
     History,
+    after_spent_budget,
     earliest,
     next_visit,
-    untouched_until,
 )  # fmt: skip
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -29,7 +29,7 @@ def wait(outcome: Outcome, history: History) -> timedelta:
     return due - NOW
 
 
-def near(actual: timedelta, expected: timedelta) -> bool:
+def is_near(actual: timedelta, expected: timedelta) -> bool:
     return abs(actual - expected) <= expected * SPREAD
 
 
@@ -67,7 +67,7 @@ def near(actual: timedelta, expected: timedelta) -> bool:
     ],
 )
 def test_each_outcome_has_its_wait(outcome: Outcome, streak: int, expected: timedelta) -> None:
-    assert near(wait(outcome, History("shop.example", streak)), expected)
+    assert is_near(wait(outcome, History("shop.example", streak)), expected)
 
 
 @pytest.mark.parametrize("outcome", Outcome)
@@ -86,29 +86,29 @@ def test_only_refused_addresses_are_never_visited_again(outcome: Outcome) -> Non
         (2 * HOUR, False, 400 * DAY, FOUND_MOST),
     ],
 )
-def test_what_changes_is_read_more_often(
+def test_changing_documents_are_visited_more_often(
     interval: timedelta, has_changed: bool, max_age: timedelta | None, expected: timedelta
 ) -> None:
     history = History("shop.example", 3, interval, has_changed, max_age)
-    assert near(wait(Outcome.FOUND, history), expected)
+    assert is_near(wait(Outcome.FOUND, history), expected)
 
 
 def test_something_found_again_starts_at_a_day() -> None:
-    assert near(wait(Outcome.FOUND, History("shop.example", 1, interval=56 * DAY)), DAY)
+    assert is_near(wait(Outcome.FOUND, History("shop.example", 1, interval=56 * DAY)), DAY)
 
 
 @pytest.mark.parametrize(
-    ("asked", "least", "most"),
+    ("seconds", "least", "most"),
     [(60, HOUR, 1.1 * HOUR), (7200, 2 * HOUR, 2 * HOUR), (10**9, DAY, DAY), (None, HOUR, 1.1 * HOUR)],
 )
 def test_a_host_may_ask_for_time_between_an_hour_and_a_day(
-    asked: int | None, least: timedelta, most: timedelta
+    seconds: int | None, least: timedelta, most: timedelta
 ) -> None:
-    retry_after = None if asked is None else timedelta(seconds=asked)
+    retry_after = None if seconds is None else timedelta(seconds=seconds)
     assert least <= wait(Outcome.RATE_LIMITED, History("shop.example", retry_after=retry_after)) <= most
 
 
-def test_hosts_are_spread_and_each_keeps_its_place() -> None:
+def test_the_jitter_of_a_host_is_constant() -> None:
     waits = [wait(Outcome.ABSENT, History(f"host{n}.example")) for n in range(500)]
     assert waits == [wait(Outcome.ABSENT, History(f"host{n}.example")) for n in range(500)]
     assert len(set(waits)) > 450
@@ -136,7 +136,7 @@ def test_always_later_and_never_too_late(
 
 
 @given(st.sampled_from(sorted(WAITS)), st.integers(1, 60), st.text("abc.", min_size=1, max_size=20))
-def test_the_back_off_never_goes_back(outcome: Outcome, streak: int, host: str) -> None:
+def test_the_back_off_never_shrinks(outcome: Outcome, streak: int, host: str) -> None:
     assert wait(outcome, History(host, streak)) <= wait(outcome, History(host, streak + 1))
     assert wait(outcome, History(host, 60)) >= timedelta(days=1) * (1 - SPREAD)
 
@@ -146,8 +146,8 @@ AWAY = st.lists(st.sampled_from([Outcome.UNREACHABLE, Outcome.TLS_ERROR]), min_s
 
 
 @given(ABSENT_OR_SOFT_404 | AWAY, st.lists(st.booleans(), min_size=12, max_size=12))
-def test_what_means_the_same_backs_off_together(outcomes: list[Outcome], same_reason: list[bool]) -> None:
-    """A host that times out today and has no name tomorrow must not be new every day."""
+def test_related_outcomes_share_one_back_off(outcomes: list[Outcome], same_reason: list[bool]) -> None:
+    """A host that times out one day and does not resolve the next must not restart its back-off."""
     previous, streak, interval = None, 0, None
     for outcome, same in zip(outcomes, same_reason, strict=False):
         streak = streak + 1 if outcome is previous and same else 1
@@ -157,15 +157,15 @@ def test_what_means_the_same_backs_off_together(outcomes: list[Outcome], same_re
         previous, interval = outcome, waited
 
 
-def test_an_untouched_host_comes_back_within_hours() -> None:
-    assert near(untouched_until("shop.example", NOW) - NOW, 6 * HOUR)
+def test_a_host_skipped_for_its_budget_is_visited_within_hours() -> None:
+    assert is_near(after_spent_budget("shop.example", NOW) - NOW, 6 * HOUR)
 
 
 @given(st.integers(2, 10), st.booleans())
-def test_spread_does_not_add_up(times: int, has_changed: bool) -> None:
-    """Intervals that were spread are halved and doubled by what they were before."""
+def test_jitter_does_not_accumulate(times: int, has_changed: bool) -> None:
+    """Intervals are halved and doubled without the jitter that was added before."""
     interval = wait(Outcome.FOUND, History("h.example"))
     for streak in range(2, times + 2):
         interval = wait(Outcome.FOUND, History("h.example", streak, interval, has_changed))
     expected = max(DAY / 2**times, HOUR) if has_changed else min(DAY * 2**times, FOUND_MOST)
-    assert near(interval, expected)
+    assert is_near(interval, expected)

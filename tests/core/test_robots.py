@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from registry.core.robots import CAP, MAX_DELAY, MAX_POINTERS, PRODUCT, Robots
+from registry.core.visiting.robots import CAP, MAX_DELAY, MAX_POINTERS, PRODUCT, Robots
 from tests.support.shared import shared
 
 HOST = "https://shop.example"
@@ -21,13 +21,13 @@ def recorded_cases() -> list[dict[str, object]]:
 
 
 def test_agrees_with_every_recorded_case() -> None:
-    wrong = [
+    mismatches = [
         case["id"]
         for case in recorded_cases()
         if Robots.parse(str(case["robots_txt"]).encode(), str(case["user_agent"])).allowed(str(case["url"]))
         is not case["allowed"]
     ]
-    assert wrong == []
+    assert mismatches == []
     assert len(recorded_cases()) == 145
 
 
@@ -77,21 +77,21 @@ def test_triplets_are_compared_without_case() -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "opted_out", "may_ask"),
+    ("body", "opted_out", "allowed"),
     [
         ("User-agent: WaypostBot\nDisallow: /\n", True, False),
         ("User-agent: otherbot\nUser-agent: waypostBOT/1.0\nDisallow: /*\n", True, False),
-        ("User-agent: *\nDisallow: /\n", False, False),  # everybody: disallowed, but no opt-out
+        ("User-agent: *\nDisallow: /\n", False, False),  # all robots: disallowed, but no opt-out
         ("User-agent: WaypostBot\nDisallow: /private\n", False, True),
         ("User-agent: WaypostBot\nDisallow: /\nAllow: /agent.json\n", False, True),
         ("User-agent: WaypostBot\nDisallow:\n\nUser-agent: *\nDisallow: /\n", False, True),
         ("User-agent: WaypostBotanist\nDisallow: /\n", False, True),
     ],
 )
-def test_opting_out_needs_our_own_name(body: str, opted_out: bool, may_ask: bool) -> None:
+def test_an_opt_out_must_name_this_crawler(body: str, opted_out: bool, allowed: bool) -> None:
     robots = Robots.parse(body.encode())
     assert robots.opted_out is opted_out
-    assert robots.allowed(f"{HOST}/agent.json") is may_ask
+    assert robots.allowed(f"{HOST}/agent.json") is allowed
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_crawl_delay(line: str, seconds: float | None) -> None:
     assert Robots.parse(f"User-agent: *\n{line}\n".encode()).crawl_delay == seconds
 
 
-def test_our_own_group_sets_our_delay() -> None:
+def test_the_crawl_delay_of_this_crawlers_group_counts() -> None:
     body = b"User-agent: *\nCrawl-delay: 9\n\nDisallow: /x\n\nUser-agent: WaypostBot\nCrawl-delay: 1\n"
     assert Robots.parse(body).crawl_delay == 1.0
 
@@ -126,7 +126,7 @@ def test_pointers() -> None:
 
 
 def test_bytes_of_any_kind_get_an_answer() -> None:
-    chaos = random.Random(9309)
+    rng = random.Random(9309)
     pieces = [
         b"user-agent",
         b"disallow",
@@ -144,10 +144,10 @@ def test_bytes_of_any_kind_get_an_answer() -> None:
         b"\xff",
     ]
     for _ in range(20_000):
-        if chaos.random() < 0.5:
-            body = chaos.randbytes(chaos.randrange(60))
+        if rng.random() < 0.5:
+            body = rng.randbytes(rng.randrange(60))
         else:
-            body = b"".join(chaos.choices(pieces, k=chaos.randrange(30)))
+            body = b"".join(rng.choices(pieces, k=rng.randrange(30)))
         assert Robots.parse(body).allowed("/a/b?c=%2f") in (True, False)
 
 
@@ -173,7 +173,7 @@ def test_patterns_match_as_their_regular_expression(pattern: str, tail: str) -> 
     ids=["100,000 agents", "one long pattern", "many starred patterns"],
 )
 def test_work_is_bounded_by_the_size_of_the_file(body: bytes, work: "Work") -> None:
-    """Counted, not timed: function calls of ours per byte of the file."""
+    """The measure is function calls of this project per byte of the file, not time."""
     with work:
         robots = Robots.parse(body)
         robots.allowed("/" + "a" * 2000)

@@ -1,10 +1,10 @@
-"""Security schemes in all the spellings that documents use."""
+"""Security schemes in all spellings that documents use."""
 
 import pytest
 
-from registry.core.documents import Json
-from registry.core.security import declared, demanded, demanded_by, scheme_of, schemes_of
-from registry.core.services import Auth, AuthScheme
+from registry.core.format_support.security import loose_auth, operation_auth, required_auth, scheme_of, schemes_of
+from registry.core.model.documents import Json
+from registry.core.model.services import Auth, AuthScheme
 
 BASE = "https://mill.example/card.json"
 
@@ -67,29 +67,29 @@ KNOWN = schemes_of({"key": {"type": "apiKey", "name": "K"}, "login": {"type": "o
     ],
 )
 def test_requirements(requirements: list[Json], types: list[str], required: bool) -> None:
-    auth = demanded(requirements, KNOWN)
+    auth = required_auth(requirements, KNOWN)
     assert auth is not None
     assert [scheme.type for scheme in auth.schemes] == types
     assert auth.required is required
 
 
-def test_nothing_said_is_not_nothing_needed() -> None:
-    assert demanded(None, KNOWN) is None
-    assert demanded("key", KNOWN) is None
+def test_missing_requirements_do_not_mean_no_authentication() -> None:
+    assert required_auth(None, KNOWN) is None
+    assert required_auth("key", KNOWN) is None
 
 
 def test_scopes_asked_for_replace_those_on_offer() -> None:
-    auth = demanded([{"login": ["write"]}], KNOWN)
+    auth = required_auth([{"login": ["write"]}], KNOWN)
     assert auth is not None
     assert auth.schemes[0].scopes == ("write",)
 
 
 def test_a_part_does_not_repeat_what_the_service_says_at_length() -> None:
     known = {"key": AuthScheme("api_key", "header", "K", note="n" * 4_000, setup_url="https://mill.example/keys")}
-    auth = demanded_by({"security": [{"key": []}]}, known)
+    auth = operation_auth({"security": [{"key": []}]}, known)
     assert auth == Auth((AuthScheme("api_key", "header", "K"),), True)
     many = {f"s{i}": AuthScheme("api_key", name=f"s{i}") for i in range(200)}
-    wide = demanded_by({"security": [{name: []} for name in many]}, many)
+    wide = operation_auth({"security": [{name: []} for name in many]}, many)
     assert wide is not None
     assert len(wide.schemes) <= 10
 
@@ -107,4 +107,4 @@ def test_a_part_does_not_repeat_what_the_service_says_at_length() -> None:
     ],
 )
 def test_loose_authentication(written: Json, expected: Auth) -> None:
-    assert declared(written, BASE) == expected
+    assert loose_auth(written, BASE) == expected

@@ -1,4 +1,4 @@
-"""Signatures over documents: made here with every algorithm that counts, and one of a real site."""
+"""Signatures over documents: made here with every supported algorithm, and one of a real site."""
 
 import base64
 import json
@@ -13,9 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from registry.core.documents import Json
-from registry.core.services import Signature
-from registry.core.signatures import (
+from registry.core.format_support.signatures import (
     MAX_SIGNED_CHARS,
     Verdict,
     canonical,
@@ -24,6 +22,8 @@ from registry.core.signatures import (
     signatures_of,
     verify,
 )
+from registry.core.model.documents import Json
+from registry.core.model.services import Signature
 from tests.support.shared import shared
 
 CARD: dict[str, Any] = {"name": "Basket", "version": "1.0.0", "skills": [{"id": "a", "name": "b", "tags": []}]}
@@ -95,7 +95,7 @@ def test_a_good_signature_verifies_and_another_text_does_not(algorithm: str) -> 
 @pytest.mark.parametrize("algorithm", list(MAKERS))
 @pytest.mark.parametrize("other", list(MAKERS))
 def test_a_key_of_another_kind_never_counts(algorithm: str, other: str) -> None:
-    """Least of all because the header of the signature says so."""
+    """Even if the header of the signature names that algorithm."""
     signer, key = MAKERS[algorithm]()
     if {algorithm, other} <= {"EdDSA", "Ed25519"} or {algorithm, other} <= {"RS256", "PS256"} or algorithm == other:
         return
@@ -104,7 +104,7 @@ def test_a_key_of_another_kind_never_counts(algorithm: str, other: str) -> None:
 
 
 @pytest.mark.parametrize("header", [{"alg": "none"}, {"alg": "HS256"}, {"crit": ["b64"], "b64": False}, {"alg": 7}])
-def test_what_is_not_understood_is_not_tried(header: dict[str, Any]) -> None:
+def test_unsupported_headers_are_not_verified(header: dict[str, Any]) -> None:
     signer, key = edwards()
     text = canonical(CARD, "signatures") or ""
     signature = signed_by(signer, "EdDSA", text, **header)
@@ -112,7 +112,7 @@ def test_what_is_not_understood_is_not_tried(header: dict[str, Any]) -> None:
 
 
 def test_a_card_that_its_signer_wrote_without_default_values_verifies() -> None:
-    """A2A 1.0 section 8.4.1: the signer rebuilt the card, the server writes the defaults out."""
+    """A2A 1.0 section 8.4.1: the signer removed default values, and the server writes them."""
     served = CARD | {"supportsAuthenticatedExtendedCard": False, "security": [], "capabilities": {"extensions": []}}
     signer, key = edwards()
     reduced = canonical(CARD | {"capabilities": {}}, "signatures") or ""
@@ -127,8 +127,8 @@ def test_a_small_key_is_no_key() -> None:
 
 
 def test_private_members_are_never_kept() -> None:
-    (kept,) = public_keys([{"kty": "EC", "crv": "P-256", "x": "a", "y": "b", "d": "secret", "oth": "x"}])
-    assert set(kept) == {"kty", "crv", "x", "y"}
+    (key,) = public_keys([{"kty": "EC", "crv": "P-256", "x": "a", "y": "b", "d": "secret", "oth": "x"}])
+    assert set(key) == {"kty", "crv", "x", "y"}
     assert public_keys([{"kty": "oct", "k": "secret"}, 7, None]) == ()
 
 
@@ -143,8 +143,8 @@ def test_canonical_form_is_that_of_rfc_8785() -> None:
 @given(st.text(max_size=80), st.text(max_size=80), st.lists(st.dictionaries(st.text(max_size=3), st.text(max_size=9))))
 def test_anything_can_be_verified(protected: str, value: str, keys: list[Json]) -> None:
     for signature in (Signature(protected, value), Signature(b64(b'{"alg":"EdDSA"}'), value)):
-        odd: Json = {"kty": "OKP", "crv": "Ed25519", "x": protected[:40]}
-        assert verify(signature, "{}", public_keys([*keys, odd])) is not Verdict.VERIFIED
+        key: Json = {"kty": "OKP", "crv": "Ed25519", "x": protected[:40]}
+        assert verify(signature, "{}", public_keys([*keys, key])) is not Verdict.VERIFIED
 
 
 def test_only_texts_are_signatures_and_each_keeps_its_place() -> None:

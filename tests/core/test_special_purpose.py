@@ -1,4 +1,4 @@
-"""A refreshed registry of special addresses may close, never open; and what is no registry changes nothing."""
+"""A refreshed registry of special addresses may add refusals, never remove them; an invalid one changes nothing."""
 
 from ipaddress import ip_network
 
@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.core import addresses
-from registry.core.addresses import REGISTRY_V4, REGISTRY_V6, V4, V6, Row, refusal, refuse_also
-from registry.core.special_purpose import PUBLIC, believable, parse_registry
-from registry.core.suffixes import BadReference
+from registry.core.names import addresses
+from registry.core.names.addresses import REGISTRY_V4, REGISTRY_V6, V4, V6, RegistryRow, refusal, set_extra_refused
+from registry.core.names.special_purpose import PUBLIC, parse_registry, require_plausible
+from registry.core.names.suffixes import BadReference
 
 HEADER = (
     "Address Block,Name,RFC,Allocation Date,Termination Date,Source,Destination,Forwardable,Globally Reachable,"
@@ -19,7 +19,7 @@ REST = ",N/A,False,False,False,False,False"
 
 
 def registry(source: str, *more: str, left_out: tuple[str, ...] = ()) -> bytes:
-    """As IANA writes it: quoted names, footnotes, several blocks in a cell."""
+    """Return a registry as IANA writes it: quoted names, footnotes, several blocks in a cell."""
     shipped = [row for row in (*V4, *V6) if row.source == source and row.prefix not in left_out]
     rows = [f'{row.prefix} [2],"{row.name}",[{row.reference}],{row.allocated}{REST}' for row in shipped]
     return "\r\n".join([HEADER, *rows, *more, ""]).encode()
@@ -29,46 +29,48 @@ def test_the_shipped_registries_bring_nothing_new() -> None:
     for source in (REGISTRY_V4, REGISTRY_V6):
         rows = parse_registry(registry(source), source)
         assert {row.prefix for row in rows} == {row.prefix for row in (*V4, *V6) if row.source == source}
-        assert believable(rows, source) == ()
+        assert require_plausible(rows, source) == ()
 
 
-def test_a_new_row_closes_its_block_until_it_is_taken_back() -> None:
+def test_a_new_row_refuses_its_block_until_it_is_removed() -> None:
     body = registry(REGISTRY_V4, f'"198.97.0.0/16 [7], 198.99.1.0/24","New\nthing, special",[RFC1],2027-01{REST}')
-    new = believable(parse_registry(body, REGISTRY_V4), REGISTRY_V4)
+    new = require_plausible(parse_registry(body, REGISTRY_V4), REGISTRY_V4)
     assert [(row.prefix, row.name, row.allocated) for row in new] == [
         ("198.97.0.0/16", "New thing, special", "2027-01"),
         ("198.99.1.0/24", "New thing, special", "2027-01"),
     ]
     assert refusal("198.97.3.4") is None
     try:
-        refuse_also(new)
+        set_extra_refused(new)
         assert refusal("198.97.3.4") == "New thing, special (198.97.0.0/16)"
         assert refusal("198.99.1.255") is not None
         assert refusal("198.99.2.0") is None
     finally:
-        refuse_also(())
+        set_extra_refused(())
     assert refusal("198.97.3.4") is None
 
 
 def test_ipv6_outside_global_unicast_is_no_news() -> None:
     rows = parse_registry(registry(REGISTRY_V6, f"4000::/3,Wide,[RFC1],2027-01{REST}"), REGISTRY_V6)
-    assert believable(rows, REGISTRY_V6) == ()
+    assert require_plausible(rows, REGISTRY_V6) == ()
 
 
 @given(st.lists(st.sampled_from([row.prefix for row in (*V4, *V6)]), max_size=6), st.integers(0, 2**32 - 1))
-def test_nothing_that_is_refused_is_ever_opened(left_out: list[str], low: int) -> None:
-    """Whatever a registry leaves out."""
-    closed = [str(ip_network(row.prefix)[min(low, ip_network(row.prefix).num_addresses - 1)]) for row in (*V4, *V6)]
+def test_a_refreshed_registry_never_allows_a_refused_address(left_out: list[str], low: int) -> None:
+    """Whatever rows a registry leaves out."""
+    refused_addresses = [
+        str(ip_network(row.prefix)[min(low, ip_network(row.prefix).num_addresses - 1)]) for row in (*V4, *V6)
+    ]
     for source in (REGISTRY_V4, REGISTRY_V6):
         body = registry(source, left_out=tuple(left_out))
         try:
-            refuse_also(believable(parse_registry(body, source), source))
+            set_extra_refused(require_plausible(parse_registry(body, source), source))
         except BadReference:
             continue
         try:
-            assert all(refusal(address) is not None for address in closed)
+            assert all(refusal(address) is not None for address in refused_addresses)
         finally:
-            refuse_also(())
+            set_extra_refused(())
 
 
 @pytest.mark.parametrize(
@@ -95,25 +97,25 @@ def test_what_is_no_registry_is_refused(body: bytes) -> None:
 def test_a_registry_that_would_close_the_internet_is_refused(block: str) -> None:
     rows = parse_registry(registry(REGISTRY_V4, f"{block},Trick,[RFC1],2027-01{REST}"), REGISTRY_V4)
     with pytest.raises(BadReference):
-        believable(rows, REGISTRY_V4)
+        require_plausible(rows, REGISTRY_V4)
 
 
 @pytest.mark.parametrize("block", ["2000::/3", "2600::/12", "2606:4700:4700::/48", "2001:4860:4860::8888/128"])
 def test_a_registry_that_would_close_ipv6_is_refused(block: str) -> None:
     rows = parse_registry(registry(REGISTRY_V6, f"{block},Trick,[RFC1],2027-01{REST}"), REGISTRY_V6)
     with pytest.raises(BadReference):
-        believable(rows, REGISTRY_V6)
+        require_plausible(rows, REGISTRY_V6)
 
 
 def test_a_registry_without_what_everybody_knows_is_refused() -> None:
     rows = parse_registry(registry(REGISTRY_V4, left_out=("127.0.0.0/8",)), REGISTRY_V4)
     with pytest.raises(BadReference, match=r"127\.0\.0\.0/8"):
-        believable(rows, REGISTRY_V4)
-    few = tuple(Row(prefix, "", REGISTRY_V4, "", "") for prefix in ("10.0.0.0/8", "127.0.0.0/8"))
+        require_plausible(rows, REGISTRY_V4)
+    few = tuple(RegistryRow(prefix, "", REGISTRY_V4, "", "") for prefix in ("10.0.0.0/8", "127.0.0.0/8"))
     with pytest.raises(BadReference, match="rows"):
-        believable(few, REGISTRY_V4)
+        require_plausible(few, REGISTRY_V4)
 
 
 def test_the_controls_are_public() -> None:
-    assert [refusal(one) for one in PUBLIC] == [None] * len(PUBLIC)
-    assert addresses._more == ()
+    assert [refusal(address) for address in PUBLIC] == [None] * len(PUBLIC)
+    assert addresses._extra == ()

@@ -1,25 +1,37 @@
-"""Our reading of the Public Suffix List agrees with the reference library's for every rule; no list but the list."""
-
-import pkgutil
+"""The Public Suffix List is read like the reference library does for every rule; invalid lists are refused."""
 
 import pytest
-import tldextract
 from hypothesis import given
 from hypothesis import strategies as st
+from publicsuffixlist import PublicSuffixList
 
-from registry.core import domains
-from registry.core.suffixes import KNOWN, SHIPPED, BadReference, SuffixList, believable, parse_suffixes
+from registry.core.names import domains
+from registry.core.names.suffixes import (
+    REQUIRED_RULES,
+    SHIPPED,
+    BadReference,
+    SuffixList,
+    parse_suffixes,
+    require_plausible,
+    shipped_body,
+)
 
-BODY = pkgutil.get_data("tldextract", ".tld_set_snapshot") or b""
-REFERENCE = tldextract.TLDExtract(cache_dir=None, suffix_list_urls=(), include_psl_private_domains=True)
-
-NESTED = {name for name in SHIPPED.wildcards if name.partition(".")[2] in SHIPPED.wildcards}
-"""`*.ex.futurecms.at` beside `*.futurecms.at`: the reference library forgets the second for `ex.futurecms.at`."""
+BODY = shipped_body()
+REFERENCE = PublicSuffixList(accept_unknown=False)
 
 
 def reference(host: str) -> tuple[str, str]:
-    found = REFERENCE.extract_str(host)
-    return found.suffix, f"{found.domain}.{found.suffix}" if found.domain and found.suffix else ""
+    """Cut as the library does, but for the name above a wildcard, which it takes for a suffix.
+
+    By the algorithm of the list only names below that name match the wildcard: the name itself is cut by other rules.
+    """
+    if host not in SHIPPED.wildcards:
+        return REFERENCE.publicsuffix(host) or "", REFERENCE.privatesuffix(host) or ""
+    _, _, parent = host.partition(".")
+    if host in SHIPPED.names or parent in SHIPPED.wildcards:
+        return host, ""
+    suffix, domain = reference(parent) if parent else ("", "")
+    return suffix, domain or (host if suffix else "")
 
 
 def with_rule(rule: str) -> bytes:
@@ -33,7 +45,13 @@ def test_every_rule_cuts_as_the_reference_library_cuts() -> None:
     assert len(rules) > 9_000
     for rule in rules:
         for host in (rule, f"a.{rule}", f"b.a.{rule}", f"c.b.a.{rule}"):
-            assert SHIPPED.cut(host) == (reference(host) if host not in NESTED else (host, "")), host
+            assert SHIPPED.cut(host) == reference(host), host
+
+
+def test_the_name_above_a_wildcard_is_no_suffix_by_it() -> None:
+    assert SHIPPED.cut("ck") == ("", "")
+    assert SHIPPED.cut("user.fm") == ("fm", "user.fm")
+    assert SHIPPED.cut("ex.futurecms.at") == ("ex.futurecms.at", "")  # below `*.futurecms.at`
 
 
 labels = st.sampled_from(["a", "www", "city", "com", "co", "uk", "ck", "jp", "kawasaki", "github", "io", "zzz", "np"])
@@ -49,7 +67,7 @@ def test_international_rules_are_kept_as_hosts_are() -> None:
 
 
 def test_a_newer_list_is_believed() -> None:
-    newer = believable(parse_suffixes(with_rule("tenants.example-host.com\n*.wild.example-host.com")), SHIPPED)
+    newer = require_plausible(parse_suffixes(with_rule("tenants.example-host.com\n*.wild.example-host.com")), SHIPPED)
     assert newer.cut("a.b.tenants.example-host.com") == ("tenants.example-host.com", "b.tenants.example-host.com")
     assert newer.cut("a.b.wild.example-host.com") == ("b.wild.example-host.com", "a.b.wild.example-host.com")
     assert len(newer) == len(SHIPPED) + 2
@@ -84,16 +102,16 @@ def thinned(rule: str) -> SuffixList:
 @pytest.mark.parametrize(
     "suffixes",
     [
-        SuffixList(frozenset(KNOWN), SHIPPED.wildcards, SHIPPED.exceptions),
+        SuffixList(frozenset(REQUIRED_RULES), SHIPPED.wildcards, SHIPPED.exceptions),
         SuffixList(SHIPPED.names | {f"n{n}.com" for n in range(40_000)}, SHIPPED.wildcards, SHIPPED.exceptions),
         SuffixList(SHIPPED.names, frozenset(), SHIPPED.exceptions),
         SuffixList(SHIPPED.names, SHIPPED.wildcards, frozenset()),
-        *map(thinned, KNOWN),
+        *map(thinned, REQUIRED_RULES),
     ],
 )
 def test_a_list_that_cannot_be_todays_is_refused(suffixes: SuffixList) -> None:
     with pytest.raises(BadReference):
-        believable(suffixes, SHIPPED)
+        require_plausible(suffixes, SHIPPED)
 
 
 def test_hosts_are_cut_by_the_list_in_force_from_one_moment_on() -> None:

@@ -1,11 +1,11 @@
-"""What to ask instead: from words that are known, never from nothing."""
+"""Suggestions for a query: only from words that services hold."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.core.ranking import CorpusStats, ask, make_record
-from registry.core.suggest import NEIGHBOURS, Suggestions, suggest
+from registry.core.ranking import CorpusStats, make_record, parse_query
+from registry.core.ranking.suggest import NEIGHBOURS, Suggestions, suggest
 from tests.search.listings import listing
 
 STATS = CorpusStats.of(
@@ -15,7 +15,7 @@ STATS = CorpusStats.of(
 
 
 @pytest.mark.parametrize(
-    ("asked", "expected"),
+    ("query", "expected"),
     [
         ("wether", {"wether": ("weather", "whether")}),  # two services have the first, one has the second
         ("wheather", {"wheather": ("weather", "whether")}),
@@ -27,17 +27,17 @@ STATS = CorpusStats.of(
         ("w" * 400, {}),
     ],
 )
-def test_neighbours_are_words_that_services_hold(asked: str, expected: dict[str, tuple[str, ...]]) -> None:
-    assert suggest(ask(asked), STATS).spelling == expected
+def test_neighbours_are_words_that_services_hold(query: str, expected: dict[str, tuple[str, ...]]) -> None:
+    assert suggest(parse_query(query), STATS).spelling == expected
 
 
 def test_known_words_are_named_as_they_were_asked() -> None:
-    found = suggest(ask("Please track my parcels on Mars"), STATS, without_filters=True)
-    assert found == Suggestions(("track", "parcels"), {"mars": ("maps",)}, True)
+    suggestions = suggest(parse_query("Please track my parcels on Mars"), STATS, without_filters=True)
+    assert suggestions == Suggestions(("track", "parcels"), {"mars": ("maps",)}, True)
 
 
 @given(st.text(max_size=300))
 def test_any_text_has_a_bounded_answer(text: str) -> None:
-    found = suggest(ask(text), STATS)
-    assert len(found.spelling) <= 5
-    assert all(0 < len(near) <= NEIGHBOURS for near in found.spelling.values())
+    suggestions = suggest(parse_query(text), STATS)
+    assert len(suggestions.spelling) <= 5
+    assert all(0 < len(neighbours) <= NEIGHBOURS for neighbours in suggestions.spelling.values())

@@ -2,8 +2,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from registry.core.stopwords import REQUEST_WORDS
-from registry.core.text import QUERY_TERMS, TOKEN_CHARS, name_text, query_terms, split_name, stems
+from registry.core.ranking.stopwords import REQUEST_WORDS
+from registry.core.ranking.text import QUERY_TERMS, TOKEN_CHARS, name_text, query_terms, stems
+from registry.core.reading.plain_text import split_name
 
 
 @pytest.mark.parametrize(
@@ -55,7 +56,7 @@ def test_stems(text: str, terms: list[str]) -> None:
         ("!!!", []),
     ],
 )
-def test_queries_lose_the_asking_and_keep_the_asked(query: str, words: list[str]) -> None:
+def test_request_words_are_removed_from_queries(query: str, words: list[str]) -> None:
     assert list(query_terms(query).values()) == words
 
 

@@ -1,4 +1,4 @@
-"""What an answer says before its body is read; redirects; what assess does with bodies of 200."""
+"""What a response means before its body is read; redirects; what assess does with bodies of status 200."""
 
 import json
 from datetime import UTC, datetime
@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.core.assess import assess
-from registry.core.controls import Controls
-from registry.core.documents import Fetched, Outcome, Probe, Purpose
-from registry.core.findings import Finding, Reason
-from registry.core.redirects import Follow, Stop, redirect
-from registry.core.verdicts import MAX_RETRY_AFTER, by_status, is_challenge, retry_after
+from registry.core.assessing.assess import assess
+from registry.core.assessing.controls import Controls
+from registry.core.assessing.verdicts import MAX_RETRY_AFTER, by_status, is_challenge, retry_after
+from registry.core.formats.awas import rules as awas_rules
+from registry.core.model.documents import Fetched, Outcome, Probe, Purpose
+from registry.core.model.findings import Finding
+from registry.core.visiting.redirects import Follow, Stop, redirect
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 HOME = "https://shop.example"
@@ -51,8 +52,8 @@ def fetched(status: int, body: bytes = b"", **headers: str) -> Fetched:
 )
 def test_the_status_decides_before_the_body(status: int, outcome: Outcome) -> None:
     awp = json.dumps({"awp_version": "0.2", "intent": "x", "actions": [], "domain": "shop.example"}).encode()
-    judged = assess(PROBE, fetched(status, awp), Controls())
-    assert (judged.outcome, judged.reason) == (outcome, f"status_{status}")
+    assessment = assess(PROBE, fetched(status, awp), Controls())
+    assert (assessment.outcome, assessment.reason) == (outcome, f"status_{status}")
 
 
 def test_only_200_and_203_are_read() -> None:
@@ -73,7 +74,7 @@ def test_only_200_and_203_are_read() -> None:
         (fetched(200, b"<html>" + b" " * 9000 + b"px-captcha"), False),
     ],
 )
-def test_challenges(answer: Fetched, challenged: bool) -> None:
+def test_challenge_pages_are_recognised(answer: Fetched, challenged: bool) -> None:
     assert is_challenge(answer) is challenged
     assert (assess(PROBE, answer, Controls()).reason == "challenge") is challenged
 
@@ -104,10 +105,10 @@ def test_any_wish_for_time_is_bounded(status: int, field: str) -> None:
     assert seconds is None or 0 <= seconds <= MAX_RETRY_AFTER
 
 
-def test_failures_keep_their_name() -> None:
-    lost = Fetched(URL, URL, NOW, failure=Outcome.TLS_ERROR, reason="certificate_expired")
-    judged = assess(PROBE, lost, Controls())
-    assert (judged.outcome, judged.reason) == (Outcome.TLS_ERROR, "certificate_expired")
+def test_failures_keep_their_outcome_and_reason() -> None:
+    failed = Fetched(URL, URL, NOW, failure=Outcome.TLS_ERROR, reason="certificate_expired")
+    assessment = assess(PROBE, failed, Controls())
+    assert (assessment.outcome, assessment.reason) == (Outcome.TLS_ERROR, "certificate_expired")
 
 
 def test_304_counts_only_for_our_own_validators() -> None:
@@ -119,23 +120,23 @@ def test_304_counts_only_for_our_own_validators() -> None:
 def test_cut_json_is_never_parsed_and_cut_text_keeps_whole_characters() -> None:
     cut = Fetched(URL, URL, NOW, 200, {}, b'{"awp_version": "0.2"}', truncated=True)
     assert assess(PROBE, cut, Controls()).outcome is Outcome.TOO_LARGE
-    text = f"{HOME}/llms.txt"
-    probe = Probe(text, Purpose.MANIFEST, "S1", "text/markdown, text/plain, */*;q=0.1", 40)
+    url = f"{HOME}/llms.txt"
+    probe = Probe(url, Purpose.MANIFEST, "S1", "text/markdown, text/plain, */*;q=0.1", 40)
     body = "# Gärten\n\n> Werkzeug für alle €".encode()
     for end in range(len(body) - 3, len(body)):
-        judged = assess(probe, Fetched(text, text, NOW, 200, {}, body[:end], truncated=True), Controls())
-        assert judged.format == "llms-txt"
+        assessment = assess(probe, Fetched(url, url, NOW, 200, {}, body[:end], truncated=True), Controls())
+        assert assessment.format == "llms-txt"
 
 
-def test_a_front_page_is_no_manifest_but_points() -> None:
+def test_a_front_page_is_no_manifest_but_has_pointers() -> None:
     probe = Probe(f"{HOME}/", Purpose.HOME, "S0", "*/*", 1000)
     answer = Fetched(probe.url, probe.url, NOW, 200, {"link": "</a>; rel=ard"}, b"<link rel=ard href=/b>")
-    judged = assess(probe, answer, Controls())
-    assert judged.outcome is Outcome.NOT_A_MANIFEST
-    assert [pointer.url for pointer in judged.pointers] == [f"{HOME}/a", f"{HOME}/b"]
-    assert judged.findings == ()
+    assessment = assess(probe, answer, Controls())
+    assert assessment.outcome is Outcome.NOT_A_MANIFEST
+    assert [pointer.url for pointer in assessment.pointers] == [f"{HOME}/a", f"{HOME}/b"]
+    assert assessment.findings == ()
     marked = answer._replace(body=b"<button data-awas-action=buy>")
-    assert assess(probe, marked, Controls()).findings == (Finding(Reason.AWAS_HINT),)
+    assert assess(probe, marked, Controls()).findings == (Finding(awas_rules.HINT),)
 
 
 @pytest.mark.parametrize(
@@ -166,17 +167,17 @@ def test_a_front_page_is_no_manifest_but_points() -> None:
         (None, Stop(Outcome.SERVER_ERROR, "redirect_without_location")),
     ],
 )  # fmt: skip
-def test_redirects(location: str | None, step: Follow | Stop) -> None:
+def test_a_redirect_is_followed_or_stopped(location: str | None, step: Follow | Stop) -> None:
     assert redirect(URL, location, (f"{HOME}/seen",), Purpose.MANIFEST) == step
 
 
 @pytest.mark.parametrize(("purpose", "hops"), [(Purpose.MANIFEST, 3), (Purpose.HOME, 3), (Purpose.ROBOTS, 5)])
-def test_hops_are_counted(purpose: Purpose, hops: int) -> None:
+def test_the_number_of_hops_is_limited(purpose: Purpose, hops: int) -> None:
     seen: list[str] = []
     while isinstance(step := redirect(f"{HOME}/{len(seen)}", f"/{len(seen) + 1}", seen, purpose), Follow):
         seen.append(f"{HOME}/{len(seen)}")
     assert len(seen) == hops and step.reason == "redirect_loop"
 
 
-def test_a_front_page_may_move_to_a_login() -> None:
+def test_a_front_page_may_redirect_to_a_login() -> None:
     assert redirect(f"{HOME}/", "/login", (), Purpose.HOME) == Follow(f"{HOME}/login")

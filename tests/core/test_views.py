@@ -5,8 +5,10 @@ from typing import Any, get_args
 
 import pytest
 
-from registry.core.listing import Listing, TrustLevel
-from registry.core.services import (
+from registry.core.formats.adp.manifest_view import adp_auth_type, adp_manifest, adp_pricing_type
+from registry.core.merging.listing import make_listing, trust_level
+from registry.core.model.listing import Listing, TrustLevel
+from registry.core.model.services import (
     Auth,
     AuthScheme,
     AuthType,
@@ -18,7 +20,6 @@ from registry.core.services import (
     Protocol,
     Service,
 )
-from registry.core.views import adp_auth_type, adp_manifest, adp_pricing_type, make_listing, trust_level
 
 HOST = "api.pigeonpost.dev"
 
@@ -85,7 +86,7 @@ def test_payment_as_the_only_credential_means_paid_unless_the_price_is_stated() 
     assert adp_pricing_type(Service(auth=Auth((AuthScheme("payment"), AuthScheme("api_key"))))) == "free"
 
 
-def test_trust_is_earned_by_the_host_that_served_the_document() -> None:
+def test_the_trust_level_depends_on_the_serving_host() -> None:
     at_home = Service(base_url=f"https://{HOST}", capabilities=(calling("https://pay.pigeonpost.dev/x"),))
     away = Service(capabilities=(calling("https://other.dev/x"),))
     assert trust_level(HOST, at_home, has_errors=False) is TrustLevel.VERIFIED
@@ -94,7 +95,7 @@ def test_trust_is_earned_by_the_host_that_served_the_document() -> None:
     assert trust_level(HOST, at_home, has_errors=False, is_failing=True) is TrustLevel.UNVERIFIED
 
 
-def test_every_place_a_client_is_sent_to_counts_for_trust() -> None:
+def test_every_address_of_a_service_counts_for_trust() -> None:
     base = Service(base_url="https://other.dev/v1")
     protocol = Service(protocols=(Protocol("mcp", endpoint="https://mcp.other.dev/mcp"),))
     neighbour = Service(protocols=(Protocol("mcp", endpoint="https://bob.github.io/mcp"),))
@@ -103,11 +104,11 @@ def test_every_place_a_client_is_sent_to_counts_for_trust() -> None:
     assert trust_level("alice.github.io", neighbour, has_errors=False) is TrustLevel.COMMUNITY
 
 
-def test_a_document_that_an_intermediary_wrote_is_never_verified() -> None:
+def test_a_synthetic_document_is_never_verified() -> None:
     assert trust_level(HOST, Service(synthetic=True), has_errors=False) is TrustLevel.COMMUNITY
 
 
-def test_manifest_of_an_adp_service_says_what_its_document_said() -> None:
+def test_the_manifest_of_an_adp_service_matches_its_document() -> None:
     service = Service(
         name="Pigeonpost",
         description="Books and tracks parcels.",
@@ -152,7 +153,7 @@ def test_clients_that_concatenate_reach_the_same_url_as_the_document_named() -> 
             assert (shown if shown.startswith("http") else manifest["base_url"] + shown) == url
 
 
-def test_manifest_of_another_format_sends_clients_to_our_details() -> None:
+def test_the_manifest_of_another_format_links_to_details_of_this_registry() -> None:
     service = Service(capabilities=(Capability("say", "say hello"),))
     manifest = adp_manifest(HOST, service, ours)
     assert manifest["name"] == HOST
@@ -181,7 +182,7 @@ def test_manifest_of_another_format_sends_clients_to_our_details() -> None:
         ),
     ],
 )
-def test_manifest_tells_how_to_authenticate(scheme: AuthScheme, expected: dict[str, object]) -> None:
+def test_the_manifest_describes_authentication(scheme: AuthScheme, expected: dict[str, object]) -> None:
     assert adp_manifest(HOST, Service(auth=Auth((scheme,))), ours)["auth"] == expected
 
 

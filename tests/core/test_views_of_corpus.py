@@ -1,12 +1,13 @@
-"""Every real document of the shared corpus that is a service can be seen in ADP's words."""
+"""Every real service document of the shared corpus has a valid ADP view."""
 
 import csv
 from pathlib import Path
 
-from registry.core.assess import assess_body
-from registry.core.details import adp_detail, why_no_detail
-from registry.core.listing import TrustLevel
-from registry.core.views import adp_manifest, make_listing, trust_level
+from registry.core.assessing.assess import assess_body
+from registry.core.formats.adp.detail_view import adp_detail, why_no_detail
+from registry.core.formats.adp.manifest_view import adp_manifest
+from registry.core.merging.listing import make_listing, trust_level
+from registry.core.model.listing import TrustLevel
 from tests.support import shapes
 from tests.support.shapes import assert_shape
 from tests.support.shared import shared
@@ -20,17 +21,17 @@ def test_real_services_have_manifests_details_and_listings() -> None:
     with Path(folder, "INDEX.tsv").open(encoding="utf-8", newline="") as rows:
         for row in csv.DictReader(rows, delimiter="\t"):
             path = row["served_path"] if row["served_path"].startswith("/") else "/.well-known/agent.json"
-            found = assess_body(Path(folder, row["file"]).read_bytes(), f"https://{HOST}{path}")
-            if found.service is None:
+            assessment = assess_body(Path(folder, row["file"]).read_bytes(), f"https://{HOST}{path}")
+            if assessment.service is None:
                 continue
             services += 1
-            trust = trust_level(HOST, found.service, has_errors=False)
+            trust = trust_level(HOST, assessment.service, has_errors=False)
             assert trust is not TrustLevel.UNVERIFIED
-            assert make_listing("example.dev", HOST, found.service, 50, trust, [row["format"]], None).name
-            manifest = adp_manifest(HOST, found.service, lambda name: f"https://registry.example/{name}")
+            assert make_listing("example.dev", HOST, assessment.service, 50, trust, [row["format"]], None).name
+            manifest = adp_manifest(HOST, assessment.service, lambda name: f"https://registry.example/{name}")
             assert_shape(shapes.MANIFEST, manifest)
-            for capability in found.service.capabilities:
-                detail = adp_detail(HOST, found.service, capability)
+            for capability in assessment.service.capabilities:
+                detail = adp_detail(HOST, assessment.service, capability)
                 if detail is None:
                     assert why_no_detail(capability), row["file"]
                 else:

@@ -1,8 +1,8 @@
-"""YAML is read as the JSON that it stands for, at a price that its author cannot choose."""
+"""YAML is read as the JSON it represents, with a cost that its author cannot inflate."""
 
 import importlib.util
 import json
-from types import ModuleType
+import sys
 from typing import Any
 
 import pytest
@@ -10,10 +10,11 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from registry.core import yaml_reader
-from registry.core.findings import Reason
-from registry.core.reader import MAX_DEPTH, Unreadable
-from registry.core.yaml_reader import MAX_CHARS, read_yaml
+from registry.core.model.findings import Rule
+from registry.core.reading import rules as reading_rules
+from registry.core.reading import yaml_reader
+from registry.core.reading.reader import MAX_DEPTH, Unreadable
+from registry.core.reading.yaml_reader import MAX_CHARS, places, read_yaml
 
 JSON = st.recursive(
     st.none()
@@ -29,13 +30,13 @@ JSON = st.recursive(
 @settings(max_examples=150, deadline=None)
 @given(JSON)
 def test_json_is_yaml(value: Any) -> None:
-    """YAML 1.2 is a superset of JSON: what a JSON writer writes reads the same."""
+    """YAML 1.2 is a superset of JSON: the output of a JSON writer reads as the same value."""
     assert read_yaml(json.dumps(value, ensure_ascii=False)) == value
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.dictionaries(st.text("abcdef", min_size=1, max_size=5), st.integers(0, 10**6) | st.text("abc xyz")))
-def test_blocks_are_read(value: dict[str, Any]) -> None:
+def test_block_style_is_read(value: dict[str, Any]) -> None:
     assert read_yaml(yaml.safe_dump(value)) == value
 
 
@@ -51,7 +52,7 @@ HOSTILE = st.lists(
 
 @settings(max_examples=400, deadline=None)
 @given(HOSTILE | st.text(max_size=60))
-def test_hostile_yaml_gives_json_or_a_reason(text: str) -> None:
+def test_hostile_yaml_is_read_as_json_or_refused(text: str) -> None:
     try:
         value = read_yaml(text)
     except Unreadable as refusal:
@@ -67,49 +68,49 @@ def laughs(levels: int, width: int) -> str:
 
 
 @pytest.mark.parametrize(
-    ("text", "reason"),
+    ("text", "rule"),
     [
-        ("a: 1\na: 2", Reason.DUPLICATE_KEY),
-        ("a: {b: 1, 'b': 2}", Reason.DUPLICATE_KEY),
-        (laughs(9, 9), Reason.TOO_MANY),
-        (laughs(60, 2), Reason.TOO_MANY),
-        ("a: &a x\nb: [" + "*a, " * 101 + "]", Reason.YAML_ALIASES),
-        ("a: &a [*a]", Reason.YAML_ALIASES),
-        ("a: &a {b: &b [*a, *b]}", Reason.YAML_ALIASES),
-        ("a: *nothing", Reason.YAML_ALIASES),
-        ("[" * (MAX_DEPTH + 2) + "]" * (MAX_DEPTH + 2), Reason.TOO_DEEP),
-        ("[" * 200_000, Reason.TOO_DEEP),
-        ("- " * 5_000, Reason.TOO_DEEP),
-        ("? [a]\n: 1", Reason.NOT_YAML),
-        ("a: !!python/object/apply:os.getcwd []", Reason.NOT_YAML),
-        ("a: !!timestamp 2026-11-21", Reason.NOT_YAML),
-        ("a: !!set {x: }", Reason.NOT_YAML),
-        ("a: 1\n---\nb: 2", Reason.NOT_YAML),
-        ("a: [1", Reason.NOT_YAML),
-        ("a: 1e999", Reason.NUMBER),
-        ("a: 99999999999999999999", Reason.NUMBER),
-        ("\n".join(f"k{n}: 1" for n in range(2_001)), Reason.TOO_MANY),
-        ("# " + "x" * MAX_CHARS, Reason.TOO_LARGE),
+        ("a: 1\na: 2", reading_rules.DUPLICATE_KEY),
+        ("a: {b: 1, 'b': 2}", reading_rules.DUPLICATE_KEY),
+        (laughs(9, 9), reading_rules.TOO_MANY),
+        (laughs(60, 2), reading_rules.TOO_MANY),
+        ("a: &a x\nb: [" + "*a, " * 101 + "]", reading_rules.YAML_ALIASES),
+        ("a: &a [*a]", reading_rules.YAML_ALIASES),
+        ("a: &a {b: &b [*a, *b]}", reading_rules.YAML_ALIASES),
+        ("a: *nothing", reading_rules.YAML_ALIASES),
+        ("[" * (MAX_DEPTH + 2) + "]" * (MAX_DEPTH + 2), reading_rules.TOO_DEEP),
+        ("[" * 200_000, reading_rules.TOO_DEEP),
+        ("- " * 5_000, reading_rules.TOO_DEEP),
+        ("? [a]\n: 1", reading_rules.NOT_YAML),
+        ("a: !!python/object/apply:os.getcwd []", reading_rules.NOT_YAML),
+        ("a: !!timestamp 2026-11-21", reading_rules.NOT_YAML),
+        ("a: !!set {x: }", reading_rules.NOT_YAML),
+        ("a: 1\n---\nb: 2", reading_rules.NOT_YAML),
+        ("a: [1", reading_rules.NOT_YAML),
+        ("a: 1e999", reading_rules.NUMBER),
+        ("a: 99999999999999999999", reading_rules.NUMBER),
+        ("\n".join(f"k{n}: 1" for n in range(2_001)), reading_rules.TOO_MANY),
+        ("# " + "x" * MAX_CHARS, reading_rules.TOO_LARGE),
     ],
-    ids=lambda value: value if isinstance(value, Reason) else repr(value[:30]),
+    ids=lambda value: value.code if isinstance(value, Rule) else repr(value[:30]),
 )
-def test_what_is_refused(text: str, reason: Reason) -> None:
+def test_invalid_yaml_is_refused_with_its_rule(text: str, rule: Rule) -> None:
     with pytest.raises(Unreadable) as refusal:
         read_yaml(text)
-    assert refusal.value.reason is reason
+    assert refusal.value.rule is rule
 
 
-def test_the_place_of_a_mistake_is_told() -> None:
+def test_a_refusal_has_the_line_and_column() -> None:
     with pytest.raises(Unreadable) as refusal:
         read_yaml("a: 1\nb:\n  c: 1\n  c: 2\n")
     assert (refusal.value.line, refusal.value.column) == (4, 3)
 
 
-def test_aliases_within_reason_are_read() -> None:
+def test_aliases_within_the_limits_are_expanded() -> None:
     assert read_yaml("a: &a {x: 1}\nb: *a\nc: [*a, *a]") == {"a": {"x": 1}, "b": {"x": 1}, "c": [{"x": 1}, {"x": 1}]}
 
 
-def test_only_what_json_can_say_has_a_type() -> None:
+def test_only_json_types_are_recognised() -> None:
     text = "a: yes\nb: 2026-11-21\nc: 0x1F\nd: 1:30\ne: 'true'\nf: true\n200: ok\ng: ~\nh: 1.50\n<<: x"
     assert read_yaml(text) == {
         "a": "yes", "b": "2026-11-21", "c": "0x1F", "d": "1:30", "e": "true", "f": True, "200": "ok", "g": None,
@@ -117,37 +118,17 @@ def test_only_what_json_can_say_has_a_type() -> None:
     }  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def without_libyaml() -> ModuleType:
-    """The module as it is where PyYAML was built without libyaml."""
-    spec = importlib.util.spec_from_file_location("yaml_reader_in_python", yaml_reader.__file__)
+def test_positions_count_characters_and_start_at_one() -> None:
+    text = 'é: "ü"\r\nlist:\r\n  - a: 1\r\n    漢: 2\r\n'
+    assert places(text, ["/é", "/list", "/list/0/漢", "/list/5", "/missing"]) == {
+        "/é": (1, 4), "/list": (3, 3), "/list/0/漢": (4, 8), "/list/5": (3, 3), "/missing": (1, 1),
+    }  # fmt: skip
+
+
+def test_without_libyaml_the_import_fails_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "yaml.cyaml", None)
+    spec = importlib.util.spec_from_file_location("yaml_reader_without_libyaml", yaml_reader.__file__)
     assert spec is not None
     assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(yaml, "__with_libyaml__", False)
-        spec.loader.exec_module(module)
-    return module
-
-
-@pytest.mark.skipif(not yaml.__with_libyaml__, reason="PyYAML was built without libyaml")
-@pytest.mark.parametrize(
-    "text",
-    [
-        "a: yes\nb: 'true'\nc: true\nd: ~\ne: 1.50\nf: |\n  x\n  y\ng: >-\n  x\n  y\nh: \"\\u00e9\"\n",
-        "a: &a {x: [1, 2]}\nb: *a\n",
-        "? a\n: - b\n  - c: d\n",
-        "",
-    ],
-)
-def test_without_libyaml_the_same_is_read(without_libyaml: ModuleType, text: str) -> None:
-    assert read_yaml(text) == without_libyaml.read_yaml(text)
-
-
-@pytest.mark.skipif(not yaml.__with_libyaml__, reason="PyYAML was built without libyaml")
-def test_without_libyaml_less_is_read(without_libyaml: ModuleType) -> None:
-    text = "a: x\n#" + "x" * without_libyaml.MAX_CHARS
-    assert read_yaml(text) == {"a": "x"}
-    with pytest.raises(Unreadable) as refusal:
-        without_libyaml.read_yaml(text)
-    assert refusal.value.reason is Reason.TOO_LARGE
+    with pytest.raises(ImportError, match="built without libyaml"):
+        spec.loader.exec_module(importlib.util.module_from_spec(spec))

@@ -1,4 +1,4 @@
-"""Services of all kinds for the tests of translate, and a reader that judges a translation without its help."""
+"""Services of all kinds for the tests of translation, and an independent reader that checks translations."""
 
 import json
 from collections.abc import Iterator, Mapping, Set
@@ -8,14 +8,12 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from registry.core.assess import Assessment, assess_body
-from registry.core.details import adp_detail
-from registry.core.documents import Outcome, Via
-from registry.core.findings import Severity
-from registry.core.merge import Held, merge
-from registry.core.plain_text import line
-from registry.core.scoring.rubric import RUBRIC
-from registry.core.services import (
+from registry.core.assessing.assess import Assessment, assess_body
+from registry.core.formats.adp.detail_view import adp_detail
+from registry.core.merging.merge import Held, merge
+from registry.core.model.documents import Outcome, Via
+from registry.core.model.findings import Severity
+from registry.core.model.services import (
     Auth,
     AuthScheme,
     Capability,
@@ -33,7 +31,8 @@ from registry.core.services import (
     Workflow,
     to_json,
 )
-from registry.core.translate import Translation, Untranslatable, translate
+from registry.core.reading.plain_text import line
+from registry.core.translating import Translation, Untranslatable, translate
 
 HOST = "api.pigeonpost.dev"
 SITE = f"https://{HOST}"
@@ -69,7 +68,9 @@ SCHEMES = st.builds(
     note=st.sampled_from([None, "delegated", "clientCredentials", "authorizationCode"]),
 )  # fmt: skip
 AUTHS = st.builds(
-    Auth, st.lists(SCHEMES, max_size=2, unique_by=lambda one: one.type).map(tuple), st.sampled_from([None, True, False])
+    Auth,
+    st.lists(SCHEMES, max_size=2, unique_by=lambda scheme: scheme.type).map(tuple),
+    st.sampled_from([None, True, False]),
 )
 LIMITS = st.builds(RateLimit, st.sampled_from([None, 60]), st.sampled_from([None, "1m", "15m"]), MAYBE | TEXTS)
 JSON = st.recursive(
@@ -125,7 +126,8 @@ SERVICES = st.builds(
     name=MAYBE | WORDS, description=MAYBE | TEXTS, version=st.sampled_from([None, "1.2.0", "v7"]),
     provider=MAYBE | st.builds(Provider, MAYBE | WORDS, MAYBE | st.just(SITE + "/"), MAYBE | st.just("a@b.dev")),
     base_url=st.sampled_from([None, SITE, f"{SITE}/v1", "https://{tenant}.pigeonpost.dev"]),
-    capabilities=st.lists(CAPABILITIES, max_size=4, unique_by=lambda one: one.name).map(tuple), auth=AUTHS,
+    capabilities=st.lists(CAPABILITIES, max_size=4, unique_by=lambda capability: capability.name).map(tuple),
+    auth=AUTHS,
     pricing=st.builds(
         Pricing, st.sampled_from(["free", "paid", "pay_per_call", "unknown"]), st.sampled_from([(), (Plan("A", "1"),)]),
         MAYBE | st.just(f"{SITE}/prices"),
@@ -146,7 +148,7 @@ SERVICES = st.builds(
 
 @st.composite
 def woa_services(draw: st.DrawFn) -> Service:
-    """A service that a Web of Agents document made, merged with anything."""
+    """Draw a service as read from a Web of Agents document, merged with anything."""
     template = draw(
         st.sampled_from([f"{SITE}/agents/{{agent_id}}/invoke", f"{SITE}/invoke", f"{SITE}/a?id={{agent_id}}"])
     )
@@ -168,11 +170,11 @@ def woa_services(draw: st.DrawFn) -> Service:
 
 @st.composite
 def a2a_services(draw: st.DrawFn) -> Service:
-    """A service that an agent card made, merged with anything."""
+    """Draw a service as read from an agent card, merged with anything."""
     url, version = f"{SITE}/a2a", draw(st.sampled_from([None, "0.3.0", "1.0"]))
     call = Invocation("a2a_skill", url, "POST", "skill", draw(MAYBE | AUTHS), origin=Origin(SITE, "/skills/0", "a2a"))
-    drawn = draw(st.lists(CAPABILITIES, max_size=3, unique_by=lambda one: one.name))
-    capabilities = tuple(replace(one, invocations=(*one.invocations[:1], call)) for one in drawn)
+    drawn = draw(st.lists(CAPABILITIES, max_size=3, unique_by=lambda capability: capability.name))
+    capabilities = tuple(replace(capability, invocations=(*capability.invocations[:1], call)) for capability in drawn)
     service = draw(SERVICES)
     protocols = (Protocol("a2a", version, url, draw(st.sampled_from([None, "JSONRPC"]))), *service.protocols)
     return replace(service, version="1.2.0", capabilities=capabilities, protocols=protocols)
@@ -184,142 +186,153 @@ ANY = SERVICES | woa_services() | a2a_services()
 # --- what a client reads --------------------------------------------------------------------------------------------
 
 
-def heard(made: Translation, service: Service, target: str, host: str = HOST) -> Service:
-    """The document as its format's reader understands it, ADP details included; asserts that no rule is broken."""
-    judged = judge(made, target, host)
-    assert judged.service is not None
-    return judged.service if target != "adp" else _with_details(judged, made, service, host)
+def read_translation(translation: Translation, service: Service, target: str, host: str = HOST) -> Service:
+    """Return the document as read back by its format, with ADP details; assert that it breaks no rule."""
+    assessment = judge(translation, target, host)
+    assert assessment.service is not None
+    return assessment.service if target != "adp" else _with_details(assessment, translation, service, host)
 
 
-def judge(made: Translation, target: str, host: str = HOST) -> Assessment:
-    judged = assess_body(json.dumps(made.document).encode(), f"https://{host}{made.path}", made.media_type)
-    assert (judged.outcome, judged.format) == (Outcome.FOUND, target), judged.reason
-    errors = [one for one in judged.findings if RUBRIC[one.reason].severity is Severity.ERROR]
+def judge(translation: Translation, target: str, host: str = HOST) -> Assessment:
+    assessment = assess_body(
+        json.dumps(translation.document).encode(), f"https://{host}{translation.path}", translation.media_type
+    )
+    assert (assessment.outcome, assessment.format) == (Outcome.FOUND, target), assessment.reason
+    errors = [finding for finding in assessment.findings if finding.rule.severity is Severity.ERROR]
     assert errors == []
-    return judged
+    return assessment
 
 
-def _with_details(judged: Assessment, made: Translation, service: Service, host: str) -> Service:
-    """As a client: follow each detail_url of this registry, and read what it answers."""
-    url = f"https://{host}{made.path}"
-    by_url = {detail_url(one.name): one for one in service.capabilities}
-    by_url |= {one.detail_url: one for one in service.capabilities if one.detail_url}
-    carried_over = carried(made, service)
-    held = [Held(url, url, judged, b"", NOW)]
-    for number, entry in enumerate(made.document["capabilities"]):
-        capability = service.capabilities[carried_over[number]]
+def _with_details(manifest_assessment: Assessment, translation: Translation, service: Service, host: str) -> Service:
+    """Follow each detail_url of this registry as a client does, and merge the details."""
+    url = f"https://{host}{translation.path}"
+    by_url = {detail_url(candidate.name): candidate for candidate in service.capabilities}
+    by_url |= {candidate.detail_url: candidate for candidate in service.capabilities if candidate.detail_url}
+    indexes = carried_indexes(translation, service)
+    documents = [Held(url, url, manifest_assessment, b"", NOW)]
+    for number, entry in enumerate(translation.document["capabilities"]):
+        capability = service.capabilities[indexes[number]]
         assert entry["detail_url"] in by_url
         detail = adp_detail(host, service, capability)
         if detail is None:
             continue
         via = Via(url, f"/capabilities/{number}/detail_url", "detail_url", "adp-detail")
-        at = f"https://{host}/detail/{number}"  # it speaks of the host, wherever it is served
-        found = assess_body(json.dumps(detail).encode(), at, "application/json", via=via)
-        held.append(Held(at, at, found, str(number).encode(), NOW, via))
-    merged = merge(host, held).service
+        detail_location = f"https://{host}/detail/{number}"  # the detail describes the host, wherever it is served
+        assessment = assess_body(json.dumps(detail).encode(), detail_location, "application/json", via=via)
+        documents.append(Held(detail_location, detail_location, assessment, str(number).encode(), NOW, via))
+    merged = merge(host, documents).service
     assert merged is not None
     return merged
 
 
-def carried(made: Translation, service: Service) -> list[int]:
-    """Indexes of the capabilities in the document: those that no loss says are left out."""
-    dropped = {one.pointer for one in made.losses if one.what.startswith("capability ")}
+def carried_indexes(translation: Translation, service: Service) -> list[int]:
+    """Return the indexes of the capabilities in the document: all that no loss reports as left out."""
+    dropped = {loss.pointer for loss in translation.losses if loss.what.startswith("capability ")}
     return [number for number in range(len(service.capabilities)) if f"/capabilities/{number}" not in dropped]
 
 
-def unlisted(made: Translation, service: Service, read: Service, target: str) -> list[str]:
-    """Pointers of what the service says, the reader does not hear, and no loss names: must be empty."""
-    listed = {one.pointer for one in made.losses}
-    places = carried(made, service)
+def unlisted(translation: Translation, service: Service, reread_service: Service, target: str) -> list[str]:
+    """Return pointers of what the service has, the reader does not find, and no loss names: must be empty."""
+    listed = {loss.pointer for loss in translation.losses}
+    indexes = carried_indexes(translation, service)
     if target == "woa":
-        agents = list(dict.fromkeys(service.capabilities[one].id.partition(".")[0] for one in places))
-        places.sort(key=lambda one: agents.index(service.capabilities[one].id.partition(".")[0]))
-    assert len(read.capabilities) == len(places)
-    found = []
-    for number, other in zip(places, read.capabilities, strict=True):
-        for path in _differences(service, service.capabilities[number], other, read, number, listed):
+        agents = list(dict.fromkeys(service.capabilities[index].id.partition(".")[0] for index in indexes))
+        indexes.sort(key=lambda index: agents.index(service.capabilities[index].id.partition(".")[0]))
+    assert len(reread_service.capabilities) == len(indexes)
+    missing = []
+    for number, reread in zip(indexes, reread_service.capabilities, strict=True):
+        for path in _differences(service, service.capabilities[number], reread, reread_service, number, listed):
             parts = path.split("/")
             if not any("/".join(parts[:end]) in listed for end in range(3, len(parts) + 1)):
-                found.append(path)
-    return found
+                missing.append(path)
+    return missing
 
 
 def _differences(
-    service: Service, said: Capability, heard: Capability, read: Service, number: int, listed: set[str]
+    service: Service, original: Capability, reread: Capability, reread_service: Service, number: int, listed: set[str]
 ) -> Iterator[str]:
-    at = f"/capabilities/{number}"
+    location = f"/capabilities/{number}"
     for name in ("id", "name", "side_effects", "confirmation", "input_modes", "tags", "examples", "deprecated"):
-        if getattr(said, name) not in (None, (), getattr(heard, name)):
-            yield f"{at}/{name}"
-    yield from _parameters(said.params, heard.params, f"{at}/params")
-    calls = [place for place in range(len(said.invocations)) if f"{at}/invocations/{place}" not in listed]
+        if getattr(original, name) not in (None, (), getattr(reread, name)):
+            yield f"{location}/{name}"
+    yield from _parameters(original.params, reread.params, f"{location}/params")
+    calls = [index for index in range(len(original.invocations)) if f"{location}/invocations/{index}" not in listed]
     assert len(calls) <= 1
-    for place in calls:
-        call, other = said.invocations[place], (*heard.invocations, Invocation("pointer"))[0]
+    for index in calls:
+        call, other = original.invocations[index], (*reread.invocations, Invocation("pointer"))[0]
         for name in ("kind", "endpoint", "method"):
             if getattr(call, name) not in (None, getattr(other, name)):
-                yield f"{at}/invocations/{place}/{name}"
-        wanted, found = _needs(call, service), _needs(other, read)
-        if wanted.required is not None and wanted.required != found.required and not _both_free(wanted, found):
-            yield f"{at}/invocations/{place}/auth"
-        if wanted.required is not False and _kinds(wanted) and _kinds(wanted) != _kinds(found):
-            yield f"{at}/invocations/{place}/auth"
+                yield f"{location}/invocations/{index}/{name}"
+        expected, found = _needs(call, service), _needs(other, reread_service)
+        if expected.required is not None and expected.required != found.required and not _both_free(expected, found):
+            yield f"{location}/invocations/{index}/auth"
+        if expected.required is not False and _kinds(expected) and _kinds(expected) != _kinds(found):
+            yield f"{location}/invocations/{index}/auth"
 
 
-def invented(made: Translation, service: Service, read: Service, target: str) -> list[str]:
-    """What the reader hears of a capability and no document says: methods, parameters, a need of credentials."""
-    listed = {one.pointer for one in made.losses}
-    by_id = {service.capabilities[number].id: service.capabilities[number] for number in carried(made, service)}
-    found = []
-    for number, heard in zip(carried(made, service), read.capabilities, strict=True):
-        said = by_id[heard.id] if target == "woa" else service.capabilities[number]
-        named, told = _properties(said.params), _properties(heard.params)
-        enveloped = any(one.what == "parameters one by one" for one in made.losses)
-        found += [f"{said.id}: parameter {name}" for name in told if name not in named and not enveloped]
+def invented(translation: Translation, service: Service, reread_service: Service, target: str) -> list[str]:
+    """Return what the reader finds although no document has it: methods, parameters, required credentials."""
+    listed = {loss.pointer for loss in translation.losses}
+    by_id = {
+        service.capabilities[number].id: service.capabilities[number]
+        for number in carried_indexes(translation, service)
+    }
+    inventions = []
+    for number, reread in zip(carried_indexes(translation, service), reread_service.capabilities, strict=True):
+        original = by_id[reread.id] if target == "woa" else service.capabilities[number]
+        original_parameters, reread_parameters = _properties(original.params), _properties(reread.params)
+        enveloped = any(loss.what == "parameters one by one" for loss in translation.losses)
+        inventions += [
+            f"{original.id}: parameter {name}"
+            for name in reread_parameters
+            if name not in original_parameters and not enveloped
+        ]
         calls = [
-            call for n, call in enumerate(said.invocations) if f"/capabilities/{number}/invocations/{n}" not in listed
+            call
+            for n, call in enumerate(original.invocations)
+            if f"/capabilities/{number}/invocations/{n}" not in listed
         ]
         for call in calls if target != "woa" else ():
-            other = heard.invocations[0]
+            other = reread.invocations[0]
             if other.kind == call.kind == "http" and other.method != call.method:
-                found.append(f"{said.id}: method {other.method}")
+                inventions.append(f"{original.id}: method {other.method}")
             needs = _needs(call, service)
             unknown = not needs.schemes and needs.required is None
-            if unknown and _needs(other, read).required is not None:
-                found.append(f"{said.id}: whether credentials are required")
+            if unknown and _needs(other, reread_service).required is not None:
+                inventions.append(f"{original.id}: whether credentials are required")
     kinds = _all_kinds(service) | ({"api_key", "oauth2"} if target == "adp" and _all_kinds(service) else set())
-    return found + [f"credentials: {kind}" for kind in _all_kinds(read) - kinds]
+    return inventions + [f"credentials: {kind}" for kind in _all_kinds(reread_service) - kinds]
 
 
 def _all_kinds(service: Service) -> set[str]:
-    calls = [call for one in service.capabilities for call in one.invocations]
+    calls = [call for capability in service.capabilities for call in capability.invocations]
     return set().union(_kinds(service.auth), *(_kinds(call.auth) for call in calls if call.auth))
 
 
 def _needs(call: Invocation, service: Service) -> Auth:
-    """A call that says nothing about credentials takes those of its service."""
+    """Return the credentials of a call; a call without any takes those of its service."""
     return service.auth if call.auth in (None, Auth()) else call.auth
 
 
-def _both_free(wanted: Auth, found: Auth) -> bool:
-    """Saying that nothing is needed, and naming nothing that could be, come to the same."""
-    return wanted.required is False and found.required is None and not _kinds(found)
+def _both_free(expected: Auth, found: Auth) -> bool:
+    """True when one requires nothing and the other names nothing, which mean the same."""
+    return expected.required is False and found.required is None and not _kinds(found)
 
 
 def _kinds(auth: Auth) -> Set[str]:
-    return {one.type for one in auth.schemes} - {"none"}
+    return {scheme.type for scheme in auth.schemes} - {"none"}
 
 
-def _parameters(said: Mapping[str, Any] | None, heard: Mapping[str, Any] | None, at: str) -> Iterator[str]:
-    wanted, found = _properties(said), _properties(heard)
-    for name, rules in wanted.items():
+def _parameters(original: Mapping[str, Any] | None, reread: Mapping[str, Any] | None, location: str) -> Iterator[str]:
+    expected, found = _properties(original), _properties(reread)
+    for name, rules in expected.items():
         escaped = name.replace("~", "~0").replace("/", "~1")
         if name not in found:
-            yield f"{at}/properties/{escaped}"
+            yield f"{location}/properties/{escaped}"
         elif isinstance(rules, dict) and "type" in rules and rules["type"] != found[name].get("type"):
-            yield f"{at}/properties/{escaped}/type"
-        elif (name in (said or {}).get("required", ())) != (name in (heard or {}).get("required", ())):
-            yield f"{at}/required"
+            yield f"{location}/properties/{escaped}/type"
+        elif (name in (original or {}).get("required", ())) != (name in (reread or {}).get("required", ())):
+            yield f"{location}/required"
 
 
 def _properties(schema: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -328,7 +341,7 @@ def _properties(schema: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def urls_in(value: Any) -> set[str]:
-    """Every text of a JSON value that is an address."""
+    """Return every text of a JSON value that is an address."""
     if isinstance(value, str):
         return {value} if value.startswith(("https:", "wss:")) else set()
     children = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()

@@ -1,6 +1,6 @@
-"""Leases from memory: the boundary between crawler and database, of our own making, for tests of the crawler alone.
+"""Leases in memory: a stand-in for the boundary between crawler and database, for tests of the crawler alone.
 
-The crawl against a real database is tested with the flow.
+tests/flow tests the crawl against a real database.
 """
 
 import asyncio
@@ -12,11 +12,12 @@ from types import SimpleNamespace
 from typing import Any
 from uuid import UUID, uuid4
 
-from registry.core.visits import DomainJob, FinishedDomain, HostJob, Lease
+from registry.actions.recording.record import Recorded
+from registry.core.visiting.visits import DomainJob, FinishedDomain, HostJob, Lease
 
 
 class Leases:
-    """Hands out each domain once. `record` and `release` remember what they were given, in order."""
+    """Lease each domain once. Domains passed to `record_all` and `release` are kept in order."""
 
     def __init__(self, *domains: str) -> None:
         self.due_now = list(domains)
@@ -27,46 +28,56 @@ class Leases:
         self.most_out = 0
         self.held = 0
         self.lost = asyncio.Event()
-        self.spent: Counter[str] = Counter()  # requests by block of addresses
+        self.spent: Counter[str] = Counter()  # requests by address block
         self.on_record: Callable[[Sequence[FinishedDomain]], Any] = lambda finished: None
 
     @property
+    def crawl(self) -> "Leases":
+        """This object also stands in for the actions of a `Waypost` that a crawl uses."""
+        return self
+
+    @property
     def out(self) -> int:
-        """Domains leased and not yet given back."""
+        """How many domains are leased, and neither recorded nor released."""
         return len(self.tokens) - len(self.recorded) - len(self.released)
 
     @asynccontextmanager
     async def hold(self) -> AsyncIterator[Any]:
-        """Lost whenever a test says so, and then another one can be had."""
+        """Yield a holder that is lost when a test sets `lost`. A new one can be had after that."""
         self.held += 1
         self.lost = asyncio.Event()
         yield SimpleNamespace(id=7, until_lost=self.lost.wait)
 
-    async def due(self, *, limit: int, holder: int, only: Collection[str] | None = None) -> Lease | None:
+    async def lease(self, *, limit: int, holder: int, only: Collection[str] | None = None) -> Lease | None:
         assert holder == 7
-        taken, self.due_now = self.due_now[:limit], self.due_now[limit:]
-        if not taken:
+        leased_domains, self.due_now = self.due_now[:limit], self.due_now[limit:]
+        if not leased_domains:
             return None
         token = uuid4()
-        self.tokens |= dict.fromkeys(taken, token)
+        self.tokens |= dict.fromkeys(leased_domains, token)
         self.most_out = max(self.most_out, self.out)
-        jobs = tuple(DomainJob(domain, (HostJob(domain, whole_plan=True),)) for domain in taken)
+        jobs = tuple(DomainJob(domain, (HostJob(domain, whole_plan=True),)) for domain in leased_domains)
         return Lease(token, datetime.now(UTC) + timedelta(hours=1), jobs)
 
-    async def record_all(self, finished: Sequence[tuple[UUID, FinishedDomain]]) -> None:
+    async def record_all(self, finished: Sequence[tuple[UUID, FinishedDomain]]) -> Recorded:
         await asyncio.sleep(0)
-        done = [one for _, one in finished]
-        self.on_record(done)
-        assert all(self.tokens[one.domain] == token for token, one in finished)
-        self.batches.append(len(done))
-        self.recorded += done
+        finished_domains = [finished_domain for _, finished_domain in finished]
+        self.on_record(finished_domains)
+        assert all(self.tokens[finished_domain.domain] == token for token, finished_domain in finished)
+        self.batches.append(len(finished_domains))
+        self.recorded += finished_domains
+        return Recorded([visit.host for finished_domain in finished_domains for visit in finished_domain.visits])
 
-    async def opt_outs_waiting(self) -> Sequence[Any]:
+    @property
+    def opt_outs(self) -> "Leases":
+        return self
+
+    async def pending(self) -> Sequence[Any]:
         return ()
 
-    async def spend(self, made: Mapping[str, int], of: Collection[str]) -> Mapping[str, int]:
-        self.spent.update(made)
-        return {block: self.spent[block] for block in {*made, *of}}
+    async def spend(self, requests: Mapping[str, int], blocks: Collection[str]) -> Mapping[str, int]:
+        self.spent.update(requests)
+        return {block: self.spent[block] for block in {*requests, *blocks}}
 
     async def release(
         self, token: UUID, domains: Sequence[str] | None = None, *, later: timedelta | None = None

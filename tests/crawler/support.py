@@ -1,41 +1,44 @@
 """Visits of sites that a test serves on loopback: the real guard with its connect-to table, the real transport."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from pyreqwest.client import Client
 
-from crawler import transport, visit
+from crawler import sender, transport
 from crawler.guards import Pin
-from crawler.transport import Wire
-from crawler.visit import Session, Visitor
-from registry.core.documents import Fetched, Probe, Purpose
-from registry.core.redirects import redirect
+from crawler.handler import LeasedDomain
+from crawler.handler import visit as visit_leased
+from crawler.transport import RawAnswer
+from crawler.visit import Visitor
+from registry.core.model.documents import Fetched, Probe, Purpose
+from registry.core.visiting.visits import DomainJob, FinishedDomain, HostJob
 from registry.settings import Settings
+from tests.support.hang import NETWORK_LIMITS
 from tests.support.sites import Site, Sites
 
 JSON_CAP = 100_000
 
 
-def probe(url: str, purpose: Purpose = Purpose.MANIFEST, cap: int = JSON_CAP, **more: Any) -> Probe:
-    return Probe(url, purpose, "S2", "application/json, */*;q=0.1", cap, **more)
+def probe(url: str, purpose: Purpose = Purpose.MANIFEST, cap: int = JSON_CAP, **fields: Any) -> Probe:
+    return Probe(url, purpose, "S2", "application/json, */*;q=0.1", cap, **fields)
 
 
-def settings(*connect_to: str, **more: Any) -> Settings:
-    """Nothing but the table resolves, no pauses. Deadlines that no busy machine misses: a test of one sets its own."""
+def settings(*connect_to: str, **overrides: Any) -> Settings:
+    """Return settings without pauses, under which only the table resolves, with deadlines for slow machines."""
     defaults: dict[str, Any] = {
         "resolve": "table",
         "request_delay": 0,
-        "connect_timeout": 20,
-        "request_timeout": 20,
-        "host_deadline": 60,
         "database_url": None,
+        **NETWORK_LIMITS,
     }
-    return Settings(connect_to=connect_to, **(defaults | more))
+    return Settings(connect_to=connect_to, **(defaults | overrides))
 
 
 @asynccontextmanager
@@ -44,47 +47,58 @@ async def visiting(
     folder: Path,
     sites: Mapping[str, Site],
     certificates: Mapping[str, str] | None = None,
-    **more: Any,
+    **overrides: Any,
 ) -> AsyncIterator[tuple[Sites, Visitor]]:
-    """The sites, whose authority is the only one that is trusted, and a visitor who knows where they are."""
+    """Yield the sites, whose authority is the only trusted one, and a visitor with their connect-to table."""
     async with Sites(sites, certificates) as served:
         trust(monkeypatch, folder, served)
         keep_connections(monkeypatch)
-        async with Visitor(settings(*served.connect_to(), **more)) as visitor:
+        async with Visitor(settings(*served.connect_to(), **overrides)) as visitor:
             yield served, visitor
 
 
 def trust(monkeypatch: pytest.MonkeyPatch, folder: Path, served: Sites) -> None:
-    """Their authority, and nobody else."""
+    """Trust the authority of these sites only."""
     monkeypatch.setenv("SSL_CERT_FILE", str(served.write_authority(folder)))
     monkeypatch.delenv("SSL_CERT_DIR", raising=False)
 
 
 def keep_connections(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where a busy machine takes longer between two requests than an idle connection is kept."""
-    monkeypatch.setattr(transport, "IDLE", 600.0)
+    """Keep idle connections open for longer than a busy machine may take between two requests."""
+    monkeypatch.setattr(transport, "IDLE_SECONDS", 600.0)
 
 
 def hasty(monkeypatch: pytest.MonkeyPatch, seconds: float, is_hasty: Callable[[str], bool]) -> None:
-    """Requests whose URL says so have so many seconds, all others the time that they need on a busy machine."""
-    patient = visit.ask
+    """Give `seconds` to requests whose URL is hasty; all others keep the time that a busy machine needs."""
+    original_ask = sender.ask
 
-    async def ask(client: Client, pin: Pin, url: str, headers: Mapping[str, str], **how: Any) -> Wire:
-        how["seconds"] = min(how["seconds"], seconds) if is_hasty(url) else how["seconds"]
-        return await patient(client, pin, url, headers, **how)
+    async def ask(client: Client, pin: Pin, url: str, headers: Mapping[str, str], **options: Any) -> RawAnswer:
+        options["seconds"] = min(options["seconds"], seconds) if is_hasty(url) else options["seconds"]
+        return await original_ask(client, pin, url, headers, **options)
 
-    monkeypatch.setattr(visit, "ask", ask)
+    monkeypatch.setattr(sender, "ask", ask)
 
 
 async def fetch(visitor: Visitor, *probes: Probe) -> list[Fetched]:
-    """The answers to some probes in one session, redirects after the bare policy."""
-    async with Session(visitor, visitor.pace(), far()) as session:
-        return [
-            await session.fetch(one, lambda p, url, location, hops: redirect(url, location, hops, p.purpose))
-            for one in probes
-        ]
+    """Return the responses to some probes in one session; redirects follow the policy alone, without a plan."""
+    async with visitor.session(far()) as session:
+        return [await session.fetch(single_probe) for single_probe in probes]
 
 
 def far() -> datetime:
-    """A lease that does not run out."""
+    """Return the end of a lease that does not expire during a test."""
     return datetime.now(UTC) + timedelta(hours=1)
+
+
+async def visit_all(visitor: Visitor, *domains: str) -> AsyncIterator[tuple[str, FinishedDomain | Exception]]:
+    """Visit domains of one host each at the same time, as the download handler does; yield each as it ends."""
+
+    async def visit_result(domain: str) -> tuple[str, FinishedDomain | Exception]:
+        try:
+            job = DomainJob(domain, (HostJob(domain, whole_plan=True),))
+            return domain, await visit_leased(visitor, LeasedDomain(uuid4(), far(), job))
+        except Exception as error:
+            return domain, error
+
+    for visit_task in asyncio.as_completed([asyncio.create_task(visit_result(domain)) for domain in domains]):
+        yield await visit_task

@@ -1,34 +1,32 @@
-"""Hosts that opted out, wherever something leads to them: nobody is asked for their address."""
+"""Hosts that opted out are never resolved, whatever leads to them."""
 
 from pathlib import Path
 
 import pytest
 
 from crawler.guards import Pin
-from crawler.visit import Session
-from registry.core.documents import Outcome
-from registry.core.redirects import redirect
+from registry.core.model.documents import Outcome
 from tests.crawler.support import far, probe, visiting
 from tests.support.sites import Reply, moved
 
 SHOP, BLOG = "shop.example", "blog.shop.example"
 
 
-async def test_who_opted_out_is_not_even_looked_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+async def test_a_redirect_to_a_host_that_opted_out_resolves_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     sites = {SHOP: moved(f"https://{BLOG}/x"), BLOG: Reply(b"{}")}
     async with visiting(monkeypatch, tmp_path, sites) as (served, visitor):
         looked_up: list[str] = []
-        look_up = visitor.guard.pin
+        original_pin = visitor.guard.pin
 
-        async def noted(host: str) -> Pin:
+        async def recording_pin(host: str) -> Pin:
             looked_up.append(host)
-            return await look_up(host)
+            return await original_pin(host)
 
-        monkeypatch.setattr(visitor.guard, "pin", noted)
-        async with Session(visitor, visitor.pace(), far(), closed=(BLOG,)) as session:
-            fetched = await session.fetch(
-                probe(f"https://{SHOP}/a"), lambda p, at, location, hops: redirect(at, location, hops, p.purpose)
-            )
+        monkeypatch.setattr(visitor.guard, "pin", recording_pin)
+        async with visitor.session(far(), opted_out=(BLOG,)) as session:
+            fetched = await session.fetch(probe(f"https://{SHOP}/a"))
     assert (fetched.failure, fetched.reason) == (Outcome.DISALLOWED, "opt_out")
     assert looked_up == [SHOP]
     assert served.paths(BLOG) == []

@@ -1,4 +1,4 @@
-"""No more hosts in flight than there are descriptors for; the soft limit is raised as far as the hard one allows."""
+"""Hosts in flight are limited by the file descriptors; the soft limit is raised up to the hard one as needed."""
 
 import resource
 import subprocess
@@ -16,17 +16,22 @@ ASK = (
 
 
 @pytest.mark.parametrize(
-    ("soft", "hard", "wanted", "fit", "then"),
+    ("soft", "hard", "requested_hosts", "fitting_hosts", "new_soft_limit"),
     [
         (1_024, 4_096, 10, 10, 1_024),
         (1_024, 4_096, 1_000, 1_000, 1_000 * PER_HOST + SPARE),
         (1_024, 4_096, 4_000, (4_096 - SPARE) // PER_HOST, 4_096),
     ],
 )
-def test_in_a_process_of_its_own(soft: int, hard: int, wanted: int, fit: int, then: int) -> None:
+def test_the_soft_limit_is_raised_as_far_as_needed(
+    soft: int, hard: int, requested_hosts: int, fitting_hosts: int, new_soft_limit: int
+) -> None:
     if resource.getrlimit(resource.RLIMIT_NOFILE)[1] < hard:
         pytest.skip("this machine allows fewer open files")
-    done = subprocess.run(
-        [sys.executable, "-c", ASK, *map(str, (soft, hard, wanted))], check=True, capture_output=True, text=True
+    completed = subprocess.run(
+        [sys.executable, "-c", ASK, *map(str, (soft, hard, requested_hosts))],
+        check=True,
+        capture_output=True,
+        text=True,
     )
-    assert done.stdout.splitlines()[-1].split() == [str(fit), str(then)]
+    assert completed.stdout.splitlines()[-1].split() == [str(fitting_hosts), str(new_soft_limit)]

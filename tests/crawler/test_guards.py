@@ -1,10 +1,10 @@
 import pytest
 from structlog.testing import capture_logs
 
-from crawler.guards import AddressRefused, BadEntry, ConnectTo, Guard, Pin, Unresolved, pick
+from crawler.guards import AddressGuard, AddressRefused, BadConnectTo, ConnectTo, Pin, Unresolved, pick
 
 
-def test_table_sends_a_name_to_its_address_and_port() -> None:
+def test_the_table_maps_a_name_to_its_address_and_port() -> None:
     table = ConnectTo.parse(["Shop.Example:443:127.0.0.1:8443", "six.example:443:[::1]:9000"])
     assert table.pin("shop.example") == Pin("shop.example", "127.0.0.1", 8443, "shop.example")
     assert table.pin("six.example") == Pin("six.example", "::1", 9000, "six.example")
@@ -13,7 +13,7 @@ def test_table_sends_a_name_to_its_address_and_port() -> None:
 
 
 @pytest.mark.parametrize(
-    ("entry", "says"),
+    ("entry", "message"),
     [
         ("shop.example:443", "HOST:PORT:ADDRESS:PORT"),
         ("shop.example:443:::1:8443", "HOST:PORT:ADDRESS:PORT"),
@@ -30,51 +30,55 @@ def test_table_sends_a_name_to_its_address_and_port() -> None:
         ("user@shop.example:443:127.0.0.1:8443", "user name"),
     ],
 )
-def test_entry_that_says_too_little_or_too_much_is_refused(entry: str, says: str) -> None:
-    with pytest.raises(BadEntry, match=says):
+def test_a_malformed_entry_is_refused(entry: str, message: str) -> None:
+    with pytest.raises(BadConnectTo, match=message):
         ConnectTo.parse([entry])
 
 
 def test_one_name_has_one_target() -> None:
     ConnectTo.parse(["a.example:443:127.0.0.1:1", "a.example:443:127.0.0.1:1"])
-    with pytest.raises(BadEntry, match="already"):
+    with pytest.raises(BadConnectTo, match="already"):
         ConnectTo.parse(["a.example:443:127.0.0.1:1", "A.example:443:127.0.0.1:2"])
 
 
-def test_table_cannot_be_added_to() -> None:
+def test_the_table_is_immutable() -> None:
     table = ConnectTo.parse(["a.example:443:127.0.0.1:1"])
     with pytest.raises(TypeError):
         table.entries["b.example"] = ("127.0.0.1", 1)  # type: ignore[index]  # so says the checker, too
 
 
-async def test_table_is_loud_and_nothing_else_resolves() -> None:
+async def test_the_table_logs_a_warning_and_nothing_else_resolves() -> None:
     with capture_logs() as logs:
-        guard = Guard(ConnectTo.parse(["a.example:443:127.0.0.1:1"]), None)
+        guard = AddressGuard(ConnectTo.parse(["a.example:443:127.0.0.1:1"]), None)
     assert logs[0]["log_level"] == "warning" and "a.example -> 127.0.0.1:1" in logs[0]["names"]
     assert (await guard.pin("a.example")).port == 1
     with pytest.raises(Unresolved, match="nxdomain"):
         await guard.pin("localhost")
 
 
-async def test_what_has_no_name_is_refused_before_anybody_is_asked() -> None:
-    """An address in the place of a host: whatever a resolver makes of it, it is not asked."""
+async def test_an_empty_host_is_refused_without_a_look_up() -> None:
+    """An empty host, as a URL with an address has: the resolver is not called."""
     with pytest.raises(AddressRefused, match="no host name"):
-        await Guard(ConnectTo.parse([]), None).pin("")
+        await AddressGuard(ConnectTo.parse([]), None).pin("")
 
 
-def test_every_answer_is_judged_and_an_allowed_one_picked() -> None:
+def test_every_address_is_judged_and_an_allowed_one_is_picked() -> None:
     assert pick("a.example", ["10.0.0.1", "::1", "8.8.8.8"]).address == "8.8.8.8"
-    with pytest.raises(AddressRefused, match=r"Private-Use") as refused:
+    with pytest.raises(AddressRefused, match=r"Private-Use") as error:
         pick("a.example", ["10.0.0.1", "::ffff:8.8.8.8"])
-    assert refused.value.address == "10.0.0.1"
+    assert error.value.address == "10.0.0.1"
     with pytest.raises(Unresolved, match="no_address"):
         pick("a.example", [])
 
 
-def test_second_address_is_judged_too_and_of_the_other_family_where_there_is_one() -> None:
-    both = pick("a.example", ["8.8.8.8", "10.0.0.1", "9.9.9.9", "2606:4700::1"])
-    assert both.address == "8.8.8.8" and both.instead is not None
-    assert (both.instead.address, both.instead.place, both.instead.instead) == ("2606:4700::1", "2606:4700::1", None)
-    more = pick("a.example", ["8.8.8.8", "127.0.0.1", "9.9.9.9", "::1"])
-    assert more.instead is not None and more.instead.address == "9.9.9.9"
+def test_the_alternative_address_is_allowed_and_of_the_other_family_if_possible() -> None:
+    pin = pick("a.example", ["8.8.8.8", "10.0.0.1", "9.9.9.9", "2606:4700::1"])
+    assert pin.address == "8.8.8.8" and pin.instead is not None
+    assert (pin.instead.address, pin.instead.limiter_key, pin.instead.instead) == (
+        "2606:4700::1",
+        "2606:4700::1",
+        None,
+    )
+    ipv4_pin = pick("a.example", ["8.8.8.8", "127.0.0.1", "9.9.9.9", "::1"])
+    assert ipv4_pin.instead is not None and ipv4_pin.instead.address == "9.9.9.9"
     assert pick("a.example", ["8.8.8.8", "127.0.0.1"]).instead is None

@@ -9,27 +9,28 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawler.politeness import (
-    EDGES,
     PER_ADDRESS,
-    PER_EDGE_ADDRESS,
+    PER_SHARED_ADDRESS,
+    SHARED_NETWORKS,
     BlockBudgets,
-    Pace,
-    Places,
+    ConnectionLimiter,
+    RequestPacer,
     block_of,
-    connections_at,
-    counted,
+    max_connections,
+    sync_block_budgets,
 )  # fmt: skip
+from tests.support.hang import HANG_SECONDS
 
 
-def test_shared_edges_may_be_asked_by_more_at_once() -> None:
-    assert connections_at("104.16.1.1") == PER_EDGE_ADDRESS
-    assert connections_at("2606:4700::6810:1") == PER_EDGE_ADDRESS
-    assert connections_at("8.8.8.8") == PER_ADDRESS
-    assert connections_at("shop.example") == PER_ADDRESS
-    assert all(edge.source.startswith("https://") and edge.as_of for edge in EDGES)
+def test_shared_networks_allow_more_connections() -> None:
+    assert max_connections("104.16.1.1") == PER_SHARED_ADDRESS
+    assert max_connections("2606:4700::6810:1") == PER_SHARED_ADDRESS
+    assert max_connections("8.8.8.8") == PER_ADDRESS
+    assert max_connections("shop.example") == PER_ADDRESS
+    assert all(shared.source.startswith("https://") and shared.as_of for shared in SHARED_NETWORKS)
 
 
-def test_what_belongs_to_one_block() -> None:
+def test_addresses_are_grouped_into_blocks() -> None:
     assert block_of("8.8.8.8") == block_of("8.8.8.255") == "8.8.8.0/24"
     assert block_of("8.8.9.8") == "8.8.9.0/24"
     assert block_of("2001:4860:4860::8888") == block_of("2001:4860:4860:ffff::1") == "2001:4860:4860::/48"
@@ -37,152 +38,152 @@ def test_what_belongs_to_one_block() -> None:
     assert block_of("shop.example") is None  # a name of the connect-to table
 
 
-async def _most_at_once(places: Places, stays: Collection[str], watched: str) -> int:
-    most = now = 0
+async def _most_at_once(limiter: ConnectionLimiter, addresses: Collection[str], prefix: str) -> int:
+    peak = current = 0
 
-    async def stay(place: str) -> None:
-        nonlocal most, now
-        async with places.at(place):
-            now += place.startswith(watched)
-            most = max(most, now)
+    async def hold_slot(address: str) -> None:
+        nonlocal peak, current
+        async with limiter.slot(address):
+            current += address.startswith(prefix)
+            peak = max(peak, current)
             await asyncio.sleep(0.01)
-            now -= place.startswith(watched)
+            current -= address.startswith(prefix)
 
-    async with asyncio.timeout(120):
-        await asyncio.gather(*(stay(place) for place in stays))
-    return most
-
-
-async def test_no_more_than_two_at_one_address_and_others_unhindered() -> None:
-    places = Places(per_block=64)
-    assert await _most_at_once(places, ["8.8.8.8"] * 9 + ["9.9.9.9"] * 2, "8.8.8.8") == PER_ADDRESS
-    assert len(places) == 0  # millions of addresses pass through one process
+    async with asyncio.timeout(HANG_SECONDS):
+        await asyncio.gather(*(hold_slot(address) for address in addresses))
+    return peak
 
 
-async def test_no_more_than_so_many_in_one_block() -> None:
-    places = Places(per_block=5)
+async def test_connections_to_one_address_are_limited_and_others_unhindered() -> None:
+    limiter = ConnectionLimiter(per_block=64)
+    assert await _most_at_once(limiter, ["8.8.8.8"] * 9 + ["9.9.9.9"] * 2, "8.8.8.8") == PER_ADDRESS
+    assert len(limiter) == 0  # millions of addresses pass through one process, so none may be kept
+
+
+async def test_connections_to_one_block_are_limited() -> None:
+    limiter = ConnectionLimiter(per_block=5)
     block = [f"8.8.8.{number}" for number in range(40)]
-    assert await _most_at_once(places, block, "8.8.8.") == 5
-    elsewhere = [f"8.8.{number}.1" for number in range(40)]
-    assert await _most_at_once(places, elsewhere, "8.8.") == 40
-    edge = [f"104.16.1.{number}" for number in range(40)]
-    assert await _most_at_once(places, edge, "104.16.") == 40
+    assert await _most_at_once(limiter, block, "8.8.8.") == 5
+    other_blocks = [f"8.8.{number}.1" for number in range(40)]
+    assert await _most_at_once(limiter, other_blocks, "8.8.") == 40
+    shared_edge = [f"104.16.1.{number}" for number in range(40)]
+    assert await _most_at_once(limiter, shared_edge, "104.16.") == 40
     names = [f"shop{number}.example" for number in range(40)]
-    assert await _most_at_once(places, names, "shop") == 40
-    assert len(places) == 0
+    assert await _most_at_once(limiter, names, "shop") == 40
+    assert len(limiter) == 0
 
 
-async def test_a_crowded_address_leaves_its_block_to_its_neighbours() -> None:
-    """Who waits for an address holds no place of the block: thirty of them would fill it."""
-    places, order = Places(per_block=3), list[str]()
+async def test_a_crowded_address_does_not_block_its_neighbours() -> None:
+    """A visit that waits for its address takes no slot of the block; thirty waiting ones would fill it."""
+    limiter, order = ConnectionLimiter(per_block=3), list[str]()
 
-    async def stay(place: str, seconds: float) -> None:
-        async with places.at(place):
+    async def hold_slot(address: str, seconds: float) -> None:
+        async with limiter.slot(address):
             await asyncio.sleep(seconds)
-            order.append(place)
+            order.append(address)
 
-    async with asyncio.timeout(120):
-        crowd = [asyncio.create_task(stay("8.8.8.8", 0.05)) for _ in range(30)]
+    async with asyncio.timeout(HANG_SECONDS):
+        tasks = [asyncio.create_task(hold_slot("8.8.8.8", 0.05)) for _ in range(30)]
         await asyncio.sleep(0)
-        await stay("8.8.8.9", 0.0)
+        await hold_slot("8.8.8.9", 0.0)
         assert order == ["8.8.8.9"]
-        await asyncio.gather(*crowd)
+        await asyncio.gather(*tasks)
 
 
-async def test_thousands_of_visits_in_any_order_all_get_their_turn() -> None:
-    """Also when they move on from address to address of the same few blocks, as redirects do, and some are ended."""
-    chaos, places, done = random.Random(8), Places(per_block=4), 0
+async def test_the_limiter_serves_thousands_of_visits_without_a_deadlock() -> None:
+    """Also when visits move between addresses of the same blocks, as redirects do, and some are cancelled."""
+    rng, limiter, finished_visits = random.Random(8), ConnectionLimiter(per_block=4), 0
 
     async def visit() -> None:
-        nonlocal done
+        nonlocal finished_visits
         for _ in range(3):
-            async with places.at(f"8.8.{chaos.randrange(6)}.{chaos.randrange(9)}"):
+            async with limiter.slot(f"8.8.{rng.randrange(6)}.{rng.randrange(9)}"):
                 await asyncio.sleep(0)
-        done += 1
+        finished_visits += 1
 
     tasks = [asyncio.create_task(visit()) for _ in range(3_000)]
     await asyncio.sleep(0)
     for task in tasks[::10]:
         task.cancel()
-    async with asyncio.timeout(120):
+    async with asyncio.timeout(HANG_SECONDS):
         await asyncio.gather(*tasks, return_exceptions=True)
-    assert done == 2_700
-    assert len(places) == 0
+    assert finished_visits == 2_700
+    assert len(limiter) == 0
 
 
-async def test_place_is_given_back_by_who_is_cancelled_while_waiting() -> None:
-    places = Places(per_block=64)
-    async with contextlib.AsyncExitStack() as held:
+async def test_a_cancelled_waiter_leaves_nothing_behind() -> None:
+    limiter = ConnectionLimiter(per_block=64)
+    async with contextlib.AsyncExitStack() as stack:
         for _ in range(PER_ADDRESS):
-            await held.enter_async_context(places.at("8.8.8.8"))
-        waiting = asyncio.create_task(places.at("8.8.8.8").__aenter__())
+            await stack.enter_async_context(limiter.slot("8.8.8.8"))
+        waiting = asyncio.create_task(limiter.slot("8.8.8.8").__aenter__())
         await asyncio.sleep(0)
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)
-    assert len(places) == 0
+    assert len(limiter) == 0
 
 
 class Sums:
-    """The sums of all processes, as the database keeps them."""
+    """The request counts of all processes, as the database keeps them."""
 
     def __init__(self) -> None:
         self.made: Counter[str] = Counter()
         self.away = False
 
-    async def spend(self, made: Mapping[str, int], of: Collection[str]) -> dict[str, int]:
+    async def spend(self, requests: Mapping[str, int], blocks: Collection[str]) -> dict[str, int]:
         if self.away:
             raise ConnectionError
-        self.made.update(made)
-        return {block: self.made[block] for block in {*made, *of}}
+        self.made.update(requests)
+        return {block: self.made[block] for block in {*requests, *blocks}}
 
 
-async def test_a_block_that_had_its_requests_is_left_alone_by_every_process() -> None:
-    sums, one, other = Sums(), BlockBudgets(10), BlockBudgets(10)
+async def test_a_spent_block_budget_holds_for_every_process() -> None:
+    sums, first, second = Sums(), BlockBudgets(10), BlockBudgets(10)
     for _ in range(6):
-        one.asked("8.8.8.8")
-        other.asked("8.8.8.9")
-        other.asked("9.9.9.9")
-    assert not one.is_spent("8.8.8.1") and not other.is_spent("8.8.8.1")
-    await one.sync(sums.spend)
-    await other.sync(sums.spend)
-    assert other.is_spent("8.8.8.1") and not other.is_spent("9.9.9.9")
-    one.asked("8.8.8.8")
-    await one.sync(sums.spend)
-    assert one.is_spent("8.8.8.1")
+        first.record_request("8.8.8.8")
+        second.record_request("8.8.8.9")
+        second.record_request("9.9.9.9")
+    assert not first.is_spent("8.8.8.1") and not second.is_spent("8.8.8.1")
+    await first.sync(sums.spend)
+    await second.sync(sums.spend)
+    assert second.is_spent("8.8.8.1") and not second.is_spent("9.9.9.9")
+    first.record_request("8.8.8.8")
+    await first.sync(sums.spend)
+    assert first.is_spent("8.8.8.1")
     assert sums.made == {"8.8.8.0/24": 13, "9.9.9.0/24": 6}
 
 
-async def test_a_new_day_is_noticed_and_quiet_blocks_are_forgotten() -> None:
+async def test_a_new_day_resets_budgets_and_unspent_blocks_are_forgotten() -> None:
     sums, budgets = Sums(), BlockBudgets(2)
-    for place in ("8.8.8.8", "8.8.8.8", "9.9.9.9"):
-        budgets.asked(place)
+    for address in ("8.8.8.8", "8.8.8.8", "9.9.9.9"):
+        budgets.record_request(address)
     await budgets.sync(sums.spend)
-    assert budgets.is_spent("8.8.8.8") and budgets._told == {"8.8.8.0/24": 2, "9.9.9.0/24": 1}
+    assert budgets.is_spent("8.8.8.8") and budgets._totals == {"8.8.8.0/24": 2, "9.9.9.0/24": 1}
     await budgets.sync(sums.spend)
-    assert budgets._told == {"8.8.8.0/24": 2}, "only what is spent is still asked for"
+    assert budgets._totals == {"8.8.8.0/24": 2}, "only what is spent is still asked for"
     sums.made.clear()
     await budgets.sync(sums.spend)
     assert not budgets.is_spent("8.8.8.8")
     await budgets.sync(sums.spend)
-    assert budgets._told == {}
+    assert budgets._totals == {}
 
 
-async def test_edges_and_names_of_the_table_have_no_budget() -> None:
+async def test_shared_networks_and_names_of_the_table_have_no_budget() -> None:
     budgets = BlockBudgets(1)
-    for place in ("104.16.1.1", "shop.example"):
-        budgets.asked(place)
-        assert not budgets.is_spent(place)
-    assert not budgets._untold
+    for address in ("104.16.1.1", "shop.example"):
+        budgets.record_request(address)
+        assert not budgets.is_spent(address)
+    assert not budgets._unsynced
 
 
-async def test_what_could_not_be_told_is_told_later() -> None:
+async def test_requests_that_could_not_be_synced_are_synced_later() -> None:
     sums, budgets = Sums(), BlockBudgets(5)
     sums.away = True
-    async with counted(budgets, sums.spend):
-        budgets.asked("8.8.8.8")
+    async with sync_block_budgets(budgets, sums.spend):
+        budgets.record_request("8.8.8.8")
         with pytest.raises(ConnectionError):
             await budgets.sync(sums.spend)
-        budgets.asked("8.8.8.8")
+        budgets.record_request("8.8.8.8")
         sums.away = False
     assert sums.made == {"8.8.8.0/24": 2}, "at the end of the crawl at the latest"
 
@@ -193,35 +194,35 @@ async def test_what_could_not_be_told_is_told_later() -> None:
 )
 async def test_no_request_is_lost_or_counted_twice(steps: list[tuple[str, str]]) -> None:
     sums, budgets = Sums(), BlockBudgets(3)
-    asked: Counter[str | None] = Counter()
-    for place, what in steps:
-        if what == "ask":
-            budgets.asked(place)
-            asked[block_of(place)] += 1
+    requests: Counter[str | None] = Counter()
+    for address, step in steps:
+        if step == "ask":
+            budgets.record_request(address)
+            requests[block_of(address)] += 1
             continue
-        sums.away = what == "away"
+        sums.away = step == "away"
         with contextlib.suppress(ConnectionError):
             await budgets.sync(sums.spend)
     sums.away = False
     await budgets.sync(sums.spend)
-    assert sums.made == asked
-    for place in ("8.8.8.8", "9.9.9.9"):
-        budgets.asked(place)
+    assert sums.made == requests
+    for address in ("8.8.8.8", "9.9.9.9"):
+        budgets.record_request(address)
     await budgets.sync(sums.spend)
-    for place in ("8.8.8.8", "9.9.9.9"):
-        assert budgets.is_spent(place) is (asked[block_of(place)] + 1 >= 3)
+    for address in ("8.8.8.8", "9.9.9.9"):
+        assert budgets.is_spent(address) is (requests[block_of(address)] + 1 >= 3)
 
 
-def test_robots_may_ask_for_longer_pauses_never_for_shorter_ones() -> None:
-    pace = Pace(1.0, left=40)
-    assert pace.due < 0.0  # nobody was asked yet
-    pace.obey(0.1)
-    pace.asked(100.0)
-    assert pace.due == 101.0
-    pace.obey(7.0)
-    assert pace.due == 107.0
-    pace.asked(200.0)
-    assert pace.due == 207.0
-    assert pace.left == 38
-    pace.obey(None)  # the next host of the domain has its own robots.txt
-    assert pace.due == 201.0
+def test_a_crawl_delay_can_only_lengthen_the_pause() -> None:
+    pacer = RequestPacer(1.0, remaining=40)
+    assert pacer.next_at < 0.0  # no request yet
+    pacer.set_crawl_delay(0.1)
+    pacer.record_request(100.0)
+    assert pacer.next_at == 101.0
+    pacer.set_crawl_delay(7.0)
+    assert pacer.next_at == 107.0
+    pacer.record_request(200.0)
+    assert pacer.next_at == 207.0
+    assert pacer.remaining == 38
+    pacer.set_crawl_delay(None)  # the next host of the domain has its own robots.txt
+    assert pacer.next_at == 201.0

@@ -1,4 +1,4 @@
-"""No connection to a refused address, by whatever way its name comes in, while public addresses are reached.
+"""No connection to a refused address, however its name comes in, while public addresses are reached.
 
 `make ssrf` does the same with every spelling of every class.
 """
@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from registry.core.addresses import V4, V6, Row, refusal
+from registry.core.names.addresses import V4, V6, RegistryRow, refusal
 from tests.crawler.namespace import why_not
-from tests.crawler.ssrf.__main__ import REBINDINGS, figures, wrong
+from tests.crawler.ssrf.__main__ import REBINDINGS, figures, wrong_figures
 from tests.crawler.ssrf.spellings import REFUSED, urls
 
 
@@ -21,30 +21,30 @@ def _figures() -> dict[str, Any]:
 
 
 @pytest.fixture
-def found() -> dict[str, Any]:
+def ssrf_figures() -> dict[str, Any]:
     if reason := why_not():
         pytest.skip(reason)
     return _figures()
 
 
 @pytest.mark.slow
-def test_no_refused_address_is_dialled_and_every_public_control_is_reached(found: dict[str, Any]) -> None:
-    """Submissions, seeds, checks by hand, redirects, robots.txt, pointers, fields, aliases, mixed answers."""
-    assert wrong(found) == {}
-    assert found["urls"] > 300 and found["named"] > 2_000 and found["refusals_stored"] > 1_000
+def test_no_refused_address_is_dialled_and_every_public_control_is_reached(ssrf_figures: dict[str, Any]) -> None:
+    """Submissions, seeds, `waypost check`, redirects, robots.txt, pointers, fields, aliases, mixed DNS responses."""
+    assert wrong_figures(ssrf_figures) == {}
+    assert ssrf_figures["urls"] > 300 and ssrf_figures["named"] > 2_000 and ssrf_figures["refusals_stored"] > 1_000
 
 
 @pytest.mark.slow
-def test_name_that_changes_its_address_is_dialled_only_where_it_was_judged(found: dict[str, Any]) -> None:
-    assert found["rebindings"].keys() == {"answered", "refused_address"}
-    assert sum(found["rebindings"].values()) == REBINDINGS
-    assert found["asked_again"] == []
+def test_a_name_that_changes_its_address_is_dialled_only_at_judged_addresses(ssrf_figures: dict[str, Any]) -> None:
+    assert ssrf_figures["rebindings"].keys() == {"answered", "refused_address"}
+    assert sum(ssrf_figures["rebindings"].values()) == REBINDINGS
+    assert ssrf_figures["asked_again"] == []
 
 
 @pytest.mark.parametrize("row", [*V4, *V6], ids=lambda row: row.prefix)
-def test_every_row_of_the_registries_is_tried(row: Row) -> None:
+def test_every_row_of_the_registries_is_tried(row: RegistryRow) -> None:
     network = ip_network(row.prefix)
-    assert any(ip_address(one) in network for one in REFUSED.values())
+    assert any(ip_address(address) in network for address in REFUSED.values())
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -53,5 +53,5 @@ def test_every_address_that_is_tried_is_refused(name: str) -> None:
 
 
 def test_spellings_are_many_and_different() -> None:
-    spelled = [url for address in REFUSED.values() for url in urls(address, "public.com")]
-    assert len(set(spelled)) > 2_500
+    spellings = [url for address in REFUSED.values() for url in urls(address, "public.com")]
+    assert len(set(spellings)) > 2_500

@@ -1,4 +1,4 @@
-"""The last checks before bytes go out and while they come in."""
+"""The last checks before a request is sent and while its response arrives."""
 
 import asyncio
 import gzip
@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from crawler import transport
-from crawler.room import Room
-from crawler.transport import Broken, ask
+from crawler.body_memory import BodyMemoryBudget
+from crawler.transport import UnusableAnswer, ask
 from tests.crawler.support import fetch, probe, visiting
 from tests.support.sites import LOOPBACK, Reply, raw_port
 
@@ -25,17 +25,27 @@ async def test_a_url_that_the_pin_does_not_cover_is_never_dialled(
         pin = await visitor.guard.pin(HOST)
         async with visitor.clients.pinned(pin) as client:
             with pytest.raises((AssertionError, ValueError)):
-                await ask(client, pin, url, {}, cap=9, keep_head=False, seconds=1, share=Room(1).share(), ahead=0)
+                await ask(
+                    client,
+                    pin,
+                    url,
+                    {},
+                    cap=9,
+                    keep_head=False,
+                    seconds=1,
+                    memory=BodyMemoryBudget(1).reservation(),
+                    ahead=0,
+                )
     assert sites.connections == 0
 
 
 async def test_proxies_of_the_environment_are_not_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A proxy resolves and dials for us, and knows no guard."""
-    asked = 0
+    """A proxy resolves and dials for the client, without the guard."""
+    proxy_connections = 0
 
     async def proxy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        nonlocal asked
-        asked += 1
+        nonlocal proxy_connections
+        proxy_connections += 1
 
     async with raw_port(proxy) as port:
         for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy", "HTTP_PROXY", "http_proxy"):
@@ -44,17 +54,17 @@ async def test_proxies_of_the_environment_are_not_used(monkeypatch: pytest.Monke
             monkeypatch.delenv(name, raising=False)
         async with visiting(monkeypatch, tmp_path, {HOST: Reply(b"{}")}) as (_, visitor):
             [fetched] = await fetch(visitor, probe(f"https://{HOST}/x"))
-    assert (fetched.body, asked) == (b"{}", 0)
+    assert (fetched.body, proxy_connections) == (b"{}", 0)
 
 
-def test_a_bomb_is_unpacked_no_further_than_its_cap() -> None:
-    body = transport._Body(1_000, Room(1).share())
+def test_a_decompression_bomb_is_unpacked_only_up_to_its_cap() -> None:
+    body = transport._Body(1_000, BodyMemoryBudget(1).reservation())
     body.decode("gzip")
     body.feed(gzip.compress(b"[" * 10_000_000))
     assert body.full and sum(map(len, body._parts)) == 1_001
 
 
-async def test_a_body_in_too_many_pieces_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_body_in_too_many_chunks_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transport, "MAX_CHUNKS", 10)
 
     class Drips:
@@ -64,12 +74,12 @@ async def test_a_body_in_too_many_pieces_is_given_up(monkeypatch: pytest.MonkeyP
             self.read += 1
             return _Chunk(b" ") if self.read <= 20 else None
 
-    for pieces, raises in ((10, False), (20, True)):
+    for pieces, is_refused in ((10, False), (20, True)):
         source = Drips()
         source.read = 20 - pieces
-        body = transport._Body(1_000, Room(1).share())
-        if raises:
-            with pytest.raises(Broken, match="chunks"):
+        body = transport._Body(1_000, BodyMemoryBudget(1).reservation())
+        if is_refused:
+            with pytest.raises(UnusableAnswer, match="chunks"):
                 await transport._read(source, 200, {}, body, False)  # type: ignore[arg-type]  # a reader of ours
         else:
             await transport._read(source, 200, {}, body, False)  # type: ignore[arg-type]  # a reader of ours

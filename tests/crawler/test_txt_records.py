@@ -1,4 +1,4 @@
-"""TXT records by the real resolver, from a name server on loopback that answers what a test wants."""
+"""TXT records through the real resolver, from a name server on loopback that sends what a test wants."""
 
 import asyncio
 import struct
@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from crawler import guards
-from crawler.guards import ConnectTo, Guard, Resolver, Unresolved
+from crawler.guards import AddressGuard, ConnectTo, Resolver, Unresolved
+from tests.support.hang import HANG_SECONDS
 
 NOERROR, SERVFAIL, NXDOMAIN = 0, 2, 3
 
@@ -23,65 +24,65 @@ class NameServer(asyncio.DatagramProtocol):
         self.transport = transport
 
     def datagram_received(self, data: bytes, address: tuple[str, int]) -> None:
-        labels, at = [], 12
-        while data[at]:
-            labels.append(data[at + 1 : at + 1 + data[at]].decode())
-            at += 1 + data[at]
+        labels, offset = [], 12
+        while data[offset]:
+            labels.append(data[offset + 1 : offset + 1 + data[offset]].decode())
+            offset += 1 + data[offset]
         self.asked.append(".".join(labels))
-        question = data[12 : at + 5]
-        head = data[:2] + struct.pack("!HHHHH", 0x8180 | self.code, 1, len(self.texts), 0, 0)
+        question = data[12 : offset + 5]
+        header = data[:2] + struct.pack("!HHHHH", 0x8180 | self.code, 1, len(self.texts), 0, 0)
         answers = b"".join(
             b"\xc0\x0c" + struct.pack("!HHIH", 16, 1, 3_600, len(text) + 1) + bytes([len(text)]) + text
             for text in self.texts
         )
-        self.transport.sendto(head + question + answers, address)
+        self.transport.sendto(header + question + answers, address)
 
 
 @asynccontextmanager
-async def resolver(code: int, *texts: bytes) -> AsyncIterator[tuple[Guard, NameServer]]:
+async def resolver(code: int, *texts: bytes) -> AsyncIterator[tuple[AddressGuard, NameServer]]:
     transport, server = await asyncio.get_running_loop().create_datagram_endpoint(
         lambda: NameServer(code, texts), local_addr=("127.0.0.1", 0)
     )
-    made = Resolver()
-    await made._dns.close()
+    dns_resolver = Resolver()
+    await dns_resolver._dns.close()
     port = transport.get_extra_info("sockname")[1]
-    made._dns = guards._Dns(nameservers=["127.0.0.1"], udp_port=port, timeout=60, tries=1)
+    dns_resolver._dns = guards._Dns(nameservers=["127.0.0.1"], udp_port=port, timeout=60, tries=1)
     try:
-        yield Guard(ConnectTo.parse(()), made), server
+        yield AddressGuard(ConnectTo.parse(()), dns_resolver), server
     finally:
-        await made.close()
+        await dns_resolver.close()
         transport.close()
 
 
-async def test_every_record_is_given_as_its_bytes() -> None:
+async def test_every_record_is_returned_as_bytes() -> None:
     async with resolver(NOERROR, b"v=spf1 -all", b"opt-out", b"\xff\x00") as (guard, server):
-        assert set(await guard.texts("_waypost.shop.com")) == {b"v=spf1 -all", b"opt-out", b"\xff\x00"}
+        assert set(await guard.txt_records("_waypost.shop.com")) == {b"v=spf1 -all", b"opt-out", b"\xff\x00"}
         assert server.asked == ["_waypost.shop.com"]
 
 
 @pytest.mark.parametrize("code", [NXDOMAIN, NOERROR])
 async def test_a_name_without_records_has_none(code: int) -> None:
     async with resolver(code) as (guard, _):
-        assert await guard.texts("_waypost.shop.com") == ()
+        assert await guard.txt_records("_waypost.shop.com") == ()
 
 
-async def test_a_name_server_that_fails_is_not_taken_for_silence() -> None:
+async def test_a_failing_name_server_raises_unresolved() -> None:
     async with resolver(SERVFAIL) as (guard, _):
         with pytest.raises(Unresolved):
-            await guard.texts("_waypost.shop.com")
+            await guard.txt_records("_waypost.shop.com")
 
 
-async def test_answers_are_forgotten_while_their_time_to_live_lasts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The library keeps them without a limit: a list of millions of names would fill the memory."""
-    monkeypatch.setattr(guards, "FORGET", 3)
+async def test_the_dns_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The library keeps responses without a limit, so a list of millions of names would fill the memory."""
+    monkeypatch.setattr(guards, "CACHE_RESET_EVERY", 3)
     async with resolver(NOERROR, b"v=spf1 -all") as (guard, server):
         for _ in range(2):
-            await guard.texts("shop.com")
-        assert server.asked == ["shop.com"]  # remembered
-        async with asyncio.timeout(120):
-            while server.asked == ["shop.com"]:  # it is forgotten in a thread, a moment later
-                await guard.texts("shop.com")
+            await guard.txt_records("shop.com")
+        assert server.asked == ["shop.com"]  # cached
+        async with asyncio.timeout(HANG_SECONDS):
+            while server.asked == ["shop.com"]:  # a thread empties the cache a moment later
+                await guard.txt_records("shop.com")
 
 
-async def test_without_a_resolver_nobody_is_asked() -> None:
-    assert await Guard(ConnectTo.parse(()), None).texts("_waypost.shop.com") == ()
+async def test_without_a_resolver_there_are_no_records() -> None:
+    assert await AddressGuard(ConnectTo.parse(()), None).txt_records("_waypost.shop.com") == ()

@@ -1,7 +1,6 @@
 """Visits of one domain over real TLS: the plan asks, the transport moves bytes, politeness and deadlines hold."""
 
 import asyncio
-import gc
 import json
 import threading
 import time
@@ -10,18 +9,17 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
-from uuid import uuid4
 
 import pytest
 
-from crawler.guards import Guard, Pin
-from crawler.handler import results
-from crawler.visit import OFF_LOOP_BYTES, Cut, Visitor
-from registry.core.documents import Fetched, Outcome, Probe, Purpose
-from registry.core.plan import HostPlan
-from registry.core.visits import DomainJob, FinishedDomain, HostJob, KnownDocument, Lease, Visit
+from crawler.guards import AddressGuard, Pin
+from crawler.sender import VisitInterrupted
+from crawler.visit import OFF_LOOP_BYTES, Visitor
+from registry.core.model.documents import Fetched, Outcome, Probe, Purpose
+from registry.core.visiting.plan import HostPlan
+from registry.core.visiting.visits import DomainJob, HostJob, KnownDocument, Visit
 from tests.crawler.support import far, fetch, hasty, probe, visiting
-from tests.support.sites import Answer, Exchange, Reply, Site, closed_port, moved
+from tests.support.sites import Answer, Exchange, Reply, closed_port, moved
 
 pytestmark = pytest.mark.slow  # pauses and deadlines
 
@@ -48,113 +46,85 @@ SHOP: dict[str, Answer] = {
 
 
 async def visit(visitor: Visitor, job: HostJob) -> Visit:
-    return await visitor.visit_host(job, visitor.pace(), far())
+    return await visitor.visit_host(job, visitor.new_pacer(), far())
 
 
-async def test_one_host_one_connection_and_the_document_is_found(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+async def test_a_visit_finds_the_document_over_one_connection(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     async with visiting(monkeypatch, tmp_path, {HOST: SHOP}) as (sites, visitor):
-        seen = await visit(visitor, HostJob(HOST, whole_plan=True))
-    asked = sites.paths(HOST)
-    assert seen.outcome is Outcome.FOUND
-    assert [one.probe.url for one in seen.answers if one.assessment.outcome is Outcome.FOUND] == [
+        host_visit = await visit(visitor, HostJob(HOST, whole_plan=True))
+    paths = sites.paths(HOST)
+    assert host_visit.outcome is Outcome.FOUND
+    assert [answer.probe.url for answer in host_visit.answers if answer.assessment.outcome is Outcome.FOUND] == [
         f"https://{HOST}{CARD_PATH}"
     ]
-    assert asked[0] == "/robots.txt" and len(asked) == len(set(asked)) == seen.requests
-    assert "/llms.txt" not in asked
+    assert paths[0] == "/robots.txt" and len(paths) == len(set(paths)) == host_visit.requests
+    assert "/llms.txt" not in paths
     assert sites.connections == 1
-    first = sites.seen[0].headers
-    assert first["user-agent"].startswith("WaypostBot/") and "(+http" in first["user-agent"]
-    assert first["accept-encoding"] == "gzip" and "cookie" not in first and "referer" not in first
+    headers = sites.seen[0].headers
+    assert headers["user-agent"].startswith("WaypostBot/") and "(+http" in headers["user-agent"]
+    assert headers["accept-encoding"] == "gzip" and "cookie" not in headers and "referer" not in headers
 
 
-async def test_connection_of_a_host_that_has_nothing_is_closed_with_its_last_answer(
+async def test_the_last_request_to_a_host_without_documents_closes_the_connection(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Thousands of hosts in flight: a connection that is kept for nothing takes as much memory as the rest of one."""
+    """With thousands of hosts in flight, an idle connection takes as much memory as the rest of a visit."""
     async with visiting(monkeypatch, tmp_path, {HOST: {}}) as (sites, visitor):
-        seen = await visit(visitor, HostJob(HOST, whole_plan=True))
-    asked_for = [one.headers.get("connection") for one in sites.seen]
-    assert asked_for == [None] * (len(asked_for) - 1) + ["close"]
-    assert sites.connections == 1 and seen.requests == len(asked_for)
+        host_visit = await visit(visitor, HostJob(HOST, whole_plan=True))
+    connection_headers = [exchange.headers.get("connection") for exchange in sites.seen]
+    assert connection_headers == [None] * (len(connection_headers) - 1) + ["close"]
+    assert sites.connections == 1 and host_visit.requests == len(connection_headers)
 
 
-async def test_a_visit_that_is_done_is_held_by_nobody(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """While the slowest of its lease goes on: twenty answers each, of ninety-nine domains."""
-    open_up = asyncio.Event()
-
-    async def slow(exchange: Exchange) -> None:
-        await open_up.wait()
-        await exchange.send(Reply(b"", 403).encode())
-
-    quick = [f"q{number}.example" for number in range(5)]
-    sites: dict[str, Site] = {"slow.example": slow, **dict.fromkeys(quick, Reply(b"", 403))}
-    async with visiting(monkeypatch, tmp_path, sites, request_timeout=100) as (_, visitor):
-        jobs = tuple(DomainJob(host, (HostJob(host, whole_plan=True),)) for host in sites)
-        finished = 0
-        async for done in results(visitor, Lease(uuid4(), far(), jobs)):
-            assert done.finished is not None
-            finished += 1
-            if finished == len(quick):
-                del done
-                gc.collect()
-                assert len(visitor.running) == 1
-                held = [one for one in gc.get_objects() if isinstance(one, FinishedDomain) and one.domain in quick]
-                assert len(held) <= 1  # the latest may still be on its way
-                open_up.set()
-    assert not visitor.running
-
-
-async def test_nothing_is_asked_where_robots_disallows_everything(
+async def test_nothing_is_requested_where_robots_disallows_everything(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     closed = SHOP | {"/robots.txt": Reply("User-agent: *\nDisallow: /\n", type="text/plain")}
     async with visiting(monkeypatch, tmp_path, {HOST: closed}) as (sites, visitor):
-        seen = await visit(visitor, HostJob(HOST, whole_plan=True))
+        host_visit = await visit(visitor, HostJob(HOST, whole_plan=True))
     assert sites.paths(HOST) == ["/robots.txt"]
-    assert seen.outcome is Outcome.DISALLOWED
+    assert host_visit.outcome is Outcome.DISALLOWED
 
 
-async def test_known_document_is_asked_for_conditionally(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+async def test_a_known_document_is_requested_conditionally(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     async def card(exchange: Exchange) -> None:
-        fresh = exchange.headers.get("if-none-match") == '"v1"'
-        await exchange.send(Reply(status=304, type=None).encode() if fresh else Reply(CARD).encode())
+        is_current = exchange.headers.get("if-none-match") == '"v1"'
+        await exchange.send(Reply(status=304, type=None).encode() if is_current else Reply(CARD).encode())
 
     url = f"https://{HOST}{CARD_PATH}"
     known = KnownDocument(url, "a2a", Outcome.FOUND, b"", etag='"v1"')
     async with visiting(monkeypatch, tmp_path, {HOST: SHOP | {CARD_PATH: card}}) as (sites, visitor):
-        seen = await visit(visitor, HostJob(HOST, whole_plan=False, known=(known,)))
-        [odd] = await fetch(visitor, probe(url, etag='"v1"\r\nX-Evil: 1'))
-    [answer] = [one for one in seen.answers if one.probe.url == url]
+        host_visit = await visit(visitor, HostJob(HOST, whole_plan=False, known=(known,)))
+        [fetched_unconditionally] = await fetch(visitor, probe(url, etag='"v1"\r\nX-Evil: 1'))
+    [answer] = [candidate for candidate in host_visit.answers if candidate.probe.url == url]
     assert (answer.fetched.status, answer.fetched.body) == (304, b"")
     assert answer.assessment.outcome is Outcome.FOUND
-    assert odd.status == 200  # a validator that is no field value is left out, not sent and not fatal
+    assert fetched_unconditionally.status == 200  # a validator that is no valid field value is neither sent nor fatal
     assert "x-evil" not in sites.seen[-1].headers
 
 
 async def test_cookies_are_not_sent_back(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    sets = Reply(b"{}", headers=(("Set-Cookie", "seen=1; Path=/"),))
-    async with visiting(monkeypatch, tmp_path, {HOST: sets}) as (sites, visitor):
+    cookie_reply = Reply(b"{}", headers=(("Set-Cookie", "seen=1; Path=/"),))
+    async with visiting(monkeypatch, tmp_path, {HOST: cookie_reply}) as (sites, visitor):
         await fetch(visitor, probe(f"https://{HOST}/first"), probe(f"https://{HOST}/second"))
     assert sites.paths(HOST) == ["/first", "/second"]
     assert "cookie" not in sites.seen[-1].headers
 
 
 async def test_large_bodies_are_judged_in_a_thread(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A megabyte of JSON takes tens of milliseconds, in which nobody else would be served."""
+    """A megabyte of JSON takes tens of milliseconds, which would block the event loop."""
     on_the_loop: dict[str, bool] = {}
-    take = HostPlan.take
+    original_take = HostPlan.take
 
-    def noted(plan: HostPlan, asked: Probe, fetched: Fetched) -> None:
-        on_the_loop[asked.url] = threading.current_thread() is threading.main_thread()
-        take(plan, asked, fetched)
+    def recording_take(plan: HostPlan, current_probe: Probe, fetched: Fetched) -> None:
+        on_the_loop[current_probe.url] = threading.current_thread() is threading.main_thread()
+        original_take(plan, current_probe, fetched)
 
-    monkeypatch.setattr(HostPlan, "take", noted)
+    monkeypatch.setattr(HostPlan, "take", recording_take)
     large = json.dumps(json.loads(CARD) | {"more": "x" * OFF_LOOP_BYTES})
     async with visiting(monkeypatch, tmp_path, {HOST: SHOP | {CARD_PATH: Reply(large)}}) as (_, visitor):
-        seen = await visit(visitor, HostJob(HOST, whole_plan=True))
-    assert seen.outcome is Outcome.FOUND
+        host_visit = await visit(visitor, HostJob(HOST, whole_plan=True))
+    assert host_visit.outcome is Outcome.FOUND
     assert [url for url, on_loop in on_the_loop.items() if not on_loop] == [f"https://{HOST}{CARD_PATH}"]
 
 
@@ -178,10 +148,10 @@ async def test_redirects_inside_the_domain_are_followed_hop_by_hop(
 async def test_connection_closed_between_two_requests_is_made_again(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Servers close idle connections whenever they like, also at the moment in which one is used again."""
+    """Servers may close idle connections at any time, also at the moment when one is used again."""
     dropped = 0
 
-    async def impatient(exchange: Exchange) -> None:
+    async def resets_once(exchange: Exchange) -> None:
         nonlocal dropped
         if exchange.path == "/second" and dropped == 0:
             dropped += 1
@@ -189,31 +159,31 @@ async def test_connection_closed_between_two_requests_is_made_again(
         else:
             await exchange.send(Reply(b"{}").encode())
 
-    async with visiting(monkeypatch, tmp_path, {HOST: impatient}) as (sites, visitor):
+    async with visiting(monkeypatch, tmp_path, {HOST: resets_once}) as (sites, visitor):
         first, second = await fetch(visitor, probe(f"https://{HOST}/first"), probe(f"https://{HOST}/second"))
     assert (first.body, second.body) == (b"{}", b"{}")
     assert sites.paths(HOST) == ["/first", "/second", "/second"]
 
 
-async def test_host_that_never_lets_go_is_left_at_its_deadline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Each answer takes ten minutes by the visitor's clock, which leaves the host after 59: six, of the plan's 18."""
+async def test_a_slow_host_is_abandoned_at_its_deadline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Each response takes ten minutes by the visitor's clock. The deadline is 59 minutes, after six of 18 requests."""
     waited = 0.0
 
-    async def crawls(exchange: Exchange) -> None:
+    async def answer_slowly(exchange: Exchange) -> None:
         nonlocal waited
         waited += 600
         await exchange.send(Reply(b"none", 404).encode())
 
     clock = SimpleNamespace(monotonic=lambda: time.monotonic() + waited)
-    async with visiting(monkeypatch, tmp_path, {HOST: crawls}, host_deadline=3_540) as (sites, visitor):
-        monkeypatch.setattr("crawler.visit.time", clock)
-        until = datetime.now(UTC) + timedelta(days=1)
-        seen = await visitor.visit_host(HostJob(HOST, whole_plan=True), visitor.pace(), until)
-    assert (seen.outcome, seen.reason) == (Outcome.SKIPPED, "host_deadline")
+    async with visiting(monkeypatch, tmp_path, {HOST: answer_slowly}, host_deadline=3_540) as (sites, visitor):
+        monkeypatch.setattr("crawler.sender.time", clock)
+        lease_end = datetime.now(UTC) + timedelta(days=1)
+        host_visit = await visitor.visit_host(HostJob(HOST, whole_plan=True), visitor.new_pacer(), lease_end)
+    assert (host_visit.outcome, host_visit.reason) == (Outcome.SKIPPED, "host_deadline")
     assert len(sites.paths(HOST)) == 6
 
 
-async def test_silent_host_is_given_up_after_a_few_timeouts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+async def test_a_silent_host_is_abandoned_after_a_few_timeouts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     async def silent(exchange: Exchange) -> None:
         if exchange.path in ("/robots.txt", "/"):
             await exchange.send(Reply(b"").encode())
@@ -222,59 +192,59 @@ async def test_silent_host_is_given_up_after_a_few_timeouts(monkeypatch: pytest.
 
     hasty(monkeypatch, 0.3, lambda url: not url.endswith(("/robots.txt", f"{HOST}/")))
     async with visiting(monkeypatch, tmp_path, {HOST: silent}) as (_, visitor):
-        seen = await visit(visitor, HostJob(HOST, whole_plan=True))
-    assert (seen.outcome, seen.reason) == (Outcome.UNREACHABLE, "request_timeout")
-    assert seen.requests == 2 + 5
+        host_visit = await visit(visitor, HostJob(HOST, whole_plan=True))
+    assert (host_visit.outcome, host_visit.reason) == (Outcome.UNREACHABLE, "request_timeout")
+    assert host_visit.requests == 2 + 5
 
 
-async def test_pauses_between_requests_over_all_hosts_of_a_domain(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+async def test_pauses_are_kept_across_all_hosts_of_a_domain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     times: list[float] = []
 
-    async def timed(exchange: Exchange) -> None:
+    async def record_time(exchange: Exchange) -> None:
         times.append(asyncio.get_running_loop().time())
         await exchange.send(Reply(b"no", 403).encode())
 
     hosts = (HOST, f"api.{HOST}")
     job = DomainJob(HOST, tuple(HostJob(host, whole_plan=True) for host in hosts))
-    async with visiting(monkeypatch, tmp_path, dict.fromkeys(hosts, timed), request_delay=0.05) as (_, visitor):
-        done = await visitor.visit_domain(job, far())
-    assert done is not None and [one.host for one in done.visits] == list(hosts)
+    async with visiting(monkeypatch, tmp_path, dict.fromkeys(hosts, record_time), request_delay=0.05) as (_, visitor):
+        finished = await visitor.visit_domain(job, far())
+    assert finished is not None and [host_visit.host for host_visit in finished.visits] == list(hosts)
     assert len(times) > 10
     assert min(later - earlier for earlier, later in pairwise(times)) >= 0.05
 
 
-async def test_budget_of_the_day_is_kept_over_all_hosts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+async def test_the_daily_budget_is_kept_across_all_hosts_of_a_domain(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     hosts = (HOST, f"api.{HOST}", f"docs.{HOST}")
     job = DomainJob(HOST, tuple(HostJob(host, whole_plan=True) for host in hosts), spent=85)
     async with visiting(monkeypatch, tmp_path, dict.fromkeys(hosts, SHOP)) as (sites, visitor):
-        done = await visitor.visit_domain(job, far())
-    assert done is not None
+        finished = await visitor.visit_domain(job, far())
+    assert finished is not None
     assert len(sites.seen) <= 120 - 85
-    assert sum(one.requests for one in done.visits) == len(sites.seen)
-    assert [(one.outcome, one.reason, one.requests) for one in done.visits][-1] == (
+    assert sum(host_visit.requests for host_visit in finished.visits) == len(sites.seen)
+    assert [(host_visit.outcome, host_visit.reason, host_visit.requests) for host_visit in finished.visits][-1] == (
         Outcome.SKIPPED,
         "domain_budget",
         0,
     )
 
 
-class InOneBlock(Guard):
-    """Places sites of loopback at public addresses of one block, as far as politeness is concerned."""
+class InOneBlock(AddressGuard):
+    """Assign sites of loopback to public addresses of one block, for the limiter only."""
 
     async def pin(self, host: str) -> Pin:
-        return replace(await super().pin(host), place=f"8.8.8.{len(host)}")
+        return replace(await super().pin(host), limiter_key=f"8.8.8.{len(host)}")
 
 
-async def test_budget_of_a_block_of_addresses_is_kept_over_its_hosts(
+async def test_the_budget_of_an_address_block_is_kept_across_its_hosts(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     hosts = ("a.example", "bb.example", "ccc.example")
     pending = (probe(f"https://{hosts[2]}/left.json"),)
     sites = dict.fromkeys(hosts, SHOP)
     async with visiting(monkeypatch, tmp_path, sites, block_daily_budget=25) as (served, visitor):
-        visitor.guard = InOneBlock(visitor.guard.table, None)
+        visitor.guard = InOneBlock(visitor.guard.connect_to, None)
         first, second = [await visit(visitor, HostJob(host, whole_plan=True)) for host in hosts[:2]]
         third = await visit(visitor, HostJob(hosts[2], whole_plan=True, pending=pending))
     assert first.outcome is second.outcome is Outcome.FOUND, "a visit that has begun is finished"
@@ -283,104 +253,112 @@ async def test_budget_of_a_block_of_addresses_is_kept_over_its_hosts(
 
 
 async def test_connections_to_a_block_of_addresses_are_bounded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Nobody is answered until three are there; the others wait for a place then."""
+    """No response is sent until three requests are there; the others then wait for a slot."""
     hosts = [f"{'x' * number}.example" for number in range(1, 9)]
-    now = most = waited = 0
-    three = asyncio.Event()
+    current = peak = waited = 0
+    three_arrived = asyncio.Event()
 
-    async def slow(exchange: Exchange) -> None:
-        nonlocal now, most, waited
-        now += 1
-        most = max(most, now)
-        if now == 3:
-            waited = max(waited, visitor.places.waiting)
-            three.set()
-        await three.wait()
-        now -= 1
+    async def answer_slowly(exchange: Exchange) -> None:
+        nonlocal current, peak, waited
+        current += 1
+        peak = max(peak, current)
+        if current == 3:
+            waited = max(waited, visitor.limiter.waiting)
+            three_arrived.set()
+        await three_arrived.wait()
+        current -= 1
         await exchange.send(Reply(b"no", 403).encode())
 
-    async with visiting(monkeypatch, tmp_path, dict.fromkeys(hosts, slow), block_connections=3) as (_, visitor):
-        visitor.guard = InOneBlock(visitor.guard.table, None)
+    async with visiting(monkeypatch, tmp_path, dict.fromkeys(hosts, answer_slowly), block_connections=3) as (
+        _,
+        visitor,
+    ):
+        visitor.guard = InOneBlock(visitor.guard.connect_to, None)
         await asyncio.gather(*(fetch(visitor, probe(f"https://{host}/x")) for host in hosts))
-    assert (most, waited) == (3, 5)
+    assert (peak, waited) == (3, 5)
 
 
-async def test_visit_is_cut_before_the_lease_runs_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+async def test_a_visit_is_interrupted_before_its_lease_expires(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     async with visiting(monkeypatch, tmp_path, {HOST: SHOP}) as (sites, visitor):
-        with pytest.raises(Cut):
+        with pytest.raises(VisitInterrupted):
             await visitor.visit_host(
-                HostJob(HOST, whole_plan=True), visitor.pace(), datetime.now(UTC) + timedelta(seconds=20)
+                HostJob(HOST, whole_plan=True), visitor.new_pacer(), datetime.now(UTC) + timedelta(seconds=20)
             )
     assert sites.seen == []
 
 
-async def test_visit_is_cut_between_two_hosts_and_keeps_the_first(
+async def test_a_stopped_visit_keeps_the_hosts_already_finished(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    second = f"api.{HOST}"
+    second_host = f"api.{HOST}"
 
-    async def stops(exchange: Exchange) -> None:
+    async def stop_and_answer(exchange: Exchange) -> None:
         visitor.stop.set()
         await exchange.send(Reply(b"").encode())
 
-    job = DomainJob(HOST, (HostJob(HOST, whole_plan=True), HostJob(second, whole_plan=True)))
-    async with visiting(monkeypatch, tmp_path, {HOST: SHOP, second: stops}) as (sites, visitor):
-        done = await visitor.visit_domain(job, far())
-    assert done is not None and [one.host for one in done.visits] == [HOST]
-    assert sites.paths(second) == ["/robots.txt"]
+    job = DomainJob(HOST, (HostJob(HOST, whole_plan=True), HostJob(second_host, whole_plan=True)))
+    async with visiting(monkeypatch, tmp_path, {HOST: SHOP, second_host: stop_and_answer}) as (sites, visitor):
+        finished = await visitor.visit_domain(job, far())
+    assert finished is not None and [host_visit.host for host_visit in finished.visits] == [HOST]
+    assert sites.paths(second_host) == ["/robots.txt"]
 
 
-async def test_what_a_visit_took_is_given_back(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+async def test_a_visit_releases_its_slots_and_clients(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     async with visiting(monkeypatch, tmp_path, {HOST: SHOP, "b.example": SHOP}) as (_, visitor):
         await asyncio.gather(*(visit(visitor, HostJob(host, whole_plan=True)) for host in (HOST, "b.example")))
-        assert len(visitor.places) == 0
+        assert len(visitor.limiter) == 0
         assert len(visitor.clients) == 0
 
 
 async def test_hosts_that_are_visited_together_share_a_client(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Building one parses the trust store: one for each host would double the cost of a visit."""
-    most = 0
+    """Building a client parses the trust store; one for each host would double the cost of a visit."""
+    peak = 0
     hosts = [f"h{number}.example" for number in range(20)]
 
     async def answer(exchange: Exchange) -> None:
-        nonlocal most
-        most = max(most, len(visitor.clients))
+        nonlocal peak
+        peak = max(peak, len(visitor.clients))
         await exchange.send(Reply(b"", 404).encode())
 
     async with visiting(monkeypatch, tmp_path, dict.fromkeys(hosts, answer)) as (_, visitor):
         await asyncio.gather(*(fetch(visitor, probe(f"https://{host}/x", Purpose.HOME)) for host in hosts))
-    assert 1 <= most <= 3
+    assert 1 <= peak <= 3
 
 
-async def test_one_name_at_two_addresses_is_two_clients(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+async def test_a_client_is_shared_only_for_the_same_pin(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     async with visiting(monkeypatch, tmp_path, {HOST: SHOP}) as (_, visitor):
-        here = await visitor.guard.pin(HOST)
-        async with visitor.clients.pinned(here) as one, visitor.clients.pinned(here) as other:
-            assert one is not other  # pins of a client are fixed when it is built
-        elsewhere = replace(here, port=1)
-        held = await asyncio.gather(*(visitor.clients.pinned(pin).__aenter__() for pin in (here, here, elsewhere)))
-    assert held[0] is held[1] and held[0] is not held[2]
+        first_pin = await visitor.guard.pin(HOST)
+        async with (
+            visitor.clients.pinned(first_pin) as first_client,
+            visitor.clients.pinned(first_pin) as second_client,
+        ):
+            assert first_client is not second_client  # the pins of a client are fixed when it is built
+        second_pin = replace(first_pin, port=1)
+        clients = await asyncio.gather(
+            *(visitor.clients.pinned(pin).__aenter__() for pin in (first_pin, first_pin, second_pin))
+        )
+    assert clients[0] is clients[1] and clients[0] is not clients[2]
 
 
-async def test_other_address_is_tried_once_where_nobody_listens(
+async def test_the_alternative_address_is_tried_once_after_a_refused_connection(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    urls = [probe(f"https://{HOST}/{n}") for n in range(3)]
+    probes = [probe(f"https://{HOST}/{n}") for n in range(3)]
     async with visiting(monkeypatch, tmp_path, {HOST: Reply(b"{}")}) as (sites, visitor):
-        good = replace(await visitor.guard.pin(HOST), place="good")
+        working_pin = replace(await visitor.guard.pin(HOST), limiter_key="good")
         with closed_port() as port:
-            dead = replace(good, address="127.0.0.2", port=port, place="dead")
+            dead_pin = replace(working_pin, address="127.0.0.2", port=port, limiter_key="dead")
             for pin, expected in (
-                (replace(dead, instead=good), [(200, good.address)] * 3),
-                (replace(dead, instead=replace(dead, address="127.0.0.3")), [(None, dead.address)] * 3),
-                (replace(good, instead=dead), [(200, good.address)] * 3),
+                (replace(dead_pin, instead=working_pin), [(200, working_pin.address)] * 3),
+                (replace(dead_pin, instead=replace(dead_pin, address="127.0.0.3")), [(None, dead_pin.address)] * 3),
+                (replace(working_pin, instead=dead_pin), [(200, working_pin.address)] * 3),
             ):
 
                 async def pinned(host: str, pin: Pin = pin) -> Pin:
                     return pin
 
                 monkeypatch.setattr(visitor.guard, "pin", pinned)
-                fetched = await fetch(visitor, *urls)
-                assert [(one.status, one.address) for one in fetched] == expected
+                fetched = await fetch(visitor, *probes)
+                assert [(response.status, response.address) for response in fetched] == expected
         assert sites.connections == 2
-        assert len(visitor.places) == len(visitor.clients) == 0
+        assert len(visitor.limiter) == len(visitor.clients) == 0

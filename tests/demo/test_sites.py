@@ -1,4 +1,4 @@
-"""Recorded sites: what a folder means, and that it is served over TLS that a stranger can verify."""
+"""Recorded sites: the meaning of the files in a folder, and serving over TLS that clients can verify."""
 
 import json
 import ssl
@@ -9,6 +9,7 @@ import pytest
 
 from registry.demo.server import Served, serve
 from registry.demo.sites import SAMPLE_WEB, BadSite, load_sites
+from tests.support.hang import HANG_SECONDS
 
 
 def write(folder: Path, files: dict[str, str]) -> Path:
@@ -19,7 +20,7 @@ def write(folder: Path, files: dict[str, str]) -> Path:
     return folder
 
 
-def test_paths_answer_with_their_files(tmp_path: Path) -> None:
+def test_paths_serve_their_files(tmp_path: Path) -> None:
     sites = load_sites(
         write(
             tmp_path,
@@ -45,7 +46,7 @@ def test_paths_answer_with_their_files(tmp_path: Path) -> None:
         assert site.reply(unknown).status == 404, unknown
 
 
-def test_behaviour_of_a_site_file(tmp_path: Path) -> None:
+def test_a_site_file_defines_responses(tmp_path: Path) -> None:
     rules = {
         "missing": {"status": 200, "path": "/"},
         "paths": {
@@ -62,7 +63,7 @@ def test_behaviour_of_a_site_file(tmp_path: Path) -> None:
     assert (site.reply("/anything").status, site.reply("/anything").body) == (200, b"app")
 
 
-def test_a_header_may_repeat_the_path(tmp_path: Path) -> None:
+def test_a_header_may_contain_the_path(tmp_path: Path) -> None:
     rules = {"missing": {"status": 301, "headers": {"Location": "https://www.a.example{path}"}}}
     write(tmp_path, {"a.example/_site.json": json.dumps(rules)})
     reply = load_sites(tmp_path)["a.example"].reply("/x/y.json")
@@ -70,7 +71,7 @@ def test_a_header_may_repeat_the_path(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["{", '{"missing": {"status": 9}}', '{"unknown": 1}', "[]"])
-def test_a_bad_site_file_names_itself(tmp_path: Path, text: str) -> None:
+def test_a_bad_site_file_is_named_in_the_error(tmp_path: Path, text: str) -> None:
     write(tmp_path, {"a.example/_site.json": text})
     with pytest.raises(BadSite, match=r"a\.example/_site\.json"):
         load_sites(tmp_path)
@@ -84,13 +85,15 @@ def test_a_folder_without_sites_is_refused(tmp_path: Path) -> None:
 
 
 def get(served: Served, host: str, path: str, headers: dict[str, str] | None = None) -> tuple[int, bytes, str | None]:
-    """As a client that trusts the throw-away authority would, by server name and pinned address."""
-    entry = next(one for one in served.connect_to if one.startswith(f"{host}:"))
-    connection = HTTPSConnection(host, context=ssl.create_default_context(cafile=str(served.ca_file)), timeout=120)
+    """Request by server name and pinned address, like a client that trusts the throw-away authority."""
+    entry = next(mapping for mapping in served.connect_to if mapping.startswith(f"{host}:"))
+    connection = HTTPSConnection(
+        host, context=ssl.create_default_context(cafile=str(served.ca_file)), timeout=HANG_SECONDS
+    )
     connection._create_connection = lambda *_args, **_kw: _dial(entry)  # type: ignore[attr-defined]  # http.client's own
     connection.request("GET", path, headers=headers or {})
-    answer = connection.getresponse()
-    result = answer.status, answer.read(), answer.headers.get("ETag")
+    response = connection.getresponse()
+    result = response.status, response.read(), response.headers.get("ETag")
     connection.close()
     return result
 
@@ -98,11 +101,11 @@ def get(served: Served, host: str, path: str, headers: dict[str, str] | None = N
 def _dial(entry: str) -> object:
     import socket
 
-    return socket.create_connection(("127.0.0.1", int(entry.rsplit(":", 1)[1])), timeout=120)
+    return socket.create_connection(("127.0.0.1", int(entry.rsplit(":", 1)[1])), timeout=HANG_SECONDS)
 
 
 def test_sites_are_served_over_verified_tls(tmp_path: Path) -> None:
-    files = {f"h{n}.example/agent.json": json.dumps({"n": n}) for n in range(60)}  # more than one certificate
+    files = {f"h{n}.example/agent.json": json.dumps({"n": n}) for n in range(60)}  # more than one certificate holds
     files["dead.example/_site.json"] = '{"state": "dead"}'
     files["stranger.example/_site.json"] = '{"state": "untrusted"}'
     (tmp_path / "out").mkdir()
@@ -118,7 +121,7 @@ def test_sites_are_served_over_verified_tls(tmp_path: Path) -> None:
             get(served, "stranger.example", "/")
 
 
-def test_the_sample_web_holds_every_format_and_what_goes_wrong() -> None:
+def test_the_sample_web_has_every_format_and_failure() -> None:
     sites = load_sites(SAMPLE_WEB)
     assert len(sites) >= 25
     states = {site.file.state for site in sites.values()}

@@ -1,4 +1,4 @@
-"""The demo as a user of its folder."""
+"""The demo: one at a time in a folder, and any number of runs."""
 
 import fcntl
 from pathlib import Path
@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from registry.demo import DemoFailed
 from registry.demo.sites import SAMPLE_WEB
-from registry.demo.tour import DemoFailed, crawled, demo_settings
+from registry.demo.tour import crawled, demo_settings
 
 
 async def test_a_folder_has_one_demo_at_a_time(tmp_path: Path) -> None:
-    """Each serves a web of its own, and workers take whatever is due."""
+    """Each demo serves its own web, and its workers visit everything due."""
     with (tmp_path / "demo.lock").open("wb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with pytest.raises(DemoFailed, match="another demo"):
@@ -19,7 +20,7 @@ async def test_a_folder_has_one_demo_at_a_time(tmp_path: Path) -> None:
                 pytest.fail("it runs")
 
 
-def test_the_demo_may_be_run_all_day(tmp_path: Path) -> None:
-    """The budget of a domain and day is for strangers: after a few runs the hosts of the demo would be left out."""
+def test_the_daily_budget_allows_many_runs_of_the_demo(tmp_path: Path) -> None:
+    """The daily budget of a domain protects foreign sites; in the demo it would skip hosts after a few runs."""
     settings = demo_settings(tmp_path, 0)
     assert settings.domain_daily_budget >= 100 * (settings.request_budget + settings.detail_budget)

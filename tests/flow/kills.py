@@ -1,10 +1,10 @@
-"""`python -m tests.flow.kills --kills 50`: a registry at work is killed at random moments, and loses nothing.
+"""`python -m tests.flow.kills --kills 50`: kill a working registry at random moments and check that nothing is lost.
 
-Three workers (one of them the child of `waypost serve`) crawl one queue on one embedded PostgreSQL, while somebody
+Three workers (one of them the child of `waypost serve`) crawl one queue on one embedded PostgreSQL, while a client
 submits hosts through the API. At moments drawn from a printed seed something dies by SIGKILL: a worker, all workers,
-`serve`, `serve` with its child, one process of the database, its postmaster, or everything at once. What is gone is
-started again, as systemd would. In the end everybody is told to stop, and the database and the index are asked what
-they think happened. Exit code 1 and the faults where they disagree with what was promised.
+`serve`, `serve` with its child, one process of the database, its postmaster, or everything at once. What was killed is
+started again, as systemd would. In the end all commands are stopped, and the database and the index are checked
+against what was promised. Exit code 1 and a list of faults where they differ.
 """
 
 import argparse
@@ -27,31 +27,29 @@ import httpx2
 from registry.wiring import Waypost
 from tests.flow.test_kill import HOSTS, Web
 from tests.support.consistency import faults
-from tests.support.running import Command, House, house, until
+from tests.support.hang import HANG_SECONDS
+from tests.support.running import Command, DataFolder, new_data_folder, until
 
 WORKERS: Final = 2
-"""Beside the one that `serve` supervises."""
+"""In addition to the one that `serve` supervises."""
 
 SUBMITTED: Final = HOSTS[-20:]
 LISTED: Final = HOSTS[:-20]
 
 MOST_REQUESTS: Final = 900
-"""Between two kills, as the web counts them: less than a second of work up to several, and every phase between."""
-
-INDEX_SECONDS: Final = 60.0
-FINISH_SECONDS: Final = 240.0
-"""All visited once more, with the minutes that a domain is set aside which three workers in a row died over."""
+"""Most requests between two kills, as the web counts them: from less than a second of work to several seconds."""
 
 QUIET_SECONDS: Final = 90.0
-"""Starting takes seconds, on a busy machine most of a minute."""
+"""Seconds without a request before the next kill. Starting takes seconds, or most of a minute on a busy machine."""
 
 STOP_PROMISED: Final = 10.0
-STOP_PATIENCE: Final = 60.0
+INDEX_PROMISED: Final = 60.0
+"""Seconds. Kept by `python -m tests.flow.kills` on a quiet machine; the short run among the tests only reports them."""
 
 
 @dataclass
 class Report:
-    """What was done and what came of it. `faults` by kind; empty when every promise was kept."""
+    """Counts of one run. `faults` are by kind, and empty when every promise was kept."""
 
     kills: Counter[str] = field(default_factory=Counter)
     restarts: int = 0
@@ -79,235 +77,239 @@ class Report:
         ]
 
 
-class Crew:
+class ProcessGroup:
     """`serve` and workers on one folder; what was killed can be started again."""
 
-    def __init__(self, made: House, report: Report) -> None:
-        self.made = made
+    def __init__(self, data_folder: DataFolder, report: Report) -> None:
+        self.data_folder = data_folder
         self._report = report
-        self._wanted: dict[int, tuple[str, ...]] = {0: ("serve", "--port", "0")}
-        self._wanted |= dict.fromkeys(range(1, WORKERS + 1), ("worker",))
+        self._arguments: dict[int, tuple[str, ...]] = {0: ("serve", "--port", "0")}
+        self._arguments |= dict.fromkeys(range(1, WORKERS + 1), ("worker",))
         self._running: dict[int, Command] = {}
 
     @property
     def serving(self) -> Command | None:
-        """None while it is dead."""
+        """The `serve` command, or None while it is dead."""
         command = self._running.get(0)
         return command if command is not None and command.process.poll() is None else None
 
     def start(self) -> None:
-        """Whoever is not running."""
-        for place, arguments in self._wanted.items():
-            command = self._running.get(place)
+        """Start every command that is not running."""
+        for number, arguments in self._arguments.items():
+            command = self._running.get(number)
             if command is None or command.process.poll() is not None:
                 self._report.restarts += command is not None
-                self._running[place] = self.made.start(*arguments)
+                self._running[number] = self.data_folder.start(*arguments)
 
     def reap(self, killed: Collection[int]) -> None:
-        """Returns when those of the killed that are commands have ended: SIGKILL takes a moment."""
+        """Wait until the killed commands have ended, because SIGKILL takes a moment."""
         for command in self._running.values():
             if command.process.pid in killed:
-                command.process.wait(STOP_PATIENCE)
+                command.process.wait(HANG_SECONDS)
 
     def own(self) -> list[int]:
-        """Process ids of the commands that run."""
-        return [one.process.pid for one in self._running.values() if one.process.poll() is None]
+        """Return the process ids of the commands that run."""
+        return [command.process.pid for command in self._running.values() if command.process.poll() is None]
 
     def child(self) -> list[int]:
-        """The worker that `serve` supervises."""
-        own = set(self.own())
-        return [one for one in self.made.workers() if one not in own]
+        """Return the process id of the worker that `serve` supervises."""
+        own_pids = set(self.own())
+        return [pid for pid in self.data_folder.workers() if pid not in own_pids]
 
     def database(self) -> list[int]:
-        """The processes of the server but its first."""
-        postmaster = self.made.postmaster()
+        """Return the processes of the database server, except the postmaster."""
+        postmaster = self.data_folder.postmaster()
         if postmaster is None:
             return []
         with suppress(OSError):
-            return [int(one) for one in Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text().split()]
+            return [int(pid) for pid in Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text().split()]
         return []
 
     async def started(self) -> None:
-        """Until each of them says so: who is told to stop before that ends by the signal itself."""
-        for place, command in self._running.items():
-            await command.says("worker.started" if place else "the API answers at", QUIET_SECONDS)
+        """Wait until each command reports its start, since a signal before that would kill it without a clean stop."""
+        for number, command in self._running.items():
+            await command.line_with("worker.started" if number else "the API answers at")
 
     async def stop(self) -> float:
-        """All of them at once, by SIGTERM; gives the seconds until the last had ended."""
+        """Stop all of them at once by SIGTERM; return the seconds until the last had ended."""
         begun = time.monotonic()
         for command in self._running.values():
-            command.tell(signal.SIGTERM)
+            command.send_signal(signal.SIGTERM)
         for command in self._running.values():
-            code = await command.ended(STOP_PATIENCE)
+            code = await command.exit_code()
             if code != 0:
-                self._report.faults.setdefault("stopped with an error", []).append(command.said[-500:])
+                self._report.faults.setdefault("stopped with an error", []).append(command.output[-500:])
         return time.monotonic() - begun
 
 
-def victims(crew: Crew) -> dict[str, Callable[[], list[int]]]:
-    """Who is to die, by the name of the kill. Asked at the moment itself."""
-    made, serving = crew.made, crew.serving
+def kill_targets(group: ProcessGroup) -> dict[str, Callable[[], list[int]]]:
+    """Return the functions that find the processes to kill, by the name of the kill; called just before it."""
+    data_folder, serving = group.data_folder, group.serving
     server = [serving.process.pid] if serving is not None else []
-    postmaster = [one for one in [made.postmaster()] if one is not None]
+    postmaster = [pid for pid in [data_folder.postmaster()] if pid is not None]
     return {
-        "a worker": lambda: made.workers()[:1],
-        "another worker": lambda: made.workers()[-1:],
-        "all workers": made.workers,
+        "a worker": lambda: data_folder.workers()[:1],
+        "another worker": lambda: data_folder.workers()[-1:],
+        "all workers": data_folder.workers,
         "serve": lambda: server,
-        "serve with its worker": lambda: [*server, *crew.child()],
-        "a database process": crew.database,
+        "serve with its worker": lambda: [*server, *group.child()],
+        "a database process": group.database,
         "the postmaster": lambda: postmaster,
-        "everything": lambda: [*crew.own(), *made.workers(), *postmaster],
+        "everything": lambda: [*group.own(), *data_folder.workers(), *postmaster],
     }
 
 
-def kill(crew: Crew, moments: random.Random) -> str:
-    """Kills somebody who is there; gives the name of the kill."""
-    kinds = victims(crew)
+def kill(group: ProcessGroup, rng: random.Random) -> str:
+    """Kill something that runs; return the name of the kill."""
+    kinds = kill_targets(group)
     while kinds:
-        kind = moments.choice(list(kinds))
-        chosen = kinds[kind]()
-        if kind == "a database process" and chosen:
-            chosen = [moments.choice(chosen)]
-        if chosen:
-            for one in chosen:
+        kind = rng.choice(list(kinds))
+        pids = kinds[kind]()
+        if kind == "a database process" and pids:
+            pids = [rng.choice(pids)]
+        if pids:
+            for pid in pids:
                 with suppress(ProcessLookupError):
-                    os.kill(one, signal.SIGKILL)
-            crew.reap(chosen)
+                    os.kill(pid, signal.SIGKILL)
+            group.reap(pids)
             return kind
         del kinds[kind]
-    return "nobody was there"
+    return "nothing to kill"
 
 
-async def torture(folder: Path, kills: int, seed: int, say: Callable[[str], None]) -> Report:
-    """One registry, killed so many times; the report says what became of it."""
-    moments, report = random.Random(seed), Report()
-    async with at_work(folder) as (web, made):
-        crew = Crew(made, report)
-        crew.start()
-        submitting = asyncio.create_task(submit_all(crew, report))
-        await asyncio.wait_for(web.asked(1), FINISH_SECONDS)
+async def torture(folder: Path, kills: int, seed: int, log: Callable[[str], None]) -> Report:
+    """Kill one registry this many times; return the report."""
+    rng, report = random.Random(seed), Report()
+    async with at_work(folder) as (web, data_folder):
+        group = ProcessGroup(data_folder, report)
+        group.start()
+        submitting = asyncio.create_task(submit_all(group, report))
+        await asyncio.wait_for(web.asked(1), HANG_SECONDS)
         for number in range(kills):
-            await worked(web, moments.randrange(1, MOST_REQUESTS))
-            await asyncio.sleep(moments.uniform(0, 0.3))  # between two answers, or while they are recorded
-            kind = kill(crew, moments)
+            await until_requested(web, rng.randrange(1, MOST_REQUESTS))
+            await asyncio.sleep(rng.uniform(0, 0.3))  # between two responses, or while they are recorded
+            kind = kill(group, rng)
             report.kills[kind] += 1
-            say(f"{number + 1:3}: {kind}, after {len(web.seen)} requests")
-            await asyncio.sleep(moments.uniform(0, 1))  # sometimes the next one dies while the last one starts
-            crew.start()
-            await next_round(made, report)
-        await until(submitting.done, FINISH_SECONDS, lambda: "the submissions do not end")
+            log(f"{number + 1:3}: {kind}, after {len(web.seen)} requests")
+            await asyncio.sleep(rng.uniform(0, 1))  # sometimes the next kill hits a command that still starts
+            group.start()
+            await next_round(data_folder, report)
+        await until(submitting.done, HANG_SECONDS, lambda: "the submissions do not end")
         submitting.result()
-        crew.start()
-        await crew.started()
-        await finished(made, report)
-        report.stop_seconds = await crew.stop()
-        await made.is_empty()
-        await judge(made, web, report)
+        group.start()
+        await group.started()
+        await until_finished(data_folder, report)
+        report.stop_seconds = await group.stop()
+        await data_folder.until_unused()
+        await add_faults(data_folder, web, report)
     return report
 
 
 @asynccontextmanager
-async def at_work(folder: Path) -> AsyncIterator[tuple[Web, House]]:
+async def at_work(folder: Path) -> AsyncIterator[tuple[Web, DataFolder]]:
     async with Web() as web:
-        with house(folder / "data", web, web.write_authority(folder)) as made:
-            made.environment |= {"WAYPOST_LEASE_BATCH": "5", "WAYPOST_HOSTS_IN_FLIGHT": "10"}
-            # The same few hosts are visited all day long, from one address.
-            made.environment |= {"WAYPOST_DOMAIN_DAILY_BUDGET": "10000", "WAYPOST_BLOCK_DAILY_BUDGET": "10000000"}
-            made.environment |= {"WAYPOST_SUBMIT_RATE": "100000"}
-            async with made.opened() as waypost:
-                await waypost.seed(LISTED, source="test")
-            yield web, made
+        with new_data_folder(folder / "data", web, web.write_authority(folder)) as data_folder:
+            data_folder.environment |= {"WAYPOST_LEASE_BATCH": "5", "WAYPOST_HOSTS_IN_FLIGHT": "10"}
+            # The same few hosts are visited again and again, from one address.
+            data_folder.environment |= {
+                "WAYPOST_DOMAIN_DAILY_BUDGET": "10000",
+                "WAYPOST_BLOCK_DAILY_BUDGET": "10000000",
+            }
+            data_folder.environment |= {"WAYPOST_SUBMIT_RATE": "100000"}
+            async with data_folder.opened() as waypost:
+                await waypost.frontier.seed(LISTED, source="test")
+            yield web, data_folder
 
 
-async def worked(web: Web, requests: int) -> None:
-    """Until the web has had so many more; no longer when nothing comes for a while, for whatever reason."""
-    wanted = len(web.seen) + requests
+async def until_requested(web: Web, requests: int) -> None:
+    """Wait until the web has had this many more requests, or none for QUIET_SECONDS."""
+    target = len(web.seen) + requests
     with suppress(TimeoutError):
-        while len(web.seen) < wanted:
+        while len(web.seen) < target:
             await asyncio.wait_for(web.asked(len(web.seen) + 1), QUIET_SECONDS)
 
 
-async def next_round(made: House, report: Report) -> None:
-    """Everything is made due again as soon as a third was visited, so that there is always work to be killed in."""
-    async with opened(made) as waypost:
-        if await waypost.waiting(waypost.hosts_of(HOSTS)) < len(HOSTS) * 2 // 3:
-            await waypost.make_due(LISTED)
+async def next_round(data_folder: DataFolder, report: Report) -> None:
+    """Make everything due again as soon as a third was visited, so that every kill interrupts work."""
+    async with opened(data_folder) as waypost:
+        if await waypost.frontier.waiting(waypost.frontier.hosts_of(HOSTS)) < len(HOSTS) * 2 // 3:
+            await waypost.frontier.make_due(LISTED)
             report.rounds += 1
 
 
 @asynccontextmanager
-async def opened(made: House) -> AsyncIterator[Waypost]:
-    """In this process, for a moment only: it counts as a user of the database, and starts it where it is down."""
-    async with made.opened() as waypost:
+async def opened(data_folder: DataFolder) -> AsyncIterator[Waypost]:
+    """Open the registry here for a moment; it counts as a user of the database, and starts it where it is down."""
+    async with data_folder.opened() as waypost:
         yield waypost
 
 
-async def submit_all(crew: Crew, report: Report) -> None:
-    """Each host until it is acknowledged: an answer other than 2xx promises nothing, no answer neither."""
+async def submit_all(group: ProcessGroup, report: Report) -> None:
+    """Submit each host until it is acknowledged. Only a 2xx response or a 409 acknowledges it."""
     for host in SUBMITTED:
         while host not in report.acknowledged:
             await asyncio.sleep(0.5)
-            if (url := address(crew)) is not None:
+            if (url := api_url(group)) is not None:
                 try:
                     async with httpx2.AsyncClient(base_url=url, timeout=20) as client:
-                        answer = await client.post("/api/services?wait=0", json={"domain": host})
+                        response = await client.post("/api/services?wait=0", json={"domain": host})
                 except httpx2.HTTPError:
                     report.unanswered += 1
                     continue
-                if answer.is_success or answer.status_code == 409:  # known: an answer that was lost had been kept
+                if response.is_success or response.status_code == 409:  # 409: a lost response had stored it
                     report.acknowledged.add(host)
 
 
-def address(crew: Crew) -> str | None:
-    """Where the API answers; None while nobody says so."""
-    said = crew.serving.said if crew.serving is not None else ""
-    line = next((one for one in said.splitlines() if "the API answers at" in one), None)
+def api_url(group: ProcessGroup) -> str | None:
+    """Return the URL of the API; None while `serve` has not printed it."""
+    output = group.serving.output if group.serving is not None else ""
+    line = next((output_line for output_line in output.splitlines() if "the API answers at" in output_line), None)
     return None if line is None else line.split()[4]
 
 
-async def finished(made: House, report: Report) -> None:
-    """Until every host has been visited since it was last due, nobody holds a lease, and the index knows."""
-    async with made.opened() as waypost:
-        hosts = waypost.hosts_of(HOSTS)
-        deadline = time.monotonic() + FINISH_SECONDS
-        while await waypost.waiting(hosts) and time.monotonic() < deadline:  # noqa: ASYNC110  (in other processes)
+async def until_finished(data_folder: DataFolder, report: Report) -> None:
+    """Wait until every host has been visited since it was last due, no lease is held, and the index is current."""
+    async with data_folder.opened() as waypost:
+        hosts = waypost.frontier.hosts_of(HOSTS)
+        deadline = time.monotonic() + HANG_SECONDS
+        while await waypost.frontier.waiting(hosts) and time.monotonic() < deadline:  # noqa: ASYNC110  (in other processes)
             await asyncio.sleep(0.1)
         visited = time.monotonic()
-        while await waypost.index_lag() and time.monotonic() < visited + INDEX_SECONDS:  # noqa: ASYNC110  (in theirs)
+        while await waypost.search.index_lag() and time.monotonic() < visited + HANG_SECONDS:  # noqa: ASYNC110  (in theirs)
             await asyncio.sleep(0.05)
         report.index_seconds = time.monotonic() - visited
-        if lag := await waypost.index_lag():
+        if lag := await waypost.search.index_lag():
             report.faults["the index lags behind"] = [str(lag)]
 
 
-async def judge(made: House, web: Web, report: Report) -> None:
-    """Everybody has stopped. What the database, the index and the web itself say of the run."""
-    async with made.opened() as waypost:
+async def add_faults(data_folder: DataFolder, web: Web, report: Report) -> None:
+    """Add the faults that the database, the index and the web show, after all commands have stopped."""
+    async with data_folder.opened() as waypost:
         for kind, rows in (await faults(waypost, [*LISTED, *report.acknowledged])).items():
             report.faults.setdefault(kind, []).extend(rows)
-        statuses = {host: await waypost.status(host) for host in HOSTS}
-        visited = {host for host, one in statuses.items() if one is not None and one.last_visit_at is not None}
-        report.faults |= _named("lost", set(LISTED) - visited)
-        report.faults |= _named("acknowledged and lost", report.acknowledged - visited)
+        statuses = {host: await waypost.queries.status(host) for host in HOSTS}
+        visited = {host for host, status in statuses.items() if status is not None and status.last_visit_at is not None}
+        report.faults |= _faults_of_kind("lost", set(LISTED) - visited)
+        report.faults |= _faults_of_kind("acknowledged and lost", report.acknowledged - visited)
         async with waypost._store.engine.connect() as connection:
             count = await connection.exec_driver_sql("SELECT count(*) FROM visits")
             report.visits = count.scalar_one()
-            late = await connection.exec_driver_sql("SELECT domain FROM domains WHERE attempts >= 3")
-            report.set_aside = len(late.all())
-    report.faults |= _named("asked by two at once", web.interleaved())
-    report.faults |= _named(
-        "a command that broke", [one.said[-500:] for one in made.commands if "Traceback" in one.said]
+            set_aside = await connection.exec_driver_sql("SELECT domain FROM domains WHERE attempts >= 3")
+            report.set_aside = len(set_aside.all())
+    report.faults |= _faults_of_kind("asked by two at once", web.interleaved())
+    report.faults |= _faults_of_kind(
+        "a command that broke",
+        [command.output[-500:] for command in data_folder.commands if "Traceback" in command.output],
     )
-    await made.is_empty()
+    await data_folder.until_unused()
 
 
-def _named(kind: str, rows: Iterable[str]) -> dict[str, list[str]]:
-    found = sorted(rows)
-    return {kind: found} if found else {}
+def _faults_of_kind(kind: str, rows: Iterable[str]) -> dict[str, list[str]]:
+    sorted_rows = sorted(rows)
+    return {kind: sorted_rows} if sorted_rows else {}
 
 
-def tell(line: str) -> None:
+def print_line(line: str) -> None:
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
 
@@ -317,14 +319,16 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10_000))
     options = parser.parse_args()
-    tell(f"seed {options.seed}")
+    print_line(f"seed {options.seed}")
     begun = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
-        report = asyncio.run(torture(Path(folder), options.kills, options.seed, tell))
+        report = asyncio.run(torture(Path(folder), options.kills, options.seed, print_line))
     if report.stop_seconds > STOP_PROMISED:
         report.faults["stopped too late"] = [f"{report.stop_seconds:.1f} s"]
+    if report.index_seconds > INDEX_PROMISED:
+        report.faults["index too late"] = [f"{report.index_seconds:.1f} s"]
     for line in (*report.lines(), f"{time.monotonic() - begun:.0f} s, seed {options.seed}"):
-        tell(line)
+        print_line(line)
     sys.exit(1 if report.faults else 0)
 
 

@@ -1,4 +1,4 @@
-"""One registrable domain at a time, over all processes: four of them lease, keep and give back the same few domains."""
+"""Four processes lease, hold and release the same few domains: no registrable domain is ever held twice at once."""
 
 import asyncio
 import sys
@@ -11,21 +11,18 @@ import pytest
 from registry.actions.frontier.seed import seed
 from registry.store.unit_of_work import Store
 from tests.support.builders import NOW
-from tests.support.database import database_server, database_template, database_url, store
-from tests.support.running import PATIENCE
+from tests.support.hang import HANG_SECONDS
 from tests.support.shared import ROOT
-
-__all__ = ["database_server", "database_template", "database_url", "store"]
 
 pytestmark = pytest.mark.slow  # processes
 
 NAMES = [f"{label}site-{number:02}.com" for number in range(12) for label in ("", "api.", "www.")]
 ROUNDS = 15
 
-# Each prints domain, beginning and end of what it held, by the one clock that all processes of a machine share.
+# Each worker prints domain, beginning and end of its leases, by the monotonic clock that all processes share.
 WORKER = f"""
 import asyncio, random, sys, time
-from registry.actions.frontier.due import release
+from registry.actions.frontier.lease import release
 from registry.actions.frontier.submit import submit
 from registry.store.engine import make_engine
 from registry.store.holder import hold_leases
@@ -62,22 +59,23 @@ async def test_no_domain_is_held_twice_at_once_by_four_processes(store: Store, d
         )
         for number in range(4)
     ]
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(HANG_SECONDS):
         for worker in workers:
             assert worker.stdout is not None and await worker.stdout.readline() == b"ready\n"
-        told = [
-            said.decode().splitlines() for said, _ in await asyncio.gather(*(one.communicate(b"\n") for one in workers))
+        outputs = [
+            stdout.decode().splitlines()
+            for stdout, _ in await asyncio.gather(*(process.communicate(b"\n") for process in workers))
         ]
     assert [worker.returncode for worker in workers] == [0] * 4
 
-    held: dict[str, list[tuple[float, float, int]]] = defaultdict(list)
-    by_whom: dict[str, set[int]] = defaultdict(set)
-    for number, lines in enumerate(told):
+    spans_by_domain: dict[str, list[tuple[float, float, int]]] = defaultdict(list)
+    processes_by_domain: dict[str, set[int]] = defaultdict(set)
+    for number, lines in enumerate(outputs):
         for domain, began, ended, _ in map(str.split, lines):
-            held[domain].append((float(began), float(ended), number))
-            by_whom[domain].add(number)
-    assert len(held) == 12 and sum(map(len, held.values())) > 50
-    assert max(map(len, by_whom.values())) > 1, "the processes took turns"
-    for domain, spans in held.items():
+            spans_by_domain[domain].append((float(began), float(ended), number))
+            processes_by_domain[domain].add(number)
+    assert len(spans_by_domain) == 12 and sum(map(len, spans_by_domain.values())) > 50
+    assert max(map(len, processes_by_domain.values())) > 1, "the processes took turns"
+    for domain, spans in spans_by_domain.items():
         for (_, ended, _), (began, _, _) in pairwise(sorted(spans)):
             assert ended <= began, domain

@@ -1,7 +1,7 @@
-"""Sites that mean harm, or know no better, through the whole flow: crawled, stored, listed, searched, shown.
+"""Malicious and careless sites through the whole flow: crawled, stored, listed, searched, shown.
 
-What the transport alone does with hostile servers is told by tests/crawler; what the API does with hostile clients by
-tests/api. Here their texts and sizes travel from the wire to the terminal and into URLs.
+tests/crawler tests the transport alone against hostile servers, tests/api the API against hostile clients. Here the
+texts and sizes of sites travel from the wire to the terminal and into URLs.
 """
 
 import asyncio
@@ -18,10 +18,11 @@ from urllib.parse import quote
 import httpx2
 import pytest
 
-from registry.actions.answering.inspect import HostStatus
+from registry.actions.queries.inspect import HostStatus
 from registry.api.app import create_app
 from tests.support.consistency import faults
-from tests.support.running import PATIENCE, House, house
+from tests.support.hang import HANG_SECONDS
+from tests.support.running import DataFolder, new_data_folder
 from tests.support.sites import Reply, Site, Sites, moved
 
 pytestmark = pytest.mark.slow
@@ -33,7 +34,7 @@ NAMES = ["a/b", "100%", "%2e%2e", "..", ".", "a//b", "/", "a?b#c", "ü 😀", "a
 STEERING = "\x1b[31mred\x1b]0;title\x07 \u009b5m \u202egnp.exe \u2066x \u200bzero \U000e0041tag \r\n\x00"
 
 
-def adp(host: str, **more: Any) -> dict[str, Any]:
+def adp(host: str, **members: Any) -> dict[str, Any]:
     return {
         "aid_version": "0.1",
         "name": f"Service of {host}",
@@ -42,10 +43,10 @@ def adp(host: str, **more: Any) -> dict[str, Any]:
         "base_url": f"https://{host}",
         "auth": {"type": "none"},
         "capabilities": [{"name": "fold", "description": "Folds a crane", "detail_url": "/fold"}],
-    } | more
+    } | members
 
 
-def served(host: str, body: bytes | str, *headers: tuple[str, str]) -> Site:
+def manifest_site(host: str, body: bytes | str, *headers: tuple[str, str]) -> Site:
     return {AGENT: Reply(body, headers=headers)}
 
 
@@ -57,13 +58,13 @@ def detail(name: str) -> Reply:
     return Reply(json.dumps({"name": name, "endpoint": "/fold", "method": "POST", "parameters": []}))
 
 
-def plain(host: str, **more: Any) -> Site:
-    return served(host, json.dumps(adp(host, **more)))
+def adp_site(host: str, **members: Any) -> Site:
+    return manifest_site(host, json.dumps(adp(host, **members)))
 
 
-def spliced(host: str, raw: str) -> Site:
-    """A good manifest with one member that no JSON library of ours would write."""
-    return served(host, json.dumps(adp(host))[:-1] + f', "more": {raw}}}')
+def site_with_raw_member(host: str, raw: str) -> Site:
+    """Return a valid manifest with one member that a JSON library would not write."""
+    return manifest_site(host, json.dumps(adp(host))[:-1] + f', "more": {raw}}}')
 
 
 CATALOGUE = {
@@ -77,19 +78,19 @@ CATALOGUE = {
 BOMB = gzip.compress(b"[" * 20_000_000)
 
 SITES: dict[str, Site] = {
-    "nul.example": plain("nul.example", name="a\x00b"),
-    "surrogate.example": spliced("surrogate.example", '"\\ud800"'),
-    "huge-number.example": spliced("huge-number.example", "1e5000"),
-    "infinite.example": spliced("infinite.example", "1e999"),
-    "long-number.example": spliced("long-number.example", "9" * 5_000),
-    "not-a-number.example": spliced("not-a-number.example", "NaN"),
-    "deep.example": spliced("deep.example", "[" * 1_000 + "]" * 1_000),
-    "deeper.example": spliced("deeper.example", "[" * 100_000 + "]" * 100_000),
-    "twice.example": spliced("twice.example", '1, "name": "Another"'),
-    "utf16.example": served("utf16.example", json.dumps(adp("utf16.example")).encode("utf-16")),
-    "three-megabytes.example": plain("three-megabytes.example", padding="x" * 3_000_000),
-    "ten-thousand.example": plain("ten-thousand.example", capabilities=[capability(f"f{n}") for n in range(10_000)]),
-    "thousands.example": plain(
+    "nul.example": adp_site("nul.example", name="a\x00b"),
+    "surrogate.example": site_with_raw_member("surrogate.example", '"\\ud800"'),
+    "huge-number.example": site_with_raw_member("huge-number.example", "1e5000"),
+    "infinite.example": site_with_raw_member("infinite.example", "1e999"),
+    "long-number.example": site_with_raw_member("long-number.example", "9" * 5_000),
+    "not-a-number.example": site_with_raw_member("not-a-number.example", "NaN"),
+    "deep.example": site_with_raw_member("deep.example", "[" * 1_000 + "]" * 1_000),
+    "deeper.example": site_with_raw_member("deeper.example", "[" * 100_000 + "]" * 100_000),
+    "twice.example": site_with_raw_member("twice.example", '1, "name": "Another"'),
+    "utf16.example": manifest_site("utf16.example", json.dumps(adp("utf16.example")).encode("utf-16")),
+    "three-megabytes.example": adp_site("three-megabytes.example", padding="x" * 3_000_000),
+    "ten-thousand.example": adp_site("ten-thousand.example", capabilities=[capability(f"f{n}") for n in range(10_000)]),
+    "thousands.example": adp_site(
         "thousands.example", capabilities=[capability(f"fold {n}") for n in range(4_900)], description="x" * 90_000
     ),
     "names.example": {
@@ -98,14 +99,14 @@ SITES: dict[str, Site] = {
         ),
         **{f"/details/{n}": detail(name) for n, name in enumerate(NAMES)},
     },
-    "steering.example": plain(
+    "steering.example": adp_site(
         "steering.example",
         name=f"Steering {STEERING}"[:-1],
         description=STEERING[:-1],
         capabilities=[capability(f"fold {STEERING[:-1]}")],
         provider={"name": STEERING[:-1], "url": "javascript:alert(1)"},
     ),
-    "markup.example": plain("markup.example", name="[bold red]x[/] [link=http://x]", description="[/]" * 50),
+    "markup.example": adp_site("markup.example", name="[bold red]x[/] [link=http://x]", description="[/]" * 50),
     "pointers.example": {
         "/.well-known/ard.json": Reply(json.dumps(CATALOGUE)),
         "/llms.txt": Reply("\n".join(f"[x](https://pointers.example/{n})" for n in range(5_000)), 200, "text/plain"),
@@ -113,8 +114,10 @@ SITES: dict[str, Site] = {
     },
     "loop.example": {AGENT: moved(AGENT), "/agent.json": moved("/a"), "/a": moved("/b"), "/b": moved("/a")},
     "all-loops.example": lambda exchange: exchange.send(moved(f"{exchange.path}x").encode()),
-    "bomb.example": served("bomb.example", BOMB, ("Content-Encoding", "gzip")),
-    "double-bomb.example": served("double-bomb.example", gzip.compress(BOMB), ("Content-Encoding", "gzip, gzip")),
+    "bomb.example": manifest_site("bomb.example", BOMB, ("Content-Encoding", "gzip")),
+    "double-bomb.example": manifest_site(
+        "double-bomb.example", gzip.compress(BOMB), ("Content-Encoding", "gzip, gzip")
+    ),
     "long-robots.example": {
         "/robots.txt": Reply("User-agent: *\n" + "Disallow: /x\n" * 800_000, type="text/plain"),
         AGENT: Reply(json.dumps(adp("long-robots.example"))),
@@ -124,88 +127,92 @@ SITES: dict[str, Site] = {
         AGENT: Reply(json.dumps(adp("html-robots.example"))),
     },
     "everything.example": Reply(json.dumps(adp("everything.example"))),
-    "honest.example": plain("honest.example"),
+    "honest.example": adp_site("honest.example"),
 }  # fmt: skip
 LISTED = {"names.example", "steering.example", "markup.example", "pointers.example", "thousands.example",
           "long-robots.example", "html-robots.example", "everything.example", "honest.example"}  # fmt: skip
 
 
 @asynccontextmanager
-async def crawled(folder: Path) -> AsyncIterator[tuple[House, str]]:
-    """Every site visited by `waypost crawl`, and what it printed."""
-    async with Sites(SITES) as web, asyncio.timeout(3 * PATIENCE):
-        with house(folder / "data", web, web.write_authority(folder)) as made:
-            command = made.start("crawl", *SITES)
-            assert await command.ended() == 0, command.said
-            yield made, command.said
+async def crawled(folder: Path) -> AsyncIterator[tuple[DataFolder, str]]:
+    """Visit every site with `waypost crawl`; yield the data folder and the output."""
+    async with Sites(SITES) as web, asyncio.timeout(HANG_SECONDS):
+        with new_data_folder(folder / "data", web, web.write_authority(folder)) as data_folder:
+            command = data_folder.start("crawl", *SITES)
+            assert await command.exit_code() == 0, command.output
+            yield data_folder, command.output
 
 
-def harmless(text: str) -> None:
-    """Nothing in it moves a cursor, changes a colour or turns a line around."""
-    bad = {f"U+{ord(one):04X}" for one in text if one != "\n" and unicodedata.category(one) in ("Cc", "Cf", "Cs", "Co")}
-    assert not bad
+def assert_harmless(text: str) -> None:
+    """Assert that no character moves the cursor, changes a colour or reverses a line."""
+    harmful = {
+        f"U+{ord(character):04X}"
+        for character in text
+        if character != "\n" and unicodedata.category(character) in ("Cc", "Cf", "Cs", "Co")
+    }
+    assert not harmful
 
 
-async def test_whatever_they_serve_is_judged_stored_and_shown(tmp_path: Path) -> None:
-    async with crawled(tmp_path) as (made, said):
-        assert "Traceback" not in said
-        assert "crashed" not in said and "failed" not in said and "impossible" not in said, said
-        harmless(said)
-        async with made.opened() as waypost:
+async def test_hostile_content_is_crawled_stored_and_shown_safely(tmp_path: Path) -> None:
+    async with crawled(tmp_path) as (data_folder, output):
+        assert "Traceback" not in output
+        assert "crashed" not in output and "failed" not in output and "impossible" not in output, output
+        assert_harmless(output)
+        async with data_folder.opened() as waypost:
             assert await faults(waypost, SITES) == {}
-            outcomes = {host: await waypost.status(host) for host in SITES}
-            listed = {host for host, one in outcomes.items() if one and one.state == "listed"}
-            assert reasons(outcomes, "bomb.example") == {"too large (body)"}
-            assert reasons(outcomes, "double-bomb.example") == {"unsupported encoding (encoding:other)"}
-            assert listed >= LISTED, {h: (o.outcome, o.reason, o.reasons) for h, o in outcomes.items() if o}
+            statuses = {host: await waypost.queries.status(host) for host in SITES}
+            listed = {host for host, status in statuses.items() if status and status.state == "listed"}
+            assert reasons(statuses, "bomb.example") == {"too large (body)"}
+            assert reasons(statuses, "double-bomb.example") == {"unsupported encoding (encoding:other)"}
+            assert listed >= LISTED, {h: (o.outcome, o.reason, o.reasons) for h, o in statuses.items() if o}
             transport = httpx2.ASGITransport(create_app(waypost, waypost.settings))
             async with httpx2.AsyncClient(transport=transport, base_url="http://registry.test") as client:
                 for host in SITES:
-                    await read(client, host, host in listed)
-                found = await client.get("/api/discover", params={"q": "fold paper cranes", "limit": 50})
-                assert found.status_code == 200
-                assert "honest.example" in {row["service"]["domain"] for row in found.json()["data"]}
+                    await assert_api_responses(client, host, host in listed)
+                response = await client.get("/api/discover", params={"q": "fold paper cranes", "limit": 50})
+                assert response.status_code == 200
+                assert "honest.example" in {row["service"]["domain"] for row in response.json()["data"]}
         for arguments in (("search", "fold paper cranes", "--limit", "50"), ("search", "--json", "fold")):
-            search = made.start(*arguments)
-            assert await search.ended() == 0, search.said
-            harmless(search.said)
+            search = data_folder.start(*arguments)
+            assert await search.exit_code() == 0, search.output
+            assert_harmless(search.output)
 
 
-def reasons(outcomes: dict[str, HostStatus | None], host: str) -> set[str]:
-    """What is said of the manifest, where that of other paths is only that they are not there."""
-    status = outcomes[host]
+def reasons(statuses: dict[str, HostStatus | None], host: str) -> set[str]:
+    """Return the reasons of the manifest; those of other paths only report that they are absent."""
+    status = statuses[host]
     assert status is not None
     return {reason.removeprefix(f"{AGENT}: ") for reason in status.reasons if reason.startswith(AGENT)}
 
 
-async def read(client: httpx2.AsyncClient, host: str, is_listed: bool) -> None:
-    """The service, and every capability of it by its name as one segment of a URL."""
-    answer = await client.get(f"/api/services/{host}")
+async def assert_api_responses(client: httpx2.AsyncClient, host: str, is_listed: bool) -> None:
+    """Get the service, and its capabilities by name as one URL segment."""
+    response = await client.get(f"/api/services/{host}")
     if not is_listed:
-        assert answer.status_code == 404, host
-        assert answer.headers["content-type"] == "application/problem+json"
+        assert response.status_code == 404, host
+        assert response.headers["content-type"] == "application/problem+json"
         return
-    assert answer.status_code == 200, host
-    capabilities = answer.json()["data"]["manifest"]["capabilities"]
-    names = [one["name"] for one in capabilities]
+    assert response.status_code == 200, host
+    capabilities = response.json()["data"]["manifest"]["capabilities"]
+    names = [entry["name"] for entry in capabilities]
     assert names and len(names) == len(set(names)), host
     for name in names[:30] + names[-5:]:
-        shown = await client.get(f"/api/services/{host}/capabilities/{quote(name, safe='')}")
-        told = shown.json()
+        detail_response = await client.get(f"/api/services/{host}/capabilities/{quote(name, safe='')}")
+        body = detail_response.json()
         if host == "names.example":
-            assert (shown.status_code, told.get("name")) == (200, name)
-        else:  # known, but their sites answer no detail
-            assert told["type"] == "/api/problems/no-detail", (host, name)
+            assert (detail_response.status_code, body.get("name")) == (200, name)
+        else:  # the capability is known, but the site serves no detail
+            assert body["type"] == "/api/problems/no-detail", (host, name)
 
 
-async def test_check_shows_the_same_without_storing_anything(tmp_path: Path) -> None:
-    async with Sites(SITES) as web, asyncio.timeout(3 * PATIENCE):
-        with house(tmp_path / "data", web, web.write_authority(tmp_path)) as made:
+async def test_check_shows_hostile_content_safely(tmp_path: Path) -> None:
+    async with Sites(SITES) as web, asyncio.timeout(HANG_SECONDS):
+        with new_data_folder(tmp_path / "data", web, web.write_authority(tmp_path)) as data_folder:
             for arguments in (("check", *SITES), ("check", "--json", *SITES)):
-                command = made.start(*arguments)
-                assert await command.ended() == 1, command.said
-                assert "Traceback" not in command.said
-                harmless(command.said)
-            lines = [json.loads(line) for line in command.said.splitlines() if line.startswith('{"target"')]
-            assert [one["target"] for one in lines] == list(SITES)
-            assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\U0010ffff]", "".join(command.said))
+                command = data_folder.start(*arguments)
+                assert await command.exit_code() == 1, command.output
+                assert "Traceback" not in command.output
+                assert_harmless(command.output)
+            lines = [json.loads(line) for line in command.output.splitlines() if line.startswith('{"target"')]
+            assert [entry["target"] for entry in lines] == list(SITES)
+            assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\U0010ffff]", "".join(command.output))

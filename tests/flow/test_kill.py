@@ -1,6 +1,6 @@
-"""Any process may be killed at any moment; starting again goes on without loss.
+"""Any process may be killed at any moment; a restart continues without loss.
 
-The web is served by the test itself, so that it outlives whatever is killed. The moments are drawn from a seed.
+The test itself serves the web, so that it outlives what is killed. The moments are drawn from a seed.
 """
 
 import asyncio
@@ -8,6 +8,7 @@ import json
 import os
 import random
 import signal
+import time
 from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -19,17 +20,16 @@ import pytest
 from tests.support.consistency import faults
 from tests.support.database import until_true
 from tests.support.demo import run_demo
-from tests.support.running import PATIENCE, House, house, until
+from tests.support.hang import HANG_SECONDS, pause
+from tests.support.running import DataFolder, new_data_folder, until
 from tests.support.sites import Exchange, Reply, Sites
 
 pytestmark = [pytest.mark.slow]
 
 HOSTS = [f"site{number:02}.example" for number in range(60)]
-SECONDS = 240.0
-"""Until what hangs is given up."""
 
 PAUSE = 0.03
-"""Each answer takes so long, so that there is a crawl to kill something in: two seconds, at 25 requests a host."""
+"""Delay of each response in seconds, so that a crawl is in progress when something dies: 25 requests a host."""
 
 
 def manifest(host: str) -> bytes:
@@ -51,7 +51,7 @@ def manifest(host: str) -> bytes:
 
 
 class Web(Sites):
-    """Answers slowly. A visit has one connection to a host: an older one that speaks again is a second visit."""
+    """Answer slowly. A visit uses one connection to a host, so requests on an older connection show a second visit."""
 
     def __init__(self) -> None:
         super().__init__(dict.fromkeys(HOSTS, self.answer_slowly))
@@ -70,170 +70,173 @@ class Web(Sites):
 
 
 @asynccontextmanager
-async def at_work(folder: Path) -> AsyncIterator[tuple[Web, House]]:
-    """The web and a registry that has all its hosts to visit; nothing runs yet."""
-    async with Web() as web, asyncio.timeout(SECONDS + PATIENCE):
-        with house(folder / "data", web, web.write_authority(folder)) as made:
-            async with made.opened() as waypost:
-                report = await waypost.seed(HOSTS, source="test")
+async def at_work(folder: Path) -> AsyncIterator[tuple[Web, DataFolder]]:
+    """Yield the web and a registry in which all its hosts are due; nothing runs yet."""
+    async with Web() as web, asyncio.timeout(HANG_SECONDS):
+        with new_data_folder(folder / "data", web, web.write_authority(folder)) as data_folder:
+            async with data_folder.opened() as waypost:
+                report = await waypost.frontier.seed(HOSTS, source="test")
                 assert report.hosts == len(HOSTS)
-            yield web, made
+            yield web, data_folder
 
 
 async def requests(web: Web, number: int) -> None:
-    """Until the web has had so many more."""
-    await asyncio.wait_for(web.asked(len(web.seen) + number), SECONDS)
+    """Wait until the web has had this many more requests."""
+    await asyncio.wait_for(web.asked(len(web.seen) + number), HANG_SECONDS)
 
 
-async def all_visited(made: House) -> None:
-    """And nobody has a domain any more, and the index has been told."""
-    async with made.opened() as waypost:
-        hosts = waypost.hosts_of(HOSTS)
+async def all_visited(data_folder: DataFolder) -> None:
+    """Wait until every host is visited, no domain is leased, and the index is current."""
+    async with data_folder.opened() as waypost:
+        hosts = waypost.frontier.hosts_of(HOSTS)
 
         async def nothing_is_left() -> bool:
-            return not (await waypost.waiting(hosts) or await waypost.index_lag())
+            return not (await waypost.frontier.waiting(hosts) or await waypost.search.index_lag())
 
-        await until_true(nothing_is_left, SECONDS)
+        await until_true(nothing_is_left, HANG_SECONDS)
 
 
-async def sound(made: House, web: Web) -> None:
-    """Stops nothing: everything has been stopped. The last word on a run."""
-    await made.is_empty()
-    async with made.opened() as waypost:
+async def assert_complete(data_folder: DataFolder, web: Web) -> None:
+    """Assert, after everything has stopped, that the registry is complete and consistent."""
+    await data_folder.until_unused()
+    async with data_folder.opened() as waypost:
         assert await faults(waypost, HOSTS) == {}
-        overview = await waypost.overview()
+        overview = await waypost.queries.overview()
         assert overview.outcomes == {"found": len(HOSTS)}
         assert overview.services == len(HOSTS)
     assert web.interleaved() == {}
-    assert all("Traceback" not in command.said for command in made.commands), [one.said for one in made.commands]
-    await made.is_empty()
+    assert all("Traceback" not in command.output for command in data_folder.commands), [
+        command.output for command in data_folder.commands
+    ]
+    await data_folder.until_unused()
 
 
-async def test_a_killed_worker_is_replaced_and_goes_on(tmp_path: Path) -> None:
-    moments = random.Random(1)
-    async with at_work(tmp_path) as (web, made):
-        serving = made.start("serve", "--port", "0")
+async def test_serve_replaces_a_killed_worker_and_nothing_is_lost(tmp_path: Path) -> None:
+    rng = random.Random(1)
+    async with at_work(tmp_path) as (web, data_folder):
+        serving = data_folder.start("serve", "--port", "0")
         for _ in range(2):
-            await requests(web, moments.randrange(1, 600))
-            (worker,) = made.workers()
+            await requests(web, rng.randrange(1, 600))
+            (worker,) = data_folder.workers()
             os.kill(worker, signal.SIGKILL)
-        await all_visited(made)
-        serving.tell(signal.SIGTERM)
-        assert await serving.ended() == 0
-        await sound(made, web)
+        await all_visited(data_folder)
+        serving.send_signal(signal.SIGTERM)
+        assert await serving.exit_code() == 0
+        await assert_complete(data_folder, web)
 
 
-async def test_a_killed_database_comes_back_under_everybody(tmp_path: Path) -> None:
-    """The API says so meanwhile, and answers again without being restarted; the worker crawls on."""
-    moments = random.Random(3)
-    async with at_work(tmp_path) as (web, made):
-        serving = made.start("serve", "--port", "0")
-        url = (await serving.says("the API answers at")).split()[4]
-        answers: list[httpx2.Response] = []
-        async with httpx2.AsyncClient(base_url=url, timeout=120) as client:
-            asking = asyncio.create_task(ask(client, answers))
+async def test_a_killed_database_is_restarted_while_the_api_and_the_worker_run(tmp_path: Path) -> None:
+    """Meanwhile the API responds 503 and recovers without a restart; the worker crawls on."""
+    rng = random.Random(3)
+    async with at_work(tmp_path) as (web, data_folder):
+        serving = data_folder.start("serve", "--port", "0")
+        url = (await serving.line_with("the API answers at")).split()[4]
+        responses: list[httpx2.Response] = []
+        async with httpx2.AsyncClient(base_url=url, timeout=HANG_SECONDS) as client:
+            polling = asyncio.create_task(poll_services(client, responses))
             for _ in range(2):
-                await requests(web, moments.randrange(1, 500))
-                await made.kill_postmaster()
-            await all_visited(made)
-            await until(lambda: answers[-1].status_code == 200, PATIENCE, lambda: answers[-1].text)
-            assert not asking.done(), asking.exception()
-            asking.cancel()
-        for answer in answers:
-            assert answer.status_code in (200, 503), answer.text
-            if answer.status_code == 503:
-                assert answer.headers["content-type"] == "application/problem+json"
-                assert int(answer.headers["retry-after"]) > 0
-        serving.tell(signal.SIGTERM)
-        assert await serving.ended() == 0
-        await sound(made, web)
+                await requests(web, rng.randrange(1, 500))
+                await data_folder.kill_postmaster()
+            await all_visited(data_folder)
+            await until(lambda: responses[-1].status_code == 200, HANG_SECONDS, lambda: responses[-1].text)
+            assert not polling.done(), polling.exception()
+            polling.cancel()
+        for response in responses:
+            assert response.status_code in (200, 503), response.text
+            if response.status_code == 503:
+                assert response.headers["content-type"] == "application/problem+json"
+                assert int(response.headers["retry-after"]) > 0
+        serving.send_signal(signal.SIGTERM)
+        assert await serving.exit_code() == 0
+        await assert_complete(data_folder, web)
 
 
-async def ask(client: httpx2.AsyncClient, answers: list[httpx2.Response]) -> None:
+async def poll_services(client: httpx2.AsyncClient, responses: list[httpx2.Response]) -> None:
     while True:
-        answers.append(await client.get("/api/services"))
-        await asyncio.sleep(0.02)
+        began = time.monotonic()
+        responses.append(await client.get("/api/services"))
+        await asyncio.sleep(pause(time.monotonic() - began, 0.02))
 
 
-async def test_a_killed_server_takes_its_worker_and_the_database_with_it(tmp_path: Path) -> None:
-    moments = random.Random(5)
-    async with at_work(tmp_path) as (web, made):
-        first = made.start("serve", "--port", "0")
-        await requests(web, moments.randrange(1, 1_000))
-        first.tell(signal.SIGKILL)
-        await until(lambda: not made.workers(), PATIENCE, lambda: f"left alone: {made.processes()}")
-        await made.is_empty()
-        second = made.start("serve", "--port", "0")
-        await all_visited(made)
-        second.tell(signal.SIGTERM)
-        assert await second.ended() == 0
-        await sound(made, web)
+async def test_worker_and_database_stop_when_their_server_is_killed(tmp_path: Path) -> None:
+    rng = random.Random(5)
+    async with at_work(tmp_path) as (web, data_folder):
+        first = data_folder.start("serve", "--port", "0")
+        await requests(web, rng.randrange(1, 1_000))
+        first.send_signal(signal.SIGKILL)
+        await until(lambda: not data_folder.workers(), HANG_SECONDS, lambda: f"left alone: {data_folder.processes()}")
+        await data_folder.until_unused()
+        second = data_folder.start("serve", "--port", "0")
+        await all_visited(data_folder)
+        second.send_signal(signal.SIGTERM)
+        assert await second.exit_code() == 0
+        await assert_complete(data_folder, web)
 
 
-async def test_everything_killed_at_once_is_found_whole(tmp_path: Path) -> None:
-    moments = random.Random(7)
-    async with at_work(tmp_path) as (web, made):
-        first = made.start("serve", "--port", "0")
-        await requests(web, moments.randrange(100, 1_000))
-        postmaster = made.postmaster()
+async def test_nothing_is_lost_when_all_processes_are_killed_at_once(tmp_path: Path) -> None:
+    rng = random.Random(7)
+    async with at_work(tmp_path) as (web, data_folder):
+        first = data_folder.start("serve", "--port", "0")
+        await requests(web, rng.randrange(100, 1_000))
+        postmaster = data_folder.postmaster()
         assert postmaster is not None
-        for process in (first.process.pid, *made.workers(), postmaster):
+        for process in (first.process.pid, *data_folder.workers(), postmaster):
             os.kill(process, signal.SIGKILL)
-        second = made.start("serve", "--port", "0")
-        await all_visited(made)
-        second.tell(signal.SIGTERM)
-        assert await second.ended() == 0
-        await sound(made, web)
+        second = data_folder.start("serve", "--port", "0")
+        await all_visited(data_folder)
+        second.send_signal(signal.SIGTERM)
+        assert await second.exit_code() == 0
+        await assert_complete(data_folder, web)
 
 
 async def test_a_killed_crawl_does_not_keep_the_next_one_waiting(tmp_path: Path) -> None:
-    """For none of the half hour that its leases would hold."""
-    async with at_work(tmp_path) as (web, made):
-        first = made.start("crawl", *HOSTS)
+    """The next crawl does not wait for the half hour for which the killed crawl's leases would be valid."""
+    async with at_work(tmp_path) as (web, data_folder):
+        first = data_folder.start("crawl", *HOSTS)
         await requests(web, 300)
-        first.tell(signal.SIGKILL)
-        await first.ended()
-        second = made.start("crawl", *HOSTS)
-        assert await second.ended() == 0, second.said
-        await sound(made, web)
+        first.send_signal(signal.SIGKILL)
+        await first.exit_code()
+        second = data_folder.start("crawl", *HOSTS)
+        assert await second.exit_code() == 0, second.output
+        await assert_complete(data_folder, web)
 
 
 async def test_workers_on_one_queue_never_visit_a_domain_at_the_same_time(tmp_path: Path) -> None:
-    """Also while one of them is killed and others take over, and while the database restarts under them."""
-    moments = random.Random(8)
-    async with at_work(tmp_path) as (web, made):
-        made.environment["WAYPOST_LEASE_BATCH"] = "7"
-        made.environment["WAYPOST_HOSTS_IN_FLIGHT"] = "14"
-        first, second = made.start("worker"), made.start("worker")
-        await requests(web, moments.randrange(100, 500))
-        first.tell(signal.SIGKILL)
-        third = made.start("worker")
-        await requests(web, moments.randrange(100, 300))
-        await made.kill_postmaster()
-        await all_visited(made)
-        await third.says("worker.started")  # or it ends by the signal itself
+    """Also while one worker is killed and others take over, and while the database restarts."""
+    rng = random.Random(8)
+    async with at_work(tmp_path) as (web, data_folder):
+        data_folder.environment["WAYPOST_LEASE_BATCH"] = "7"
+        data_folder.environment["WAYPOST_HOSTS_IN_FLIGHT"] = "14"
+        first, second = data_folder.start("worker"), data_folder.start("worker")
+        await requests(web, rng.randrange(100, 500))
+        first.send_signal(signal.SIGKILL)
+        third = data_folder.start("worker")
+        await requests(web, rng.randrange(100, 300))
+        await data_folder.kill_postmaster()
+        await all_visited(data_folder)
+        await third.line_with("worker.started")  # before that, the signal would kill it without a clean stop
         for worker in (second, third):
-            worker.tell(signal.SIGTERM)
-            assert await worker.ended() == 0
-        await sound(made, web)
+            worker.send_signal(signal.SIGTERM)
+            assert await worker.exit_code() == 0
+        await assert_complete(data_folder, web)
 
 
-async def test_a_demo_that_was_killed_runs_to_its_end_the_next_time(tmp_path: Path) -> None:
-    moments, sites = random.Random(9), tmp_path / "sites"
+async def test_the_demo_completes_after_earlier_runs_were_killed(tmp_path: Path) -> None:
+    rng, sites = random.Random(9), tmp_path / "sites"
     for host in HOSTS:
         (sites / host / ".well-known").mkdir(parents=True)
         (sites / host / ".well-known" / "agent").write_bytes(manifest(host))
-    async with Web() as web, asyncio.timeout(SECONDS + PATIENCE):
-        with house(tmp_path / "data", web, web.write_authority(tmp_path)) as made:
+    async with Web() as web, asyncio.timeout(HANG_SECONDS):
+        with new_data_folder(tmp_path / "data", web, web.write_authority(tmp_path)) as data_folder:
             for _ in range(3):
-                demo = made.start("demo", "--no-serve", "--data", str(made.data), "--sites", str(sites))
-                await until(made.workers, PATIENCE, lambda: str(made.commands))
-                await asyncio.sleep(moments.uniform(0.5, 4))
-                demo.tell(signal.SIGKILL)
-                await demo.ended()
-            ran = await asyncio.to_thread(run_demo, made.data, "--sites", str(sites))
-            assert {one["outcome"] for one in ran.report["hosts"].values()} == {"found"}
+                demo = data_folder.start("demo", "--no-serve", "--data", str(data_folder.data), "--sites", str(sites))
+                await until(data_folder.workers, HANG_SECONDS, lambda: str(data_folder.commands))
+                await asyncio.sleep(rng.uniform(0.5, 4))
+                demo.send_signal(signal.SIGKILL)
+                await demo.exit_code()
+            ran = await asyncio.to_thread(run_demo, data_folder.data, "--sites", str(sites))
+            assert {host_report["outcome"] for host_report in ran.report["hosts"].values()} == {"found"}
             assert len(ran.report["hosts"]) == len(HOSTS)
-            await made.is_empty()
+            await data_folder.until_unused()
             async with ran.opened() as waypost:
                 assert await faults(waypost, HOSTS) == {}

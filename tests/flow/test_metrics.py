@@ -1,4 +1,4 @@
-"""The figures of a worker as a monitoring system reads them."""
+"""The metrics of a worker as a monitoring system reads them."""
 
 import asyncio
 import json
@@ -10,6 +10,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.flow.test_kill import HOSTS, all_visited, at_work
+from tests.support.hang import HANG_SECONDS
 from tests.support.running import Command
 
 pytestmark = pytest.mark.slow
@@ -17,28 +18,30 @@ pytestmark = pytest.mark.slow
 Figures = dict[tuple[str, str], float]
 
 
-async def scraped(port: int) -> Figures:
-    def read() -> str:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=60) as answer:
-            assert answer.headers["Content-Type"].startswith("text/plain")
-            return answer.read().decode()
+async def scrape(port: int) -> Figures:
+    def fetch() -> str:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=HANG_SECONDS) as response:
+            assert response.headers["Content-Type"].startswith("text/plain")
+            return response.read().decode()
 
-    families = text_string_to_metric_families(await asyncio.to_thread(read))
-    return {(one.name, "".join(one.labels.values())): one.value for family in families for one in family.samples}
+    families = text_string_to_metric_families(await asyncio.to_thread(fetch))
+    return {
+        (sample.name, "".join(sample.labels.values())): sample.value for family in families for sample in family.samples
+    }
 
 
 async def port_of(worker: Command) -> int:
-    told = json.loads(await worker.says("metrics.served"))
-    assert isinstance(told["port"], int)
-    return told["port"]
+    event = json.loads(await worker.line_with("metrics.served"))
+    assert isinstance(event["port"], int)
+    return event["port"]
 
 
-async def test_a_worker_shows_what_it_did_and_how_the_queue_stands(tmp_path: Path) -> None:
-    async with at_work(tmp_path) as (web, made):
-        worker = made.start("worker", "--metrics", "127.0.0.1:0")
+async def test_metrics_count_a_worker_s_visits_and_the_queue(tmp_path: Path) -> None:
+    async with at_work(tmp_path) as (web, data_folder):
+        worker = data_folder.start("worker", "--metrics", "127.0.0.1:0")
         port = await port_of(worker)
-        await all_visited(made)
-        figures = await scraped(port)
+        await all_visited(data_folder)
+        figures = await scrape(port)
         assert figures["waypost_hosts_total", "found"] == len(HOSTS)
         assert figures["waypost_domains_total", "recorded"] == len(HOSTS)
         assert figures["waypost_requests_total", ""] == len(web.seen)
@@ -50,12 +53,12 @@ async def test_a_worker_shows_what_it_did_and_how_the_queue_stands(tmp_path: Pat
         assert states == {"due", "leased", "waiting", "never"}
         assert figures["waypost_queue_age_seconds", ""] >= 0
         worker.process.terminate()
-        assert await worker.ended() == 0
-        await made.is_empty()
+        assert await worker.exit_code() == 0
+        await data_folder.until_unused()
 
 
-async def test_an_address_that_is_none_is_wrong_usage(tmp_path: Path) -> None:
-    async with at_work(tmp_path) as (_, made):
-        worker = made.start("worker", "--metrics", "9464")
-        assert await worker.ended() == 2
-        assert re.search("'9464' is not HOST:PORT", worker.said)
+async def test_an_invalid_metrics_address_is_a_usage_error(tmp_path: Path) -> None:
+    async with at_work(tmp_path) as (_, data_folder):
+        worker = data_folder.start("worker", "--metrics", "9464")
+        assert await worker.exit_code() == 2
+        assert re.search("'9464' is not HOST:PORT", worker.output)

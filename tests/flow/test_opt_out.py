@@ -1,4 +1,4 @@
-"""A site leaves: it puts a file there, somebody asks, a worker looks, and it is out; with the commands and a worker."""
+"""A site opts out: it publishes the file, a request is made, a worker checks it. With the commands and a worker."""
 
 import asyncio
 from pathlib import Path
@@ -8,14 +8,12 @@ import orjson
 import pytest
 
 from crawler.run import crawl
-from registry.cli.leaving import show_forgotten, show_opt_out
-from registry.cli.porch import console
+from registry.cli.common import console
+from registry.cli.removal import show_forgotten, show_opt_out
 from tests.flow.test_many_submissions import opened
 from tests.support.builders import adp_manifest
-from tests.support.database import database_server, database_template, database_url, until_true
+from tests.support.database import until_true
 from tests.support.sites import Answer, Reply
-
-__all__ = ["database_server", "database_template", "database_url"]
 
 pytestmark = pytest.mark.slow  # a crawl and a database
 
@@ -27,58 +25,58 @@ def site() -> dict[str, Answer]:
     return {"/.well-known/agent": Reply(orjson.dumps(adp_manifest(HOST, "create_parcel")))}
 
 
-async def test_a_worker_takes_out_the_site_that_says_so(
+async def test_a_worker_removes_a_site_that_publishes_the_opt_out_file(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, database_url: str
 ) -> None:
     pages = site()
-    async with opened(monkeypatch, tmp_path, database_url, {HOST: pages}) as (served, waypost, chosen):
-        await waypost.submit(HOST)
-        await crawl(waypost, chosen, until_idle=True)
-        assert await waypost.service(HOST) is not None
-        before = len(served.seen)
+    async with opened(monkeypatch, tmp_path, database_url, {HOST: pages}) as (web, waypost, config):
+        await waypost.frontier.submit(HOST)
+        await crawl(waypost, config, until_idle=True)
+        assert await waypost.queries.service(HOST) is not None
+        requests_before = len(web.seen)
         pages[FILE] = Reply("opt-out\n", type="text/plain")
-        await waypost.ask_opt_out(HOST, "out")
+        await waypost.opt_outs.request(HOST, "out")
         stop = asyncio.Event()
-        working = asyncio.create_task(crawl(waypost, chosen, until_idle=False, stop=stop))
+        working = asyncio.create_task(crawl(waypost, config, until_idle=False, stop=stop))
 
         async def is_out() -> bool:
-            return (await waypost.opt_out_standing(HOST)).opt_out is not None
+            return (await waypost.opt_outs.status(HOST)).opt_out is not None
 
         await until_true(is_out)
         stop.set()
         await working
-        assert await waypost.service(HOST) is None
-        assert served.paths(HOST)[before:] == ["/robots.txt", FILE], "that is all that asking costs"
-        assert (await waypost.submit(HOST)).state == "opted_out"
+        assert await waypost.queries.service(HOST) is None
+        assert web.paths(HOST)[requests_before:] == ["/robots.txt", FILE], "that is all that asking costs"
+        assert (await waypost.frontier.submit(HOST)).state == "opted_out"
 
 
-async def test_the_commands_of_an_operator(
+async def test_an_operator_can_opt_a_site_out_and_readmit_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, database_url: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pages = site()
-    async with opened(monkeypatch, tmp_path, database_url, {HOST: pages}) as (_, waypost, chosen):
+    async with opened(monkeypatch, tmp_path, database_url, {HOST: pages}) as (_, waypost, config):
 
-        async def optout(**how: bool) -> tuple[int, str]:
-            how = {"undo": False, "force": False, **how}
-            code = await show_opt_out(waypost, chosen, HOST, console, as_json=True, **how)
-            return code, told()["verdict"]
+        async def optout(**options: bool) -> tuple[int, str]:
+            options = {"undo": False, "force": False, **options}
+            code = await show_opt_out(waypost, config, HOST, console, as_json=True, **options)
+            return code, last_output()["verdict"]
 
-        def told() -> dict[str, Any]:
-            answer: dict[str, Any] = orjson.loads(capsys.readouterr().out.splitlines()[-1])  # behind lines of the log
-            return answer
+        def last_output() -> dict[str, Any]:
+            output: dict[str, Any] = orjson.loads(capsys.readouterr().out.splitlines()[-1])  # log lines come before it
+            return output
 
-        await waypost.submit(HOST)
-        await crawl(waypost, chosen, until_idle=True)
+        await waypost.frontier.submit(HOST)
+        await crawl(waypost, config, until_idle=True)
         assert await optout() == (1, "no_proof")
         pages[FILE] = Reply("opt-out", type="text/plain")
         assert await optout() == (0, "opted_out")
         assert await optout(undo=True) == (1, "still_says_so")
         del pages[FILE]
         assert await optout(undo=True) == (0, "readmitted")
-        await crawl(waypost, chosen, until_idle=True)
-        assert await waypost.service(HOST) is not None, "it is back"
+        await crawl(waypost, config, until_idle=True)
+        assert await waypost.queries.service(HOST) is not None, "it is back"
         code = await show_forgotten(waypost, HOST, console, opt_out=True, reason="mail", as_json=True)
-        gone = told()
-        assert (code, gone["services"], gone["stays_out"]) == (0, [HOST], True)
+        forgotten = last_output()
+        assert (code, forgotten["services"], forgotten["stays_out"]) == (0, [HOST], True)
         assert await optout(undo=True) == (1, "by_operator")
         assert await optout(undo=True, force=True) == (0, "readmitted")

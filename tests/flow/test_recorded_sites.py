@@ -1,6 +1,6 @@
-"""Real documents of the web, served as the sites they came from: what is crawled agrees with what was expected.
+"""Real documents of the web, served as the sites they came from: crawl results agree with the recorded expectations.
 
-The documents are shared test data; these tests skip, saying so, where it is absent.
+The documents are shared test data; these tests skip where it is absent.
 """
 
 import asyncio
@@ -15,9 +15,10 @@ from typing import Any
 
 import pytest
 
-from registry.core.format import Role
-from registry.core.recognise import FORMAT_BY_SLUG
-from tests.support.demo import Ran, run_demo
+from registry.core.format_support.format import Role
+from registry.core.formats import FORMAT_BY_SLUG
+from tests.support.demo import DemoRun, run_demo
+from tests.support.hang import HANG_SECONDS
 from tests.support.shared import shared
 
 pytestmark = pytest.mark.slow
@@ -35,10 +36,12 @@ class Expected:
 
 @pytest.fixture(scope="module")
 def sites(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("recorded") / "sites"
+    folder = tmp_path_factory.mktemp("recorded") / "sites"
     tool = shared("tools", "corpus_sites.py")
-    subprocess.run([sys.executable, str(tool), str(out), "--corpus", str(shared("corpus"))], check=True, timeout=120)
-    return out
+    subprocess.run(
+        [sys.executable, str(tool), str(folder), "--corpus", str(shared("corpus"))], check=True, timeout=HANG_SECONDS
+    )
+    return folder
 
 
 @pytest.fixture(scope="module")
@@ -49,77 +52,92 @@ def expected(sites: Path) -> list[Expected]:
 
 
 @pytest.fixture(scope="module")
-def ran(sites: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]:
-    done = run_demo(tmp_path_factory.mktemp("crawl"), "--sites", str(sites))
-    yield done
-    done.forget()
+def demo_run(sites: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoRun]:
+    demo = run_demo(tmp_path_factory.mktemp("crawl"), "--sites", str(sites))
+    yield demo
+    demo.forget()
 
 
 Ledger = dict[tuple[str, str], dict[str, Any]]
 
 
 @pytest.fixture(scope="module")
-def asked(ran: Ran, expected: list[Expected]) -> Ledger:
-    """What the ledger says of each URL that was asked for."""
+def ledger_of(demo_run: DemoRun, expected: list[Expected]) -> Ledger:
+    """The ledger entry of each URL that was requested."""
 
-    async def read() -> Ledger:
-        async with ran.opened() as waypost:
-            visits = [(host, await waypost.visits(host, limit=1)) for host in {one.host for one in expected}]
-        return {(host, entry["url"]): entry for host, found in visits for visit in found for entry in visit.vector}
+    async def collect() -> Ledger:
+        async with demo_run.opened() as waypost:
+            visits = [
+                (host, await waypost.queries.visits(host, limit=1))
+                for host in {expectation.host for expectation in expected}
+            ]
+        return {
+            (host, entry["url"]): entry
+            for host, host_visits in visits
+            for visit in host_visits
+            for entry in visit.vector
+        }
 
-    return asyncio.run(read())
+    return asyncio.run(collect())
 
 
-def agrees(one: Expected, entry: dict[str, Any]) -> bool:
-    """The corpus' columns in our words (its README, "How the columns map to outcomes")."""
+def agrees(expectation: Expected, entry: dict[str, Any]) -> bool:
+    """True when the outcome is the one in the corpus (its README, "How the columns map to outcomes")."""
     outcome = entry["outcome"]
-    if one.kind == "negative":
+    if expectation.kind == "negative":
         return bool(outcome == "negative")
-    if one.kind == "foreign":
+    if expectation.kind == "foreign":
         return bool(outcome == "not_a_manifest")
-    if one.kind == "broken":
+    if expectation.kind == "broken":
         return outcome in ("malformed", "found")
-    got = "/".join(filter(None, (entry.get("format"), entry.get("dialect"))))
-    return bool(outcome == "found" and got == one.expect)
+    recognised = "/".join(filter(None, (entry.get("format"), entry.get("dialect"))))
+    return bool(outcome == "found" and recognised == expectation.expect)
 
 
-def test_every_host_ends_with_a_stored_outcome(ran: Ran, expected: list[Expected]) -> None:
-    hosts = ran.report["hosts"]
-    assert set(hosts) == {one.host for one in expected}
-    assert all(one["outcome"] for one in hosts.values()), Counter(one["outcome"] for one in hosts.values())
+def test_every_host_ends_with_a_stored_outcome(demo_run: DemoRun, expected: list[Expected]) -> None:
+    hosts = demo_run.report["hosts"]
+    assert set(hosts) == {expectation.host for expectation in expected}
+    assert all(host_report["outcome"] for host_report in hosts.values()), Counter(
+        host_report["outcome"] for host_report in hosts.values()
+    )
 
 
-def test_every_document_that_was_asked_for_is_what_it_is(expected: list[Expected], asked: Ledger) -> None:
-    judged = [(one, asked.get((one.host, f"https://{one.host}{one.path}"))) for one in expected]
-    assert sum(entry is not None for _, entry in judged) >= len(expected) // 2
-    wrong = [(one, entry) for one, entry in judged if entry is not None and not agrees(one, entry)]
-    assert not wrong, wrong
+def test_every_requested_document_has_the_expected_outcome(expected: list[Expected], asked: Ledger) -> None:
+    pairs = [
+        (expectation, asked.get((expectation.host, f"https://{expectation.host}{expectation.path}")))
+        for expectation in expected
+    ]
+    assert sum(entry is not None for _, entry in pairs) >= len(expected) // 2
+    disagreeing = [
+        (expectation, entry) for expectation, entry in pairs if entry is not None and not agrees(expectation, entry)
+    ]
+    assert not disagreeing, disagreeing
 
 
-async def test_every_host_with_a_format_on_a_path_of_the_plan_is_listed_and_found(
-    ran: Ran, expected: list[Expected], asked: Ledger
+async def test_every_host_with_a_format_on_a_planned_path_is_listed_and_searchable(
+    demo_run: DemoRun, expected: list[Expected], asked: Ledger
 ) -> None:
-    speaking = defaultdict(set)
-    for one in expected:
-        slug = one.expect.split("/")[0]
-        served = asked.get((one.host, f"https://{one.host}{one.path}"))
-        if slug in MANDATORY and one.kind in ("valid", "dialect") and served is not None:
+    slugs_by_host = defaultdict(set)
+    for expectation in expected:
+        slug = expectation.expect.split("/")[0]
+        entry = asked.get((expectation.host, f"https://{expectation.host}{expectation.path}"))
+        if slug in MANDATORY and expectation.kind in ("valid", "dialect") and entry is not None:
             assert FORMAT_BY_SLUG[slug].role is Role.SERVICE
-            speaking[one.host].add(slug)
-    assert len(speaking) > 80
-    async with ran.client() as client:
-        for host, slugs in speaking.items():
-            answer = await client.get(f"/api/services/{host}")
-            assert answer.status_code == 200, host
-            service = answer.json()["data"]
+            slugs_by_host[expectation.host].add(slug)
+    assert len(slugs_by_host) > 80
+    async with demo_run.client() as client:
+        for host, slugs in slugs_by_host.items():
+            response = await client.get(f"/api/services/{host}")
+            assert response.status_code == 200, host
+            service = response.json()["data"]
             assert slugs <= set(service["formats"]), host
-            named = service["manifest"]["name"]
-            hits = (await client.get("/api/discover", params={"q": named, "limit": 50})).json()["data"]
-            assert host in {row["service"]["domain"] for row in hits}, (host, named)
+            name = service["manifest"]["name"]
+            hits = (await client.get("/api/discover", params={"q": name, "limit": 50})).json()["data"]
+            assert host in {row["service"]["domain"] for row in hits}, (host, name)
 
 
-async def test_hosts_without_a_document_are_not_listed(ran: Ran) -> None:
-    async with ran.opened() as waypost:
-        for host, one in ran.report["hosts"].items():
-            if one["outcome"] != "found":
-                assert await waypost.service(host) is None, host
+async def test_hosts_without_a_document_are_not_listed(demo_run: DemoRun) -> None:
+    async with demo_run.opened() as waypost:
+        for host, host_report in demo_run.report["hosts"].items():
+            if host_report["outcome"] != "found":
+                assert await waypost.queries.service(host) is None, host

@@ -1,4 +1,4 @@
-"""The main job: the sample web goes in, answers in ADP's shape come out."""
+"""The main job, end to end: crawl the sample web, then search it and get responses in ADP's shape."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from registry.demo.sites import SAMPLE_WEB, load_sites
-from tests.support.demo import Ran, run_demo
+from tests.support.demo import DemoRun, run_demo
 
 pytestmark = pytest.mark.slow
 
@@ -28,38 +28,38 @@ OUTCOMES = {
 
 
 @pytest.fixture(scope="module")
-def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]:
-    done = run_demo(tmp_path_factory.mktemp("sample"))
-    yield done
-    done.forget()
+def demo_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoRun]:
+    demo = run_demo(tmp_path_factory.mktemp("sample"))
+    yield demo
+    demo.forget()
 
 
-def test_every_host_ends_with_a_stored_outcome(ran: Ran) -> None:
-    hosts = ran.report["hosts"]
+def test_every_host_ends_with_a_stored_outcome(demo_run: DemoRun) -> None:
+    hosts = demo_run.report["hosts"]
     assert set(hosts) == set(load_sites(SAMPLE_WEB))
-    assert all(one["outcome"] for one in hosts.values())
+    assert all(host_report["outcome"] for host_report in hosts.values())
     assert {host: hosts[host]["outcome"] for host in OUTCOMES} == OUTCOMES
 
 
-def test_hosts_that_are_not_listed_say_why(ran: Ran) -> None:
-    for host, one in ran.report["hosts"].items():
-        if one["state"] == "not_listed":
-            assert one["reasons"], host
+def test_hosts_that_are_not_listed_have_reasons(demo_run: DemoRun) -> None:
+    for host, host_report in demo_run.report["hosts"].items():
+        if host_report["state"] == "not_listed":
+            assert host_report["reasons"], host
 
 
-async def test_a_sentence_is_answered_in_the_shape_of_adp(ran: Ran) -> None:
-    async with ran.client() as client:
-        answer = (await client.get("/api/discover", params={"q": "send an email"})).json()
-    assert answer["success"] is True
-    assert answer["result_count"] == len(answer["data"]) > 0
-    first = answer["data"][0]
-    assert first["service"]["domain"] == "mailroom.example"
-    assert first["service"]["verified"] is True
-    assert first["matching_capabilities"][0]["name"] == "send_email"
-    assert first["matching_capabilities"][0]["detail_url"] == "https://mailroom.example/v1/capabilities/send_email"
+async def test_a_search_by_sentence_responds_in_the_shape_of_adp(demo_run: DemoRun) -> None:
+    async with demo_run.client() as client:
+        body = (await client.get("/api/discover", params={"q": "send an email"})).json()
+    assert body["success"] is True
+    assert body["result_count"] == len(body["data"]) > 0
+    first_hit = body["data"][0]
+    assert first_hit["service"]["domain"] == "mailroom.example"
+    assert first_hit["service"]["verified"] is True
+    assert first_hit["matching_capabilities"][0]["name"] == "send_email"
+    assert first_hit["matching_capabilities"][0]["detail_url"] == "https://mailroom.example/v1/capabilities/send_email"
 
 
-async def test_each_format_is_found_by_what_it_does(ran: Ran) -> None:
+async def test_services_of_each_format_are_found_by_what_they_do(demo_run: DemoRun) -> None:
     questions = {
         "reschedule a delivery": "parcelhop.example",  # ADP
         "book a seat on a flight": "skylark-air.example",  # AWP
@@ -69,44 +69,44 @@ async def test_each_format_is_found_by_what_it_does(ran: Ran) -> None:
         "theatre tickets": "concierge.example",  # A2A
         "make a playlist": "tuneful.example",  # MCP
     }
-    async with ran.client() as client:
+    async with demo_run.client() as client:
         for question, host in questions.items():
-            answer = (await client.get("/api/discover", params={"q": question, "limit": 1})).json()
-            assert [row["service"]["domain"] for row in answer["data"]] == [host], question
+            body = (await client.get("/api/discover", params={"q": question, "limit": 1})).json()
+            assert [row["service"]["domain"] for row in body["data"]] == [host], question
 
 
-async def test_capability_details_are_fetched_and_kept(ran: Ran) -> None:
-    async with ran.client() as client:
+async def test_capability_details_are_fetched_and_kept(demo_run: DemoRun) -> None:
+    async with demo_run.client() as client:
         detail = (await client.get("/api/services/mailroom.example/capabilities/send_email")).json()
-        missing = (await client.get("/api/services/parcelhop.example")).json()["data"]
+        service = (await client.get("/api/services/parcelhop.example")).json()["data"]
     assert (detail["endpoint"], detail["method"]) == ("/emails", "POST")
-    assert {one["name"] for one in detail["parameters"]} >= {"to", "subject", "attachments"}
-    reasons = {line["reason"] for line in missing["score"]["lines"]}
+    assert {parameter["name"] for parameter in detail["parameters"]} >= {"to", "subject", "attachments"}
+    reasons = {line["reason"] for line in service["score"]["lines"]}
     assert "adp.detail_unanswered" in reasons
 
 
-async def test_documents_of_one_host_become_one_service(ran: Ran) -> None:
-    async with ran.client() as client:
+async def test_documents_of_one_host_become_one_service(demo_run: DemoRun) -> None:
+    async with demo_run.client() as client:
         service = (await client.get("/api/services/greenbasket.example")).json()["data"]
     assert service["formats"] == ["adp", "awp", "a2a"]
-    names = [one["name"] for one in service["manifest"]["capabilities"]]
+    names = [capability["name"] for capability in service["manifest"]["capabilities"]]
     assert names == ["Plan meals", "order_groceries", "search_groceries"]
 
 
-async def test_links_lead_where_no_path_was_guessed(ran: Ran) -> None:
-    async with ran.opened() as waypost:
-        by_link = await waypost.service("civic-forms.example")  # `<link rel="ai-actions">`: a path nobody guesses
-        by_catalogue = await waypost.service("cardindex.example")  # a card that its own catalogue names
+async def test_documents_are_also_found_by_links(demo_run: DemoRun) -> None:
+    async with demo_run.opened() as waypost:
+        by_link = await waypost.queries.service("civic-forms.example")  # `<link rel="ai-actions">`
+        by_catalogue = await waypost.queries.service("cardindex.example")  # a card that its own catalogue names
     assert by_link is not None
     assert "awas" in by_link.record.formats
     assert by_catalogue is not None
     assert "a2a" in by_catalogue.record.formats
 
 
-async def test_a_redirect_inside_the_domain_names_the_host_that_answers(ran: Ran) -> None:
-    async with ran.opened() as waypost:
-        alias = await waypost.status("movedhouse.example")
-        final = await waypost.status("www.movedhouse.example")
+async def test_a_redirect_inside_the_domain_makes_the_host_an_alias(demo_run: DemoRun) -> None:
+    async with demo_run.opened() as waypost:
+        alias = await waypost.queries.status("movedhouse.example")
+        final = await waypost.queries.status("www.movedhouse.example")
     assert alias is not None
     assert alias.alias_of == "www.movedhouse.example"
     assert alias.state == "not_listed"
@@ -114,22 +114,22 @@ async def test_a_redirect_inside_the_domain_names_the_host_that_answers(ran: Ran
     assert final.state == "listed"
 
 
-def test_a_second_run_is_quick_and_changes_nothing(ran: Ran) -> None:
-    again = run_demo(ran.data)
-    assert {h: one["outcome"] for h, one in again.report["hosts"].items()} == {
-        h: one["outcome"] for h, one in ran.report["hosts"].items()
+def test_a_second_run_has_the_same_outcomes(demo_run: DemoRun) -> None:
+    second_run = run_demo(demo_run.data)
+    assert {host: host_report["outcome"] for host, host_report in second_run.report["hosts"].items()} == {
+        host: host_report["outcome"] for host, host_report in demo_run.report["hosts"].items()
     }
 
 
-async def test_the_index_says_what_the_database_says(ran: Ran) -> None:
-    async with ran.opened() as waypost:
-        assert await waypost.index_lag() == 0
-        health = await waypost.index_health()
-        overview = await waypost.overview()
+async def test_the_index_holds_as_many_services_as_the_database(demo_run: DemoRun) -> None:
+    async with demo_run.opened() as waypost:
+        assert await waypost.search.index_lag() == 0
+        health = await waypost.search.index_health()
+        overview = await waypost.queries.overview()
     assert health.services == overview.services
 
 
-def test_only_the_sample_web_was_asked(ran: Ran) -> None:
-    """Nothing but the table resolves, and candidates outside it are not taken."""
-    log = (Path(ran.data) / "worker.log").read_text()
-    assert "connect_to.in_force" in log  # told loudly
+def test_the_demo_connects_to_the_sample_web_only(demo_run: DemoRun) -> None:
+    """Only names of the connect-to table resolve, and candidates outside it are rejected."""
+    log = (Path(demo_run.data) / "worker.log").read_text()
+    assert "connect_to.in_force" in log  # the log warns that the table is in force

@@ -1,4 +1,4 @@
-"""`waypost schedule` as processes: one leads, a killed leader is replaced, `--once` does what cron wants of it."""
+"""`waypost schedule` as processes: one leads, a killed leader is replaced, `--once` serves cron."""
 
 import asyncio
 import json
@@ -12,13 +12,14 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from registry.core.addresses import REGISTRY_V4, REGISTRY_V6
-from registry.core.jobs import Outcome
+from registry.core.names.addresses import REGISTRY_V4, REGISTRY_V6
+from registry.core.scheduling.jobs import RunOutcome
 from registry.wiring import Waypost
 from tests.actions.test_refresh import IANA, LIST, Publishers
 from tests.flow.test_kill import manifest
 from tests.support.consistency import faults
-from tests.support.running import PATIENCE, Command, House, house, until
+from tests.support.hang import HANG_SECONDS
+from tests.support.running import Command, DataFolder, new_data_folder, until
 from tests.support.sites import Exchange, Reply
 
 pytestmark = pytest.mark.slow
@@ -41,127 +42,136 @@ class Web(Publishers):
 
 
 @asynccontextmanager
-async def registry(folder: Path, **intervals: int) -> AsyncIterator[tuple[Web, House]]:
-    """Jobs that are not named never run by themselves."""
-    async with Web() as web, asyncio.timeout(3 * PATIENCE):
-        with house(folder / "data", web, web.write_authority(folder)) as made:
+async def registry(folder: Path, **intervals: int) -> AsyncIterator[tuple[Web, DataFolder]]:
+    """Yield a web and a registry in which jobs that are not named never run by themselves."""
+    async with Web() as web, asyncio.timeout(HANG_SECONDS):
+        with new_data_folder(folder / "data", web, web.write_authority(folder)) as data_folder:
             for job in ("recrawl", "rescore", "reindex", "prune", "refresh"):
-                made.environment[f"WAYPOST_{job.upper()}_INTERVAL"] = str(intervals.get(job, 0))
-            made.environment |= {
+                data_folder.environment[f"WAYPOST_{job.upper()}_INTERVAL"] = str(intervals.get(job, 0))
+            data_folder.environment |= {
                 "WAYPOST_SUFFIX_LIST_URL": f"https://{LIST}/list.dat",
                 "WAYPOST_IPV4_REGISTRY_URL": f"https://{IANA}/v4.csv",
                 "WAYPOST_IPV6_REGISTRY_URL": f"https://{IANA}/v6.csv",
             }
-            async with made.opened():  # the database is there before anybody needs it
-                yield web, made
-            await made.is_empty()
+            async with data_folder.opened():  # start the database before any command needs it
+                yield web, data_folder
+            await data_folder.until_unused()
 
 
-async def runs(made: House, job: str) -> list[Any]:
-    """The oldest first."""
-    async with made.opened() as waypost:
-        return list(reversed(await waypost.last_runs(job)))
+async def runs(data_folder: DataFolder, job: str) -> list[Any]:
+    """Return the last runs of a job, oldest first."""
+    async with data_folder.opened() as waypost:
+        return list(reversed(await waypost.jobs.last_runs(job)))
 
 
-async def more_runs(made: House, job: str, number: int) -> None:
-    """Waits for so many more runs of the job that are done."""
+async def more_runs(data_folder: DataFolder, job: str, number: int) -> None:
+    """Wait for this many more runs of the job that end as done."""
     since = datetime.now(UTC)
-    async with asyncio.timeout(PATIENCE), made.opened() as waypost:
+    async with asyncio.timeout(HANG_SECONDS), data_folder.opened() as waypost:
         while True:
-            found = [one for one in await waypost.last_runs(job) if one.started_at > since]
-            if sum(one.outcome is Outcome.DONE for one in found) >= number:
+            new_runs = [run for run in await waypost.jobs.last_runs(job) if run.started_at > since]
+            if sum(run.outcome is RunOutcome.DONE for run in new_runs) >= number:
                 return
             await asyncio.sleep(0.1)
 
 
-async def once(made: House, *arguments: str) -> tuple[int, list[dict[str, Any]]]:
-    """Exit code and the runs that it told, of `waypost schedule --once --json`."""
-    command = made.start("schedule", "--once", "--json", *arguments)
-    code = await command.ended()
-    return code, [json.loads(line) for line in command.said.splitlines() if line.startswith('{"job":"')]
+async def once(data_folder: DataFolder, *arguments: str) -> tuple[int, list[dict[str, Any]]]:
+    """Run `waypost schedule --once --json`; return the exit code and the runs that it printed."""
+    command = data_folder.start("schedule", "--once", "--json", *arguments)
+    code = await command.exit_code()
+    return code, [json.loads(line) for line in command.output.splitlines() if line.startswith('{"job":"')]
 
 
 def leaders(commands: list[Command]) -> list[Command]:
-    return [one for one in commands if one.process.poll() is None and '"schedule.leads"' in one.said]
+    return [command for command in commands if command.process.poll() is None and '"leader.elected"' in command.output]
 
 
 async def test_a_killed_leader_is_replaced_and_no_job_runs_twice_at_a_time(tmp_path: Path) -> None:
-    async with registry(tmp_path, recrawl=1, prune=1) as (_, made):
-        both = [made.start("schedule"), made.start("schedule")]
-        await until(lambda: leaders(both), PATIENCE, lambda: str([one.said for one in both]))
+    async with registry(tmp_path, recrawl=1, prune=1) as (_, data_folder):
+        commands = [data_folder.start("schedule"), data_folder.start("schedule")]
+        await until(lambda: leaders(commands), HANG_SECONDS, lambda: str([command.output for command in commands]))
         await until(
-            lambda: any('"schedule.stands_by"' in one.said for one in both), PATIENCE, lambda: "nobody stands by"
+            lambda: any('"leader.standby"' in command.output for command in commands),
+            HANG_SECONDS,
+            lambda: "nobody stands by",
         )
-        (first,) = leaders(both)
-        (second,) = (one for one in both if one is not first)
-        await more_runs(made, "recrawl", 2)
-        assert '"job.started"' not in second.said
+        (leader,) = leaders(commands)
+        (standby,) = (command for command in commands if command is not leader)
+        await more_runs(data_folder, "recrawl", 2)
+        assert '"job.started"' not in standby.output
 
-        first.tell(signal.SIGKILL)
-        await first.ended()
-        await until(lambda: leaders(both) == [second], PATIENCE, lambda: second.said)
-        await more_runs(made, "recrawl", 2)
+        leader.send_signal(signal.SIGKILL)
+        await leader.exit_code()
+        await until(lambda: leaders(commands) == [standby], HANG_SECONDS, lambda: standby.output)
+        await more_runs(data_folder, "recrawl", 2)
 
-        second.tell(signal.SIGTERM)
-        assert await second.ended() == 0
-        assert "Traceback" not in first.said + second.said
-        async with made.opened() as waypost:
+        standby.send_signal(signal.SIGTERM)
+        assert await standby.exit_code() == 0
+        assert "Traceback" not in leader.output + standby.output
+        async with data_folder.opened() as waypost:
             assert await overlapping(waypost) == []
         for job in ("recrawl", "prune"):
-            assert {run.outcome for run in await runs(made, job)} <= {Outcome.DONE, Outcome.LOST, Outcome.STOPPED}
+            assert {run.outcome for run in await runs(data_folder, job)} <= {
+                RunOutcome.DONE,
+                RunOutcome.LOST,
+                RunOutcome.STOPPED,
+            }
 
 
 async def overlapping(waypost: Waypost) -> list[Any]:
-    question = """
+    statement = """
         SELECT a.job, a.started_at FROM job_runs a JOIN job_runs b ON a.job = b.job AND a.started_at < b.started_at
         AND b.started_at < a.finished_at"""
     async with waypost._store.engine.connect() as connection:
-        return [tuple(row) for row in await connection.execute(text(question))]
+        return [tuple(row) for row in await connection.execute(text(statement))]
 
 
-async def test_a_registry_without_a_worker_is_kept_by_the_clock_alone(tmp_path: Path) -> None:
-    """Seeds, one pass, new reference data, tenants that become strangers, and a search that knows all of it."""
-    async with registry(tmp_path) as (web, made):
-        async with made.opened() as waypost:
-            await waypost.seed(HOSTS, source="test")
-        code, told = await once(made, "recrawl")
-        assert (code, [one["outcome"] for one in told]) == (0, ["done"])
-        assert told[0]["figures"]["visited"] >= len(HOSTS)  # and what lies beside a hit (`mcp.`, `api.`, `docs.`)
-        assert await domains(made) == {"alice.shops.com": "shops.com", "bob.shops.com": "shops.com",
+async def test_jobs_alone_keep_a_registry_without_workers_current(tmp_path: Path) -> None:
+    """Seed, crawl once, refresh reference data that makes tenants into own domains; search stays complete."""
+    async with registry(tmp_path) as (web, data_folder):
+        async with data_folder.opened() as waypost:
+            await waypost.frontier.seed(HOSTS, source="test")
+        code, printed_runs = await once(data_folder, "recrawl")
+        assert (code, [run["outcome"] for run in printed_runs]) == (0, ["done"])
+        # And sub-hosts beside a hit (`mcp.`, `api.`, `docs.`).
+        assert printed_runs[0]["figures"]["visited"] >= len(HOSTS)
+        assert await domains(data_folder) == {"alice.shops.com": "shops.com", "bob.shops.com": "shops.com",
                                        "lone.example": "lone.example"}  # fmt: skip
 
-        code, told = await once(made, "refresh", "prune", "rescore")
-        assert (code, [one["job"] for one in told]) == (0, ["refresh", "prune", "rescore"])
-        moved = told[0]["figures"]["moved_hosts"]
-        assert {"alice.shops.com", "bob.shops.com"} <= set(moved) and all(one.endswith(".shops.com") for one in moved)
-        assert sorted(told[0]["figures"]["changed"]) == sorted([REGISTRY_V4, REGISTRY_V6, "public-suffix-list"])
-        assert await domains(made) == {host: host for host in HOSTS}
+        code, printed_runs = await once(data_folder, "refresh", "prune", "rescore")
+        assert (code, [run["job"] for run in printed_runs]) == (0, ["refresh", "prune", "rescore"])
+        moved_hosts = printed_runs[0]["figures"]["moved_hosts"]
+        assert {"alice.shops.com", "bob.shops.com"} <= set(moved_hosts) and all(
+            host.endswith(".shops.com") for host in moved_hosts
+        )
+        assert sorted(printed_runs[0]["figures"]["changed"]) == sorted([REGISTRY_V4, REGISTRY_V6, "public-suffix-list"])
+        assert await domains(data_folder) == {host: host for host in HOSTS}
 
-        asked = len(web.seen)
-        code, told = await once(made, "recrawl")
-        assert code == 0 and "visited" not in told[0]["figures"] and len(web.seen) == asked  # nothing is due
-        async with made.opened() as waypost:
+        request_count = len(web.seen)
+        code, _ = await once(data_folder, "recrawl")
+        assert code == 0 and len(web.seen) == request_count  # only sub-hosts that are not served can be due
+        async with data_folder.opened() as waypost:
             assert await faults(waypost, HOSTS) == {}
-            assert (await waypost.overview()).services == len(HOSTS)
+            assert (await waypost.queries.overview()).services == len(HOSTS)
 
 
-async def domains(made: House) -> dict[str, str]:
-    async with made.opened() as waypost, waypost._store.engine.connect() as connection:
-        found = await connection.execute(text("SELECT host, domain FROM services"))
-        return dict(tuple(one) for one in found)
+async def domains(data_folder: DataFolder) -> dict[str, str]:
+    async with data_folder.opened() as waypost, waypost._store.engine.connect() as connection:
+        result = await connection.execute(text("SELECT host, domain FROM services"))
+        return dict(tuple(row) for row in result)
 
 
 async def test_bad_reference_data_fails_the_job_and_nothing_else(tmp_path: Path) -> None:
-    async with registry(tmp_path) as (web, made):
+    async with registry(tmp_path) as (web, data_folder):
         web.pages["/list.dat"] = Reply(b"<!doctype html><p>Welcome", type="text/html")
-        code, told = await once(made, "refresh")
-        assert (code, told[0]["outcome"]) == (1, "failed")
-        assert told[0]["error"].startswith("public-suffix-list: the list does not have its sections")
-        assert sorted(told[0]["figures"]["changed"]) == sorted([REGISTRY_V4, REGISTRY_V6])
-        assert "Welcome" not in made.commands[-1].said
+        code, printed_runs = await once(data_folder, "refresh")
+        assert (code, printed_runs[0]["outcome"]) == (1, "failed")
+        assert printed_runs[0]["error"].startswith("public-suffix-list: the list's sections are missing")
+        assert sorted(printed_runs[0]["figures"]["changed"]) == sorted([REGISTRY_V4, REGISTRY_V6])
+        assert "Welcome" not in data_folder.commands[-1].output
 
-        listed = made.start("schedule", "--list", "--json")
-        assert await listed.ended() == 0
-        lines = {one["job"]: one for one in map(json.loads, listed.said.splitlines()) if "says" in one}
+        list_command = data_folder.start("schedule", "--list", "--json")
+        assert await list_command.exit_code() == 0
+        lines = {job["job"]: job for job in map(json.loads, list_command.output.splitlines()) if "says" in job}
         assert lines["refresh"]["last"]["outcome"] == "failed" and lines["refresh"]["next_at"] is None
         assert lines["prune"]["last"] is None

@@ -8,25 +8,25 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from registry.core.assess import assess_body
-from registry.core.documents import Json
-from registry.core.manifest import MAX_CAPABILITIES
-from registry.core.services import from_json, to_json
+from registry.core.assessing.assess import assess_body
+from registry.core.format_support.manifest import MAX_CAPABILITIES
+from registry.core.model.documents import Json
+from registry.core.model.services import from_json, to_json
 
 HERE = Path(__file__).parent
 
 
 def documents() -> list[tuple[str, dict[str, Any]]]:
-    """(url, value) of every fixture that is a JSON object."""
-    found = []
+    """Return (url, value) of every fixture that is a JSON object."""
+    fixtures = []
     for response in sorted(HERE.glob("*/*/response.json")):
         try:
             value = json.loads((response.parent / "body").read_text())
         except ValueError:
             continue
         if isinstance(value, dict):
-            found.append((json.loads(response.read_text())["url"], value))
-    return found
+            fixtures.append((json.loads(response.read_text())["url"], value))
+    return fixtures
 
 
 ODD: st.SearchStrategy[Json] = st.sampled_from(
@@ -35,10 +35,10 @@ ODD: st.SearchStrategy[Json] = st.sampled_from(
 )  # fmt: skip
 
 
-def places(value: Any) -> list[tuple[Any, Any]]:
-    """Every (container, key) below `value`."""
+def container_keys(value: Any) -> list[tuple[Any, Any]]:
+    """Return every (container, key) below `value`."""
     keys = list(value) if isinstance(value, dict) else list(range(len(value))) if isinstance(value, list) else []
-    return [place for key in keys for place in [(value, key), *places(value[key])]]
+    return [entry for key in keys for entry in [(value, key), *container_keys(value[key])]]
 
 
 @settings(max_examples=300, deadline=None)
@@ -46,20 +46,20 @@ def places(value: Any) -> list[tuple[Any, Any]]:
 def test_mutated_documents_are_judged(document: tuple[str, dict[str, Any]], data: st.DataObject) -> None:
     url, value = document[0], deepcopy(document[1])
     for _ in range(data.draw(st.integers(1, 3))):
-        found = places(value)
-        if not found:
+        entries = container_keys(value)
+        if not entries:
             break
-        holder, key = data.draw(st.sampled_from(range(len(found))).map(found.__getitem__))
-        act = data.draw(st.sampled_from(["replace", "remove", "repeat"]))
-        if act == "remove":
-            del holder[key]
-        elif act == "repeat" and isinstance(holder, list):
-            holder.append(deepcopy(holder[key]))
+        container, key = data.draw(st.sampled_from(range(len(entries))).map(entries.__getitem__))
+        operation = data.draw(st.sampled_from(["replace", "remove", "repeat"]))
+        if operation == "remove":
+            del container[key]
+        elif operation == "repeat" and isinstance(container, list):
+            container.append(deepcopy(container[key]))
         else:
-            holder[key] = deepcopy(data.draw(ODD))
-    assessed = assess_body(json.dumps(value).encode(), url)
-    if assessed.service is not None:
-        assert from_json(to_json(assessed.service)) == assessed.service
+            container[key] = deepcopy(data.draw(ODD))
+    assessment = assess_body(json.dumps(value).encode(), url)
+    if assessment.service is not None:
+        assert from_json(to_json(assessment.service)) == assessment.service
 
 
 def big_card(tools: int, words: int = 25) -> bytes:
@@ -70,20 +70,20 @@ def big_card(tools: int, words: int = 25) -> bytes:
     return json.dumps({"serverInfo": {"name": "big"}, "transport": transport, "tools": listed}).encode()
 
 
-def test_a_card_of_a_thousand_tools_is_read_whole() -> None:
+def test_a_card_of_a_thousand_tools_is_read_completely() -> None:
     raw = big_card(1_002)
     assert len(raw) > 1_900_000
-    assessed = assess_body(raw, "https://big.example/.well-known/mcp/server-card.json")
-    assert assessed.service is not None
-    assert len(assessed.service.capabilities) == 1_002
-    assert assessed.findings == ()
+    assessment = assess_body(raw, "https://big.example/.well-known/mcp/server-card.json")
+    assert assessment.service is not None
+    assert len(assessment.service.capabilities) == 1_002
+    assert assessment.findings == ()
 
 
 def test_a_card_of_more_tools_than_are_kept_is_cut_with_a_warning() -> None:
-    assessed = assess_body(big_card(2_050, words=1), "https://big.example/.well-known/mcp/server-card.json")
-    assert assessed.service is not None
-    assert len(assessed.service.capabilities) == MAX_CAPABILITIES
-    assert [one.reason.value for one in assessed.findings] == ["manifest.too_many_capabilities"]
+    assessment = assess_body(big_card(2_050, words=1), "https://big.example/.well-known/mcp/server-card.json")
+    assert assessment.service is not None
+    assert len(assessment.service.capabilities) == MAX_CAPABILITIES
+    assert [finding.rule.code for finding in assessment.findings] == ["manifest.too_many_capabilities"]
 
 
 def test_one_large_schema_named_by_many_operations_is_not_multiplied() -> None:
@@ -98,11 +98,11 @@ def test_one_large_schema_named_by_many_operations_is_not_multiplied() -> None:
         "components": {"schemas": {"Big": {"type": "object", "properties": properties}}},
     }
     raw = json.dumps(value).encode()
-    assessed = assess_body(raw, "https://big.example/openapi.json")
-    assert assessed.service is not None
-    assert len(assessed.service.capabilities) == 1_500
-    assert [one.reason.value for one in assessed.findings] == ["openapi.cut"]
-    assert len(json.dumps(to_json(assessed.service))) < 10 * len(raw)
+    assessment = assess_body(raw, "https://big.example/openapi.json")
+    assert assessment.service is not None
+    assert len(assessment.service.capabilities) == 1_500
+    assert [finding.rule.code for finding in assessment.findings] == ["openapi.cut"]
+    assert len(json.dumps(to_json(assessment.service))) < 10 * len(raw)
 
 
 def test_one_long_scheme_named_by_many_skills_is_not_multiplied() -> None:
@@ -114,6 +114,6 @@ def test_one_long_scheme_named_by_many_skills_is_not_multiplied() -> None:
     ]
     value = {"name": "Amplifier", "url": "https://big.example/a2a", "protocolVersion": "0.3.0", "skills": skills}
     raw = json.dumps({**value, "securitySchemes": schemes}).encode()
-    assessed = assess_body(raw, "https://big.example/.well-known/agent-card.json")
-    assert assessed.service is not None
-    assert len(json.dumps(to_json(assessed.service))) < 10 * len(raw)
+    assessment = assess_body(raw, "https://big.example/.well-known/agent-card.json")
+    assert assessment.service is not None
+    assert len(json.dumps(to_json(assessment.service))) < 10 * len(raw)

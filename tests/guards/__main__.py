@@ -17,7 +17,7 @@ from pathlib import Path
 
 import typer
 
-from tests.guards.guard import Guard
+from tests.guards.guard import Guard, find, switched_off
 from tests.guards.table import GUARDS
 from tests.support.shared import ROOT
 
@@ -45,16 +45,15 @@ def copy_of_the_tree() -> Iterator[Path]:
 
 
 @contextmanager
-def switched_off(guard: Guard, tree: Path) -> Iterator[None]:
-    path = tree / guard.file
-    kept = path.read_text(encoding="utf-8")
-    if kept.count(guard.old) != 1:
-        raise SystemExit(f"{guard.name}: the edit does not fit {guard.file}")
-    _write(path, kept.replace(guard.old, guard.new))
+def edited(guard: Guard, tree: Path) -> Iterator[None]:
+    """Switch the guard off in the tree until the block ends. Raise ValueError where its edit does not fit."""
+    path = find(tree, guard.key)
+    original = path.read_text(encoding="utf-8")
+    _write(path, switched_off(original, guard))
     try:
         yield
     finally:
-        _write(path, kept)
+        _write(path, original)
 
 
 def _write(path: Path, text: str) -> None:
@@ -64,27 +63,27 @@ def _write(path: Path, text: str) -> None:
     os.utime(path, (moment, moment))
 
 
-def passes(tree: Path, tests: Sequence[str], *, seconds: float | None = SECONDS, complain: bool = False) -> bool:
+def passes(tree: Path, tests: Sequence[str], *, seconds: float | None = SECONDS, print_failures: bool = False) -> bool:
     """Whether all of them pass. Raises Unproven where one was skipped or cannot be collected."""
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:randomly", "-rs", *tests]
     # a third of the time is compiling, where the environment says not to keep what was compiled
     cache = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(tree / ".bytecode")}
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             command, cwd=tree, env=os.environ | cache, check=False, capture_output=True, text=True, timeout=seconds
         )
     except subprocess.TimeoutExpired:
         return False
-    if complain and done.returncode:
-        typer.echo(done.stdout[-3000:])
-    if done.returncode not in (0, 1) or re.search(r"^SKIPPED \[", done.stdout, re.MULTILINE):
-        raise Unproven(f"{' '.join(tests)}\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
-    return done.returncode == 0
+    if print_failures and process.returncode:
+        typer.echo(process.stdout[-3000:])
+    if process.returncode not in (0, 1) or re.search(r"^SKIPPED \[", process.stdout, re.MULTILINE):
+        raise Unproven(f"{' '.join(tests)}\n{process.stdout[-2000:]}{process.stderr[-2000:]}")
+    return process.returncode == 0
 
 
-def noticed(guard: Guard, tree: Path) -> str:
+def problem_of(guard: Guard, tree: Path) -> str:
     """What is wrong with its tests; empty when each of them turned red."""
-    with switched_off(guard, tree):
+    with edited(guard, tree):
         try:
             return ", ".join(test for test in guard.tests if passes(tree, [test]))
         except Unproven as unproven:
@@ -94,29 +93,29 @@ def noticed(guard: Guard, tree: Path) -> str:
 def chosen(arguments: Sequence[str]) -> list[Guard]:
     """Those with one of the parts in their name, or all from the one that is named; raises SystemExit for none."""
     if arguments[:1] == ["--from"]:
-        found = list(dropwhile(lambda guard: guard.name not in arguments[1:], GUARDS))
+        guards = list(dropwhile(lambda guard: guard.name not in arguments[1:], GUARDS))
     else:
-        found = [guard for guard in GUARDS if not arguments or any(part in guard.name for part in arguments)]
-    if not found:
+        guards = [guard for guard in GUARDS if not arguments or any(part in guard.name for part in arguments)]
+    if not guards:
         raise SystemExit("no guard has such a name")
-    return found
+    return guards
 
 
 def main(arguments: Sequence[str]) -> int:
     guards = chosen(arguments)
     with copy_of_the_tree() as tree:
-        everything = sorted(set(chain.from_iterable(guard.tests for guard in guards)))
-        if not passes(tree, everything, seconds=None, complain=True):
+        tests = sorted(set(chain.from_iterable(guard.tests for guard in guards)))
+        if not passes(tree, tests, seconds=None, print_failures=True):
             typer.echo("tests fail with every guard in its place")
             return 1
-        typer.echo(f"green  {len(everything)} tests with every guard in its place")
-        useless = 0
+        typer.echo(f"green  {len(tests)} tests with every guard in its place")
+        not_missed = 0
         for guard in guards:
-            wrong = noticed(guard, tree)
-            useless += bool(wrong)
-            typer.echo(f"{'GREEN' if wrong else 'red  '}  {guard.name}" + (f": {wrong}" if wrong else ""))
-    typer.echo(f"{len(guards)} guards switched off, {useless} of them not missed")
-    return 1 if useless else 0
+            problem = problem_of(guard, tree)
+            not_missed += bool(problem)
+            typer.echo(f"{'GREEN' if problem else 'red  '}  {guard.name}" + (f": {problem}" if problem else ""))
+    typer.echo(f"{len(guards)} guards switched off, {not_missed} of them not missed")
+    return 1 if not_missed else 0
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """The list of guards in docs/safety.md: `python -m tests.guards.page` writes it between its two marks."""
 
+from tests.guards.guard import find
 from tests.guards.table import GUARDS
 from tests.support.shared import ROOT
 
@@ -8,7 +9,10 @@ BEGIN, END = "<!-- guards: written by `python -m tests.guards.page` -->\n", "<!-
 
 
 def table() -> str:
-    rows = [f"| {one.name} | `{one.file}` | {', '.join(f'`{_short(test)}`' for test in one.tests)} |" for one in GUARDS]
+    rows = [
+        f"| {guard.name} | `{find(ROOT, guard.key).relative_to(ROOT)}` | {', '.join(map(_short, guard.tests))} |"
+        for guard in GUARDS
+    ]
     return "\n".join(["| guard | where | red without it |", "| --- | --- | --- |", *rows]) + "\n"
 
 
@@ -17,9 +21,9 @@ def shown() -> str:
 
 
 def _short(test: str) -> str:
-    return test.removeprefix("tests/").replace("::test_", " ")
+    return f"`{test.removeprefix('tests/').replace('::test_', ' ')}`"
 
 
 if __name__ == "__main__":
-    before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-    PAGE.write_text(before + BEGIN + table() + END + rest.partition(END)[2], encoding="utf-8")
+    before, _, remainder = PAGE.read_text(encoding="utf-8").partition(BEGIN)
+    PAGE.write_text(before + BEGIN + table() + END + remainder.partition(END)[2], encoding="utf-8")

@@ -1,4 +1,4 @@
-"""docs/adding-a-format.md is followed to the letter, in a copy of the tree: the format that it adds must work."""
+"""The steps of docs/adding-a-format.md, applied to a copy of the tree, add a format that works."""
 
 import os
 import re
@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.hang import HANG_SECONDS
 from tests.support.shared import ROOT, SHARED
 
 PAGE = ROOT / "docs" / "adding-a-format.md"
@@ -24,19 +25,18 @@ COPIED = (
     "CHANGELOG.md",
 )
 BEFORE = {
-    "registry/core/findings.py": "    # --- several documents of one host",
-    "registry/core/scoring/rubric_siblings.py": ")  # fmt: skip",
-    "registry/core/recognise.py: imports": "    texts,\n",
-    "registry/core/recognise.py: rows": "    # --- weak rows",
-    "registry/core/merging/held.py": '    "openapi", "agents-json"',
+    "registry/core/formats/__init__.py: imports": "    ucp,\n",
+    "registry/core/formats/__init__.py: list": "    awas.FORMAT,\n",
+    "registry/core/assessing/recognise.py: imports": "    ucp,\n",
+    "registry/core/assessing/recognise.py: rows": "    # --- weak rows",
 }
-"""Where the page says that lines are added to a file, by the line that they come before."""
+"""For each file to which the page adds lines: the existing line before which they go."""
 
 _BLOCK = re.compile(r"```(?:python|json)\n(?:#|//) ([\w./: -]+)\n(.*?)```", re.DOTALL)
 
 
 def blocks() -> dict[str, str]:
-    """What the page says to write, by the place that the first line of each block names."""
+    """Return the code blocks of the page, by the file that the first line of each block names."""
     return dict(_BLOCK.findall(PAGE.read_text(encoding="utf-8")))
 
 
@@ -48,7 +48,7 @@ def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
         env=environment,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=HANG_SECONDS,
         check=False,
     )
 
@@ -58,7 +58,7 @@ def pytest_in(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]
 
 
 @pytest.fixture(scope="module")
-def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def tree_copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("newcomer")
     for name in COPIED:
         if (ROOT / name).is_dir():
@@ -70,7 +70,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def follow(folder: Path) -> None:
-    """Sections 2 to 6 of the page."""
+    """Apply sections 2 to 6 of the page to a copy of the tree."""
     for place, text in blocks().items():
         path = folder / place.partition(":")[0]
         if place in BEFORE:
@@ -88,9 +88,9 @@ def follow(folder: Path) -> None:
 
 
 def put_before(path: Path, mark: str, text: str) -> None:
-    whole = path.read_text(encoding="utf-8")
-    assert whole.count(mark) == 1, f"{path.name}: {mark}"
-    path.write_text(whole.replace(mark, f"{text}\n{mark}" if mark.lstrip().startswith("# ---") else text + mark))
+    source = path.read_text(encoding="utf-8")
+    assert source.count(mark) == 1, f"{path.name}: {mark}"
+    path.write_text(source.replace(mark, f"{text}\n{mark}" if mark.lstrip().startswith("# ---") else text + mark))
 
 
 def raise_version(folder: Path) -> None:
@@ -104,48 +104,51 @@ def raise_version(folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_newcomer_who_follows_the_page_passes(copy: Path) -> None:
-    house = pytest_in(copy, *(f"tests/house/{name}" for name in ("test_formats.py", "test_rubric.py", "test_core.py")))
+def test_following_the_page_adds_a_format_that_passes_the_tests(tree_copy: Path) -> None:
+    house = pytest_in(
+        tree_copy, *(f"tests/house/{name}" for name in ("test_formats.py", "test_rubric.py", "test_core.py"))
+    )
     assert house.returncode == 0, house.stdout
-    formats = pytest_in(copy, "tests/formats/test_fixtures.py", "tests/core", "-k", "tally or test_recognise")
+    formats = pytest_in(tree_copy, "tests/formats/test_fixtures.py", "tests/core", "-k", "tally or test_recognise")
     assert formats.returncode == 0, formats.stdout
-    assert run(copy, "-m", "registry.cli.pages", "--check").returncode == 0
-    assert "`tally.task`" in (copy / "docs" / "formats.md").read_text()
+    assert run(tree_copy, "-m", "registry.cli.pages", "--check").returncode == 0
+    assert "`tally.task`" in (tree_copy / "docs" / "formats.md").read_text()
 
 
 FORGOTTEN = {
-    "test_formats.py::test_a_module_is_recognised_by_a_row": (
-        "registry/core/recognise.py", "Row(tally.", "# Row(tally."),
-    "test_rubric.py::test_every_reason_has_a_row": (
-        "registry/core/scoring/rubric_siblings.py", "(Reason.TALLY_TITLE,", "(Reason.TALLY_TASK,"),
-    "test_rubric.py::test_every_reason_is_given_somewhere": (
-        "registry/core/formats/tally.py", "Reason.TALLY_TITLE", "Reason.TALLY_TASK"),
+    "test_formats.py::test_a_format_is_in_the_list_and_in_the_table": (
+        "registry/core/assessing/recognise.py", "Row(tally.", "# Row(tally."),
+    "test_rubric.py::test_a_rule_has_one_code_and_a_code_one_rule": (
+        "registry/core/formats/tally/__init__.py", "    rules=rules_in(rules),\n", ""),
+    "test_rubric.py::test_every_rule_is_reported_somewhere": (
+        "registry/core/formats/tally/read.py", "rules.TITLE", "rules.TASK"),
     "test_formats.py::test_a_format_has_a_fixture_that_is_something_else": ("collision-votes", "", ""),
     "test_formats.py::test_every_error_rule_is_broken_by_a_fixture": ("error-task", "", ""),
     "test_formats.py::test_a_service_has_its_place_when_documents_differ": (
-        "registry/core/merging/held.py", '"tally",', ""),
-    "test_rubric.py::test_no_row_changes_without_a_version": (
-        "registry/core/scoring/rubric_siblings.py", "Add a title.", "Add a better title."),
-    "test_pages.py::test_a_page_says_what_the_code_says": ("registry/core/formats/tally.py", '"Tally"', '"Tallies"'),
+        "registry/core/formats/tally/__init__.py", "    precedence=125,\n", ""),
+    "test_rubric.py::test_no_rule_changes_without_a_version": (
+        "registry/core/formats/tally/rules.py", "Add a title.", "Add a better title."),
+    "test_pages.py::test_generated_pages_are_current": (
+        "registry/core/formats/tally/__init__.py", '"Tally"', '"Tallies"'),
 }  # fmt: skip
-"""The test that names what is missing -> what is left out: a fixture's case, or words of a file for others."""
+"""For each test that names a missing part: the fixture case to remove, or the file, the text and its replacement."""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("test", FORGOTTEN)
-def test_what_is_forgotten_is_named(copy: Path, test: str) -> None:
-    place, words, others = FORGOTTEN[test]
-    path = copy / place if words else copy / "tests" / "formats" / "tally" / place
+def test_a_forgotten_step_fails_the_test_that_the_page_names(tree_copy: Path, test: str) -> None:
+    place, text, replacement = FORGOTTEN[test]
+    path = tree_copy / place if text else tree_copy / "tests" / "formats" / "tally" / place
     assert test.rpartition("::")[2] in PAGE.read_text().replace("…", "test_a_format_has_a_fixture"), "told on the page"
-    if words:
-        kept = path.read_text()
-        assert words in kept
-        path.write_text(kept.replace(words, others))
+    if text:
+        original = path.read_text()
+        assert text in original
+        path.write_text(original.replace(text, replacement))
     else:
-        path.rename(copy / "aside")
-    told = pytest_in(copy, f"tests/house/{test}")
-    if words:
-        path.write_text(kept)
+        path.rename(tree_copy / "aside")
+    process = pytest_in(tree_copy, f"tests/house/{test}")
+    if text:
+        path.write_text(original)
     else:
-        (copy / "aside").rename(path)
-    assert told.returncode == 1, told.stdout
+        (tree_copy / "aside").rename(path)
+    assert process.returncode == 1, process.stdout

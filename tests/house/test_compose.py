@@ -1,6 +1,6 @@
-"""docker-compose.yml and deploy/Dockerfile are true: commands, options, settings, versions, keys, what is published.
+"""docker-compose.yml and deploy/Dockerfile agree with the code: commands, options, settings, versions, keys, ports.
 
-No container engine is needed; what only one could show is named in docs/operations.md.
+These tests need no container engine. docs/operations.md names what only a container engine could show.
 """
 
 import re
@@ -13,14 +13,14 @@ import yaml
 
 from registry import cli
 from registry.search.meilisearch.backend import OLDEST, TESTED
-from registry.search.meilisearch.keys import rights
+from registry.search.meilisearch.keys import key_roles
 from registry.settings import Settings, variable
 from tests.house.test_deploy import options_of
 from tests.support.shared import ROOT
 
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
-OURS = {name: one for name, one in SERVICES.items() if "build" in one}
+OURS = {name: service for name, service in SERVICES.items() if "build" in service}
 DOCKERFILE = (ROOT / "deploy" / "Dockerfile").read_text()
 EXAMPLE = (ROOT / ".env.example").read_text()
 
@@ -32,59 +32,59 @@ def text_of(value: Any) -> str:
     return str(yaml.safe_dump(value))
 
 
-def test_what_a_registry_needs_is_there() -> None:
+def test_all_services_of_a_registry_are_defined() -> None:
     assert set(SERVICES) == {"postgres", "meilisearch", "migrate", "search-keys", "api", "worker", "schedule"}
 
 
 @pytest.mark.parametrize("name", OURS)
 def test_every_command_and_option_exists(name: str) -> None:
     command, *arguments = OURS[name]["command"]
-    known: Any = typer.main.get_command(cli.app)
-    assert command in known.commands
-    assert {one for one in arguments if one.startswith("--")} <= options_of(known.commands[command])
+    program: Any = typer.main.get_command(cli.app)
+    assert command in program.commands
+    assert {argument for argument in arguments if argument.startswith("--")} <= options_of(program.commands[command])
 
 
 @pytest.mark.parametrize("name", OURS)
 def test_every_setting_exists_and_can_be_set(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    given = OURS[name]["environment"]
-    assert set(given) - NOT_OURS <= {variable(field) for field in Settings.model_fields}
-    for key, value in given.items():
+    environment = OURS[name]["environment"]
+    assert set(environment) - NOT_OURS <= {variable(field) for field in Settings.model_fields}
+    for key, value in environment.items():
         monkeypatch.setenv(key, sample(str(value), key))
     assert Settings().meili_url == "http://meilisearch:7700" or name == "migrate"
 
 
 def sample(value: str, key: str) -> str:
-    """As compose would read it, with something in the place of what stands in .env."""
-    filled = {"WAYPOST_CONTACT_EMAIL": "us@registry.example"}.get(key, "https://registry.example")
-    return re.sub(r"\$\{(\w+):(-|\?)[^}]*\}", lambda one: "" if one[2] == "-" else filled, value)
+    """Return the value as compose would read it, with sample values for the variables of .env."""
+    sample_value = {"WAYPOST_CONTACT_EMAIL": "us@registry.example"}.get(key, "https://registry.example")
+    return re.sub(r"\$\{(\w+):(-|\?)[^}]*\}", lambda match: "" if match[2] == "-" else sample_value, value)
 
 
-def test_what_must_be_said_is_in_the_example_and_nothing_secret() -> None:
+def test_the_example_env_file_lists_every_variable_and_holds_no_secret() -> None:
     demanded = set(re.findall(r"\$\{(\w+):\?", text_of(COMPOSE)))
     offered = set(re.findall(r"\$\{(\w+):-", text_of(COMPOSE)))
-    said = dict(re.findall(r"^(#?[A-Z_]+)=(.*)$", EXAMPLE, re.MULTILINE))
-    assert demanded == {name for name in said if not name.startswith("#")}
-    assert offered == {name.lstrip("#") for name in said if name.startswith("#")}
-    assert {value for name, value in said.items() if not name.startswith("#")} == {""}
+    variables = dict(re.findall(r"^(#?[A-Z_]+)=(.*)$", EXAMPLE, re.MULTILINE))
+    assert demanded == {name for name in variables if not name.startswith("#")}
+    assert offered == {name.lstrip("#") for name in variables if name.startswith("#")}
+    assert {value for name, value in variables.items() if not name.startswith("#")} == {""}
     assert re.findall(r"\$(?!\{\w+:[-?])", text_of(COMPOSE)) == []  # what may stay empty says so
 
 
-def test_only_the_api_is_published_and_on_this_machine_alone() -> None:
-    published = {name: one["ports"] for name, one in SERVICES.items() if "ports" in one}
+def test_only_the_api_port_is_published_and_on_loopback() -> None:
+    published = {name: service["ports"] for name, service in SERVICES.items() if "ports" in service}
     assert set(published) == {"api"}
     assert published["api"] == ["${API_ADDRESS:-127.0.0.1}:${API_PORT:-8000}:8000"]
     assert "network_mode" not in text_of(SERVICES) and "privileged: true" not in text_of(SERVICES)
 
 
-def test_the_database_and_the_engine_reach_nobody() -> None:
+def test_the_database_and_the_search_server_are_on_the_internal_network_only() -> None:
     assert COMPOSE["networks"]["inside"] == {"internal": True}
     for name in ("postgres", "meilisearch", "migrate", "search-keys"):
         assert SERVICES[name]["networks"] == ["inside"]
 
 
-def test_only_who_crawls_or_fetches_reaches_the_web() -> None:
-    reach = {name: set(one["networks"]) - {"inside"} for name, one in SERVICES.items()}
-    assert {name: one for name, one in reach.items() if one} == {
+def test_only_crawling_services_reach_the_web() -> None:
+    reach = {name: set(service["networks"]) - {"inside"} for name, service in SERVICES.items()}
+    assert {name: networks for name, networks in reach.items() if networks} == {
         "api": {"front"},
         "worker": {"outside"},
         "schedule": {"outside"},
@@ -92,77 +92,84 @@ def test_only_who_crawls_or_fetches_reaches_the_web() -> None:
     assert COMPOSE["networks"]["front"]["driver_opts"] == {"com.docker.network.bridge.enable_ip_masquerade": "false"}
 
 
-def test_the_database_is_healthy_only_when_it_is_reached_as_it_will_be() -> None:
-    """The server that makes a new cluster listens on a socket alone, and is stopped again."""
+def test_the_database_health_check_connects_over_tcp() -> None:
+    """The temporary server that initialises a new cluster listens on a socket only, and is then stopped."""
     assert "--host=127.0.0.1" in SERVICES["postgres"]["healthcheck"]["test"]
 
 
-def test_the_search_server_has_a_bound_and_no_right_that_it_needs_not() -> None:
-    one = SERVICES["meilisearch"]
-    assert (one["read_only"], one["cap_drop"], "cap_add" in one) == (True, ["ALL"], False)
-    (volume,) = [held.split(":")[1] for held in one["volumes"]]
-    assert one["environment"]["TMPDIR"] == volume  # what it sorts on disk must not be memory, nor the image
-    assert re.fullmatch(r"\d+MiB", one["environment"]["MEILI_MAX_INDEXING_MEMORY"])
+def test_the_search_server_has_a_memory_limit_and_no_capabilities() -> None:
+    service = SERVICES["meilisearch"]
+    assert (service["read_only"], service["cap_drop"], "cap_add" in service) == (True, ["ALL"], False)
+    (volume,) = [mount.split(":")[1] for mount in service["volumes"]]
+    assert service["environment"]["TMPDIR"] == volume  # sorting needs disk space: not a tmpfs in memory, not the image
+    assert re.fullmatch(r"\d+MiB", service["environment"]["MEILI_MAX_INDEXING_MEMORY"])
 
 
-def test_versions_are_said_exactly() -> None:
+def test_image_versions_are_exact() -> None:
     assert SERVICES["postgres"]["image"] == "postgres:18"
     tag = re.fullmatch(r"getmeili/meilisearch:v(\d+)\.(\d+)\.\d+", SERVICES["meilisearch"]["image"])
     assert tag and OLDEST <= (int(tag[1]), int(tag[2])) <= TESTED
-    wanted = re.search(r"^UV_VERSION := (\S+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    assert wanted and f"uv=={wanted[1]}" in DOCKERFILE
+    uv_version = re.search(r"^UV_VERSION := (\S+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert uv_version and f"uv=={uv_version[1]}" in DOCKERFILE
     low, high = re.findall(
         r"3\.(\d+)", tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"]
     )
     images = re.findall(r"^FROM python:3\.(\d+)-slim-bookworm(?: AS build)?$", DOCKERFILE, re.MULTILINE)
     assert len(images) == len(re.findall("^FROM", DOCKERFILE, re.MULTILINE)) == 2
-    assert all(int(low) <= int(one) < int(high) for one in images)
+    assert all(int(low) <= int(minor) < int(high) for minor in images)
 
 
-def test_keys_reach_those_who_need_them_and_nobody_else() -> None:
-    mounted = {name: {one.split(":")[0]: one.split(":")[1:] for one in service.get("volumes", [])}
+def test_only_the_services_that_need_a_key_mount_it() -> None:
+    mounted = {name: {entry.split(":")[0]: entry.split(":")[1:] for entry in service.get("volumes", [])}
                for name, service in SERVICES.items()}  # fmt: skip
-    assert {name for name, held in mounted.items() if "search-key" in held} == {
+    assert {name for name, mounts in mounted.items() if "search-key" in mounts} == {
         "search-keys",
         "api",
         "worker",
         "schedule",
     }
-    assert {name for name, held in mounted.items() if "feeding-keys" in held} == {"search-keys", "worker", "schedule"}
-    for name, held in mounted.items():
-        for volume, where in held.items():
+    assert {name for name, mounts in mounted.items() if "feeding-keys" in mounts} == {
+        "search-keys",
+        "worker",
+        "schedule",
+    }
+    for name, mounts in mounted.items():
+        for volume, mount in mounts.items():
             if volume in ("search-key", "feeding-keys"):
-                assert where[1:] == ([] if name == "search-keys" else ["ro"])
-    with_master = {name for name, one in SERVICES.items() if "MEILI_MASTER_KEY" in text_of(one["environment"])}
+                assert mount[1:] == ([] if name == "search-keys" else ["ro"])
+    with_master = {name for name, service in SERVICES.items() if "MEILI_MASTER_KEY" in text_of(service["environment"])}
     assert with_master == {"meilisearch", "search-keys"}
-    folders = {where[0] for where in mounted["search-keys"].values()}
-    assert folders == {f"/keys/{right.file.partition('/')[0]}" for right in rights("services").values()}
-    assert all(folder in DOCKERFILE for folder in folders)  # a volume takes the owner of the folder that it covers
+    folders = {mount[0] for mount in mounted["search-keys"].values()}
+    assert folders == {f"/keys/{role.file.partition('/')[0]}" for role in key_roles("services").values()}
+    assert all(folder in DOCKERFILE for folder in folders)  # a new volume takes the owner of its mount point
 
 
-def test_what_runs_of_ours_is_fenced_in() -> None:
-    for name, one in OURS.items():
-        fence = (one["read_only"], one["cap_drop"], one["security_opt"], one["tmpfs"])
-        assert fence == (True, ["ALL"], ["no-new-privileges:true"], ["/tmp"]), name
-        assert "user" not in one
+def test_own_containers_run_without_privileges() -> None:
+    for name, service in OURS.items():
+        restrictions = (service["read_only"], service["cap_drop"], service["security_opt"], service["tmpfs"])
+        assert restrictions == (True, ["ALL"], ["no-new-privileges:true"], ["/tmp"]), name
+        assert "user" not in service
     assert re.search(r"^USER 10001:10001$", DOCKERFILE.split("FROM")[-1], re.MULTILINE)
 
 
-def test_everything_that_stays_is_in_a_volume() -> None:
-    used = {one.split(":")[0] for service in SERVICES.values() for one in service.get("volumes", [])}
+def test_all_persistent_data_is_in_volumes() -> None:
+    used = {mount.split(":")[0] for service in SERVICES.values() for mount in service.get("volumes", [])}
     assert used == set(COMPOSE["volumes"])
     assert SERVICES["postgres"]["volumes"] == ["postgres:/var/lib/postgresql"]
 
 
-def test_everybody_waits_for_what_it_needs() -> None:
-    for name, one in SERVICES.items():
-        for needed, how in one.get("depends_on", {}).items():
-            once = SERVICES[needed].get("restart") == "no"
-            assert how == {"condition": "service_completed_successfully" if once else "service_healthy"}, (name, needed)
-            assert once or "healthcheck" in SERVICES[needed]
+def test_each_service_waits_for_its_dependencies() -> None:
+    for name, service in SERVICES.items():
+        for needed, condition in service.get("depends_on", {}).items():
+            runs_once = SERVICES[needed].get("restart") == "no"
+            assert condition == {"condition": "service_completed_successfully" if runs_once else "service_healthy"}, (
+                name,
+                needed,
+            )
+            assert runs_once or "healthcheck" in SERVICES[needed]
     for name in ("api", "worker", "schedule"):
         assert set(SERVICES[name]["depends_on"]) == {"postgres", "meilisearch", "migrate", "search-keys"}
-    assert {name for name, one in SERVICES.items() if "healthcheck" in one} >= {
+    assert {name for name, service in SERVICES.items() if "healthcheck" in service} >= {
         "postgres",
         "meilisearch",
         "api",
@@ -170,8 +177,8 @@ def test_everybody_waits_for_what_it_needs() -> None:
     }
 
 
-def test_what_is_copied_is_sent_and_nothing_else() -> None:
-    """.dockerignore lets through what the Dockerfile copies: no tests, no shared data, no .env."""
+def test_the_build_context_is_exactly_what_the_image_copies() -> None:
+    """.dockerignore lets through exactly what the Dockerfile copies: no tests, no shared data, no .env."""
     lines = (ROOT / ".dockerignore").read_text().splitlines()
     assert lines[0] == "*"
     sent = {line.removeprefix("!") for line in lines if line.startswith("!")}

@@ -1,4 +1,4 @@
-"""What stands in deploy/ and docs/operations.md is true: commands, options, jobs, settings, blocks; units are valid."""
+"""deploy/ and docs/operations.md agree with the code: commands, options, jobs, settings, blocks; units are valid."""
 
 import re
 import shlex
@@ -14,9 +14,10 @@ import pytest
 import typer
 
 from registry import cli
-from registry.core.addresses import V4, V6
+from registry.core.names.addresses import V4, V6
 from registry.settings import Settings, variable
 from registry.wiring.schedule import JOB_BY_NAME
+from tests.support.hang import HANG_SECONDS
 from tests.support.shared import ROOT
 
 DEPLOY = ROOT / "deploy"
@@ -33,27 +34,32 @@ BLOCK = re.compile(r"(?<![\w.:])(?:[0-9a-f:]*:[0-9a-f:]*|\d+\.\d+\.\d+\.\d+)/\d+
 
 
 def commands(text: str) -> Iterator[list[str]]:
-    for found in COMMAND.finditer(text):
-        yield shlex.split(found[1])
+    for match in COMMAND.finditer(text):
+        yield shlex.split(match[1])
 
 
 def options_of(command: Any) -> set[str]:
-    return {name for one in command.params for name in (*one.opts, *one.secondary_opts) if name.startswith("-")}
+    return {
+        name
+        for parameter in command.params
+        for name in (*parameter.opts, *parameter.secondary_opts)
+        if name.startswith("-")
+    }
 
 
 @pytest.mark.parametrize("path", [*EXAMPLES, PAGE], ids=lambda path: path.name)
 def test_every_command_exists(path: Path) -> None:
-    known: Any = typer.main.get_command(cli.app)
+    program: Any = typer.main.get_command(cli.app)
     for name, *arguments in commands(path.read_text()):
-        assert name in known.commands, name
-        options = {one for one in arguments if one.startswith("-")}
-        assert options <= options_of(known.commands[name]) | {"--help"}, (name, options)
+        assert name in program.commands, name
+        options = {argument for argument in arguments if argument.startswith("-")}
+        assert options <= options_of(program.commands[name]) | {"--help"}, (name, options)
         if name == "schedule":
-            jobs = {one for one in arguments if one not in options} - {"%i"}
+            jobs = {argument for argument in arguments if argument not in options} - {"%i"}
             assert jobs <= set(JOB_BY_NAME) and not (jobs and "--once" not in options), jobs
 
 
-def test_the_test_sees_commands() -> None:
+def test_commands_are_found_in_the_texts() -> None:
     seen = {words[0] for path in [*EXAMPLES, PAGE] for words in commands(path.read_text())}
     assert seen >= {"serve", "worker", "schedule", "migrate", "seed", "reindex", "rescore"}
 
@@ -74,7 +80,7 @@ def test_the_example_settings_are_accepted(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.parametrize("path", [PAGE, *EXAMPLES], ids=lambda path: path.name)
-def test_every_file_that_is_named_is_there(path: Path) -> None:
+def test_every_named_file_exists(path: Path) -> None:
     text = path.read_text()
     for name in re.findall(r"deploy/([a-z0-9./@-]*[a-z0-9])", text):
         assert (DEPLOY / name).exists(), name
@@ -84,15 +90,15 @@ def test_every_file_that_is_named_is_there(path: Path) -> None:
 
 
 def test_every_job_of_a_timer_exists() -> None:
-    named = re.findall(r"^Unit=waypost-job@([a-z]+)\.service$", "\n".join(p.read_text() for p in UNITS.iterdir()), re.M)
-    assert set(named) == {"recrawl", "prune", "refresh"} <= set(JOB_BY_NAME)
+    jobs = re.findall(r"^Unit=waypost-job@([a-z]+)\.service$", "\n".join(p.read_text() for p in UNITS.iterdir()), re.M)
+    assert set(jobs) == {"recrawl", "prune", "refresh"} <= set(JOB_BY_NAME)
 
 
 def blocks(text: str) -> tuple[list[IPv4Network], list[IPv6Network]]:
-    found = [ip_network(one) for one in BLOCK.findall(text)]
+    networks = [ip_network(block) for block in BLOCK.findall(text)]
     return (
-        list(collapse_addresses(one for one in found if isinstance(one, IPv4Network))),
-        list(collapse_addresses(one for one in found if isinstance(one, IPv6Network))),
+        list(collapse_addresses(network for network in networks if isinstance(network, IPv4Network))),
+        list(collapse_addresses(network for network in networks if isinstance(network, IPv6Network))),
     )
 
 
@@ -101,19 +107,19 @@ CRAWLS = ["waypost-worker@.service", "waypost-schedule.service", "waypost-jobs.s
 
 
 @pytest.mark.parametrize("name", CRAWLS)
-def test_units_that_crawl_are_kept_from_every_block_of_the_table(name: str) -> None:
+def test_crawling_units_are_denied_every_special_purpose_block(name: str) -> None:
     denied = re.findall(r"^IPAddressDeny=(.*)$", (UNITS / name).read_text(), re.MULTILINE)
     assert blocks(" ".join(denied)) == SHIPPED
     assert re.findall(r"^IPAddressAllow=(.*)$", (UNITS / name).read_text(), re.MULTILINE) == ["127.0.0.53"]
 
 
-def test_the_account_is_kept_from_every_block_of_the_table() -> None:
+def test_the_firewall_denies_the_account_every_special_purpose_block() -> None:
     text = (DEPLOY / "egress.nft").read_text()
     refused = text.partition("chain output")[0]
     assert blocks(refused) == SHIPPED
 
 
-def test_every_unit_that_runs_the_program_is_fenced_in() -> None:
+def test_every_unit_that_runs_the_program_is_sandboxed() -> None:
     for path in UNITS.glob("*.service"):
         text = path.read_text()
         for line in ("User=waypost", "NoNewPrivileges=yes", "ProtectSystem=strict", "ProtectHome=yes"):
@@ -122,7 +128,7 @@ def test_every_unit_that_runs_the_program_is_fenced_in() -> None:
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd here to ask")
 def test_systemd_understands_the_units(tmp_path: Path) -> None:
-    """With a program and an account that this machine has, in place of those that it would have."""
+    """The program and the account of the units are replaced by ones that exist on this machine."""
     program = Path(sys.executable).with_name("waypost")
     for path in UNITS.iterdir():
         text = path.read_text().replace(PROGRAM, str(program)).replace("User=waypost", "User=root")
@@ -130,27 +136,27 @@ def test_systemd_understands_the_units(tmp_path: Path) -> None:
     names = [f"./{path.name.replace('@.', '@prune.')}" for path in sorted(UNITS.iterdir())]
     for template in UNITS.glob("*@.service"):
         (tmp_path / template.name.replace("@.", "@prune.")).symlink_to(tmp_path / template.name)
-    checked = subprocess.run(
+    process = subprocess.run(
         ["systemd-analyze", "verify", "--man=no", *names],
-        cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
+        cwd=tmp_path, capture_output=True, text=True, timeout=HANG_SECONDS, check=False,
     )  # fmt: skip
-    assert (checked.returncode, checked.stdout + checked.stderr) == (0, "")
+    assert (process.returncode, process.stdout + process.stderr) == (0, "")
 
 
 @pytest.mark.skipif(shutil.which("nginx") is None, reason="no nginx here to ask")
 def test_nginx_understands_the_proxy(tmp_path: Path) -> None:
     import trustme
 
-    issued = trustme.CA().issue_cert("registry.example.org")
-    issued.cert_chain_pems[0].write_to_path(str(tmp_path / "chain.pem"))
-    issued.private_key_pem.write_to_path(str(tmp_path / "key.pem"))
+    certificate = trustme.CA().issue_cert("registry.example.org")
+    certificate.cert_chain_pems[0].write_to_path(str(tmp_path / "chain.pem"))
+    certificate.private_key_pem.write_to_path(str(tmp_path / "key.pem"))
     text = (DEPLOY / "nginx.conf").read_text()
     text = re.sub(r"/etc/letsencrypt\S+/fullchain\.pem", str(tmp_path / "chain.pem"), text)
     text = re.sub(r"/etc/letsencrypt\S+/privkey\.pem", str(tmp_path / "key.pem"), text)
-    whole = f"pid {tmp_path}/pid; error_log stderr; events {{}} http {{ access_log off;\n{text}\n}}"
-    (tmp_path / "nginx.conf").write_text(whole)
-    checked = subprocess.run(
+    configuration = f"pid {tmp_path}/pid; error_log stderr; events {{}} http {{ access_log off;\n{text}\n}}"
+    (tmp_path / "nginx.conf").write_text(configuration)
+    process = subprocess.run(
         ["nginx", "-t", "-p", str(tmp_path), "-c", str(tmp_path / "nginx.conf")],
-        capture_output=True, text=True, timeout=180, check=False,
+        capture_output=True, text=True, timeout=HANG_SECONDS, check=False,
     )  # fmt: skip
-    assert checked.returncode == 0, checked.stderr
+    assert process.returncode == 0, process.stderr

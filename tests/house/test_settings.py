@@ -1,4 +1,4 @@
-"""Settings have one owner: each field is described, read by somebody, and nobody reads the environment beside it."""
+"""Settings have one owner: each field is described and used, and only the owner reads environment variables."""
 
 import ast
 from collections.abc import Iterator
@@ -7,58 +7,53 @@ import pytest
 from pydantic import ValidationError
 
 from registry.settings import Settings, variable
-from tests.house.tree import Module, modules
+from tests.house.tree import modules
 
 FIELDS = sorted(Settings.model_fields)
 OWNER = "registry/settings.py"
 
 ENVIRONMENT = {
     OWNER: "finds the default data folder",
+    "crawler/run.py": "honours SCRAPY_SETTINGS_MODULE, as Scrapy does",
     "registry/__init__.py": "tells numpy, before it is imported, to calculate in one thread",
     "registry/wiring/workers.py": "hands the whole environment on to a child",
 }
-"""Who may look at the environment, and why."""
+"""Modules that may read environment variables, with the reason."""
 
 
-@pytest.mark.parametrize("name", FIELDS)
-def test_a_setting_is_described(name: str) -> None:
-    description = Settings.model_fields[name].description
-    assert description and description[0].isupper() | (description[0] == "`") and description.rstrip().endswith(".")
+def test_every_setting_has_a_description() -> None:
+    descriptions = {name: Settings.model_fields[name].description or "?" for name in FIELDS}
+    assert [
+        name
+        for name, text in descriptions.items()
+        if not (text[0].isupper() or text[0] == "`") or not text.rstrip().endswith(".")
+    ] == []
 
 
-@pytest.mark.parametrize("name", FIELDS)
-def test_a_setting_is_read(name: str) -> None:
-    assert name in _read_settings(), "nothing reads it: take it away"
+def test_every_setting_is_read() -> None:
+    assert set(FIELDS) - _read_settings() == set(), "nothing reads these settings: remove them"
 
 
 def _read_settings() -> set[str]:
-    """Attributes of anything called settings, and of Settings itself."""
-    found = set()
+    """Return the attributes read from anything called settings, and from self in the owner."""
+    names = set()
     for module in modules("registry", "crawler"):
         for node in ast.walk(module.tree):
             if isinstance(node, ast.Attribute):
                 owner = node.value
-                called = owner.attr if isinstance(owner, ast.Attribute) else getattr(owner, "id", "")
-                if called.strip("_") == "settings" or (called == "self" and module.name == OWNER):
-                    found.add(node.attr)
-    return found
+                owner_name = owner.attr if isinstance(owner, ast.Attribute) else getattr(owner, "id", "")
+                if owner_name.strip("_") == "settings" or (owner_name == "self" and module.name == OWNER):
+                    names.add(node.attr)
+    return names
 
 
-@pytest.mark.parametrize(
-    "module", [m for m in modules("registry", "crawler") if m.name not in ENVIRONMENT], ids=lambda module: module.name
-)
-def test_nobody_else_reads_the_environment(module: Module) -> None:
-    assert list(_readings(module.tree)) == []
-
-
-@pytest.mark.parametrize("name", ENVIRONMENT)
-def test_the_exceptions_are_needed(name: str) -> None:
-    tree = next(module.tree for module in modules("registry", "crawler") if module.name == name)
-    assert list(_readings(tree))
+def test_only_listed_modules_read_the_environment() -> None:
+    readers = {module.name for module in modules("registry", "crawler") if list(_readings(module.tree))}
+    assert readers == set(ENVIRONMENT)
 
 
 def _readings(tree: ast.Module) -> Iterator[int]:
-    """Lines that look at the environment."""
+    """Yield the lines that read environment variables."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and node.attr in ("environ", "environb", "getenv"):
             yield node.lineno

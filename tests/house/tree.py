@@ -21,7 +21,7 @@ class Module:
 
     @property
     def name(self) -> str:
-        """Relative to the root, as a reader would write it."""
+        """The path relative to the root, with forward slashes."""
         return self.path.relative_to(ROOT).as_posix()
 
     @property
@@ -39,14 +39,14 @@ def _parsed(path: Path) -> ast.Module:
 
 
 def modules(*folders: str) -> tuple[Module, ...]:
-    """All Python modules below these folders of the root, by path."""
+    """Return all Python modules below these folders of the root, by path."""
     paths = sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
     return tuple(Module(path, path.read_text(encoding="utf-8")) for path in paths)
 
 
 def files() -> Iterator[Path]:
-    """Every file that belongs to the repository: no environment, no caches, nothing that a tool locks."""
-    for folder, names, found in os.walk(ROOT):
+    """Yield every file that belongs to the repository: no environment, no caches, no lock files."""
+    for folder, names, file_names in os.walk(ROOT):
         names[:] = sorted(n for n in names if n in _HIDDEN_BUT_OURS or not (n.startswith(".") or n in _NOT_OURS))
         names[:] = [n for n in names if not n.endswith(".egg-info")]
-        yield from (Path(folder) / name for name in sorted(found) if name not in _MADE)
+        yield from (Path(folder) / name for name in sorted(file_names) if name not in _MADE)

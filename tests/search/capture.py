@@ -1,7 +1,7 @@
-"""A server that keeps what it is asked, and answers from a script: to see calls of ours without an engine.
+"""A server that records requests and responds from a script, to observe the engine's calls without an engine.
 
-What it answers are recorded answers of a real server (tests/search/test_meilisearch_calls.py), never ones made up to
-please the test, but for the few fields in which a call must find what it sent before.
+Its responses are recorded from a real server (tests/search/test_meilisearch_calls.py), not invented for the test,
+except for the few fields in which a call must find what it sent before.
 """
 
 import json
@@ -20,7 +20,7 @@ class Call:
     path: str
     query: dict[str, str]
     headers: dict[str, str]
-    body: Any  # None, JSON, or a list of what stood on the lines of NDJSON
+    body: Any  # None, JSON, or a list with the value of each line of NDJSON
 
     @property
     def key(self) -> str:
@@ -38,26 +38,26 @@ Script = Callable[[Call], Answer]
 
 
 class Capture:
-    """`calls` in the order of their coming; `most_at_once` of those that were being answered."""
+    """`calls` are in order of arrival; `most_at_once` is the highest number of concurrent calls."""
 
     def __init__(self, script: Script) -> None:
         self.script = script
         self.calls: list[Call] = []
         self.most_at_once = 0
-        self._now = 0
+        self._concurrent = 0
         self._lock = threading.Lock()
         self.url = ""
 
     def answer(self, call: Call) -> Answer:
         with self._lock:
             self.calls.append(call)
-            self._now += 1
-            self.most_at_once = max(self.most_at_once, self._now)
+            self._concurrent += 1
+            self.most_at_once = max(self.most_at_once, self._concurrent)
         try:
             return self.script(call)
         finally:
             with self._lock:
-                self._now -= 1
+                self._concurrent -= 1
 
 
 @contextmanager
@@ -69,18 +69,18 @@ def captured(script: Script) -> Iterator[Capture]:
 
         def handle_any(self) -> None:
             raw = self.rfile.read(int(self.headers.get("content-length") or 0))
-            where = urlsplit(self.path)
-            lines = "ndjson" in self.headers.get("content-type", "")
-            body = [json.loads(one) for one in raw.splitlines()] if lines else json.loads(raw) if raw else None
+            target = urlsplit(self.path)
+            is_ndjson = "ndjson" in self.headers.get("content-type", "")
+            body = [json.loads(line) for line in raw.splitlines()] if is_ndjson else json.loads(raw) if raw else None
             headers = {name.lower(): value for name, value in self.headers.items()}
-            answer = capture.answer(Call(self.command, where.path, dict(parse_qsl(where.query)), headers, body))
-            told = b"" if answer.body is None else json.dumps(answer.body).encode()
+            answer = capture.answer(Call(self.command, target.path, dict(parse_qsl(target.query)), headers, body))
+            content = b"" if answer.body is None else json.dumps(answer.body).encode()
             self.send_response(answer.status)
             for name, value in {"content-type": "application/json", **answer.headers}.items():
                 self.send_header(name, value)
-            self.send_header("content-length", str(len(told)))
+            self.send_header("content-length", str(len(content)))
             self.end_headers()
-            self.wfile.write(told)
+            self.wfile.write(content)
 
         do_GET = do_POST = do_PATCH = do_DELETE = handle_any
 

@@ -1,4 +1,4 @@
-"""What every search backend must do. A test class per engine inherits this and brings the fixture `backend`."""
+"""What every search backend must do. A test class per engine inherits this and defines the fixture `backend`."""
 
 import asyncio
 import random
@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from registry.core.listing import Filters, ListedCapability, Listing, SearchUnavailable, TrustLevel
-from registry.core.ranking import CorpusStats, Question, ask, explain, make_record, rank
-from registry.core.text import query_terms, stems
+from registry.core.model.listing import Filters, ListedCapability, Listing, SearchUnavailable, TrustLevel
+from registry.core.ranking import CorpusStats, ParsedQuery, explain, make_record, parse_query, rank
+from registry.core.ranking.text import query_terms, stems
 from registry.search.backend import Backend, IndexState, Pool, WriterBusy, make_document
 from tests.search.listings import listing
 from tests.support.candidates import Candidate, side_by_side
@@ -29,18 +29,18 @@ MAPS = listing("maps.example", "Atlas: finds a route between two places", ("rout
 
 async def fill(backend: Backend, listings: Iterable[Listing]) -> None:
     async with backend.build() as build:
-        await build.add([make_document(one) for one in listings])
+        await build.add([make_document(service) for service in listings])
         await build.swap()
 
 
 async def upsert(backend: Backend, *listings: Listing) -> int:
-    written = await backend.upsert([make_document(one) for one in listings])
+    written = await backend.upsert([make_document(service) for service in listings])
     await backend.commit()
     return written
 
 
 async def pool(backend: Backend, text: str, **filters: Any) -> Pool:
-    return await backend.candidates(ask(text), Filters(**filters), 200)
+    return await backend.candidates(parse_query(text), Filters(**filters), 200)
 
 
 async def found(backend: Backend, text: str, **filters: object) -> list[str]:
@@ -48,16 +48,16 @@ async def found(backend: Backend, text: str, **filters: object) -> list[str]:
 
 
 def stats_of(listings: Iterable[Listing]) -> CorpusStats:
-    return CorpusStats.of(make_record(one) for one in listings)
+    return CorpusStats.of(make_record(service) for service in listings)
 
 
-def any_of(*terms: str) -> Question:
-    """Asked for these terms, without a way through the tokeniser."""
-    return Question(" ".join(terms), {term: term for term in terms})
+def any_of(*terms: str) -> ParsedQuery:
+    """Return a query of exactly these terms, without the tokeniser."""
+    return ParsedQuery(" ".join(terms), {term: term for term in terms})
 
 
 class BackendContract:
-    async def test_without_an_index_there_is_an_error_never_an_empty_answer(self, backend: Backend) -> None:
+    async def test_without_an_index_search_is_unavailable_and_never_empty(self, backend: Backend) -> None:
         assert (await backend.health()).state is IndexState.MISSING
         with pytest.raises(SearchUnavailable):
             await pool(backend, "email")
@@ -76,23 +76,23 @@ class BackendContract:
     async def test_candidates_carry_what_the_ranker_needs(self, backend: Backend) -> None:
         await fill(backend, [SHOP, MAIL, MAPS])
         answer = await pool(backend, "send an email")
-        held, wanted = answer.candidates, side_by_side([Candidate("mail.example", 50, make_record(MAIL))])
-        assert (held.hosts, held.scores.tolist()) == (["mail.example"], [50])
+        candidates, expected = answer.candidates, side_by_side([Candidate("mail.example", 50, make_record(MAIL))])
+        assert (candidates.hosts, candidates.scores.tolist()) == (["mail.example"], [50])
         for column in ("lengths", "term_starts", "terms", "counts", "row_starts", "scales", "spreads"):
-            assert np.array_equal(getattr(held, column), getattr(wanted, column)), column
-        assert held.capabilities(0).encode() == wanted.capabilities(0).encode()
+            assert np.array_equal(getattr(candidates, column), getattr(expected, column)), column
+        assert candidates.capabilities(0).encode() == expected.capabilities(0).encode()
         assert answer.stats == stats_of([SHOP, MAIL, MAPS])
         assert answer.matching == 1
 
-    async def test_without_terms_the_best_grades_are_proposed(self, backend: Backend) -> None:
+    async def test_without_terms_the_highest_scores_are_candidates(self, backend: Backend) -> None:
         await fill(backend, [listing(f"h{score}.example", score=score) for score in (3, 100, 0, 40)])
-        answer = await backend.candidates(ask(" "), Filters(), 2)
+        answer = await backend.candidates(parse_query(" "), Filters(), 2)
         assert sorted(answer.candidates.scores.tolist()) == [40, 100]
         assert answer.matching == 4
 
     async def test_the_pool_is_bounded_and_the_matches_are_counted(self, backend: Backend) -> None:
         await fill(backend, [listing(f"h{n}.example", "Weather") for n in range(40)])
-        answer = await backend.candidates(ask("weather"), Filters(), 7)
+        answer = await backend.candidates(parse_query("weather"), Filters(), 7)
         assert (len(answer.candidates), answer.matching) == (7, 40)
 
     @pytest.mark.parametrize(
@@ -149,11 +149,11 @@ class BackendContract:
         )  # fmt: skip
         assert await found(backend, text, **filters) == expected
 
-    async def test_filters_do_not_change_which_texts_come_first(self, backend: Backend) -> None:
+    async def test_filters_do_not_change_the_order_of_texts(self, backend: Backend) -> None:
         crowd = [listing(f"h{n}.example", "Weather: of the whole wide world", formats=("awp",)) for n in range(30)]
         rare = [listing(f"r{n}.example", "World", formats=("adp",)) for n in range(3)]
         await fill(backend, [listing("best.example", "Weather weather", formats=("awp",)), *crowd, *rare])
-        answer = await backend.candidates(ask("weather"), Filters(formats=("awp", "adp")), 1)
+        answer = await backend.candidates(parse_query("weather"), Filters(formats=("awp", "adp")), 1)
         assert answer.candidates.hosts == ["best.example"]
 
     @pytest.mark.parametrize("term", HOSTILE_TERMS, ids=ascii)
@@ -163,7 +163,7 @@ class BackendContract:
         assert (await backend.candidates(any_of(*terms, "stamp"), Filters(), 10)).candidates.hosts == ["shop.example"]
         assert await found(backend, f"stamps {term}") == ["shop.example"]
 
-    async def test_sixty_four_terms_are_no_trouble(self, backend: Backend) -> None:
+    async def test_sixty_four_terms_can_be_searched(self, backend: Backend) -> None:
         await fill(backend, [SHOP, MAIL])
         assert await found(backend, " ".join(f"w{n}" for n in range(63)) + " stamps") == ["shop.example"]
 
@@ -174,8 +174,8 @@ class BackendContract:
         assert await found(backend, "ПОГОДА") == ["b.example"]
 
     async def test_the_capability_after_the_two_hundredth_is_not_indexed(self, backend: Backend) -> None:
-        many = [f"skill number{n}" for n in range(200)]
-        await fill(backend, [listing("a.example", "Many", *many, "overflow")])
+        capabilities = [f"skill number{n}" for n in range(200)]
+        await fill(backend, [listing("a.example", "Many", *capabilities, "overflow")])
         assert await found(backend, "number199") == ["a.example"]
         assert await found(backend, "overflow") == []
 
@@ -215,7 +215,7 @@ class BackendContract:
         assert await found(backend, "email") == ["mail.example"]
         assert (await pool(backend, "email")).stats == stats_of([MAIL])
 
-    async def test_the_last_service_can_go(self, backend: Backend) -> None:
+    async def test_the_last_service_can_be_deleted(self, backend: Backend) -> None:
         await fill(backend, [MAIL])
         await backend.delete(["mail.example"])
         await backend.commit()
@@ -224,7 +224,7 @@ class BackendContract:
         assert await upsert(backend, MAIL) == 1
         assert await found(backend, "email") == ["mail.example"]
 
-    async def test_a_build_that_is_left_without_swap_changes_nothing(self, backend: Backend) -> None:
+    async def test_a_build_without_swap_changes_nothing(self, backend: Backend) -> None:
         await fill(backend, [MAIL])
         with pytest.raises(ZeroDivisionError):
             async with backend.build() as build:
@@ -240,14 +240,14 @@ class BackendContract:
                 async with backend.build():
                     pass
 
-    async def test_what_is_written_after_a_swap_lands_in_the_new_index(self, backend: Backend) -> None:
+    async def test_writes_after_a_swap_go_to_the_new_index(self, backend: Backend) -> None:
         await fill(backend, [MAIL])
         await upsert(backend, SHOP)
         await fill(backend, [MAPS])
         await upsert(backend, SHOP)
         assert await found(backend, "email stamps route") == ["maps.example", "shop.example"]
 
-    async def test_readers_never_see_less_than_the_whole_while_it_is_rebuilt(self, backend: Backend) -> None:
+    async def test_readers_always_see_all_services_during_a_rebuild(self, backend: Backend) -> None:
         services = [listing(f"h{n}.example", "Weather") for n in range(30)]
         await fill(backend, services)
         sizes: Counter[int] = Counter()
@@ -265,7 +265,7 @@ class BackendContract:
         assert set(sizes) == {30}
 
     @pytest.mark.parametrize("seed", range(4))
-    async def test_after_any_sequence_the_index_is_the_model(self, backend: Backend, seed: int) -> None:
+    async def test_the_index_matches_the_model_after_any_sequence(self, backend: Backend, seed: int) -> None:
         dice = random.Random(seed)
         words = ["weather", "email", "parcel", "route", "stamp", "inbox"]
         committed: dict[str, Listing] = {}
@@ -286,11 +286,13 @@ class BackendContract:
                 case "rebuild":
                     await fill(backend, model.values())
                     committed = dict(model)
-            held = {host: digest async for host, digest in backend.hashes()}
-            assert held == {host: make_document(one).hash for host, one in committed.items()}
-            assert (await backend.candidates(ask("weather"), Filters(), 9)).stats == stats_of(committed.values())
+            hashes = {host: digest async for host, digest in backend.hashes()}
+            assert hashes == {host: make_document(service).hash for host, service in committed.items()}
+            assert (await backend.candidates(parse_query("weather"), Filters(), 9)).stats == stats_of(
+                committed.values()
+            )
 
-    async def test_the_order_is_the_rankers(self, backend: Backend) -> None:
+    async def test_hits_have_the_order_of_the_ranker(self, backend: Backend) -> None:
         services = [
             listing("a.example", "Weather: rain and sun", ("forecast", "tomorrow's weather")),
             listing("b.example", "Rain: umbrellas", "sell umbrella"),
@@ -299,11 +301,11 @@ class BackendContract:
         ]
         await fill(backend, services)
         answer = await pool(backend, "weather forecast for rain")
-        ranking = rank(ask("weather forecast for rain"), answer.candidates, answer.stats)
+        ranking = rank(parse_query("weather forecast for rain"), answer.candidates, answer.stats)
         assert ranking.hosts == ["a.example", "b.example", "c.example", "d.example"]
         best = explain(ranking, 0)
         assert best.matched_terms == ("weather", "forecast", "rain")
-        assert [one.name for one in best.capabilities] == ["forecast"]
+        assert [capability.name for capability in best.capabilities] == ["forecast"]
 
     async def test_terms_of_documents_and_queries_are_the_same(self, backend: Backend) -> None:
         text = "Don't miss Bob's getWeather_v2 API: Überraschung naïve cafés 3.5 HTTPServer"

@@ -1,14 +1,14 @@
-"""Listings for the tests of search, few words each."""
+"""Listings with few words for the tests of search."""
 
 from typing import Any
 
-from registry.core.listing import ListedCapability, Listing, TrustLevel
+from registry.core.model.listing import ListedCapability, Listing, TrustLevel
 
 
 def listing(host: str, text: str = "", *capabilities: tuple[str, str] | str, **changes: Any) -> Listing:
-    """`text` is `name` or `name: description`; a capability is its name, or name and description."""
+    """Return a listing. `text` is `name` or `name: description`; a capability is its name, or name and description."""
     name, _, description = text.partition(": ")
-    pairs = ((one, "") if isinstance(one, str) else one for one in capabilities)
+    pairs = ((capability, "") if isinstance(capability, str) else capability for capability in capabilities)
     values: dict[str, Any] = {
         "domain": ".".join(host.split(".")[-2:]),
         "host": host,

@@ -1,10 +1,10 @@
-"""`python -m tests.search.meilisearch_kills --engine PATH`: search engine and indexer die at random, the index is true.
+"""`python -m tests.search.meilisearch_kills --engine PATH`: kill engine and indexer at random; the index stays correct.
 
-A real Meilisearch (the program at PATH, on loopback, with a data folder of its own), a real PostgreSQL, a real
-`waypost worker --drain-only` and now and then a `waypost reindex` beside it. Services come, change and go all the time;
-at moments drawn from a printed seed the engine, the indexer, the rebuild or all of them die by SIGKILL and are started
-again. In the end nothing changes any more, and within a minute the index must hold what the database says: every host,
-every hash, and the counts of the collection, here and by `waypost verify-index`. Exit code 1 where it does not.
+A real Meilisearch (the program at PATH, on loopback, with its own data folder), a real PostgreSQL, a real
+`waypost worker --drain-only` and now and then a `waypost reindex` beside it. Services are added, changed and removed
+all the time; at moments drawn from a printed seed the engine, the indexer, the rebuild or all of them die by SIGKILL
+and are started again. Then all changes end, and within a minute the index must match the database: every host, every
+hash, and the counts of the collection, compared here and by `waypost verify-index`. Exit code 1 if it does not.
 """
 
 import argparse
@@ -19,8 +19,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, Final
 
-from registry.core.listing import Filters, Listing, SearchUnavailable
-from registry.core.ranking import CorpusStats, Embedder, ask
+from registry.core.model.listing import Filters, Listing, SearchUnavailable
+from registry.core.ranking import CorpusStats, Embedder, parse_query
 from registry.search.backend import make_documents
 from registry.search.embedding import default_embedder
 from registry.search.meilisearch.backend import MeiliBackend
@@ -34,7 +34,7 @@ from tests.support.shared import ROOT
 
 INDEX: Final = "kills"
 HOSTS: Final = 400
-AGREED_SECONDS: Final = 60.0
+SETTLE_SECONDS: Final = 60.0
 WORDS: Final = ["weather", "email", "parcel", "route", "stamp", "inbox", "tide", "flour", "bicycle", "lantern"]
 
 
@@ -42,10 +42,10 @@ async def main() -> int:
     options = _options()
     say(f"seed {options.seed}, {options.kills} kills")
     async with database("kills") as (folder, dsn):
-        return await _play(options, folder, dsn)
+        return await _run(options, folder, dsn)
 
 
-async def _play(options: argparse.Namespace, folder: Path, dsn: str) -> int:
+async def _run(options: argparse.Namespace, folder: Path, dsn: str) -> int:
     master, port = secrets.token_hex(16), free_port()
     url = f"http://127.0.0.1:{port}"
     engine = engine_of(options.engine, folder, port, master)
@@ -65,27 +65,27 @@ async def _play(options: argparse.Namespace, folder: Path, dsn: str) -> int:
     store = Store(make_engine(dsn))
     feeder.start()
     try:
-        told = await _under_fire(options, store, backend, embedder, engine, feeder, rebuild)
-        is_true = await _agreed(store, backend, embedder, told)
-        return int(not (is_true and await _verified([*command, "verify-index"], environment)))
+        counts = await _run_with_kills(options, store, backend, embedder, engine, feeder, rebuild)
+        matches = await _index_matches_store(store, backend, embedder, counts)
+        return int(not (matches and await _verify_index([*command, "verify-index"], environment)))
     finally:
-        for one in (rebuild, feeder, engine):
-            one.stop()
+        for process in (rebuild, feeder, engine):
+            process.stop()
         await backend.close()
         await store.close()
         if options.logs:
             await asyncio.to_thread(keep_logs, folder, options.logs)
 
 
-async def _under_fire(
+async def _run_with_kills(
     options: argparse.Namespace, store: Store, backend: MeiliBackend, embedder: Embedder,
     engine: Process, feeder: Process, rebuild: Process,
 ) -> Counter[str]:  # fmt: skip
     chance = random.Random(options.seed)
-    told: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     done = asyncio.Event()
-    others = [asyncio.create_task(_change(store, chance, done, told)),
-              asyncio.create_task(_read(backend, embedder, done, told))]  # fmt: skip
+    tasks = [asyncio.create_task(_change(store, chance, done, counts)),
+              asyncio.create_task(_read(backend, embedder, done, counts))]  # fmt: skip
     victims = {"engine": [engine], "feeder": [feeder], "rebuild": [rebuild], "all": [engine, feeder, rebuild]}
     for _ in range(options.kills):
         await asyncio.sleep(chance.expovariate(1 / options.pause))
@@ -93,26 +93,26 @@ async def _under_fire(
             rebuild.start()
             await asyncio.sleep(chance.random() * 4)
         name = chance.choice(list(victims))
-        for one in victims[name]:
-            one.kill()
-        told[f"killed: {name}"] += 1
+        for process in victims[name]:
+            process.kill()
+        counts[f"killed: {name}"] += 1
         await asyncio.sleep(chance.random())
-        for one in (engine, feeder):
-            if not one.is_running:
-                one.start()
+        for process in (engine, feeder):
+            if not process.is_running:
+                process.start()
     done.set()
-    await asyncio.gather(*others)
-    return told
+    await asyncio.gather(*tasks)
+    return counts
 
 
-async def _change(store: Store, chance: random.Random, done: asyncio.Event, told: Counter[str]) -> None:
+async def _change(store: Store, chance: random.Random, done: asyncio.Event, counts: Counter[str]) -> None:
     while not done.is_set():
-        some = [_service(chance) for _ in range(chance.randint(1, 12))]
+        services = [_service(chance) for _ in range(chance.randint(1, 12))]
         if chance.random() < 0.3:
-            await remove(store, *some)
+            await remove(store, *services)
         else:
-            await put(store, *{one.host: one for one in some}.values(), hidden=chance.random() < 0.1)
-        told["changes"] += len(some)
+            await put(store, *{service.host: service for service in services}.values(), hidden=chance.random() < 0.1)
+        counts["changes"] += len(services)
         await asyncio.sleep(chance.random() * 0.1)
 
 
@@ -122,54 +122,54 @@ def _service(chance: random.Random) -> Listing:
     return listing(host, text, chance.choice(WORDS), score=chance.randint(0, 100))
 
 
-async def _read(backend: MeiliBackend, embedder: Embedder, done: asyncio.Event, told: Counter[str]) -> None:
-    """An engine that is away is an error of one kind, within a second, and never an empty answer."""
+async def _read(backend: MeiliBackend, embedder: Embedder, done: asyncio.Event, counts: Counter[str]) -> None:
+    """Search all the time: an unavailable engine must cause SearchUnavailable, never an empty answer."""
     while not done.is_set():
         started = time.monotonic()
         try:
-            await backend.candidates(ask("weather for a parcel", embedder), Filters(), 200)
-            told["questions answered"] += 1
+            await backend.candidates(parse_query("weather for a parcel", embedder), Filters(), 200)
+            counts["questions answered"] += 1
         except SearchUnavailable:
-            told["questions refused"] += 1
-        told["slowest answer, ms"] = max(told["slowest answer, ms"], round(1e3 * (time.monotonic() - started)))
+            counts["questions refused"] += 1
+        counts["slowest answer, ms"] = max(counts["slowest answer, ms"], round(1e3 * (time.monotonic() - started)))
         await asyncio.sleep(0.05)
 
 
-async def _agreed(store: Store, backend: MeiliBackend, embedder: Embedder, told: Counter[str]) -> bool:
+async def _index_matches_store(store: Store, backend: MeiliBackend, embedder: Embedder, counts: Counter[str]) -> bool:
     started = time.monotonic()
     while not await _is_settled(store, backend):
-        if time.monotonic() - started > AGREED_SECONDS:
-            say(f"not settled within {AGREED_SECONDS:.0f} s: {dict(told)}")
+        if time.monotonic() - started > SETTLE_SECONDS:
+            say(f"not settled within {SETTLE_SECONDS:.0f} s: {dict(counts)}")
             return False
         await asyncio.sleep(0.2)
     seconds = time.monotonic() - started
     async with store.begin() as uow:
         listings = await uow.search.all_listings(("", ""), limit=10 * HOSTS)
-    wanted = make_documents(listings, embedder)
-    held = {host: digest async for host, digest in backend.hashes()}
-    faults = {one.listing.host for one in wanted if held.get(one.listing.host) != one.hash}
-    faults |= held.keys() - {one.listing.host for one in wanted}
-    stats = (await backend.candidates(ask("weather", embedder), Filters(), 10)).stats
-    counts_fit = stats == CorpusStats.of(one.record for one in wanted)
-    say(dict(sorted(told.items())))
-    say(f"settled {seconds:.1f} s after the last change; {len(held)} services; "
+    expected = make_documents(listings, embedder)
+    hashes = {host: digest async for host, digest in backend.hashes()}
+    faults = {document.listing.host for document in expected if hashes.get(document.listing.host) != document.hash}
+    faults |= hashes.keys() - {document.listing.host for document in expected}
+    stats = (await backend.candidates(parse_query("weather", embedder), Filters(), 10)).stats
+    counts_fit = stats == CorpusStats.of(document.record for document in expected)
+    say(dict(sorted(counts.items())))
+    say(f"settled {seconds:.1f} s after the last change; {len(hashes)} services; "
           f"wrong, missing or too many: {sorted(faults)}; counts fit: {counts_fit}")  # fmt: skip
     return counts_fit and not faults
 
 
-async def _verified(command: list[str], environment: dict[str, str]) -> bool:
-    """What an operator would ask."""
-    done = await asyncio.to_thread(
+async def _verify_index(command: list[str], environment: dict[str, str]) -> bool:
+    """Run `waypost verify-index` as an operator would."""
+    completed = await asyncio.to_thread(
         subprocess.run, command, env={**os.environ, **environment}, capture_output=True, text=True, check=False
     )
-    say(f"waypost verify-index: exit code {done.returncode}; {(done.stdout + done.stderr).strip()}")
-    return done.returncode == 0
+    say(f"waypost verify-index: exit code {completed.returncode}; {(completed.stdout + completed.stderr).strip()}")
+    return completed.returncode == 0
 
 
 async def _is_settled(store: Store, backend: MeiliBackend) -> bool:
     async with store.begin() as uow:
-        left = await uow.search.count(backend.target)
-    return left == 0 and (await backend.health()).generation is not None
+        pending = await uow.search.count(backend.target)
+    return pending == 0 and (await backend.health()).generation is not None
 
 
 def _options() -> Any:

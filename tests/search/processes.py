@@ -1,5 +1,5 @@
-"""What the runs against a real search server have in common: processes that are killed and started again, a folder and
-a PostgreSQL for all of them."""
+"""Helpers for runs against a real search server: processes that are killed and restarted, a data folder, and a
+PostgreSQL."""
 
 import asyncio
 import os
@@ -15,8 +15,9 @@ from pathlib import Path
 
 import httpx2
 
-from registry.store import embedded
+from registry.store.embedded_postgres import server as embedded
 from registry.store.migrate import upgrade
+from tests.support.hang import HANG_SECONDS
 
 
 def say(text: object) -> None:
@@ -25,7 +26,7 @@ def say(text: object) -> None:
 
 
 class Process:
-    """A program that is started again whenever it was killed. Only what was started here is ever killed."""
+    """A program that can be killed and started again. Only processes started here are ever signalled."""
 
     def __init__(self, command: list[str], environment: dict[str, str], log: Path) -> None:
         self._command, self._environment, self._log = command, environment, log
@@ -41,9 +42,9 @@ class Process:
     def is_running(self) -> bool:
         return self._running is not None and self._running.poll() is None
 
-    def send(self, which: signal.Signals) -> None:
+    def send(self, signal_number: signal.Signals) -> None:
         if self._running is not None:
-            self._running.send_signal(which)
+            self._running.send_signal(signal_number)
 
     def kill(self) -> None:
         self._end(signal.SIGKILL)
@@ -51,15 +52,15 @@ class Process:
     def stop(self) -> None:
         self._end(signal.SIGTERM)
 
-    def _end(self, how: signal.Signals) -> None:
+    def _end(self, signal_number: signal.Signals) -> None:
         if self._running is not None:
             with suppress(ProcessLookupError):
-                self._running.send_signal(how)
-            self._running.wait(60)
+                self._running.send_signal(signal_number)
+            self._running.wait(HANG_SECONDS)
 
 
 def engine_of(program: str, folder: Path, port: int, master: str) -> Process:
-    """A Meilisearch on loopback whose data lie in the folder, bounded as in docker-compose.yml."""
+    """Return a Meilisearch on loopback with its data in the folder, limited as in docker-compose.yml."""
     command = [
         program, "--db-path", str(folder / "engine"), "--http-addr", f"127.0.0.1:{port}", "--no-analytics",
         "--env", "production", "--master-key", master, "--max-indexing-memory", "512MiB",
@@ -69,9 +70,9 @@ def engine_of(program: str, folder: Path, port: int, master: str) -> Process:
 
 @asynccontextmanager
 async def database(name: str) -> AsyncIterator[tuple[Path, str]]:
-    """A folder that is removed in the end, and the address of a migrated PostgreSQL that lives in it as long."""
-    with tempfile.TemporaryDirectory(prefix=f"waypost-{name}-") as made:
-        folder = Path(made)
+    """Yield a temporary folder, and the URL of a migrated PostgreSQL that runs in it."""
+    with tempfile.TemporaryDirectory(prefix=f"waypost-{name}-") as path:
+        folder = Path(path)
         server = await asyncio.to_thread(embedded.start, folder / "postgres")
         try:
             await asyncio.to_thread(upgrade, server.dsn)
@@ -90,13 +91,13 @@ async def until_answering(url: str, path: str = "/health") -> None:
     raise SystemExit(f"no answer at {path}")
 
 
-def keep_logs(folder: Path, where: Path) -> None:
-    where.mkdir(parents=True, exist_ok=True)
+def keep_logs(folder: Path, target: Path) -> None:
+    target.mkdir(parents=True, exist_ok=True)
     for log in folder.glob("*.log"):
-        shutil.copy(log, where)
+        shutil.copy(log, target)
 
 
 def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])

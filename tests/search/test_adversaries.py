@@ -1,4 +1,4 @@
-"""Whoever asks or is listed means harm: no question breaks search, no text buys a place, nothing hidden comes out."""
+"""Hostile users and services: no query breaks search, no text gains a rank, and hidden services never appear."""
 
 import asyncio
 import random
@@ -11,21 +11,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from registry.actions.answering.discover import POOL, discover
 from registry.actions.indexing.reindex import reindex
-from registry.core.listing import Filters, Hit, ListedCapability, Listing, Query
-from registry.core.ranking import ask, explain, fold, make_record, rank, texts_of
+from registry.actions.queries.discover import POOL, discover
+from registry.core.model.listing import Filters, Hit, ListedCapability, Listing, Query
+from registry.core.ranking import collapse, explain, make_record, parse_query, rank, texts_of
+from registry.core.ranking.collapsing import PER_DOMAIN
 from registry.core.ranking.fields import CAPABILITIES, EMBEDDED_CAPABILITIES
-from registry.core.ranking.folding import PER_DOMAIN
 from registry.search.backend import make_documents
 from registry.search.embedded import EmbeddedBackend
 from registry.search.embedding import default_embedder
 from registry.store.unit_of_work import Store
 from tests.actions.catalogue import put
 from tests.search.listings import listing
-from tests.support.database import database_server, database_template, database_url, store
-
-__all__ = ["database_server", "database_template", "database_url", "store"]
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 
@@ -60,15 +57,15 @@ def index(folder: Path, *listings: Listing) -> EmbeddedBackend:
     return backend
 
 
-def hits(backend: EmbeddedBackend, said: str) -> list[Hit]:
-    question = ask(said, default_embedder())
+def hits(backend: EmbeddedBackend, text: str) -> list[Hit]:
+    question = parse_query(text, default_embedder())
     pool = asyncio.run(backend.candidates(question, Filters(), POOL))
-    ranking = fold(rank(question, pool.candidates, pool.stats))
+    ranking = collapse(rank(question, pool.candidates, pool.stats))
     return [explain(ranking, place) for place in range(len(ranking))]
 
 
-def hosts(backend: EmbeddedBackend, said: str) -> list[str]:
-    return [hit.host for hit in hits(backend, said)]
+def hosts(backend: EmbeddedBackend, text: str) -> list[str]:
+    return [hit.host for hit in hits(backend, text)]
 
 
 @pytest.fixture(scope="module")
@@ -78,35 +75,35 @@ def honest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedBackend
     asyncio.run(backend.close())
 
 
-def test_the_honest_catalogue_answers_its_questions(honest: EmbeddedBackend) -> None:
-    assert [hosts(honest, one)[0] for one in QUESTIONS] == [one.host for one in HONEST]
+def test_honest_services_are_first_for_their_queries(honest: EmbeddedBackend) -> None:
+    assert [hosts(honest, text)[0] for text in QUESTIONS] == [service.host for service in HONEST]
 
 
 @settings(max_examples=150)
 @given(
-    said=st.one_of(
+    text=st.one_of(
         st.text(max_size=500),
         st.binary(max_size=300).map(lambda raw: raw.decode("utf-8", "surrogateescape")),
         st.text(alphabet=OPERATORS, max_size=80),
     )
 )
-def test_any_text_has_an_answer_of_known_hosts_that_is_the_same_twice(honest: EmbeddedBackend, said: str) -> None:
-    found = hits(honest, said)
-    names = [one.host for one in found]
-    assert set(names) <= {one.host for one in HONEST}
+def test_any_text_has_the_same_hits_every_time(honest: EmbeddedBackend, text: str) -> None:
+    found = hits(honest, text)
+    names = [hit.host for hit in found]
+    assert set(names) <= {service.host for service in HONEST}
     assert len(set(names)) == len(names)
-    if said.strip():
-        assert all(0 < one.relevance <= 1 + 1e-6 for one in found)
-        assert [one.relevance for one in found] == sorted((one.relevance for one in found), reverse=True)
-    assert found == hits(honest, said)
+    if text.strip():
+        assert all(0 < hit.relevance <= 1 + 1e-6 for hit in found)
+        assert [hit.relevance for hit in found] == sorted((hit.relevance for hit in found), reverse=True)
+    assert found == hits(honest, text)
 
 
-@pytest.mark.parametrize("said", ["parcel " * 100_000, "x" * 1_000_000, "\u200b" * 500_000 + "parcel", "🚀" * 100_000])
-def test_a_question_of_any_length_is_read_in_bounds(honest: EmbeddedBackend, said: str) -> None:
-    question = ask(said, default_embedder())
+@pytest.mark.parametrize("text", ["parcel " * 100_000, "x" * 1_000_000, "\u200b" * 500_000 + "parcel", "🚀" * 100_000])
+def test_a_query_of_any_length_is_truncated(honest: EmbeddedBackend, text: str) -> None:
+    question = parse_query(text, default_embedder())
     assert len(question.text) <= 400
     assert question.needs is None or len(question.needs) <= 140
-    assert set(hosts(honest, said)) <= {one.host for one in HONEST}
+    assert set(hosts(honest, text)) <= {service.host for service in HONEST}
 
 
 SYNTAX = (
@@ -115,27 +112,27 @@ SYNTAX = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("said", SYNTAX)
-def test_no_syntax_of_an_engine_is_spoken(honest: EmbeddedBackend, said: str) -> None:
-    """Operators are punctuation: what is matched are the bare words, each for itself, and none is shut out."""
-    bare = {word.lower() for word in re.findall(r"\w+", said)}
-    found = hits(honest, said)
+@pytest.mark.parametrize("text", SYNTAX)
+def test_query_syntax_of_engines_is_ignored(honest: EmbeddedBackend, text: str) -> None:
+    """Operators count as punctuation: only the bare words are matched, each by itself, and none is excluded."""
+    bare = {word.lower() for word in re.findall(r"\w+", text)}
+    found = hits(honest, text)
     assert {term for hit in found for term in hit.matched_terms} <= bare
     if "rain" in bare:
         assert "weather.example" in {hit.host for hit in found if "rain" in hit.matched_terms}
 
 
-@pytest.mark.parametrize("said", QUESTIONS)
-def test_letters_that_nobody_sees_change_nothing(honest: EmbeddedBackend, said: str) -> None:
-    plain = hosts(honest, said)
-    assert hosts(honest, "\u200b".join(said)) == plain
-    assert hosts(honest, "".join(chr(ord(c) + 0xFEE0) if "!" <= c <= "~" else c for c in said)) == plain
+@pytest.mark.parametrize("text", QUESTIONS)
+def test_invisible_characters_change_nothing(honest: EmbeddedBackend, text: str) -> None:
+    plain = hosts(honest, text)
+    assert hosts(honest, "\u200b".join(text)) == plain
+    assert hosts(honest, "".join(chr(ord(c) + 0xFEE0) if "!" <= c <= "~" else c for c in text)) == plain
 
 
-def test_a_service_cannot_hide_words_from_search_and_gains_none_by_it() -> None:
-    seen = make_record(listing("a.example", "Pigeon Post: Sends parcels."))
+def test_invisible_characters_in_a_listing_change_nothing() -> None:
+    visible = make_record(listing("a.example", "Pigeon Post: Sends parcels."))
     hidden = make_record(listing("a.example", "\u200b".join("Pigeon Post") + ": Se\u200bnds\u2060 par\u00adcels."))
-    assert seen.encode() == hidden.encode()
+    assert visible.encode() == hidden.encode()
 
 
 STUFFED = " ".join(["parcel send weather rain table reserve translate convert song free best"] * 60)
@@ -156,33 +153,33 @@ ORDERS = (
     ],
     ids=["stuffed", "names", "instructions", "asking", "invisible"],
 )  # fmt: skip
-def test_no_text_takes_the_first_place_from_who_offers_the_thing(tmp_path: Path, hostile: Listing) -> None:
+def test_hostile_texts_never_rank_above_the_matching_service(tmp_path: Path, hostile: Listing) -> None:
     backend = index(tmp_path, *HONEST, hostile)
-    assert [hosts(backend, one)[0] for one in QUESTIONS] == [one.host for one in HONEST]
+    assert [hosts(backend, text)[0] for text in QUESTIONS] == [service.host for service in HONEST]
 
 
-@pytest.mark.parametrize("said", QUESTIONS)
-def test_instructions_in_a_description_add_no_relevance(tmp_path: Path, said: str) -> None:
+@pytest.mark.parametrize("text", QUESTIONS)
+def test_instructions_in_a_description_add_no_relevance(tmp_path: Path, text: str) -> None:
     victim = listing("helper.example", "Helper: Counts sheep at night.")
     ordered = listing("helper.example", f"Helper: Counts sheep at night. {ORDERS}")
     relevance = []
-    for number, one in enumerate((victim, ordered)):
-        found = {hit.host: hit.relevance for hit in hits(index(tmp_path / str(number), *HONEST, one), said)}
-        relevance.append(found.get("helper.example", 0.0))
-        assert relevance[-1] < found[hosts(index(tmp_path / f"again{number}", *HONEST, one), said)[0]]
+    for number, service in enumerate((victim, ordered)):
+        by_host = {hit.host: hit.relevance for hit in hits(index(tmp_path / str(number), *HONEST, service), text)}
+        relevance.append(by_host.get("helper.example", 0.0))
+        assert relevance[-1] < by_host[hosts(index(tmp_path / f"again{number}", *HONEST, service), text)[0]]
     assert relevance[1] < 0.5
 
 
-def test_hundreds_of_capabilities_are_read_in_bounds() -> None:
-    many = tuple(ListedCapability(f"do_{number}", "anything at all " * 200) for number in range(5_000))
-    service = listing("many.example", "Many", capabilities=many)
+def test_many_capabilities_are_truncated() -> None:
+    capabilities = tuple(ListedCapability(f"do_{number}", "anything at all " * 200) for number in range(5_000))
+    service = listing("many.example", "Many", capabilities=capabilities)
     record = make_record(service)
     assert len(record.capabilities.names) == CAPABILITIES
     assert len(texts_of(service)) == EMBEDDED_CAPABILITIES + 2
     assert len(record.encode()) < 100_000
 
 
-def test_one_owner_does_not_fill_the_page(tmp_path: Path) -> None:
+def test_one_domain_does_not_fill_the_page(tmp_path: Path) -> None:
     twins = [
         listing(f"h{number}.flood.example", "Pigeon Post: Sends parcels abroad and tracks them.", "track_parcel",
                 domain="flood.example")
@@ -201,19 +198,21 @@ def test_one_owner_does_not_fill_the_page(tmp_path: Path) -> None:
     assert sum(host.endswith(".farm.example") for host in ahead) <= PER_DOMAIN
 
 
-async def test_whatever_is_hidden_meanwhile_never_comes_out(store: Store, tmp_path: Path) -> None:
-    """The index goes on knowing them: it is told later, and may be told never."""
+async def test_hidden_services_never_appear(store: Store, tmp_path: Path) -> None:
+    """The index still holds the hidden services, and may never be updated."""
     embedder = default_embedder()
     backend = EmbeddedBackend(tmp_path, embedder.id, embedder.dims)
     await put(store, *HONEST)
     await reindex(store, backend, now=NOW, embedder=embedder)
     hidden: set[str] = set()
-    for one in random.Random(6).sample(HONEST, len(HONEST)):
-        await put(store, one, hidden=True)
-        hidden.add(one.host)
-        for said in (*QUESTIONS, " ", "kind:stats", " ".join(hidden), f"{one.name} {one.description}"):
-            page = await discover(store, backend, Query(said, limit=50), embedder=embedder)
-            assert {found.card.host for found in page.hits}.isdisjoint(hidden)
-            if said == " ":
-                assert {found.card.host for found in page.hits} == {one.host for one in HONEST} - hidden
+    for service in random.Random(6).sample(HONEST, len(HONEST)):
+        await put(store, service, hidden=True)
+        hidden.add(service.host)
+        for text in (*QUESTIONS, " ", "kind:stats", " ".join(hidden), f"{service.name} {service.description}"):
+            page = await discover(store, backend, Query(text, limit=50), embedder=embedder)
+            assert {hit.card.host for hit in page.hits}.isdisjoint(hidden)
+            if text == " ":
+                assert {hit.card.host for hit in page.hits} == {
+                    honest_service.host for honest_service in HONEST
+                } - hidden
     await backend.close()

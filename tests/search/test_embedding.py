@@ -1,4 +1,4 @@
-"""The sentence vectors that ship with the package: what they promise to any text; only the right files load."""
+"""The sentence vectors shipped with the package: properties for any text, and refusal of wrong model files."""
 
 import json
 import shutil
@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from registry.search import embedding
+from registry.search.array_file import ArrayFileError, encode_arrays, read_arrays
 from registry.search.embedding import (
     MODEL,
     RECIPE,
@@ -26,7 +27,7 @@ from registry.search.embedding import (
     load,
     model_id,
 )
-from registry.search.tables import DamagedTable, read_arrays, written
+from tests.support.hang import HANG_SECONDS
 
 ALIKE = [
     ("send a text message to a phone", "SMS gateway", "recipes for vegan cooking"),
@@ -40,7 +41,7 @@ ALIKE = [
     ("who won the match last night", "live sports scores", "tax calculator"),
     ("pictures of dogs, free to use", "stock photo search", "mortgage rates"),
 ]
-"""Something asked, what answers it, and what does not."""
+"""A request, a service that satisfies it, and one that does not."""
 
 HOSTILE = [
     "",
@@ -73,11 +74,11 @@ def test_a_text_without_a_known_word_is_a_row_of_zeros(nothing: str) -> None:
     assert rows[1].any()
 
 
-def test_no_texts_no_rows() -> None:
+def test_without_texts_there_are_no_rows() -> None:
     assert default_embedder().encode([]).shape == (0, default_embedder().dims)
 
 
-def test_hostile_texts_disturb_neither_themselves_nor_their_neighbours() -> None:
+def test_hostile_texts_have_valid_vectors_and_do_not_affect_others() -> None:
     embedder = default_embedder()
     with np.errstate(all="raise"):
         rows = embedder.encode([*HOSTILE, "weather forecast"])
@@ -89,13 +90,13 @@ def test_hostile_texts_disturb_neither_themselves_nor_their_neighbours() -> None
 
 @given(st.lists(st.text(max_size=300), max_size=5))
 @settings(max_examples=60, deadline=None)
-def test_any_text_gives_a_unit_row_or_zeros(texts: list[str]) -> None:
+def test_any_text_has_a_unit_vector_or_zeros(texts: list[str]) -> None:
     with np.errstate(all="raise"):
         norms = np.linalg.norm(default_embedder().encode(texts), axis=1)
     assert np.all((norms == 0) | (np.abs(norms - 1) < 1e-5))
 
 
-def test_a_text_means_the_same_in_any_company() -> None:
+def test_a_vector_does_not_depend_on_the_batch() -> None:
     embedder = default_embedder()
     texts = [f"{first} and {second}, number {n}" for n, (first, second, _) in enumerate(ALIKE * 20)]
     together = embedder.encode(texts)
@@ -104,30 +105,30 @@ def test_a_text_means_the_same_in_any_company() -> None:
     assert np.array_equal(together, load(MODEL, TABLE_SHA256, TOKENIZER_SHA256).encode(texts))
 
 
-def test_case_and_space_mean_nothing() -> None:
+def test_case_and_space_are_ignored() -> None:
     rows = default_embedder().encode(["weather forecast", "  WEATHER\n\tForecast "])
     assert np.array_equal(rows[0], rows[1])
 
 
-def test_what_is_beyond_the_cut_is_not_read() -> None:
+def test_tokens_beyond_the_limit_are_ignored() -> None:
     long = "weather " * embedding.TOKENS
     rows = default_embedder().encode([long, long + "invoice payment", "invoice payment " + long])
     assert np.array_equal(rows[0], rows[1])
     assert not np.array_equal(rows[0], rows[2])
 
 
-@pytest.mark.parametrize(("asked", "answer", "other"), ALIKE)
-def test_what_answers_is_nearer_than_what_does_not(asked: str, answer: str, other: str) -> None:
-    question, right, wrong = default_embedder().encode([asked, answer, other])
-    assert question @ right > question @ wrong + 0.1
+@pytest.mark.parametrize(("query", "answer", "other"), ALIKE)
+def test_a_matching_text_is_nearer_than_another(query: str, answer: str, other: str) -> None:
+    query_row, answer_row, other_row = default_embedder().encode([query, answer, other])
+    assert query_row @ answer_row > query_row @ other_row + 0.1
 
 
 def test_each_request_finds_its_answer_among_all() -> None:
     embedder = default_embedder()
-    asked = embedder.encode([triple[0] for triple in ALIKE])
+    queries = embedder.encode([triple[0] for triple in ALIKE])
     answers = embedder.encode_documents([triple[1] for triple in ALIKE])
-    best = (asked @ answers.T).argmax(axis=1)
-    # A sum of words is misled at times ("last night" leads to hotels); by chance one in ten would be right.
+    best = (queries @ answers.T).argmax(axis=1)
+    # A sum of words errs at times ("last night" leads to hotels); by chance one in ten would be right.
     assert (best == np.arange(len(ALIKE))).mean() >= 0.8
 
 
@@ -135,17 +136,17 @@ def test_threads_get_the_same_vectors() -> None:
     embedder = default_embedder()
     texts = [text for triple in ALIKE for text in triple]
     expected = embedder.encode(texts)
-    found: list[bool] = []
+    equal: list[bool] = []
 
     def encode() -> None:
-        found.extend(np.array_equal(embedder.encode(texts), expected) for _ in range(20))
+        equal.extend(np.array_equal(embedder.encode(texts), expected) for _ in range(20))
 
     threads = [threading.Thread(target=encode) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert found == [True] * 80
+    assert equal == [True] * 80
 
 
 def test_the_id_names_table_tokenizer_and_recipe() -> None:
@@ -164,17 +165,17 @@ def test_table_and_tokenizer_fit_into_ten_megabytes() -> None:
 
 
 @pytest.mark.parametrize("name", [TABLE, TOKENIZER])
-@pytest.mark.parametrize("how", ["missing", "empty", "one bit", "cut"])
-def test_a_damaged_file_is_refused_by_name(tmp_path: Path, name: str, how: str) -> None:
+@pytest.mark.parametrize("damage", ["missing", "empty", "one bit", "cut"])
+def test_a_damaged_file_is_refused_by_name(tmp_path: Path, name: str, damage: str) -> None:
     for part in (TABLE, TOKENIZER):
         shutil.copy(MODEL / part, tmp_path / part)
     victim = tmp_path / name
     raw = bytearray(victim.read_bytes())
-    if how == "missing":
+    if damage == "missing":
         victim.unlink()
-    elif how == "empty":
+    elif damage == "empty":
         victim.write_bytes(b"")
-    elif how == "cut":
+    elif damage == "cut":
         victim.write_bytes(raw[:-1])
     else:
         raw[len(raw) // 2] ^= 1
@@ -186,24 +187,24 @@ def test_a_damaged_file_is_refused_by_name(tmp_path: Path, name: str, how: str) 
 def test_a_table_of_another_vocabulary_is_refused() -> None:
     arrays = {name: array[:100] for name, array in read_arrays(memoryview((MODEL / TABLE).read_bytes())).items()}
     with pytest.raises(ModelFileError, match="100 rows"):
-        StaticEmbedder(memoryview(written(arrays)), (MODEL / TOKENIZER).read_bytes())
+        StaticEmbedder(memoryview(encode_arrays(arrays)), (MODEL / TOKENIZER).read_bytes())
 
 
-def test_what_is_no_tokenizer_is_refused() -> None:
+def test_an_invalid_tokenizer_is_refused() -> None:
     with pytest.raises(ModelFileError, match="tokenizer"):
         StaticEmbedder(memoryview((MODEL / TABLE).read_bytes()), b"{}")
 
 
-def test_arrays_survive_the_file() -> None:
+def test_arrays_are_read_back_from_the_file() -> None:
     arrays = {
         "a": np.arange(-6, 6, dtype="<i1").reshape(3, 4),
         "b": np.array([0.5, -2], "<f2"),
         "c": np.array([[1e-9]], "<f4"),
     }
-    raw = written(arrays)
-    found = read_arrays(memoryview(raw))
-    assert {name: array.tolist() for name, array in found.items()} == {n: a.tolist() for n, a in arrays.items()}
-    assert written(found) == raw
+    raw = encode_arrays(arrays)
+    decoded = read_arrays(memoryview(raw))
+    assert {name: array.tolist() for name, array in decoded.items()} == {n: a.tolist() for n, a in arrays.items()}
+    assert encode_arrays(decoded) == raw
 
 
 def _file(header: object) -> bytes:
@@ -231,8 +232,8 @@ def _file(header: object) -> bytes:
         _file(b"[" * 90_000),
     ],
 )
-def test_what_is_no_file_of_arrays_is_refused(raw: bytes) -> None:
-    with pytest.raises(DamagedTable):
+def test_an_invalid_array_file_is_refused(raw: bytes) -> None:
+    with pytest.raises(ArrayFileError):
         read_arrays(memoryview(raw))
 
 
@@ -251,9 +252,11 @@ print("quiet")
 """
 
 
-def test_nothing_asks_for_the_network_or_a_model_library() -> None:
-    done = subprocess.run([sys.executable, "-c", _GUARDED], capture_output=True, text=True, timeout=180, check=False)
-    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "quiet", "")
+def test_encoding_needs_neither_network_nor_model_library() -> None:
+    completed = subprocess.run(
+        [sys.executable, "-c", _GUARDED], capture_output=True, text=True, timeout=HANG_SECONDS, check=False
+    )
+    assert (completed.returncode, completed.stdout.strip(), completed.stderr) == (0, "quiet", "")
 
 
 _FORKING = """
@@ -269,5 +272,7 @@ print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
 
 def test_a_process_may_fork_after_encoding() -> None:
-    done = subprocess.run([sys.executable, "-c", _FORKING], capture_output=True, text=True, timeout=180, check=False)
-    assert (done.stdout.strip(), done.stderr) == ("0", "")
+    completed = subprocess.run(
+        [sys.executable, "-c", _FORKING], capture_output=True, text=True, timeout=HANG_SECONDS, check=False
+    )
+    assert (completed.stdout.strip(), completed.stderr) == ("0", "")

@@ -1,7 +1,7 @@
-"""The Meilisearch engine on a real server: the contract of every backend, and what is this engine's own.
+"""The Meilisearch engine on a real server: the contract of every backend, and what is specific to this engine.
 
-Runs where MEILI_URL and MEILI_MASTER_KEY name one that may be written to; each test has an index of its own there and
-removes it. Skipped aloud elsewhere: tests/search/test_meilisearch_calls.py needs no server.
+These tests need MEILI_URL and MEILI_MASTER_KEY of a server that they may write to, and are skipped without. Each test
+uses its own index there and removes it. tests/search/test_meilisearch_calls.py needs no server.
 """
 
 import asyncio
@@ -11,8 +11,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from registry.core.listing import Filters, SearchUnavailable
-from registry.core.ranking import CorpusStats, ask, rank
+from registry.core.model.listing import Filters, SearchUnavailable
+from registry.core.ranking import CorpusStats, parse_query, rank
 from registry.search.backend import Backend, IndexState, SearchDocument, make_document, make_documents
 from registry.search.meilisearch import layout
 from registry.search.meilisearch.admin import Admin, Keys
@@ -20,13 +20,13 @@ from registry.search.meilisearch.backend import MeiliBackend
 from registry.search.meilisearch.keys import make_keys
 from tests.search.contract import MAIL, MAPS, SHOP, BackendContract, fill, found, pool, stats_of, upsert
 from tests.search.listings import listing
-from tests.search.vector_contract import _SAYINGS as SAYINGS
-from tests.search.vector_contract import WORDS, VectorContract, some
+from tests.search.vector_contract import _VOCABULARY as VOCABULARY
+from tests.search.vector_contract import WORDS, VectorContract, random_services
 from tests.support.candidates import Candidate, side_by_side
 from tests.support.embedder import WordEmbedder
 from tests.support.engine import MASTER, URL, needs_meilisearch, remove_index
 
-pytestmark = [pytest.mark.slow, needs_meilisearch, pytest.mark.usefixtures("patient")]
+pytestmark = [pytest.mark.slow, needs_meilisearch, pytest.mark.usefixtures("long_time_limits")]
 
 
 @pytest.fixture
@@ -53,21 +53,24 @@ class TestMeilisearch(BackendContract):
 
 class TestMeilisearchVectors(VectorContract):
     async def test_the_first_ten_are_those_of_ranking_everything(self, backend: Backend) -> None:
-        """Nearly: where most services hold every word, this engine cannot tell which of them hold it most often."""
-        services = some(160, seed=7)
+        """Nearly: if most services hold every word, this engine cannot tell which of them hold it most often."""
+        services = random_services(160, seed=7)
         documents = make_documents(services, WORDS)
         await write(backend, documents)
-        everything = side_by_side(
-            (Candidate(one.listing.host, one.listing.score, one.record) for one in documents), WORDS.id
+        all_candidates = side_by_side(
+            (Candidate(document.listing.host, document.listing.score, document.record) for document in documents),
+            WORDS.id,
         )
-        stats = CorpusStats.of(one.record for one in documents)
+        stats = CorpusStats.of(document.record for document in documents)
         dice = random.Random(8)
         shared = 0
         for _ in range(25):
-            question = ask(f"{dice.choice(SAYINGS)} {dice.choice(SAYINGS)}. {dice.choice(SAYINGS)}.", WORDS)
+            question = parse_query(
+                f"{dice.choice(VOCABULARY)} {dice.choice(VOCABULARY)}. {dice.choice(VOCABULARY)}.", WORDS
+            )
             answer = await backend.candidates(question, Filters(), 200)
             first = rank(question, answer.candidates, answer.stats).hosts[:10]
-            shared += len(set(first) & set(rank(question, everything, stats).hosts[:10]))
+            shared += len(set(first) & set(rank(question, all_candidates, stats).hosts[:10]))
         assert shared >= 240
 
 
@@ -83,7 +86,7 @@ async def test_another_process_sees_commits_and_swaps(backend: MeiliBackend, ind
     await reader.close()
 
 
-async def test_feeders_that_take_turns_keep_the_counts(backend: MeiliBackend, index: str, keys: Keys) -> None:
+async def test_alternating_writers_keep_the_counts(backend: MeiliBackend, index: str, keys: Keys) -> None:
     other = MeiliBackend(URL, keys, index, model=WORDS.id, dims=WORDS.dims)
     await fill(backend, [MAIL])
     await upsert(backend, SHOP)
@@ -97,7 +100,7 @@ async def test_feeders_that_take_turns_keep_the_counts(backend: MeiliBackend, in
     await other.close()
 
 
-async def test_what_waits_while_another_process_rebuilds_is_not_written_over_it(
+async def test_pending_writes_do_not_overwrite_a_rebuild_by_another_process(
     backend: MeiliBackend, index: str, keys: Keys
 ) -> None:
     other = MeiliBackend(URL, keys, index, model=WORDS.id, dims=WORDS.dims)
@@ -111,49 +114,49 @@ async def test_what_waits_while_another_process_rebuilds_is_not_written_over_it(
     await other.close()
 
 
-async def test_a_service_that_lost_its_vector_is_no_longer_near(backend: MeiliBackend) -> None:
+async def test_a_service_without_its_old_vector_is_not_found_by_it(backend: MeiliBackend) -> None:
     await write(backend, make_documents([listing("a.example", "Post: letter")], WORDS))
-    assert (await backend.candidates(ask("mail", WORDS), Filters(), 10)).candidates.hosts == ["a.example"]
+    assert (await backend.candidates(parse_query("mail", WORDS), Filters(), 10)).candidates.hosts == ["a.example"]
     assert await backend.upsert(make_documents([listing("a.example", "Zzz: zz")], WORDS)) == 1
     await backend.commit()
-    assert (await backend.candidates(ask("mail", WORDS), Filters(), 10)).candidates.hosts == []
+    assert (await backend.candidates(parse_query("mail", WORDS), Filters(), 10)).candidates.hosts == []
 
 
 async def test_an_index_of_another_model_is_searched_by_words_until_it_is_rebuilt(
     backend: MeiliBackend, index: str, keys: Keys
 ) -> None:
     await write(backend, make_documents([MAIL, MAPS], WORDS))
-    later = MeiliBackend(URL, keys, index, model="wp_other", dims=WORDS.dims)
-    assert (await later.health()).state is IndexState.OUTDATED
-    asked = ask("email", WordEmbedder("wp_other"))
-    assert (await later.candidates(asked, Filters(), 10)).candidates.hosts == ["mail.example"]
+    other = MeiliBackend(URL, keys, index, model="wp_other", dims=WORDS.dims)
+    assert (await other.health()).state is IndexState.OUTDATED
+    question = parse_query("email", WordEmbedder("wp_other"))
+    assert (await other.candidates(question, Filters(), 10)).candidates.hosts == ["mail.example"]
     with pytest.raises(SearchUnavailable, match="built again"):
-        await upsert(later, MAIL)
-    await later.close()
+        await upsert(other, MAIL)
+    await other.close()
 
 
-async def test_words_that_many_services_hold_are_asked_for_together(backend: MeiliBackend) -> None:
-    """More of them than any leg asks for: the services with several words of the question must be in the pool."""
+async def test_common_words_are_queried_together(backend: MeiliBackend) -> None:
+    """More services than any leg returns: those with several words of the query must be in the pool."""
     crowd = [listing(f"h{n}.example", "Weather" if n % 2 else "Forecast") for n in range(300)]
     both = [listing(f"b{n}.example", "Weather forecast") for n in range(3)]
     await fill(backend, [*crowd, *both])
-    answer = await backend.candidates(ask("weather forecast"), Filters(), 200)
+    answer = await backend.candidates(parse_query("weather forecast"), Filters(), 200)
     assert {"b0.example", "b1.example", "b2.example"} <= set(answer.candidates.hosts)
     assert answer.matching >= len(answer.candidates)
 
 
-async def test_more_words_than_the_engine_reads(backend: MeiliBackend) -> None:
-    """It reads ten of a query; the rarest of the question's must be among them, wherever they stand."""
+async def test_the_rarest_words_of_a_long_query_are_searched(backend: MeiliBackend) -> None:
+    """The engine reads ten words of a query; the rarest must be among them, wherever they are in the text."""
     common = " ".join(f"common{n}" for n in range(14))
     await fill(
         backend, [listing(f"h{n}.example", f"x: {common}") for n in range(70)] + [listing("a.example", "Unique")]
     )
-    answer = await backend.candidates(ask(f"{common} unique"), Filters(), 200)
+    answer = await backend.candidates(parse_query(f"{common} unique"), Filters(), 200)
     assert "a.example" in answer.candidates.hosts
 
 
-async def test_a_document_that_is_refused_does_not_keep_the_others_out(backend: MeiliBackend, index: str) -> None:
-    """Vectors of a wrong length fail the whole task; all others of it must come in, the counts with them."""
+async def test_a_refused_document_does_not_block_the_others(backend: MeiliBackend, index: str) -> None:
+    """A vector of the wrong length fails the whole task; all its other documents must be stored and counted."""
     good = make_documents([listing(f"h{n}.example", "Arctic: north") for n in range(5)], WORDS)
     await write(backend, good[:1])
     assert await backend.upsert([*good, bad_document("bad.example")]) == 5
@@ -162,21 +165,21 @@ async def test_a_document_that_is_refused_does_not_keep_the_others_out(backend: 
     assert (await pool(backend, "arctic")).stats.services == 5
 
 
-async def test_a_document_that_is_refused_does_not_stop_a_rebuild(backend: MeiliBackend) -> None:
+async def test_a_refused_document_does_not_stop_a_rebuild(backend: MeiliBackend) -> None:
     good = make_documents([listing(f"h{n}.example", "Arctic: north") for n in range(5)], WORDS)
     await write(backend, [*good[:2], bad_document("bad.example"), *good[2:]])
     assert await found(backend, "arctic") == [f"h{n}.example" for n in range(5)]
     assert await backend.count() == 5
 
 
-async def test_what_a_killed_build_left_behind_is_removed(backend: MeiliBackend, index: str, keys: Keys) -> None:
+async def test_the_leftovers_of_a_killed_build_are_removed(backend: MeiliBackend, index: str, keys: Keys) -> None:
     admin = Admin(URL, keys)
     await asyncio.to_thread(admin.create, f"{index}_bleftover", layout.index_settings("", 0), layout.PRIMARY_KEY)
     await fill(backend, [MAIL])
     await fill(backend, [SHOP])
     await asyncio.to_thread(admin.wait_idle, f"{index}_bleftover")
     await asyncio.to_thread(admin.wait_idle, index)
-    assert [one for one in await asyncio.to_thread(admin.indexes, index) if one == f"{index}_bleftover"] == []
+    assert [uid for uid in await asyncio.to_thread(admin.indexes, index) if uid == f"{index}_bleftover"] == []
 
 
 async def test_tombstones_are_removed(backend: MeiliBackend, index: str, keys: Keys) -> None:
@@ -185,32 +188,30 @@ async def test_tombstones_are_removed(backend: MeiliBackend, index: str, keys: K
     await backend.commit()
     admin = Admin(URL, keys)
     await asyncio.to_thread(admin.wait_idle, index)
-    ids = await asyncio.to_thread(lambda: [one["id"] for one in admin.documents(index, ["id"])])
-    assert sorted(ids) == [layout.TALLY, "shop_example"]
+    ids = await asyncio.to_thread(lambda: [document["id"] for document in admin.documents(index, ["id"])])
+    assert sorted(ids) == [layout.STATISTICS_ID, "shop_example"]
 
 
-async def test_each_key_may_do_its_own_and_nothing_else(backend: MeiliBackend, index: str, keys: Keys) -> None:
+async def test_each_key_has_only_its_own_rights(backend: MeiliBackend, index: str, keys: Keys) -> None:
     await fill(backend, [MAIL])
     searching = MeiliBackend(URL, Keys(keys.search, keys.search, keys.search), index, model=WORDS.id)
     assert await found(searching, "email") == ["mail.example"]
-    for forbidden in (upsert(searching, SHOP), fill(searching, [SHOP]), _all(searching)):
+    for forbidden in (upsert(searching, SHOP), fill(searching, [SHOP]), _all_hashes(searching)):
         with pytest.raises(SearchUnavailable):
             await forbidden
     await searching.close()
-    asking_with = MeiliBackend(URL, Keys(search=keys.tasks), index, model=WORDS.id)
+    with_tasks_key = MeiliBackend(URL, Keys(search=keys.tasks), index, model=WORDS.id)
     with pytest.raises(SearchUnavailable):
-        await found(asking_with, "email")
-    await asking_with.close()
+        await found(with_tasks_key, "email")
+    await with_tasks_key.close()
 
 
-async def test_making_the_keys_again_makes_the_same(index: str, keys: Keys) -> None:
+async def test_making_the_keys_again_returns_the_same(index: str, keys: Keys) -> None:
     assert make_keys(URL, MASTER, index) == keys
     remove_index(index)
 
 
-async def test_without_its_keys_a_process_can_search_and_says_what_it_cannot(
-    backend: MeiliBackend, index: str, keys: Keys
-) -> None:
+async def test_a_process_without_writing_keys_can_only_search(backend: MeiliBackend, index: str, keys: Keys) -> None:
     await fill(backend, [MAIL])
     reader = MeiliBackend(URL, Keys(search=keys.search), index, model=WORDS.id)
     assert await reader.count() == 1
@@ -225,11 +226,11 @@ async def write(backend: Backend, documents: list[SearchDocument]) -> None:
         await build.swap()
 
 
-async def _all(backend: Backend) -> list[tuple[str, bytes]]:
-    return [one async for one in backend.hashes()]
+async def _all_hashes(backend: Backend) -> list[tuple[str, bytes]]:
+    return [entry async for entry in backend.hashes()]
 
 
 def bad_document(host: str) -> SearchDocument:
-    """Its vector has more numbers than the index takes."""
+    """Return a document whose vector has one number too many."""
 
     return make_document(listing(host, "Arctic"), WordEmbedder(WORDS.id, WORDS.dims + 1))

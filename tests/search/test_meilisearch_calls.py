@@ -1,5 +1,5 @@
-"""The Meilisearch engine without a server: what we send is what its published description allows, and what it says
-(recorded answers of a real one) is understood. Skips, saying so, where the shared descriptions are absent."""
+"""The Meilisearch engine without a server: requests match the published API description, and responses recorded from a
+real server are understood. These tests skip where the shared descriptions are absent."""
 
 import json
 from collections.abc import Iterator
@@ -9,39 +9,39 @@ import numpy as np
 import pytest
 from structlog.testing import capture_logs
 
-from registry.core.listing import Filters, SearchUnavailable
-from registry.core.ranking import Question, ask
+from registry.core.model.listing import Filters, SearchUnavailable
+from registry.core.ranking import ParsedQuery, parse_query
 from registry.search.backend import IndexState, WriterBusy, make_document
 from registry.search.meilisearch import layout
 from registry.search.meilisearch.admin import Admin, Keys, TaskFailure
-from registry.search.meilisearch.asking import Asker, EmbedderMissing, IndexMissing
 from registry.search.meilisearch.backend import MeiliBackend
 from registry.search.meilisearch.keys import INDEXER_ACTIONS, make_keys
+from registry.search.meilisearch.query_client import EmbedderMissing, IndexMissing, QueryClient
 from tests.search.capture import Answer, Call, Capture, captured
 from tests.search.contract import MAIL, MAPS, SHOP
 from tests.search.openapi import Judge
 from tests.support.shared import shared
 
-pytestmark = pytest.mark.usefixtures("recordings", "patient")
+pytestmark = pytest.mark.usefixtures("recordings", "long_time_limits")
 
 KEYS = Keys(search="the-search-key", indexer="the-indexer-key", tasks="the-tasks-key")
 MODEL = "wp_0000example0"
 
 
 def recorded(number: int) -> dict[str, Any]:
-    """Request and answer of one recorded exchange."""
+    """Return request and response of one recorded exchange."""
     (path,) = shared("contracts", "meilisearch-exchanges").glob(f"{number:02}-*.json")
-    found: dict[str, Any] = json.loads(path.read_text())
-    return found
+    exchange: dict[str, Any] = json.loads(path.read_text())
+    return exchange
 
 
 def answer(number: int, **changes: Any) -> Answer:
-    said = recorded(number)["response"]
-    return Answer(said["status"], said["body"] | changes if changes else said["body"], said["headers"])
+    response = recorded(number)["response"]
+    return Answer(response["status"], response["body"] | changes if changes else response["body"], response["headers"])
 
 
 class Engine:
-    """Answers each route as a real server did, and gives back what was put in where a call must find it."""
+    """Answer each route as a real server did, and return what was stored where a call must find it."""
 
     def __init__(self) -> None:
         self.documents: dict[str, dict[str, Any]] = {}
@@ -57,7 +57,7 @@ class Engine:
                 return answer(6, **call.body, key=f"key-{call.body['uid']}")
             case "GET", "indexes":
                 return Answer(
-                    200, {"results": [index(one) for one in self.indexes], "offset": 0, "limit": 1, "total": 1}
+                    200, {"results": [index(uid) for uid in self.indexes], "offset": 0, "limit": 1, "total": 1}
                 )
             case "POST", "indexes":
                 self.indexes.append(call.body["uid"])
@@ -65,7 +65,7 @@ class Engine:
             case "PATCH", "indexes", _, "settings":
                 return answer(10)
             case "POST", "indexes", _, "documents":
-                self.documents |= {one["id"]: one for one in call.body}
+                self.documents |= {document["id"]: document for document in call.body}
                 return answer(14)
             case "POST", "indexes", _, "documents", "fetch":
                 return answer(22, results=self._fetched(call.body), total=1)
@@ -83,15 +83,17 @@ class Engine:
             case "GET", "tasks", _:
                 return answer(15)
             case "POST", "multi-search":
-                said = recorded(29)["response"]["body"]["results"]
-                probed = said[1] | {"hits": [self.documents[layout.TALLY]]}
-                empty = [one | {"hits": []} for one in (said[0], said[1], said[1], said[1])]
-                return Answer(200, {"results": [probed, *empty[: len(call.body["queries"]) - 1]]})
+                results = recorded(29)["response"]["body"]["results"]
+                statistics = results[1] | {"hits": [self.documents[layout.STATISTICS_ID]]}
+                empty = [result | {"hits": []} for result in (results[0], results[1], results[1], results[1])]
+                return Answer(200, {"results": [statistics, *empty[: len(call.body["queries"]) - 1]]})
         raise AssertionError(f"{call.method} {call.path}")
 
-    def _fetched(self, asked: dict[str, Any]) -> list[dict[str, Any]]:
-        chosen = asked.get("ids") or [one["id"] for one in self.documents.values() if one["kind"] == "service"]
-        return [self.documents[one] for one in chosen if one in self.documents]
+    def _fetched(self, body: dict[str, Any]) -> list[dict[str, Any]]:
+        ids = body.get("ids") or [
+            document["id"] for document in self.documents.values() if document["kind"] == "service"
+        ]
+        return [self.documents[document_id] for document_id in ids if document_id in self.documents]
 
 
 def index(uid: str) -> dict[str, Any]:
@@ -109,31 +111,31 @@ def capture() -> Iterator[Capture]:
         yield server
 
 
-async def everything(url: str) -> None:
-    """Every call that the engine has, at least once."""
+async def make_every_call(url: str) -> None:
+    """Make every call of the engine at least once."""
     make_keys(url, "the-master-key", "services")
     backend = MeiliBackend(url, KEYS, "services", model=MODEL, dims=4)
-    for services in ([MAIL, SHOP], [MAIL, SHOP]):  # the first index is renamed, the second one swapped
+    for services in ([MAIL, SHOP], [MAIL, SHOP]):  # the first index is renamed, the second swapped
         async with backend.build() as build:
-            await build.add([make_document(one) for one in services])
+            await build.add([make_document(service) for service in services])
             await build.swap()
     await backend.upsert([make_document(MAPS)])
     await backend.delete(["shop.example"])
     await backend.commit()
-    question = Question("send email", {"send": "send", "email": "email"}, np.full(4, 0.5, np.float32), None, MODEL)
+    question = ParsedQuery("send email", {"send": "send", "email": "email"}, np.full(4, 0.5, np.float32), None, MODEL)
     filters = Filters(
         formats=("adp", "awp"), auth_types=("none",), pricing_types=("free",), protocols=("mcp",), min_score=3
     )
-    for asked in (question, ask(" ")):
-        await backend.candidates(asked, filters, 200)
+    for query in (question, parse_query(" ")):
+        await backend.candidates(query, filters, 200)
     assert (await backend.health()).state is IndexState.READY
     assert [host async for host, _ in backend.hashes()]
     await backend.count()
     await backend.close()
 
 
-async def test_every_call_is_what_the_published_description_allows(capture: Capture, judge: Judge) -> None:
-    await everything(capture.url)
+async def test_every_call_matches_the_published_description(capture: Capture, judge: Judge) -> None:
+    await make_every_call(capture.url)
     assert [(call.method, call.path, judge.faults(call)) for call in capture.calls if judge.faults(call)] == []
     assert {(call.method, judge.route(call)) for call in capture.calls} == {
         ("GET", "/version"),
@@ -154,11 +156,11 @@ async def test_every_call_is_what_the_published_description_allows(capture: Capt
     }
 
 
-async def test_each_call_goes_with_the_key_of_least_rights(capture: Capture, judge: Judge) -> None:
-    await everything(capture.url)
-    used = {key: {judge.route(one).split("/")[1] for one in capture.calls if one.key == key} for key in
-            {one.key for one in capture.calls}}  # fmt: skip
-    assert used == {
+async def test_each_call_uses_the_key_with_the_fewest_rights(capture: Capture, judge: Judge) -> None:
+    await make_every_call(capture.url)
+    routes = {key: {judge.route(call).split("/")[1] for call in capture.calls if call.key == key} for key in
+            {call.key for call in capture.calls}}  # fmt: skip
+    assert routes == {
         "the-master-key": {"keys"},
         "the-search-key": {"multi-search"},
         "the-tasks-key": {"tasks", "version"},
@@ -166,14 +168,14 @@ async def test_each_call_goes_with_the_key_of_least_rights(capture: Capture, jud
     }
 
 
-async def test_answers_are_asked_for_as_they_are(capture: Capture) -> None:
-    """The server would compress them, which costs it a third more and waits for the last chunk."""
-    await everything(capture.url)
-    asked = [call.headers["accept-encoding"] for call in capture.calls if call.path == "/multi-search"]
-    assert set(asked) == {"identity"}
+async def test_responses_are_requested_uncompressed(capture: Capture) -> None:
+    """Compression would cost the server a third more time, and the client would wait for the last chunk."""
+    await make_every_call(capture.url)
+    encodings = [call.headers["accept-encoding"] for call in capture.calls if call.path == "/multi-search"]
+    assert set(encodings) == {"identity"}
 
 
-def test_the_judge_refuses_what_is_wrong(judge: Judge) -> None:
+def test_the_judge_refuses_wrong_calls(judge: Judge) -> None:
     def call(body: Any, path: str = "/multi-search", **query: str) -> Call:
         return Call("POST", path, query, {"content-type": "application/json"}, body)
 
@@ -188,7 +190,7 @@ def test_the_judge_refuses_what_is_wrong(judge: Judge) -> None:
         judge.faults(call({}, "/nowhere"))
 
 
-def test_what_is_mended_in_the_description_is_still_wrong_in_it(judge: Judge) -> None:
+def test_the_corrections_of_the_description_are_still_needed(judge: Judge) -> None:
     schemas = judge.published["components"]["schemas"]
     assert schemas["AttributePatterns"]["type"] == "object"
     assert recorded(34)["request"]["body"]["facets"] == ["formats", "verified"]
@@ -197,12 +199,12 @@ def test_what_is_mended_in_the_description_is_still_wrong_in_it(judge: Judge) ->
     assert recorded(13)["response"]["status"] == 400  # the server does refuse an unknown field
 
 
-def test_the_indexers_rights_are_those_that_were_tried(judge: Judge) -> None:
+def test_the_indexer_key_has_the_rights_that_were_recorded(judge: Judge) -> None:
     assert set(INDEXER_ACTIONS) == set(recorded(6)["request"]["body"]["actions"])
-    assert recorded(5)["response"]["status"] == 400  # with `version` among them the key is refused
+    assert recorded(5)["response"]["status"] == 400  # a key with the right `version` is refused
 
 
-# what the server says
+# responses of the server
 
 
 @pytest.mark.parametrize(
@@ -217,20 +219,20 @@ def test_the_indexers_rights_are_those_that_were_tried(judge: Judge) -> None:
 )
 async def test_refusals_are_told_apart(number: int, error: type[Exception]) -> None:
     with captured(lambda _: answer(number)) as server:
-        asker = Asker(server.url, "key")
+        client = QueryClient(server.url, "key")
         with pytest.raises(error) as caught:
-            await asker.ask([{"indexUid": "services"}])
+            await client.multi_search([{"indexUid": "services"}])
         assert type(caught.value) is error
-        await asker.close()
+        await client.close()
 
 
 async def test_results_come_in_the_order_of_the_queries() -> None:
     with captured(lambda _: answer(29)) as server:
-        asker = Asker(server.url, "key")
-        near, worded = await asker.ask(recorded(29)["request"]["body"]["queries"])
+        client = QueryClient(server.url, "key")
+        near, worded = await client.multi_search(recorded(29)["request"]["body"]["queries"])
         assert [len(near.hits), len(worded.hits)] == [2, 1]
         assert [near.near, worded.near, near.total, near.hits[0].r] == [2, None, 2, bytes([0, 1, 2, 3])]
-        await asker.close()
+        await client.close()
 
 
 @pytest.mark.parametrize(
@@ -249,21 +251,21 @@ def test_failed_tasks_are_told_apart(number: int, code: str, is_the_documents: b
     assert (caught.value.code, caught.value.is_the_documents) == (code, is_the_documents)
 
 
-def test_a_task_is_looked_at_until_it_is_done() -> None:
+def test_a_task_is_polled_until_it_is_done() -> None:
     states = iter(["enqueued", "processing", "processing", "succeeded"])
     with captured(lambda _: answer(15, status=next(states))) as server:
         Admin(server.url, KEYS).wait(7)
     assert [call.path for call in server.calls] == ["/tasks/7"] * 4
 
 
-def test_a_task_that_is_never_done_is_given_up() -> None:
-    still = captured(lambda _: answer(15, status="enqueued"))
-    with still as server, pytest.raises(SearchUnavailable, match="behind"):
+def test_waiting_for_a_task_times_out() -> None:
+    unfinished = captured(lambda _: answer(15, status="enqueued"))
+    with unfinished as server, pytest.raises(SearchUnavailable, match="behind"):
         Admin(server.url, KEYS).wait(7, seconds=0.05)
 
 
 @pytest.mark.parametrize(
-    ("version", "is_taken", "says"),
+    ("version", "is_supported", "event"),
     [
         ("1.49.9", False, "meilisearch.unsupported"),
         ("1.50.0", True, None),
@@ -272,9 +274,7 @@ def test_a_task_that_is_never_done_is_given_up() -> None:
         ("2.0.0", False, "meilisearch.unsupported"),
     ],
 )
-async def test_the_version_is_asked_for_before_anything_is_written(
-    version: str, is_taken: bool, says: str | None
-) -> None:
+async def test_the_version_is_checked_before_any_write(version: str, is_supported: bool, event: str | None) -> None:
     engine = Engine()
 
     def script(call: Call) -> Answer:
@@ -283,24 +283,24 @@ async def test_the_version_is_asked_for_before_anything_is_written(
     with captured(script) as server:
         backend = MeiliBackend(server.url, KEYS, "services")
         with capture_logs() as logs:
-            if is_taken:
+            if is_supported:
                 await build(backend)
             else:
                 with pytest.raises(SearchUnavailable, match=rf"Meilisearch {version} is not supported: 1\.50 or later"):
                     await build(backend)
-        told = {(one["event"], one["version"]) for one in logs if "version" in one}
-        assert told == ({(says, version)} if says else set())
-        assert any(call.method == "POST" for call in server.calls) is is_taken
+        events = {(entry["event"], entry["version"]) for entry in logs if "version" in entry}
+        assert events == ({(event, version)} if event else set())
+        assert any(call.method == "POST" for call in server.calls) is is_supported
         await backend.close()
 
 
 async def build(backend: MeiliBackend) -> None:
-    async with backend.build() as made:
-        await made.add([make_document(MAIL)])
-        await made.swap()
+    async with backend.build() as index_build:
+        await index_build.add([make_document(MAIL)])
+        await index_build.swap()
 
 
-async def test_an_index_that_did_not_take_all_is_not_swapped_in() -> None:
+async def test_an_incomplete_index_is_not_swapped_in() -> None:
     engine = Engine()
 
     def script(call: Call) -> Answer:
@@ -315,7 +315,7 @@ async def test_an_index_that_did_not_take_all_is_not_swapped_in() -> None:
         await backend.close()
 
 
-async def test_two_builds_at_once_are_one_too_many(capture: Capture) -> None:
+async def test_a_second_concurrent_build_is_refused(capture: Capture) -> None:
     backend = MeiliBackend(capture.url, KEYS, "services")
     async with backend.build():
         with pytest.raises(WriterBusy):
@@ -332,7 +332,7 @@ async def test_a_commit_is_one_task_of_documents_tombstones_and_counts(capture: 
     await backend.delete(["mail.example"])
     await backend.commit()
     (sent,) = [call.body for call in capture.calls if call.path == "/indexes/services/documents"]
-    kinds = {one["id"]: one["kind"] for one in sent}
-    assert kinds == {"shop_example": "service", "mail_example": "gone", layout.TALLY: "tally"}
-    assert all(one["_vectors"] == {MODEL: None} for one in sent)
+    kinds = {document["id"]: document["kind"] for document in sent}
+    assert kinds == {"shop_example": "service", "mail_example": "gone", layout.STATISTICS_ID: "tally"}
+    assert all(document["_vectors"] == {MODEL: None} for document in sent)
     await backend.close()

@@ -1,4 +1,4 @@
-"""The two ways with the sentence model itself; they run where the extra `minilm` is installed."""
+"""MiniLM combined with the table. Tests of the model itself need the extra `minilm`."""
 
 import importlib.util
 import sys
@@ -10,14 +10,14 @@ import pytest
 from registry.core.ranking import Embedder
 from registry.search import minilm as module
 from registry.search.embedding import ModelFileError, default_embedder
-from registry.search.minilm import PACKAGE, MiniLM, documents_by_minilm, minilm
+from registry.search.minilm import PACKAGE, MiniLM, table_and_minilm
 
 needs_the_extra = pytest.mark.skipif(
     importlib.util.find_spec(PACKAGE) is None or importlib.util.find_spec("onnxruntime") is None,
     reason="the extra `minilm` is not installed",
 )
 
-ASKED = [
+QUERIES = [
     "I have to tell my customers by text message that the driver is late",
     "how much is 50 euros in yen",
     "a quiet hotel near the station for two nights",
@@ -31,20 +31,20 @@ ANSWERS = [
 ]
 
 
-@pytest.fixture(params=["minilm", "documents"])
-def embedder(request: pytest.FixtureRequest) -> Embedder:
-    return minilm() if request.param == "minilm" else documents_by_minilm()
+@pytest.fixture
+def embedder() -> Embedder:
+    return table_and_minilm()
 
 
 @needs_the_extra
 def test_requests_find_their_answers(embedder: Embedder) -> None:
-    scores = embedder.encode(ASKED) @ embedder.encode_documents(ANSWERS).T
+    scores = embedder.encode(QUERIES) @ embedder.encode_documents(ANSWERS).T
     assert scores.argmax(axis=1).tolist() == [0, 1, 2, 3]
 
 
 @needs_the_extra
-def test_vectors_have_length_one_or_none(embedder: Embedder) -> None:
-    texts = ["", "\ud800", "weather " * 10_000, "漢字", "a\x00b", *ASKED]
+def test_vectors_have_length_one_or_zero(embedder: Embedder) -> None:
+    texts = ["", "\ud800", "weather " * 10_000, "漢字", "a\x00b", *QUERIES]
     for rows in (embedder.encode(texts), embedder.encode_documents(texts)):
         assert rows.shape == (len(texts), embedder.dims)
         assert rows.dtype == np.float32
@@ -54,59 +54,48 @@ def test_vectors_have_length_one_or_none(embedder: Embedder) -> None:
 
 
 @needs_the_extra
-def test_the_company_of_a_text_hardly_matters(embedder: Embedder) -> None:
-    together = embedder.encode_documents([*ASKED, *ANSWERS])
-    alone = np.concatenate([embedder.encode_documents([text]) for text in (*ASKED, *ANSWERS)])
+def test_batching_hardly_changes_a_vector(embedder: Embedder) -> None:
+    together = embedder.encode_documents([*QUERIES, *ANSWERS])
+    alone = np.concatenate([embedder.encode_documents([text]) for text in (*QUERIES, *ANSWERS)])
     assert np.einsum("ij,ij->i", together, alone).min() > 0.999
 
 
 @needs_the_extra
-def test_no_two_models_share_a_name() -> None:
-    names = {default_embedder().id, MiniLM().id, documents_by_minilm().id}
+def test_no_two_models_share_an_id() -> None:
+    names = {default_embedder().id, MiniLM().id, table_and_minilm().id}
     assert len(names) == 3
     assert all(name.startswith("wp_") and len(name) == 15 for name in names)
 
 
 @needs_the_extra
-def test_both_ways_index_the_same() -> None:
-    """Which is why they share a name, and why nobody has to index again who goes over from one to the other."""
-    assert minilm().id == documents_by_minilm().id
-    assert np.array_equal(minilm().encode_documents(ANSWERS), documents_by_minilm().encode_documents(ANSWERS))
+def test_queries_are_encoded_like_documents(embedder: Embedder) -> None:
+    assert np.array_equal(embedder.encode(QUERIES), embedder.encode_documents(QUERIES))
+    assert not np.allclose(embedder.encode(QUERIES), default_embedder().encode(QUERIES))
 
 
 @needs_the_extra
-def test_the_way_on_both_sides_reads_queries_as_documents() -> None:
-    way = minilm()
-    assert np.array_equal(way.encode(ASKED), way.encode_documents(ASKED))
-    assert not np.allclose(way.encode(ASKED), documents_by_minilm().encode(ASKED))
-
-
-@needs_the_extra
-def test_a_sum_of_both_models_is_near_either() -> None:
+def test_the_sum_is_nearer_to_each_model_than_they_are_to_each_other() -> None:
     table, model = default_embedder(), MiniLM()
-    both = minilm().encode(ASKED)
-    alone = model.encode(ASKED) @ table.basis.astype(np.float32)
-    to_table = np.einsum("ij,ij->i", both, table.encode(ASKED))
-    to_model = np.einsum("ij,ij->i", both, alone / np.linalg.norm(alone, axis=1, keepdims=True))
-    apart = np.einsum("ij,ij->i", table.encode(ASKED), alone / np.linalg.norm(alone, axis=1, keepdims=True))
-    assert (np.minimum(to_table, to_model) > apart).all()
+    summed = table_and_minilm().encode(QUERIES)
+    model_rows = model.encode(QUERIES) @ table.basis.astype(np.float32)
+    to_table = np.einsum("ij,ij->i", summed, table.encode(QUERIES))
+    to_model = np.einsum("ij,ij->i", summed, model_rows / np.linalg.norm(model_rows, axis=1, keepdims=True))
+    table_to_model = np.einsum(
+        "ij,ij->i", table.encode(QUERIES), model_rows / np.linalg.norm(model_rows, axis=1, keepdims=True)
+    )
+    assert (np.minimum(to_table, to_model) > table_to_model).all()
 
 
 @needs_the_extra
-def test_the_way_with_documents_asks_the_table_alone() -> None:
-    assert np.array_equal(documents_by_minilm().encode(ASKED), default_embedder().encode(ASKED))
-
-
-@needs_the_extra
-def test_the_table_lies_in_the_models_space() -> None:
-    """A text's two vectors point the same way, which is what makes their scores a sum."""
-    ours = default_embedder().encode(ASKED)
-    theirs = MiniLM().encode(ASKED) @ default_embedder().basis.astype(np.float32)
-    cosines = np.einsum("ij,ij->i", ours, theirs / np.linalg.norm(theirs, axis=1, keepdims=True))
+def test_table_and_model_vectors_are_similar() -> None:
+    """A text's two vectors point in similar directions, which is why they can be added."""
+    table_rows = default_embedder().encode(QUERIES)
+    model_rows = MiniLM().encode(QUERIES) @ default_embedder().basis.astype(np.float32)
+    cosines = np.einsum("ij,ij->i", table_rows, model_rows / np.linalg.norm(model_rows, axis=1, keepdims=True))
     assert cosines.min() > 0.6
 
 
-def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "PACKAGE", "no_such_package")
     with pytest.raises(ModelFileError, match=r"waypost\[minilm\]"):
         MiniLM()

@@ -1,4 +1,4 @@
-"""What every search backend must do with vectors. A test class per engine inherits this and brings the fixture
+"""What every search backend must do with vectors. A test class per engine inherits this and defines the fixture
 `backend`, made for the model and dimensions of WORDS."""
 
 import asyncio
@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from registry.core.listing import Filters, Listing, TrustLevel
-from registry.core.ranking import CorpusStats, ask, explain, make_record, rank, texts_of
+from registry.core.model.listing import Filters, Listing, TrustLevel
+from registry.core.ranking import CorpusStats, explain, make_record, parse_query, rank, texts_of
 from registry.search.backend import Backend, Pool, make_document, make_documents
 from tests.search.contract import HOSTILE_TERMS, MAIL, MAPS, SHOP
 from tests.search.listings import listing
@@ -20,7 +20,7 @@ from tests.support.embedder import WordEmbedder
 WORDS = WordEmbedder()
 
 _NAMES = ["Almanac", "Courier", "Ledger", "Harbour", "Orchard", "Beacon", "Quarry", "Mill"]
-_SAYINGS = (
+_VOCABULARY = (
     "email", "letter", "mail", "weather", "rain", "forecast", "parcel", "route", "stamp", "inbox", "money", "bill",
     "move", "day", "visit", "place",
 )  # fmt: skip
@@ -33,25 +33,25 @@ async def fill(backend: Backend, listings: Iterable[Listing]) -> None:
 
 
 async def pool(backend: Backend, text: str, **filters: Any) -> Pool:
-    return await backend.candidates(ask(text, WORDS), Filters(**filters), 200)
+    return await backend.candidates(parse_query(text, WORDS), Filters(**filters), 200)
 
 
 async def ranked(backend: Backend, text: str, **filters: object) -> list[str]:
     answer = await pool(backend, text, **filters)
-    return rank(ask(text, WORDS), answer.candidates, answer.stats).hosts
+    return rank(parse_query(text, WORDS), answer.candidates, answer.stats).hosts
 
 
-def some(count: int, seed: int) -> list[Listing]:
+def random_services(count: int, seed: int) -> list[Listing]:
     dice = random.Random(seed)
 
-    def say(words: int) -> str:
-        return " ".join(dice.choices(_SAYINGS, k=words))
+    def phrase(words: int) -> str:
+        return " ".join(dice.choices(_VOCABULARY, k=words))
 
     return [
         listing(
             f"h{n}.example",
-            f"{dice.choice(_NAMES)}: {say(4)}",
-            *[(f"{say(1)}_{number}", say(3)) for number in range(dice.randrange(4))],
+            f"{dice.choice(_NAMES)}: {phrase(4)}",
+            *[(f"{phrase(1)}_{number}", phrase(3)) for number in range(dice.randrange(4))],
             score=dice.randrange(100),
         )
         for n in range(count)
@@ -63,27 +63,27 @@ class VectorContract:
         await fill(backend, [SHOP, MAIL, MAPS])
         assert (await ranked(backend, "letter"))[0] == "mail.example"
         answer = await pool(backend, "letter")
-        best = explain(rank(ask("letter", WORDS), answer.candidates, answer.stats), 0)
+        best = explain(rank(parse_query("letter", WORDS), answer.candidates, answer.stats), 0)
         assert (best.matched_terms, best.capabilities[0].name) == ((), "send_email")
 
     async def test_candidates_carry_their_vectors(self, backend: Backend) -> None:
         await fill(backend, [MAIL, SHOP])
-        held = (await pool(backend, "email")).candidates
-        wanted = side_by_side(
+        candidates = (await pool(backend, "email")).candidates
+        expected = side_by_side(
             (
-                Candidate(one.host, one.score, make_record(one, WORDS.encode(texts_of(one)), WORDS.id))
-                for one in sorted((MAIL, SHOP), key=lambda one: list(held.hosts).index(one.host))
+                Candidate(service.host, service.score, make_record(service, WORDS.encode(texts_of(service)), WORDS.id))
+                for service in sorted((MAIL, SHOP), key=lambda service: list(candidates.hosts).index(service.host))
             ),
             WORDS.id,
         )
-        assert held.model == WORDS.id
+        assert candidates.model == WORDS.id
         for column in ("row_starts", "vectors", "scales", "spreads", "terms", "counts"):
-            assert np.array_equal(getattr(held, column), getattr(wanted, column)), column
+            assert np.array_equal(getattr(candidates, column), getattr(expected, column)), column
 
-    async def test_both_legs_are_bounded(self, backend: Backend) -> None:
+    async def test_both_legs_are_limited(self, backend: Backend) -> None:
         crowd = [listing(f"h{n}.example", "Weather: of the world") for n in range(150)]
         await fill(backend, [*crowd, listing("far.example", "Rain")])
-        answer = await backend.candidates(ask("weather", WORDS), Filters(), 20)
+        answer = await backend.candidates(parse_query("weather", WORDS), Filters(), 20)
         assert 64 <= len(answer.candidates) <= 120
         assert answer.matching >= len(answer.candidates)
 
@@ -101,7 +101,7 @@ class VectorContract:
             ({"formats": ('adp" OR "', "*", "")}, []),
         ],
     )
-    async def test_filters_hold_among_vectors(
+    async def test_filters_also_apply_to_vectors(
         self, backend: Backend, filters: dict[str, object], expected: list[str]
     ) -> None:
         await fill(
@@ -123,9 +123,9 @@ class VectorContract:
 
     async def test_changes_are_seen_among_vectors_after_commit(self, backend: Backend) -> None:
         await fill(backend, [MAIL, SHOP])
-        moved = listing("shop.example", "Shop: forecasts rain")
+        changed = listing("shop.example", "Shop: forecasts rain")
         await backend.delete(["mail.example"])
-        await backend.upsert(make_documents([moved, MAPS], WORDS))
+        await backend.upsert(make_documents([changed, MAPS], WORDS))
         assert (await ranked(backend, "letter"))[0] == "mail.example"
         await backend.commit()
         assert "mail.example" not in await ranked(backend, "letter")
@@ -137,12 +137,12 @@ class VectorContract:
         assert await ranked(backend, "letter") == ["mail.example"]
         assert "zz.example" in await ranked(backend, "zzzz")
 
-    async def test_vectors_of_another_model_are_not_asked(self, backend: Backend) -> None:
+    async def test_vectors_of_another_model_are_not_searched(self, backend: Backend) -> None:
         await fill(backend, [MAIL, SHOP])
-        other = ask("letter email", WordEmbedder("wp_other"))
-        answer = await backend.candidates(other, Filters(), 200)
+        question = parse_query("letter email", WordEmbedder("wp_other"))
+        answer = await backend.candidates(question, Filters(), 200)
         assert answer.candidates.hosts == ["mail.example"]
-        assert rank(other, answer.candidates, answer.stats).hosts == ["mail.example"]
+        assert rank(question, answer.candidates, answer.stats).hosts == ["mail.example"]
 
     async def test_a_service_of_two_hundred_capabilities_has_vectors_for_the_first(self, backend: Backend) -> None:
         await fill(backend, [listing("a.example", "Many", *[f"skill number{n}" for n in range(201)])])
@@ -150,28 +150,31 @@ class VectorContract:
         assert end - start == 2 + 50
 
     @pytest.mark.parametrize("text", [*HOSTILE_TERMS, "mail. " * 200, "'; DROP", "a\u0301" * 300], ids=ascii)
-    async def test_any_text_is_answered(self, backend: Backend, text: str) -> None:
+    async def test_any_text_can_be_searched(self, backend: Backend, text: str) -> None:
         await fill(backend, [MAIL, SHOP])
         assert set(await ranked(backend, text)) <= {"mail.example", "shop.example"}
         assert (await ranked(backend, f"email {text}"))[0] == "mail.example"
 
     async def test_the_first_ten_are_those_of_ranking_everything(self, backend: Backend) -> None:
-        services = some(160, seed=7)
+        services = random_services(160, seed=7)
         await fill(backend, services)
         documents = make_documents(services, WORDS)
-        whole = side_by_side(
-            (Candidate(one.listing.host, one.listing.score, one.record) for one in documents), WORDS.id
+        all_candidates = side_by_side(
+            (Candidate(document.listing.host, document.listing.score, document.record) for document in documents),
+            WORDS.id,
         )
-        stats = CorpusStats.of(one.record for one in documents)
+        stats = CorpusStats.of(document.record for document in documents)
         dice = random.Random(8)
         for _ in range(25):
-            question = ask(f"{' '.join(dice.choices(_SAYINGS, k=3))}. {' '.join(dice.choices(_SAYINGS, k=3))}.", WORDS)
+            question = parse_query(
+                f"{' '.join(dice.choices(_VOCABULARY, k=3))}. {' '.join(dice.choices(_VOCABULARY, k=3))}.", WORDS
+            )
             answer = await backend.candidates(question, Filters(), 200)
             ranking = rank(question, answer.candidates, answer.stats)
-            reference = rank(question, whole, stats)
+            reference = rank(question, all_candidates, stats)
             assert ranking.hosts[:10] == reference.hosts[:10]
-            marks = [explain(one, place).relevance for one in (ranking, reference) for place in range(10)]
-            assert marks[:10] == marks[10:]
+            relevances = [explain(order, place).relevance for order in (ranking, reference) for place in range(10)]
+            assert relevances[:10] == relevances[10:]
 
     async def test_readers_find_by_vectors_while_the_index_is_rebuilt(self, backend: Backend) -> None:
         services = [listing(f"h{n}.example", "Weather") for n in range(30)]
@@ -191,7 +194,7 @@ class VectorContract:
         assert sizes == {30}
 
     @pytest.mark.parametrize("seed", range(3))
-    async def test_after_any_sequence_the_vectors_are_the_models(self, backend: Backend, seed: int) -> None:
+    async def test_the_vectors_match_the_model_after_any_sequence(self, backend: Backend, seed: int) -> None:
         dice = random.Random(seed)
         await fill(backend, [])
         model: dict[str, Listing] = {}
@@ -200,7 +203,7 @@ class VectorContract:
             host = f"h{dice.randrange(6)}.example"
             match dice.choice(["upsert", "upsert", "delete", "commit", "rebuild"]):
                 case "upsert":
-                    model[host] = listing(host, f"x: {dice.choice(_SAYINGS)} {dice.choice(_SAYINGS)}")
+                    model[host] = listing(host, f"x: {dice.choice(_VOCABULARY)} {dice.choice(_VOCABULARY)}")
                     await backend.upsert([make_document(model[host], WORDS)])
                 case "delete":
                     model.pop(host, None)
@@ -211,9 +214,13 @@ class VectorContract:
                 case "rebuild":
                     await fill(backend, model.values())
                     committed = dict(model)
-            held = (await pool(backend, "email")).candidates
-            assert sorted(held.hosts) == sorted(committed)
-            wanted = side_by_side(
-                (Candidate(one, 50, make_document(committed[one], WORDS).record) for one in held.hosts), WORDS.id
+            candidates = (await pool(backend, "email")).candidates
+            assert sorted(candidates.hosts) == sorted(committed)
+            expected = side_by_side(
+                (
+                    Candidate(indexed_host, 50, make_document(committed[indexed_host], WORDS).record)
+                    for indexed_host in candidates.hosts
+                ),
+                WORDS.id,
             )
-            assert np.array_equal(held.vectors.ravel(), wanted.vectors.ravel())
+            assert np.array_equal(candidates.vectors.ravel(), expected.vectors.ravel())

@@ -1,4 +1,4 @@
-"""The lane of every answer: what the driver is told, and what becomes of it when connections are cut."""
+"""The direct database connections of the read path: values as the driver gets them, and recovery of cut connections."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -10,69 +10,72 @@ from hypothesis import strategies as st
 
 from registry.store.engine import libpq, sqlalchemy_url
 from registry.store.errors import StoreUnavailable, Unstorable
-from registry.store.lane import Lane, texts
+from registry.store.lane import QueryPool, texts
 from registry.store.unit_of_work import Store
-from tests.support.database import rows
+from tests.support.database import rows, until_true, waiting_for_locks
 
-WHO = "SELECT pg_backend_pid()"
+BACKEND_PID = "SELECT pg_backend_pid()"
 STORABLE = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
 
 
 @pytest.fixture
-async def lane(database_url: str) -> AsyncIterator[Lane]:
-    opened = Lane(libpq(sqlalchemy_url(database_url)), connections=3)
-    yield opened
-    await opened.close()
+async def lane(database_url: str) -> AsyncIterator[QueryPool]:
+    pool = QueryPool(libpq(sqlalchemy_url(database_url)), connections=3)
+    yield pool
+    await pool.close()
 
 
-async def cut(store: Store) -> int:
-    """Every connection to this database but our own, as a restart would; gives their number."""
-    cutting = "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity"
-    others = "WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
-    return len(await rows(store, f"{cutting} {others}"))
+async def cut_connections(store: Store) -> int:
+    """Terminate every other connection to this database, as a restart would; return their number."""
+    statement = "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity"
+    condition = "WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
+    return len(await rows(store, f"{statement} {condition}"))
 
 
 @given(st.lists(STORABLE))
 @settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
-async def test_an_array_arrives_as_it_was_said(lane: Lane, values: list[str]) -> None:
+async def test_an_array_of_texts_is_passed_unchanged(lane: QueryPool, values: list[str]) -> None:
     assert await lane.rows("SELECT %(values)s::text[]", {"values": texts(values)}) == [(values,)]
 
 
-async def test_jsonb_comes_undecoded(lane: Lane) -> None:
+async def test_jsonb_is_returned_undecoded(lane: QueryPool) -> None:
     assert await lane.rows("SELECT '[1e5000]'::jsonb, NULL::jsonb", {}) == [(b"[1" + 5000 * b"0" + b"]", None)]
 
 
-async def test_connections_are_kept_and_few(lane: Lane) -> None:
-    assert await lane.rows(WHO, {}) == await lane.rows(WHO, {})
-    used = await asyncio.gather(*(lane.rows("SELECT pg_backend_pid() FROM pg_sleep(0.01)", {}) for _ in range(12)))
-    assert len({one[0] for one in used}) == 3
+async def test_connections_are_reused_and_limited(lane: QueryPool) -> None:
+    assert await lane.rows(BACKEND_PID, {}) == await lane.rows(BACKEND_PID, {})
+    pid_rows = await asyncio.gather(*(lane.rows("SELECT pg_backend_pid() FROM pg_sleep(0.01)", {}) for _ in range(12)))
+    assert len({row[0] for row in pid_rows}) == 3
 
 
-async def test_who_was_cut_asks_again(lane: Lane, store: Store) -> None:
+async def test_a_query_is_repeated_on_a_new_connection_after_a_cut(lane: QueryPool, store: Store) -> None:
     before = await asyncio.gather(*(lane.rows("SELECT pg_backend_pid() FROM pg_sleep(0.01)", {}) for _ in range(3)))
-    assert await cut(store) == 3
-    after = await asyncio.gather(*(lane.rows(WHO, {}) for _ in range(6)))
-    assert not {one[0] for one in before} & {one[0] for one in after}
+    assert await cut_connections(store) == 3
+    after = await asyncio.gather(*(lane.rows(BACKEND_PID, {}) for _ in range(6)))
+    assert not {row[0] for row in before} & {row[0] for row in after}
 
 
-async def test_a_connection_that_is_cut_under_a_question(lane: Lane, store: Store) -> None:
-    await lane.rows(WHO, {})
-    asked = asyncio.create_task(lane.rows("SELECT pg_backend_pid() FROM pg_sleep(0.5)", {}))
-    await asyncio.sleep(0.2)
-    assert await cut(store) == 1
-    assert len(await asked) == 1
+async def test_a_query_is_repeated_if_its_connection_is_cut_meanwhile(lane: QueryPool, store: Store) -> None:
+    await lane.rows(BACKEND_PID, {})  # leaves an idle connection
+    waiting_sessions = "FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    async with store.begin() as uow:
+        await uow._connection.exec_driver_sql("LOCK TABLE services")
+        query = asyncio.create_task(lane.rows("SELECT count(*) FROM services", {}))
+        await until_true(lambda: waiting_for_locks(store))
+        assert await rows(store, f"SELECT pg_terminate_backend(pid, 60000) {waiting_sessions}") == [(True,)]
+    assert await query == [(0,)]
 
 
-async def test_a_server_that_is_away_is_unavailable(database_url: str) -> None:
+async def test_a_missing_database_is_unavailable(database_url: str) -> None:
     url = sqlalchemy_url(database_url)
-    lane = Lane(libpq(url.set(database="nobody_made_this")))
+    lane = QueryPool(libpq(url.set(database="nobody_made_this")))
     for _ in range(5):  # no slot is lost
         with pytest.raises(StoreUnavailable):
-            await lane.rows(WHO, {})
+            await lane.rows(BACKEND_PID, {})
     await lane.close()
 
 
-async def test_a_refused_value_and_a_fault_of_ours_cost_no_slot(lane: Lane) -> None:
+async def test_failing_queries_free_their_connections(lane: QueryPool) -> None:
     for _ in range(4):
         with pytest.raises(Unstorable):
             await lane.rows("SELECT %(values)s::text[]", {"values": texts(["\0"])})
@@ -81,22 +84,22 @@ async def test_a_refused_value_and_a_fault_of_ours_cost_no_slot(lane: Lane) -> N
     assert await lane.rows("SELECT 1", {}) == [(1,)]
 
 
-async def test_who_gives_up_waiting_leaves_a_lane_that_works(lane: Lane) -> None:
+async def test_cancelled_queries_free_their_connections(lane: QueryPool) -> None:
     for _ in range(4):
-        asked = asyncio.create_task(lane.rows("SELECT pg_sleep(5)", {}))
+        query = asyncio.create_task(lane.rows("SELECT pg_sleep(5)", {}))
         await asyncio.sleep(0.05)
-        asked.cancel()
+        query.cancel()
         with pytest.raises(asyncio.CancelledError):
-            await asked
+            await query
     assert await lane.rows("SELECT 1", {}) == [(1,)]
 
 
-async def test_a_database_that_does_not_answer_is_not_waited_for(
-    lane: Lane, store: Store, monkeypatch: pytest.MonkeyPatch
+async def test_a_query_without_an_answer_times_out(
+    lane: QueryPool, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with store.begin() as uow:
         await uow._connection.exec_driver_sql("LOCK TABLE services")
-        with monkeypatch.context() as impatient, pytest.raises(StoreUnavailable, match="not answered"):
-            impatient.setattr("registry.store.lane.ANSWER_SECONDS", 0.1)
+        with monkeypatch.context() as patched, pytest.raises(StoreUnavailable, match="not answered"):
+            patched.setattr("registry.store.lane.ANSWER_SECONDS", 0.1)
             await lane.rows("SELECT count(*) FROM services", {})
     assert await lane.rows("SELECT count(*) FROM services", {}) == [(0,)]

@@ -1,4 +1,4 @@
-"""The schema: what migrations build is what the tables say, and an old schema is refused."""
+"""The schema: migrations build what the tables define, and an outdated or newer schema is refused."""
 
 import psycopg
 import pytest
@@ -9,7 +9,7 @@ from registry.store.engine import libpq, make_engine, sqlalchemy_url
 from registry.store.migrate import SchemaOutdated, check_schema, current_head, make_config, revisions, upgrade
 
 
-async def test_upgraded_database_is_what_the_tables_say(database_url: str) -> None:
+async def test_an_upgraded_database_matches_the_tables(database_url: str) -> None:
     command.check(make_config(database_url))
     engine = make_engine(database_url)
     await check_schema(engine)
@@ -50,8 +50,8 @@ def test_upgrade_can_be_repeated_and_undone(empty_database_url: str) -> None:
     upgrade(empty_database_url)
     command.downgrade(make_config(empty_database_url), "base")
     with psycopg.connect(libpq(sqlalchemy_url(empty_database_url))) as connection:
-        left = connection.execute(
+        relations = connection.execute(
             "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'S')"
         ).fetchall()
-    assert left == [("alembic_version",)]
+    assert relations == [("alembic_version",)]
     upgrade(empty_database_url)

@@ -1,11 +1,12 @@
-"""What an index has to be told: noted by trigger, for every index, and dropped only as it was read."""
+"""Notes of pending index updates: written by a trigger for every index, and deleted only in the state that was read."""
 
 import asyncio
 from datetime import timedelta
 
-from registry.core.listing import Filters
+from registry.core.model.listing import Filters
 from registry.store.unit_of_work import Store
 from tests.support.builders import DAY, NOW, adp_site, crawl
+from tests.support.hang import HANG_SECONDS
 
 A, B = "a.com", "b.com"
 
@@ -21,13 +22,13 @@ async def _dirty(store: Store, target: str = "one") -> list[str]:
         return [row.host for row in await uow.search.dirty(target, limit=100)]
 
 
-async def test_every_index_is_noted_for_every_new_service(store: Store) -> None:
+async def test_a_new_service_is_noted_for_every_index(store: Store) -> None:
     await _register(store, "one", "two")
     await crawl(store, {A: adp_site(A), B: adp_site(B), "nothing.com": {}})
     assert sorted(await _dirty(store, "one")) == sorted(await _dirty(store, "two")) == [A, B]
 
 
-async def test_a_new_index_has_to_be_told_everything(store: Store) -> None:
+async def test_a_new_index_gets_a_note_for_every_service(store: Store) -> None:
     await crawl(store, {A: adp_site(A), B: adp_site(B)})
     assert await _dirty(store) == []
     async with store.begin() as uow:
@@ -66,31 +67,31 @@ async def test_a_note_is_written_with_the_write_or_not_at_all(store: Store) -> N
     assert await _dirty(store) == []
 
 
-async def test_what_was_noted_again_since_it_was_read_stays(store: Store) -> None:
+async def test_a_note_renewed_since_it_was_read_is_kept(store: Store) -> None:
     await _register(store, "one")
     await crawl(store, {A: adp_site(A), B: adp_site(B)})
     async with store.begin() as uow:
-        read = await uow.search.dirty("one", limit=10)
+        notes = await uow.search.dirty("one", limit=10)
         oldest = await uow.search.oldest("one")
     async with store.begin() as uow:
         await uow.services.hide(A, [A])
     async with store.begin() as uow:
-        assert await uow.search.done("one", read) == 1
-        (left,) = await uow.search.dirty("one", limit=10)
-        assert (left.host, left.noted_at) == (A, oldest)
+        assert await uow.search.done("one", notes) == 1
+        (remaining_note,) = await uow.search.dirty("one", limit=10)
+        assert (remaining_note.host, remaining_note.noted_at) == (A, oldest)
 
 
-async def test_a_note_that_a_writer_holds_is_not_waited_for(store: Store) -> None:
+async def test_a_note_locked_by_a_writer_is_skipped(store: Store) -> None:
     await _register(store, "one")
     await crawl(store, {A: adp_site(A), B: adp_site(B)})
-    async with store.begin() as writer, asyncio.timeout(120):
+    async with store.begin() as writer, asyncio.timeout(HANG_SECONDS):
         await writer.services.hide(A, [A])
         async with store.begin() as uow:
             assert await uow.search.done("one", await uow.search.dirty("one", limit=10)) == 1
     assert await _dirty(store) == [A]
 
 
-async def test_a_note_read_before_it_was_done_and_made_anew_is_another_one(store: Store) -> None:
+async def test_a_new_note_is_not_deleted_by_an_older_read(store: Store) -> None:
     await _register(store, "one")
     await crawl(store, {A: adp_site(A)})
     async with store.begin() as uow:
@@ -102,21 +103,21 @@ async def test_a_note_read_before_it_was_done_and_made_anew_is_another_one(store
         assert await uow.search.count("one") == 1
 
 
-async def test_listings_come_back_as_they_were_made_and_in_order(store: Store) -> None:
+async def test_listings_are_read_back_complete_and_in_order(store: Store) -> None:
     hosts = [f"h{number}.com" for number in range(5)]
     await crawl(store, {host: adp_site(host) for host in hosts})
     async with store.begin() as uow:
         listings = await uow.search.listings([(host, host) for host in hosts])
         page = await uow.search.all_listings(("", ""), limit=3)
-        rest = await uow.search.all_listings((page[-1].domain, page[-1].host), limit=3)
+        next_page = await uow.search.all_listings((page[-1].domain, page[-1].host), limit=3)
         cards, total = await uow.catalogue.page(Filters(), sort="name", limit=2, offset=4)
-    assert [one.host for one in (*page, *rest)] == hosts
-    assert list(listings.values()) == [*page, *rest]
-    assert [one.name for one in listings["h0.com"].capabilities] == ["create_parcel"]
+    assert [listing.host for listing in (*page, *next_page)] == hosts
+    assert list(listings.values()) == [*page, *next_page]
+    assert [capability.name for capability in listings["h0.com"].capabilities] == ["create_parcel"]
     assert ([card.host for card in cards], total) == (["h4.com"], 5)
 
 
-async def test_indexes_nobody_feeds_are_forgotten(store: Store) -> None:
+async def test_indexes_without_updates_are_forgotten(store: Store) -> None:
     await _register(store, "one", "two")
     await crawl(store, {A: adp_site(A)})
     async with store.begin() as uow:

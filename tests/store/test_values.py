@@ -1,4 +1,4 @@
-"""Values at the border of the database: whatever comes in can be stored, and read back."""
+"""Values at the border of the database: any input can be stored and read back."""
 
 import sys
 from datetime import UTC, datetime, timedelta
@@ -44,23 +44,23 @@ def test_clean_replaces_only_what_cannot_be_stored() -> None:
     assert clean_json({"k\0": ["\udfff", 1, None, {"x": 1.5}]}) == {"k\ufffd": ["\ufffd", 1, None, {"x": 1.5}]}
 
 
-def test_long_names_stay_apart_and_short() -> None:
-    long, other = "x" * 5_000 + "a", "x" * 5_000 + "b"
+def test_long_names_become_short_and_distinct_keys() -> None:
+    long_name, other_name = "x" * 5_000 + "a", "x" * 5_000 + "b"
     assert key_name("send_parcel") == "send_parcel"
-    assert key_name(long) != key_name(other)
-    assert len(key_name(long)) == len(key_name(other)) == 200
+    assert key_name(long_name) != key_name(other_name)
+    assert len(key_name(long_name)) == len(key_name(other_name)) == 200
     assert len(url_hash("https://a.com/\ud800")) == 32
 
 
-def test_ids_are_in_order_of_time_and_say_their_version() -> None:
+def test_ids_are_ordered_by_time_and_of_version_7() -> None:
     ids = [ordered_id(NOW + timedelta(milliseconds=n)) for n in range(50)]
     assert ids == sorted(ids)
-    assert {(one.version, one.variant) for one in ids} == {(7, "specified in RFC 4122")}
+    assert {(identifier.version, identifier.variant) for identifier in ids} == {(7, "specified in RFC 4122")}
     assert len({ordered_id(NOW) for _ in range(1_000)}) == 1_000
 
 
 @pytest.mark.parametrize("poison", [b"1e5000", b"[" * 2_000 + b"]" * 2_000, b"-1e99999", b"{", b"\xff"])
-def test_what_nobody_can_read_is_refused_as_a_value(poison: bytes) -> None:
+def test_unreadable_json_is_a_value_error(poison: bytes) -> None:
     with pytest.raises(ValueError):
         decode(poison)
     assert sys.getrecursionlimit() < 2_000 or len(poison) < 4_000
@@ -74,9 +74,9 @@ def test_what_nobody_can_read_is_refused_as_a_value(poison: bytes) -> None:
         "host=db.example port=6432 user=me password=p@ss dbname=way sslmode=require",
     ],
 )
-def test_every_spelling_of_a_database_is_the_same_one(url: str) -> None:
-    known = psycopg.conninfo.conninfo_to_dict(libpq(sqlalchemy_url(url)))
-    assert known == {
+def test_every_spelling_of_a_database_url_means_the_same(url: str) -> None:
+    parameters = psycopg.conninfo.conninfo_to_dict(libpq(sqlalchemy_url(url)))
+    assert parameters == {
         "host": "db.example",
         "port": "6432",
         "user": "me",
@@ -95,13 +95,13 @@ def test_a_socket_directory_is_kept() -> None:
     }
 
 
-async def test_a_server_that_is_away_is_told_from_a_bad_value(store: Store, tmp_path: Any) -> None:
-    away = Store(make_engine(f"postgresql://nobody@/nothing?host={tmp_path}"))
+async def test_an_unavailable_server_and_a_bad_value_raise_different_errors(store: Store, tmp_path: Any) -> None:
+    unreachable = Store(make_engine(f"postgresql://nobody@/nothing?host={tmp_path}"))
     with pytest.raises(StoreUnavailable) as unavailable:
-        async with away.begin() as uow:
+        async with unreachable.begin() as uow:
             await uow.domains.next_due()
     assert isinstance(unavailable.value.__cause__, OperationalError)
-    await away.close()
+    await unreachable.close()
     with pytest.raises(Unstorable, match="out of range"):
         async with store.begin() as uow:
             await uow.domains.set_aside(["a.com"], now=NOW, step=timedelta(days=1))

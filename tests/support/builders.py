@@ -1,6 +1,6 @@
-"""Visits as the crawler makes them, without a network: the real probe plan walks through a dict of pages.
+"""Make visits as the crawler makes them, without a network: the real probe plan runs against a dict of pages.
 
-`Page` is what a path answers; everything else on the host is a plain 404. A host may also fail as a whole.
+`Page` is the response of a path. Every other path of the host returns a plain 404. A host may also fail as a whole.
 """
 
 import json
@@ -9,15 +9,15 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from registry.actions.answering import inspect
-from registry.actions.answering.inspect import HostStatus
-from registry.actions.frontier.due import due
+from registry.actions.frontier.lease import acquire
 from registry.actions.frontier.seed import seed
+from registry.actions.queries import inspect
+from registry.actions.queries.inspect import HostStatus
 from registry.actions.recording.record import Recorded, record
-from registry.core.documents import Fetched, Outcome, Probe
-from registry.core.domains import registrable_domain
-from registry.core.plan import HostPlan
-from registry.core.visits import DomainJob, FinishedDomain, HostJob, Lease, Visit
+from registry.core.model.documents import Fetched, Outcome, Probe
+from registry.core.names.domains import registrable_domain
+from registry.core.visiting.plan import HostPlan
+from registry.core.visiting.visits import DomainJob, FinishedDomain, HostJob, Lease, Visit
 from registry.store.unit_of_work import Store
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -29,7 +29,7 @@ ADP = "/.well-known/agent"
 
 @dataclass(frozen=True)
 class Page:
-    """`body`: text, bytes, or a JSON value. With `etag`, a request that names it gets 304."""
+    """`body`: text, bytes, or a JSON value. With `etag`, a conditional request that sends it gets 304."""
 
     body: Any = b""
     status: int = 200
@@ -51,7 +51,7 @@ Site = Mapping[str, Page] | Page
 
 
 def adp_manifest(host: str, *names: str, **members: Any) -> dict[str, Any]:
-    """A valid ADP manifest whose capabilities are `names`, with details below /caps/."""
+    """Return a valid ADP manifest whose capabilities are `names`, with details below /caps/."""
     return {
         "spec_version": "1.0",
         "name": "Pigeon post of " + host.partition(".")[0],
@@ -79,7 +79,7 @@ def adp_detail(name: str) -> dict[str, Any]:
 
 
 def adp_site(host: str, *names: str, etag: str | None = None, **members: Any) -> dict[str, Page]:
-    """A host that serves an ADP manifest and a detail for each capability."""
+    """Return the pages of a host that serves an ADP manifest and a detail for each capability."""
     names = names or ("create_parcel",)
     pages = {ADP: Page(adp_manifest(host, *names, **members), etag=etag)}
     return pages | {f"/caps/{name}": Page(adp_detail(name)) for name in names}
@@ -105,7 +105,7 @@ def awp_manifest(host: str) -> dict[str, Any]:
 
 
 def visit(job: HostJob, site: Site, now: datetime = NOW) -> Visit:
-    """The visit that the plan makes of a host with these pages; it takes no time."""
+    """Return the visit that the plan makes of a host with these pages. It starts and ends at `now`."""
     plan = HostPlan(job, now=now, nonce="0123456789abcdef" * 2)
     while (probe := plan.next()) is not None:
         plan.take(probe, answer(probe, site, now))
@@ -124,15 +124,17 @@ def answer(probe: Probe, site: Site, now: datetime) -> Fetched:
 
 
 def finish(job: DomainJob, sites: Mapping[str, Site], now: datetime = NOW) -> FinishedDomain:
-    return FinishedDomain(job.domain, tuple(visit(one, sites.get(one.host, {}), now) for one in job.hosts))
+    return FinishedDomain(
+        job.domain, tuple(visit(host_job, sites.get(host_job.host, {}), now) for host_job in job.hosts)
+    )
 
 
 async def take(store: Store, *, limit: int = 100, now: datetime = NOW, holder: int = HOLDER) -> Lease | None:
-    return await due(store, limit=limit, now=now, lease_for=LEASE_FOR, holder=holder)
+    return await acquire(store, limit=limit, now=now, lease_for=LEASE_FOR, holder=holder)
 
 
 async def crawl(store: Store, sites: Mapping[str, Site], now: datetime = NOW) -> Recorded:
-    """Seeds the sites, leases what is due and records its visits, once."""
+    """Seed the sites, lease what is due and record its visits, once."""
     await seed(store, sites, source="test", now=now, exempt=set(sites))
     lease = await take(store, limit=1_000, now=now)
     assert lease is not None, "nothing is due"
@@ -140,22 +142,22 @@ async def crawl(store: Store, sites: Mapping[str, Site], now: datetime = NOW) ->
 
 
 async def again(store: Store, sites: Mapping[str, Site], now: datetime) -> Recorded:
-    """The next visit of whatever is due."""
+    """Lease what is due, visit it again and record the visits."""
     lease = await take(store, now=now)
     assert lease is not None, "nothing is due"
     return await record(store, lease.token, [finish(job, sites, now) for job in lease.domains], now=now)
 
 
 async def status_of(store: Store, host: str, now: datetime) -> HostStatus:
-    found = await inspect.status(store, host, now=now)
-    assert found is not None
-    return found
+    status = await inspect.status(store, host, now=now)
+    assert status is not None
+    return status
 
 
 async def changes_of(store: Store, host: str) -> list[str]:
-    """Kinds of what subscribers were told of a host, oldest first."""
+    """Return the kinds of the changes of a host in the change feed, oldest first."""
     async with store.begin() as uow:
-        return [one.kind for one in await uow.ledger.changes(registrable_domain(host), host)]
+        return [change.kind for change in await uow.ledger.changes(registrable_domain(host), host)]
 
 
 def hosts_of(lease: Lease | None) -> list[str]:

@@ -1,11 +1,11 @@
-"""Candidates as columns, made of whole records: what every engine makes of its own storage, in the plainest way."""
+"""Make candidate columns from whole records, in the simplest way; each engine makes them from its own storage."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
-from registry.core.ranking import Candidates, Record
+from registry.core.ranking import CandidateSet, Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,24 +17,24 @@ class Candidate:
     record: Record
 
 
-def side_by_side(candidates: Iterable[Candidate], model: str = "") -> Candidates:
-    """Their columns; vectors of another model than `model` are left out."""
-    held = list(candidates)
-    records = [one.record for one in held]
-    with_rows = [one for one in records if one.model == model and len(one.vectors)]
+def side_by_side(candidates: Iterable[Candidate], model: str = "") -> CandidateSet:
+    """Return the columns of the candidates; vectors of another model than `model` are left out."""
+    candidate_list = list(candidates)
+    records = [candidate.record for candidate in candidate_list]
+    with_rows = [record for record in records if record.model == model and len(record.vectors)]
     dims = with_rows[0].vectors.shape[1] if with_rows else 0
-    rows = [len(one.vectors) if one.model == model else 0 for one in records]
-    return Candidates(
-        hosts=[one.host for one in held],
-        scores=np.array([one.score for one in held], np.int64),
-        lengths=np.array([one.length for one in records], np.int64),
-        term_starts=np.cumsum([0, *(len(one.terms) for one in records)], dtype=np.int64),
-        terms=np.concatenate([np.zeros(0, np.uint32), *(one.terms for one in records)]),
-        counts=np.concatenate([np.zeros(0, np.uint8), *(one.counts for one in records)]),
+    rows = [len(record.vectors) if record.model == model else 0 for record in records]
+    return CandidateSet(
+        hosts=[candidate.host for candidate in candidate_list],
+        scores=np.array([candidate.score for candidate in candidate_list], np.int64),
+        lengths=np.array([record.length for record in records], np.int64),
+        term_starts=np.cumsum([0, *(len(record.terms) for record in records)], dtype=np.int64),
+        terms=np.concatenate([np.zeros(0, np.uint32), *(record.terms for record in records)]),
+        counts=np.concatenate([np.zeros(0, np.uint8), *(record.counts for record in records)]),
         row_starts=np.cumsum([0, *rows], dtype=np.int64),
-        vectors=np.concatenate([np.zeros((0, dims), np.int8), *(one.vectors for one in with_rows)]),
-        scales=np.concatenate([np.zeros(0, np.float32), *(one.scales for one in with_rows)]),
-        spreads=np.array([one.spread for one in records], np.float32),
+        vectors=np.concatenate([np.zeros((0, dims), np.int8), *(record.vectors for record in with_rows)]),
+        scales=np.concatenate([np.zeros(0, np.float32), *(record.scales for record in with_rows)]),
+        spreads=np.array([record.spread for record in records], np.float32),
         model=model,
-        capabilities=lambda place: records[place].capabilities,
+        capabilities=lambda index: records[index].capabilities,
     )

@@ -1,4 +1,4 @@
-"""What must hold of a registry whatever was killed: asked of the database and the index themselves."""
+"""Check the invariants that a registry must keep whatever was killed, by queries on the database and the index."""
 
 from collections.abc import Collection
 
@@ -42,23 +42,27 @@ _FAULTS = {
 
 
 async def faults(waypost: Waypost, hosts: Collection[str]) -> dict[str, list[str]]:
-    """What is wrong, by kind; empty when nothing is. Nobody else may be at work on the registry."""
-    await waypost.drain()
-    found: dict[str, list[str]] = {}
+    """Return the violations by kind; empty when there are none. Nothing else may work on the registry meanwhile."""
+    await waypost.search.drain()
+    violations: dict[str, list[str]] = {}
     async with waypost._store.engine.connect() as connection:
-        for fault, question in _FAULTS.items():
-            found[fault] = [str(row[0]) for row in await connection.exec_driver_sql(question)]
-    statuses = {host: await waypost.status(host) for host in hosts}
-    found["no outcome"] = [host for host, one in statuses.items() if one is None or one.outcome is None]
-    found["index"] = await _differences(waypost)
-    return {fault: rows for fault, rows in found.items() if rows}
+        for fault, statement in _FAULTS.items():
+            violations[fault] = [str(row[0]) for row in await connection.exec_driver_sql(statement)]
+    statuses = {host: await waypost.queries.status(host) for host in hosts}
+    violations["no outcome"] = [host for host, status in statuses.items() if status is None or status.outcome is None]
+    violations["index"] = await _differences(waypost)
+    return {fault: rows for fault, rows in violations.items() if rows}
 
 
 async def _differences(waypost: Waypost) -> list[str]:
-    """Hosts of which the index does not hold exactly what the database would have it hold."""
+    """Return the hosts whose index document is not what the database says it should be."""
     async with waypost._store.begin() as uow:
         listings = await uow.search.all_listings(("", ""), limit=10_000)
     model = waypost.search.embedder.id if waypost.search.embedder else ""
-    wanted = {one.host: index_hash(one, model) for one in listings}
-    held = {host: digest async for host, digest in waypost.search.backend.hashes()}
-    return sorted(host for host in wanted.keys() | held.keys() if wanted.get(host) != held.get(host))
+    expected_hashes = {listing.host: index_hash(listing, model) for listing in listings}
+    indexed_hashes = {host: digest async for host, digest in waypost.search.backend.hashes()}
+    return sorted(
+        host
+        for host in expected_hashes.keys() | indexed_hashes.keys()
+        if expected_hashes.get(host) != indexed_hashes.get(host)
+    )

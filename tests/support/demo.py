@@ -1,4 +1,4 @@
-"""Runs `waypost demo` as a person would, in a process of its own, and opens what it left behind."""
+"""Run `waypost demo` in a process, as a user would, and open what it left behind."""
 
 import json
 import os
@@ -16,21 +16,22 @@ import httpx2
 
 from registry.api.app import create_app
 from registry.demo.tour import demo_settings
+from registry.store.embedded_postgres.watchdog import PID_FILE
 from registry.wiring import Waypost, open_waypost
+from tests.support.hang import HANG_SECONDS, NETWORK_ENVIRONMENT
 
-SECONDS = 240
 STOP_SECONDS = 10
 
 
 @dataclass(frozen=True)
-class Ran:
+class DemoRun:
     """A finished run: its data folder, and the object that `--json` printed."""
 
     data: Path
     report: dict[str, Any]
 
     def forget(self) -> None:
-        """Root's data may lie outside the test's folder (`embedded_place`), where nobody else would remove them."""
+        """Remove the database, which for root may be outside the test's folder (`embedded_postgres.home`)."""
         forget_database(self.data)
 
     @asynccontextmanager
@@ -40,7 +41,7 @@ class Ran:
 
     @asynccontextmanager
     async def client(self) -> AsyncIterator[httpx2.AsyncClient]:
-        """The API over what was crawled."""
+        """Yield a client of the API over the crawled data."""
         async with self.opened() as waypost:
             transport = httpx2.ASGITransport(create_app(waypost, waypost.settings))
             async with httpx2.AsyncClient(transport=transport, base_url="http://registry.test") as client:
@@ -48,23 +49,29 @@ class Ran:
 
 
 def forget_database(data: Path) -> None:
-    """Removes the database of a data folder from where it may have been put, once its server has stopped."""
+    """Remove the database of a data folder from where it may have been put, once its server has stopped."""
     link = data / "postgres" / "data"
     if not link.is_symlink():
         return
     home = link.readlink().parent
-    give_up = time.monotonic() + STOP_SECONDS
-    while (home / "data" / "postmaster.pid").exists() and time.monotonic() < give_up:
-        time.sleep(0.05)
+    wait_until_stopped(home / "data", STOP_SECONDS)
     shutil.rmtree(home, ignore_errors=True)
 
 
-def run_demo(data: Path, *arguments: str) -> Ran:
-    """Fails with what the command said."""
+def wait_until_stopped(data: Path, seconds: float) -> None:
+    """Wait until the database server of a cluster's data directory has stopped, for at most `seconds`."""
+    deadline = time.monotonic() + seconds
+    while (data / PID_FILE).exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+
+
+def run_demo(data: Path, *arguments: str) -> DemoRun:
+    """Run the demo; fail with its error output and the end of the worker's log."""
     command = [sys.executable, "-m", "registry.cli", "demo", "--no-serve", "--json", "--data", str(data), *arguments]
-    done = subprocess.run(
-        command, capture_output=True, text=True, timeout=SECONDS, stdin=subprocess.DEVNULL, env=dict(os.environ)
+    environment = os.environ | NETWORK_ENVIRONMENT
+    process = subprocess.run(
+        command, capture_output=True, text=True, timeout=HANG_SECONDS, stdin=subprocess.DEVNULL, env=environment
     )
     log = data / "worker.log"
-    assert done.returncode == 0, f"{done.stderr}\n{log.read_text()[-4000:] if log.exists() else ''}"
-    return Ran(data, json.loads(done.stdout))
+    assert process.returncode == 0, f"{process.stderr}\n{log.read_text()[-4000:] if log.exists() else ''}"
+    return DemoRun(data, json.loads(process.stdout))

@@ -1,5 +1,5 @@
-"""How long property tests search: briefly and the same in every run, or with WAYPOST_TEST_DEPTH=<factor> for as long as
-wanted and each time elsewhere."""
+"""How long property tests search: by default briefly, with the same examples in each run. WAYPOST_TEST_DEPTH=<factor>
+multiplies the number of examples and takes another seed in each run."""
 
 import os
 
@@ -11,5 +11,5 @@ _SLOW_MAKERS = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.fi
 
 
 def searched(examples: int) -> settings:
-    """The settings of a test that tries so many examples, times the depth; documents are slow to make."""
+    """Return settings for this number of examples times the depth, without checks that slow generation would fail."""
     return settings(max_examples=examples * DEPTH, deadline=None, suppress_health_check=_SLOW_MAKERS)

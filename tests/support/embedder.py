@@ -1,4 +1,4 @@
-"""A small embedder for tests: words point in directions of their own, words that mean the same in the same one."""
+"""A small embedder for tests: each word has a direction of its own, and synonyms share one."""
 
 import hashlib
 import re
@@ -11,7 +11,7 @@ _SAME = {"letter": "email", "mail": "email", "rain": "weather", "forecast": "wea
 
 
 class WordEmbedder:
-    """Deterministic in every process. It knows words of three letters and more, and none that begins with z."""
+    """Deterministic in every process. It knows words of three letters and more, except those that begin with z."""
 
     def __init__(self, name: str = "wp_words", dims: int = 128) -> None:
         self.id = name

@@ -1,7 +1,7 @@
-"""The real Meilisearch that some tests use where MEILI_URL and MEILI_MASTER_KEY name one that may be written to.
+"""The real Meilisearch that some tests use, if MEILI_URL and MEILI_MASTER_KEY name one that tests may write to.
 
-`unset` (tests/conftest.py): a registry whose test says nothing of a search server has the embedded engine, whatever the
-machine has set.
+`without_engine_settings` (tests/conftest.py) removes these variables, so that every other test gets the embedded engine
+on any machine.
 """
 
 import os
@@ -11,7 +11,7 @@ from typing import Final
 import pytest
 
 from benchmarks.search import scratch
-from registry.search.meilisearch import asking, layout
+from registry.search.meilisearch import layout, query_client
 
 URL: Final = os.environ.get("MEILI_URL", "")
 MASTER: Final = os.environ.get("MEILI_MASTER_KEY", "")
@@ -22,8 +22,8 @@ needs_meilisearch = pytest.mark.skipif(
 
 
 @pytest.fixture(scope="session", autouse=True)
-def unset() -> Iterator[None]:
-    """Not when this module is read: the processes of a parallel run inherit the environment of the one that reads."""
+def without_engine_settings() -> Iterator[None]:
+    """Remove MEILI_* for the session, not on import: processes of a parallel run inherit the importer's environment."""
     with pytest.MonkeyPatch.context() as environment:
         for name in [name for name in os.environ if name.startswith("MEILI_")]:
             environment.delenv(name)
@@ -31,12 +31,12 @@ def unset() -> Iterator[None]:
 
 
 @pytest.fixture
-def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is given up for being late: that a machine is slow is no fault of what is tested on it."""
-    monkeypatch.setattr(asking, "BUDGET_SECONDS", 120.0)
-    monkeypatch.setattr(asking, "WAIT_SECONDS", 60.0)
-    monkeypatch.setattr(asking, "REST_SECONDS", 600.0)
-    monkeypatch.setattr(asking, "REFUSED_REST_SECONDS", 600.0)
+def long_time_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Raise all time limits of the client, so that a slow machine causes no failure."""
+    monkeypatch.setattr(query_client, "BUDGET_SECONDS", 120.0)
+    monkeypatch.setattr(query_client, "WAIT_SECONDS", 60.0)
+    monkeypatch.setattr(query_client, "REST_SECONDS", 600.0)
+    monkeypatch.setattr(query_client, "REFUSED_REST_SECONDS", 600.0)
     monkeypatch.setattr(layout, "CUTOFF_MS", 120_000)
 
 

@@ -1,4 +1,4 @@
-"""`waypost` commands as processes on a data folder of their own: started, killed, and searched for what they left."""
+"""`waypost` commands as processes on a data folder of their own: start them, kill them, and find what they left."""
 
 import asyncio
 import os
@@ -13,13 +13,11 @@ from pathlib import Path
 
 from registry.settings import Settings
 from registry.wiring import Waypost, open_waypost
+from tests.support.cluster import copy_cluster
 from tests.support.demo import forget_database
+from tests.support.hang import HANG_SECONDS, NETWORK_ENVIRONMENT, pause
 from tests.support.shared import ROOT
 from tests.support.sites import Sites
-
-PATIENCE = 180.0
-"""What hangs is given up after so many seconds. Nothing is measured by it: a command that takes too long to stop says
-so itself, by its exit code (registry/cli/ending.py)."""
 
 
 @dataclass
@@ -30,32 +28,34 @@ class Command:
     log: Path
 
     @property
-    def said(self) -> str:
+    def output(self) -> str:
         return self.log.read_text(errors="replace")
 
-    def tell(self, number: signal.Signals) -> None:
+    def send_signal(self, number: signal.Signals) -> None:
         self.process.send_signal(number)
 
-    async def ended(self, seconds: float = PATIENCE) -> int:
-        """Its exit code. Fails with what it said when it goes on for longer."""
-        await until(lambda: self.process.poll() is not None, seconds, lambda: f"it goes on: {self.said[-3000:]}")
+    async def exit_code(self, seconds: float = HANG_SECONDS) -> int:
+        """Return its exit code. Fail with its output if it still runs after `seconds`."""
+        await until(lambda: self.process.poll() is not None, seconds, lambda: f"it goes on: {self.output[-3000:]}")
         return int(self.process.returncode)
 
-    async def says(self, words: str, seconds: float = PATIENCE) -> str:
-        """The first line with these words, as soon as it is there."""
+    async def line_with(self, words: str, seconds: float = HANG_SECONDS) -> str:
+        """Return the first line of output with these words, as soon as it is there."""
 
-        def line() -> str | None:
-            return next((one for one in self.said.splitlines() if words in one), None)
+        def find_line() -> str | None:
+            return next((line for line in self.output.splitlines() if words in line), None)
 
-        await until(lambda: line() or self.process.poll() is not None, seconds, lambda: f"no {words!r} in {self.said}")
-        found = line()
-        assert found is not None, self.said
-        return found
+        await until(
+            lambda: find_line() or self.process.poll() is not None, seconds, lambda: f"no {words!r} in {self.output}"
+        )
+        matching_line = find_line()
+        assert matching_line is not None, self.output
+        return matching_line
 
 
 @dataclass
-class House:
-    """A data folder, and the one table by which everything that runs on it reaches `sites`."""
+class DataFolder:
+    """A data folder, and the connect-to table through which everything that runs on it reaches `sites`."""
 
     data: Path
     environment: dict[str, str]
@@ -72,7 +72,7 @@ class House:
         )
 
     def start(self, *arguments: str, stdin: int = subprocess.DEVNULL) -> Command:
-        """In a session of its own: a signal to this test is none to it."""
+        """Start a command in a session of its own, so that it gets no signal sent to this test's process group."""
         log = self.data.parent / f"{self.data.name}-{len(self.commands)}-{arguments[0]}.log"
         with log.open("wb") as output:
             process = subprocess.Popen(
@@ -89,97 +89,101 @@ class House:
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[Waypost]:
-        """In this process: it then counts as a user of the database."""
+        """Open the registry in this process, which then counts as a user of the database."""
         async with open_waypost(self.settings) as waypost:
             yield waypost
 
     def workers(self) -> list[int]:
-        """Process ids of the workers, supervised or not."""
-        return [one for one in self._ours() if b"worker" in _read(one, "cmdline").split(b"\0")]
+        """Return the process ids of the workers, supervised or not."""
+        return [pid for pid in self._pids() if b"worker" in _read(pid, "cmdline").split(b"\0")]
 
     def processes(self) -> dict[int, str]:
-        """Every process that works on the folder, but this one: whom the folder's name gives away."""
-        return {one: _read(one, "cmdline").replace(b"\0", b" ").decode(errors="replace") for one in self._ours()}
+        """Return the command line of every process that works on the folder, except this one."""
+        return {pid: _read(pid, "cmdline").replace(b"\0", b" ").decode(errors="replace") for pid in self._pids()}
 
     def postmaster(self) -> int | None:
-        """By its own word: in their first moment its children have its command line."""
+        """Return the process id in its pid file. Right after a fork its children have the same command line."""
         try:
-            said = int((self.home() / "data" / "postmaster.pid").read_text().split()[0])
+            pid = int((self.home() / "data" / "postmaster.pid").read_text().split()[0])
         except (OSError, IndexError):
             return None
-        return said if f"-D {self.home()}/data" in self.processes().get(said, "") else None
+        return pid if f"-D {self.home()}/data" in self.processes().get(pid, "") else None
 
     async def kill_postmaster(self) -> None:
-        """As soon as there is one."""
-        await until(self.postmaster, PATIENCE, lambda: f"no server among {self.processes()}")
+        """Kill the database server, as soon as there is one."""
+        await until(self.postmaster, HANG_SECONDS, lambda: f"no server among {self.processes()}")
         postmaster = self.postmaster()
         assert postmaster is not None
         _kill(postmaster)
 
     def home(self) -> Path:
-        """Where the server lives: elsewhere when root's folder cannot be reached by the account that runs it."""
+        """Return the server's folder, which is elsewhere when the account that runs it cannot reach root's folder."""
         home = self.data / "postgres"
         link = home / "data"
         return link.readlink().parent if link.is_symlink() else home
 
-    async def is_empty(self, seconds: float = PATIENCE) -> None:
-        """Fails when something still runs here after so long."""
+    async def until_unused(self, seconds: float = HANG_SECONDS) -> None:
+        """Fail if a process still runs on this folder after `seconds`."""
         await until(lambda: not self.processes(), seconds, lambda: f"still there: {self.processes()}")
 
     def kill_all(self) -> None:
         for command in self.commands:
             command.process.kill()
             command.process.wait()
-        for one in self.workers():
-            _kill(one)
+        for pid in self.workers():
+            _kill(pid)
 
-    def _ours(self) -> list[int]:
+    def _pids(self) -> list[int]:
         setting = f"WAYPOST_DATA={self.data}".encode()
         home = str(self.home()).encode()
         return [
-            one
-            for one in _all_processes()
-            if one != os.getpid()
-            and _state(one) != "Z"
-            and (setting in _read(one, "environ").split(b"\0") or home in _read(one, "cmdline"))
+            pid
+            for pid in _all_processes()
+            if pid != os.getpid()
+            and _state(pid) != "Z"
+            and (setting in _read(pid, "environ").split(b"\0") or home in _read(pid, "cmdline"))
         ]
 
 
 @contextmanager
-def house(data: Path, served: Sites, authority: Path) -> Iterator[House]:
-    """Whatever a test left running there is killed at the end."""
+def new_data_folder(data: Path, web: Sites, authority: Path) -> Iterator[DataFolder]:
+    """Yield a data folder that reaches `web`. Kill what a test left running there."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("WAYPOST_", "SSL_CERT"))}
     environment |= {
         "DATABASE_URL": "",
         "WAYPOST_DATA": str(data),
         "WAYPOST_RESOLVE": "table",
         "WAYPOST_REQUEST_DELAY": "0",
-        "WAYPOST_CONNECT_TO": ",".join(served.connect_to()),
+        **NETWORK_ENVIRONMENT,
+        "WAYPOST_CONNECT_TO": ",".join(web.connect_to()),
         "SSL_CERT_FILE": str(authority),
     }
-    made = House(data, environment)
+    data_folder = DataFolder(data, environment)
+    copy_cluster(data / "postgres")
     try:
-        yield made
+        yield data_folder
     finally:
-        made.kill_all()
+        data_folder.kill_all()
         forget_database(data)
 
 
-async def until(holds: Callable[[], object], seconds: float, otherwise: Callable[[], str]) -> None:
-    """Polls; fails with `otherwise` when it takes longer."""
+async def until(condition: Callable[[], object], seconds: float, message: Callable[[], str]) -> None:
+    """Poll until the condition holds; fail with `message` after `seconds`."""
     deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline, otherwise()
-        await asyncio.sleep(0.05)
+    began = time.monotonic()
+    while not condition():
+        assert time.monotonic() < deadline, message()
+        await asyncio.sleep(pause(time.monotonic() - began, 0.05))
+        began = time.monotonic()
 
 
 def _all_processes() -> list[int]:
     return [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
 
 
-def _read(process: int, what: str) -> bytes:
+def _read(process: int, file_name: str) -> bytes:
     try:
-        return Path(f"/proc/{process}/{what}").read_bytes()
+        return Path(f"/proc/{process}/{file_name}").read_bytes()
     except OSError:
         return b""
 

@@ -1,6 +1,6 @@
-"""What SARIF 2.1.0 (OASIS) demands of a log such as ours: its MUSTs by hand, and nothing that we do not use.
+"""What SARIF 2.1.0 (OASIS) demands of the logs that `waypost` writes: its MUSTs, for the members in use only.
 
-Strict: a member that is not named here is a fault, since a consumer would ignore or refuse it.
+The check is strict: a member that is not named here fails, since a consumer would ignore or refuse it.
 """
 
 import re
@@ -52,7 +52,7 @@ def _run(run: Any) -> None:
 
 
 def _rule(rule: Any) -> None:
-    """3.49: an identifier that does not change, and what people read."""
+    """3.49: an identifier that does not change, and texts for readers."""
     optional = {"shortDescription", "help", "helpUri", "defaultConfiguration", "properties"}
     members(rule, required={"id"}, optional=optional)
     _message(rule["shortDescription"])
@@ -89,7 +89,7 @@ def _result(result: Any, rules: list[str]) -> None:
 
 
 def _artifact(location: Any) -> None:
-    """3.4.3, 3.4.4: a URI reference; relative exactly where a base is named."""
+    """3.4.3, 3.4.4: a URI reference; relative if and only if it names a base."""
     members(location, required={"uri"}, optional={"uriBaseId"})
     uri = location["uri"]
     assert re.fullmatch(r"(%[0-9A-Fa-f]{2}|[\w.~:/?#@!$&'()*+,;=-])+", uri, re.ASCII), uri  # RFC 3986
@@ -106,7 +106,7 @@ def _absolute(uri: str) -> None:
 
 
 def _message(message: Any) -> None:
-    """3.11: plain text whose braces are doubled, so that none of them is a placeholder, and that holds no link."""
+    """3.11: plain text without links, with braces doubled so that they are no placeholders."""
     members(message, required={"text"})
     text = message["text"].replace("{{", "").replace("}}", "")
     assert text and "{" not in text and "}" not in text, text

@@ -1,4 +1,4 @@
-"""The tables of the registry contract as JSON Schemas, written from what its clients read; extra keys are free."""
+"""The tables of the registry contract as JSON Schemas, written from what its clients read; extra keys are allowed."""
 
 from typing import Any
 
@@ -13,12 +13,12 @@ DONE = {"const": True}
 
 
 def shape(**properties: Any) -> dict[str, Any]:
-    """An object with these members, all required, and any others."""
+    """Return the schema of an object with these members, all required, and any others."""
     return {"type": "object", "required": list(properties), "properties": properties}
 
 
-def rows(of: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "array", "items": of}
+def rows(items: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": items}
 
 
 _SUMMARY = {
@@ -112,5 +112,5 @@ PROBLEM = shape(
 
 
 def assert_shape(schema: dict[str, Any], value: Any) -> None:
-    faults = [f"{list(one.instance_path)}: {one.message}" for one in jsonschema_rs.iter_errors(schema, value)]
+    faults = [f"{list(error.instance_path)}: {error.message}" for error in jsonschema_rs.iter_errors(schema, value)]
     assert not faults, faults

@@ -1,4 +1,4 @@
-"""Where the shared test data lies, and the skip for machines that do not have it."""
+"""The path of the shared test data, and the skip for machines that do not have it."""
 
 import os
 from pathlib import Path
@@ -10,7 +10,7 @@ SHARED = Path(os.environ.get("WAYPOST_SHARED", ROOT.parent / "shared"))
 
 
 def shared(*parts: str) -> Path:
-    """The path of a file or folder of the shared test data; skips the test, saying so, where it is absent."""
+    """Return the path of a file or folder of the shared test data; skip the test if it is absent."""
     path = SHARED.joinpath(*parts)
     if not path.exists():
         pytest.skip(f"shared test data absent: {'/'.join(parts)} (set WAYPOST_SHARED)")

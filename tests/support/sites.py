@@ -1,8 +1,8 @@
 """Web sites on loopback for tests: real TLS, one listener, many host names, and as badly behaved as a test needs.
 
-A raw asyncio server instead of a web framework, because no framework lets its user lie about a length, send headers
-for ever or reset a connection in the middle of a word. Certificates come from a throw-away authority; the good one
-names every host (rustls refuses wildcards directly below a public suffix). Nothing here is reachable from outside.
+The server is raw asyncio, because no web framework can send a false length, send headers without end or reset a
+connection in the middle of a word. Certificates come from a throw-away authority; one certificate names every host
+(rustls refuses wildcards directly below a public suffix). Nothing here is reachable from outside.
 """
 
 import asyncio
@@ -24,12 +24,12 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 LOOPBACK = "127.0.0.1"
-MANY = 50  # names in one certificate: above that each host gets one of its own, when it is first asked for
+MANY = 50  # names in one certificate; with more hosts each gets its own on its first connection
 
 
 @dataclass(frozen=True)
 class Reply:
-    """A well-behaved answer: length and connection are filled in, `headers` are added as they stand."""
+    """A well-behaved response: length and status line are filled in, `headers` are added unchanged."""
 
     body: bytes | str = b""
     status: int = 200
@@ -67,13 +67,13 @@ class Exchange:
         await self.writer.drain()
 
     async def pour(self, chunk: bytes, pause: float = 0.0) -> None:
-        """The same bytes for ever, or rather until the other side has had enough."""
+        """Send the same bytes until the peer closes the connection."""
         while True:
             await self.send(chunk)
             await asyncio.sleep(pause)
 
     def reset(self) -> None:
-        """Ends the connection with RST instead of FIN."""
+        """End the connection with RST instead of FIN."""
         sock = self.writer.get_extra_info("socket")
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.writer.transport.abort()
@@ -85,10 +85,10 @@ Site: TypeAlias = Mapping[str, Answer] | Answer  # by path (anything else is 404
 
 
 class Sites:
-    """An async context manager: listens, answers by Host header, remembers every request in `seen`.
+    """An async context manager that listens, answers by Host header, and records every request in `seen`.
 
-    `certificates` gives single hosts another certificate than the good one: "expired", "not_yet",
-    "wrong_name", "untrusted", "self_signed". `places` and `port`: where it listens; port 0 is any that is free.
+    `certificates` assigns single hosts another certificate than the valid one: "expired", "not_yet",
+    "wrong_name", "untrusted", "self_signed". `places` and `port` are what it listens on; port 0 is any free one.
     """
 
     def __init__(
@@ -124,21 +124,21 @@ class Sites:
         return context
 
     def write_authority(self, folder: Path) -> Path:
-        """The authority's certificate as a PEM file, for SSL_CERT_FILE."""
+        """Write the authority's certificate as a PEM file, for SSL_CERT_FILE."""
         path = folder / "authority.pem"
         self.authority.cert_pem.write_to_path(str(path))
         return path
 
     def connect_to(self, *names: str) -> tuple[str, ...]:
-        """Entries of the connect-to table for these names, by default for every site."""
+        """Return entries of the connect-to table for these names, by default for every site."""
         return tuple(f"{name}:443:{LOOPBACK}:{self.port}" for name in names or self.sites)
 
     def paths(self, host: str) -> list[str]:
-        """Every path that was asked of a host, in order."""
+        """Return every path requested from a host, in order."""
         return [exchange.path for exchange in self.seen if exchange.host == host]
 
     async def asked(self, number: int) -> None:
-        """Waits until so many requests have come in all."""
+        """Wait until this many requests have arrived in all."""
         while len(self.seen) < number:
             self._request.clear()
             await self._request.wait()
@@ -164,7 +164,7 @@ class Sites:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def _spawn(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        # Tasks of our own: the server would wait for its connections to end by themselves before it closes.
+        # Start the tasks here: the server would wait for its own connections to end before it closes.
         task = asyncio.ensure_future(self._serve(reader, writer))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -192,9 +192,11 @@ class Sites:
 
 def _self_signed(name: str) -> ssl.SSLContext:
     key = ec.generate_private_key(ec.SECP256R1())
-    who = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
+    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
     now, days = datetime.datetime.now(datetime.UTC), datetime.timedelta(days=3)
-    builder = x509.CertificateBuilder(who, who, key.public_key(), x509.random_serial_number(), now - days, now + days)
+    builder = x509.CertificateBuilder(
+        subject, subject, key.public_key(), x509.random_serial_number(), now - days, now + days
+    )
     alternative = x509.SubjectAlternativeName([x509.DNSName(name)])
     certificate = builder.add_extension(alternative, critical=False).sign(key, hashes.SHA256())
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -220,7 +222,7 @@ def _exchange(head: bytes, number: int, writer: asyncio.StreamWriter) -> Exchang
 async def raw_port(
     serve: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]],
 ) -> AsyncIterator[int]:
-    """A TCP port without TLS whose connections go to `serve`: for what happens before or instead of a handshake."""
+    """Yield a TCP port without TLS whose connections go to `serve`, for what happens before or without a handshake."""
     tasks: set[asyncio.Task[None]] = set()
 
     def spawn(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -245,14 +247,14 @@ async def raw_port(
 
 @contextlib.contextmanager
 def closed_port() -> Iterator[int]:
-    """A port of loopback that refuses connections: bound by us, so that nobody else takes it, but not listening."""
+    """Yield a loopback port that refuses connections: bound, so that no other process takes it, but not listening."""
     with socket.socket() as holder:
         holder.bind((LOOPBACK, 0))
         yield holder.getsockname()[1]
 
 
 def pours(head: bytes, chunk: bytes, pause: float = 0.0) -> Behaviour:
-    """Sends the head, then the chunk again and again until the other side has had enough."""
+    """Send the head, then the chunk again and again until the peer closes the connection."""
 
     async def answer(exchange: Exchange) -> None:
         await exchange.send(head)

@@ -1,15 +1,15 @@
-"""A web of dictionaries for the pure plan: host -> path -> answer, driven as the transport drives it."""
+"""A web of dictionaries for the pure plan: host -> path -> response, fetched as the transport fetches."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from registry.core.documents import Fetched, Outcome, Probe
-from registry.core.domains import host_of
-from registry.core.plan import HostPlan
-from registry.core.probes import keeps_head
-from registry.core.redirects import STATUSES, Stop
-from registry.core.visits import HostJob, Visit
+from registry.core.model.documents import Fetched, Outcome, Probe
+from registry.core.names.domains import host_of
+from registry.core.visiting.plan import HostPlan
+from registry.core.visiting.probes import keeps_head
+from registry.core.visiting.redirects import STATUSES, Stop
+from registry.core.visiting.visits import HostJob, Visit
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 NONCE = "0123456789abcdef0123456789abcdef"
@@ -43,7 +43,7 @@ def moved(location: str, status: int = 301) -> Page:
 
 
 class Web:
-    """Answers like a transport that follows redirects by the plan's decision. `asked` are all URLs requested."""
+    """Answers like a transport that follows redirects by the plan's decision. `asked` holds all requested URLs."""
 
     def __init__(self, sites: Mapping[str, Site]) -> None:
         self.sites = sites
@@ -54,23 +54,31 @@ class Web:
         hops: tuple[str, ...] = ()
         while True:
             self.asked.append(url)
-            answer = self._answer(url)
-            if isinstance(answer, Broken):
-                return Fetched(probe.url, url, NOW, hops=hops, failure=answer.failure, reason=answer.reason)
-            if answer.status not in STATUSES:
+            response = self._answer(url)
+            if isinstance(response, Broken):
+                return Fetched(probe.url, url, NOW, hops=hops, failure=response.failure, reason=response.reason)
+            if response.status not in STATUSES:
                 break
-            step = plan.redirect(probe, url, answer.headers.get("location"), hops)
+            step = plan.redirect(probe, url, response.headers.get("location"), hops)
             if isinstance(step, Stop):
                 return Fetched(probe.url, url, NOW, hops=hops, failure=step.outcome, reason=step.reason)
             url, hops = step.url, (*hops, url)
-        if probe.etag and answer.headers.get("etag") == probe.etag:
-            return Fetched(probe.url, url, NOW, 304, answer.headers, hops=hops)
-        cut = len(answer.body) > probe.cap
-        if cut and not keeps_head(probe):
+        if probe.etag and response.headers.get("etag") == probe.etag:
+            return Fetched(probe.url, url, NOW, 304, response.headers, hops=hops)
+        truncated = len(response.body) > probe.cap
+        if truncated and not keeps_head(probe):
             return Fetched(probe.url, url, NOW, hops=hops, failure=Outcome.TOO_LARGE, reason="body")
-        body = answer.body[: probe.cap]
+        body = response.body[: probe.cap]
         return Fetched(
-            probe.url, url, NOW, answer.status, answer.headers, body, hops, address="203.0.113.9", truncated=cut
+            probe.url,
+            url,
+            NOW,
+            response.status,
+            response.headers,
+            body,
+            hops,
+            address="203.0.113.9",
+            truncated=truncated,
         )
 
     def _answer(self, url: str) -> Page | Broken:
@@ -91,7 +99,7 @@ def visit(
     budget: int = 40,
     detail_budget: int = 25,
 ) -> Visit:
-    """One whole visit, or its first `steps` requests."""
+    """Return the visit of a host: all of it, or its first `steps` requests."""
     exempt = frozenset(web.sites)
     plan = HostPlan(
         job or HostJob(host, whole_plan=True),

@@ -1,4 +1,4 @@
-"""The schedule with jobs of a test's own: who leads, what is due, and what a job that goes wrong does to the others."""
+"""The schedule with jobs made by the tests: who leads, what is due, and what a failing job does to the others."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -12,18 +12,20 @@ import pytest
 from psycopg import sql
 from pydantic import SecretStr
 
-from registry.core.documents import Fetched
-from registry.core.jobs import Outcome
+from registry.core.model.documents import Fetched
+from registry.core.scheduling.jobs import RunOutcome
 from registry.settings import Settings
 from registry.store.engine import libpq, sqlalchemy_url
 from registry.store.holder import LEAD, STAND_BY_SECONDS
 from registry.store.jobs import RunRecord
 from registry.store.unit_of_work import Store
 from registry.wiring import Waypost, open_waypost, schedule
+from registry.wiring.job_runs import JobActions
 from registry.wiring.schedule import Job, JobFailed, Schedule, Tools
 from tests.support.builders import NOW
 from tests.support.database import rows, until_true
-from tests.support.running import PATIENCE, until
+from tests.support.hang import HANG_SECONDS
+from tests.support.running import until
 
 pytestmark = pytest.mark.slow  # sessions of the database that end
 
@@ -31,14 +33,14 @@ DAY = 86_400
 
 
 class Work:
-    """A job that counts its runs and does what it is told to."""
+    """A job that counts its runs and does what a test wants."""
 
-    def __init__(self, does: Callable[[], Awaitable[Mapping[str, Any]]] | None = None) -> None:
+    def __init__(self, action: Callable[[], Awaitable[Mapping[str, Any]]] | None = None) -> None:
         self.runs = 0
         self.running = 0
         self.most_at_once = 0
         self.began = asyncio.Event()
-        self._does = does
+        self._action = action
 
     async def __call__(self, _: Tools) -> Mapping[str, Any]:
         self.runs += 1
@@ -46,7 +48,7 @@ class Work:
         self.most_at_once = max(self.most_at_once, self.running)
         self.began.set()
         try:
-            return {"run": self.runs} if self._does is None else await self._does()
+            return {"run": self.runs} if self._action is None else await self._action()
         finally:
             self.running -= 1
 
@@ -54,24 +56,24 @@ class Work:
         return Job(name, "does what a test says", lambda _: interval, self)
 
 
-async def for_ever() -> Mapping[str, Any]:
+async def run_forever() -> Mapping[str, Any]:
     await asyncio.Event().wait()
     return {}
 
 
-async def wrong() -> Mapping[str, Any]:
+async def raise_error() -> Mapping[str, Any]:
     raise ZeroDivisionError("with words of a stranger")
 
 
 @asynccontextmanager
-async def house(url: str, folder: Path) -> AsyncIterator[Waypost]:
+async def opened_registry(url: str, folder: Path) -> AsyncIterator[Waypost]:
     async with open_waypost(Settings(database_url=SecretStr(url), data=folder)) as waypost:
         yield waypost
 
 
 @pytest.fixture
 async def waypost(database_url: str, tmp_path: Path) -> AsyncIterator[Waypost]:
-    async with house(database_url, tmp_path) as opened:
+    async with opened_registry(database_url, tmp_path) as opened:
         yield opened
 
 
@@ -87,173 +89,176 @@ async def running(plan: Schedule) -> AsyncIterator[asyncio.Event]:
     stop = asyncio.Event()
     task = asyncio.create_task(plan.run(stop))
     try:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(HANG_SECONDS):
             yield stop
     finally:
         stop.set()
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(HANG_SECONDS):
             await task
 
 
-async def outcomes(waypost: Waypost, job: str = "job") -> list[Outcome]:
-    """Of the runs of a job, the oldest first."""
-    return [run.outcome for run in reversed(await waypost.last_runs(job))]
+async def outcomes(waypost: Waypost, job: str = "job") -> list[RunOutcome]:
+    """Return the outcomes of the runs of a job, oldest first."""
+    return [run.outcome for run in reversed(await waypost.jobs.last_runs(job))]
 
 
-async def eventually(waypost: Waypost, wanted: list[Outcome], job: str = "job") -> None:
-    async def are_there() -> bool:
-        return await outcomes(waypost, job) == wanted
+async def until_outcomes(waypost: Waypost, expected: list[RunOutcome], job: str = "job") -> None:
+    async def outcomes_match() -> bool:
+        return await outcomes(waypost, job) == expected
 
-    await until_true(are_there)
+    await until_true(outcomes_match)
 
 
 async def drop_sessions(store: Store) -> None:
-    """As a database that restarts does to those who hold locks."""
+    """Terminate the sessions that hold locks, as a restart of the database would."""
     await rows(
         store, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
         " WHERE application_name = 'waypost lock' AND datname = current_database()",
     )  # fmt: skip
 
 
-async def test_what_is_due_runs_and_is_kept(waypost: Waypost) -> None:
-    work, never = Work(), Work()
-    plan = with_jobs(waypost, work.job(), never.job("never", 0))
+async def test_a_due_job_runs_and_its_run_is_recorded(waypost: Waypost) -> None:
+    work, disabled_work = Work(), Work()
+    plan = with_jobs(waypost, work.job(), disabled_work.job("never", 0))
     async with running(plan):
-        await eventually(waypost, [Outcome.DONE])
-    (run,) = await waypost.last_runs("job")
+        await until_outcomes(waypost, [RunOutcome.DONE])
+    (run,) = await waypost.jobs.last_runs("job")
     assert run.finished_at is not None and run.figures == {"run": 1} and run.error is None
-    line, off = await plan.lines()
+    line, disabled_line = await plan.lines()
     assert line.next_at == run.started_at + timedelta(days=1)
-    assert off.next_at is None and never.runs == 0
+    assert disabled_line.next_at is None and disabled_work.runs == 0
 
 
-async def test_of_two_one_leads_and_the_other_takes_over(waypost: Waypost, database_url: str, tmp_path: Path) -> None:
-    first, second = Work(for_ever), Work(for_ever)
+async def test_one_schedule_leads_and_the_other_takes_over(waypost: Waypost, database_url: str, tmp_path: Path) -> None:
+    first, second = Work(run_forever), Work(run_forever)
     async with (
-        house(database_url, tmp_path / "other") as elsewhere,
+        opened_registry(database_url, tmp_path / "other") as other_waypost,
         running(with_jobs(waypost, first.job())) as stop_first,
     ):
         await first.began.wait()
-        async with running(with_jobs(elsewhere, second.job())):
+        async with running(with_jobs(other_waypost, second.job())):
             await asyncio.sleep(2 * STAND_BY_SECONDS)
             assert second.runs == 0
             stop_first.set()
             await second.began.wait()
             assert first.running == 0
-    assert await outcomes(waypost) == [Outcome.STOPPED, Outcome.STOPPED]
+    assert await outcomes(waypost) == [RunOutcome.STOPPED, RunOutcome.STOPPED]
 
 
-async def test_who_loses_the_lead_ends_what_runs_under_it_at_once(waypost: Waypost, store: Store) -> None:
-    work = Work(for_ever)
+async def test_losing_the_lead_cancels_the_running_job_at_once(waypost: Waypost, store: Store) -> None:
+    work = Work(run_forever)
     async with running(with_jobs(waypost, work.job(interval=DAY))):
         await work.began.wait()
         await drop_sessions(store)
-        await eventually(waypost, [Outcome.LOST])
+        await until_outcomes(waypost, [RunOutcome.LOST])
         assert work.running == 0
-        # the lead is taken again; the job is tried again after a pause only
-        here = "database = (SELECT oid FROM pg_database WHERE datname = current_database())"
-        await until_true(lambda: rows(store, f"SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND {here}"))
+        # the lead is acquired again, but the job is retried only after a pause
+        in_this_database = "database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+        await until_true(
+            lambda: rows(store, f"SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND {in_this_database}")
+        )
         assert work.runs == 1
 
 
-async def test_a_job_that_goes_wrong_is_tried_again_later_and_harms_no_other(
+async def test_a_failing_job_is_retried_later_and_does_not_affect_others(
     waypost: Waypost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(schedule, "LOOK_SECONDS", 0.1)
-    bad, good = Work(wrong), Work()
-    async with running(with_jobs(waypost, bad.job("bad"), good.job("good", 1))):
-        await until(lambda: good.runs >= 3, PATIENCE, lambda: f"it ran {good.runs} times")
-    assert bad.runs == 1
-    (run,) = await waypost.last_runs("bad")
-    assert (run.outcome, run.error) == (Outcome.FAILED, "ZeroDivisionError")  # its words may be a stranger's
-    line = (await with_jobs(waypost, bad.job("bad")).lines())[0]
+    failing_work, work = Work(raise_error), Work()
+    async with running(with_jobs(waypost, failing_work.job("bad"), work.job("good", 1))):
+        await until(lambda: work.runs >= 3, HANG_SECONDS, lambda: f"it ran {work.runs} times")
+    assert failing_work.runs == 1
+    (run,) = await waypost.jobs.last_runs("bad")
+    assert (run.outcome, run.error) == (RunOutcome.FAILED, "ZeroDivisionError")  # its message may be foreign text
+    line = (await with_jobs(waypost, failing_work.job("bad")).lines())[0]
     assert run.finished_at is not None and line.next_at == run.finished_at + timedelta(minutes=1)
 
 
-async def test_a_job_that_did_only_half_of_it_says_which(waypost: Waypost) -> None:
-    async def half() -> Mapping[str, Any]:
+async def test_a_partly_failed_job_keeps_its_error_and_figures(waypost: Waypost) -> None:
+    async def fail_partly() -> Mapping[str, Any]:
         raise JobFailed("one of two", {"done": 1})
 
-    runs = await with_jobs(waypost, Work(half).job()).once(None, asyncio.Event())
+    runs = await with_jobs(waypost, Work(fail_partly).job()).once(None, asyncio.Event())
     assert runs is not None
-    assert [(run.outcome, run.error, run.figures) for run in runs] == [(Outcome.FAILED, "one of two", {"done": 1})]
-    assert await waypost.last_runs("job") == runs
+    assert [(run.outcome, run.error, run.figures) for run in runs] == [(RunOutcome.FAILED, "one of two", {"done": 1})]
+    assert await waypost.jobs.last_runs("job") == runs
 
 
-async def test_a_run_whose_process_died_is_found_and_settled(waypost: Waypost, store: Store) -> None:
+async def test_a_run_of_a_dead_process_is_recorded_as_lost(waypost: Waypost, store: Store) -> None:
     async with store.begin() as uow:
         await uow.jobs.begin("job", now=NOW)
     work = Work()
     runs = await with_jobs(waypost, work.job()).once(None, asyncio.Event())
-    assert runs == [] and work.runs == 0  # it may be what killed its process: a minute later
-    assert await outcomes(waypost) == [Outcome.LOST]
+    assert runs == [] and work.runs == 0  # the job may have killed its process, so it is retried a minute later
+    assert await outcomes(waypost) == [RunOutcome.LOST]
     forced = await with_jobs(waypost, work.job()).once(["job"], asyncio.Event())
     assert forced is not None and work.runs == 1
 
 
 async def test_once_runs_what_is_due_once(waypost: Waypost) -> None:
-    work, other = Work(), Work()
-    plan = with_jobs(waypost, work.job(), other.job("other"))
-    assert await names(plan.once(["other"], asyncio.Event())) == ["other"]
-    assert await names(plan.once(None, asyncio.Event())) == ["job"]
-    assert await names(plan.once(None, asyncio.Event())) == []
-    assert await names(plan.once(["job", "other"], asyncio.Event())) == ["job", "other"]
-    assert (work.runs, other.runs) == (2, 2)
+    work, other_work = Work(), Work()
+    plan = with_jobs(waypost, work.job(), other_work.job("other"))
+    assert await job_names(plan.once(["other"], asyncio.Event())) == ["other"]
+    assert await job_names(plan.once(None, asyncio.Event())) == ["job"]
+    assert await job_names(plan.once(None, asyncio.Event())) == []
+    assert await job_names(plan.once(["job", "other"], asyncio.Event())) == ["job", "other"]
+    assert (work.runs, other_work.runs) == (2, 2)
 
 
-async def names(once: Awaitable[list[RunRecord] | None]) -> list[str]:
-    runs = await once
+async def job_names(pending_runs: Awaitable[list[RunRecord] | None]) -> list[str]:
+    runs = await pending_runs
     assert runs is not None
     return [run.job for run in runs]
 
 
-async def test_once_leaves_what_is_due_to_who_leads_and_runs_what_is_named(waypost: Waypost) -> None:
-    work, named = Work(for_ever), Work()
-    plan = with_jobs(waypost, work.job(), named.job("named", 0))
+async def test_once_runs_only_named_jobs_while_another_schedule_leads(waypost: Waypost) -> None:
+    work, named_work = Work(run_forever), Work()
+    plan = with_jobs(waypost, work.job(), named_work.job("named", 0))
     async with running(plan):
         await work.began.wait()
         assert await plan.once(None, asyncio.Event()) is None
-        assert await names(plan.once(["named"], asyncio.Event())) == ["named"]
-        assert await names(plan.once(["job"], asyncio.Event())) == []  # it runs, and never twice at a time
+        assert await job_names(plan.once(["named"], asyncio.Event())) == ["named"]
+        assert await job_names(plan.once(["job"], asyncio.Event())) == []  # it is running already
         assert (work.runs, work.most_at_once) == (1, 1)
 
 
-async def test_who_leads_asks_now_and_then_for_a_job_that_runs_elsewhere(
+async def test_the_leader_retries_at_intervals_a_job_that_runs_elsewhere(
     waypost: Waypost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(schedule, "AGAIN_SECONDS", 0.2)
-    work, other, tries = Work(for_ever), Work(), 0
-    really = Waypost.hold_job
+    work, other_work, attempts = Work(run_forever), Work(), 0
+    original_hold = JobActions.hold
 
-    def counted(self: Waypost, job: str, **more: Any) -> Any:
-        nonlocal tries
-        tries += job == "job"
-        return really(self, job, **more)
+    def counting_hold(self: JobActions, job: str, **options: Any) -> Any:
+        nonlocal attempts
+        attempts += job == "job"
+        return original_hold(self, job, **options)
 
-    monkeypatch.setattr(Waypost, "hold_job", counted)
+    monkeypatch.setattr(JobActions, "hold", counting_hold)
     stop = asyncio.Event()
-    once = asyncio.create_task(with_jobs(waypost, work.job()).once(["job"], stop))
+    single_pass = asyncio.create_task(with_jobs(waypost, work.job()).once(["job"], stop))
     await work.began.wait()
-    async with running(with_jobs(waypost, other.job())):
-        await until(lambda: tries >= 2, PATIENCE, lambda: "nobody asks")  # the first of the two is the run itself
-        before, began = tries, asyncio.get_running_loop().time()
+    async with running(with_jobs(waypost, other_work.job())):
+        # The first of the two is the run itself.
+        await until(lambda: attempts >= 2, HANG_SECONDS, lambda: "nobody asks")
+        before, began = attempts, asyncio.get_running_loop().time()
         await asyncio.sleep(1)
         seconds = asyncio.get_running_loop().time() - began
-        assert other.runs == 0
-        assert tries - before <= 1 + seconds / schedule.AGAIN_SECONDS  # without the pause it is hundreds
+        assert other_work.runs == 0
+        assert attempts - before <= 1 + seconds / schedule.AGAIN_SECONDS  # without the pause there would be hundreds
         stop.set()
-        await once
-        await other.began.wait()
+        await single_pass
+        await other_work.began.wait()
 
 
-async def test_once_can_be_stopped(waypost: Waypost) -> None:
-    work, stop = Work(for_ever), asyncio.Event()
-    once = asyncio.create_task(with_jobs(waypost, work.job()).once(["job"], stop))
+async def test_a_single_pass_can_be_stopped(waypost: Waypost) -> None:
+    work, stop = Work(run_forever), asyncio.Event()
+    single_pass = asyncio.create_task(with_jobs(waypost, work.job()).once(["job"], stop))
     await work.began.wait()
     stop.set()
-    async with asyncio.timeout(PATIENCE):
-        assert await once == []
-    assert await outcomes(waypost) == [Outcome.STOPPED]
+    async with asyncio.timeout(HANG_SECONDS):
+        assert await single_pass == []
+    assert await outcomes(waypost) == [RunOutcome.STOPPED]
     line = (await with_jobs(waypost, work.job()).lines())[0]
     assert line.last is not None and line.next_at is not None and line.next_at > line.last.started_at  # due at once
 
@@ -275,13 +280,13 @@ async def test_a_schedule_without_a_database_waits_for_it(waypost: Waypost, stor
                 assert work.runs == 0
                 allow(True)
                 await work.began.wait()
-                await eventually(waypost, [Outcome.DONE])
+                await until_outcomes(waypost, [RunOutcome.DONE])
         finally:
             allow(True)
 
 
-async def test_the_lead_is_let_go_of(waypost: Waypost) -> None:
+async def test_a_stopped_schedule_releases_the_lead(waypost: Waypost) -> None:
     async with running(with_jobs(waypost, Work().job())):
-        await eventually(waypost, [Outcome.DONE])
-    async with waypost.hold_job(LEAD) as hold:
+        await until_outcomes(waypost, [RunOutcome.DONE])
+    async with waypost.jobs.hold(LEAD) as hold:
         assert hold is not None

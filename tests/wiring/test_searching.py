@@ -1,8 +1,9 @@
-"""The settings decide which sentence vectors are used."""
+"""The settings select the model of the sentence vectors."""
 
 from typing import get_args
 
 import pytest
+from pydantic import ValidationError
 
 from registry.search import minilm
 from registry.search.embedding import ModelFileError, default_embedder
@@ -10,19 +11,23 @@ from registry.settings import Settings
 from registry.wiring.searching import EMBEDDERS, embedder_of
 
 
-def test_the_table_is_what_nobody_has_to_ask_for() -> None:
+def test_the_table_is_the_default() -> None:
     assert embedder_of(Settings()) is default_embedder()
 
 
-def test_every_way_that_can_be_set_has_a_model() -> None:
+def test_every_value_of_the_setting_has_a_model() -> None:
     assert set(get_args(Settings.model_fields["embedding"].annotation)) == set(EMBEDDERS)
 
 
-@pytest.mark.parametrize("way", ["documents", "minilm"])
-def test_a_way_that_is_not_installed_says_what_to_install(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_removed_value_is_refused_with_its_replacement(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WAYPOST_EMBEDDING", "documents")
+    with pytest.raises(ValidationError, match="`documents` was removed: set `minilm`"):
+        Settings()
+
+
+def test_a_missing_extra_is_named_in_the_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(minilm, "PACKAGE", "no_such_package")
-    monkeypatch.setenv("WAYPOST_EMBEDDING", way)
-    minilm.minilm.cache_clear()
-    minilm.documents_by_minilm.cache_clear()
+    monkeypatch.setenv("WAYPOST_EMBEDDING", "minilm")
+    minilm.table_and_minilm.cache_clear()
     with pytest.raises(ModelFileError, match=r"waypost\[minilm\]"):
         embedder_of(Settings())

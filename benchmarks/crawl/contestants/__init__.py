@@ -1,1 +1,1 @@
-"""One program for each contestant: a task comes as a JSON file, the result leaves as one line of JSON."""
+"""One program per contestant: it reads its task from a JSON file and prints its result as one line of JSON."""

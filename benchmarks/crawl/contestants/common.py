@@ -1,4 +1,4 @@
-"""What every contestant does alike: read its task, keep to its core, say what it took."""
+"""Shared by all contestants: read the task, pin to a core, measure, print the result."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from benchmarks.crawl.where import Where
 
 @dataclass(frozen=True)
 class Task:
-    """What is to be crawled. `delay`: seconds between two requests to one host. `extra` is a contestant's own."""
+    """A crawl. `delay`: seconds between two requests to one host. `extra`: options of a single contestant."""
 
     hosts: list[str]
     paths: list[str]
@@ -34,9 +34,9 @@ class Task:
 
 @dataclass
 class Result:
-    """What it came to. CPU is that of the contestant's process, with all its threads, while it crawled.
+    """The result. `cpu`: seconds of the contestant's process, with all its threads, during the crawl.
 
-    `rss_start`: MB when the clock started, after imports and preparations; `rss_peak`: the most since then.
+    `rss_start`: MB at the start of the measurement, after imports and preparation; `rss_peak`: the maximum since then.
     """
 
     hosts: int
@@ -50,14 +50,14 @@ class Result:
 
 
 class Meter:
-    """CPU seconds, seconds and memory of this process from its making until `stop`.
+    """Measures CPU seconds, wall seconds and memory of this process from its creation until `stop`.
 
-    With `where` in the task's `extra` also where the CPU went; to be made on the running event loop then.
+    With `where` in the task's `extra` it also profiles the CPU; it must then be created on the running event loop.
     """
 
     def __init__(self, task: Task) -> None:
         self._where = Where() if task.extra.get("where") else None
-        Path("/proc/self/clear_refs").write_text("5")  # the peak of memory starts anew
+        Path("/proc/self/clear_refs").write_text("5")  # resets the peak memory
         self._rss = _status("VmRSS")
         self._cpu, self._wall = cpu(), time.monotonic()
 
@@ -70,17 +70,17 @@ class Meter:
 
 
 def cpu() -> float:
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return used.ru_utime + used.ru_stime
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime
 
 
 def rss() -> float:
-    """MB of memory that this process has now."""
+    """Return the current resident memory of this process in MB."""
     return _status("VmRSS")
 
 
 def run(contestant: Callable[[Task], Result]) -> None:
-    """The whole program of a contestant; its result is the last line that it prints."""
+    """Run a contestant's program; the last line that it prints is its result."""
     task = Task(**json.loads(Path(sys.argv[1]).read_text()))
     if task.core is not None:
         os.sched_setaffinity(0, {task.core})

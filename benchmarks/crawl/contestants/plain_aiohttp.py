@@ -1,6 +1,6 @@
-"""Plain aiohttp as one writes it by hand: one worker per host, keep-alive, one session, verified certificates.
+"""A hand-written crawler with plain aiohttp: one worker per host in flight, keep-alive, one session, verified TLS.
 
-No guard, no caps, nothing stored; an answer is read and counted. `extra: {"uvloop": true}`: the same on uvloop.
+No guard, no caps, nothing stored; answers are read and counted. `extra: {"uvloop": true}`: the same on uvloop.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
-"""Scrapy as most people write it: one Request per URL, default settings but for the number of requests at once.
+"""Scrapy in its most common form: one Request per URL, default settings except for the number of concurrent requests.
 
-Scrapy's defaults do not verify certificates, wait 180 s, retry three times and follow redirects; robots.txt is asked
-for as one path among the others. It is let off verification on purpose: that is what its defaults are.
+Scrapy's defaults do not verify certificates, wait 180 s, retry three times and follow redirects; robots.txt is fetched
+as one path among the others. Certificates are deliberately not verified here, because that is Scrapy's default.
 """
 
 from collections.abc import AsyncIterator
@@ -20,8 +20,8 @@ class Naive(scrapy.Spider):
     name = "naive"
     handle_httpstatus_all = True
 
-    def __init__(self, task: Task, result: Result, **more: Any) -> None:
-        super().__init__(**more)
+    def __init__(self, task: Task, result: Result, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
         self.task, self.result = task, result
 
     async def start(self) -> AsyncIterator[scrapy.Request]:
@@ -35,7 +35,7 @@ class Naive(scrapy.Spider):
 
 
 SETTINGS = {"LOG_ENABLED": False, "CONCURRENT_REQUESTS": 100}
-"""The default of 16 requests at once would only make it slower to wait for: CPU per host stays the same."""
+"""The default of 16 concurrent requests would only take longer, with the same CPU per host."""
 
 
 def contest(task: Task) -> Result:

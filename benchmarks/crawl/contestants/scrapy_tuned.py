@@ -1,7 +1,7 @@
 """Scrapy tuned, still one Request per URL: paths of a host chained on one connection, certificates verified.
 
-What experience says to switch off is off, and a host's next path is asked for when the last one was answered, so that
-keep-alive works and no host sees two requests at once.
+Components that are known to cost CPU are off. A host's next path is requested after the answer to the last one, so that
+keep-alive works and no host gets two concurrent requests.
 """
 
 from collections.abc import AsyncIterator, Iterator
@@ -19,8 +19,8 @@ class Tuned(scrapy.Spider):
 
     name = "tuned"
 
-    def __init__(self, task: Task, result: Result, **more: Any) -> None:
-        super().__init__(**more)
+    def __init__(self, task: Task, result: Result, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
         self.task, self.result = task, result
 
     async def start(self) -> AsyncIterator[scrapy.Request]:
@@ -39,20 +39,20 @@ class Tuned(scrapy.Spider):
         if meta["at"] + 1 < len(self.task.paths):
             yield self._request(meta["host"], meta["at"] + 1)
 
-    def _request(self, host: str, at: int) -> scrapy.Request:
+    def _request(self, host: str, index: int) -> scrapy.Request:
         return scrapy.Request(
-            f"https://{host}{self.task.paths[at]}",
+            f"https://{host}{self.task.paths[index]}",
             errback=self.failed,
             dont_filter=True,
-            priority=at,
-            meta={"host": host, "at": at, "handle_httpstatus_all": True, "download_slot": host},
+            priority=index,
+            meta={"host": host, "at": index, "handle_httpstatus_all": True, "download_slot": host},
         )
 
 
 def settings(task: Task) -> dict[str, Any]:
-    off = ("RETRY", "REDIRECT", "METAREFRESH", "COOKIES", "REFERER", "HTTPPROXY", "COMPRESSION", "TELNETCONSOLE")
+    disabled = ("RETRY", "REDIRECT", "METAREFRESH", "COOKIES", "REFERER", "HTTPPROXY", "COMPRESSION", "TELNETCONSOLE")
     return {
-        **{f"{name}_ENABLED": False for name in (*off, "REMOTE_CONTROL", "LOG")},
+        **{f"{name}_ENABLED": False for name in (*disabled, "REMOTE_CONTROL", "LOG")},
         "DOWNLOAD_VERIFY_CERTIFICATES": True,
         "DOWNLOAD_TIMEOUT": task.timeout,
         "CONCURRENT_REQUESTS": task.in_flight,

@@ -1,7 +1,7 @@
-"""waypost's transport with its guards alone: the same requests through `Session.fetch`, no plan, nothing stored.
+"""Only waypost's transport with its guards: the same requests through `FetchSession.fetch`, no plan, nothing stored.
 
-Hosts come in leases of a hundred and in a process that behaves like the crawl's. Every guard is on: resolving,
-the address policy, pinning, limits per address, caps, deadlines.
+Hosts are started in batches of a hundred, in a process set up like the crawl's. Every guard is on: resolving, the
+address policy, pinning, limits per address, caps, deadlines.
 """
 
 import asyncio
@@ -12,10 +12,9 @@ import uvloop
 
 from benchmarks.crawl.contestants.common import Meter, Result, Task, run
 from crawler.batch import as_batch_job
-from crawler.visit import Session, Visitor
-from registry.core.documents import Outcome, Probe, Purpose
-from registry.core.probes import pointer_probe
-from registry.core.redirects import Follow, Stop, redirect
+from crawler.visit import Visitor
+from registry.core.model.documents import Outcome
+from registry.core.visiting.probes import pointer_probe
 from registry.settings import Settings
 
 
@@ -26,13 +25,13 @@ async def crawl(task: Task) -> Result:
         host_deadline=task.host_deadline,
         hosts_in_flight=task.in_flight,
     )  # fmt: skip
-    lease = min(settings.lease_batch, task.in_flight)
+    batch_size = min(settings.lease_batch, task.in_flight)
     meter = Meter(task)
     async with as_batch_job(), Visitor(settings) as visitor:
-        for first in range(0, len(task.hosts), lease):
-            while len(running) + lease > task.in_flight:
+        for first in range(0, len(task.hosts), batch_size):
+            while len(running) + batch_size > task.in_flight:
                 _, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
-            batch = task.hosts[first : first + lease]
+            batch = task.hosts[first : first + batch_size]
             running |= {asyncio.create_task(_visit(visitor, host, task.paths, result)) for host in batch}
         await asyncio.gather(*running)
     return meter.stop(result)
@@ -40,17 +39,13 @@ async def crawl(task: Task) -> Result:
 
 async def _visit(visitor: Visitor, host: str, paths: Sequence[str], result: Result) -> None:
     until = datetime.now(UTC) + timedelta(hours=1)
-    async with Session(visitor, visitor.pace(), until) as session:
+    async with visitor.session(until) as session:
         for path in paths:
-            fetched = await session.fetch(pointer_probe(f"https://{host}{path}", None, None), _follow)
+            fetched = await session.fetch(pointer_probe(f"https://{host}{path}", None, None))
             result.answers += fetched.status is not None
             result.hits += fetched.status == 200 and fetched.headers.get("content-type") == "application/json"
             if fetched.failure in (Outcome.UNREACHABLE, Outcome.TLS_ERROR):
-                return  # a host that cannot be reached is not tried again for every path
-
-
-def _follow(probe: Probe, from_url: str, location: str | None, hops: tuple[str, ...]) -> Follow | Stop:
-    return redirect(from_url, location, hops, Purpose.MANIFEST)
+                return  # an unreachable host is not retried for every path
 
 
 def contest(task: Task) -> Result:

@@ -1,10 +1,10 @@
-"""Probes that a visit had no budget for, as they are kept until the next visit."""
+"""Stores the probes that a visit had no budget for until the next visit."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from registry.core.documents import Probe, Purpose, Via
+from registry.core.model.documents import Probe, Purpose, Via
 
 
 def probe_to_json(probe: Probe) -> dict[str, Any]:
@@ -12,7 +12,7 @@ def probe_to_json(probe: Probe) -> dict[str, Any]:
 
 
 def probes_from_json(values: Sequence[Any]) -> tuple[Probe, ...]:
-    """The inverse. What another version of the program wrote in another shape is left out: a plan finds it again."""
+    """Return the probes. Values in the shape of another program version are left out: a plan finds them again."""
     return tuple(probe for value in values if (probe := _probe(value)) is not None)
 
 

@@ -1,7 +1,7 @@
-"""What keeps the queue moving and honest when nobody else looks after it: candidates, orphans, opt-outs of a backup.
+"""Maintains the queue: candidates, orphaned leases, overdue hosts, and opt-outs newer than a restored backup.
 
-No host is visited here. Workers do the first two every few seconds; this is for registries that are crawled by the
-clock, and for what no worker looks for.
+No host is visited here. Workers do the first two every few seconds; this job is for registries whose crawls are
+scheduled, and for what no worker does.
 """
 
 from collections.abc import Collection
@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from registry.actions.frontier.due import recover
+from registry.actions.frontier.lease import recover
 from registry.actions.frontier.seed import fold_candidates
-from registry.actions.frontier.uphold import uphold
+from registry.actions.frontier.uphold import apply_opt_out
 from registry.store.unit_of_work import Store
 
 FORGOTTEN_AFTER: Final = timedelta(days=2)
-"""A host has been due for so long while its domain was not: longer than any wait that is put on a domain."""
+"""How long a host must be due before its domain is made due as well: longer than any delay put on a domain."""
 
 _PAGE: Final = 1_000
 _FOLDS: Final = 100
@@ -23,9 +23,8 @@ _FOLDS: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class Recrawled:
-    """Hosts that documents named and that are in the queue now; leases of dead workers that were freed; domains that
-    were made due for their overdue hosts; services that an opt-out covers and that were shown until now; domains that
-    wait for a visit now; processes that crawl at this moment."""
+    """Counts: candidates that became hosts; leases of dead workers that were freed; domains made due for their overdue
+    hosts; services hidden because of an opt-out; domains that are due now; processes that are crawling."""
 
     folded: int
     recovered: int
@@ -36,28 +35,28 @@ class Recrawled:
 
 
 async def recrawl(store: Store, *, now: datetime, exempt: Collection[str] = ()) -> Recrawled:
-    """Raises StoreUnavailable; can be repeated."""
-    hidden = await _uphold(store, now)
+    """Run all steps once. Raise StoreUnavailable; can be repeated."""
+    hidden = await _apply_restored_opt_outs(store, now)
     folded = await _fold(store, now, exempt)
     recovered = await recover(store, now=now)
-    brought = await _bring(store, now)
+    made_due = await _make_overdue_due(store, now)
     async with store.begin() as uow:
         counts, crawlers = await uow.domains.counts(now), await uow.jobs.crawlers()
-    return Recrawled(folded, recovered, brought, hidden, counts["due"], crawlers)
+    return Recrawled(folded, recovered, made_due, hidden, counts["due"], crawlers)
 
 
-async def _uphold(store: Store, now: datetime) -> int:
-    """Opt-outs that were laid over an older backup: what they cover is shown and due there as if nobody had asked."""
+async def _apply_restored_opt_outs(store: Store, now: datetime) -> int:
+    """Apply opt-outs that were restored over an older backup, in which the hosts they cover are shown and due."""
     hidden = 0
     while True:
         async with store.begin() as uow:
-            covering = await uow.jobs.shown_all_the_same(limit=_PAGE)
-        if not covering:
+            opt_outs = await uow.jobs.opted_out_but_shown(limit=_PAGE)
+        if not opt_outs:
             return hidden
-        for domain, host in covering:
+        for domain, host in opt_outs:
             async with store.begin() as uow:
                 await uow.domains.lock([domain])
-                hidden += await uphold(uow, domain, host, now=now)
+                hidden += await apply_opt_out(uow, domain, host, now=now)
 
 
 async def _fold(store: Store, now: datetime, exempt: Collection[str]) -> int:
@@ -70,13 +69,13 @@ async def _fold(store: Store, now: datetime, exempt: Collection[str]) -> int:
     return hosts
 
 
-async def _bring(store: Store, now: datetime) -> int:
-    """By pages of domains: the frontier may have millions, and nothing of it is locked for long."""
-    brought, after = 0, ""
+async def _make_overdue_due(store: Store, now: datetime) -> int:
+    """Make domains with overdue hosts due, page by page: there may be millions, and no lock may last long."""
+    count, after = 0, ""
     while True:
         async with store.begin() as uow:
             domains = await uow.jobs.domains(after, limit=_PAGE)
             if not domains:
-                return brought
-            brought += await uow.jobs.bring(domains, before=now - FORGOTTEN_AFTER, now=now)
+                return count
+            count += await uow.jobs.bring(domains, before=now - FORGOTTEN_AFTER, now=now)
         after = domains[-1]

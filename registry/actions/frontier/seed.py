@@ -1,7 +1,7 @@
-"""Names become domains and hosts of the frontier: from lists of seeds, and from what documents name.
+"""Adds names to the frontier as domains and hosts: from lists of seeds, and from candidates that documents name.
 
-Everything is canonicalised first and added in chunks, new rows only: seeding the same list twice, or by two processes
-at once, changes nothing, and a list that was interrupted is simply given again.
+Names are canonicalised first and added in chunks, new rows only. Seeding a list twice, or in two processes at once,
+changes nothing, so an interrupted list is simply seeded again.
 """
 
 import asyncio
@@ -12,39 +12,39 @@ from datetime import datetime, timedelta
 from itertools import islice
 from typing import Final
 
-from registry.core.domains import InvalidName, canonical_host
-from registry.core.optout import is_covered
-from registry.core.seeds import Refusal, Seed, Seeds
+from registry.core.names.domains import InvalidName, canonical_host
+from registry.core.names.opt_out import is_covered
+from registry.core.names.seeds import Refusal, Seed, Seeds
 from registry.store.loading import Named
 from registry.store.records import CandidateRecord, HostRecord
 from registry.store.unit_of_work import Store, UnitOfWork
 
 CHUNK: Final = 20_000
-"""Names in one transaction: some 10 MB here, and about a second during which others may wait for one of its rows."""
+"""Names per transaction: some 10 MB here, and about a second during which others may wait for one of its rows."""
 
 FOLD: Final = 1_000
 
 KEPT: Final = 100
-"""Refusals of one kind that a report keeps; it counts them all."""
+"""Refusals per code that a report keeps; it counts them all."""
 
 MAX_HOSTS_NAMED: Final = 10
-"""Never-visited hosts of one domain that documents may queue: who names thousands of his own gets ten at a time."""
+"""Never-visited hosts of one domain that documents may queue: a site that names thousands gets ten at a time."""
 
-# Being due earlier is the priority: a name nobody has looked at comes before every overdue revisit, and what somebody
-# waits for comes before that. The doors show `now` instead of these times.
+# An earlier due time is a higher priority: names never visited come before all overdue revisits, and submissions come
+# before those. Interfaces show `now` instead of these times.
 SEED_HEAD_START: Final = timedelta(days=365)
 SUBMISSION_HEAD_START: Final = timedelta(days=730)
 
 
 SUB_HOST: Final = "sub-host"
-"""Relation and source of hosts that are looked at only because their domain had a hit (probe-plan.md section 4)."""
+"""Relation and source of hosts queued because their domain served a document (docs/probe-plan.md, "Sub-hosts")."""
 
-OPTED_OUT: Final = "the site asked to be left alone"
+OPTED_OUT: Final = "the site opted out"
 
 
 @dataclass(slots=True)
 class SeedReport:
-    """What became of the names: new domains, new hosts, hosts known before (or named twice), refusals.
+    """Result of seeding: new domains, new hosts, hosts known before (or named twice), refusals.
 
     `refusals` counts them by code; `refused` has the first KEPT of each.
     """
@@ -57,24 +57,24 @@ class SeedReport:
 
     @property
     def names(self) -> int:
-        """How many were looked at."""
+        """Return the number of names processed."""
         return self.hosts + self.known + self.refusals.total()
 
     def add(self, other: "SeedReport") -> None:
         self.domains += other.domains
         self.hosts += other.hosts
         self.known += other.known
-        kept = Counter(one.code for one in self.refused)
-        for one in other.refused:
-            if kept[one.code] < KEPT:
-                kept[one.code] += 1
-                self.refused.append(one)
+        count_by_code = Counter(refusal.code for refusal in self.refused)
+        for refusal in other.refused:
+            if count_by_code[refusal.code] < KEPT:
+                count_by_code[refusal.code] += 1
+                self.refused.append(refusal)
         self.refusals += other.refusals
 
-    def refuse(self, one: Refusal) -> None:
-        self.refusals[one.code] += 1
-        if self.refusals[one.code] <= KEPT:
-            self.refused.append(one)
+    def refuse(self, refusal: Refusal) -> None:
+        self.refusals[refusal.code] += 1
+        if self.refusals[refusal.code] <= KEPT:
+            self.refused.append(refusal)
 
 
 async def seed(
@@ -87,23 +87,23 @@ async def seed(
     on_refusal: Callable[[Refusal], None] = lambda _: None,
     progress: Callable[[SeedReport], None] = lambda _: None,
 ) -> SeedReport:
-    """Adds hosts by name, due in the order in which they are given; bad names are reported, never raised.
+    """Add hosts by name, due in the order of the names; invalid names are reported, never raised.
 
-    One transaction per CHUNK names, so that what was reported as done is kept whatever happens then. `exempt`: names
-    of the connect-to table, which may be special-use names. `on_refusal` is told each, `progress` after every chunk.
+    There is one transaction per CHUNK names, so that reported progress is committed. `exempt`: names of the connect-to
+    table, which may be special-use names. `on_refusal` is called for each refusal, `progress` after every chunk.
     """
     report, due = SeedReport(), now - SEED_HEAD_START
     async for chunk in _chunks(seeds):
-        named, refused = await asyncio.to_thread(_canonical, chunk, exempt, report.names)
+        hosts, refusals = await asyncio.to_thread(_canonical, chunk, exempt, report.names)
         async with store.begin() as uow:
-            loaded = await uow.loading.load(named, source=source, now=now, due=due)
-        refused += (Refusal(host, "opted_out", OPTED_OUT, referrer) for host, referrer in loaded.opted_out)
-        for one in refused:
-            report.refuse(one)
-            on_refusal(one)
+            loaded = await uow.loading.load(hosts, source=source, now=now, due=due)
+        refusals += (Refusal(host, "opted_out", OPTED_OUT, referrer) for host, referrer in loaded.opted_out)
+        for refusal in refusals:
+            report.refuse(refusal)
+            on_refusal(refusal)
         report.domains += loaded.domains
         report.hosts += loaded.hosts
-        report.known += len(chunk) - len(refused) - loaded.hosts
+        report.known += len(chunk) - len(refusals) - loaded.hosts
         progress(report)
     return report
 
@@ -116,62 +116,64 @@ async def fold_candidates(
     limit: int = FOLD,
     on_refusal: Callable[[Refusal], None] = lambda _: None,
 ) -> SeedReport:
-    """The oldest `limit` hosts that documents name become hosts, behind everything that is due now.
+    """Turn the oldest `limit` candidates into hosts that are due now, after everything that is overdue.
 
-    What a document says is no submission: it jumps no queue, and one domain gets MAX_HOSTS_NAMED at a time.
+    Candidates have no priority, unlike submissions, and one domain gets MAX_HOSTS_NAMED at a time.
     """
     report = SeedReport()
     async with store.begin() as uow:
-        named = await uow.candidates.open(limit=limit)
-        opted_out = await uow.opt_outs.of({one.domain for one in named})
-        refusals = [_refusal(one, opted_out.get(one.domain, frozenset()), exempt) for one in named]
-        domains = {one.domain for one, why in zip(named, refusals, strict=True) if why is None}
+        candidates = await uow.candidates.open(limit=limit)
+        opted_out = await uow.opt_outs.of({candidate.domain for candidate in candidates})
+        refusals = [
+            _refusal(candidate, opted_out.get(candidate.domain, frozenset()), exempt) for candidate in candidates
+        ]
+        domains = {candidate.domain for candidate, code in zip(candidates, refusals, strict=True) if code is None}
         report.domains = await _add_domains(uow, domains, now)
         waiting = Counter(await uow.hosts.waiting(domains))
         hosts: dict[str, HostRecord] = {}
-        for number, one in enumerate(named):
-            if refusals[number] is None and one.host not in hosts:
-                if waiting[one.domain] < MAX_HOSTS_NAMED:
-                    waiting[one.domain] += 1
-                    hosts[one.host] = _named_host(one, now)
+        for number, candidate in enumerate(candidates):
+            if refusals[number] is None and candidate.host not in hosts:
+                if waiting[candidate.domain] < MAX_HOSTS_NAMED:  # guard: named-hosts
+                    waiting[candidate.domain] += 1
+                    hosts[candidate.host] = _named_host(candidate, now)
                 else:
                     refusals[number] = "too_many_hosts"
         report.hosts = await uow.hosts.add(hosts.values())
         report.known = len(hosts) - report.hosts
-        await uow.domains.from_hosts(domains, now=now)
-        await uow.candidates.fold(list(zip(named, refusals, strict=True)), now=now)
-    for one, why in zip(named, refusals, strict=True):
-        if why is not None:
-            refused = Refusal(one.host, why, "named by a document of " + one.referrer, one.referrer)
-            report.refuse(refused)
-            on_refusal(refused)
+        await uow.domains.due_with_hosts(domains, now=now)
+        await uow.candidates.fold(list(zip(candidates, refusals, strict=True)), now=now)
+    for candidate, code in zip(candidates, refusals, strict=True):
+        if code is not None:
+            refusal = Refusal(candidate.host, code, "named by a document of " + candidate.referrer, candidate.referrer)
+            report.refuse(refusal)
+            on_refusal(refusal)
     return report
 
 
 async def make_due(store: Store, names: Iterable[str], *, now: datetime, exempt: Collection[str] = ()) -> int:
-    """Known hosts become due at once, with the whole plan, as if they were new; gives their number.
+    """Make known hosts due at once, with the whole plan, as if they were new; return their number.
 
-    For an operator's own rerun (`waypost crawl`, the demo). Opted-out hosts stay out, running leases are left alone.
+    For an operator's own rerun (`waypost crawl`, the demo). Opted-out hosts and running leases are left unchanged.
     """
     hosts = [canonical_host(name, exempt=exempt) for name in names]
     async with store.begin() as uow:
-        domains = {one.domain for one in hosts}
+        domains = {host.domain for host in hosts}
         await uow.domains.lock(domains)
         opted_out = await uow.opt_outs.of(domains)
-        keys = [(one.domain, one.host) for one in hosts if not is_covered(one.host, opted_out.get(one.domain, ()))]
+        keys = [(host.domain, host.host) for host in hosts if not is_covered(host.host, opted_out.get(host.domain, ()))]
         due = await uow.hosts.make_due(keys, due=now - SUBMISSION_HEAD_START)
-        named = {domain for domain, _ in keys}
-        await uow.domains.forgive(named)
-        await uow.domains.sooner(named, soon=now - SUBMISSION_HEAD_START, now=now)
+        due_domains = {domain for domain, _ in keys}
+        await uow.domains.reset_attempts(due_domains)
+        await uow.domains.due_by(due_domains, due=now - SUBMISSION_HEAD_START, now=now)
     return due
 
 
 async def _chunks(seeds: Seeds) -> AsyncIterator[list[str | Seed | Refusal]]:
-    """Lists of at most CHUNK. Files and pipes are read in a thread: the loop has others to serve."""
+    """Yield lists of at most CHUNK. Files and pipes are read in a thread, so as not to block the event loop."""
     if isinstance(seeds, AsyncIterable):
         chunk: list[str | Seed | Refusal] = []
-        async for one in seeds:
-            chunk.append(one)
+        async for entry in seeds:
+            chunk.append(entry)
             if len(chunk) == CHUNK:
                 yield chunk
                 chunk = []
@@ -184,41 +186,41 @@ async def _chunks(seeds: Seeds) -> AsyncIterator[list[str | Seed | Refusal]]:
 
 
 def _canonical(
-    chunk: Sequence[str | Seed | Refusal], exempt: Collection[str], place: int
+    chunk: Sequence[str | Seed | Refusal], exempt: Collection[str], first_position: int
 ) -> tuple[Iterable[Named], list[Refusal]]:
-    """The hosts that the names mean, each once, and those that are none. `place`: of the first name."""
-    named: dict[str, Named] = {}
-    refused: list[Refusal] = []
-    for number, one in enumerate(chunk, place):
-        if isinstance(one, Refusal):
-            refused.append(one)
+    """Return the canonical hosts of the names, each once, and the refusals. `first_position`: of the first name."""
+    hosts: dict[str, Named] = {}
+    refusals: list[Refusal] = []
+    for position, entry in enumerate(chunk, first_position):
+        if isinstance(entry, Refusal):
+            refusals.append(entry)
             continue
-        name, referrer, line = (one, None, 0) if isinstance(one, str) else one
+        name, referrer, line = (entry, None, 0) if isinstance(entry, str) else entry
         try:
-            found = canonical_host(name.strip(), exempt=exempt)
-        except InvalidName as refusal:
-            refused.append(Refusal(name, refusal.code, str(refusal), referrer, line))
+            host = canonical_host(name.strip(), exempt=exempt)
+        except InvalidName as error:
+            refusals.append(Refusal(name, error.code, str(error), referrer, line))
             continue
-        if found.host not in named:
-            named[found.host] = Named(found.domain, found.host, number, referrer)
-    return named.values(), refused
+        if host.host not in hosts:
+            hosts[host.host] = Named(host.domain, host.host, position, referrer)
+    return hosts.values(), refusals
 
 
-def _refusal(one: CandidateRecord, opted_out: Collection[str], exempt: Collection[str]) -> str | None:
+def _refusal(candidate: CandidateRecord, opted_out: Collection[str], exempt: Collection[str]) -> str | None:
     try:
-        canonical_host(one.host, exempt=exempt)
-    except InvalidName as refusal:
-        return refusal.code
-    return "opted_out" if is_covered(one.host, opted_out) else None
+        canonical_host(candidate.host, exempt=exempt)
+    except InvalidName as error:
+        return error.code
+    return "opted_out" if is_covered(candidate.host, opted_out) else None
 
 
-def _named_host(one: CandidateRecord, now: datetime) -> HostRecord:
-    source = SUB_HOST if one.rel == SUB_HOST else "document"
-    return HostRecord(one.domain, one.host, source, now, now, one.referrer)
+def _named_host(candidate: CandidateRecord, now: datetime) -> HostRecord:
+    source = SUB_HOST if candidate.rel == SUB_HOST else "document"
+    return HostRecord(candidate.domain, candidate.host, source, now, now, candidate.referrer)
 
 
 async def _add_domains(uow: UnitOfWork, domains: Collection[str], now: datetime) -> int:
-    """Added, then locked: the order of every writer (`store.loading`), before anything is said of their hosts."""
+    """Add domains, then lock them: every writer keeps this order (`store.loading`) before it writes hosts."""
     added = await uow.domains.add(domains, source="document", now=now, due=now)
     await uow.domains.lock(domains)
     return added

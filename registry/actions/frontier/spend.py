@@ -1,4 +1,4 @@
-"""What blocks of addresses were asked today, summed up over all processes."""
+"""Counts today's requests to each address block, over all processes."""
 
 from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
@@ -6,16 +6,18 @@ from datetime import UTC, datetime
 from registry.store.unit_of_work import Store
 
 
-async def spend(store: Store, made: Mapping[str, int], of: Collection[str], *, now: datetime) -> dict[str, int]:
-    """Adds the requests `made`, by block, to today's (UTC); gives today's sums of those blocks and of the blocks `of`.
+async def count_requests(
+    store: Store, requests: Mapping[str, int], blocks: Collection[str], *, now: datetime
+) -> dict[str, int]:
+    """Add the `requests`, by block, to today's (UTC); return today's sums of those blocks and of `blocks`.
 
-    A transaction of its own that touches nothing else: `record` never waits for it. Raises StoreUnavailable; then
-    the requests were not counted, or, where only the answer was lost, are counted again by the next attempt.
+    It runs in a transaction of its own that touches nothing else: `record` never waits for it. Raise StoreUnavailable;
+    then the requests were not counted, or, when only the answer was lost, a retry counts them again.
     """
     day = now.astimezone(UTC).date()
     async with store.begin() as uow:
-        sums = await uow.blocks.of(day, of) if of else {}
-        if made:
-            sums |= await uow.blocks.add(day, made)
+        sums = await uow.blocks.of(day, blocks) if blocks else {}
+        if requests:
+            sums |= await uow.blocks.add(day, requests)
             await uow.blocks.forget(day)
     return sums

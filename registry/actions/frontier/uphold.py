@@ -1,4 +1,4 @@
-"""What an opt-out means for what is stored already: out of every answer, and never due by itself again."""
+"""Applies an opt-out to stored rows: services are hidden, and hosts are unscheduled."""
 
 from datetime import datetime
 
@@ -6,12 +6,14 @@ from registry.store.records import ChangeRecord
 from registry.store.unit_of_work import UnitOfWork
 
 
-async def uphold(uow: UnitOfWork, domain: str, host: str, *, now: datetime) -> int:
-    """For the host and every host below it; gives the number of services that were shown until now.
+async def apply_opt_out(uow: UnitOfWork, domain: str, host: str, *, now: datetime) -> int:
+    """Apply it to the host and every host below it; return the number of services that were shown until now.
 
-    The caller holds the domain. Nothing is deleted: that is `forget`.
+    The caller has locked the domain. Nothing is deleted; `forget` does that.
     """
-    await uow.hosts.never_again(domain, host)
+    await uow.hosts.unschedule(domain, host)
     hidden = await uow.services.hide(domain, [host])
-    await uow.ledger.add_changes([ChangeRecord(domain, one, "service.hidden", now, {}) for one in hidden])
+    await uow.ledger.add_changes(
+        [ChangeRecord(domain, hidden_host, "service.hidden", now, {}) for hidden_host in hidden]
+    )
     return len(hidden)

@@ -1,11 +1,11 @@
-"""Carry noted changes over to the search index; called again and again by whoever feeds it."""
+"""Applies noted changes to the search index; called repeatedly by the process that feeds it."""
 
 from dataclasses import dataclass
 from datetime import datetime
 
-from registry.actions.indexing.feeding import carry, enrol, feeding
+from registry.actions.indexing.feeding import apply_notes, feeding, register_target
 from registry.actions.indexing.reindex import rebuild
-from registry.core.listing import SearchUnavailable
+from registry.core.model.listing import SearchUnavailable
 from registry.core.ranking import Embedder
 from registry.search.backend import Backend, IndexState, WriterBusy
 from registry.store.unit_of_work import Store
@@ -13,7 +13,7 @@ from registry.store.unit_of_work import Store
 
 @dataclass(frozen=True, slots=True)
 class Drained:
-    """Notes that were dropped, and what it took: unchanged documents are not written."""
+    """Numbers of notes completed and of documents written and deleted; unchanged documents are not written."""
 
     notes: int
     written: int
@@ -24,12 +24,12 @@ class Drained:
 async def drain(store: Store, backend: Backend, *, now: datetime, embedder: Embedder | None = None) -> Drained | None:
     """Bring the index up to date with the database; None while another process does that.
 
-    An index that is missing, outdated or damaged is built anew first. Raises StoreUnavailable and SearchUnavailable;
-    nothing is lost by either, the notes stay.
+    An index that is missing, outdated or damaged is rebuilt first. Raise StoreUnavailable and SearchUnavailable; the
+    notes then stay, so nothing is lost.
     """
-    await enrol(store, backend, now=now)
+    await register_target(store, backend, now=now)
     state = (await backend.health()).state
-    if state is IndexState.AWAY:  # an engine that is too slow to answer is not helped by a build on top
+    if state is IndexState.AWAY:  # a rebuild would not help an engine that is too slow to answer
         raise SearchUnavailable("the search engine does not answer")
     needs_build = state is not IndexState.READY
     if not needs_build and await _is_up_to_date(store, backend):
@@ -40,13 +40,13 @@ async def drain(store: Store, backend: Backend, *, now: datetime, embedder: Embe
         try:
             if needs_build:
                 await rebuild(store, backend, hold, embedder=embedder)
-            carried = await carry(store, backend, hold, embedder)
+            applied = await apply_notes(store, backend, hold, embedder)
         except WriterBusy:
             return None
-        return Drained(carried.notes, carried.written, carried.deleted, needs_build)
+        return Drained(applied.notes, applied.written, applied.deleted, needs_build)
 
 
 async def _is_up_to_date(store: Store, backend: Backend) -> bool:
-    """The usual case costs one query and no lock."""
+    """Return whether no note is left: the usual case, checked with one query and no lock."""
     async with store.begin() as uow:
         return await uow.search.oldest(backend.target) is None

@@ -1,4 +1,4 @@
-"""Build the search index anew beside the one that answers, then swap."""
+"""Rebuilds the search index beside the one in use, then swaps them."""
 
 import asyncio
 from collections.abc import Callable
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from registry.actions.indexing.feeding import carry, documents, enrol, feeding, still_held
+from registry.actions.indexing.feeding import apply_notes, documents, feeding, register_target, still_held
 from registry.core.ranking import Embedder
 from registry.search.backend import Backend, WriterBusy
 from registry.store.holder import Hold
@@ -18,7 +18,7 @@ Progress = Callable[[int, int], None]
 _PAGE: Final = 1_000
 _TRIES: Final = 60
 _WAIT_SECONDS: Final = 0.5
-"""A pass of the drainer is short; another rebuild may take longer than we wait."""
+"""Pause between tries. A drain pass is short; another rebuild may take longer than all tries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +37,9 @@ async def reindex(
 ) -> Reindexed:
     """Rebuild the whole index from the database; the old one answers until the swap.
 
-    Raises WriterBusy when another process keeps feeding or rebuilding this index for half a minute.
+    Raise WriterBusy when another process keeps feeding or rebuilding this index for half a minute.
     """
-    await enrol(store, backend, now=now)
+    await register_target(store, backend, now=now)
     for _ in range(_TRIES):
         async with feeding(store, backend) as hold:
             if hold is not None:
@@ -53,10 +53,10 @@ async def reindex(
 async def rebuild(
     store: Store, backend: Backend, hold: Hold, progress: Progress | None = None, embedder: Embedder | None = None
 ) -> int:
-    """One consistent snapshot of all listings into a new index, and the swap; gives the number of services.
+    """Write a consistent snapshot of all listings to a new index and swap it in; return the number of services.
 
-    The caller has enrolled the target and holds the right to feed it: so every change after the snapshot is noted,
-    nobody drops a note meanwhile, and the next `carry` brings the new index up to date.
+    The caller has enrolled the target and holds the right to feed it. So every change after the snapshot is noted, no
+    note is deleted meanwhile, and the next `apply_notes` brings the new index up to date.
     """
     snapshot = Store(store.engine.execution_options(isolation_level="REPEATABLE READ"))
     done = 0
@@ -75,8 +75,8 @@ async def rebuild(
 
 
 async def _catch_up(store: Store, backend: Backend, hold: Hold, embedder: Embedder | None) -> None:
-    """What changed meanwhile; where another process is the writer of this index, it carries that over itself."""
+    """Apply changes made meanwhile, unless another process writes this index and so applies them itself."""
     try:
-        await carry(store, backend, hold, embedder)
+        await apply_notes(store, backend, hold, embedder)
     except WriterBusy:
         return

@@ -1,8 +1,8 @@
-"""Prove that an index holds what the database says: both sides as (host, hash), at one moment.
+"""Verifies that an index holds what the database says: compares (host, hash) of both at one moment.
 
-Nobody feeds the index meanwhile, by the lock of its target, and the database is read in one snapshot together with the
-notes of what the index has not been told. A change is committed with its note, so whatever that snapshot has no note of
-must be in the index exactly as it is there; what it has a note of is pending and proves nothing.
+The lock of the target keeps the index unchanged meanwhile. The database is read in one snapshot, together with the
+notes of changes not yet indexed. A change is committed with its note, so every service without a note must be in the
+index exactly as in the snapshot; a service with a note is pending and proves nothing.
 """
 
 import asyncio
@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from registry.actions.indexing.feeding import enrol, feeding
-from registry.core.domains import registrable_domain
+from registry.actions.indexing.feeding import feeding, register_target
+from registry.core.names.domains import registrable_domain
 from registry.core.ranking import index_hash
 from registry.search.backend import Backend, WriterBusy
 from registry.store.unit_of_work import Store, UnitOfWork
@@ -24,7 +24,7 @@ _WAIT_SECONDS: Final = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """`services` are those of the database, `pending` the notes of what the index was not told yet.
+    """`services` counts those of the database, `pending` the notes of changes not yet indexed.
 
     Hosts: `missing` are in the database alone, `extra` in the index alone, `different` in both.
     """
@@ -42,21 +42,21 @@ class Verified:
 
 
 async def verify(store: Store, backend: Backend, *, now: datetime, model: str = "", repair: bool = False) -> Verified:
-    """Compare; with `repair`, what is wrong is noted, so that the next drain mends it. `model`: the embedder's id.
+    """Compare; with `repair`, note wrong hosts, so that the next drain repairs them. `model`: the embedder's id.
 
-    Raises SearchUnavailable without an index to read, WriterBusy when another process keeps feeding it for half a
+    Raise SearchUnavailable without a readable index, WriterBusy when another process keeps feeding it for half a
     minute, StoreUnavailable.
     """
-    await enrol(store, backend, now=now)
+    await register_target(store, backend, now=now)
     for _ in range(_TRIES):
         async with feeding(store, backend) as hold:
             if hold is not None:
-                return await _compared(store, backend, now, model, repair=repair)
+                return await _compare(store, backend, now, model, repair=repair)
         await asyncio.sleep(_WAIT_SECONDS)
     raise WriterBusy("another process keeps feeding this index")
 
 
-async def _compared(store: Store, backend: Backend, now: datetime, model: str, *, repair: bool) -> Verified:
+async def _compare(store: Store, backend: Backend, now: datetime, model: str, *, repair: bool) -> Verified:
     extra = dict([pair async for pair in backend.hashes()])
     missing: list[str] = []
     different: list[str] = []
@@ -66,24 +66,24 @@ async def _compared(store: Store, backend: Backend, now: datetime, model: str, *
         pending = await uow.search.noted(backend.target)
         async for host, expected in _expected(uow, model):
             services += 1
-            held = extra.pop(host, None)
-            if held != expected and host not in pending:
-                (missing if held is None else different).append(host)
-    alone = sorted(extra.keys() - pending)
-    found = Verified(services, len(pending), tuple(sorted(missing)), tuple(alone), tuple(sorted(different)))
-    if not (repair and found.wrong):
-        return found
+            indexed = extra.pop(host, None)
+            if indexed != expected and host not in pending:
+                (missing if indexed is None else different).append(host)
+    index_only = sorted(extra.keys() - pending)
+    verified = Verified(services, len(pending), tuple(sorted(missing)), tuple(index_only), tuple(sorted(different)))
+    if not (repair and verified.wrong):
+        return verified
     async with store.begin() as uow:
-        keys = [(registrable_domain(host), host) for host in found.wrong]
+        keys = [(registrable_domain(host), host) for host in verified.wrong]
         await uow.search.note(backend.target, keys, now=now)
-    return replace(found, repaired=True)
+    return replace(verified, repaired=True)
 
 
 async def _expected(uow: UnitOfWork, model: str) -> AsyncIterator[tuple[str, bytes]]:
-    """What the index should hold, page by page."""
+    """Yield what the index should hold as (host, hash), read page by page."""
     after = ("", "")
     while page := await uow.search.all_listings(after, limit=_PAGE):
-        hashes = await asyncio.to_thread(lambda listed: [index_hash(one, model) for one in listed], page)
+        hashes = await asyncio.to_thread(lambda listings: [index_hash(item, model) for item in listings], page)
         for listing, expected in zip(page, hashes, strict=True):
             yield listing.host, expected
         after = (page[-1].domain, page[-1].host)

@@ -1,4 +1,4 @@
-"""What finished visits mean for everything that is stored of their hosts: pure, from `Before` to `Writes`."""
+"""Turns finished visits into rows to write, given what is stored of their hosts. Pure, from `Before` to `Writes`."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -11,56 +11,56 @@ from registry.actions.frontier.pending import probe_to_json
 from registry.actions.frontier.seed import SEED_HEAD_START
 from registry.actions.recording.present import Shown, Standing, held_documents, present
 from registry.actions.recording.reconcile import SECOND_LOOK, Documents, is_detail, lose_all, reconcile, visit_record
-from registry.core.documents import ABSENCE, Outcome
-from registry.core.domains import registrable_domain, same_site
-from registry.core.freshness import lifetime
-from registry.core.listing import TrustLevel
-from registry.core.next_visit import Why
-from registry.core.optout import covered_host, is_covered
-from registry.core.patience import SLOW_DELAY
-from registry.core.revisit import History, earliest, next_visit, untouched_until
-from registry.core.robots import PRODUCT, Robots
+from registry.core.model.documents import ABSENCE, Outcome
+from registry.core.model.listing import TrustLevel
+from registry.core.names.domains import registrable_domain, same_site
+from registry.core.names.opt_out import covered_host, is_covered
+from registry.core.scheduling.freshness import lifetime
+from registry.core.scheduling.policy import History, after_spent_budget, earliest, next_visit
+from registry.core.scheduling.reasons import DueReason
 from registry.core.scoring.rubric import VERSION
-from registry.core.visits import FinishedDomain, Visit
+from registry.core.visiting.limits import SLOW_DELAY
+from registry.core.visiting.robots import PRODUCT, Robots
+from registry.core.visiting.visits import FinishedDomain, Visit
 from registry.store.records import (
     CandidateRecord,
     CapabilityRecord,
     ChangeRecord,
-    DocumentRecord,
     FindingRecord,
-    HostRecord,
     OptOutRecord,
     ScoreRecord,
-    ServiceRecord,
     VisitRecord,
 )
+from registry.store.records import DocumentRecord as DocumentRecord  # interfaces name it
+from registry.store.records import HostRecord as HostRecord  # interfaces name it
+from registry.store.records import ServiceRecord as ServiceRecord  # interfaces name it
 
 Key = tuple[str, str]
 
 FAILING_TIMES: Final = 3
 FAILING_AFTER: Final = timedelta(days=3)
-"""So many soft failures in a row, over so long: the service may not be there any more (probe-plan.md section 7)."""
+"""A service is marked failing after so many soft failures in a row over so long (docs/probe-plan.md, "Outcomes")."""
 
 NAMELESS_TIMES: Final = 3
-"""Visits in a row that found no such name, hours apart: then the host is gone, with everything it served."""
+"""Visits in a row, over SECOND_LOOK at least, with no such name, after which the host and its documents are gone."""
 
 PENDING_AFTER: Final = timedelta(hours=1)
 SLOW_AFTER: Final = timedelta(days=1)
-"""When a visit goes on that had no budget left: of a host whose robots.txt wants long pauses the next day."""
+"""When an unfinished visit is continued; SLOW_AFTER for a host whose robots.txt demands long pauses."""
 
-_SAYS_MORE: Final = re.compile(PRODUCT.encode() + rb"|crawl-delay", re.IGNORECASE)
+_NEEDS_PARSING: Final = re.compile(PRODUCT.encode() + rb"|crawl-delay", re.IGNORECASE)
 _SOFT: Final = frozenset({Outcome.SERVER_ERROR, Outcome.UNREACHABLE, Outcome.TLS_ERROR})
-_SAYS_NOTHING: Final = frozenset(
+_INCONCLUSIVE: Final = frozenset(
     {Outcome.REFUSED, Outcome.RATE_LIMITED, Outcome.DISALLOWED, Outcome.REFUSED_ADDRESS, Outcome.SKIPPED}
 )
 _MAY_BE_ASKED_AGAIN: Final = ABSENCE | {Outcome.MALFORMED, Outcome.UNREACHABLE, Outcome.TLS_ERROR, Outcome.SERVER_ERROR}
-_ENDED_BY_HOST: Final = _SOFT | _SAYS_NOTHING
-"""After these the policy's back-off holds, whatever is left to ask: otherwise a dead host would be asked every hour."""
+_ENDED_BY_HOST: Final = _SOFT | _INCONCLUSIVE
+"""After these the policy's back-off applies even with probes left: otherwise a dead host would be visited hourly."""
 
 
 @dataclass(frozen=True, slots=True)
-class Before:
-    """What was stored of the domains before."""
+class Stored:
+    """What was stored about the domains before the visits."""
 
     hosts: Mapping[Key, HostRecord]
     documents: Sequence[DocumentRecord]
@@ -69,18 +69,18 @@ class Before:
 
 
 @dataclass(slots=True)
-class Looked:
-    """One visit, compared with what was stored. `is_merged_again`: the service is computed anew."""
+class Compared:
+    """One visit, compared with what was stored. `is_merged_again`: the service is recomputed."""
 
     visit: Visit
-    host: HostRecord  # as it is after the visit, without its next one
+    host: HostRecord  # after the visit, not yet rescheduled
     documents: Documents
     is_failing: bool
     is_merged_again: bool
     is_hidden: bool = False
     opt_out: OptOutRecord | None = None
     previous: Outcome | None = None  # of the visit before
-    is_slow: bool = False  # its robots.txt wants long pauses: visits are cut, days apart
+    is_slow: bool = False  # its robots.txt demands long pauses: visits are split, days apart
 
 
 @dataclass(slots=True)
@@ -103,75 +103,84 @@ class Writes:
     changes: list[ChangeRecord] = field(default_factory=list)
     candidates: list[CandidateRecord] = field(default_factory=list)
     opt_outs: list[OptOutRecord] = field(default_factory=list)
-    awaited: list[str] = field(default_factory=list)  # hosts that somebody submitted, and may be waiting for
+    awaited: list[str] = field(default_factory=list)  # submitted hosts, whose submitters may be waiting
 
 
-def look(finished: Sequence[FinishedDomain], before: Before, now: datetime) -> list[Looked]:
-    """Every visit beside what was stored. Raises ValueError for a visit of a host outside its domain."""
+def compare(finished: Sequence[FinishedDomain], before: Stored, now: datetime) -> list[Compared]:
+    """Compare every visit with what was stored. Raise ValueError for a visit of a host outside its domain."""
     documents: dict[Key, list[DocumentRecord]] = {}
-    for one in before.documents:
-        documents.setdefault((one.domain, one.host), []).append(one)
-    looked = []
+    for document in before.documents:
+        documents.setdefault((document.domain, document.host), []).append(document)
+    comparisons = []
     for domain in finished:
         robots = {visit.host: _robots(visit) for visit in domain.visits}
-        opt_outs = {host: _opt_out(domain.domain, host, said, now) for host, said in robots.items()}
-        hidden = before.opted_out.get(domain.domain, frozenset()) | {one.host for one in opt_outs.values() if one}
+        opt_outs = {host: _opt_out(domain.domain, host, rules, now) for host, rules in robots.items()}
+        hidden = before.opted_out.get(domain.domain, frozenset()) | {
+            opt_out.host for opt_out in opt_outs.values() if opt_out
+        }
         for visit in domain.visits:
-            # Not by the suffix list, which may have changed since the lease was taken, in this process or another.
+            # Not with the suffix list, which may have changed since the lease was taken, in this process or another.
             if not is_covered(visit.host, {domain.domain}):
                 raise ValueError("a visit of a host that is not of its domain")
             key = (domain.domain, visit.host)
             host = before.hosts.get(key) or HostRecord(*key, "visit", now, now)
             service = before.services.get(visit.host)
             is_hidden = is_covered(visit.host, hidden)
-            compared = _looked(visit, host, documents.get(key, ()), service, now)
+            compared = _compare_visit(visit, host, documents.get(key, ()), service, now)
             compared.opt_out, compared.is_hidden = opt_outs[visit.host], is_hidden
             compared.is_slow = (robots[visit.host].crawl_delay or 0) > SLOW_DELAY
-            looked.append(compared)
-    return looked
+            comparisons.append(compared)
+    return comparisons
 
 
 def conclude(
-    looked: Sequence[Looked], before: Before, bodies: Mapping[tuple[str, bytes], bytes], now: datetime
+    comparisons: Sequence[Compared], before: Stored, bodies: Mapping[tuple[str, bytes], bytes], now: datetime
 ) -> Writes:
-    """Everything to write. `bodies`: stored ones of documents that the visits did not bring."""
+    """Return everything to write. `bodies`: stored bodies of documents that the visits did not fetch."""
     writes = Writes()
-    for one in looked:
-        domain, host = one.host.domain, one.host.host
-        writes.bodies |= one.documents.bodies
-        writes.documents += one.documents.put.values()
-        writes.history += one.documents.history
-        writes.stamped += one.documents.stamped.values()
-        writes.visits.append(visit_record(domain, one.visit))
-        writes.opt_outs += [one.opt_out] if one.opt_out else []
-        writes.candidates += _candidates(one, now)
-        writes.hosts.append(_scheduled(one, now))
-        if one.host.submitted_at is not None:
+    for compared in comparisons:
+        domain, host = compared.host.domain, compared.host.host
+        writes.bodies |= compared.documents.bodies
+        writes.documents += compared.documents.put.values()
+        writes.history += compared.documents.history
+        writes.stamped += compared.documents.stamped.values()
+        writes.visits.append(visit_record(domain, compared.visit))
+        writes.opt_outs += [compared.opt_out] if compared.opt_out else []
+        writes.candidates += _candidates(compared, now)
+        writes.hosts.append(_scheduled(compared, now))
+        if compared.host.submitted_at is not None:
             writes.awaited.append(host)
-        if one.visit.alias_of is not None and not one.is_hidden and same_site(one.visit.alias_of, host):
-            writes.new_hosts.append(_answering_host(one, one.visit.alias_of, now))
+        if compared.visit.alias_of is not None and not compared.is_hidden and same_site(compared.visit.alias_of, host):
+            writes.new_hosts.append(_alias_target(compared, compared.visit.alias_of, now))
         previous = before.services.get(host)
-        if one.is_merged_again:
-            _show(writes, one, previous, bodies, now)
+        if compared.is_merged_again:
+            _add_shown(writes, compared, previous, bodies, now)
         elif previous is not None:
-            writes.seen.append(_seen_again(one, previous))
+            writes.seen.append(_seen_again(compared, previous))
     return writes
 
 
-def _looked(
+def _compare_visit(
     visit: Visit,
     host: HostRecord,
     stored: Sequence[DocumentRecord],
     service: ServiceRecord | None,
     now: datetime,
-) -> Looked:
+) -> Compared:
     documents = reconcile(host.domain, visit, stored, now)
-    after = _after(host, visit, documents, now)
-    first = after.first_failure_at
-    if _is_nameless(visit) and after.streak >= NAMELESS_TIMES and first is not None and now - first >= SECOND_LOOK:
+    after = _after_visit(host, visit, documents, now)
+    failing_since = after.first_failure_at
+    if (
+        _has_no_name(visit)
+        and after.streak >= NAMELESS_TIMES
+        and failing_since is not None
+        and now - failing_since >= SECOND_LOOK
+    ):
         lose_all(documents, "nxdomain", now)
-    is_failing = after.soft_failures >= FAILING_TIMES and first is not None and now - first >= FAILING_AFTER
-    return Looked(
+    is_failing = (
+        after.soft_failures >= FAILING_TIMES and failing_since is not None and now - failing_since >= FAILING_AFTER
+    )
+    return Compared(
         visit=visit,
         host=after,
         documents=documents,
@@ -182,23 +191,23 @@ def _looked(
 
 
 def _is_outdated(service: ServiceRecord | None, documents: Documents, is_failing: bool) -> bool:
-    """Whether the service must be computed anew although no document changed."""
+    """Return whether the service must be recomputed although no document changed."""
     if service is None:
-        return any(one.record.outcome is Outcome.FOUND for one in documents.current.values())
+        return any(current.record.outcome is Outcome.FOUND for current in documents.current.values())
     was_failing = service.trust_level is TrustLevel.UNVERIFIED
     return (service.rubric_version, was_failing) != (VERSION, is_failing)
 
 
-def _after(host: HostRecord, visit: Visit, documents: Documents, now: datetime) -> HostRecord:
-    """The host as the visit leaves it. A row of failures is broken by any answer, not by being refused.
+def _after_visit(host: HostRecord, visit: Visit, documents: Documents, now: datetime) -> HostRecord:
+    """Return the host after the visit. Any answer ends a run of soft failures, but a refusal does not.
 
-    Where a spent budget kept us from asking anything, it was not visited: what was known of it stays as it was.
+    When a spent budget prevented every request, the host was not visited and is returned unchanged.
     """
     if _is_untouched(visit):
         return host
     is_soft = visit.outcome in _SOFT or _has_no_robots(visit)
-    keeps = visit.outcome in _SAYS_NOTHING
-    same = (host.outcome, host.reason) == (visit.outcome, visit.reason)
+    is_inconclusive = visit.outcome in _INCONCLUSIVE
+    is_repeated = (host.outcome, host.reason) == (visit.outcome, visit.reason)
     is_found = visit.outcome is Outcome.FOUND
     whole_plan_at = visit.started_at if visit.whole_plan else host.whole_plan_at
     robots = visit.robots
@@ -206,16 +215,20 @@ def _after(host: HostRecord, visit: Visit, documents: Documents, now: datetime) 
         host,
         outcome=visit.outcome,
         reason=visit.reason,
-        streak=min(host.streak + 1, 1_000) if same else 1,
-        soft_failures=min(host.soft_failures + 1, 1_000) if is_soft else host.soft_failures if keeps else 0,
-        first_failure_at=(host.first_failure_at or now) if is_soft else host.first_failure_at if keeps else None,
+        streak=min(host.streak + 1, 1_000) if is_repeated else 1,
+        soft_failures=min(host.soft_failures + 1, 1_000) if is_soft else host.soft_failures if is_inconclusive else 0,
+        first_failure_at=(host.first_failure_at or now)
+        if is_soft
+        else host.first_failure_at
+        if is_inconclusive
+        else None,
         last_visit_at=visit.finished_at,
         last_found_at=visit.finished_at if is_found else host.last_found_at,
         last_changed_at=now if documents.has_news else host.last_changed_at,
-        whole_plan_at=None if documents.has_losses else whole_plan_at,  # what is missed here may be elsewhere
+        whole_plan_at=None if documents.has_losses else whole_plan_at,  # a missed document may be at another path
         alias_of=visit.alias_of,
         address=visit.address or host.address,
-        response_ms=host.response_ms if (took := _response_ms(visit)) is None else took,
+        response_ms=host.response_ms if (response_ms := _response_ms(visit)) is None else response_ms,
         robots_status=robots.status if robots else host.robots_status,
         robots_body=robots.body if robots else host.robots_body,
         robots_at=robots.fetched_at if robots else host.robots_at,
@@ -223,75 +236,79 @@ def _after(host: HostRecord, visit: Visit, documents: Documents, now: datetime) 
     )
 
 
-def _scheduled(one: Looked, now: datetime) -> HostRecord:
-    """The host with its next visit: the policy's, or sooner for a second look, for what is pending, for who asked."""
-    host, visit = one.host, one.visit
-    if one.is_hidden:
-        return replace(host, next_visit_at=None, next_visit_why=Why.OPTED_OUT, pending=[])
+def _scheduled(compared: Compared, now: datetime) -> HostRecord:
+    """Return the host with its next visit: by policy, or sooner for a second look, pending probes or a submission."""
+    host, visit = compared.host, compared.visit
+    if compared.is_hidden:
+        return replace(host, next_visit_at=None, next_visit_why=DueReason.OPTED_OUT, pending=[])
     if _is_untouched(visit):
-        return replace(host, next_visit_at=untouched_until(host.host, now), next_visit_why=Why.UNFINISHED)
-    history = _history(one)
+        return replace(host, next_visit_at=after_spent_budget(host.host, now), next_visit_why=DueReason.UNFINISHED)
+    history = _history(compared)
     due = next_visit(visit.outcome, history, now)
     interval_s = None if due is None else round((due - now).total_seconds())
-    moments = [(due, Why.POLICY), (one.documents.second_look_at, Why.SECOND_LOOK)]
+    moments = [(due, DueReason.POLICY), (compared.documents.second_look_at, DueReason.SECOND_LOOK)]
     if host.pending and visit.outcome not in _ENDED_BY_HOST:
-        moments.append((now + (SLOW_AFTER if one.is_slow else PENDING_AFTER), Why.UNFINISHED))
+        moments.append((now + (SLOW_AFTER if compared.is_slow else PENDING_AFTER), DueReason.UNFINISHED))
     if host.submitted_at is not None and visit.started_at < host.submitted_at and visit.outcome in _MAY_BE_ASKED_AGAIN:
-        moments.append((now, Why.ASKED))
-    first = min((moment for moment, _ in moments if moment is not None), default=None)
-    why = next(why for moment, why in moments if moment == first)
-    if first is not None:
-        first = max(first, earliest(history.retry_after, now))
-    return replace(host, next_visit_at=first, next_visit_why=why, interval_s=interval_s)
+        moments.append((now, DueReason.ASKED))
+    next_visit_at = min((moment for moment, _ in moments if moment is not None), default=None)
+    reason = next(reason for moment, reason in moments if moment == next_visit_at)
+    if next_visit_at is not None:
+        next_visit_at = max(next_visit_at, earliest(history.retry_after, now))
+    return replace(host, next_visit_at=next_visit_at, next_visit_why=reason, interval_s=interval_s)
 
 
-def _history(one: Looked) -> History:
+def _history(compared: Compared) -> History:
     return History(
-        host=one.host.host,
-        streak=one.host.streak,
-        interval=None if one.host.interval_s is None else timedelta(seconds=one.host.interval_s),
-        has_changed=one.documents.has_news,
-        max_age=_max_age(one),
-        retry_after=None if one.visit.retry_after is None else timedelta(seconds=one.visit.retry_after),
-        previous=one.previous,
+        host=compared.host.host,
+        streak=compared.host.streak,
+        interval=None if compared.host.interval_s is None else timedelta(seconds=compared.host.interval_s),
+        has_changed=compared.documents.has_news,
+        max_age=_max_age(compared),
+        retry_after=None if compared.visit.retry_after is None else timedelta(seconds=compared.visit.retry_after),
+        previous=compared.previous,
     )
 
 
-def _max_age(one: Looked) -> timedelta | None:
-    """The longest that a document of the host may be kept; None where none says so.
+def _max_age(compared: Compared) -> timedelta | None:
+    """Return the longest freshness lifetime of the host's documents; None when none declares one.
 
-    By the fields that came with this visit, a 304 included, before those that are stored (RFC 9111 section 3.2).
-    Details are left out: they are not asked for by themselves.
+    Header fields of this visit, also of a 304, take precedence over stored ones (RFC 9111 section 3.2). Details are
+    left out: they are not requested by themselves.
     """
-    fetched = {answer.probe.url: answer.fetched for answer in one.visit.answers if answer.fetched.failure is None}
+    fetched = {answer.probe.url: answer.fetched for answer in compared.visit.answers if answer.fetched.failure is None}
     ages = []
-    for current in one.documents.current.values():
+    for current in compared.documents.current.values():
         record = current.record
         if record.outcome is not Outcome.FOUND or is_detail(record):
             continue
-        now = fetched.get(record.url)
-        headers = record.headers if now is None else {**record.headers, **now.headers}
-        ages.append(lifetime(headers, record.seen_at if now is None else now.at))
+        response = fetched.get(record.url)
+        headers = record.headers if response is None else {**record.headers, **response.headers}
+        ages.append(lifetime(headers, record.seen_at if response is None else response.at))
     return max((age for age in ages if age is not None), default=None)
 
 
-def _show(
+def _add_shown(
     writes: Writes,
-    one: Looked,
+    compared: Compared,
     previous: ServiceRecord | None,
     bodies: Mapping[tuple[str, bytes], bytes],
     now: datetime,
 ) -> None:
-    domain, host = key = (one.host.domain, one.host.host)
-    seen_at = one.visit.finished_at if one.visit.outcome is Outcome.FOUND or previous is None else previous.seen_at
-    standing = Standing(seen_at, one.host.soft_failures, one.is_failing, one.is_hidden)
-    held = held_documents(one.documents.current.values(), bodies)
-    shown = present(domain, host, held, previous, standing, now)
+    domain, host = key = (compared.host.domain, compared.host.host)
+    seen_at = (
+        compared.visit.finished_at if compared.visit.outcome is Outcome.FOUND or previous is None else previous.seen_at
+    )
+    standing = Standing(seen_at, compared.host.soft_failures, compared.is_failing, compared.is_hidden)
+    documents = held_documents(compared.documents.current.values(), bodies)
+    shown = present(domain, host, documents, previous, standing, now)
     writes.findings[key] = shown.findings
     if shown.service is None or shown.score is None:
         if previous is not None:
             writes.delisted.append(key)
-            writes.changes.append(ChangeRecord(domain, host, "service.delisted", now, {"reason": one.visit.reason}))
+            writes.changes.append(
+                ChangeRecord(domain, host, "service.delisted", now, {"reason": compared.visit.reason})
+            )
         return
     writes.services.append(shown.service)
     writes.capabilities[key] = shown.capabilities
@@ -300,7 +317,7 @@ def _show(
 
 
 def change_of(previous: ServiceRecord | None, shown: Shown, now: datetime) -> list[ChangeRecord]:
-    """What subscribers are told of a service that was computed anew; of a hidden one only that."""
+    """Return the change to publish for a recomputed service; for a hidden one only that it was hidden."""
     service = shown.service
     if service is None or (previous is not None and service.updated_at != now):
         return []
@@ -312,55 +329,62 @@ def change_of(previous: ServiceRecord | None, shown: Shown, now: datetime) -> li
     return [ChangeRecord(service.domain, service.host, kind, now, {**data, "formats": list(service.formats)})]
 
 
-def _seen_again(one: Looked, previous: ServiceRecord) -> ServiceRecord:
-    again = replace(previous, crawl_failures=one.host.soft_failures)
-    if one.visit.outcome is not Outcome.FOUND:
-        return again
-    seen_at = one.visit.finished_at
-    return replace(again, seen_at=seen_at, listing=replace(previous.listing, seen_on=seen_at.date()))
+def _seen_again(compared: Compared, previous: ServiceRecord) -> ServiceRecord:
+    service = replace(previous, crawl_failures=compared.host.soft_failures)
+    if compared.visit.outcome is not Outcome.FOUND:
+        return service
+    seen_at = compared.visit.finished_at
+    return replace(service, seen_at=seen_at, listing=replace(previous.listing, seen_on=seen_at.date()))
 
 
 def _robots(visit: Visit) -> Robots:
-    """What the file says to us in particular, and how slowly it wants to be asked. Most say neither: not read again."""
-    if visit.robots is None or not _SAYS_MORE.search(visit.robots.body):
+    """Return the rules of robots.txt. It is parsed only when it names our product or a crawl delay: most do neither."""
+    if visit.robots is None or not _NEEDS_PARSING.search(visit.robots.body):
         return Robots()
     return Robots.from_answer(visit.robots.status, visit.robots.body)
 
 
 def _opt_out(domain: str, host: str, robots: Robots, now: datetime) -> OptOutRecord | None:
-    """robots.txt names us and disallows everything."""
+    """Return an opt-out when robots.txt names our product and disallows everything."""
     if not robots.opted_out:
         return None
     return OptOutRecord(domain, covered_host(host, domain), "robots", f"https://{host}/robots.txt", now)
 
 
-def _candidates(one: Looked, now: datetime) -> list[CandidateRecord]:
+def _candidates(compared: Compared, now: datetime) -> list[CandidateRecord]:
     return [
-        CandidateRecord(registrable_domain(named.host), named.host, one.host.host, named.rel, named.document, now)
-        for named in one.visit.candidates
+        CandidateRecord(
+            registrable_domain(candidate.host),
+            candidate.host,
+            compared.host.host,
+            candidate.rel,
+            candidate.document,
+            now,
+        )
+        for candidate in compared.visit.candidates
     ]
 
 
-def _answering_host(one: Looked, host: str, now: datetime) -> HostRecord:
-    """The host that answers for this one stands in for it, also in the queue."""
+def _alias_target(compared: Compared, host: str, now: datetime) -> HostRecord:
+    """Return the host that this one is an alias of, to be visited in its place."""
     due = now - SEED_HEAD_START
-    return HostRecord(one.host.domain, host, "alias", now, due, one.host.host, one.host.submitted_at)
+    return HostRecord(compared.host.domain, host, "alias", now, due, compared.host.host, compared.host.submitted_at)
 
 
 def _is_untouched(visit: Visit) -> bool:
-    """Nothing was asked: a budget of the day was spent before the visit began."""
+    """Return whether nothing was requested because a daily budget was spent before the visit began."""
     return visit.outcome is Outcome.SKIPPED and visit.requests == 0
 
 
 def _has_no_robots(visit: Visit) -> bool:
-    """robots.txt could not be had (5xx, no answer): a failure of the host like any other, not its wish."""
+    """Return whether robots.txt could not be fetched (5xx, no answer): a soft failure, not a wish of the site."""
     return visit.outcome is Outcome.DISALLOWED and visit.reason.startswith("robots_")
 
 
-def _is_nameless(visit: Visit) -> bool:
+def _has_no_name(visit: Visit) -> bool:
     return visit.outcome is Outcome.UNREACHABLE and visit.reason == "nxdomain"
 
 
 def _response_ms(visit: Visit) -> int | None:
-    times = [one.fetched.elapsed_ms for one in visit.answers if one.fetched.status is not None]
+    times = [answer.fetched.elapsed_ms for answer in visit.answers if answer.fetched.status is not None]
     return round(median(times)) if times else None

@@ -1,4 +1,4 @@
-"""The current documents of a host -> what is shown of it: merged, scored, listed. Pure; for record and rescore."""
+"""Computes what is shown of a host from its current documents: merged, scored, listed. Pure; for record and rescore."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -6,13 +6,14 @@ from datetime import datetime
 from typing import Any, Final
 
 from registry.actions.recording.reconcile import Current
-from registry.core.assess import Assessment, assess_body
-from registry.core.findings import Finding, Reason, Severity
-from registry.core.merge import Held, Merged, Noted, merge
-from registry.core.scoring.rubric import RUBRIC, VERSION
+from registry.core.assessing.assess import Assessment, assess_body
+from registry.core.formats.adp.manifest_view import adp_base_url
+from registry.core.merging.listing import make_listing, trust_level
+from registry.core.merging.merge import Held, LocatedFinding, Merged, merge
+from registry.core.model.findings import Finding, Severity
+from registry.core.model.services import Service, to_json
+from registry.core.scoring.rubric import VERSION, rule_of
 from registry.core.scoring.score import Score, score
-from registry.core.services import Service, to_json
-from registry.core.views import adp_base_url, make_listing, trust_level
 from registry.store.records import CapabilityRecord, DocumentRecord, FindingRecord, ScoreRecord, ServiceRecord
 
 MAX_CAPABILITIES: Final = 30_000  # smallint; documents are capped far below
@@ -20,7 +21,7 @@ MAX_CAPABILITIES: Final = 30_000  # smallint; documents are capped far below
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """`service` is None when nothing current makes the host a service; the findings tell why."""
+    """`service` is None when no current document makes the host a service; the findings explain why."""
 
     service: ServiceRecord | None
     capabilities: tuple[CapabilityRecord, ...]
@@ -30,7 +31,7 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What about the host, beside its documents, decides how it is shown."""
+    """The facts about a host, other than its documents, that decide how it is shown."""
 
     seen_at: datetime
     crawl_failures: int
@@ -41,21 +42,21 @@ class Standing:
 def present(
     domain: str,
     host: str,
-    held: Sequence[Held],
+    documents: Sequence[Held],
     previous: ServiceRecord | None,
     standing: Standing,
     now: datetime,
 ) -> Shown:
-    """Merges, scores and lists; never raises on assessed documents. `previous` dates what did not change."""
-    merged = merge(host, held)
-    findings = tuple(_finding(one) for one in merged.findings)
+    """Merge, score and list; never raises on assessed documents. `previous` supplies dates of what did not change."""
+    merged = merge(host, documents)
+    findings = tuple(_finding(located) for located in merged.findings)
     if merged.service is None:
         return Shown(None, (), findings, None)
     graded = score(merged.service, merged.findings)
     record = _service(domain, host, merged, merged.service, graded, standing, now)
-    capabilities = tuple(_capability(one) for one in to_json(merged.service).get("capabilities", ()))
+    capabilities = tuple(_capability(capability) for capability in to_json(merged.service).get("capabilities", ()))
     return Shown(
-        _dated(record, previous, now),
+        _with_dates(record, previous, now),
         capabilities,
         findings,
         ScoreRecord(domain, host, now, graded.value, VERSION, graded.to_json()),
@@ -63,21 +64,21 @@ def present(
 
 
 def held_documents(current: Iterable[Current], bodies: Mapping[tuple[str, bytes], bytes]) -> list[Held]:
-    """The documents as merge takes them. Those without a fresh assessment are assessed from their stored body.
+    """Return the documents as input of merge. Those without a new assessment are assessed from their stored body.
 
-    A copy at another path is left out: it is not asked for again, so it would outlive changes of the original.
+    A copy at another path is left out: it is not requested again, so it would outlive changes of the original.
     """
     return [
         Held(
-            one.record.final_url,
-            one.record.url,
-            judged(one, bodies),
-            one.record.sha256,
-            one.record.seen_at,
-            one.record.via,
+            document.record.final_url,
+            document.record.url,
+            assessment_of(document, bodies),
+            document.record.sha256,
+            document.record.seen_at,
+            document.record.via,
         )
-        for one in current
-        if one.record.alias_of is None
+        for document in current
+        if document.record.alias_of is None
     ]
 
 
@@ -85,8 +86,8 @@ def needs_body(current: Current) -> bool:
     return current.assessment is None and current.record.has_body and current.record.alias_of is None
 
 
-def judged(current: Current, bodies: Mapping[tuple[str, bytes], bytes]) -> Assessment:
-    """The assessment of a current document; of a stored one by today's rules."""
+def assessment_of(current: Current, bodies: Mapping[tuple[str, bytes], bytes]) -> Assessment:
+    """Return the assessment of a current document; a stored body is assessed by the current rules."""
     record = current.record
     body = bodies.get((record.domain, record.sha256))
     if current.assessment is not None:
@@ -101,18 +102,25 @@ def _served_with(record: DocumentRecord) -> dict[str, str]:
     return record.headers | {name: value for name, value in validators.items() if value is not None}
 
 
-def same_but_for_dates(one: ServiceRecord, other: ServiceRecord) -> bool:
-    """Whether everything shown of a service is the same, except when it was seen and changed."""
-    dated = replace(other.listing, seen_on=one.listing.seen_on)
+def same_but_for_dates(service: ServiceRecord, other: ServiceRecord) -> bool:
+    """Return whether everything shown of a service is the same, except when it was seen and changed."""
+    listing = replace(other.listing, seen_on=service.listing.seen_on)
     return (
-        replace(other, listing=dated, created_at=one.created_at, updated_at=one.updated_at, seen_at=one.seen_at) == one
+        replace(
+            other,
+            listing=listing,
+            created_at=service.created_at,
+            updated_at=service.updated_at,
+            seen_at=service.seen_at,
+        )
+        == service
     )
 
 
 def _service(
     domain: str, host: str, merged: Merged, service: Service, graded: Score, standing: Standing, now: datetime
 ) -> ServiceRecord:
-    has_errors = any(RUBRIC[one.finding.reason].severity is Severity.ERROR for one in merged.findings)
+    has_errors = any(located.finding.rule.severity is Severity.ERROR for located in merged.findings)
     trust = trust_level(host, service, has_errors=has_errors, is_failing=standing.is_failing)
     listing = make_listing(domain, host, service, graded.value, trust, merged.formats, standing.seen_at.date())
     model = {key: value for key, value in to_json(service).items() if key != "capabilities"}
@@ -141,7 +149,7 @@ def _service(
     )
 
 
-def _dated(record: ServiceRecord, previous: ServiceRecord | None, now: datetime) -> ServiceRecord:
+def _with_dates(record: ServiceRecord, previous: ServiceRecord | None, now: datetime) -> ServiceRecord:
     if previous is None:
         return record
     is_same = same_but_for_dates(previous, record)
@@ -153,15 +161,14 @@ def _capability(value: Mapping[str, Any]) -> CapabilityRecord:
     return CapabilityRecord(value["name"], data, value.get("detail"))
 
 
-def _finding(one: Noted) -> FindingRecord:
-    return FindingRecord(one.finding.reason.value, one.document, one.finding.pointer, one.finding.evidence)
+def _finding(located: LocatedFinding) -> FindingRecord:
+    return FindingRecord(located.finding.rule.code, located.document, located.finding.pointer, located.finding.evidence)
 
 
 def _findings(record: DocumentRecord) -> tuple[Finding, ...]:
-    """As stored; a reason that no longer exists is left out."""
-    known = {reason.value: reason for reason in Reason}
+    """Return the stored findings; those whose rule no longer exists are left out."""
     return tuple(
-        Finding(known[one["reason"]], one["pointer"], one["evidence"])
-        for one in record.findings
-        if one["reason"] in known
+        Finding(rule, finding["pointer"], finding["evidence"])
+        for finding in record.findings
+        if (rule := rule_of(finding["reason"])) is not None
     )

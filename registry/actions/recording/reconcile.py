@@ -1,7 +1,8 @@
-"""What a visit changes about the documents of its host: pure, so that every rule can be tried without a database.
+"""Works out what a visit changes about the documents of its host. Pure, so that rules are tested without a database.
 
-Presence is kept until absence is sure: something once found is gone at once only by a 410; any other negative answer
-needs a second one at least SECOND_LOOK later; refusals, failures and budgets say nothing (probe-plan.md section 7).
+A document stays listed until its absence is confirmed. A 410 confirms it at once; any other negative answer needs a
+second one at least SECOND_LOOK later; refusals, failures and spent budgets leave it unchanged
+(docs/probe-plan.md, "Outcomes").
 """
 
 from collections.abc import Collection, Sequence
@@ -9,15 +10,15 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from registry.core.assess import Assessment, keeps_body
-from registry.core.documents import ABSENCE, Fetched, Outcome, Probe, Purpose, Via
-from registry.core.domains import host_of, same_site
-from registry.core.following import DETAIL_REL
-from registry.core.recognise import FORMAT_BY_SLUG
+from registry.core.assessing.assess import Assessment, keeps_body
+from registry.core.formats import FORMAT_BY_SLUG
+from registry.core.model.documents import ABSENCE, Fetched, Outcome, Probe, Purpose, Via
+from registry.core.names.domains import host_of, same_site
 from registry.core.scoring.rubric import VERSION
-from registry.core.visits import Answer, Visit
+from registry.core.visiting.following import DETAIL_REL
+from registry.core.visiting.visits import ProbeResult, Visit
 from registry.store.records import DocumentRecord, VisitRecord
-from registry.store.vectors import media_type, pack
+from registry.store.visit_log_encoding import media_type, pack
 
 SECOND_LOOK: Final = timedelta(hours=6)
 MAX_BODY_FINDINGS: Final = 500
@@ -25,13 +26,13 @@ MAX_BODY_FINDINGS: Final = 500
 _DOCUMENTS: Final = frozenset({Purpose.MANIFEST, Purpose.POINTER, Purpose.DETAIL})
 _BODIES: Final = frozenset({Outcome.FOUND, Outcome.NEGATIVE, Outcome.MALFORMED})
 _SAYS_NO: Final = ABSENCE | {Outcome.MALFORMED}
-# What findings and later assessments can depend on; cookies and the like are nobody's business.
+# What findings and later assessments can depend on; other headers, such as cookies, are never stored.
 _HEADERS: Final = ("link", "content-type", "content-language", "cache-control", "access-control-allow-origin")
 
 
 @dataclass(frozen=True, slots=True)
 class Current:
-    """A current document. `assessment` is None where only a stored body can tell (nothing new came in this visit)."""
+    """A current document. `assessment` is None when it must be made from the stored body (nothing new was fetched)."""
 
     record: DocumentRecord
     assessment: Assessment | None = None
@@ -39,10 +40,10 @@ class Current:
 
 @dataclass(slots=True)
 class Documents:
-    """The documents of one host after a visit, and what has to be written for them; all by URL.
+    """The documents of one host after a visit, and the rows to write for them, by URL.
 
-    `has_news`: anything that the merged service depends on is different. `second_look_at`: when to look again at
-    something that was found before and not now.
+    `has_news`: something that the merged service depends on changed. `second_look_at`: when to check again a document
+    that was found before and not now.
     """
 
     current: dict[str, Current] = field(default_factory=dict)
@@ -56,31 +57,31 @@ class Documents:
 
 
 def reconcile(domain: str, visit: Visit, stored: Sequence[DocumentRecord], now: datetime) -> Documents:
-    """The documents of the visit's host, given those it had. `stored` may be empty."""
-    found = Documents({one.url: Current(one) for one in stored})
+    """Return the documents of the host after the visit, given the `stored` ones, which may be empty."""
+    documents = Documents({record.url: Current(record) for record in stored})
     for answer in visit.answers:
-        if answer.probe.purpose not in _DOCUMENTS or not (found.current or _is_worth_keeping(answer)):
+        if answer.probe.purpose not in _DOCUMENTS or not (documents.current or _is_worth_keeping(answer)):
             continue  # nearly every answer of nearly every host
         if _belongs_to(answer, visit.host):
-            _take(found, domain, visit.host, answer, now)
-    if not found.current:
-        return found
-    _drop_carried(found, visit, now)
+            _apply_answer(documents, domain, visit.host, answer, now)
+    if not documents.current:
+        return documents
+    _drop_carried(documents, visit, now)
     if visit.alias_of is not None:
-        _miss_all(found, now)
-    _name_copies(found, {answer.probe.url for answer in visit.answers})
-    return found
+        _miss_all(documents, now)
+    _mark_copies(documents, {answer.probe.url for answer in visit.answers})
+    return documents
 
 
-def lose_all(found: Documents, reason: str, now: datetime) -> None:
-    """The host itself is gone: so is everything it served."""
-    for current in list(found.current.values()):
+def lose_all(documents: Documents, reason: str, now: datetime) -> None:
+    """Mark every found document as gone, because the host itself is gone."""
+    for current in list(documents.current.values()):
         if current.record.outcome is Outcome.FOUND:
-            _lose(found, current.record, Outcome.GONE, reason, now)
+            _mark_lost(documents, current.record, Outcome.GONE, reason, now)
 
 
 def visit_record(domain: str, visit: Visit) -> VisitRecord:
-    """The visit as one row of the ledger, with the vector of what was asked and what came."""
+    """Return the visit as one row of the ledger, with the vector of its requests and answers."""
     return VisitRecord(
         domain,
         visit.host,
@@ -96,101 +97,101 @@ def visit_record(domain: str, visit: Visit) -> VisitRecord:
 
 
 def document_record(
-    domain: str, host: str, answer: Answer, old: DocumentRecord | None, now: datetime
+    domain: str, host: str, answer: ProbeResult, old: DocumentRecord | None, now: datetime
 ) -> DocumentRecord:
-    """The answer as the current document of its URL."""
-    probe, fetched, judged = answer.probe, answer.fetched, answer.assessment
+    """Return the answer as the current document of its URL."""
+    probe, fetched, assessment = answer.probe, answer.fetched, answer.assessment
     return DocumentRecord(
         domain=domain,
         host=host,
         url=probe.url,
         final_url=fetched.final_url,
         purpose=probe.purpose.value,
-        outcome=judged.outcome,
-        reason=judged.reason,
+        outcome=assessment.outcome,
+        reason=assessment.reason,
         sha256=fetched.sha256,
         size=fetched.size,
-        has_body=keeps_body(judged),
+        has_body=keeps_body(assessment),
         first_seen_at=old.first_seen_at if old else fetched.at,
         changed_at=now,
         seen_at=fetched.at,
         rubric_version=VERSION,
-        format=judged.format,
-        dialect=judged.dialect,
+        format=assessment.format,
+        dialect=assessment.dialect,
         status=fetched.status,
         media_type=media_type(fetched.headers.get("content-type")),
         etag=fetched.headers.get("etag"),
         last_modified=fetched.headers.get("last-modified"),
         headers={name: fetched.headers[name] for name in _HEADERS if name in fetched.headers},
         via=_via(probe, old),
-        findings=findings_json(judged),
+        findings=findings_json(assessment),
     )
 
 
-def findings_json(judged: Assessment) -> list[dict[str, str]]:
+def findings_json(assessment: Assessment) -> list[dict[str, str]]:
     return [
-        {"reason": one.reason.value, "pointer": one.pointer, "evidence": one.evidence}
-        for one in judged.findings[:MAX_BODY_FINDINGS]
+        {"reason": finding.rule.code, "pointer": finding.pointer, "evidence": finding.evidence}
+        for finding in assessment.findings[:MAX_BODY_FINDINGS]
     ]
 
 
-def _take(found: Documents, domain: str, host: str, answer: Answer, now: datetime) -> None:
-    judged, fetched = answer.assessment, answer.fetched
-    known = found.current.get(answer.probe.url)
-    old = known.record if known else None
+def _apply_answer(documents: Documents, domain: str, host: str, answer: ProbeResult, now: datetime) -> None:
+    assessment, fetched = answer.assessment, answer.fetched
+    current = documents.current.get(answer.probe.url)
+    old = current.record if current else None
     if old is not None and fetched.status == 304:
-        _stamp(found, _seen(old, fetched))
+        _stamp(documents, _with_seen_time(old, fetched))
     elif old is None:
         if _is_worth_keeping(answer):
-            _change(found, document_record(domain, host, answer, None, now), answer)
-    elif _teaches_nothing(old, judged):
+            _change(documents, document_record(domain, host, answer, None, now), answer)
+    elif _is_inconclusive(old, assessment):
         return
-    elif _is_missed(old, judged) and not _is_sure(old, judged, now):
-        _miss(found, old, now)
+    elif _is_missed(old, assessment) and not _is_confirmed(old, assessment, now):
+        _mark_missed(documents, old, now)
     else:
-        _update(found, document_record(domain, host, answer, old, now), old, answer)
+        _update(documents, document_record(domain, host, answer, old, now), old, answer)
 
 
-def _update(found: Documents, new: DocumentRecord, old: DocumentRecord, answer: Answer) -> None:
-    """Nothing new: a stamp. Served differently: the new row. Other content: the new row and one of history."""
+def _update(documents: Documents, new: DocumentRecord, old: DocumentRecord, answer: ProbeResult) -> None:
+    """Stamp an unchanged document, rewrite one that is served differently, add history for changed content."""
     same_content = (new.outcome, new.format, new.dialect) == (old.outcome, old.format, old.dialect) and (
         new.sha256 == old.sha256 if new.has_body else new.reason == old.reason
     )
     if not same_content:
-        found.has_losses |= old.outcome is Outcome.FOUND and new.outcome is not Outcome.FOUND
-        _change(found, new, answer)
+        documents.has_losses |= old.outcome is Outcome.FOUND and new.outcome is not Outcome.FOUND
+        _change(documents, new, answer)
     elif _served(new) != _served(old):
-        _replace(found, Current(replace(new, changed_at=old.changed_at), answer.assessment), history=False)
+        _replace(documents, Current(replace(new, changed_at=old.changed_at), answer.assessment), history=False)
     elif new.headers != old.headers:
-        found.current[new.url] = Current(new, answer.assessment)
-        found.put[new.url] = replace(new, changed_at=old.changed_at)
+        documents.current[new.url] = Current(new, answer.assessment)
+        documents.put[new.url] = replace(new, changed_at=old.changed_at)
     else:
-        seen = replace(_seen(old, answer.fetched), etag=new.etag, last_modified=new.last_modified)
-        _stamp(found, seen, answer.assessment)
+        record = replace(_with_seen_time(old, answer.fetched), etag=new.etag, last_modified=new.last_modified)
+        _stamp(documents, record, answer.assessment)
 
 
-def _change(found: Documents, new: DocumentRecord, answer: Answer) -> None:
+def _change(documents: Documents, new: DocumentRecord, answer: ProbeResult) -> None:
     if new.has_body:
-        found.bodies[new.domain, new.sha256] = answer.fetched.body
-    _replace(found, Current(new, answer.assessment))
+        documents.bodies[new.domain, new.sha256] = answer.fetched.body
+    _replace(documents, Current(new, answer.assessment))
 
 
-def _replace(found: Documents, new: Current, *, history: bool = True) -> None:
-    found.current[new.record.url] = new
-    found.put[new.record.url] = new.record
-    found.stamped.pop(new.record.url, None)
+def _replace(documents: Documents, new: Current, *, history: bool = True) -> None:
+    documents.current[new.record.url] = new
+    documents.put[new.record.url] = new.record
+    documents.stamped.pop(new.record.url, None)
     if history:
-        found.history.append(new.record)
-    found.has_news = True
+        documents.history.append(new.record)
+    documents.has_news = True
 
 
-def _stamp(found: Documents, record: DocumentRecord, assessment: Assessment | None = None) -> None:
-    found.current[record.url] = Current(record, assessment)
-    found.stamped[record.url] = record
+def _stamp(documents: Documents, record: DocumentRecord, assessment: Assessment | None = None) -> None:
+    documents.current[record.url] = Current(record, assessment)
+    documents.stamped[record.url] = record
 
 
-def _seen(old: DocumentRecord, fetched: Fetched) -> DocumentRecord:
-    """Validators may change without the content (RFC 9110 section 15.4.5: a 304 carries the current ones)."""
+def _with_seen_time(old: DocumentRecord, fetched: Fetched) -> DocumentRecord:
+    """Return it as seen, with new validators: a 304 carries the current ones (RFC 9110 section 15.4.5)."""
     return replace(
         old,
         seen_at=fetched.at,
@@ -200,108 +201,114 @@ def _seen(old: DocumentRecord, fetched: Fetched) -> DocumentRecord:
     )
 
 
-def _served(one: DocumentRecord) -> tuple[Any, ...]:
-    return one.findings, one.final_url, one.media_type, one.via, one.reason, one.rubric_version
+def _served(record: DocumentRecord) -> tuple[Any, ...]:
+    return record.findings, record.final_url, record.media_type, record.via, record.reason, record.rubric_version
 
 
-def _miss(found: Documents, old: DocumentRecord, now: datetime) -> None:
+def _mark_missed(documents: Documents, old: DocumentRecord, now: datetime) -> None:
     missed_at = old.missed_at or now
-    _stamp(found, replace(old, missed_at=missed_at))
-    found.has_losses = True
-    found.second_look_at = min(found.second_look_at or missed_at + SECOND_LOOK, missed_at + SECOND_LOOK)
+    _stamp(documents, replace(old, missed_at=missed_at))
+    documents.has_losses = True
+    documents.second_look_at = min(documents.second_look_at or missed_at + SECOND_LOOK, missed_at + SECOND_LOOK)
 
 
-def _lose(found: Documents, old: DocumentRecord, outcome: Outcome, reason: str, now: datetime) -> None:
+def _mark_lost(documents: Documents, old: DocumentRecord, outcome: Outcome, reason: str, now: datetime) -> None:
     lost = replace(old, outcome=outcome, reason=reason, changed_at=now, missed_at=None, has_body=False)
-    _replace(found, Current(lost, Assessment(outcome, reason)))
-    found.has_losses = True
+    _replace(documents, Current(lost, Assessment(outcome, reason)))
+    documents.has_losses = True
 
 
-def _miss_all(found: Documents, now: datetime) -> None:
-    """Another host of the domain answers for this one: a first and a second look, as for single documents."""
-    for current in list(found.current.values()):
+def _miss_all(documents: Documents, now: datetime) -> None:
+    """Miss every document because the host is an alias; a second look decides, as for single documents."""
+    for current in list(documents.current.values()):
         old = current.record
         if old.outcome is not Outcome.FOUND:
             continue
         if old.missed_at is not None and now - old.missed_at >= SECOND_LOOK:
-            _lose(found, old, Outcome.ABSENT, "alias", now)
+            _mark_lost(documents, old, Outcome.ABSENT, "alias", now)
         else:
-            _miss(found, old, now)
+            _mark_missed(documents, old, now)
 
 
-def _drop_carried(found: Documents, visit: Visit, now: datetime) -> None:
-    """Documents carried inside another one (their URL has a fragment) are gone with it, or when it drops them."""
+def _drop_carried(documents: Documents, visit: Visit, now: datetime) -> None:
+    """Lose embedded documents (their URL has a fragment) when their carrier is gone or no longer holds them."""
     answered = {answer.probe.url for answer in visit.answers}
-    read = {one.fetched.final_url for one in visit.answers if one.assessment.outcome in _BODIES and one.fetched.body}
-    alive = {one.record.final_url for one in found.current.values() if one.record.outcome in _BODIES}
-    for current in list(found.current.values()):
+    read_urls = {
+        answer.fetched.final_url
+        for answer in visit.answers
+        if answer.assessment.outcome in _BODIES and answer.fetched.body
+    }
+    live_urls = {
+        document.record.final_url for document in documents.current.values() if document.record.outcome in _BODIES
+    }
+    for current in list(documents.current.values()):
         old, carrier = current.record, current.record.url.partition("#")[0]
-        dropped = carrier in read and old.url not in answered
-        if "#" in old.url and old.outcome is Outcome.FOUND and (dropped or carrier not in alive):
-            _lose(found, old, Outcome.ABSENT, "no_longer_carried", now)
+        dropped = carrier in read_urls and old.url not in answered
+        if "#" in old.url and old.outcome is Outcome.FOUND and (dropped or carrier not in live_urls):
+            _mark_lost(documents, old, Outcome.ABSENT, "no_longer_carried", now)
 
 
-def _name_copies(found: Documents, answered: Collection[str]) -> None:
-    """The same bytes at several paths are one document: all but the most preferred path get `alias_of`.
+def _mark_copies(documents: Documents, answered: Collection[str]) -> None:
+    """Set `alias_of` on documents whose bytes are also at a more preferred path: they are copies.
 
-    A copy that was not asked for in this visit stays one, whatever its original says now. A detail is never a copy:
-    merge asks for each by the URL that its capability names.
+    A copy that was not requested in this visit stays a copy, even if its original changed. A detail is never a copy:
+    merge looks each up by the URL that its capability names.
     """
-    documents = [
-        one
-        for one in found.current.values()
-        if one.record.outcome is Outcome.FOUND
-        and not is_detail(one.record)
-        and (one.record.alias_of is None or one.record.url in answered)
+    candidates = [
+        current
+        for current in documents.current.values()
+        if current.record.outcome is Outcome.FOUND
+        and not is_detail(current.record)
+        and (current.record.alias_of is None or current.record.url in answered)
     ]
-    first: dict[bytes, str] = {}
-    for one in sorted(documents, key=_preference):
-        first.setdefault(one.record.sha256, one.record.url)
-    for one in documents:
-        original = first[one.record.sha256]
-        alias_of = original if original != one.record.url else None
-        if alias_of != one.record.alias_of:
-            _replace(found, replace(one, record=replace(one.record, alias_of=alias_of)), history=False)
+    url_by_hash: dict[bytes, str] = {}
+    for current in sorted(candidates, key=_preference):
+        url_by_hash.setdefault(current.record.sha256, current.record.url)
+    for current in candidates:
+        original = url_by_hash[current.record.sha256]
+        alias_of = original if original != current.record.url else None
+        if alias_of != current.record.alias_of:
+            _replace(documents, replace(current, record=replace(current.record, alias_of=alias_of)), history=False)
 
 
-def is_detail(one: DocumentRecord) -> bool:
-    return one.via is not None and one.via.rel == DETAIL_REL
+def is_detail(record: DocumentRecord) -> bool:
+    return record.via is not None and record.via.rel == DETAIL_REL
 
 
-def _preference(one: Current) -> tuple[int, int, str]:
-    """The paths of the document's own format first, in its order."""
-    form = FORMAT_BY_SLUG.get(one.record.format or "")
-    paths = form.paths if form else ()
-    place = next((index for index, path in enumerate(paths) if one.record.url.endswith(path)), len(paths))
-    return place, len(one.record.url), one.record.url
+def _preference(current: Current) -> tuple[int, int, str]:
+    """Return the sort key: paths of the document's own format first, in the format's order."""
+    document_format = FORMAT_BY_SLUG.get(current.record.format or "")
+    paths = document_format.paths if document_format else ()
+    rank = next((index for index, path in enumerate(paths) if current.record.url.endswith(path)), len(paths))
+    return rank, len(current.record.url), current.record.url
 
 
-def _belongs_to(answer: Answer, host: str) -> bool:
-    """What another host answered is that host's, it is visited itself; but details may be kept anywhere on the site."""
+def _belongs_to(answer: ProbeResult, host: str) -> bool:
+    """Return whether the host itself answered; details may come from any host of the same site."""
     server = host_of(answer.fetched.final_url) or ""
     return server == host or (answer.probe.purpose is Purpose.DETAIL and same_site(server, host))
 
 
-def _is_worth_keeping(answer: Answer) -> bool:
-    """Presence of any kind, and every answer to a pointer: that a capability's detail is missing is a finding."""
+def _is_worth_keeping(answer: ProbeResult) -> bool:
+    """Return whether the answer is a document of any kind, or answers a pointer: a missing detail is a finding."""
     return keeps_body(answer.assessment) or answer.probe.via is not None
 
 
-def _teaches_nothing(old: DocumentRecord, judged: Assessment) -> bool:
-    """Unknown is not absence: what is known stays, where anything is."""
-    return old.outcome in _BODIES and judged.outcome is not Outcome.FOUND and judged.outcome not in _SAYS_NO
+def _is_inconclusive(old: DocumentRecord, assessment: Assessment) -> bool:
+    """Return whether the answer neither confirms nor denies a known document, which then stays."""
+    return old.outcome in _BODIES and assessment.outcome is not Outcome.FOUND and assessment.outcome not in _SAYS_NO
 
 
-def _is_missed(old: DocumentRecord, judged: Assessment) -> bool:
-    return old.outcome is Outcome.FOUND and judged.outcome is not Outcome.FOUND
+def _is_missed(old: DocumentRecord, assessment: Assessment) -> bool:
+    return old.outcome is Outcome.FOUND and assessment.outcome is not Outcome.FOUND
 
 
-def _is_sure(old: DocumentRecord, judged: Assessment, now: datetime) -> bool:
-    return judged.outcome is Outcome.GONE or (old.missed_at is not None and now - old.missed_at >= SECOND_LOOK)
+def _is_confirmed(old: DocumentRecord, assessment: Assessment, now: datetime) -> bool:
+    return assessment.outcome is Outcome.GONE or (old.missed_at is not None and now - old.missed_at >= SECOND_LOOK)
 
 
 def _via(probe: Probe, old: DocumentRecord | None) -> Via | None:
-    """Who asked for the document first, where it is now asked for only because it is known."""
+    """Return the pointer that first led to the document when it is requested now only because it is known."""
     if old is not None and (probe.via is None or probe.via.rel == "known"):
         return old.via
     return probe.via

@@ -1,6 +1,6 @@
-"""Every service once more from its stored documents, by today's rules: no request is made for it.
+"""Recomputes services from their stored documents by the current rules, without any request.
 
-Host by host under the lock of its domain, so that a visit recorded meanwhile is neither lost nor overwritten.
+Domains are locked meanwhile, so that a visit recorded at the same time is neither lost nor overwritten.
 """
 
 import asyncio
@@ -12,16 +12,17 @@ from itertools import groupby
 from typing import Final
 
 from registry.actions.recording.conclude import change_of
-from registry.actions.recording.present import Shown, Standing, held_documents, judged, needs_body, present
+from registry.actions.recording.present import Shown, Standing, assessment_of, held_documents, needs_body, present
 from registry.actions.recording.reconcile import Current, findings_json
-from registry.core.listing import TrustLevel
+from registry.core.model.listing import TrustLevel
+from registry.core.scheduling.bisection import Bisection
 from registry.core.scoring.rubric import VERSION
 from registry.store.errors import StoreUnavailable
 from registry.store.records import ChangeRecord, DocumentRecord, ServiceRecord
 from registry.store.unit_of_work import Store, UnitOfWork
 
 BATCH: Final = 20
-"""Hosts in one transaction: all their bodies are in memory at once, at most 4 MiB each."""
+"""Hosts per transaction: all their bodies are in memory at once, at most 4 MiB each."""
 
 _log = logging.getLogger(__name__)
 
@@ -30,7 +31,7 @@ Key = tuple[str, str]
 
 @dataclass(slots=True)
 class Rescored:
-    """Hosts looked at, services that came out different (gone ones included), hosts that could not be done."""
+    """Hosts processed, services that changed (removed ones included), hosts that failed."""
 
     hosts: int = 0
     changed: int = 0
@@ -44,39 +45,38 @@ async def rescore(
     progress: Callable[[int, int], None] | None = None,
     only_outdated: bool = False,
 ) -> Rescored:
-    """`progress` is called with the hosts done and the hosts there are. Raises StoreUnavailable; can be repeated.
+    """Rescore all hosts. `progress` gets the hosts done and the hosts in all. Raise StoreUnavailable; can be repeated.
 
-    `only_outdated`: hosts with anything that was judged by another version of the rubric.
+    `only_outdated`: only hosts with anything that was judged by another version of the rubric.
     """
-    result, but = Rescored(), VERSION if only_outdated else None
+    result, current_version = Rescored(), VERSION if only_outdated else None
     async with store.begin() as uow:
-        total = await uow.documents.count_hosts(but_version=but)
+        total = await uow.documents.count_hosts(but_version=current_version)
     after: Key = ("", "")
     while True:
         async with store.begin() as uow:
-            keys = await uow.documents.hosts(after, limit=BATCH, but_version=but)
+            keys = await uow.documents.hosts(after, limit=BATCH, but_version=current_version)
         if not keys:
             return result
-        await _rescore_or_halve(store, keys, now, result)
+        await _rescore_all(store, keys, now, result)
         after = keys[-1]
         result.hosts += len(keys)
         if progress is not None:
             progress(result.hosts, max(total, result.hosts))
 
 
-async def _rescore_or_halve(store: Store, keys: Sequence[Key], now: datetime, result: Rescored) -> None:
-    try:
-        result.changed += await _rescore_together(store, keys, now)
-    except StoreUnavailable:
-        raise
-    except Exception as error:  # one host's documents must not keep all others from being scored
-        if len(keys) == 1:
-            _log.error("%s cannot be rescored", keys[0][1], exc_info=error)
-            result.failed.append(keys[0][1])
-            return
-        middle = len(keys) // 2
-        for half in (keys[:middle], keys[middle:]):
-            await _rescore_or_halve(store, half, now, result)
+async def _rescore_all(store: Store, keys: Sequence[Key], now: datetime, result: Rescored) -> None:
+    """Rescore a batch, in halves when it fails: one host that cannot be scored must not block the others."""
+    batches = Bisection(keys)
+    for batch in batches:
+        try:
+            result.changed += await _rescore_together(store, batch, now)
+        except StoreUnavailable:
+            raise
+        except Exception as error:
+            if not batches.split(batch):
+                _log.error("%s cannot be rescored", batch[0][1], exc_info=error)
+                result.failed.append(batch[0][1])
 
 
 async def _rescore_together(store: Store, keys: Sequence[Key], now: datetime) -> int:
@@ -86,17 +86,24 @@ async def _rescore_together(store: Store, keys: Sequence[Key], now: datetime) ->
 
 
 async def rescore_hosts(uow: UnitOfWork, keys: Sequence[Key], now: datetime) -> int:
-    """Hosts of locked domains, by (domain, host), from their stored documents; gives the services that came out
-    different. Raises ValueError for a document that cannot be decoded."""
+    """Rescore hosts of locked domains, by (domain, host); return the number of services that changed. Raise ValueError
+    or TypeError for a document that cannot be decoded."""
     domains = {domain for domain, _ in keys}
     documents = await uow.documents.of(domains, strict=True)
     services = await uow.services.of(domains)
-    by_host = {key: [Current(one) for one in of_host] for key, of_host in groupby(documents, key=_key)}
-    wanted = {key: by_host[key] for key in keys if key in by_host}
+    by_host = {
+        key: [Current(document) for document in host_documents] for key, host_documents in groupby(documents, key=_key)
+    }
+    selected = {key: by_host[key] for key in keys if key in by_host}
     bodies = await uow.documents.bodies(
-        {(one.record.domain, one.record.sha256) for of in wanted.values() for one in of if needs_body(one)}
+        {
+            (document.record.domain, document.record.sha256)
+            for group in selected.values()
+            for document in group
+            if needs_body(document)
+        }
     )
-    computed = await asyncio.to_thread(_compute, wanted, bodies, services, now)
+    computed = await asyncio.to_thread(_compute, selected, bodies, services, now)
     changed = 0
     for key, (rejudged, shown) in computed.items():
         await uow.documents.put(rejudged)
@@ -105,46 +112,51 @@ async def rescore_hosts(uow: UnitOfWork, keys: Sequence[Key], now: datetime) -> 
 
 
 def _compute(
-    wanted: Mapping[Key, Sequence[Current]],
+    selected: Mapping[Key, Sequence[Current]],
     bodies: Mapping[tuple[str, bytes], bytes],
     services: Mapping[str, ServiceRecord],
     now: datetime,
 ) -> dict[Key, tuple[list[DocumentRecord], Shown]]:
     computed = {}
-    for (domain, host), current in wanted.items():
-        fresh = [replace(one, assessment=judged(one, bodies)) for one in current]
+    for (domain, host), current in selected.items():
+        assessed = [replace(document, assessment=assessment_of(document, bodies)) for document in current]
         previous = services.get(host)
-        seen_at = previous.seen_at if previous else max(one.record.seen_at for one in fresh)
+        seen_at = previous.seen_at if previous else max(document.record.seen_at for document in assessed)
         standing = Standing(
             seen_at,
             previous.crawl_failures if previous else 0,
             previous is not None and previous.trust_level is TrustLevel.UNVERIFIED,
             previous is not None and previous.hidden,
         )
-        shown = present(domain, host, held_documents(fresh, bodies), previous, standing, now)
-        computed[domain, host] = ([new for one in fresh if (new := _rejudged(one)) != one.record], shown)
+        shown = present(domain, host, held_documents(assessed, bodies), previous, standing, now)
+        computed[domain, host] = (
+            [new for document in assessed if (new := _rejudged(document)) != document.record],
+            shown,
+        )
     return computed
 
 
-def _rejudged(one: Current) -> DocumentRecord:
-    """The document as today's rules read its body. That it was found and is asked for again does not change."""
-    judgement = one.assessment
-    if judgement is None or not one.record.has_body or one.record.alias_of is not None:
-        return one.record
-    same = judgement.outcome is one.record.outcome
+def _rejudged(current: Current) -> DocumentRecord:
+    """Return the document as judged by the current rules; unchanged when it has no body or is a copy."""
+    assessment = current.assessment
+    if assessment is None or not current.record.has_body or current.record.alias_of is not None:
+        return current.record
+    is_same_outcome = assessment.outcome is current.record.outcome
     return replace(
-        one.record,
-        outcome=judgement.outcome,
-        reason=one.record.reason if same else judgement.reason,  # "echo_host" is about the host, not the body
-        format=judgement.format,
-        dialect=judgement.dialect,
-        findings=findings_json(judgement),
+        current.record,
+        outcome=assessment.outcome,
+        reason=current.record.reason
+        if is_same_outcome
+        else assessment.reason,  # "echo_host" is about the host, not the body
+        format=assessment.format,
+        dialect=assessment.dialect,
+        findings=findings_json(assessment),
         rubric_version=VERSION,
     )
 
 
 async def _write(uow: UnitOfWork, key: Key, previous: ServiceRecord | None, shown: Shown, now: datetime) -> bool:
-    """Whether anything shown is different."""
+    """Write the result; return whether anything shown changed."""
     await uow.services.replace_findings({key: shown.findings})
     if shown.service is None or shown.score is None:
         if previous is None:

@@ -1,8 +1,7 @@
-"""The pages of docs/ that are made from the code: `python -m registry.cli.pages` writes them, `--check` compares.
+"""The generated pages of docs/: `python -m registry.cli.pages` writes them, `--check` compares.
 
-They hold nothing that the code does not say too: formats, requirements, rubric, how often hosts are visited, settings,
-commands, the OpenAPI document.
-The same on every machine: no clock, no environment, no order of a set.
+Their only source is the code: formats, requirements, rubric, visit intervals, settings, commands and the OpenAPI
+document. They are the same on every machine: no clock, no environment, no set order.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -35,25 +34,25 @@ PAGES: Mapping[str, Callable[[], str]] = MappingProxyType(
 
 
 def stale(folder: Path = DOCS) -> tuple[str, ...]:
-    """Names of pages that are missing in `folder` or do not say what the code says."""
-    return tuple(name for name, made in PAGES.items() if _read(folder / name) != made())
+    """Return the names of pages that are missing in `folder` or differ from the generated text."""
+    return tuple(name for name, generate in PAGES.items() if _read(folder / name) != generate())
 
 
 def write(folder: Path = DOCS) -> tuple[str, ...]:
-    """Writes the stale pages; their names."""
-    changed = stale(folder)
-    for name in changed:
-        (folder / name).write_text(PAGES[name](), encoding="utf-8")
-    return changed
+    """Write the stale pages and return their names."""
+    changed = [(name, text) for name, generate in PAGES.items() if _read(folder / name) != (text := generate())]
+    for name, text in changed:
+        (folder / name).write_text(text, encoding="utf-8")
+    return tuple(name for name, _ in changed)
 
 
 def main(arguments: Sequence[str]) -> int:
-    """`--check`: exit code 1 when a page is stale. Otherwise writes."""
+    """Write the stale pages and return 0; with `--check` only compare, and return 1 when a page is stale."""
     if "--check" in arguments:
-        old = stale()
-        if old:
-            typer.echo(f"stale: {', '.join(old)}; run `make docs`", err=True)
-        return 1 if old else 0
+        stale_pages = stale()
+        if stale_pages:
+            typer.echo(f"stale: {', '.join(stale_pages)}; run `make docs`", err=True)
+        return 1 if stale_pages else 0
     for name in write():
         typer.echo(f"wrote docs/{name}")
     return 0

@@ -12,7 +12,7 @@ from registry.cli.pages.markdown import page, table
 
 
 def commands_page() -> str:
-    """Every command with its arguments and options, and the exit codes."""
+    """Return the page."""
     group: Any = typer.main.get_command(cli.app)
     commands = dict(_commands(group, "waypost"))
     return page(
@@ -27,7 +27,7 @@ def commands_page() -> str:
 
 
 def _commands(group: Any, path: str) -> Iterator[tuple[str, Any]]:
-    """Whole names and commands; a group comes before its own."""
+    """Yield (full name, command) for all visible commands; a group precedes its subcommands."""
     for command in group.commands.values():
         if not command.hidden:
             yield f"{path} {command.name}", command
@@ -40,40 +40,40 @@ def _row(path: str, command: Any) -> tuple[str, str]:
 
 
 def _command_section(path: str, command: Any) -> str:
-    shown = [one for one in command.params if not one.hidden]
-    arguments = [_argument_name(one) for one in shown if one.param_type_name == "argument"]
+    parameters = [parameter for parameter in command.params if not parameter.hidden]
+    arguments = [_argument_name(parameter) for parameter in parameters if parameter.param_type_name == "argument"]
     if hasattr(command, "commands"):
         arguments = ["COMMAND ..."]
     parts = [f"## {path}", f"`{' '.join([path, '[OPTIONS]', *arguments])}`"]
     parts.append(" ".join(inspect.cleandoc(command.help or "").split()))
-    if shown:
-        parts.append(table(("parameter", "default", "meaning"), (_parameter(one) for one in shown)))
+    if parameters:
+        parts.append(table(("parameter", "default", "meaning"), (_parameter(parameter) for parameter in parameters)))
     return "\n\n".join(parts)
 
 
-def _argument_name(one: Any) -> str:
-    return str(one.metavar or one.name.upper())
+def _argument_name(parameter: Any) -> str:
+    return str(parameter.metavar or parameter.name.upper())
 
 
-def _parameter(one: Any) -> tuple[str, str, str]:
-    if one.param_type_name == "argument":
-        return f"`{_argument_name(one)}`", "required" if one.required else "", one.help or ""
-    names = ", ".join(f"`{name}`" for name in (*one.opts, *one.secondary_opts))
-    if not one.is_flag:
-        names += f" `{one.metavar or one.name.upper()}`"
-    return names, _option_default(one), one.help or ""
+def _parameter(parameter: Any) -> tuple[str, str, str]:
+    if parameter.param_type_name == "argument":
+        return f"`{_argument_name(parameter)}`", "required" if parameter.required else "", parameter.help or ""
+    names = ", ".join(f"`{name}`" for name in (*parameter.opts, *parameter.secondary_opts))
+    if not parameter.is_flag:
+        names += f" `{parameter.metavar or parameter.name.upper()}`"
+    return names, _option_default(parameter), parameter.help or ""
 
 
-def _option_default(one: Any) -> str:
-    if one.is_flag:
-        return f"`{one.opts[0]}`" if one.default else ""
-    return "" if one.default is None else f"`{one.default}`"
+def _option_default(parameter: Any) -> str:
+    if parameter.is_flag:
+        return f"`{parameter.opts[0]}`" if parameter.default else ""
+    return "" if parameter.default is None else f"`{parameter.default}`"
 
 
 def _exit_codes(text: str) -> str:
-    """The paragraph of the help about exit codes as a table, one row per code."""
-    told = " ".join(text.partition("Exit codes:")[2].partition("\n\n")[0].split()).rstrip(".")
-    return table(("code", "meaning"), (part.strip().partition(" ")[::2] for part in told.split(";")))
+    """Return the help's paragraph on exit codes as a table, one row per code."""
+    paragraph = " ".join(text.partition("Exit codes:")[2].partition("\n\n")[0].split()).rstrip(".")
+    return table(("code", "meaning"), (part.strip().partition(" ")[::2] for part in paragraph.split(";")))
 
 
 def _sentence(text: str | None) -> str:

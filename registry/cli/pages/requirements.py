@@ -1,21 +1,26 @@
-"""docs/requirements.md: every demand of the five specifications, and which findings report it."""
+"""docs/requirements.md: every requirement of the five specifications, and which findings report it."""
 
 from collections.abc import Iterable
 
 from registry.cli.pages.markdown import page, table
-from registry.core.findings import Reason
-from registry.core.recognise import FORMAT_BY_SLUG
-from registry.core.requirements import OURS, REQUIREMENTS, Requirement
+from registry.core.format_support.format import Format
+from registry.core.model.findings import Rule
+from registry.core.scoring.coverage import checks, specified
 from registry.core.scoring.rubric import RUBRIC
 
 
 def requirements_page() -> str:
-    """Every demand of the five specifications, section by section."""
+    """Return the page."""
     counts = table(
         ("specification", "demands", "reported by findings", "not to be seen from outside"),
         (
-            (f"[{FORMAT_BY_SLUG[slug].spec}](#{slug})", str(len(rows)), str(_seen(rows)), str(len(rows) - _seen(rows)))
-            for slug, rows in REQUIREMENTS.items()
+            (
+                f"[{form.spec}](#{form.slug})",
+                str(len(form.requirements)),
+                str(len(form.requirements) - unobservable),
+                str(unobservable),
+            )
+            for form, unobservable in ((form, _unobservable(form)) for form in specified())
         ),
     )
     return page(
@@ -29,31 +34,35 @@ def requirements_page() -> str:
         "the breach means for a reader, not from the word alone: an *error* makes the part unusable, a *warning* "
         "leaves its meaning clear, *info* is a note.",
         counts,
-        *(_specification(slug, rows) for slug, rows in REQUIREMENTS.items()),
+        *(_specification(form) for form in specified()),
         "## Rules of our own",
-        "Findings of the five formats that no demand of their texts is behind.",
+        "Rules of the five formats that no demand of their texts is behind.",
         table(
-            ("finding", "why"), ((_reported([reason]), f"{why[0].upper()}{why[1:]}.") for reason, why in OURS.items())
+            ("finding", "why"), ((_finding_codes([rule]), rule.rationale) for rule in RUBRIC.values() if rule.rationale)
         ),
     )
 
 
-def _seen(rows: Iterable[Requirement]) -> int:
-    return sum(bool(row.reasons) for row in rows)
+def _unobservable(form: Format) -> int:
+    return sum(bool(row.unobservable) for row in form.requirements)
 
 
-def _specification(slug: str, rows: Iterable[Requirement]) -> str:
+def _specification(form: Format) -> str:
+    rules_by_requirement = checks(form)
     return "\n\n".join(
         [
-            f'<a id="{slug}"></a>',
-            f"## {FORMAT_BY_SLUG[slug].spec}",
+            f'<a id="{form.slug}"></a>',
+            f"## {form.spec}",
             table(
                 ("section", "level", "demand", "reported by"),
-                ((row.section, row.level, row.says, _reported(row.reasons) or row.unseen) for row in rows),
+                (
+                    (row.section, row.level, row.says, _finding_codes(rules_by_requirement[row.id]) or row.unobservable)
+                    for row in form.requirements
+                ),
             ),
         ]
     )
 
 
-def _reported(reasons: Iterable[Reason]) -> str:
-    return ", ".join(f"`{reason}` ({RUBRIC[reason].severity})" for reason in reasons)
+def _finding_codes(rules: Iterable[Rule]) -> str:
+    return ", ".join(f"`{rule.code}` ({rule.severity})" for rule in rules)

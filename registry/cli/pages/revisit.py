@@ -1,4 +1,4 @@
-"""docs/revisit.md: how often a host is visited in a year, by kind of host, and the waits that make it so."""
+"""docs/revisit.md: how often a host is visited in a year, by kind of host, and the waits between visits."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from registry.cli.pages.markdown import page, table
 from registry.cli.pages.timeline import HOST, START, Answer, Seen, timeline
-from registry.core.documents import Fetched, Outcome, Probe, Purpose
-from registry.core.next_visit import in_words
-from registry.core.revisit import FOUND_LEAST, FOUND_MOST, UNTOUCHED_FOR, WAITS, History, backed_off
+from registry.core.model.documents import Fetched, Outcome, Probe, Purpose
+from registry.core.scheduling.policy import FOUND_LEAST, FOUND_MOST, SPENT_BUDGET_WAIT, WAITS, History, backed_off
+from registry.core.scheduling.reasons import in_words
 
 _HOUR, _DAY, _WEEK = timedelta(hours=1), timedelta(days=1), timedelta(weeks=1)
 _HOME = "<!doctype html><title>A shop</title><p>Lamps and shades."
@@ -20,29 +20,29 @@ _SHOWN = 6
 
 @dataclass(frozen=True)
 class Kind:
-    """A host that behaves in one way for a year."""
+    """A kind of host, with its simulated behaviour for a year."""
 
     name: str
     answer: Answer
 
 
 def serving(body: str, status: int = 200, media_type: str = "text/html", **headers: str) -> Answer:
-    """The same answer to every request."""
+    """Return an Answer that gives every request the same response."""
 
     def answer(probe: Probe, now: datetime) -> Fetched:
-        named = {name.replace("_", "-"): value for name, value in headers.items()}
-        return Fetched(probe.url, probe.url, now, status, {"content-type": media_type, **named}, body.encode())
+        fields = {name.replace("_", "-"): value for name, value in headers.items()}
+        return Fetched(probe.url, probe.url, now, status, {"content-type": media_type, **fields}, body.encode())
 
     return answer
 
 
 def failing(outcome: Outcome, reason: str) -> Answer:
-    """No answer to any request."""
+    """Return an Answer where every request fails with `outcome`."""
     return lambda probe, now: Fetched(probe.url, probe.url, now, failure=outcome, reason=reason)
 
 
 def site(pages: dict[str, Answer], otherwise: Answer | None = None) -> Answer:
-    """By path; anything else is a plain 404."""
+    """Return an Answer that responds by path; any other path gets `otherwise`, by default a plain 404."""
     missing = otherwise or serving("not found", 404, "text/plain")
 
     def answer(probe: Probe, now: datetime) -> Fetched:
@@ -52,13 +52,15 @@ def site(pages: dict[str, Answer], otherwise: Answer | None = None) -> Answer:
     return answer
 
 
-def shop(every: timedelta | None = None, *, until: timedelta | None = None, gone: int = 404, **headers: str) -> Answer:
-    """A site with a manifest that reads differently `every` so often, and is taken away after `until`."""
+def shop(
+    interval: timedelta | None = None, *, until: timedelta | None = None, gone_status: int = 404, **headers: str
+) -> Answer:
+    """Return a site whose manifest changes every `interval` and is gone after `until`, with status `gone_status`."""
 
     def manifest(probe: Probe, now: datetime) -> Fetched:
         if until is not None and now >= START + until:
-            return serving("gone", gone, "text/plain")(probe, now)
-        version = 0 if every is None else (now - START) // every
+            return serving("gone", gone_status, "text/plain")(probe, now)
+        version = 0 if interval is None else (now - START) // interval
         tag = f'"{version}"'
         if probe.etag == tag:
             return serving("", 304, "application/json", etag=tag, **headers)(probe, now)
@@ -67,8 +69,8 @@ def shop(every: timedelta | None = None, *, until: timedelta | None = None, gone
     return site({"/": serving(_HOME), "/agent.json": manifest})
 
 
-def changing_mind(*answers: Answer) -> Answer:
-    """Another answer each day, in turn."""
+def cycling(*answers: Answer) -> Answer:
+    """Return an Answer that cycles through the given ones, one per day."""
     return lambda probe, now: answers[(now - START) // _DAY % len(answers)](probe, now)
 
 
@@ -85,7 +87,7 @@ def _manifest(version: int) -> dict[str, Any]:
     return {"awp_version": "0.2", "domain": HOST, "intent": "Sells lamps and shades.", "actions": [action]}
 
 
-def _moved(probe: Probe, now: datetime) -> Fetched:
+def _redirected_away(probe: Probe, now: datetime) -> Fetched:
     return Fetched(probe.url, probe.url, now, failure=Outcome.REDIRECTED_AWAY, reason="to elsewhere.com")
 
 
@@ -93,8 +95,8 @@ def _robots(text: str) -> Answer:
     return site({"/robots.txt": serving(text, media_type="text/plain"), "/": serving(_HOME)})
 
 
-def _open_but(otherwise: Answer) -> Answer:
-    """robots.txt is served, nothing else is."""
+def _except_robots(otherwise: Answer) -> Answer:
+    """Return a site that serves robots.txt and answers everything else with `otherwise`."""
     return lambda probe, now: (
         serving("User-agent: *\nAllow: /\n", media_type="text/plain") if probe.purpose is Purpose.ROBOTS else otherwise
     )(probe, now)
@@ -110,16 +112,16 @@ KINDS: Final = (
     Kind("robots.txt names us: an opt-out", _robots("User-agent: WaypostBot\nDisallow: /\n")),
     Kind("no such name", failing(Outcome.UNREACHABLE, "nxdomain")),
     Kind("connections time out", failing(Outcome.UNREACHABLE, "connect_timeout")),
-    Kind("away, each day in another way", changing_mind(
+    Kind("away, each day in another way", cycling(
         failing(Outcome.UNREACHABLE, "connect_timeout"), failing(Outcome.UNREACHABLE, "nxdomain"),
         failing(Outcome.TLS_ERROR, "certificate_expired"))),
     Kind("its certificate has expired", failing(Outcome.TLS_ERROR, "certificate_expired")),
-    Kind("403 to everything", _open_but(serving("no", 403, "text/plain"))),
+    Kind("403 to everything", _except_robots(serving("no", 403, "text/plain"))),
     Kind("429 to everything, Retry-After of six hours",
-         _open_but(serving("later", 429, "text/plain", retry_after="21600"))),
+         _except_robots(serving("later", 429, "text/plain", retry_after="21600"))),
     Kind("500 to everything, robots.txt too", serving("oops", 500, "text/plain")),
-    Kind("500 to everything but robots.txt", _open_but(serving("oops", 500, "text/plain"))),
-    Kind("every path leads to another site", _open_but(_moved)),
+    Kind("500 to everything but robots.txt", _except_robots(serving("oops", 500, "text/plain"))),
+    Kind("every path leads to another site", _except_robots(_redirected_away)),
     Kind("a manifest that cannot be read",
          site({"/": serving(_HOME), "/agent.json": serving('{"awp', media_type="application/json")})),
     Kind("a manifest that never changes", shop()),
@@ -129,12 +131,12 @@ KINDS: Final = (
     Kind("a manifest that changes every six hours", shop(6 * _HOUR)),
     Kind("the same, to be kept for two days (Cache-Control: max-age)", shop(6 * _HOUR, cache_control="max-age=172800")),
     Kind("a manifest that is taken away after 100 days (404)", shop(until=100 * _DAY)),
-    Kind("a manifest that is taken away after 100 days (410)", shop(until=100 * _DAY, gone=410)),
+    Kind("a manifest that is taken away after 100 days (410)", shop(until=100 * _DAY, gone_status=410)),
 )  # fmt: skip
 
 
 def revisit_page() -> str:
-    """The table of kinds of hosts, and of waits by outcome."""
+    """Return the page: visits by kind of host, and waits by outcome."""
     return page(
         "How often a host is visited",
         "Requests that one host sees in the first year after it is heard of, played through the plan, the judgement "
@@ -147,23 +149,29 @@ def revisit_page() -> str:
         f"A document found is asked for again after a day, then after half the last wait when something changed and "
         f"twice as long when not, between {in_words(FOUND_LEAST)} (or as long as the host lets it be kept: max-age, "
         f"Expires) and {in_words(FOUND_MOST)}. Retry-After is kept to up to a day, by every reason to come sooner too. "
-        f"Where a budget of the day was spent before a visit began, the host is asked {in_words(UNTOUCHED_FOR)} later "
-        "and the visit does not count. Something once found is gone after a second look, six hours later or more, or "
-        "at once with 410.",
+        f"Where a budget of the day was spent before a visit began, the host is asked "
+        f"{in_words(SPENT_BUDGET_WAIT)} later and the visit does not count. Something once found is "
+        "gone after a second look, six hours later or more, or at once with 410.",
         table(("outcome", *(str(number) for number in range(1, _WAITS_SHOWN + 1))), map(_waits, _outcomes())),
     )
 
 
 def _row(kind: Kind) -> Sequence[str]:
-    seen = list(timeline(kind.answer))
-    days = ", ".join(f"{(one.at - START) / _DAY:.3g}" for one in seen[:_SHOWN])
-    more = ", …" if len(seen) > _SHOWN else ""
-    return kind.name, str(len(seen)), str(requests(seen)), str(max(one.requests for one in seen)), days + more
+    visits = list(timeline(kind.answer))
+    days = ", ".join(f"{(visit.at - START) / _DAY:.3g}" for visit in visits[:_SHOWN])
+    suffix = ", …" if len(visits) > _SHOWN else ""
+    return (
+        kind.name,
+        str(len(visits)),
+        str(requests(visits)),
+        str(max(visit.requests for visit in visits)),
+        days + suffix,
+    )
 
 
-def requests(seen: Iterable[Seen]) -> int:
-    """All that reached the host."""
-    return sum(one.requests for one in seen)
+def requests(visits: Iterable[Seen]) -> int:
+    """Return the number of requests that reached the host."""
+    return sum(visit.requests for visit in visits)
 
 
 def _outcomes() -> Iterable[Outcome]:

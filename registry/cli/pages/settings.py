@@ -10,7 +10,7 @@ from registry.settings import Settings, variable
 
 
 def settings_page() -> str:
-    """Every setting: variable, type, default, meaning."""
+    """Return the page."""
     rows = ((f"`{variable(name)}`", _type(field), _default(field), field.description or "")
             for name, field in Settings.model_fields.items())  # fmt: skip
     return page(
@@ -24,7 +24,7 @@ def settings_page() -> str:
 
 
 def _type(field: FieldInfo) -> str:
-    limits = [limit for part in field.metadata if (limit := _limit(part))]
+    limits = [limit for constraint in field.metadata if (limit := _limit(constraint))]
     return ", ".join([_type_name(field.annotation), *limits])
 
 
@@ -33,16 +33,18 @@ def _type_name(annotation: Any) -> str:
         return " or ".join(f"`{choice}`" for choice in get_args(annotation))
     if get_origin(annotation) is tuple:
         return "list"
-    options = [one for one in get_args(annotation) if one is not type(None)]
+    options = [option for option in get_args(annotation) if option is not type(None)]
     if options:
-        return " or ".join(_type_name(one) for one in options)
+        return " or ".join(_type_name(option) for option in options)
     names = {"str": "text", "SecretStr": "text", "int": "integer", "float": "number", "Path": "folder", "bool": "flag"}
     return names[annotation.__name__]
 
 
-def _limit(part: object) -> str:
+def _limit(constraint: object) -> str:
     signs = {"ge": "≥", "gt": ">", "le": "≤", "lt": "<"}
-    return ", ".join(f"{sign} {getattr(part, name):g}" for name, sign in signs.items() if hasattr(part, name))
+    return ", ".join(
+        f"{sign} {getattr(constraint, name):g}" for name, sign in signs.items() if hasattr(constraint, name)
+    )
 
 
 def _default(field: FieldInfo) -> str:

@@ -1,7 +1,7 @@
-"""A year of visits to one host, played through the real plan, the real judgement and the real policy; nothing waits.
+"""Simulate a year of visits to one host with the real visit plan, assessment and revisit policy.
 
-`Answer` plays the host: what it answers to a probe at a moment. Databases, sockets and clocks have no part in it, so a
-year takes a fraction of a second, and what is counted is what an operator would find in the log of such a host.
+An `Answer` simulates the host: it returns the response to a probe at a given time. No database, socket or clock is
+used, so a year takes a fraction of a second. The request counts are those that the host's access log would show.
 """
 
 from collections.abc import Callable, Iterator
@@ -9,13 +9,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Final, TypeAlias
 
-from registry.actions.frontier.due import host_job
-from registry.actions.recording.conclude import Before, conclude, look
+from registry.actions.frontier.lease import host_job
+from registry.actions.recording.conclude import DocumentRecord, HostRecord, ServiceRecord, Stored, compare, conclude
 from registry.actions.recording.present import needs_body
-from registry.core.documents import Fetched, Outcome, Probe
-from registry.core.plan import HostPlan
-from registry.core.visits import FinishedDomain, Visit
-from registry.store.records import DocumentRecord, HostRecord, ServiceRecord
+from registry.core.model.documents import Fetched, Outcome, Probe
+from registry.core.visiting.plan import HostPlan
+from registry.core.visiting.visits import FinishedDomain, Visit
 
 HOST: Final = "shop.com"
 START: Final = datetime(2026, 1, 1, tzinfo=UTC)
@@ -25,7 +24,7 @@ Answer: TypeAlias = Callable[[Probe, datetime], Fetched]
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """One visit. `requests`: those that reached the host. `is_listed`: whether it is, after this visit."""
+    """One visit. `requests`: those that reached the host. `is_listed`: whether the host is listed after the visit."""
 
     at: datetime
     outcome: Outcome
@@ -37,7 +36,7 @@ class Seen:
 
 @dataclass(slots=True)
 class _Memory:
-    """What is stored of the host between two visits."""
+    """What the registry would store about the host between two visits."""
 
     host: HostRecord
     documents: dict[str, DocumentRecord] = field(default_factory=dict)
@@ -46,16 +45,16 @@ class _Memory:
 
 
 def timeline(answer: Answer, days: int = 365) -> Iterator[Seen]:
-    """The visits of a host that is first heard of at START, in the days after it."""
+    """Yield the visits to a host that becomes known at START, over `days` days."""
     memory = _Memory(HostRecord(HOST, HOST, "timeline", START, START))
     while (now := memory.host.next_visit_at) is not None and now < START + timedelta(days=days):
-        visit = _visited(memory, answer, now)
-        has_changed = _recorded(memory, visit, now)
-        requests = sum(_reached(one.fetched) + len(one.fetched.hops) for one in visit.answers)
+        visit = _visit(memory, answer, now)
+        has_changed = _record(memory, visit, now)
+        requests = sum(_reached(result.fetched) + len(result.fetched.hops) for result in visit.answers)
         yield Seen(now, visit.outcome, visit.reason, requests, has_changed, HOST in memory.services)
 
 
-def _visited(memory: _Memory, answer: Answer, now: datetime) -> Visit:
+def _visit(memory: _Memory, answer: Answer, now: datetime) -> Visit:
     job = host_job(memory.host, memory.documents.values(), now)
     plan = HostPlan(job, now=now, nonce="0" * 32)
     while (probe := plan.next()) is not None:
@@ -63,17 +62,22 @@ def _visited(memory: _Memory, answer: Answer, now: datetime) -> Visit:
     return plan.finish(now, now)
 
 
-def _recorded(memory: _Memory, visit: Visit, now: datetime) -> bool:
-    """As `actions.record` does, with dicts in the place of tables; whether anything is news."""
-    before = Before({(HOST, HOST): memory.host}, list(memory.documents.values()), memory.services, {})
-    looked = look([FinishedDomain(HOST, (visit,))], before, now)
-    current = [one for each in looked for one in each.documents.current.values() if needs_body(one)]
-    bodies = {(HOST, one.record.sha256): memory.bodies[HOST, one.record.sha256] for one in current}
-    writes = conclude(looked, before, bodies, now)
+def _record(memory: _Memory, visit: Visit, now: datetime) -> bool:
+    """Record a visit as `actions/recording/record.py` does, in dicts. Return True when the history gets an entry."""
+    stored = Stored({(HOST, HOST): memory.host}, list(memory.documents.values()), memory.services, {})
+    comparisons = compare([FinishedDomain(HOST, (visit,))], stored, now)
+    current = [
+        document
+        for comparison in comparisons
+        for document in comparison.documents.current.values()
+        if needs_body(document)
+    ]
+    bodies = {(HOST, document.record.sha256): memory.bodies[HOST, document.record.sha256] for document in current}
+    writes = conclude(comparisons, stored, bodies, now)
     (memory.host,) = writes.hosts
     memory.bodies |= writes.bodies
-    memory.documents |= {one.url: one for one in (*writes.documents, *writes.stamped)}
-    memory.services |= {one.host: one for one in (*writes.services, *writes.seen)}
+    memory.documents |= {document.url: document for document in (*writes.documents, *writes.stamped)}
+    memory.services |= {service.host: service for service in (*writes.services, *writes.seen)}
     for _, host in writes.delisted:
         del memory.services[host]
     return bool(writes.history)

@@ -1,12 +1,12 @@
-"""Capabilities of several documents: the same thing once, with every way to call it and where each part comes from."""
+"""Unite the capabilities of several documents: each once, with every way to call it and the source of each part."""
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import fields, replace
 from typing import Final
 
-from registry.core.manifest import unique_name
+from registry.core.format_support.manifest import unique_name
 from registry.core.merging.held import same_name
-from registry.core.services import Capability, Invocation, Origin, Service
+from registry.core.model.services import Capability, Invocation, Origin, Service
 
 _NOTHING: Final[tuple[object, ...]] = (None, "", ())
 _OWN: Final = frozenset({"id", "name", "invocations", "origin", "provenance"})
@@ -14,74 +14,82 @@ _FILLED: Final = tuple(f.name for f in fields(Capability) if f.name not in _OWN)
 
 
 def merged(services: Sequence[Service]) -> tuple[Capability, ...]:
-    """The same call, or the same id AND name, is one capability; a shared name alone is not (formats.md section 4).
+    """Return the capabilities of all services. The same call, or the same id AND name, is one capability; a shared name
+    alone is not (docs/merge.md).
 
     No invocation is lost: two capabilities of one document stay two, whatever they share. Names are unique.
     """
-    found: list[Capability] = []
-    told_by: list[set[int]] = []  # one document's own capabilities are never folded: two may share an RPC endpoint
-    places: dict[Hashable, int] = {}
-    for document, service in enumerate(services):
+    result: list[Capability] = []
+    documents_of: list[set[int]] = []  # capabilities of one document are never united: two may share an RPC endpoint
+    positions: dict[Hashable, int] = {}
+    for document_index, service in enumerate(services):
         for capability in service.capabilities:
             keys = _identities(capability)
-            place = next((places[key] for key in keys if key in places and document not in told_by[places[key]]), None)
-            if place is None:
-                place = len(found)
-                found.append(_placed(capability))
-                told_by.append({document})
+            known_positions = (positions[key] for key in keys if key in positions)
+            position = next(
+                (candidate for candidate in known_positions if document_index not in documents_of[candidate]), None
+            )
+            if position is None:
+                position = len(result)
+                result.append(_with_origin(capability))
+                documents_of.append({document_index})
             else:
-                found[place] = joined(found[place], capability)
-                told_by[place].add(document)
+                result[position] = joined(result[position], capability)
+                documents_of[position].add(document_index)
             for key in keys:
-                places.setdefault(key, place)
-    return _named_apart(found)
+                positions.setdefault(key, position)
+    return _with_unique_names(result)
 
 
 def joined(first: Capability, second: Capability) -> Capability:
-    """`first` with what only `second` tells, and every invocation of both."""
+    """Return `first` with what only `second` states, and every invocation of both."""
     calls = _distinct((*first.invocations, *second.invocations))
     return replace(overlaid(first, second), invocations=calls)
 
 
 def overlaid(first: Capability, second: Capability) -> Capability:
-    """`first` with the fields that only `second` fills; their provenance is the second's document."""
-    given = {
+    """Return `first` with the fields that only `second` fills; their provenance is the second's document."""
+    added = {
         name: value
         for name in _FILLED
         if getattr(first, name) in _NOTHING and (value := getattr(second, name)) not in _NOTHING
     }
-    return replace(first, **given, provenance={**first.provenance, **sources(second, given)})
+    return replace(first, **added, provenance={**first.provenance, **sources(second, added)})
 
 
 def sources(capability: Capability, names: Iterable[str]) -> dict[str, Origin]:
-    """Where the named fields of a capability come from, as far as it is known."""
-    default = place_of(capability)
-    known = ((name, capability.provenance.get(name, default)) for name in names)
-    return {name: origin for name, origin in known if origin is not None}
+    """Return where the named fields of a capability come from, as far as it is known."""
+    default = origin_of(capability)
+    origins = ((name, capability.provenance.get(name, default)) for name in names)
+    return {name: origin for name, origin in origins if origin is not None}
 
 
-def place_of(capability: Capability) -> Origin | None:
-    """The place that describes the capability."""
+def origin_of(capability: Capability) -> Origin | None:
+    """Return the origin of the capability's description."""
     return capability.origin or next((call.origin for call in capability.invocations if call.origin), None)
 
 
-def _placed(capability: Capability) -> Capability:
-    return capability if capability.origin else replace(capability, origin=place_of(capability))
+def _with_origin(capability: Capability) -> Capability:
+    return capability if capability.origin else replace(capability, origin=origin_of(capability))
 
 
 def _identities(capability: Capability) -> list[Hashable]:
     calls: list[Hashable] = [
-        ("call", i.method, i.endpoint) for i in capability.invocations if i.kind == "http" and i.endpoint and i.method
+        ("call", call.method, call.endpoint)
+        for call in capability.invocations
+        if call.kind == "http" and call.endpoint and call.method
     ]
     return [*calls, ("id", capability.id, same_name(capability.name))]
 
 
 def _distinct(invocations: Iterable[Invocation]) -> tuple[Invocation, ...]:
-    """Each way to call is kept once; documents that repeat it do not multiply it."""
-    return tuple({(i.kind, i.endpoint, i.method, i.name): i for i in reversed(list(invocations))}.values())[::-1]
+    """Return each way to call once; documents that repeat it do not multiply it."""
+    return tuple(
+        {(call.kind, call.endpoint, call.method, call.name): call for call in reversed(list(invocations))}.values()
+    )[::-1]
 
 
-def _named_apart(capabilities: Sequence[Capability]) -> tuple[Capability, ...]:
-    """Names are segments of our URLs, so they are unique within the service: a second one gets a suffix."""
-    taken = {".", ".."}  # clients resolve these before they ask (RFC 3986 section 5.2.4)
-    return tuple(replace(one, name=unique_name(one.name, taken)) for one in capabilities)
+def _with_unique_names(capabilities: Sequence[Capability]) -> tuple[Capability, ...]:
+    """Make names unique within the service by suffixes: they are segments of this registry's URLs."""
+    used_names = {".", ".."}  # clients resolve these before a request (RFC 3986 section 5.2.4)
+    return tuple(replace(capability, name=unique_name(capability.name, used_names)) for capability in capabilities)

@@ -1,87 +1,93 @@
-"""ADP sections 5 and 7: what a capability's detail document adds, and that it did not answer."""
+"""ADP sections 5 and 7: join the detail documents of capabilities, and report those that did not answer."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from registry.core.documents import Outcome, Via
-from registry.core.findings import Reason
 from registry.core.formats import adp
-from registry.core.merging.capabilities import overlaid, place_of, sources
-from registry.core.merging.held import DETAIL, Held, Noted, finding
-from registry.core.services import Capability
+from registry.core.formats.adp import rules as adp_rules
+from registry.core.merging.capabilities import origin_of, overlaid, sources
+from registry.core.merging.held import DETAIL, Held, LocatedFinding, finding
+from registry.core.model.documents import Outcome, Via
+from registry.core.model.services import Capability
 
 _REL: Final = "detail_url"
 _NOT_ASKED: Final = frozenset({Outcome.SKIPPED, Outcome.DISALLOWED})
 
 
-def details_of(held: Iterable[Held]) -> dict[Via, Held]:
-    """The details by who asked for them; `held` in order of precedence."""
-    found: dict[Via, Held] = {}
-    for one in held:
-        if one.via is not None and one.via.rel == _REL:
-            found.setdefault(one.via, one)
-    return found
+def details_of(host_documents: Iterable[Held]) -> dict[Via, Held]:
+    """Return the details by the reference that requested them; `host_documents` in order of precedence."""
+    details: dict[Via, Held] = {}
+    for document in host_documents:
+        if document.via is not None and document.via.rel == _REL:
+            details.setdefault(document.via, document)
+    return details
 
 
-def with_details(documents: Sequence[Held], details: Mapping[Via, Held]) -> tuple[list[Held], list[Noted]]:
-    """Details join the capability whose `detail_url` asked for them, never by name.
+def with_details(documents: Sequence[Held], details: Mapping[Via, Held]) -> tuple[list[Held], list[LocatedFinding]]:
+    """Join details to the capability whose `detail_url` requested them, never by name.
 
-    Before documents are united, so that a capability is known by the call that its detail describes.
+    This happens before documents are united, so that a capability is identified by the call that its detail describes.
     """
-    noted: list[Noted] = []
+    findings: list[LocatedFinding] = []
     result = []
-    for one in documents:
-        service = one.assessment.service
-        if service is None or one.assessment.format != adp.FORMAT.slug:
-            result.append(one)
+    for document in documents:
+        service = document.assessment.service
+        if service is None or document.assessment.format != adp.FORMAT.slug:
+            result.append(document)
             continue
         capabilities = []
         for capability in service.capabilities:
-            via = _asking(capability)
+            via = _reference(capability)
             detail = details.get(via) if via else None
-            joined, about = _joined(capability, detail, service.base_url) if detail else (capability, [])
-            capabilities.append(joined)
-            noted += about
-        detailed = replace(service, capabilities=tuple(capabilities))
-        result.append(replace(one, assessment=replace(one.assessment, service=detailed)))
-    return result, noted
+            joined_capability, detail_findings = (
+                _joined(capability, detail, service.base_url) if detail else (capability, [])
+            )
+            capabilities.append(joined_capability)
+            findings += detail_findings
+        joined_service = replace(service, capabilities=tuple(capabilities))
+        result.append(replace(document, assessment=replace(document.assessment, service=joined_service)))
+    return result, findings
 
 
-def _asking(capability: Capability) -> Via | None:
-    """How the plan named the place that asked for the capability's detail."""
-    origin = next((i.origin for i in capability.invocations if i.kind == "pointer"), None)
+def _reference(capability: Capability) -> Via | None:
+    """Return the reference under which the plan requested the capability's detail."""
+    origin = next((call.origin for call in capability.invocations if call.kind == "pointer"), None)
     return Via(origin.document, f"{origin.pointer}/detail_url", _REL, DETAIL) if origin else None
 
 
-def _joined(capability: Capability, one: Held, base_url: str | None) -> tuple[Capability, list[Noted]]:
-    judged = one.assessment
-    if judged.outcome is Outcome.FOUND and judged.format == DETAIL:
-        return _detailed(capability, one, base_url), [Noted(finding, one.url) for finding in judged.findings]
-    if judged.outcome in _NOT_ASKED or one.via is None:
+def _joined(capability: Capability, document: Held, base_url: str | None) -> tuple[Capability, list[LocatedFinding]]:
+    assessment = document.assessment
+    if assessment.outcome is Outcome.FOUND and assessment.format == DETAIL:
+        return _detailed(capability, document, base_url), [
+            LocatedFinding(detail_finding, document.url) for detail_finding in assessment.findings
+        ]
+    if assessment.outcome in _NOT_ASKED or document.via is None:
         return capability, []
-    evidence = f"{capability.detail_url} {judged.outcome} {judged.reason}".strip()
-    return capability, [Noted(finding(Reason.ADP_DETAIL_UNANSWERED, one.via.pointer, evidence), one.via.document)]
+    evidence = f"{capability.detail_url} {assessment.outcome} {assessment.reason}".strip()
+    return capability, [
+        LocatedFinding(finding(adp_rules.DETAIL_UNANSWERED, document.via.pointer, evidence), document.via.document)
+    ]
 
 
-def _detailed(capability: Capability, one: Held, base_url: str | None) -> Capability:
-    """The manifest's text is a teaser: the detail's own is longer."""
-    described = one.assessment.service.capabilities if one.assessment.service else ()
-    if not described:
+def _detailed(capability: Capability, document: Held, base_url: str | None) -> Capability:
+    """Return the capability with its detail, whose description replaces the manifest's: that one is a teaser."""
+    capabilities = document.assessment.service.capabilities if document.assessment.service else ()
+    if not capabilities:
         return capability
-    detail = described[0]
+    detail = capabilities[0]
     calls = tuple(
-        replace(i, endpoint=joined, templated="{" in joined)
-        for i in detail.invocations
-        if (joined := adp.endpoint(base_url, i.endpoint)) is not None
+        replace(call, endpoint=endpoint, templated="{" in endpoint)
+        for call in detail.invocations
+        if (endpoint := adp.endpoint(base_url, call.endpoint)) is not None
     )
-    kept = tuple(i for i in capability.invocations if i.kind != "pointer" or not calls)
-    known = overlaid(replace(capability, origin=place_of(capability)), detail)
-    told = ("detail", "description") if detail.description else ("detail",)
+    own_calls = tuple(call for call in capability.invocations if call.kind != "pointer" or not calls)
+    combined = overlaid(replace(capability, origin=origin_of(capability)), detail)
+    field_names = ("detail", "description") if detail.description else ("detail",)
     return replace(
-        known,
+        combined,
         detail=detail.detail,
         description=detail.description or capability.description,
-        invocations=(*kept, *calls),
-        provenance={**known.provenance, **sources(detail, told)},
+        invocations=(*own_calls, *calls),
+        provenance={**combined.provenance, **sources(detail, field_names)},
     )

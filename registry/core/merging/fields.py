@@ -1,7 +1,7 @@
-"""Fields of several documents in one service: first word, or all words; each with the place it comes from.
+"""Unite the fields of several documents: the first value or all values, each with the place it comes from.
 
-Provenance keys are field names of Service, and places below them ("protocols/1", "policies/terms_url") where a part
-comes from another document than the field's first one.
+Provenance keys are field names of Service, and paths below them ("protocols/1", "policies/terms_url") for parts that
+come from another document than the field's first one.
 """
 
 from collections import defaultdict
@@ -9,10 +9,10 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Final, TypeVar
 
-from registry.core.domains import host_of, registrable_domain
 from registry.core.merging import capabilities
 from registry.core.merging.access import united_auth
-from registry.core.services import Identity, Origin, Pointer, Policies, Pricing, Protocol, Relations, Service
+from registry.core.model.services import Identity, Origin, Pointer, Policies, Pricing, Protocol, Relations, Service
+from registry.core.names.domains import host_of, registrable_domain
 
 Parts = Sequence[tuple[Origin, Service]]
 
@@ -21,7 +21,7 @@ _FIRST_WINS: Final = (
 )  # fmt: skip
 _ALL: Final = ("languages", "tags", "examples", "groups")
 _BY_FIELD: Final[dict[str, object]] = {"pricing": Pricing(), "policies": Policies(), "relations": Relations()}
-_MAX_READINGS: Final = 20  # of one address by documents that disagree
+_MAX_READINGS: Final = 20  # entries for one address if documents disagree
 _NOTHING: Final[tuple[object, ...]] = (None, "", ())
 _BLANK: Final = Service()
 _T = TypeVar("_T")
@@ -29,27 +29,29 @@ _H = TypeVar("_H", bound=Hashable)
 
 
 def united(parts: Parts) -> Service:
-    """`parts` in order of precedence."""
+    """Return one service from `parts`, which are in order of precedence."""
     services = [service for _, service in parts]
     provenance: dict[str, Origin] = {}
-    chosen: dict[str, object] = {}
+    values: dict[str, object] = {}
     for name in _FIRST_WINS:
-        for origin, service in _named_first(parts) if name == "name" else parts:
+        for origin, service in _real_names_first(parts) if name == "name" else parts:
             if (value := getattr(service, name)) not in _NOTHING:
-                chosen[name] = value
+                values[name] = value
                 provenance[name] = place(origin, service, name)
                 break
     for name in _ALL:
-        chosen[name] = _listed(name, [(_places(part, name), getattr(part[1], name)) for part in parts], provenance)
+        values[name] = _united_lists(
+            name, [(_origin_of_field(part, name), getattr(part[1], name)) for part in parts], provenance
+        )
     for name in _BY_FIELD:
-        chosen[name] = _by_field(name, parts, provenance)
-    auth, sources = united_auth([(place(*part, "auth"), part[1].auth) for part in parts])
-    provenance |= sources
-    speaking = next((part for part in parts if part[1].capabilities), None)
-    if speaking:
-        provenance["capabilities"] = place(*speaking, "capabilities")
+        values[name] = _by_field(name, parts, provenance)
+    auth, auth_provenance = united_auth([(place(*part, "auth"), part[1].auth) for part in parts])
+    provenance |= auth_provenance
+    first_with_capabilities = next((part for part in parts if part[1].capabilities), None)
+    if first_with_capabilities:
+        provenance["capabilities"] = place(*first_with_capabilities, "capabilities")
     return Service(
-        **chosen,  # type: ignore[arg-type]  # names and values are those of Service's own fields
+        **values,  # type: ignore[arg-type]  # names and values are those of Service's own fields
         capabilities=capabilities.merged(services),
         auth=auth,
         protocols=_protocols(parts, provenance),
@@ -62,46 +64,48 @@ def united(parts: Parts) -> Service:
 
 
 def place(origin: Origin, service: Service, *names: str) -> Origin:
-    """The most telling place that the document gives for the first known of `names`."""
+    """Return the most precise place that the document records for the first known of `names`, else `origin`."""
     return next((service.provenance[name] for name in names if name in service.provenance), origin)
 
 
 def is_host_name(origin: Origin, name: str | None) -> bool:
-    """AWP and WoA have no name of a service and give the host's."""
+    """True when the name is the host's: AWP and WoA have no name for a service, so their readers use it."""
     return name is not None and name.casefold() in (
         host_of(origin.document),
         registrable_domain(host_of(origin.document) or ""),
     )
 
 
-def _named_first(parts: Parts) -> list[tuple[Origin, Service]]:
-    """Any real name tells more than the host's."""
+def _real_names_first(parts: Parts) -> list[tuple[Origin, Service]]:
+    """Return the parts in order, those with a real name before those with the host's."""
     return sorted(parts, key=lambda part: is_host_name(part[0], part[1].name))
 
 
-def _places(part: tuple[Origin, Service], name: str) -> Origin:
+def _origin_of_field(part: tuple[Origin, Service], name: str) -> Origin:
     return place(*part, name)
 
 
-def _listed(name: str, told: Iterable[tuple[Origin, Sequence[_H]]], provenance: dict[str, Origin]) -> tuple[_H, ...]:
-    """Everything that any document lists, once."""
-    first: dict[_H, Origin] = {}
-    for origin, items in told:
+def _united_lists(
+    name: str, lists: Iterable[tuple[Origin, Sequence[_H]]], provenance: dict[str, Origin]
+) -> tuple[_H, ...]:
+    """Return everything that any document lists, once."""
+    origins: dict[_H, Origin] = {}
+    for origin, items in lists:
         for item in items:
-            first.setdefault(item, origin)
-    _note(name, first.values(), provenance)
-    return tuple(first)
+            origins.setdefault(item, origin)
+    _record_origins(name, origins.values(), provenance)
+    return tuple(origins)
 
 
-def _note(name: str, origins: Iterable[Origin], provenance: dict[str, Origin]) -> None:
-    """The first origin speaks for the field, another document's for its own part."""
+def _record_origins(name: str, origins: Iterable[Origin], provenance: dict[str, Origin]) -> None:
+    """Record the first origin for the field, and for each part that of another document."""
     for index, origin in enumerate(origins):
         if provenance.setdefault(name, origin).document != origin.document:
             provenance[f"{name}/{index}"] = origin
 
 
 def _by_field(name: str, parts: Parts, provenance: dict[str, Origin]) -> object:
-    """Field by field the first document that says something. Prices of a document that has a model come first."""
+    """Take each member from the first document that states it. Prices of a document with a pricing model come first."""
     result = blank = _BY_FIELD[name]
     if name == "pricing":
         parts = sorted(parts, key=lambda part: part[1].pricing.model == "unknown")
@@ -118,43 +122,45 @@ def _by_field(name: str, parts: Parts, provenance: dict[str, Origin]) -> object:
 
 
 def _protocols(parts: Parts, provenance: dict[str, Origin]) -> tuple[Protocol, ...]:
-    """One entry for each address: documents that name the same one complete each other unless they disagree."""
-    found: list[Protocol] = []
+    """Return one entry per address: documents that name the same one complete each other unless they disagree."""
+    protocols: list[Protocol] = []
     origins: list[Origin] = []
-    places: dict[tuple[str, str | None], list[int]] = defaultdict(list)
+    indexes_by_address: dict[tuple[str, str | None], list[int]] = defaultdict(list)
     for origin, service in parts:
-        for one in dict.fromkeys(service.protocols):
-            named = places[one.id, one.endpoint]
-            index = next((i for i in named if _agree(found[i], one)), None)
+        for protocol in dict.fromkeys(service.protocols):
+            indexes = indexes_by_address[protocol.id, protocol.endpoint]
+            index = next((i for i in indexes if _agree(protocols[i], protocol)), None)
             if index is not None:
-                found[index] = _completed(found[index], one)
-            elif len(named) < _MAX_READINGS:
-                named.append(len(found))
-                found.append(one)
+                protocols[index] = _completed(protocols[index], protocol)
+            elif len(indexes) < _MAX_READINGS:
+                indexes.append(len(protocols))
+                protocols.append(protocol)
                 origins.append(place(origin, service, "protocols"))
-    _note("protocols", origins, provenance)
-    return tuple(found)
+    _record_origins("protocols", origins, provenance)
+    return tuple(protocols)
 
 
 def _agree(first: Protocol, second: Protocol) -> bool:
-    """Of one address: nothing that both tell differs."""
+    """True when the two entries of one address differ in nothing that both state."""
     pairs = ((getattr(first, name), getattr(second, name)) for name in ("version", "transport", "card_url"))
     return all(a is None or b is None or a == b for a, b in pairs)
 
 
 def _completed(first: Protocol, second: Protocol) -> Protocol:
-    given = {f.name: getattr(second, f.name) for f in fields(Protocol) if getattr(first, f.name) is None}
-    return replace(first, **given)
+    added = {f.name: getattr(second, f.name) for f in fields(Protocol) if getattr(first, f.name) is None}
+    return replace(first, **added)
 
 
 def _pointers(services: Iterable[Service]) -> tuple[Pointer, ...]:
-    """What was carried inside is a document of its own by now."""
-    found = {(p.url, p.rel, p.pointer): p for service in services for p in service.pointers}
-    return tuple(replace(one, payload=None) for one in found.values())
+    """Return all pointers once, without payloads: each payload is a document of its own by now."""
+    pointers = {
+        (pointer.url, pointer.rel, pointer.pointer): pointer for service in services for pointer in service.pointers
+    }
+    return tuple(replace(pointer, payload=None) for pointer in pointers.values())
 
 
 def _identity(parts: Parts, provenance: dict[str, Origin]) -> Identity:
-    """Signatures are those that merge has judged; each stays with the card that carries it."""
+    """Return DIDs, keys and signatures of all documents, once. Merge has judged the signatures before."""
     keys: dict[tuple[tuple[str, str], ...], Mapping[str, str]] = {}
     origins: list[Origin] = []
     for origin, service in parts:
@@ -168,18 +174,18 @@ def _identity(parts: Parts, provenance: dict[str, Origin]) -> Identity:
         if source.document != provenance["identity"].document:
             provenance[f"identity/keys/{index}"] = source
     dids = _distinct(did for _, service in parts for did in service.identity.dids)
-    signatures = _distinct(one for _, service in parts for one in service.identity.signatures)
+    signatures = _distinct(signature for _, service in parts for signature in service.identity.signatures)
     return Identity(dids, tuple(keys.values()), signatures)
 
 
 def _claims(parts: Parts, provenance: dict[str, Origin]) -> dict[str, str]:
-    found: dict[str, str] = {}
+    claims: dict[str, str] = {}
     for origin, service in parts:
         for key, value in service.claims.items():
-            if key not in found:
-                found[key] = value
+            if key not in claims:
+                claims[key] = value
                 provenance[f"claims/{key}"] = place(origin, service, f"claims/{key}", "claims")
-    return found
+    return claims
 
 
 def _distinct(items: Iterator[_H]) -> tuple[_H, ...]:

@@ -1,8 +1,8 @@
-"""What catalogues and other pointing documents say about documents that are at hand, elsewhere, or nowhere.
+"""Entries of catalogues and other pointing documents: what they add to the documents they name, and which are missing.
 
-An entry that stands for a document of this host lends it its texts and goes: sample queries and tags are the best
-search text that anybody writes. An entry for another host is that host's affair. What is named and is not there, or is
-the live server instead of its card, is a finding of the document that names it.
+An entry for a document of this host adds its texts to that document and is then removed: sample queries and tags are
+the best texts for search. An entry for another host is left to that host. If a named document is missing, or the live
+server answers instead of its card, that is a finding of the document that names it.
 """
 
 from collections import defaultdict
@@ -10,112 +10,117 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from registry.core.documents import Outcome
-from registry.core.domains import host_of
-from registry.core.findings import Reason
-from registry.core.format import Role
+from registry.core.format_support.format import Role
+from registry.core.format_support.manifest import MAX_TEXTS
 from registry.core.formats import adp
-from registry.core.manifest import MAX_TEXTS
-from registry.core.merging.capabilities import place_of
-from registry.core.merging.held import ANSWERED, Held, Noted, finding, path_of, role_of
-from registry.core.services import Capability, Invocation, Origin, Protocol, Service
+from registry.core.merging import rules
+from registry.core.merging.capabilities import origin_of
+from registry.core.merging.held import ANSWERED, Held, LocatedFinding, finding, path_of, role_of
+from registry.core.model.documents import Outcome
+from registry.core.model.services import Capability, Invocation, Origin, Protocol, Service
+from registry.core.names.domains import host_of
 
 _NAMED: Final = frozenset(
     {"entry", "service-desc", "service-meta", "describedby", "api-catalog", "item", "api.url", "source", "agent_card",
      "openapi", "discovery", "server", "serverCard", "server_card", "ucp-profile", "acp-discovery", "jku"}
 )  # fmt: skip
-"""Pointers whose URL the document writes itself; others are our conclusions, and a miss is nobody's fault."""
+"""Relations of pointers whose URL the document itself states. Others are inferred here, so a miss is not its fault."""
 _LIVE: Final = frozenset({"status_405", "status_406", "event_stream"})
 _LIVE_ENDINGS: Final = ("/mcp", "/sse")
 
 
 @dataclass(slots=True)
-class _Around:
-    """What else is known of the host: `found` by URL, by the place that carried or named it; `missed` by URL."""
+class _HostContext:
+    """What else is known of the host: documents `found` or `missed` by URL, `carried` by the place that names them."""
 
     host: str
     found: dict[str, int] = field(default_factory=dict)
     carried: dict[tuple[str, str], int] = field(default_factory=dict)
-    skills: dict[str, tuple[int, int]] = field(default_factory=dict)  # docs_url -> document, capability
+    skills: dict[str, tuple[int, int]] = field(default_factory=dict)  # docs_url -> indexes of document and capability
     missed: dict[str, Held] = field(default_factory=dict)
 
 
-def with_referrals(documents: Sequence[Held], held: Sequence[Held], host: str) -> tuple[list[Held], list[Noted]]:
-    """`documents` are the found ones in order of precedence, `held` all of the host in that order."""
-    around = _around(documents, held, host)
-    services = [one.assessment.service or Service() for one in documents]
-    lent: dict[int, list[Capability]] = defaultdict(list)
-    for index, one in enumerate(documents):
-        kept, live = [], []
+def with_referrals(
+    documents: Sequence[Held], host_documents: Sequence[Held], host: str
+) -> tuple[list[Held], list[LocatedFinding]]:
+    """Return the documents with their entries resolved, and findings about named documents that did not answer.
+
+    `documents` are the found ones in order of precedence, `host_documents` all of the host in that order.
+    """
+    context = _host_context(documents, host_documents, host)
+    services = [document.assessment.service or Service() for document in documents]
+    entries_by_target: dict[int, list[Capability]] = defaultdict(list)
+    for index, document in enumerate(documents):
+        capabilities, live_protocols = [], []
         for capability in services[index].capabilities:
-            target = _target(capability, one, around) if _refers(one, capability) else None
+            target = _target(capability, document, context) if _is_referral(document, capability) else None
             if target is not None and target != index:
-                lent[target].append(capability)
-            elif (server := _live_server(capability, one, around)) is not None:
-                kept.append(server[0])
-                live.append(server[1])
-            elif role_of(one) is not Role.POINTERS or _is_own(capability, around):
-                kept.append(capability)
-        protocols = (*services[index].protocols, *live)
-        services[index] = replace(services[index], capabilities=tuple(kept), protocols=protocols)
-    for index, entries in lent.items():
-        if role_of(documents[index]) is not Role.POINTERS:  # a nested catalogue is nobody's service
-            services[index] = _told(services[index], entries)
-    merged = [
-        replace(one, assessment=replace(one.assessment, service=service))
-        for one, service in zip(documents, services, strict=True)
+                entries_by_target[target].append(capability)
+            elif (live_server := _live_server(capability, document, context)) is not None:
+                capabilities.append(live_server[0])
+                live_protocols.append(live_server[1])
+            elif role_of(document) is not Role.POINTERS or _is_own(capability, context):
+                capabilities.append(capability)
+        protocols = (*services[index].protocols, *live_protocols)
+        services[index] = replace(services[index], capabilities=tuple(capabilities), protocols=protocols)
+    for index, entries in entries_by_target.items():
+        if role_of(documents[index]) is not Role.POINTERS:  # a nested catalogue is not a service
+            services[index] = _with_entries(services[index], entries)
+    resolved = [
+        replace(document, assessment=replace(document.assessment, service=service))
+        for document, service in zip(documents, services, strict=True)
     ]
-    return merged, list(_unanswered(documents, around))
+    return resolved, list(_missing_targets(documents, context))
 
 
-def _around(documents: Sequence[Held], held: Sequence[Held], host: str) -> _Around:
-    around = _Around(host)
-    for index, one in enumerate(documents):
-        around.found.setdefault(one.url, index)
-        around.found.setdefault(one.requested, index)
-        if one.via is not None:
-            around.carried.setdefault((one.via.document, one.via.pointer.rpartition("/")[0]), index)
-        if role_of(one) is Role.SERVICE and one.assessment.service is not None:
-            for place, capability in enumerate(one.assessment.service.capabilities):
+def _host_context(documents: Sequence[Held], host_documents: Sequence[Held], host: str) -> _HostContext:
+    context = _HostContext(host)
+    for index, document in enumerate(documents):
+        context.found.setdefault(document.url, index)
+        context.found.setdefault(document.requested, index)
+        if document.via is not None:
+            context.carried.setdefault((document.via.document, document.via.pointer.rpartition("/")[0]), index)
+        if role_of(document) is Role.SERVICE and document.assessment.service is not None:
+            for position, capability in enumerate(document.assessment.service.capabilities):
                 if _is_instruction(capability) and capability.docs_url:
-                    around.skills.setdefault(capability.docs_url, (index, place))
-    for one in held:
-        if one.assessment.outcome not in ANSWERED:
-            around.missed.setdefault(one.requested, one)
-    return around
+                    context.skills.setdefault(capability.docs_url, (index, position))
+    for document in host_documents:
+        if document.assessment.outcome not in ANSWERED:
+            context.missed.setdefault(document.requested, document)
+    return context
 
 
-# --- what an entry stands for ---------------------------------------------------------------------------------------
+# --- what an entry refers to ----------------------------------------------------------------------------------------
 
 
-def _refers(one: Held, capability: Capability) -> bool:
-    """Whether a capability only stands for another document. ADP's own details are joined elsewhere."""
-    if role_of(one) is Role.POINTERS:
+def _is_referral(document: Held, capability: Capability) -> bool:
+    """True when a capability only refers to another document. ADP's own details are joined in details.py."""
+    if role_of(document) is Role.POINTERS:
         return True
-    pointing = bool(capability.invocations) and all(call.kind == "pointer" for call in capability.invocations)
-    return pointing and one.assessment.format != adp.FORMAT.slug
+    is_reference = bool(capability.invocations) and all(call.kind == "pointer" for call in capability.invocations)
+    return is_reference and document.assessment.format != adp.FORMAT.slug
 
 
-def _target(capability: Capability, one: Held, around: _Around) -> int | None:
-    origin, url = place_of(capability), _url(capability)
-    if origin is not None and (carried := around.carried.get((one.url, origin.pointer))) is not None:
-        return carried
+def _target(capability: Capability, document: Held, context: _HostContext) -> int | None:
+    origin, url = origin_of(capability), _url(capability)
+    if origin is not None and (index := context.carried.get((document.url, origin.pointer))) is not None:
+        return index
     if url is None:
         return None
-    return around.skills[url][0] if url in around.skills else around.found.get(url)
+    return context.skills[url][0] if url in context.skills else context.found.get(url)
 
 
 def _url(capability: Capability) -> str | None:
-    """The document that an entry is about: what may be asked for, or read."""
+    """Return the URL that an entry is about: its first endpoint, else its documentation."""
     return next((call.endpoint for call in capability.invocations if call.endpoint), capability.docs_url)
 
 
-def _is_own(capability: Capability, around: _Around) -> bool:
-    """Whether this host itself has what the entry names, as far as anybody knows."""
+def _is_own(capability: Capability, context: _HostContext) -> bool:
+    """True when the entry names something on this host that is not known to be missing."""
     url = _url(capability)
-    if url is None or host_of(url) != around.host:
+    if url is None or host_of(url) != context.host:
         return False
-    missed = around.missed.get(url)
+    missed = context.missed.get(url)
     return missed is None or missed.assessment.outcome not in (Outcome.ABSENT, Outcome.GONE)
 
 
@@ -123,80 +128,89 @@ def _is_instruction(capability: Capability) -> bool:
     return bool(capability.invocations) and all(call.kind == "instructions" for call in capability.invocations)
 
 
-def _live_server(capability: Capability, one: Held, around: _Around) -> tuple[Capability, Protocol] | None:
-    """Where a card was promised, a server that wants POST or streams events answered: the address is the server's."""
+def _live_server(capability: Capability, document: Held, context: _HostContext) -> tuple[Capability, Protocol] | None:
+    """Return the server that answered in place of its card, with POST or event streams: the URL is its endpoint."""
     url = _url(capability)
-    missed = around.missed.get(url or "")
-    if url is None or missed is None or role_of(one) is not Role.POINTERS or not _is_live(missed):
+    missed = context.missed.get(url or "")
+    if url is None or missed is None or role_of(document) is not Role.POINTERS or not _is_live(missed):
         return None
-    call = Invocation("rpc", url, "POST", origin=place_of(capability))
+    call = Invocation("rpc", url, "POST", origin=origin_of(capability))
     return replace(capability, invocations=(call,)), Protocol("mcp", None, url)
 
 
 def _is_live(missed: Held) -> bool:
-    promised = missed.via is not None and missed.via.expected == "mcp-server-card"
-    ending = path_of(missed.requested).partition("?")[0].rstrip("/").endswith(_LIVE_ENDINGS)
-    return missed.assessment.reason in _LIVE and (promised or ending)
+    is_promised = missed.via is not None and missed.via.expected == "mcp-server-card"
+    has_live_ending = path_of(missed.requested).partition("?")[0].rstrip("/").endswith(_LIVE_ENDINGS)
+    return missed.assessment.reason in _LIVE and (is_promised or has_live_ending)
 
 
-# --- what an entry tells --------------------------------------------------------------------------------------------
+# --- what an entry adds ---------------------------------------------------------------------------------------------
 
 
-def _told(service: Service, entries: Sequence[Capability]) -> Service:
-    """The texts of the entries, on the skill they name, on the only capability there is, or on the whole service."""
+def _with_entries(service: Service, entries: Sequence[Capability]) -> Service:
+    """Add the texts of the entries to the skill they name, to the only capability, or to the whole service."""
     capabilities = list(service.capabilities)
-    skills = {one.docs_url: index for index, one in reversed(list(enumerate(capabilities))) if _is_instruction(one)}
+    skills = {
+        capability.docs_url: index
+        for index, capability in reversed(list(enumerate(capabilities)))
+        if _is_instruction(capability)
+    }
     for entry in entries:
-        named = skills.get(entry.docs_url) if entry.docs_url else None
-        index = 0 if named is None and len(capabilities) == 1 else named
+        skill_index = skills.get(entry.docs_url) if entry.docs_url else None
+        index = 0 if skill_index is None and len(capabilities) == 1 else skill_index
         if index is None:
-            service = _service_told(service, entry)
+            service = _service_with_entry(service, entry)
         else:
-            capabilities[index] = _capability_told(capabilities[index], entry)
-        if service.name is None and named is None:
-            service = replace(service, name=entry.name, provenance=_sourced(service.provenance, entry, ("name",)))
+            capabilities[index] = _capability_with_entry(capabilities[index], entry)
+        if service.name is None and skill_index is None:
+            service = replace(
+                service, name=entry.name, provenance=_with_origin_of(service.provenance, entry, ("name",))
+            )
     return replace(service, capabilities=tuple(capabilities))
 
 
-def _capability_told(capability: Capability, entry: Capability) -> Capability:
-    told = dict(_new(capability, entry))
-    provenance = _sourced(capability.provenance, entry, told)
-    return replace(capability, **told, origin=place_of(capability), provenance=provenance)  # type: ignore[arg-type]  # told holds fields of it
+def _capability_with_entry(capability: Capability, entry: Capability) -> Capability:
+    added = dict(_added_fields(capability, entry))
+    provenance = _with_origin_of(capability.provenance, entry, added)
+    return replace(capability, **added, origin=origin_of(capability), provenance=provenance)  # type: ignore[arg-type]  # keys are field names
 
 
-def _service_told(service: Service, entry: Capability) -> Service:
-    told = dict(_new(service, entry))
-    return replace(service, **told, provenance=_sourced(service.provenance, entry, told))  # type: ignore[arg-type]  # told holds fields of it
+def _service_with_entry(service: Service, entry: Capability) -> Service:
+    added = dict(_added_fields(service, entry))
+    return replace(service, **added, provenance=_with_origin_of(service.provenance, entry, added))  # type: ignore[arg-type]  # keys are field names
 
 
-def _new(holder: Capability | Service, entry: Capability) -> Iterator[tuple[str, str | tuple[str, ...]]]:
-    """Fields of the holder that the entry adds to, with their new values."""
+def _added_fields(holder: Capability | Service, entry: Capability) -> Iterator[tuple[str, str | tuple[str, ...]]]:
+    """Yield the fields of the holder that the entry adds to, with their new values."""
     if holder.description is None and entry.description:
         yield "description", entry.description
-    for name, mine, more in (("tags", holder.tags, entry.tags), ("examples", holder.examples, entry.examples)):
-        united = tuple(dict.fromkeys((*mine, *more)))[:MAX_TEXTS]
-        if united != mine:
-            yield name, united
+    for name, own_texts, entry_texts in (
+        ("tags", holder.tags, entry.tags),
+        ("examples", holder.examples, entry.examples),
+    ):
+        all_texts = tuple(dict.fromkeys((*own_texts, *entry_texts)))[:MAX_TEXTS]
+        if all_texts != own_texts:
+            yield name, all_texts
 
 
-def _sourced(
-    known: Mapping[str, Origin], entry: Capability, names: Mapping[str, object] | Sequence[str]
+def _with_origin_of(
+    provenance: Mapping[str, Origin], entry: Capability, names: Mapping[str, object] | Sequence[str]
 ) -> dict[str, Origin]:
-    origin = place_of(entry)
-    return {**known, **{name: origin for name in names if origin is not None}}
+    origin = origin_of(entry)
+    return {**provenance, **{name: origin for name in names if origin is not None}}
 
 
-# --- what led nowhere -----------------------------------------------------------------------------------------------
+# --- what is missing ------------------------------------------------------------------------------------------------
 
 
-def _unanswered(documents: Sequence[Held], around: _Around) -> Iterator[Noted]:
-    speaking = {one.url for one in documents}
-    for url, missed in around.missed.items():
+def _missing_targets(documents: Sequence[Held], context: _HostContext) -> Iterator[LocatedFinding]:
+    document_urls = {document.url for document in documents}
+    for url, missed in context.missed.items():
         via = missed.via
-        if via is None or via.document not in speaking or via.rel not in _NAMED:
+        if via is None or via.document not in document_urls or via.rel not in _NAMED:
             continue
         if _is_live(missed):
-            yield Noted(finding(Reason.POINTER_LIVE_ENDPOINT, via.pointer, url), via.document)
+            yield LocatedFinding(finding(rules.POINTER_LIVE_ENDPOINT, via.pointer, url), via.document)
         elif missed.assessment.outcome in (Outcome.ABSENT, Outcome.GONE):
             evidence = f"{url} {missed.assessment.reason}".strip()
-            yield Noted(finding(Reason.POINTER_UNANSWERED, via.pointer, evidence), via.document)
+            yield LocatedFinding(finding(rules.POINTER_UNANSWERED, via.pointer, evidence), via.document)

@@ -1,37 +1,37 @@
-"""The one ranker: which of an engine's candidates answers a question best, and with which of its capabilities.
+"""The one ranker: which of an engine's candidates answers a query best, and with which of its capabilities.
 
-Engines only say which services may matter; the order is decided here, from a record of each candidate that was made
-when it was indexed and from statistics of the whole collection, so that every engine gives the same answer. The way
-through the files, for a service: fields, record; for a question: question, evidence, signals/, rank, explain.
+Engines only propose services. The order is decided here, from a record of each candidate that was made when it was
+indexed and from statistics of the whole collection, so that every engine returns the same answer. The files in reading
+order, for a service: fields, record; for a query: parsed_query, features, signals/, rank, explain.
 """
 
-from registry.core.ranking.candidates import Candidates
+from registry.core.ranking.candidates import CandidateSet
+from registry.core.ranking.collapsing import collapse
 from registry.core.ranking.confidence import confident
 from registry.core.ranking.corpus import CorpusStats
 from registry.core.ranking.explain import explain
 from registry.core.ranking.fields import indexed_text, texts_of
-from registry.core.ranking.folding import fold
-from registry.core.ranking.question import Embedder, Question, ask
+from registry.core.ranking.parsed_query import Embedder, ParsedQuery, parse_query
 from registry.core.ranking.rank import Ranking, browse, rank
 from registry.core.ranking.record import RANKER_VERSION, Capabilities, Record, index_hash, make_record, term_ids
 
 __all__ = [
     "RANKER_VERSION",
-    "Candidates",
+    "CandidateSet",
     "Capabilities",
     "CorpusStats",
     "Embedder",
-    "Question",
+    "ParsedQuery",
     "Ranking",
     "Record",
-    "ask",
     "browse",
+    "collapse",
     "confident",
     "explain",
-    "fold",
     "index_hash",
     "indexed_text",
     "make_record",
+    "parse_query",
     "rank",
     "term_ids",
     "texts_of",

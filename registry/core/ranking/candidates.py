@@ -1,4 +1,4 @@
-"""The services that an engine proposes, as columns: what the ranker reads lies side by side, not service by service."""
+"""The services that an engine proposes, as columns, so that numbers that are read together are adjacent in memory."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,11 +10,11 @@ from registry.core.ranking.record import Capabilities
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Candidates:
-    """n services. Words of service i are `terms[term_starts[i]:term_starts[i + 1]]` with their `counts`, its vectors
-    `vectors[row_starts[i]:row_starts[i + 1]]` with their `scales`: all of the model `model`, or none.
+class CandidateSet:
+    """n services. The words of service i are `terms[term_starts[i]:term_starts[i + 1]]` with their `counts`, its
+    vectors `vectors[row_starts[i]:row_starts[i + 1]]` with their `scales`: all of the model `model`, or none.
 
-    See Record for each number; `capabilities(i)` is read when a hit is explained.
+    See Record for each number. `capabilities(i)` is read only when a hit is explained.
     """
 
     hosts: Sequence[str]

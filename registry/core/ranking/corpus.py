@@ -1,4 +1,4 @@
-"""Counts of the whole collection of one index generation, never of the candidates."""
+"""Statistics of the whole collection of one index generation, never of the candidates."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,19 +10,18 @@ from numpy.typing import NDArray
 from registry.core.ranking.record import Record
 
 LENGTH_COUNTED: Final = 200
-"""In halves, so a hundred words: of a longer service no more counts for the mean. Else one in twenty who writes a book
-makes every other text a short one, and its length no longer tells."""
+"""Cap in halves, so a hundred words: longer services count as this long in the mean. Otherwise one book in twenty
+services makes all other texts short ones, and their length no longer tells them apart."""
 
 
 def counted(length: int) -> int:
-    """What a service of this length adds to the sum behind `mean_length`."""
+    """Return what a service of this length adds to the sum behind `mean_length`."""
     return min(length, LENGTH_COUNTED)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CorpusStats:
-    """`df[i]` services hold the word `terms[i]` (rising). `mean_length` is weighted, in halves as in Record; see
-    `counted`."""
+    """`df[i]` services hold the word `terms[i]` (ascending). `mean_length` is weighted, in halves; see `counted`."""
 
     services: int
     mean_length: float
@@ -31,23 +30,23 @@ class CorpusStats:
 
     @classmethod
     def of(cls, records: Iterable[Record]) -> "CorpusStats":
-        """Counted anew, as for a test or a small collection."""
-        held = list(records)
+        """Count from scratch, for a test or a small collection."""
+        all_records = list(records)
         terms, df = np.unique(
-            np.concatenate([np.zeros(0, np.uint32), *(one.terms for one in held)]), return_counts=True
+            np.concatenate([np.zeros(0, np.uint32), *(record.terms for record in all_records)]), return_counts=True
         )
-        total = sum(counted(one.length) for one in held)
-        return cls(len(held), total / len(held) if held else 0.0, terms, df.astype(np.uint32))
+        total = sum(counted(record.length) for record in all_records)
+        return cls(len(all_records), total / len(all_records) if all_records else 0.0, terms, df.astype(np.uint32))
 
     def document_frequency(self, terms: NDArray[np.uint32]) -> NDArray[np.float64]:
-        """Services that hold each of the words; 0 for a word that none holds."""
+        """Return the number of services that hold each of the words; 0 for an unknown word."""
         if not len(self.terms):
             return np.zeros(len(terms))
-        at = np.minimum(np.searchsorted(self.terms, terms), len(self.terms) - 1)
-        return np.where(self.terms[at] == terms, self.df[at], 0).astype(np.float64)
+        positions = np.minimum(np.searchsorted(self.terms, terms), len(self.terms) - 1)
+        return np.where(self.terms[positions] == terms, self.df[positions], 0).astype(np.float64)
 
     def idf(self, terms: NDArray[np.uint32]) -> NDArray[np.float64]:
-        """ln(1 + (N - df + 0.5) / (df + 0.5)), never 0 or less."""
+        """Return ln(1 + (N - df + 0.5) / (df + 0.5)), always positive."""
         df = self.document_frequency(terms)
         return np.log1p((np.maximum(self.services, df) - df + 0.5) / (df + 0.5))
 

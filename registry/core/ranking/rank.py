@@ -1,7 +1,7 @@
-"""The order of the candidates: signals, each divided by the best of the pool, squared, weighted and added up.
+"""The order of the candidates: signals, each divided by the best value in the pool, squared, weighted and summed.
 
-Sum of max-normalised scores (a weighted CombSUM, Fox and Shaw 1994): it keeps how far apart candidates are, which a
-fusion of ranks throws away. Squared, since cosines lie close together and what is far from the best says little.
+A sum of max-normalised scores (a weighted CombSUM, Fox and Shaw 1994) keeps the distances between candidates, which a
+fusion of ranks discards. It is squared because cosines are close together, and a value far from the best says little.
 """
 
 from collections.abc import Mapping
@@ -9,25 +9,25 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from registry.core.ranking.candidates import Candidates
+from registry.core.ranking.candidates import CandidateSet
 from registry.core.ranking.corpus import CorpusStats
-from registry.core.ranking.evidence import Evidence, Numbers, gather
-from registry.core.ranking.question import Question
+from registry.core.ranking.features import Features, Numbers, extract_features
+from registry.core.ranking.parsed_query import ParsedQuery
 from registry.core.ranking.signals import SIGNALS
 
 _DECIMALS = 9
-"""Equal texts must stay equal: what a processor adds up in another order may differ behind the fifteenth."""
+"""Rounding keeps equal texts equal: sums in another order may differ after the fifteenth decimal."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranking:
-    """`order`: positions in `evidence.candidates`, best first; who has nothing for it is not in it.
+    """`order`: positions in `features.candidates`, best first, without those that do not match.
 
-    `relevance` (n,) is the sum of `parts`, by the names of SIGNALS; 0 to 1. `alike`: position -> hosts that this one
-    stands for (folding.py).
+    `relevance` (n,), 0 to 1, is the sum of `parts`, which has the names of SIGNALS as keys. `alike`: position -> hosts
+    folded into that hit (collapsing.py).
     """
 
-    evidence: Evidence
+    features: Features
     parts: Mapping[str, Numbers]
     relevance: Numbers
     order: tuple[int, ...]
@@ -38,41 +38,43 @@ class Ranking:
 
     @property
     def hosts(self) -> list[str]:
-        """Best first."""
-        return [self.evidence.candidates.hosts[place] for place in self.order]
+        """The hosts of `order`, best first."""
+        return [self.features.candidates.hosts[candidate] for candidate in self.order]
 
 
-def rank(question: Question, candidates: Candidates, stats: CorpusStats) -> Ranking:
-    """The order is total: relevance, then the listing's grade (both falling), then the host.
+def rank(question: ParsedQuery, candidates: CandidateSet, stats: CorpusStats) -> Ranking:
+    """Rank the candidates. The order is total: relevance, then the listing's score (both descending), then the host.
 
-    It does not depend on the order of the candidates. Where a signal has nothing to say about any of them, as the
-    nearness of vectors that are not there, the others share its weight.
+    It does not depend on the order of the candidates. If a signal is 0 for all of them, for example without vectors,
+    the others share its weight.
     """
-    evidence = gather(question, candidates, stats)
-    raw = np.maximum(np.stack([signal.of(evidence) for signal in SIGNALS]), 0.0)
+    features = extract_features(question, candidates, stats)
+    raw = np.maximum(np.stack([signal.of(features) for signal in SIGNALS]), 0.0)
     tops = raw.max(axis=1, initial=0.0)
     weights = np.where(tops > 0, [signal.weight_for(question) for signal in SIGNALS], 0.0)
-    near = raw / np.where(tops > 0, tops, 1.0)[:, None]
-    parts = np.round(near * near * (weights / (weights.sum() or 1.0))[:, None], _DECIMALS)
+    normalised = raw / np.where(tops > 0, tops, 1.0)[:, None]
+    parts = np.round(normalised * normalised * (weights / (weights.sum() or 1.0))[:, None], _DECIMALS)
     relevance = np.round(parts.sum(axis=0), _DECIMALS)
     names = [signal.name for signal in SIGNALS]
-    return Ranking(evidence, dict(zip(names, parts, strict=True)), relevance, _order(relevance, candidates))
+    return Ranking(features, dict(zip(names, parts, strict=True)), relevance, _order(relevance, candidates))
 
 
-def browse(candidates: Candidates, stats: CorpusStats) -> Ranking:
-    """Nothing was asked: the best grades first."""
-    evidence = gather(Question("", {}), candidates, stats)
-    nothing = np.zeros(len(candidates))
-    by_grade = sorted(range(len(candidates)), key=lambda place: (-candidates.scores[place], candidates.hosts[place]))
-    return Ranking(evidence, {}, nothing, tuple(by_grade))
+def browse(candidates: CandidateSet, stats: CorpusStats) -> Ranking:
+    """Rank by score alone, without a query."""
+    features = extract_features(ParsedQuery("", {}), candidates, stats)
+    zeros = np.zeros(len(candidates))
+    by_score = sorted(
+        range(len(candidates)), key=lambda candidate: (-candidates.scores[candidate], candidates.hosts[candidate])
+    )
+    return Ranking(features, {}, zeros, tuple(by_score))
 
 
-def _order(relevance: Numbers, candidates: Candidates) -> tuple[int, ...]:
+def _order(relevance: Numbers, candidates: CandidateSet) -> tuple[int, ...]:
     matching = np.flatnonzero(relevance > 0)
-    marks, scores = -relevance[matching], -candidates.scores[matching]
-    order = np.lexsort((scores, marks))
-    tied = (np.diff(marks[order]) == 0) & (np.diff(scores[order]) == 0)
+    relevance_keys, score_keys = -relevance[matching], -candidates.scores[matching]
+    order = np.lexsort((score_keys, relevance_keys))
+    tied = (np.diff(relevance_keys[order]) == 0) & (np.diff(score_keys[order]) == 0)
     if tied.any():
-        hosts = np.array([candidates.hosts[place] for place in matching.tolist()], np.object_)
-        order = np.lexsort((hosts, scores, marks))
+        hosts = np.array([candidates.hosts[candidate] for candidate in matching.tolist()], np.object_)
+        order = np.lexsort((hosts, score_keys, relevance_keys))
     return tuple(matching[order].tolist())

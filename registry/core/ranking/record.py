@@ -1,8 +1,7 @@
 """What the ranker keeps of one service: numbers, read once from its texts, in a few hundred bytes.
 
-Words are named by 32 bits of their stem. Of a million words a few hundred share their name with another one, which
-moves a document frequency a little; whoever looks for a word with the name of another gains nothing that writing that
-other word would not give.
+Words are identified by a 32-bit hash of their stem. Of a million words a few hundred share their hash with another one,
+which changes a document frequency a little. Using such a word gains no more than using the other one.
 """
 
 import hashlib
@@ -17,17 +16,16 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from registry.core.listing import Listing
+from registry.core.model.listing import Listing
 from registry.core.ranking import vectors as packing
 from registry.core.ranking.fields import capability_texts, weighted_texts
-from registry.core.text import RECIPE, name_text, stems
+from registry.core.ranking.text import RECIPE, name_text, stems
 
 RANKER_VERSION: Final = f"3.{RECIPE}"
-"""Version of the record and of what is counted of it. Records of another version are never scored; the index is built
-again."""
+"""Version of the record and of its counts. Records of another version are never scored; the index is rebuilt."""
 
 MOST_COUNTED: Final = 255
-"""A word counts no further (in halves, as all counts): nobody who is honest says one so often."""
+"""Cap on the count of a word (in halves, as all counts): no honest text uses one so often."""
 
 _HEAD = struct.Struct("<4sIIIIf16s")
 _CAPABILITIES_HEAD = struct.Struct("<III")
@@ -36,8 +34,8 @@ _MAGIC = b"wpr2"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Capabilities:
-    """Names, cut to NAME_CHARS, in the listing's order; `places[starts[i]:starts[i + 1]]` are the positions in the
-    record's `terms` of the words in name and description of the i-th."""
+    """Names, cut to NAME_CHARS, in the listing's order. `places[starts[i]:starts[i + 1]]` are the positions, in the
+    record's `terms`, of the words in name and description of the i-th."""
 
     names: tuple[str, ...]
     starts: NDArray[np.uint32]
@@ -50,26 +48,26 @@ class Capabilities:
 
     @classmethod
     def decode(cls, raw: bytes | memoryview) -> "Capabilities":
-        """The inverse. Raises ValueError."""
-        count, places, name_bytes = unpack(_CAPABILITIES_HEAD, raw)
-        at = _CAPABILITIES_HEAD.size
-        if len(raw) != at + 4 * (count + 1) + 2 * places + name_bytes:
+        """Return what `encode` wrote. Raise ValueError on other bytes."""
+        count, position_count, name_bytes = unpack(_CAPABILITIES_HEAD, raw)
+        offset = _CAPABILITIES_HEAD.size
+        if len(raw) != offset + 4 * (count + 1) + 2 * position_count + name_bytes:
             raise ValueError("not the capabilities of a record")
-        starts = np.frombuffer(raw, "<u4", count + 1, at)
-        held = np.frombuffer(raw, "<u2", places, at + 4 * (count + 1))
+        starts = np.frombuffer(raw, "<u4", count + 1, offset)
+        positions = np.frombuffer(raw, "<u2", position_count, offset + 4 * (count + 1))
         text = str(raw[len(raw) - name_bytes :], "utf-8", "surrogatepass")
         names = tuple(text.split("\0")) if count else ()
-        if len(names) != count or int(starts[-1]) != places:
+        if len(names) != count or int(starts[-1]) != position_count:
             raise ValueError("not the capabilities of a record")
-        return cls(names, starts, held)
+        return cls(names, starts, positions)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Record:
-    """`terms` (rising) and `counts` belong together; counts and `length` are weighted, in halves.
+    """`terms` (ascending) and `counts` are parallel; counts and `length` are weighted, in halves.
 
-    `vectors` are the rows of `texts_of`: whole service, own text, capabilities; none where no embedder was at work,
-    and then `model` is empty. `spread` is the length of the sum of all rows but the first, each of length 1.
+    `vectors` are the rows of `texts_of`: whole service, own text, capabilities. Without an embedder there are none, and
+    `model` is empty. `spread` is the length of the sum of all rows but the first, each of length 1.
     """
 
     length: int
@@ -91,23 +89,23 @@ class Record:
 
     @classmethod
     def decode(cls, raw: bytes) -> "Record":
-        """The inverse of `encode`. Raises ValueError on other bytes."""
-        held = parts(raw)
+        """Return what `encode` wrote. Raise ValueError on other bytes."""
+        encoded = parts(raw)
         return cls(
-            held.length,
-            np.frombuffer(held.terms, "<u4"),
-            np.frombuffer(held.counts, np.uint8),
-            Capabilities.decode(held.capabilities),
-            np.frombuffer(held.vectors, np.int8).reshape(held.rows, held.dims),
-            np.frombuffer(held.scales, "<f4"),
-            held.spread,
-            held.model,
+            encoded.length,
+            np.frombuffer(encoded.terms, "<u4"),
+            np.frombuffer(encoded.counts, np.uint8),
+            Capabilities.decode(encoded.capabilities),
+            np.frombuffer(encoded.vectors, np.int8).reshape(encoded.rows, encoded.dims),
+            np.frombuffer(encoded.scales, "<f4"),
+            encoded.spread,
+            encoded.model,
         )
 
 
 class Parts(NamedTuple):
-    """An encoded record taken apart: `rows` vectors of `dims` numbers, and the bytes of each part as `encode` wrote
-    them, for who puts many of them side by side."""
+    """An encoded record, split: `rows` vectors of `dims` numbers, and the bytes of each part as `encode` wrote them,
+    for code that joins many records."""
 
     length: int
     rows: int
@@ -122,7 +120,7 @@ class Parts(NamedTuple):
 
 
 def parts(raw: bytes) -> Parts:
-    """Raises ValueError where they are not those of a record of this version."""
+    """Split an encoded record. Raise ValueError if it is not a record of this version."""
     magic, length, count, rows, dims, spread, model = unpack(_HEAD, raw)
     scales = _HEAD.size + 4 * count
     counts = scales + 4 * rows
@@ -145,7 +143,7 @@ def parts(raw: bytes) -> Parts:
 
 
 def term_ids(stemmed: Sequence[str]) -> NDArray[np.uint32]:
-    """The names of stems, in their order."""
+    """Return the hashes of stems, in their order."""
     return np.fromiter(map(_term_id, stemmed), np.uint32, len(stemmed))
 
 
@@ -155,28 +153,28 @@ def _term_id(stem: str) -> int:
 
 
 def index_hash(listing: Listing, model: str = "") -> bytes:
-    """sha256 that names what the index holds of a listing: equal hashes, nothing to write."""
+    """Return the sha256 of what the index holds of a listing: if it is equal, there is nothing to write."""
     recipe = f"{RANKER_VERSION}\0{model}\0".encode()
     return hashlib.sha256(recipe + listing.content_hash()).digest()
 
 
 def make_record(listing: Listing, vectors: NDArray[np.float32] | None = None, model: str = "") -> Record:
-    """Read a listing once, within the bounds of fields.py. `vectors` (n, dims) are those of `texts_of(listing)`."""
+    """Return the record of a listing, read within the bounds of fields.py. `vectors` (n, dims): of `texts_of`."""
     counts: Counter[int] = Counter()
     length = 0
     for weight, text in weighted_texts(listing):
-        found = term_ids(stems(text)).tolist()
-        length += weight * len(found)
-        for term, times in Counter(found).items():
+        ids = term_ids(stems(text)).tolist()
+        length += weight * len(ids)
+        for term, times in Counter(ids).items():
             counts[term] += weight * times
     terms = np.array(sorted(counts), np.uint32)
-    heavy = np.array([min(counts[term], MOST_COUNTED) for term in terms.tolist()], np.uint8)
+    capped_counts = np.array([min(counts[term], MOST_COUNTED) for term in terms.tolist()], np.uint8)
     packed = np.zeros((0, 0), np.int8) if vectors is None else packing.pack(vectors)
     scale = packing.scales(packed)
     return Record(
         length,
         terms,
-        heavy,
+        capped_counts,
         _capabilities(listing, terms),
         packed,
         scale,
@@ -187,18 +185,18 @@ def make_record(listing: Listing, vectors: NDArray[np.float32] | None = None, mo
 
 def _capabilities(listing: Listing, terms: NDArray[np.uint32]) -> Capabilities:
     names: list[str] = []
-    places: list[NDArray[np.uint16]] = []
+    positions: list[NDArray[np.uint16]] = []
     for name, text in capability_texts(listing):
         names.append(name.replace("\0", ""))
-        held = np.unique(term_ids([*stems(name_text(name)), *stems(text)]))
-        places.append(np.searchsorted(terms, held).astype(np.uint16))
-    starts = np.cumsum([0, *map(len, places)], dtype=np.uint32)
-    return Capabilities(tuple(names), starts, np.concatenate([np.zeros(0, np.uint16), *places]))
+        ids = np.unique(term_ids([*stems(name_text(name)), *stems(text)]))
+        positions.append(np.searchsorted(terms, ids).astype(np.uint16))
+    starts = np.cumsum([0, *map(len, positions)], dtype=np.uint32)
+    return Capabilities(tuple(names), starts, np.concatenate([np.zeros(0, np.uint16), *positions]))
 
 
-def unpack(form: struct.Struct, raw: bytes | memoryview) -> tuple[Any, ...]:
-    """Raises ValueError where the bytes end too early."""
+def unpack(layout: struct.Struct, raw: bytes | memoryview) -> tuple[Any, ...]:
+    """Return the fields at the start of `raw`. Raise ValueError if there are too few bytes."""
     try:
-        return form.unpack_from(raw)
+        return layout.unpack_from(raw)
     except struct.error as error:
         raise ValueError("too short for a record") from error

@@ -1,7 +1,7 @@
-"""Vectors as they are kept: eight bits per number, each row on its own scale, compared exactly.
+"""Vectors as they are stored: eight bits per number, each row with its own scale, compared exactly.
 
-Sums of whole numbers below 2^24 are exact in float32, whatever the order in which a processor adds them up. So the
-cosine of two texts is the same in every pool, on every engine and every machine, and equal texts stay equal.
+Sums of integers below 2^24 are exact in float32, in whatever order a processor adds them up. So the cosine of two texts
+is the same in every pool, on every engine and every machine, and equal texts stay equal.
 """
 
 from typing import Final
@@ -17,14 +17,14 @@ Bytes = NDArray[np.int8]
 
 
 def pack(rows: Floats) -> Bytes:
-    """(n, dims) of any length to int8: the largest number of each row becomes 127; zero rows stay zero."""
+    """Return rows (n, dims) of any length as int8: the largest number of each row becomes 127; zero rows stay zero."""
     clean = np.where(np.isfinite(rows), rows, 0.0).astype(np.float64)
     top = np.abs(clean).max(axis=1, initial=0.0, keepdims=True)
     return np.rint(clean * (_TOP / np.where(top > 0, top, 1.0))).astype(np.int8)
 
 
 def scales(packed: Bytes) -> Floats:
-    """What makes each packed row one of length 1; 0 for a zero row."""
+    """Return the factor that gives each packed row the length 1; 0 for a zero row."""
     wide = packed.astype(np.float64)
     lengths = np.sqrt(np.einsum("ij,ij->i", wide, wide))
     inverse: Floats = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0).astype(np.float32)
@@ -32,36 +32,37 @@ def scales(packed: Bytes) -> Floats:
 
 
 def spread(packed: Bytes, scale: Floats) -> float:
-    """The length of the sum of the rows, each of length 1: n where all point the same way."""
+    """Return the length of the sum of the rows, each of length 1: n if all point the same way."""
     total = (packed.astype(np.float64) * scale[:, None].astype(np.float64)).sum(axis=0)
     return float(np.float32(np.sqrt(total @ total)))
 
 
-def cosines(packed: Bytes, scale: Floats, asked: Floats) -> NDArray[np.float64]:
-    """(rows, k): the cosine of each packed row with each of the k rows asked for; 0 where either is zero."""
-    room = _EXACT / (_TOP * np.sqrt(max(1, packed.shape[1])))
-    lengths = np.sqrt(np.einsum("ij,ij->i", asked, asked, dtype=np.float64))[:, None]
-    known = np.isfinite(lengths) & (lengths > 0)
-    whole = np.rint(
-        np.divide(asked, lengths, out=np.zeros(asked.shape), where=known) * (room - _slack(packed.shape[1]))
+def cosines(packed: Bytes, scale: Floats, query_rows: Floats) -> NDArray[np.float64]:
+    """Return (rows, k): the cosine of each packed row with each of the k rows of the query; 0 if either is zero."""
+    max_length = _EXACT / (_TOP * np.sqrt(max(1, packed.shape[1])))
+    lengths = np.sqrt(np.einsum("ij,ij->i", query_rows, query_rows, dtype=np.float64))[:, None]
+    nonzero = np.isfinite(lengths) & (lengths > 0)
+    quantised = np.rint(
+        np.divide(query_rows, lengths, out=np.zeros(query_rows.shape), where=nonzero)
+        * (max_length - _slack(packed.shape[1]))
     )
-    norms = np.sqrt(np.einsum("ij,ij->i", whole, whole))
-    per = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
-    near = dots(packed.astype(np.float32), whole.astype(np.float32)).astype(np.float64)
-    near *= scale
-    near *= per[:, None]
-    return near.T
+    norms = np.sqrt(np.einsum("ij,ij->i", quantised, quantised))
+    inverse_norms = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
+    similarities = dots(packed.astype(np.float32), quantised.astype(np.float32)).astype(np.float64)
+    similarities *= scale
+    similarities *= inverse_norms[:, None]
+    return similarities.T
 
 
-def dots(rows: Floats, asked: Floats) -> Floats:
-    """(k, rows): each of the k rows asked for times each row.
+def dots(rows: Floats, query_rows: Floats) -> Floats:
+    """Return (k, rows): the dot product of each of the k rows of the query with each row.
 
-    Not a product of matrices: its library starts threads for one as small as this, and they wait in a busy loop for
-    the next one, which costs more than the product.
+    Not a matrix product: its library starts threads even for one this small, and they wait in a busy loop for the next,
+    which costs more than the product.
     """
-    return np.stack([np.vecdot(rows, one) for one in asked])
+    return np.stack([np.vecdot(rows, query_row) for query_row in query_rows])
 
 
 def _slack(dims: int) -> float:
-    """Rounding may lengthen a row by half a step in each dimension."""
+    """Return a bound on the rounding, which may lengthen a row by half a step in each dimension."""
     return float(np.sqrt(dims)) / 2 + 1

@@ -1,16 +1,16 @@
-"""0 to 100 with reasons: every point lost is a line that names the finding, its document and its remedy."""
+"""The score, 0 to 100, with reasons: every point lost is a line that names the finding, its document and its remedy."""
 
 import re
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from registry.core.findings import Finding, Reason, Severity
-from registry.core.merge import Noted
+from registry.core.merging.merge import LocatedFinding
+from registry.core.model.findings import Finding, Rule, Severity
+from registry.core.model.services import Service
 from registry.core.scoring.checks import gaps
-from registry.core.scoring.rubric import RUBRIC, SECTION_POINTS, VERSION, Section
-from registry.core.services import Service
+from registry.core.scoring.rubric import SECTION_POINTS, VERSION
 
 _PART = re.compile(r"/[^/]+/\d+")
 _CAPABILITY = re.compile(r"/capabilities/(\d+)")
@@ -18,23 +18,27 @@ _CAPABILITY = re.compile(r"/capabilities/(\d+)")
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One reason the score is not 100. `points` are lost ones (0 for notes); `count` findings share the line.
+    """One reason the score is not 100. `points` are those lost (0 if the rule costs none); `count` findings share it.
 
-    `pointer` and `evidence` are those of the first finding, in `document`. Where that is None, no single document is
-    to blame, and the pointer leads into the common model.
+    `pointer` and `evidence` are those of the first finding, in `document`. If that is None, no single document is to
+    blame, and the pointer is into the common model.
     """
 
-    reason: Reason
-    section: Section
-    severity: Severity
+    rule: Rule
     points: float
     count: int
-    says: str
-    fix: str
-    spec: str
     pointer: str
     evidence: str
     document: str | None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what is stored and shown of the line, JSON-ready."""
+        rule = self.rule
+        return {
+            "reason": rule.code, "section": rule.section, "severity": rule.severity, "points": self.points,
+            "count": self.count, "says": rule.says, "fix": rule.fix, "spec": rule.spec, "pointer": self.pointer,
+            "evidence": self.evidence, "document": self.document,
+        }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,67 +53,67 @@ class Score:
 
     def to_json(self) -> dict[str, Any]:
         """JSON-ready: what is stored and shown, so that the breakdown shown is the one that was computed."""
-        return asdict(self)
+        return {
+            "value": self.value, "sections": dict(self.sections), "lines": [line.to_json() for line in self.lines],
+            "version": self.version, "facts": self.facts,
+        }  # fmt: skip
 
 
-def score(service: Service, noted: Sequence[Noted]) -> Score:
-    """The score of a merged service with the findings of its documents; pure, so rescoring needs no crawl."""
-    groups: dict[tuple[Reason, str | None], list[Finding]] = defaultdict(list)
-    for one in noted:
-        groups[one.finding.reason, one.document].append(one.finding)
-    unsaid: dict[Reason, list[Finding]] = defaultdict(list)
+def score(service: Service, findings: Sequence[LocatedFinding]) -> Score:
+    """Return the score of a merged service with the findings of its documents; pure, so rescoring needs no crawl."""
+    groups: dict[tuple[Rule, str | None], list[Finding]] = defaultdict(list)
+    for located in findings:
+        groups[located.finding.rule, located.document].append(located.finding)
+    gaps_by_rule: dict[Rule, list[Finding]] = defaultdict(list)
     for finding in gaps(service):
-        unsaid[finding.reason].append(finding)
+        gaps_by_rule[finding.rule].append(finding)
     total = len(service.capabilities)
-    lines = [_line(found, document, total) for (_, document), found in groups.items()]
-    lines += [_traced(_line(found, None, total), service) for found in unsaid.values()]
-    lines.sort(key=lambda line: (-line.points, line.severity, line.reason, line.document or ""))
+    lines = [_line(group, document, total) for (_, document), group in groups.items()]
+    lines += [_with_origin(_line(group, None, total), service) for group in gaps_by_rule.values()]
+    lines.sort(key=lambda line: (-line.points, line.rule.severity, line.rule.code, line.document or ""))
     sections = {
-        section.value: round(max(0.0, points - sum(x.points for x in lines if x.section is section)), 2)
+        section.value: round(max(0.0, points - sum(line.points for line in lines if line.rule.section is section)), 2)
         for section, points in SECTION_POINTS.items()
     }
-    return Score(round(sum(sections.values())), sections, tuple(lines), VERSION, facts(service, noted))
+    return Score(round(sum(sections.values())), sections, tuple(lines), VERSION, facts(service, findings))
 
 
-def _line(found: Sequence[Finding], document: str | None, total: int) -> Line:
-    first, rule = found[0], RUBRIC[found[0].reason]
-    points = round(rule.points * _share(found, total, is_dropped=rule.severity is Severity.ERROR), 2)
-    return Line(
-        first.reason, rule.section, rule.severity, points, sum(finding.count for finding in found),
-        rule.says, rule.fix, rule.spec, first.pointer, first.evidence, document,
-    )  # fmt: skip
+def _line(findings: Sequence[Finding], document: str | None, total: int) -> Line:
+    first, rule = findings[0], findings[0].rule
+    points = round(rule.points * _share(findings, total, is_dropped=rule.severity is Severity.ERROR), 2)
+    return Line(rule, points, sum(finding.count for finding in findings), first.pointer, first.evidence, document)
 
 
-def _traced(line: Line, service: Service) -> Line:
-    """What a capability leaves unsaid, led back to the place that describes it: there it should be said."""
+def _with_origin(line: Line, service: Service) -> Line:
+    """Move a line about a capability to the place that describes it: the missing part belongs there."""
     index = _CAPABILITY.fullmatch(line.pointer)
     calls = service.capabilities[int(index[1])].invocations if index else ()
     origin = next((call.origin for call in calls if call.origin is not None), None)
     return replace(line, document=origin.document, pointer=origin.pointer) if origin else line
 
 
-def _share(found: Sequence[Finding], total: int, *, is_dropped: bool) -> float:
-    """How much of the service a reason touches: all of it, or the share of its capabilities, never under a quarter.
+def _share(findings: Sequence[Finding], total: int, *, is_dropped: bool) -> float:
+    """Return how much of the service a reason affects: all, or the share of its capabilities, at least a quarter.
 
-    `total` capabilities are left; what an error dropped was one of more.
+    `total` is the number of capabilities left; those that an error dropped are added to it.
     """
-    matches = [_PART.match(finding.pointer) for finding in found]
+    matches = [_PART.match(finding.pointer) for finding in findings]
     parts = {match.group() for match in matches if match}
     if not all(matches):
-        return 1.0  # one of them touches the whole: those about parts add nothing, and taking one away costs nothing
-    touched = len(parts) + sum(finding.count - 1 for finding in found)
-    return max(0.25, min(1.0, touched / max(1, total + touched * is_dropped)))
+        return 1.0  # one finding is about the whole service, so those about parts change nothing
+    affected = len(parts) + sum(finding.count - 1 for finding in findings)
+    return max(0.25, min(1.0, affected / max(1, total + affected * is_dropped)))
 
 
-def facts(service: Service, noted: Sequence[Noted]) -> dict[str, Any]:
-    """The numbers the score was computed from, stored beside it."""
-    severities = [RUBRIC[one.finding.reason].severity for one in noted]
+def facts(service: Service, findings: Sequence[LocatedFinding]) -> dict[str, Any]:
+    """Return the numbers the score was computed from, stored beside it."""
+    severities = [located.finding.rule.severity for located in findings]
     return {
         "capabilities": len(service.capabilities),
-        "described": sum(bool(one.description) for one in service.capabilities),
-        "with_params": sum(one.params is not None for one in service.capabilities),
-        "side_effects_told": sum(one.side_effects is not None for one in service.capabilities),
-        "off_site": sum(any(i.off_site for i in one.invocations) for one in service.capabilities),
+        "described": sum(bool(capability.description) for capability in service.capabilities),
+        "with_params": sum(capability.params is not None for capability in service.capabilities),
+        "side_effects_told": sum(capability.side_effects is not None for capability in service.capabilities),
+        "off_site": sum(any(call.off_site for call in capability.invocations) for capability in service.capabilities),
         "auth_schemes": sorted({scheme.type for scheme in service.auth.schemes}),
         "errors": severities.count(Severity.ERROR),
         "warnings": severities.count(Severity.WARNING),

@@ -1,15 +1,15 @@
-"""The second engine: a Meilisearch server, fed by one process at a time and asked by any number.
+"""The second engine: a Meilisearch server, written by one process at a time and queried by any number of processes.
 
-    backend.py     what the registry sees: `registry.search.backend.Backend`
-    asking.py      the query path: one pooled asynchronous call with a budget of time, a bound and a circuit breaker
-    legs.py        a question as candidate queries of the engine
-    answers.py     what it answers
-    hits.py        the services in that, as candidates of the ranker
-    layout.py      what an index is: its settings, its documents, the tally of the collection
-    admin.py       indexes, documents and tasks through the official client
-    feeding.py     changes carried in, batch by batch, each with the tally that it leaves
-    building.py    an index built aside, then swapped
-    keys.py        the keys with least rights, and who holds which
+    backend.py       the interface to the registry: `registry.search.backend.Backend`
+    query_client.py  the query path: pooled asynchronous calls with a deadline, a concurrency limit, a circuit breaker
+    queries.py       translate a parsed query into queries of the engine
+    responses.py     the shape of the engine's responses
+    hits.py          the services in a response, as candidates of the ranker
+    layout.py        an index: its settings, its documents, the statistics of the collection
+    admin.py         indexes, documents and tasks through the official client
+    index_writer.py  changes written batch by batch, each with the statistics that result
+    index_build.py   an index built beside the live one, then swapped
+    keys.py          the least privileged keys and their files
 
-What is measured and why it is so: docs/search.md, docs/adr/0012-*.md.
+Reasons and measurements: docs/adr/0012-how-meilisearch-is-asked.md, docs/search-lab.md.
 """

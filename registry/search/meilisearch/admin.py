@@ -1,7 +1,7 @@
 """Indexes, documents and tasks, through the official client. Blocking: called in threads.
 
-The official client keeps one set of headers for all calls, so each thread has one of its own; it has no timeout unless
-told; its own wait for tasks has no patience and no backing off, so the waiting is ours.
+The official client shares one set of headers between calls, so each thread has its own client. It has no default
+timeout, so one is set. Its own wait for tasks has no back-off, so `Admin.wait` polls instead.
 """
 
 import threading
@@ -14,16 +14,16 @@ import orjson
 from meilisearch import Client
 from meilisearch.errors import MeilisearchApiError, MeilisearchError
 
-from registry.core.listing import SearchUnavailable
+from registry.core.model.listing import SearchUnavailable
 
 _T = TypeVar("_T")
 Json = dict[str, Any]
 
 CALL_SECONDS: Final = 30
-"""One call: sending some megabytes of documents is the longest."""
+"""Timeout of one call; the longest sends some megabytes of documents."""
 
 TASK_SECONDS: Final = 600.0
-"""A task behind a full queue on a slow disk. Who waits longer gives up; the task itself may still be done."""
+"""Timeout for a task, enough for a full queue on a slow disk. After it the wait ends; the task may still succeed."""
 
 _NOT_THE_DOCUMENTS: Final = frozenset(
     {"index_not_found", "no_space_left_on_device", "database_size_limit_reached", "too_many_open_files", "io_error",
@@ -35,13 +35,13 @@ _PAGE: Final = 10_000
 
 
 class KeyMissing(SearchUnavailable):
-    """This process was given no key for what it was asked to do."""
+    """This process has no key for the requested operation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """`search` asks; `indexer` writes documents and indexes of our names; `tasks` sees how tasks went, swaps included,
-    which no key limited to indexes may see. One unlimited key may be all three."""
+    """`search` may search; `indexer` may write documents and the registry's indexes; `tasks` may read the outcome of
+    tasks, including swaps, which no key limited to indexes may read. One unlimited key can serve as all three."""
 
     search: str | None = None
     indexer: str | None = None
@@ -50,13 +50,13 @@ class Keys:
 
 @dataclass(frozen=True, slots=True)
 class TaskFailure(Exception):
-    """A task that ended without success, by the code of its error."""
+    """A task ended without success; `code` is its error code."""
 
     code: str
 
     @property
     def is_the_documents(self) -> bool:
-        """Other documents might have been taken: the codes that speak of one of them."""
+        """True when the error code concerns a single document, so that a task without it might succeed."""
         return self.code not in _NOT_THE_DOCUMENTS
 
     def __str__(self) -> str:
@@ -64,7 +64,7 @@ class TaskFailure(Exception):
 
 
 class Admin:
-    """Raises SearchUnavailable where the engine does not answer or refuses; codes decide, messages never do."""
+    """Raise SearchUnavailable when the engine does not answer or refuses; decisions use error codes, never messages."""
 
     def __init__(self, url: str, keys: Keys) -> None:
         self._url = url
@@ -73,36 +73,36 @@ class Admin:
         self._closing = threading.Event()
 
     def close(self) -> None:
-        """Whoever waits in a thread stops waiting."""
+        """End all waits in other threads."""
         self._closing.set()
 
     def version(self) -> str:
-        """`<major>.<minor>.<patch>`."""
+        """Return the engine's version, `<major>.<minor>.<patch>`."""
         return str(self._call(lambda: self._tasks_client().get_version())["pkgVersion"])
 
     def exists(self, index: str) -> bool:
         return index in self.indexes(index)
 
     def indexes(self, prefix: str) -> list[str]:
-        """The names of all indexes that begin so."""
+        """Return the names of all indexes with this prefix, sorted."""
         found: Any = self._call(lambda: self._client().get_raw_indexes({"limit": 1_000}))
-        return sorted(str(one["uid"]) for one in found["results"] if str(one["uid"]).startswith(prefix))
+        return sorted(str(index["uid"]) for index in found["results"] if str(index["uid"]).startswith(prefix))
 
     def create(self, index: str, settings: Mapping[str, Any], primary_key: str) -> None:
         created = self._call(lambda: self._client().create_index(index, {"primaryKey": primary_key}))
-        told = self._call(lambda: self._client().index(index).update_settings(dict(settings)))
+        updated = self._call(lambda: self._client().index(index).update_settings(dict(settings)))
         try:
             self.wait(created.task_uid)
-            self.wait(told.task_uid)
+            self.wait(updated.task_uid)
         except TaskFailure as failure:
             raise SearchUnavailable(str(failure)) from failure
 
     def drop(self, index: str) -> int:
-        """The task that does it."""
+        """Delete an index. Return the task's id; does not wait for it."""
         return int(self._call(lambda: self._client().delete_index(index)).task_uid)
 
     def swap(self, fresh: str, live: str, *, first: bool) -> None:
-        """Readers go from one to the other without an error between; the `first` one is given the name."""
+        """Atomically swap the two indexes. With `first` there is no live index yet, so `fresh` is renamed to `live`."""
         swapped = self._call(lambda: self._client().swap_indexes([{"indexes": [fresh, live], "rename": first}]))
         try:
             self.wait(swapped.task_uid)
@@ -110,24 +110,24 @@ class Admin:
             raise SearchUnavailable(str(failure)) from failure
 
     def add(self, index: str, lines: Sequence[bytes], primary_key: str) -> int:
-        """Documents, one JSON object each; gives the task."""
+        """Send documents, one JSON object per line. Return the task's id; does not wait for it."""
         body = b"\n".join(lines)
-        told = self._call(
+        task = self._call(
             lambda: self._client().index(index).add_documents_raw(body, primary_key, "application/x-ndjson")
         )
-        return int(told.task_uid)
+        return int(task.task_uid)
 
     def remove_where(self, index: str, condition: str) -> int:
-        """The task that does it."""
+        """Delete the documents that match the filter. Return the task's id; does not wait for it."""
         return int(self._call(lambda: self._client().index(index).delete_documents(filter=condition)).task_uid)
 
-    def documents(self, index: str, fields: Sequence[str], **which: Any) -> Iterator[Json]:
-        """`which` is `ids` or `filter`. In no order."""
+    def documents(self, index: str, fields: Sequence[str], **selection: Any) -> Iterator[Json]:
+        """Yield documents, selected by `ids` or `filter`, in arbitrary order."""
         offset = 0
         while True:
-            asked = {"fields": list(fields), "limit": _PAGE, "offset": offset, **which}
+            request = {"fields": list(fields), "limit": _PAGE, "offset": offset, **selection}
             path = f"indexes/{index}/documents/fetch"
-            page = self._call(lambda: self._client().http.post(path, asked))  # noqa: B023  (called at once)
+            page = self._call(lambda: self._client().http.post(path, request))  # noqa: B023  (called at once)
             yield from page["results"]
             offset += _PAGE
             if offset >= page["total"]:
@@ -137,24 +137,24 @@ class Admin:
         return int(self._call(lambda: self._client().index(index).get_stats()).number_of_documents)
 
     def is_busy(self, index: str) -> bool:
-        """Whether a task of this index, or a swap, has yet to be done: perhaps by a process that died meanwhile."""
-        return any(self._pending(**{which: what}) for which, what in (("indexUids", index), ("types", "indexSwap")))
+        """True when a task of this index, or a swap, is pending; a process that has since died may have sent it."""
+        return any(self._pending(**{name: value}) for name, value in (("indexUids", index), ("types", "indexSwap")))
 
-    def _pending(self, **which: str) -> int:
-        asked = "&".join(f"{name}={value}" for name, value in {**which, "limit": "1"}.items())
-        path = f"tasks?statuses=enqueued,processing&{asked}"
+    def _pending(self, **conditions: str) -> int:
+        query = "&".join(f"{name}={value}" for name, value in {**conditions, "limit": "1"}.items())
+        path = f"tasks?statuses=enqueued,processing&{query}"
         return int(self._call(lambda: self._tasks_client().http.get(path))["total"])
 
     def wait_idle(self, index: str, seconds: float = TASK_SECONDS) -> None:
-        """Until nothing of earlier times can change the index under us."""
-        for _ in self._looks(seconds):
+        """Wait until no earlier task can still change the index. Raise SearchUnavailable after `seconds`."""
+        for _ in self._polls(seconds):
             if not self.is_busy(index):
                 return
         raise SearchUnavailable("the search engine is behind with its tasks")
 
     def wait(self, task: int, seconds: float = TASK_SECONDS) -> None:
-        """Until the task is done. Raises TaskFailure, and SearchUnavailable when that takes too long."""
-        for _ in self._looks(seconds):
+        """Wait until the task has succeeded. Raise TaskFailure, or SearchUnavailable after `seconds`."""
+        for _ in self._polls(seconds):
             state = self._call(lambda: self._tasks_client().http.get(f"tasks/{task}"))
             if state["status"] == "succeeded":
                 return
@@ -162,8 +162,8 @@ class Admin:
                 raise TaskFailure(str((state.get("error") or {}).get("code", state["status"])))
         raise SearchUnavailable("the search engine is behind with its tasks")
 
-    def _looks(self, seconds: float) -> Iterator[None]:
-        """At once, then after longer and longer pauses, until the time is over or the process stops."""
+    def _polls(self, seconds: float) -> Iterator[None]:
+        """Yield at once, then after growing pauses, until the time is over or `close` is called."""
         end = time.monotonic() + seconds
         pause = _FIRST_LOOK
         while True:

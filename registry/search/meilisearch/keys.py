@@ -1,10 +1,10 @@
-"""The keys with least rights, made once from the master key, and the folder in which they are handed over.
+"""The least-privileged keys, made once with the master key, and the folder through which processes receive them.
 
-    <folder>/search/key      to every process that answers: may search the one live index
-    <folder>/feeding/indexer to those that feed: documents, settings and swaps of our index names
-    <folder>/feeding/tasks   to the same: how tasks went, swaps included, and the version; no documents, no search
+    <folder>/search/key       for processes that serve searches: may search the live index only
+    <folder>/feeding/indexer  for writers: documents, settings and swaps of the registry's index names
+    <folder>/feeding/tasks    for writers: outcome of tasks, including swaps, and the version; no documents, no search
 
-A key follows from the master key and its own uid, so making them again gives the same ones.
+The engine derives a key from the master key and the key's uid, so making the keys again returns the same ones.
 """
 
 import os
@@ -17,7 +17,7 @@ from typing import Any, Final
 from meilisearch import Client
 from meilisearch.errors import MeilisearchApiError, MeilisearchError
 
-from registry.core.listing import SearchUnavailable
+from registry.core.model.listing import SearchUnavailable
 from registry.search.meilisearch.admin import CALL_SECONDS, Keys
 
 _NAMES: Final = uuid.UUID("5b1a2c0e-8f0c-4a57-9b57-5f2f6ad1f6c4")
@@ -29,8 +29,8 @@ INDEXER_ACTIONS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Right:
-    """One key: what it may do, on which indexes, and where it is written."""
+class KeyRole:
+    """One key: its actions, its indexes, and the file it is written to."""
 
     file: str
     actions: Sequence[str]
@@ -48,20 +48,20 @@ class Right:
         }
 
 
-def rights(index: str) -> Mapping[str, Right]:
-    """By the fields of Keys."""
+def key_roles(index: str) -> Mapping[str, KeyRole]:
+    """Return the role of each field of Keys."""
     return {
-        "search": Right("search/key", ("search",), (index,)),
-        "indexer": Right("feeding/indexer", INDEXER_ACTIONS, (index, f"{index}_*")),
-        "tasks": Right("feeding/tasks", ("tasks.get", "version"), ("*",)),
+        "search": KeyRole("search/key", ("search",), (index,)),
+        "indexer": KeyRole("feeding/indexer", INDEXER_ACTIONS, (index, f"{index}_*")),
+        "tasks": KeyRole("feeding/tasks", ("tasks.get", "version"), ("*",)),
     }
 
 
 def make_keys(url: str, master: str, index: str) -> Keys:
-    """Idempotent: keys that are there and may what they should are taken. Raises SearchUnavailable."""
+    """Return the keys. Idempotent: existing keys with the right permissions are kept. Raise SearchUnavailable."""
     client = Client(url, master, timeout=CALL_SECONDS)
     try:
-        return Keys(**{role: _ensure(client, right.payload(index)) for role, right in rights(index).items()})
+        return Keys(**{role: _ensure(client, key_role.payload(index)) for role, key_role in key_roles(index).items()})
     except MeilisearchApiError as error:
         raise SearchUnavailable(f"the search engine refused to make keys: {error.code}") from error
     except MeilisearchError as error:
@@ -69,7 +69,7 @@ def make_keys(url: str, master: str, index: str) -> Keys:
 
 
 def _ensure(client: Client, payload: dict[str, Any]) -> str:
-    """What a key may do cannot be changed: one that may something else is replaced."""
+    """Return the key. A key's permissions cannot be changed, so one with other permissions is replaced."""
     path = f"keys/{payload['uid']}"
     try:
         known = client.http.get(path)
@@ -84,23 +84,23 @@ def _ensure(client: Client, payload: dict[str, Any]) -> str:
 
 
 def write_keys(keys: Keys, index: str, folder: Path) -> list[Path]:
-    """One file each, readable by its owner alone; gives their paths."""
+    """Write each key to its file, readable only by the owner. Return the paths."""
     written = []
-    for role, right in rights(index).items():
-        path = folder / right.file
+    for role, key_role in key_roles(index).items():
+        path = folder / key_role.file
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        fresh = path.with_name(f"{path.name}.new")
-        with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        new_path = path.with_name(f"{path.name}.new")
+        with os.fdopen(os.open(new_path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
             file.write(getattr(keys, role))
-        fresh.replace(path)
+        new_path.replace(path)
         written.append(path)
     return written
 
 
 def read_keys(folder: Path, index: str) -> Keys:
-    """Those of the folder that this process may read; the others are None."""
-    found = {}
-    for role, right in rights(index).items():
-        path = folder / right.file
-        found[role] = path.read_text().strip() if os.access(path, os.R_OK) else None
-    return Keys(**found)
+    """Return the keys in the folder that this process may read; the others are None."""
+    key_by_role = {}
+    for role, key_role in key_roles(index).items():
+        path = folder / key_role.file
+        key_by_role[role] = path.read_text().strip() if os.access(path, os.R_OK) else None
+    return Keys(**key_by_role)

@@ -1,11 +1,10 @@
-"""What an index of this engine is: its settings, its documents, and the one document that is no service.
+"""The layout of an index of this engine: its settings, its service documents and its one statistics document.
 
-Words are the numbers that the records hold (`core.ranking.record.term_ids`), written as hexadecimal: the engine
-tokenises, normalises and stems nothing by rules of its own, in any language and with any of its builds, and no text
-from outside ever meets its query language.
+Words are the term ids of the records (`core.ranking.record.term_ids`) in hexadecimal, so no build of the engine applies
+its own tokenising, normalising or stemming rules, and no external text reaches its query language.
 
-The tally of the collection is a document of the index, written in the same task as the services it counts: readers
-never hold one without the other, a swap takes it along, and the search key is enough to read it (docs/adr/0012).
+The statistics are a document of the index, written in the same task as the services they count. So readers never see
+one without the other, a swap moves both, and the search key suffices to read them (docs/adr/0012).
 """
 
 import base64
@@ -22,31 +21,31 @@ from registry.search.backend import SearchDocument
 from registry.search.facets import FACETS, NUMBERS
 
 LAYOUT: Final = f"2:{RANKER_VERSION}"
-"""Version of what an index holds; another one is built again."""
+"""Version of an index's content; an index of another version is rebuilt."""
 
 PRIMARY_KEY: Final = "id"
-TALLY: Final = "-tally"
-"""Its id: no host begins with a hyphen."""
+STATISTICS_ID: Final = "-tally"
+"""Id of the statistics document; it cannot be a host's, because no host begins with a hyphen."""
 
 _PLAIN_HOST = re.compile(r"[a-z0-9.-]{1,253}")
 
 CUTOFF_MS: Final = 300
-"""Of one query; what is found by then is answered, and nothing says that it was cut."""
+"""Time limit of one query; the engine returns what it has found by then, without marking it as incomplete."""
 
 Json = dict[str, Any]
 
 
-class Kind(StrEnum):
+class DocumentKind(StrEnum):
     SERVICE = "service"
-    TALLY = "tally"
-    GONE = "gone"  # a tombstone: in no answer; removed by the task behind the one that wrote it
+    STATISTICS = "tally"
+    TOMBSTONE = "gone"  # replaces a removed service; never in results, and deleted by a later task
 
 
 def index_settings(model: str, dims: int) -> Json:
-    """Every setting that matters is said, whatever a release has as its default.
+    """Return all settings that matter, explicitly, because a release may change its defaults.
 
-    The engine's own order plays no part, so its rules are as few as they may be. Typing errors are the vectors'
-    business: a number has none.
+    The engine's own order is not used, so its ranking rules are minimal. Typo tolerance is off, because words are
+    numbers; typing errors are left to the vectors.
     """
     return {
         "searchableAttributes": ["words"],
@@ -71,7 +70,8 @@ def _filterable(names: list[str], *, comparison: bool = True) -> Json:
 
 
 def id_of(host: str) -> str:
-    """A dot may not stand in an id and no host has an underscore; any other name goes by its hash."""
+    """Return the document id of a host: its name with underscores for dots, which ids may not contain; the hash of an
+    unusual name. No host contains an underscore."""
     if _PLAIN_HOST.fullmatch(host):
         return host.replace(".", "_")
     return "x_" + hashlib.sha256(host.encode("utf-8", "surrogatepass")).hexdigest()
@@ -81,30 +81,31 @@ def words_of(terms: NDArray[np.uint32]) -> list[str]:
     return [f"{term:08x}" for term in terms.tolist()]
 
 
-def service(document: SearchDocument, model: str) -> Json:
-    """A POST replaces the whole document but keeps vectors that are not sent: they are always sent, or null."""
+def service_document(document: SearchDocument, model: str) -> Json:
+    """Return the document of a service. A POST replaces a document except vectors it omits, so they are always sent, if
+    only as null."""
     listing, record = document.listing, document.record
     return {
         "id": id_of(listing.host),
-        "kind": Kind.SERVICE,
+        "kind": DocumentKind.SERVICE,
         "host": listing.host,
         "h": document.hash.hex(),
         "r": base64.b64encode(record.encode()).decode(),
         "words": " ".join(words_of(record.terms)),
         **{name: sorted(set(read(listing))) for name, read in FACETS.items()},
         **{name: read(listing) for name, read in NUMBERS.items()},
-        **_vectors(model, _whole(record, model)),
+        **_vectors(model, _service_vector(record, model)),
     }
 
 
-def gone(host: str, model: str) -> Json:
-    return {"id": id_of(host), "kind": Kind.GONE, **_vectors(model, None)}
+def tombstone(host: str, model: str) -> Json:
+    return {"id": id_of(host), "kind": DocumentKind.TOMBSTONE, **_vectors(model, None)}
 
 
-def tally(generation: str, encoded: bytes, model: str) -> Json:
+def statistics_document(generation: str, encoded: bytes, model: str) -> Json:
     return {
-        "id": TALLY,
-        "kind": Kind.TALLY,
+        "id": STATISTICS_ID,
+        "kind": DocumentKind.STATISTICS,
         "h": LAYOUT,
         "g": generation,
         "model": model,
@@ -113,8 +114,8 @@ def tally(generation: str, encoded: bytes, model: str) -> Json:
     }
 
 
-def _whole(record: Record, model: str) -> list[float] | None:
-    """The vector of the whole service; a zero one would be as near to everything as can be."""
+def _service_vector(record: Record, model: str) -> list[float] | None:
+    """Return the whole service's vector; None for a zero one, which the engine would rank nearest to every query."""
     if not len(record.vectors) or record.model != model or not record.vectors[0].any():
         return None
     row = record.vectors[0].astype(np.float32)

@@ -1,7 +1,7 @@
-"""Every table. All keys begin with the domain, then the host, so that each can be sharded by domain.
+"""All tables. Keys begin with the domain, then the host, so that tables can be sharded by domain.
 
-The change feed (in order of time), search targets and their dirty rows (by target), blocks of addresses (by day), job
-runs and reference data are the exceptions.
+Exceptions: the change feed (ordered by time), search targets and their dirty rows (by target), address blocks (by
+day), job runs and reference data.
 """
 
 from registry.store.tables.base import Base

@@ -7,7 +7,7 @@ from sqlalchemy import DateTime, MetaData, SmallInteger, Text
 from sqlalchemy.dialects.postgresql import BYTEA, JSONB
 from sqlalchemy.orm import DeclarativeBase, mapped_column
 
-# Names are the database's own, not the driver's day's: migrations can drop what they can name.
+# Fixed names of indexes and constraints: a migration can drop only what it can name.
 _NAMES = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",
     "uq": "uq_%(table_name)s_%(column_0_N_name)s",

@@ -1,4 +1,4 @@
-"""How many requests each block of addresses got on each day, over all processes."""
+"""Requests per address block and day, over all processes."""
 
 from datetime import date
 
@@ -9,7 +9,7 @@ from registry.store.tables.base import Base
 
 
 class BlockDayRow(Base):
-    """The day first: yesterday's rows are taken away by it."""
+    """The key begins with the day: rows of earlier days are deleted by it."""
 
     __tablename__ = "block_days"
 

@@ -7,7 +7,7 @@ from registry.store.tables.base import Base, Bytes, DomainKey, HostKey, JsonB, M
 
 
 class BodyRow(Base):
-    """Raw bytes, never cast to jsonb: a body may hold numbers and depths that no later read survives."""
+    """Raw bytes, never cast to jsonb: a body may hold numbers or nesting that cannot be decoded again."""
 
     __tablename__ = "bodies"
 
@@ -24,8 +24,8 @@ class DocumentRow(Base):
     domain: Mapped[DomainKey]
     host: Mapped[HostKey]
     url_hash: Mapped[Bytes] = mapped_column(primary_key=True)  # sha256 of `url`
-    url: Mapped[str]  # as asked for
-    final_url: Mapped[str]  # where it was served
+    url: Mapped[str]  # as requested
+    final_url: Mapped[str]  # after redirects
     purpose: Mapped[str]
     outcome: Mapped[str]
     reason: Mapped[str]
@@ -46,11 +46,11 @@ class DocumentRow(Base):
     first_seen_at: Mapped[Moment]
     changed_at: Mapped[Moment]
     seen_at: Mapped[Moment]
-    missed_at: Mapped[Moment | None]  # first look that did not find what had been found; a second one decides
+    missed_at: Mapped[Moment | None]  # first visit that did not find it again; a second one decides
 
 
 class DocumentHistoryRow(Base):
-    """One row per change of a document, the first included."""
+    """One row per version of a document, the first included."""
 
     __tablename__ = "document_history"
 

@@ -1,6 +1,6 @@
-"""The frontier: domains are leased, hosts are visited, candidates wait to become hosts, opt-outs stay out.
+"""The frontier: domains to lease, hosts to visit, candidates that may become hosts, and opt-outs.
 
-The set of domains is the queue; there is no other (measured: a lease of 100 takes about 10 ms at a million rows).
+The table of domains is the only queue (measured: leasing 100 domains takes about 10 ms at a million rows).
 """
 
 from uuid import UUID
@@ -11,7 +11,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from registry.store.tables.base import Base, Bytes, DomainKey, HostKey, JsonB, Moment, Small
 
-# No update of a lease is HOT, because the index column changes: dead rows must be taken away early.
+# Updates of leases are never HOT, because an indexed column changes: vacuum dead rows early.
 _BUSY = {"fillfactor": "80", "autovacuum_vacuum_scale_factor": "0.02"}
 
 
@@ -21,32 +21,32 @@ class DomainRow(Base):
     __tablename__ = "domains"
 
     domain: Mapped[DomainKey]
-    next_visit_at: Mapped[Moment | None]  # when due; while leased: when the lease expires; NULL = never by itself
+    next_visit_at: Mapped[Moment | None]  # when due; while leased, when the lease expires; NULL: not scheduled
     lease_token: Mapped[UUID | None] = mapped_column(PgUUID(as_uuid=True))
-    lease_holder: Mapped[int | None] = mapped_column(Integer)  # the advisory lock that its process holds
-    attempts: Mapped[Small] = mapped_column(server_default=text("0"))  # leases since the last one that was completed
-    source: Mapped[str]  # who named it first
+    lease_holder: Mapped[int | None] = mapped_column(Integer)  # second key of its process's advisory lock
+    attempts: Mapped[Small] = mapped_column(server_default=text("0"))  # leases since the last completed one
+    source: Mapped[str]  # what named it first
     created_at: Mapped[Moment]
 
     __table_args__ = (
         Index(None, "next_visit_at"),
-        # The leases that recovery looks through: a few thousand at most, whatever the size of the table.
+        # For recovery, which reads all leases: a few thousand at most, whatever the size of the table.
         Index("ix_domains_leased", "lease_holder", postgresql_where=text("lease_token IS NOT NULL")),
         {"postgresql_with": _BUSY},
     )
 
 
 class HostRow(Base):
-    """What is visited. Columns from `outcome` on are what the last visits said, for the policy and for people."""
+    """A host to visit. Columns from `outcome` on record its last visits, for scheduling and for inspection."""
 
     __tablename__ = "hosts"
 
     domain: Mapped[DomainKey]
     host: Mapped[HostKey]
-    next_visit_at: Mapped[Moment | None]  # NULL = never by itself
-    next_visit_why: Mapped[str] = mapped_column(server_default="new")  # next_visit.Why
+    next_visit_at: Mapped[Moment | None]  # NULL: not scheduled
+    next_visit_why: Mapped[str] = mapped_column(server_default="new")  # reasons.DueReason
     source: Mapped[str]
-    referrer: Mapped[str | None]  # where that named it: host of a document, file, sitemap, server of a registry
+    referrer: Mapped[str | None]  # within the source: host of a document, file, sitemap, registry server
     created_at: Mapped[Moment]
     submitted_at: Mapped[Moment | None]
     outcome: Mapped[str | None]
@@ -54,18 +54,18 @@ class HostRow(Base):
     streak: Mapped[Small] = mapped_column(server_default=text("0"))  # visits in a row with this outcome
     interval_s: Mapped[int | None]  # between the last visit and the next
     soft_failures: Mapped[Small] = mapped_column(server_default=text("0"))  # in a row
-    first_failure_at: Mapped[Moment | None]  # of those in a row
+    first_failure_at: Mapped[Moment | None]  # of the current soft failures
     last_visit_at: Mapped[Moment | None]
     last_found_at: Mapped[Moment | None]
     last_changed_at: Mapped[Moment | None]
     whole_plan_at: Mapped[Moment | None]
-    alias_of: Mapped[str | None]  # the host of the domain that answers for this one
+    alias_of: Mapped[str | None]  # the host of the domain that this one is an alias of
     address: Mapped[str | None]
     response_ms: Mapped[int | None]  # median of the last visit that reached the host
     robots_status: Mapped[Small | None]
     robots_body: Mapped[Bytes | None]
     robots_at: Mapped[Moment | None]
-    pending: Mapped[JsonB] = mapped_column(server_default=text("'[]'"))  # probes that a visit had no budget for
+    pending: Mapped[JsonB] = mapped_column(server_default=text("'[]'"))  # probes left over when a visit's budget ended
 
     __table_args__ = ({"postgresql_with": _BUSY},)
 
@@ -82,13 +82,13 @@ class CandidateRow(Base):
     document: Mapped[str]
     created_at: Mapped[Moment]
     folded_at: Mapped[Moment | None]
-    verdict: Mapped[str | None]  # why it became no host
+    verdict: Mapped[str | None]  # why it did not become a host
 
     __table_args__ = (Index("ix_candidates_open", "created_at", postgresql_where=text("folded_at IS NULL")),)
 
 
 class OptOutRow(Base):
-    """Who wants to be left alone. Outlives hosts, services, reindexing and restores; every writer asks here.
+    """An opt-out. It outlives hosts, services, reindexing and restores; every writer checks this table.
 
     A row covers its host and every host below it; the row of the domain itself covers the whole domain.
     """
@@ -103,9 +103,9 @@ class OptOutRow(Base):
 
 
 class OptOutRequestRow(Base):
-    """Somebody asks to have it checked whether a host opts out, or no longer does: one row per host, the last asking.
+    """A request to check whether a host opts out, or no longer does. One row per host: its latest request.
 
-    `verdict`: what came of it (see `actions.opt_out`); NULL while it waits for a worker.
+    `verdict`: the result (see registry/actions/maintenance/opt_out.py); NULL while it waits for a worker.
     """
 
     __tablename__ = "opt_out_requests"

@@ -1,4 +1,4 @@
-"""What happened: one row per visit, and the feed of changes for subscribers."""
+"""The ledger: one row per visit, and the change feed for subscribers."""
 
 from uuid import UUID
 
@@ -10,7 +10,7 @@ from registry.store.tables.base import Base, Bytes, DomainKey, HostKey, JsonB, M
 
 
 class VisitRow(Base):
-    """One pass over one host, with the vector of what was asked and what came: a verdict can be explained from it."""
+    """One visit of one host. Its vector holds all requests and answers, from which the outcome can be explained."""
 
     __tablename__ = "visits"
 
@@ -23,11 +23,11 @@ class VisitRow(Base):
     whole_plan: Mapped[bool]
     requests: Mapped[int] = mapped_column(Integer)
     address: Mapped[str | None]
-    vector: Mapped[Bytes]  # see registry/store/vectors.py; nothing looks inside in SQL
+    vector: Mapped[Bytes]  # see registry/store/visit_log_encoding.py; never read in SQL
 
 
 class ChangeRow(Base):
-    """Append-only. `id` is ordered by time (RFC 9562, version 7): the only table that is not sharded by domain."""
+    """An event of the append-only change feed. `id` is ordered by time (RFC 9562, version 7): not sharded by domain."""
 
     __tablename__ = "changes"
 

@@ -1,6 +1,6 @@
-"""Which indexes exist and which services each has yet to be told about.
+"""Search targets (indexes), and the services that each has yet to index again.
 
-Rows of `search_dirty` are written by triggers on `services` (see the first migration), so that no code path forgets.
+Triggers on `services` write the rows of `search_dirty` (see the first migration), so that no code path can forget it.
 """
 
 from sqlalchemy import BigInteger, Sequence
@@ -8,7 +8,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from registry.store.tables.base import Base, Moment
 
-# Versions are drawn, not counted per row: a row that was done and noted again can never look like the one read before.
+# Versions come from a sequence, not a counter per row: a row deleted and noted again never repeats an earlier version.
 DIRTY_VERSIONS = Sequence("search_dirty_versions", metadata=Base.metadata, data_type=BigInteger)
 
 
@@ -21,7 +21,7 @@ class SearchTargetRow(Base):
 
 
 class SearchDirtyRow(Base):
-    """No foreign key to services: a service that is gone must be told as well."""
+    """No foreign key to services: a deleted service must be removed from the index as well."""
 
     __tablename__ = "search_dirty"
 

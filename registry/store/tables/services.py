@@ -1,4 +1,4 @@
-"""What a host offers, as merged from its current documents, with its score and what was found wrong."""
+"""Services as merged from the current documents of their hosts, with capabilities, findings and scores."""
 
 from sqlalchemy import Index, Text, text
 from sqlalchemy.dialects.postgresql import ARRAY
@@ -17,7 +17,7 @@ class ServiceRow(Base):
     name: Mapped[str]
     description: Mapped[str]
     base_url: Mapped[str]  # as ADP clients see it
-    well_known_url: Mapped[str]  # the document whose word counts most
+    well_known_url: Mapped[str]  # the document with the highest precedence
     trust_level: Mapped[str]
     score: Mapped[Small]
     auth_type: Mapped[str]
@@ -32,7 +32,7 @@ class ServiceRow(Base):
     listing_hash: Mapped[Bytes]
     rubric_version: Mapped[str]
     created_at: Mapped[Moment]
-    updated_at: Mapped[Moment]  # last change of anything shown but its date
+    updated_at: Mapped[Moment]  # last change of anything shown, dates excepted
     seen_at: Mapped[Moment]
 
     __table_args__ = (
@@ -42,7 +42,7 @@ class ServiceRow(Base):
 
 
 class CapabilityRow(Base):
-    """`name` is unique within the service: it is a segment of our URLs."""
+    """`name` is unique within the service: it is a segment of this registry's URLs."""
 
     __tablename__ = "capabilities"
 
@@ -67,7 +67,7 @@ class FindingRow(Base):
 
 
 class ScoreRow(Base):
-    """Every score a host was given, with the facts and lines that it was computed from."""
+    """One score of a host, with the facts and lines that it was computed from."""
 
     __tablename__ = "scores"
 

@@ -1,4 +1,4 @@
-"""What keeps the registry in order: the runs of its recurring jobs, and the reference data that one of them fetches."""
+"""Runs of the recurring jobs, and the reference data that one of them fetches."""
 
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -13,13 +13,13 @@ class JobRunRow(Base):
     job: Mapped[str] = mapped_column(primary_key=True)
     started_at: Mapped[Moment] = mapped_column(primary_key=True)
     finished_at: Mapped[Moment | None]
-    outcome: Mapped[str]  # jobs.Outcome; "running" also of a run whose process has died since
+    outcome: Mapped[str]  # jobs.RunOutcome; "running" also for a run whose process has died since
     figures: Mapped[JsonB]
     error: Mapped[str | None]
 
 
 class ReferenceRow(Base):
-    """Data of a publisher that is newer than what this program was shipped with. Every process reads it."""
+    """Reference data newer than the copy that this program was shipped with. Every process reads it."""
 
     __tablename__ = "reference_data"
 
@@ -29,5 +29,5 @@ class ReferenceRow(Base):
     url: Mapped[str]
     etag: Mapped[str | None]
     last_modified: Mapped[str | None]
-    fetched_at: Mapped[Moment]  # when this body came
-    checked_at: Mapped[Moment]  # when the publisher last said that it is the current one
+    fetched_at: Mapped[Moment]  # when this body was fetched
+    checked_at: Mapped[Moment]  # when the publisher last confirmed it as current

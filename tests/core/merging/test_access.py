@@ -1,9 +1,9 @@
-"""OAuth metadata completes what documents declare, and asks for nothing by itself."""
+"""OAuth metadata completes what documents declare, and demands no authentication by itself."""
 
 from typing import Any
 
-from registry.core.merge import Held, merge
-from registry.core.services import AuthScheme, Service
+from registry.core.merging.merge import Held, merge
+from registry.core.model.services import AuthScheme, Service
 from tests.support.holding import held
 
 HOST = "vault.example"
@@ -22,9 +22,9 @@ API: dict[str, Any] = {
 }
 
 
-def resource(of: str = RESOURCE, *issuers: str) -> Held:
-    named = list(issuers) or [f"https://{HOST}"]
-    body = {"resource": of, "authorization_servers": named, "scopes_supported": ["coins"]}
+def resource(url: str = RESOURCE, *issuers: str) -> Held:
+    servers = list(issuers) or [f"https://{HOST}"]
+    body = {"resource": url, "authorization_servers": servers, "scopes_supported": ["coins"]}
     return held(HOST, "/.well-known/oauth-protected-resource", body)
 
 
@@ -63,36 +63,36 @@ def test_a_protected_resource_declares_its_scheme() -> None:
     assert service.provenance["auth"].format == "oauth-protected-resource"
 
 
-def test_an_authorization_server_alone_asks_nobody_for_a_token() -> None:
+def test_an_authorization_server_alone_demands_no_authentication() -> None:
     assert merged(card(), server()).auth.schemes == ()
 
 
 def test_only_calls_below_the_resource_are_protected() -> None:
     service = merged(card(), held(HOST, "/openapi.json", API), resource())
-    found = {one.id: one.invocations[0] for one in service.capabilities}
-    assert found["open"].auth is not None
-    assert [scheme.type for scheme in found["open"].auth.schemes] == ["oauth2"]
-    assert found["open"].scopes == ("coins",)
-    assert found["listCoins"].auth is None
+    capability_by_id = {capability.id: capability.invocations[0] for capability in service.capabilities}
+    assert capability_by_id["open"].auth is not None
+    assert [scheme.type for scheme in capability_by_id["open"].auth.schemes] == ["oauth2"]
+    assert capability_by_id["open"].scopes == ("coins",)
+    assert capability_by_id["listCoins"].auth is None
     assert [scheme.type for scheme in service.auth.schemes] == ["api_key", "oauth2"]
     assert service.provenance["auth/schemes/1"].format == "oauth-protected-resource"
 
 
-def test_a_path_that_only_begins_alike_is_another_resource() -> None:
+def test_a_path_with_the_same_prefix_is_another_resource() -> None:
     tricked = card(transport={"type": "streamable-http", "url": f"{RESOURCE}-public"})
     assert merged(tricked, resource()).capabilities[0].invocations[0].auth is None
 
 
 def test_the_metadata_of_another_issuer_is_not_mixed_in() -> None:
-    """RFC 8414 section 3.3: the server that the resource names, and no other."""
+    """RFC 8414 section 3.3: only metadata of the server that the resource names counts."""
     service = merged(card(), resource(RESOURCE, "https://login.vault.example"), server())
     assert service.auth.schemes == (AuthScheme("oauth2", scopes=("coins",)),)
 
 
-def test_a_resource_on_another_host_is_that_hosts_affair() -> None:
+def test_a_resource_on_another_host_is_ignored() -> None:
     assert merged(card(), resource("https://bank.example/mcp"), server()).auth.schemes == ()
 
 
-def test_nothing_needed_gives_way_to_a_protected_resource() -> None:
+def test_a_protected_resource_overrides_no_authentication() -> None:
     service = merged(card(authentication={"required": False, "schemes": ["none"]}), resource(), server())
     assert service.auth.schemes == (COMPLETE,)

@@ -1,15 +1,15 @@
-"""Merging capabilities: idempotent, the same in any order of documents, and no way to call anything is lost."""
+"""Merging capabilities: idempotent, independent of the order of documents, and without loss of invocations."""
 
 from dataclasses import replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from registry.core.assess import Assessment
-from registry.core.documents import Outcome
-from registry.core.merge import Held, merge
+from registry.core.assessing.assess import Assessment
 from registry.core.merging.capabilities import merged
-from registry.core.services import Capability, Invocation, InvocationKind, Origin, Service
+from registry.core.merging.merge import Held, merge
+from registry.core.model.documents import Outcome
+from registry.core.model.services import Capability, Invocation, InvocationKind, Origin, Service
 from tests.support.holding import NOW
 
 HOST = "many.example"
@@ -41,8 +41,11 @@ def documents(draw: st.DrawFn) -> list[Held]:
         url = f"https://{HOST}/{index}"
         own = draw(st.lists(capabilities, max_size=4))
         placed = tuple(
-            replace(one, invocations=tuple(replace(i, origin=Origin(url, f"/{n}", slug)) for i in one.invocations))
-            for n, one in enumerate(own)
+            replace(
+                capability,
+                invocations=tuple(replace(call, origin=Origin(url, f"/{n}", slug)) for call in capability.invocations),
+            )
+            for n, capability in enumerate(own)
         )
         service = Service(name=draw(st.sampled_from(["n", "m"])), capabilities=placed)
         judged = Assessment(Outcome.FOUND, format=slug, service=service)
@@ -51,69 +54,77 @@ def documents(draw: st.DrawFn) -> list[Held]:
 
 
 def keys(service: Service) -> set[tuple[str, str | None, str | None, str | None]]:
-    return {(i.kind, i.endpoint, i.method, i.name) for one in service.capabilities for i in one.invocations}
+    return {
+        (call.kind, call.endpoint, call.method, call.name)
+        for capability in service.capabilities
+        for call in capability.invocations
+    }
 
 
 @settings(max_examples=150, deadline=None)
 @given(documents(), st.randoms(use_true_random=False))
-def test_order_and_repetition_do_not_matter(held: list[Held], random: object) -> None:
-    expected = merge(HOST, held)
-    shuffled = [*held, *held]
+def test_order_and_repetition_do_not_matter(held_documents: list[Held], random: object) -> None:
+    expected = merge(HOST, held_documents)
+    shuffled = [*held_documents, *held_documents]
     random.shuffle(shuffled)  # type: ignore[attr-defined]  # random.Random
     assert merge(HOST, shuffled) == expected
 
 
 @settings(max_examples=150, deadline=None)
 @given(documents())
-def test_no_way_to_call_is_lost_and_none_is_invented(held: list[Held]) -> None:
-    service = merge(HOST, held).service
-    told = set().union(*(keys(one.assessment.service) for one in held if one.assessment.service))
-    assert (keys(service) if service else set()) == told
+def test_no_invocation_is_lost_or_invented(held_documents: list[Held]) -> None:
+    service = merge(HOST, held_documents).service
+    expected = set().union(
+        *(keys(document.assessment.service) for document in held_documents if document.assessment.service)
+    )
+    assert (keys(service) if service else set()) == expected
 
 
 @settings(max_examples=150, deadline=None)
 @given(documents())
-def test_merging_again_changes_nothing(held: list[Held]) -> None:
-    service = merge(HOST, held).service
+def test_merging_again_changes_nothing(held_documents: list[Held]) -> None:
+    service = merge(HOST, held_documents).service
     if service is not None:
         assert merged([service]) == service.capabilities
 
 
 @settings(max_examples=150, deadline=None)
 @given(documents())
-def test_names_are_unique_and_sources_are_known(held: list[Held]) -> None:
-    service = merge(HOST, held).service
+def test_names_are_unique_and_sources_are_known(held_documents: list[Held]) -> None:
+    service = merge(HOST, held_documents).service
     found = service.capabilities if service else ()
-    assert len({one.name for one in found}) == len(found)
-    assert all(one.origin is not None for one in found)
-    for one in found:
-        assert set(one.provenance) <= set(Capability.__dataclass_fields__)
+    assert len({capability.name for capability in found}) == len(found)
+    assert all(capability.origin is not None for capability in found)
+    for capability in found:
+        assert set(capability.provenance) <= set(Capability.__dataclass_fields__)
 
 
-def test_one_documents_capabilities_are_never_folded() -> None:
+def test_capabilities_of_one_document_are_never_merged() -> None:
     call = Invocation("http", f"https://{HOST}/rpc", "POST")
     service = Service(
         capabilities=(Capability("a", "a", invocations=(call,)), Capability("b", "b", invocations=(call,)))
     )
-    assert [one.id for one in merged([service])] == ["a", "b"]
+    assert [capability.id for capability in merged([service])] == ["a", "b"]
 
 
-def test_the_second_of_two_matches_is_taken_where_the_first_is_the_documents_own() -> None:
-    """Two operations of one document, two of another: each joins its twin."""
+def test_each_operation_is_merged_with_its_own_counterpart() -> None:
+    """Two operations of one document, two of another: each is merged with its counterpart."""
     call = Invocation("http", f"https://{HOST}/rpc", "POST")
     first = Service(capabilities=(Capability("a", "a", invocations=(call,)), Capability("b", "b", invocations=(call,))))
     second = Service(
         capabilities=(Capability("a", "a", invocations=(call,)), Capability("b", "b", invocations=(call,)))
     )
-    assert [one.id for one in merged([first, second])] == ["a", "b"]
+    assert [capability.id for capability in merged([first, second])] == ["a", "b"]
 
 
 def test_spellings_of_one_name_are_the_same_and_other_names_are_not() -> None:
-    """The index writes the id where the card writes a name; names in other scripts are told apart."""
+    """The index has the id where the card has a name; names in other scripts stay distinct."""
     card, index = Invocation("a2a_skill", name="trim-wick"), Invocation("instructions")
     first = Service(capabilities=(Capability("trim-wick", "Trim Wick", invocations=(card,)),))
     second = Service(capabilities=(Capability("trim-wick", "trim-wick", invocations=(index,)),))
-    (one,) = merged([first, second])
-    assert one.invocations == (card, index)
-    lamps = [Service(capabilities=(Capability("a", name, invocations=(index,)),)) for name in ("灯", "蝋燭", "!", "?")]
-    assert len(merged(lamps)) == 4
+    (capability,) = merged([first, second])
+    assert capability.invocations == (card, index)
+    services = [
+        Service(capabilities=(Capability("a", name, invocations=(index,)),)) for name in ("灯", "蝋燭", "!", "?")
+    ]
+    assert len(merged(services)) == 4

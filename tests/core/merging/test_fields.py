@@ -1,12 +1,12 @@
-"""Every field of a merged service says where it comes from, down to its parts."""
+"""Every field of a merged service, and every part of it, has a recorded source."""
 
 from pathlib import Path
 from typing import Any
 
-from registry.core.findings import Reason
-from registry.core.merge import PRECEDENCE, Held, merge
-from registry.core.services import Capability, Service
-from tests.support.holding import held, noted
+from registry.core.merging import rules as merging_rules
+from registry.core.merging.merge import PRECEDENCE, Held, merge
+from registry.core.model.services import Capability, Service
+from tests.support.holding import findings_of, held
 from tests.support.shared import ROOT
 
 HOST = "orchard.example"
@@ -80,29 +80,31 @@ def sources(service: Service) -> dict[str, tuple[str, str]]:
 
 def test_every_filled_field_has_a_source() -> None:
     service, blank = merged(), Service()
-    beside = {"pointers", "provenance", "synthetic"}
-    filled = {n for n in Service.__dataclass_fields__ if getattr(service, n) != getattr(blank, n)} - beside
+    without_source = {"pointers", "provenance", "synthetic"}
+    filled = {n for n in Service.__dataclass_fields__ if getattr(service, n) != getattr(blank, n)} - without_source
     assert filled - {name.partition("/")[0] for name in service.provenance} == set()
 
 
-def test_parts_of_united_fields_have_their_own() -> None:
-    found = sources(merged())
-    assert found["name"] == ("atp", "/name")
-    assert found["version"] == ("atp", "/version")
-    assert found["base_url"] == ("openapi", "/servers/0/url")
-    assert found["auth"] == ("a2a", "/security")
-    assert found["auth/schemes/1"] == ("openapi", "/security")
-    assert found["pricing"] == ("a2a", "/capabilities/extensions")
-    assert found["policies"][0] == "atp"
-    assert found["policies/terms_url"] == ("openapi", "/info/termsOfService")
-    assert found["protocols"] == ("a2a", "/url")
-    assert {origin.document for origin in merged().provenance.values()} == {one.url for one in all_documents()}
+def test_parts_of_united_fields_have_their_own_source() -> None:
+    source_by_field = sources(merged())
+    assert source_by_field["name"] == ("atp", "/name")
+    assert source_by_field["version"] == ("atp", "/version")
+    assert source_by_field["base_url"] == ("openapi", "/servers/0/url")
+    assert source_by_field["auth"] == ("a2a", "/security")
+    assert source_by_field["auth/schemes/1"] == ("openapi", "/security")
+    assert source_by_field["pricing"] == ("a2a", "/capabilities/extensions")
+    assert source_by_field["policies"][0] == "atp"
+    assert source_by_field["policies/terms_url"] == ("openapi", "/info/termsOfService")
+    assert source_by_field["protocols"] == ("a2a", "/url")
+    assert {origin.document for origin in merged().provenance.values()} == {
+        document.url for document in all_documents()
+    }
 
 
-def test_a_capability_tells_which_document_gave_what() -> None:
+def test_a_capability_has_a_source_for_each_field() -> None:
     (pick, ask) = merged().capabilities
     assert (pick.id, ask.id) == ("pick", "ask")
-    assert [call.origin.format for call in pick.invocations if call.origin] == ["atp"]  # the same call, told twice
+    assert [call.origin.format for call in pick.invocations if call.origin] == ["atp"]  # the same call in two documents
     assert pick.description == "Picks fruit."
     assert pick.result == {"type": "object"}
     assert pick.origin is not None and (pick.origin.format, pick.origin.pointer) == ("atp", "/capabilities/0")
@@ -114,10 +116,10 @@ def test_a_conflict_names_the_documents_and_what_each_says() -> None:
     api = API | {"info": API["info"] | {"title": "Orchard API"}, "security": [], "components": {}}
     documents = [held(HOST, "/openapi.json", api), held(HOST, "/.well-known/agent-card.json", CARD)]
     found = merge(HOST, documents)
-    assert noted(found, Reason.CONFLICT_NAME) == [
+    assert findings_of(found, merging_rules.CONFLICT_NAME) == [
         (None, "/name", "/.well-known/agent-card.json: Orchard | /openapi.json: Orchard API")
     ]
-    assert noted(found, Reason.CONFLICT_AUTH) == [
+    assert findings_of(found, merging_rules.CONFLICT_AUTH) == [
         (None, "/auth", "/.well-known/agent-card.json: bearer required | /openapi.json: none not required")
     ]
 
@@ -126,7 +128,7 @@ def test_spelling_and_the_titles_of_pages_are_no_conflict() -> None:
     card = held(HOST, "/.well-known/agent-card.json", CARD | {"name": "or-chard"})
     text = held(HOST, "/llms.txt", "# Welcome to the Orchard\n\n> Fruit\n", media_type="text/plain")
     described = held(HOST, "/openapi.json", API | {"info": {"title": "Or chard", "version": "1"}})
-    assert noted(merge(HOST, [card, text, described]), Reason.CONFLICT_NAME) == []
+    assert findings_of(merge(HOST, [card, text, described]), merging_rules.CONFLICT_NAME) == []
 
 
 def test_documents_that_name_one_address_complete_each_other() -> None:
@@ -139,7 +141,7 @@ def test_documents_that_name_one_address_complete_each_other() -> None:
     ]
     service = merge(HOST, documents).service
     assert service is not None
-    (mcp,) = [one for one in service.protocols if one.id == "mcp"]
+    (mcp,) = [protocol for protocol in service.protocols if protocol.id == "mcp"]
     assert (mcp.endpoint, mcp.transport) == (f"https://{HOST}/mcp", "streamable-http")
 
 
@@ -157,11 +159,13 @@ def test_payloads_that_are_documents_now_are_not_kept_twice() -> None:
     catalogue = held(HOST, "/.well-known/ard.json", {"specVersion": "1.0", "entries": [entry]})
     service = merge(HOST, [*all_documents(), catalogue]).service
     assert service is not None
-    assert [one.payload for one in service.pointers] == [None]
+    assert [pointer.payload for pointer in service.pointers] == [None]
 
 
 def test_a_synthetic_capability_keeps_its_place() -> None:
-    assert all(isinstance(one, Capability) and one.origin is not None for one in merged().capabilities)
+    assert all(
+        isinstance(capability, Capability) and capability.origin is not None for capability in merged().capabilities
+    )
 
 
 def test_the_page_lists_the_formats_in_their_order() -> None:

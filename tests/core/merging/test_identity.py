@@ -1,4 +1,4 @@
-"""A card is verified with keys that the same host serves, and with no others."""
+"""A card is verified only with keys that the same host serves."""
 
 import base64
 import json
@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ed25519
 
-from registry.core.findings import Reason
-from registry.core.following import Request, follow
-from registry.core.merge import Held, Merged, merge
-from registry.core.services import from_json, to_json
-from registry.core.signatures import canonical
-from tests.support.holding import held, noted
+from registry.core.format_support.signatures import canonical
+from registry.core.formats.a2a import rules as a2a_rules
+from registry.core.merging import rules as merging_rules
+from registry.core.merging.merge import Held, Merged, merge
+from registry.core.model.services import from_json, to_json
+from registry.core.visiting.following import Request, follow
+from tests.support.holding import findings_of, held
 from tests.support.shared import shared
 
 HOST = "seal.example"
@@ -54,35 +55,35 @@ def key_set(host: str = HOST, **members: str) -> Held:
 
 def verified(merged: Merged) -> list[bool | None]:
     assert merged.service is not None
-    return [one.verified for one in merged.service.identity.signatures]
+    return [signature.verified for signature in merged.service.identity.signatures]
 
 
 def test_a_card_verifies_with_a_key_of_its_host() -> None:
     merged = merge(HOST, [card(signed(CARD)), key_set()])
     assert verified(merged) == [True]
-    assert noted(merged, Reason.SIGNATURE_VERIFIED) == [
+    assert findings_of(merged, merging_rules.SIGNATURE_VERIFIED) == [
         (f"https://{HOST}/.well-known/agent-card.json", "/signatures/0", "EdDSA k1")
     ]
     assert merged.service is not None
     assert [key["kid"] for key in merged.service.identity.keys] == ["k1"]
 
 
-def test_a_changed_card_does_not() -> None:
+def test_a_changed_card_does_not_verify() -> None:
     merged = merge(HOST, [card(signed(CARD) | {"description": "Opens letters."}), key_set()])
     assert verified(merged) == [False]
-    assert len(noted(merged, Reason.SIGNATURE_BROKEN)) == 1
+    assert len(findings_of(merged, merging_rules.SIGNATURE_BROKEN)) == 1
 
 
 @pytest.mark.parametrize("others", [[], [key_set("other.example")], [key_set(kid="k2")]], ids=["no", "away", "named"])
-def test_a_key_that_is_not_among_the_hosts_documents_leaves_it_open(others: list[Held]) -> None:
+def test_a_signature_without_a_key_of_the_host_is_undecided(others: list[Held]) -> None:
     merged = merge(HOST, [card(signed(CARD)), *others])
     assert verified(merged) == [None]
-    assert len(noted(merged, Reason.SIGNATURE_NO_KEY)) == 1
+    assert len(findings_of(merged, merging_rules.SIGNATURE_NO_KEY)) == 1
 
 
 def test_another_algorithm_is_named() -> None:
     merged = merge(HOST, [card(signed(CARD, alg="HS256")), key_set()])
-    assert noted(merged, Reason.SIGNATURE_UNSUPPORTED)[0][2] == "HS256 k1"
+    assert findings_of(merged, merging_rules.SIGNATURE_UNSUPPORTED)[0][2] == "HS256 k1"
 
 
 def test_the_text_that_was_signed_is_not_kept() -> None:
@@ -93,7 +94,7 @@ def test_the_text_that_was_signed_is_not_kept() -> None:
 
 
 @pytest.mark.parametrize(
-    ("jku", "asked"),
+    ("jku", "urls"),
     [
         (f"https://{HOST}/keys.json", [f"https://{HOST}/keys.json"]),
         (f"https://keys.{HOST}/k", [f"https://keys.{HOST}/k"]),
@@ -102,16 +103,16 @@ def test_the_text_that_was_signed_is_not_kept() -> None:
         (7, []),
     ],
 )
-def test_the_key_set_is_asked_for_on_the_same_site_only(jku: Any, asked: list[str]) -> None:
-    judged = card(signed(CARD, jku=jku)).assessment
-    assert [one.url for one in judged.pointers] == asked
-    for pointer in judged.pointers:
+def test_the_key_set_is_requested_on_the_same_site_only(jku: Any, urls: list[str]) -> None:
+    assessment = card(signed(CARD, jku=jku)).assessment
+    assert [target.url for target in assessment.pointers] == urls
+    for pointer in assessment.pointers:
         assert isinstance(follow(pointer, f"https://{HOST}/.well-known/agent-card.json"), Request)
 
 
-def test_what_is_no_signature_is_a_finding_of_the_card() -> None:
+def test_an_invalid_signature_is_a_finding_of_the_card() -> None:
     merged = merge(HOST, [card(CARD | {"signatures": [{"protected": 7}]})])
-    assert [pointer for _, pointer, _ in noted(merged, Reason.A2A_SIGNATURE)] == ["/signatures/0"]
+    assert [pointer for _, pointer, _ in findings_of(merged, a2a_rules.SIGNATURE)] == ["/signatures/0"]
     assert verified(merged) == []
 
 
@@ -134,4 +135,4 @@ def test_the_card_of_a_real_site_verifies_with_its_key_set() -> None:
     ]
     merged = merge(host, documents)
     assert verified(merged) == [True]
-    assert noted(merged, Reason.SIGNATURE_VERIFIED)[0][2] == "ES256 agent-ready-es256-2026-08-20"
+    assert findings_of(merged, merging_rules.SIGNATURE_VERIFIED)[0][2] == "ES256 agent-ready-es256-2026-08-20"

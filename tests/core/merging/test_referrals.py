@@ -1,14 +1,14 @@
-"""Catalogues and other pointing documents: what they lend, what they leave to others, what they are wrong about."""
+"""Catalogues and other documents with pointers: which texts they add, what they leave out, and their errors."""
 
 from typing import Any
 
 import pytest
 
-from registry.core.documents import Outcome, Via
-from registry.core.findings import Reason
-from registry.core.merge import Held, Merged, merge
-from registry.core.services import Capability, Protocol, Service
-from tests.support.holding import held, missed, noted
+from registry.core.merging import rules as merging_rules
+from registry.core.merging.merge import Held, Merged, merge
+from registry.core.model.documents import Outcome, Via
+from registry.core.model.services import Capability, Protocol, Service
+from tests.support.holding import findings_of, held, missed
 
 HOST = "lantern.example"
 CATALOGUE = f"https://{HOST}/.well-known/ard.json"
@@ -33,8 +33,14 @@ QUERIES = ["Turn on the lamp in the hall", "Is the lamp on?"]
 
 
 def entry(name: str, kind: str, **members: Any) -> dict[str, Any]:
-    told = {"displayName": name.title(), "description": f"All about {name}", "tags": ["light"]}
-    return {"identifier": f"urn:air:{HOST}:x:{name}", "type": kind, "representativeQueries": QUERIES, **told, **members}
+    texts = {"displayName": name.title(), "description": f"All about {name}", "tags": ["light"]}
+    return {
+        "identifier": f"urn:air:{HOST}:x:{name}",
+        "type": kind,
+        "representativeQueries": QUERIES,
+        **texts,
+        **members,
+    }
 
 
 def catalogue(*entries: dict[str, Any]) -> Held:
@@ -50,21 +56,23 @@ def service_of(merged: Merged) -> Service:
     return merged.service
 
 
-def only(merged: Merged) -> Capability:
-    (one,) = service_of(merged).capabilities
-    return one
+def only_capability(merged: Merged) -> Capability:
+    (capability,) = service_of(merged).capabilities
+    return capability
 
 
 def test_an_entry_lends_its_texts_to_the_only_capability_of_its_document() -> None:
     url = f"https://{HOST}/.well-known/agent-card.json"
     card = held(HOST, "/.well-known/agent-card.json", CARD)
-    one = only(merge(HOST, [card, catalogue(entry("card", "application/a2a-agent-card+json", url=url))]))
-    assert one.id == "light"
-    assert one.examples == tuple(QUERIES)
-    assert one.tags == ("lamp", "light")
-    assert one.description == "Turns a lamp on."  # its own word counts
-    assert one.origin is not None and one.origin.document == url
-    assert {name: origin.pointer for name, origin in one.provenance.items()} == {
+    capability = only_capability(
+        merge(HOST, [card, catalogue(entry("card", "application/a2a-agent-card+json", url=url))])
+    )
+    assert capability.id == "light"
+    assert capability.examples == tuple(QUERIES)
+    assert capability.tags == ("lamp", "light")
+    assert capability.description == "Turns a lamp on."  # its own description has precedence
+    assert capability.origin is not None and capability.origin.document == url
+    assert {name: origin.pointer for name, origin in capability.provenance.items()} == {
         "tags": "/entries/0",
         "examples": "/entries/0",
     }
@@ -74,7 +82,7 @@ def test_an_entry_lends_its_texts_to_the_service_where_its_document_has_several_
     described = held(HOST, "/openapi.json", API)
     merged = merge(HOST, [described, catalogue(entry("api", "application/openapi+json", url=described.url))])
     service = service_of(merged)
-    assert [one.id for one in service.capabilities] == ["listLamps", "addLamp"]
+    assert [capability.id for capability in service.capabilities] == ["listLamps", "addLamp"]
     assert (service.examples, service.tags) == (tuple(QUERIES), ("light",))
     assert service.description == "All about api"
     assert service.provenance["description"].document == CATALOGUE
@@ -84,73 +92,83 @@ def test_an_entry_lends_its_texts_to_the_service_where_its_document_has_several_
 def test_an_entry_that_carries_its_document_lends_to_it() -> None:
     data = via(0, "data", "a2a")
     carried = held(HOST, "/.well-known/ard.json#/entries/0/data", CARD, data)
-    one = only(merge(HOST, [catalogue(entry("card", "application/a2a-agent-card+json", data=CARD)), carried]))
-    assert (one.id, one.examples) == ("light", tuple(QUERIES))
+    capability = only_capability(
+        merge(HOST, [catalogue(entry("card", "application/a2a-agent-card+json", data=CARD)), carried])
+    )
+    assert (capability.id, capability.examples) == ("light", tuple(QUERIES))
 
 
 def test_a_skill_of_an_index_and_of_a_catalogue_is_one() -> None:
     skill = {"name": "trim", "description": "Use when a wick is long.", "url": "/skills/trim/SKILL.md"}
     index = {"skills": [skill | {"type": "skill-md", "digest": "sha256:" + "0" * 64}]}
     listed = held(HOST, "/.well-known/agent-skills/index.json", index)
-    named = entry("trim", "application/ai-skill+md", url=f"https://{HOST}/skills/trim/SKILL.md")
-    one = only(merge(HOST, [listed, catalogue(named)]))
-    assert (one.id, one.examples) == ("trim", tuple(QUERIES))
+    referral = entry("trim", "application/ai-skill+md", url=f"https://{HOST}/skills/trim/SKILL.md")
+    capability = only_capability(merge(HOST, [listed, catalogue(referral)]))
+    assert (capability.id, capability.examples) == ("trim", tuple(QUERIES))
 
 
 def test_a_skill_that_only_the_catalogue_knows_stays() -> None:
-    named = entry("trim", "application/ai-skill+md", url=f"https://{HOST}/skills/trim/SKILL.md")
+    referral = entry("trim", "application/ai-skill+md", url=f"https://{HOST}/skills/trim/SKILL.md")
     card = held(HOST, "/.well-known/agent-card.json", CARD)
-    assert [one.name for one in service_of(merge(HOST, [card, catalogue(named)])).capabilities] == ["Light up", "Trim"]
+    assert [capability.name for capability in service_of(merge(HOST, [card, catalogue(referral)])).capabilities] == [
+        "Light up",
+        "Trim",
+    ]
 
 
-def test_entries_for_other_hosts_are_their_affair() -> None:
-    away = entry("away", "application/a2a-agent-card+json", url="https://candle.example/card.json")
+def test_entries_for_other_hosts_are_ignored() -> None:
+    referral = entry("away", "application/a2a-agent-card+json", url="https://candle.example/card.json")
     card = held(HOST, "/.well-known/agent-card.json", CARD)
-    assert only(merge(HOST, [card, catalogue(away)])).id == "light"
+    assert only_capability(merge(HOST, [card, catalogue(referral)])).id == "light"
 
 
 @pytest.mark.parametrize("reason", ["status_405", "status_406", "event_stream"])
-def test_where_a_card_is_promised_a_live_server_may_answer(reason: str) -> None:
+def test_a_live_server_may_answer_where_a_card_is_promised(reason: str) -> None:
     live = missed(HOST, "/mcp", via(0, expected="mcp-server-card"), Outcome.ABSENT, reason)
-    named = entry("server", "application/mcp-server-card+json", url=f"https://{HOST}/mcp")
-    merged = merge(HOST, [held(HOST, "/openapi.json", API), catalogue(named), live])
+    referral = entry("server", "application/mcp-server-card+json", url=f"https://{HOST}/mcp")
+    merged = merge(HOST, [held(HOST, "/openapi.json", API), catalogue(referral), live])
     assert Protocol("mcp", None, f"https://{HOST}/mcp") in service_of(merged).protocols
-    assert noted(merged, Reason.POINTER_LIVE_ENDPOINT) == [(CATALOGUE, "/entries/0/url", f"https://{HOST}/mcp")]
-    assert noted(merged, Reason.POINTER_UNANSWERED) == []
-    server = next(one for one in service_of(merged).capabilities if one.name == "Server")
+    assert findings_of(merged, merging_rules.POINTER_LIVE_ENDPOINT) == [
+        (CATALOGUE, "/entries/0/url", f"https://{HOST}/mcp")
+    ]
+    assert findings_of(merged, merging_rules.POINTER_UNANSWERED) == []
+    server = next(capability for capability in service_of(merged).capabilities if capability.name == "Server")
     assert [(call.kind, call.method) for call in server.invocations] == [("rpc", "POST")]
 
 
 def test_a_405_of_anything_else_proves_nothing() -> None:
     other = missed(HOST, "/cards/x", via(0, expected="a2a"), Outcome.ABSENT, "status_405")
-    named = entry("x", "application/a2a-agent-card+json", url=f"https://{HOST}/cards/x")
-    merged = merge(HOST, [held(HOST, "/openapi.json", API), catalogue(named), other])
+    referral = entry("x", "application/a2a-agent-card+json", url=f"https://{HOST}/cards/x")
+    merged = merge(HOST, [held(HOST, "/openapi.json", API), catalogue(referral), other])
     assert service_of(merged).protocols == ()
-    assert noted(merged, Reason.POINTER_LIVE_ENDPOINT) == []
+    assert findings_of(merged, merging_rules.POINTER_LIVE_ENDPOINT) == []
 
 
-def test_what_is_named_and_not_there_is_a_finding_and_no_capability() -> None:
-    named = entry("x", "application/a2a-agent-card+json", url=f"https://{HOST}/cards/x.json")
-    merged = merge(HOST, [held(HOST, "/openapi.json", API), catalogue(named), missed(HOST, "/cards/x.json", via(0))])
-    assert noted(merged, Reason.POINTER_UNANSWERED) == [
+def test_a_missing_document_is_a_finding_and_no_capability() -> None:
+    referral = entry("x", "application/a2a-agent-card+json", url=f"https://{HOST}/cards/x.json")
+    merged = merge(HOST, [held(HOST, "/openapi.json", API), catalogue(referral), missed(HOST, "/cards/x.json", via(0))])
+    assert findings_of(merged, merging_rules.POINTER_UNANSWERED) == [
         (CATALOGUE, "/entries/0/url", f"https://{HOST}/cards/x.json status_404")
     ]
-    assert [one.id for one in service_of(merged).capabilities] == ["listLamps", "addLamp"]
+    assert [capability.id for capability in service_of(merged).capabilities] == ["listLamps", "addLamp"]
 
 
 @pytest.mark.parametrize("outcome", [Outcome.REFUSED, Outcome.SKIPPED, Outcome.SERVER_ERROR, Outcome.DISALLOWED])
-def test_what_could_not_be_asked_is_unknown(outcome: Outcome) -> None:
-    named = entry("x", "application/a2a-agent-card+json", url=f"https://{HOST}/cards/x.json")
+def test_a_document_that_could_not_be_requested_is_no_finding(outcome: Outcome) -> None:
+    referral = entry("x", "application/a2a-agent-card+json", url=f"https://{HOST}/cards/x.json")
     unknown = missed(HOST, "/cards/x.json", via(0), outcome, "")
-    merged = merge(HOST, [held(HOST, "/openapi.json", API), catalogue(named), unknown])
-    assert noted(merged, Reason.POINTER_UNANSWERED) == []
-    assert "X" in [one.name for one in service_of(merged).capabilities]
+    merged = merge(HOST, [held(HOST, "/openapi.json", API), catalogue(referral), unknown])
+    assert findings_of(merged, merging_rules.POINTER_UNANSWERED) == []
+    assert "X" in [capability.name for capability in service_of(merged).capabilities]
 
 
-def test_a_place_that_we_concluded_ourselves_is_nobodys_fault() -> None:
+def test_a_missing_document_at_a_guessed_url_is_no_finding() -> None:
     card = held(HOST, "/.well-known/agent-card.json", CARD)
     guess = Via(card.url, "/url", "mcp", "mcp-server-card")
-    assert noted(merge(HOST, [card, missed(HOST, "/mcp/server-card", guess)]), Reason.POINTER_UNANSWERED) == []
+    assert (
+        findings_of(merge(HOST, [card, missed(HOST, "/mcp/server-card", guess)]), merging_rules.POINTER_UNANSWERED)
+        == []
+    )
 
 
 PLUGIN: dict[str, Any] = {
@@ -164,16 +182,16 @@ PLUGIN: dict[str, Any] = {
 }
 
 
-def test_a_plugin_stands_for_its_api_only_until_that_is_read() -> None:
+def test_a_plugin_is_a_capability_only_without_its_api_description() -> None:
     plugin = held(HOST, "/.well-known/ai-plugin.json", PLUGIN)
     assert "do-not-keep" not in str(plugin.assessment)
-    assert only(merge(HOST, [plugin])).id == "lamps"
+    assert only_capability(merge(HOST, [plugin])).id == "lamps"
     merged = merge(HOST, [plugin, held(HOST, "/openapi.json", API)])
-    assert [one.id for one in service_of(merged).capabilities] == ["listLamps", "addLamp"]
+    assert [capability.id for capability in service_of(merged).capabilities] == ["listLamps", "addLamp"]
     assert service_of(merged).description == "Use it to turn lamps on and off."
 
 
-def test_a_nested_catalogue_is_nobodys_service() -> None:
+def test_a_nested_catalogue_adds_no_texts_to_the_service() -> None:
     inner = held(HOST, "/more.json", {"specVersion": "1.0", "entries": [entry("b", "image/png", url="/b.png")]})
     outer = catalogue(entry("more", "application/ai-catalog+json", url=inner.url))
     merged = merge(HOST, [outer, inner, held(HOST, "/.well-known/agent-card.json", CARD)])

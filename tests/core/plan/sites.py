@@ -1,11 +1,11 @@
-"""The sites on which the plan is walked, as dictionaries, and what is read off a visit."""
+"""Sites as dictionaries on which the plan is tested, and helpers that read a visit."""
 
 import json
 from collections.abc import Callable
 from hashlib import sha256
 
-from registry.core.documents import Outcome, Via
-from registry.core.visits import Answer, KnownDocument, Visit
+from registry.core.model.documents import Outcome, Via
+from registry.core.visiting.visits import KnownDocument, ProbeResult, Visit
 from tests.support.web import Page, page
 
 HOST = "shop.example"
@@ -48,7 +48,7 @@ def paths(visit: Visit, host: str = HOST) -> list[str]:
     return [a.probe.url.removeprefix(f"https://{host}") for a in visit.answers]
 
 
-def answer(visit: Visit, path: str) -> Answer:
+def answer(visit: Visit, path: str) -> ProbeResult:
     url = path if path.startswith("https://") else HOME + path
     return next(a for a in visit.answers if a.probe.url == url)
 
@@ -65,8 +65,8 @@ def catalogue(*entries: dict[str, object]) -> str:
 def entry(
     name: str, url: str | None = None, kind: str = "application/a2a-agent-card+json", **more: object
 ) -> dict[str, object]:
-    where: dict[str, object] = {"url": url} if url else {}
-    return {"identifier": f"urn:air:shop.example:{name}", "displayName": name, "type": kind, **where, **more}
+    target: dict[str, object] = {"url": url} if url else {}
+    return {"identifier": f"urn:air:shop.example:{name}", "displayName": name, "type": kind, **target, **more}
 
 
 def details_site(count: int) -> Callable[[str], Page]:

@@ -1,8 +1,8 @@
-"""What unmasks sites that answer everything alike."""
+"""Control requests that detect sites with the same response for everything."""
 
 import json
 
-from registry.core.documents import Outcome, Purpose
+from registry.core.model.documents import Outcome, Purpose
 from tests.core.plan.sites import (
     AWP,
     HOST,
@@ -19,10 +19,10 @@ def test_a_catch_all_page_is_an_absence() -> None:
     )
     assert done.outcome is Outcome.ABSENT
     assert {a.assessment.reason for a in done.answers if a.probe.purpose is Purpose.MANIFEST} == {"control_equal"}
-    assert done.requests == 20  # no further control: nothing hangs on it
+    assert done.requests == 20  # no further control, since nothing depends on it
 
 
-def test_an_extension_less_hit_is_held_against_an_extension_less_control() -> None:
+def test_a_hit_without_extension_is_compared_with_a_control_without_extension() -> None:
     def site(path: str) -> Page:
         extension_less = path.startswith("/.well-known/") and "." not in path.rpartition("/")[2]
         return page(adp(1)) if extension_less else page("", "text/plain", 404)
@@ -30,13 +30,13 @@ def test_an_extension_less_hit_is_held_against_an_extension_less_control() -> No
     done = visit(Web({HOST: site}))
     controls = [a.probe.url for a in done.answers if a.probe.purpose is Purpose.CONTROL]
     assert len(controls) == 2 and "." not in controls[1].rpartition("/")[2]
-    # Everything answers with one real manifest: it counts once, at its own path.
+    # Every path returns one real manifest, which counts once, at its own path.
     assert verdict(done, "/.well-known/agent")[0] is Outcome.FOUND
     assert verdict(done, "/.well-known/ucp") == (Outcome.ABSENT, "control_equal")
     assert verdict(done, "/.well-known/api-catalog") == (Outcome.ABSENT, "control_equal")
 
 
-def test_a_platform_that_refuses_every_unknown_text_is_not_refusing_us() -> None:
+def test_a_refusal_of_every_unknown_text_counts_as_absence() -> None:
     def site(path: str) -> Page:
         if path == "/":
             return page("<p>Welcome", "text/html")
@@ -68,8 +68,8 @@ def test_a_json_echo_may_hide_one_real_document() -> None:
     assert verdict(done, "/.well-known/agent.json") == (Outcome.ABSENT, "control_equal")
 
 
-def test_unknown_names_that_lead_to_another_site_are_absences() -> None:
-    """The front page is here, everything else goes away: that says nothing about this host's documents but no."""
+def test_redirects_of_unknown_names_to_another_site_are_absences() -> None:
+    """The front page is served here and everything else redirects away, which only shows that documents are absent."""
 
     def site(path: str) -> Page:
         if path in ("/", "/robots.txt"):
@@ -100,7 +100,7 @@ def test_lazy_controls_make_twenty_two_requests_at_most() -> None:
 
 
 def test_a_control_unmasks_what_was_found_before_it() -> None:
-    """The catch-all answers names without extension only; what it said first was taken for a document."""
+    """The catch-all answers only names without extension; its first response was taken for a document."""
 
     def site(path: str) -> Page:
         return page(adp(1)) if "." not in path.rpartition("/")[2] and path != "/" else page("", "text/plain", 404)

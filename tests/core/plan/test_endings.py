@@ -1,24 +1,24 @@
-"""What a visit holds, and what ends it."""
+"""What a visit keeps, and what ends it."""
 
 from hashlib import sha256
 
 import pytest
 
-from registry.core.documents import Outcome, Purpose
-from registry.core.visits import RobotsRecord
+from registry.core.model.documents import Outcome, Purpose
+from registry.core.visiting.visits import RobotsRecord
 from tests.core.plan.sites import AWP, HOME, HOST, adp, answer, details_site, paths, verdict
 from tests.support.web import NOW, Broken, Page, Web, page, visit
 
-# --- what a visit holds
+# --- what a visit keeps
 
 
-def test_a_page_in_the_place_of_robots_txt_is_not_kept() -> None:
+def test_an_html_page_at_robots_txt_is_not_kept() -> None:
     done = visit(Web({HOST: lambda path: page("<html><p>Our shop", "text/html")}))
     assert done.robots == RobotsRecord(200, b"", NOW)
 
 
-def test_only_bodies_that_are_stored_are_held() -> None:
-    here = {
+def test_only_bodies_to_be_stored_are_kept() -> None:
+    site = {
         "/robots.txt": page("User-agent: *\nAllow: /", "text/plain"),
         "/": page("<html><head></head><p>Welcome", "text/html", set_cookie="a=b"),
         "/agent.json": page(AWP, etag='"1"', set_cookie="a=b"),
@@ -27,10 +27,10 @@ def test_only_bodies_that_are_stored_are_held() -> None:
         "/.well-known/awas.json": page('{"jsonrpc": "2.0", "id": 1, "result": {}}'),
         "/llms.txt": page("<html><p>Not here", "text/html"),
     }
-    done = visit(Web({HOST: here}))
-    held = {path for path in here if answer(done, path).fetched.body}
-    assert held == {"/agent.json", "/.well-known/agent.json", "/.well-known/woa.json", "/.well-known/awas.json"}
-    for path, served in here.items():
+    done = visit(Web({HOST: site}))
+    stored_paths = {path for path in site if answer(done, path).fetched.body}
+    assert stored_paths == {"/agent.json", "/.well-known/agent.json", "/.well-known/woa.json", "/.well-known/awas.json"}
+    for path, served in site.items():
         fetched = answer(done, path).fetched
         assert (fetched.size, fetched.sha256) == (len(served.body), sha256(served.body).digest())
     assert answer(done, "/agent.json").fetched.headers == {"content-type": "application/json", "etag": '"1"'}
@@ -60,7 +60,7 @@ def test_the_first_request_may_be_the_last(broken: Page | Broken, outcome: Outco
     assert (done.outcome, done.reason, len(web.asked)) == (outcome, reason, 1)
 
 
-def test_robots_of_everybody_else_leave_a_verdict_for_every_path_without_a_request() -> None:
+def test_a_general_disallow_gives_every_path_a_verdict_without_a_request() -> None:
     web = Web({HOST: {"/robots.txt": page("User-agent: *\nDisallow: /", "text/plain"), "/agent.json": page(AWP)}})
     done = visit(web)
     assert len(web.asked) == done.requests == 1
@@ -93,7 +93,7 @@ def test_timeouts_end_the_host_after_five_in_a_row(reason: str, requests: int) -
     assert (done.outcome, done.reason, len(web.asked)) == (Outcome.UNREACHABLE, reason, requests)
 
 
-def test_single_timeouts_do_not() -> None:
+def test_single_timeouts_do_not_end_the_host() -> None:
     def site(path: str) -> Page | Broken:
         if path in ("/", "/llms.txt", "/.well-known/woa.json"):
             return Broken(Outcome.UNREACHABLE, "request_timeout")
@@ -102,7 +102,7 @@ def test_single_timeouts_do_not() -> None:
     assert visit(Web({HOST: site})).outcome is Outcome.FOUND
 
 
-def test_a_host_that_limits_us_twice_is_left_alone() -> None:
+def test_two_rate_limits_end_the_visit() -> None:
     def site(path: str) -> Page:
         if path.endswith("woa.json") or path.endswith("ai-actions.json"):
             return page("slow down", "text/plain", 429, retry_after="7200" if "woa" in path else "60")
@@ -113,7 +113,7 @@ def test_a_host_that_limits_us_twice_is_left_alone() -> None:
     assert (done.outcome, done.reason, done.retry_after) == (Outcome.FOUND, "awp", 7200)
 
 
-def test_a_cut_visit_leaves_the_rest_for_later() -> None:
+def test_an_interrupted_visit_keeps_pending_details() -> None:
     web = Web({HOST: details_site(9)})
     whole = visit(web)
     cut = visit(web, steps=len([a for a in whole.answers if a.probe.purpose is not Purpose.DETAIL]) + 4)

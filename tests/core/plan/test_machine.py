@@ -1,19 +1,19 @@
-"""The machine itself: whatever a host answers, within its bounds."""
+"""The plan as a state machine: it stays within its limits for any responses of a host."""
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from registry.core import probes
-from registry.core.documents import Fetched, Outcome, Probe, Purpose
-from registry.core.domains import host_of, same_site
-from registry.core.plan import HostPlan
-from registry.core.visits import HostJob, Visit
+from registry.core.model.documents import Fetched, Outcome, Probe, Purpose
+from registry.core.names.domains import host_of, same_site
+from registry.core.visiting import probes
+from registry.core.visiting.plan import HostPlan
+from registry.core.visiting.visits import HostJob, Visit
 from tests.core.plan.sites import AWP, HOME, HOST, adp, answer, catalogue, entry, known
 from tests.support.web import NONCE, NOW, Broken, Site, Web, moved, page, visit
 
 
-def test_taking_another_probe_is_a_mistake_of_the_caller() -> None:
+def test_taking_another_probe_is_an_error() -> None:
     plan = HostPlan(HostJob(HOST, whole_plan=True), now=NOW, nonce=NONCE, exempt={HOST})
     first = plan.next()
     assert first is not None and plan.next() == first
@@ -57,7 +57,7 @@ ANSWERS = st.one_of(
 )
 NAMES = ["/", "/robots.txt", "/llms.txt", "/a", "/b", "/c", *(step.path for step in probes.STEPS)]
 SITES = st.builds(
-    lambda given, rest: lambda path: given.get(path, rest),
+    lambda responses, default: lambda path: responses.get(path, default),
     st.dictionaries(st.sampled_from(NAMES), ANSWERS, max_size=12),
     ANSWERS,
 )
@@ -65,35 +65,35 @@ SITES = st.builds(
 
 @settings(max_examples=150, deadline=None)
 @given(SITES, SITES, st.integers(1, 45), st.integers(0, 30), st.booleans())
-def test_whatever_a_host_answers_the_visit_ends_within_its_bounds(
-    here: Site, there: Site, budget: int, detail_budget: int, whole_plan: bool
+def test_a_visit_ends_within_its_limits_for_any_responses(
+    site: Site, other_site: Site, budget: int, detail_budget: int, whole_plan: bool
 ) -> None:
-    web = Web({HOST: here, "www.shop.example": there, "other.example": there})
+    web = Web({HOST: site, "www.shop.example": other_site, "other.example": other_site})
     pending = (probes.detail_probe(f"{HOME}/d/1", None), probes.pointer_probe(f"{HOME}/p", None, None))
     job = HostJob(HOST, whole_plan=whole_plan, known=(known("/agent.json", AWP),), pending=pending)
-    first_asked: list[str] = []
+    probe_urls: list[str] = []
     plan = HostPlan(job, now=NOW, nonce=NONCE, exempt=set(web.sites), budget=budget, detail_budget=detail_budget)
     spent = {True: 0, False: 0}
     while (probe := plan.next()) is not None:
-        first_asked.append(probe.url)
+        probe_urls.append(probe.url)
         fetched = web.fetch(plan, probe)
         spent[probe.purpose is Purpose.DETAIL] += 1 + len(fetched.hops)
         plan.take(probe, fetched)
-        assert len(first_asked) < 200
+        assert len(probe_urls) < 200
     done = plan.finish(NOW, NOW)
-    assert len(first_asked) == len(set(first_asked))
+    assert len(probe_urls) == len(set(probe_urls))
     assert spent[False] <= budget and spent[True] <= detail_budget
     assert done.requests == len(web.asked)
     assert all(same_site(host_of(url) or "", HOST) for url in web.asked)
     assert isinstance(done.outcome, Outcome)
-    asked_again = {p.url for p in done.pending} & set(first_asked)
-    assert not asked_again
+    requested_again = {p.url for p in done.pending} & set(probe_urls)
+    assert not requested_again
     assert_robots_read_first(web, done)
 
 
 def assert_robots_read_first(web: Web, done: Visit) -> None:
-    read = [a.fetched for a in done.answers if a.probe.purpose is Purpose.ROBOTS]
-    hosts = {host_of(url) for fetched in read for url in (fetched.url, *fetched.hops, fetched.final_url)}
+    robots_responses = [a.fetched for a in done.answers if a.probe.purpose is Purpose.ROBOTS]
+    hosts = {host_of(url) for fetched in robots_responses for url in (fetched.url, *fetched.hops, fetched.final_url)}
     assert {host_of(url) for url in web.asked if not url.endswith("/robots.txt")} <= hosts
 
 

@@ -1,13 +1,13 @@
-"""Which URLs, in which order, under which conditions."""
+"""Which URLs are requested, in which order, under which conditions."""
 
 import json
 
 import pytest
 
-from registry.core import probes
-from registry.core.documents import Outcome
-from registry.core.plan import HostPlan
-from registry.core.visits import HostJob
+from registry.core.model.documents import Outcome
+from registry.core.visiting import probes
+from registry.core.visiting.plan import HostPlan
+from registry.core.visiting.visits import HostJob
 from tests.core.plan.sites import (
     AWP,
     HOME,
@@ -41,19 +41,19 @@ def test_a_cold_host_costs_twenty_requests_in_the_order_of_the_plan() -> None:
         ({"/robots.txt": page("User-agent: *\nDisallow: /\n", "text/plain")}, HostJob(HOST, True), False),
     ],
 )
-def test_the_last_request_is_known_only_where_nothing_leads_on(site: Site, job: HostJob, last: bool) -> None:
-    """A connection closed too early costs another one; one that is left open costs memory."""
+def test_the_last_request_is_known_if_no_condition_is_left(site: Site, job: HostJob, last: bool) -> None:
+    """Closing a connection too early costs another one; leaving it open costs memory."""
     web = Web({job.host: site})
     plan = HostPlan(job, now=NOW, nonce=NONCE, exempt=frozenset(web.sites))
-    told = []
+    last_flags = []
     while (probe := plan.next()) is not None:
-        told.append(plan.is_last)
+        last_flags.append(plan.is_last)
         plan.take(probe, web.fetch(plan, probe))
-    assert told == [False] * (len(told) - last) + [True] * last
+    assert last_flags == [False] * (len(last_flags) - last) + [True] * last
 
 
 @pytest.mark.parametrize(
-    ("first", "fallback", "status", "asked"),
+    ("first", "fallback", "status", "requested"),
     [
         ("/.well-known/ard.json", "/.well-known/ai-catalog.json", 404, True),
         ("/.well-known/ard.json", "/.well-known/ai-catalog.json", 410, True),
@@ -62,11 +62,11 @@ def test_the_last_request_is_known_only_where_nothing_leads_on(site: Site, job: 
         ("/.well-known/mcp/server-card.json", "/.well-known/mcp.json", 403, False),
     ],
 )
-def test_fallbacks_are_asked_only_where_the_first_is_absent(
-    first: str, fallback: str, status: int, asked: bool
+def test_fallbacks_are_requested_only_if_the_first_is_absent(
+    first: str, fallback: str, status: int, requested: bool
 ) -> None:
     done = visit(Web({HOST: {first: page("gone", "text/plain", status)}}))
-    assert (fallback in paths(done)) is asked
+    assert (fallback in paths(done)) is requested
 
 
 def test_conditional_paths_need_a_hit() -> None:
@@ -79,10 +79,10 @@ def test_conditional_paths_need_a_hit() -> None:
     ]
 
 
-def test_what_a_document_names_decides_what_else_is_asked() -> None:
+def test_documents_decide_which_conditional_paths_are_requested() -> None:
     awp = json.loads(AWP) | {"description": "Speaks MCP, takes USDC, has skills; see /auth.md and openapi"}
     done = visit(Web({HOST: {"/agent.json": page(json.dumps(awp))}}))
-    asked = {a.probe.url.removeprefix(HOME) for a in done.answers if a.probe.stage == "S4"}
+    requested = {a.probe.url.removeprefix(HOME) for a in done.answers if a.probe.stage == "S4"}
     assert {
         "/openapi.json",
         "/openapi.yaml",
@@ -90,8 +90,8 @@ def test_what_a_document_names_decides_what_else_is_asked() -> None:
         "/.well-known/x402",
         "/auth.md",
         "/.well-known/skills/index.json",
-    } <= asked
-    assert "/pricing.md" not in asked and len(asked) <= probes.MAX_CONDITIONAL
+    } <= requested
+    assert "/pricing.md" not in requested and len(requested) <= probes.MAX_CONDITIONAL
 
 
 def test_openapi_in_yaml_is_asked_only_where_json_is_absent() -> None:
@@ -112,7 +112,7 @@ def test_sub_hosts_of_a_hit_get_their_short_list(label: str, count: int) -> None
     assert paths(done, host)[3:] == [step.path for step in probes.SHORT[label]]
 
 
-def test_a_host_that_only_refuses_is_not_asked_for_siblings() -> None:
+def test_a_refusing_host_gets_no_requests_for_further_paths() -> None:
     done = visit(Web({HOST: lambda path: page("no", "text/plain", 404 if path == "/robots.txt" else 403)}))
     assert "/.well-known/awas.json" in paths(done)
     assert "/.well-known/agent-card.json" not in paths(done)

@@ -1,10 +1,10 @@
-"""What documents lead to: pointers, catalogues, capability details."""
+"""Requests that documents cause: pointers, catalogues, capability details."""
 
 import json
 
-from registry.core import probes
-from registry.core.documents import Outcome, Purpose, Via
-from registry.core.visits import HostJob
+from registry.core.model.documents import Outcome, Purpose, Via
+from registry.core.visiting import probes
+from registry.core.visiting.visits import HostJob
 from tests.core.plan.sites import AWP, HOME, HOST, adp, answer, card, catalogue, details_site, entry, paths
 from tests.support.web import Page, Web, page, visit
 
@@ -24,13 +24,13 @@ def test_links_of_the_front_page_are_followed() -> None:
     assert answer(done, "/deep/agent.json").probe.via == Via(f"{HOME}/", "", "agent-manifest", None)
     assert answer(done, "/actions.json").assessment.format == "awas"
     assert done.outcome is Outcome.FOUND
-    assert "/.well-known/agents.json" in paths(done)  # a hit by pointer is a hit
+    assert "/.well-known/agents.json" in paths(done)  # a hit by a pointer counts as a hit
 
 
 def test_pointers_in_robots() -> None:
     robots = page("Agentmap: https://shop.example/map.json\n# agentic-manifest: /acts.json\n", "text/plain")
-    asked = paths(visit(Web({HOST: {"/robots.txt": robots}})))
-    assert asked[-2:] == ["/map.json", "/acts.json"]
+    requested = paths(visit(Web({HOST: {"/robots.txt": robots}})))
+    assert requested[-2:] == ["/map.json", "/acts.json"]
 
 
 def test_a_catalogue_leads_to_documents_here_and_candidates_elsewhere() -> None:
@@ -87,7 +87,7 @@ def test_a_payload_inside_a_catalogue_is_judged_without_a_request() -> None:
 # --- capability details
 
 
-def test_details_have_a_budget_of_their_own_and_go_on_next_time() -> None:
+def test_details_have_their_own_budget_and_continue_on_the_next_visit() -> None:
     web = Web({HOST: details_site(60)})
     first = visit(web)
     details = [a for a in first.answers if a.probe.purpose is Purpose.DETAIL]
@@ -102,7 +102,7 @@ def test_details_have_a_budget_of_their_own_and_go_on_next_time() -> None:
     assert third.pending == ()
 
 
-def test_details_on_another_site_are_never_asked_for() -> None:
+def test_details_on_another_site_are_never_requested() -> None:
     web = Web({HOST: {"/.well-known/agent": page(adp(3, "https://other.example/d/{}"))}, "other.example": {}})
     done = visit(web)
     assert not any("/d/" in url for url in web.asked)

@@ -1,9 +1,9 @@
-"""Where redirects may lead, and to whom a document belongs."""
+"""Where redirects may lead, and to which host a document belongs."""
 
 import pytest
 
-from registry.core.documents import Outcome
-from registry.core.domains import host_of
+from registry.core.model.documents import Outcome
+from registry.core.names.domains import host_of
 from tests.core.plan.sites import AWP, HOME, HOST, answer, paths, verdict
 from tests.support.web import Page, Site, Web, moved, page, visit
 
@@ -19,11 +19,11 @@ def test_a_host_that_moved_to_www_is_an_alias() -> None:
     assert visit(web, "www.shop.example").outcome is Outcome.FOUND
 
 
-def test_a_front_page_that_moved_leaves_the_host_where_it_is() -> None:
+def test_a_moved_front_page_does_not_make_an_alias() -> None:
     web = Web({HOST: {"/": moved("https://www.shop.example/"), "/agent.json": page(AWP)}, "www.shop.example": {}})
     done = visit(web)
     assert (done.outcome, done.alias_of) == (Outcome.FOUND, None)
-    # robots.txt of the other host was read before its page was asked for
+    # robots.txt of the other host was read before its page was requested
     assert web.asked.index("https://www.shop.example/robots.txt") < web.asked.index("https://www.shop.example/")
 
 
@@ -49,7 +49,7 @@ def test_a_document_belongs_to_the_host_that_served_it() -> None:
     assert done.outcome is not Outcome.FOUND
 
 
-def test_another_site_gets_a_candidate_and_nothing_else() -> None:
+def test_a_redirect_to_another_site_only_names_a_candidate() -> None:
     web = Web({HOST: lambda path: moved(f"https://other.example{path}"), "other.example": {"/agent.json": page(AWP)}})
     done = visit(web)
     assert (done.outcome, done.reason) == (Outcome.REDIRECTED_AWAY, "to other.example")
@@ -79,14 +79,14 @@ def test_a_redirect_that_the_budget_has_no_request_for_is_not_followed() -> None
     assert verdict(done, "/.well-known/ard.json") == (Outcome.SKIPPED, "redirect_budget")
 
 
-def test_robots_count_for_the_end_of_a_redirect_too() -> None:
+def test_robots_txt_also_applies_to_the_target_of_a_redirect() -> None:
     robots = page("User-agent: *\nDisallow: /private/", "text/plain")
     web = Web({HOST: {"/robots.txt": robots, "/agent.json": moved("/private/a.json"), "/private/a.json": page(AWP)}})
     assert verdict(visit(web), "/agent.json") == (Outcome.DISALLOWED, "robots")
     assert f"{HOME}/private/a.json" not in web.asked
 
 
-def test_a_dead_host_at_the_end_of_a_redirect_is_not_this_host() -> None:
+def test_an_unreachable_redirect_target_does_not_end_the_visit() -> None:
     site = {"/agent.json": moved("https://gone.shop.example/a"), "/.well-known/agent.json": page(AWP)}
     done = visit(Web({HOST: site}))
     assert done.outcome is Outcome.FOUND and "/.well-known/ucp" in paths(done)

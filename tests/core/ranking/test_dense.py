@@ -1,4 +1,4 @@
-"""The order with vectors: what the signals say, and what must hold whatever the texts are."""
+"""Ranking with vectors: the meaning of the signals, and properties that hold for any texts."""
 
 import random
 
@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from registry.core.listing import Listing
+from registry.core.model.listing import Listing
 from registry.core.ranking import (
     CorpusStats,
-    Question,
+    ParsedQuery,
     Ranking,
     Record,
-    ask,
     explain,
     make_record,
+    parse_query,
     rank,
     texts_of,
 )
@@ -30,36 +30,44 @@ RAIN = listing("rain.example", "Sky: rain of tomorrow", ("forecast", "rain by th
 BANK = listing("bank.example", "Bank: keeps money", ("pay", "Pays a bill"), ("save", "Puts money aside"))
 
 
-def record(one: Listing, embedder: WordEmbedder = WORDS) -> Record:
-    return make_record(one, embedder.encode_documents(texts_of(one)), embedder.id)
+def record(listed: Listing, embedder: WordEmbedder = WORDS) -> Record:
+    return make_record(listed, embedder.encode_documents(texts_of(listed)), embedder.id)
 
 
 def ranked(text: str, *listings: Listing, embedder: WordEmbedder = WORDS) -> Ranking:
-    held = [Candidate(one.host, one.score, record(one)) for one in listings]
-    return rank(ask(text, embedder), side_by_side(held, WORDS.id), CorpusStats.of(one.record for one in held))
+    candidates = [Candidate(listed.host, listed.score, record(listed)) for listed in listings]
+    return rank(
+        parse_query(text, embedder),
+        side_by_side(candidates, WORDS.id),
+        CorpusStats.of(candidate.record for candidate in candidates),
+    )
 
 
-def test_the_rows_are_the_whole_the_service_and_its_capabilities_with_its_name() -> None:
-    one = listing("a.example", "sendMail: posts it", ("list_all", "every letter"))
-    assert texts_of(one) == [
+def test_the_rows_are_the_listing_its_texts_and_each_capability() -> None:
+    listed = listing("a.example", "sendMail: posts it", ("list_all", "every letter"))
+    assert texts_of(listed) == [
         "send Mail. posts it list all: every letter",
         "send Mail. posts it",
         "send Mail list all: every letter",
     ]
-    assert record(one).vectors.shape == (3, WORDS.dims)
+    assert record(listed).vectors.shape == (3, WORDS.dims)
 
 
 def test_only_the_first_capabilities_have_a_vector() -> None:
-    one = listing("a.example", "x", *[f"skill {n}" for n in range(80)])
-    assert len(record(one).vectors) == 2 + 50
-    assert len(record(one).capabilities.names) == 80
+    listed = listing("a.example", "x", *[f"skill {n}" for n in range(80)])
+    assert len(record(listed).vectors) == 2 + 50
+    assert len(record(listed).capabilities.names) == 80
 
 
-def test_a_record_with_vectors_survives_its_encoding() -> None:
-    made = record(POST)
-    again = Record.decode(made.encode())
-    assert again.encode() == made.encode()
-    assert (again.model, again.vectors.tolist(), again.spread) == (WORDS.id, made.vectors.tolist(), made.spread)
+def test_a_record_with_vectors_is_read_back_unchanged() -> None:
+    original = record(POST)
+    decoded = Record.decode(original.encode())
+    assert decoded.encode() == original.encode()
+    assert (decoded.model, decoded.vectors.tolist(), decoded.spread) == (
+        WORDS.id,
+        original.vectors.tolist(),
+        original.spread,
+    )
 
 
 def test_another_word_for_the_same_is_found() -> None:
@@ -79,24 +87,31 @@ def test_the_parts_are_named_and_make_up_the_relevance() -> None:
     assert best.confident
 
 
-def test_every_sentence_of_a_request_counts_for_itself() -> None:
-    together = ask("I want to know the weather tomorrow. Then pay the money for a bill.", WORDS)
-    assert together.needs is not None
-    assert len(together.needs) == 2
-    held = [Candidate(one.host, one.score, record(one)) for one in (RAIN, BANK, POST)]
-    ranking = rank(together, side_by_side(held, WORDS.id), CorpusStats.of(one.record for one in held))
+def test_every_sentence_of_a_query_is_a_need() -> None:
+    query = parse_query("I want to know the weather tomorrow. Then pay the money for a bill.", WORDS)
+    assert query.needs is not None
+    assert len(query.needs) == 2
+    candidates = [Candidate(listed.host, listed.score, record(listed)) for listed in (RAIN, BANK, POST)]
+    ranking = rank(
+        query, side_by_side(candidates, WORDS.id), CorpusStats.of(candidate.record for candidate in candidates)
+    )
     assert set(ranking.hosts[:2]) == {"rain.example", "bank.example"}
-    evidence = ranking.evidence
+    evidence = ranking.features
     assert (need.signal(evidence)[:2] > evidence.over_parts(evidence.whole, np.maximum)[:2]).all()
 
 
-def test_where_the_whole_points_says_the_less_the_more_needs_are_in_it() -> None:
+def test_the_topic_weighs_less_with_more_needs() -> None:
     topic = next(signal for signal in SIGNALS if signal.name == "topic")
-    once, twice = ask("weather tomorrow morning", WORDS), ask("Weather tomorrow morning. Pay the money.", WORDS)
+    once, twice = (
+        parse_query("weather tomorrow morning", WORDS),
+        parse_query("Weather tomorrow morning. Pay the money.", WORDS),
+    )
     assert (topic.weight_for(once), topic.weight_for(twice)) == (topic.weight, topic.weight / 2)
-    assert topic.weight_for(ask("weather")) == topic.weight
-    held = [Candidate(one.host, one.score, record(one)) for one in (RAIN, BANK)]
-    ranking = rank(twice, side_by_side(held, WORDS.id), CorpusStats.of(one.record for one in held))
+    assert topic.weight_for(parse_query("weather")) == topic.weight
+    candidates = [Candidate(listed.host, listed.score, record(listed)) for listed in (RAIN, BANK)]
+    ranking = rank(
+        twice, side_by_side(candidates, WORDS.id), CorpusStats.of(candidate.record for candidate in candidates)
+    )
     shares = {signal.name: signal.weight_for(twice) for signal in SIGNALS}
     tops = {name: values.max() for name, values in ranking.parts.items()}
     assert tops == pytest.approx({name: share / sum(shares.values()) for name, share in shares.items()})
@@ -105,58 +120,62 @@ def test_where_the_whole_points_says_the_less_the_more_needs_are_in_it() -> None
 TRADES = ("forecast", "parcel", "invoice", "guitar", "tulip", "glacier", "novel", "engine", "carpet", "dentist")
 
 
-def test_a_catalogue_of_unlike_things_is_not_the_best_at_each() -> None:
-    catalogue = listing("all.example", "x", *[(one, f"{one} {one}") for one in TRADES])
+def test_a_listing_of_unrelated_capabilities_does_not_rank_first_for_each() -> None:
+    catalogue = listing("all.example", "x", *[(trade, f"{trade} {trade}") for trade in TRADES])
     honest = listing(
         "honest.example", "Garden: tulip bulbs", *[(f"tulip_{n}", "plants a tulip bulb") for n in range(9)]
     )
-    few = listing("few.example", "x", *[(one, f"{one} {one}") for one in TRADES[:5]])
-    held = [Candidate(one.host, one.score, record(one)) for one in (catalogue, honest, few)]
-    question = ask("tulip", WORDS)
-    evidence = rank(question, side_by_side(held, WORDS.id), CorpusStats.of(one.record for one in held)).evidence
+    few = listing("few.example", "x", *[(trade, f"{trade} {trade}") for trade in TRADES[:5]])
+    candidates = [Candidate(listed.host, listed.score, record(listed)) for listed in (catalogue, honest, few)]
+    question = parse_query("tulip", WORDS)
+    evidence = rank(
+        question, side_by_side(candidates, WORDS.id), CorpusStats.of(candidate.record for candidate in candidates)
+    ).features
     nearest = evidence.over_parts(evidence.needs, np.maximum)
-    kept = need.signal(evidence) / nearest
-    assert kept[1:].tolist() == [1.0, 1.0]
-    assert kept[0] < 0.5
+    ratio = need.signal(evidence) / nearest
+    assert ratio[1:].tolist() == [1.0, 1.0]
+    assert ratio[0] < 0.5
 
 
-def test_parts_that_are_in_no_known_language_make_no_catalogue() -> None:
-    one = listing("one.example", "zz: zz", ("tulip", "tulip"), *[(f"zz{n}", "zzz") for n in range(20)])
-    held = [Candidate(one.host, one.score, record(one))]
-    evidence = rank(ask("tulip", WORDS), side_by_side(held, WORDS.id), CorpusStats.of([held[0].record])).evidence
+def test_capabilities_of_unknown_words_do_not_lower_the_rank() -> None:
+    listed = listing("one.example", "zz: zz", ("tulip", "tulip"), *[(f"zz{n}", "zzz") for n in range(20)])
+    candidates = [Candidate(listed.host, listed.score, record(listed))]
+    evidence = rank(
+        parse_query("tulip", WORDS), side_by_side(candidates, WORDS.id), CorpusStats.of([candidates[0].record])
+    ).features
     assert need.signal(evidence)[0] == pytest.approx(1.0, abs=0.01)
 
 
-def test_one_sentence_is_asked_once() -> None:
-    question = ask("move my  appointment", WORDS)
+def test_a_single_sentence_is_its_only_need() -> None:
+    question = parse_query("move my  appointment", WORDS)
     assert question.whole is not None
     assert question.needs is not None
     assert question.needs.tolist() == [question.whole.tolist()]
 
 
 @pytest.mark.parametrize("text", ["", "  ", "zzz", "!?", "日本語", "\ud800"])
-def test_what_the_embedder_does_not_know_is_asked_by_words_alone(text: str) -> None:
-    question = ask(text, WORDS)
+def test_a_query_of_unknown_words_has_no_vectors(text: str) -> None:
+    question = parse_query(text, WORDS)
     assert (question.whole, question.needs, question.model) == (None, None, "")
 
 
-def test_what_nobody_sees_does_not_count() -> None:
-    hidden = ask("s\u200bend \uff4d\uff41\uff49\uff4c" + "\u200b" * 900, WORDS)
+def test_invisible_characters_are_removed_from_a_query() -> None:
+    hidden = parse_query("s\u200bend \uff4d\uff41\uff49\uff4c" + "\u200b" * 900, WORDS)
     assert hidden.text == "send mail"
-    assert hidden.terms == ask("send mail").terms
+    assert hidden.terms == parse_query("send mail").terms
 
 
 def test_vectors_of_another_model_are_not_compared() -> None:
     other = WordEmbedder("wp_other")
     assert ranked("mail", POST, RAIN, embedder=other).hosts == []
     assert ranked("letter", POST, RAIN, embedder=other).hosts == ["post.example"]
-    held = side_by_side(
+    candidate_set = side_by_side(
         [Candidate("a.example", 1, record(POST, other)), Candidate("b.example", 1, record(POST))], WORDS.id
     )
-    assert held.row_starts.tolist() == [0, 0, 4]
+    assert candidate_set.row_starts.tolist() == [0, 0, 4]
 
 
-def test_the_capability_that_points_where_the_question_points_is_shown() -> None:
+def test_the_capability_nearest_to_the_query_is_shown() -> None:
     ranking = ranked("reschedule", POST, RAIN, BANK)
     assert explain(ranking, ranking.hosts.index("post.example")).capabilities[0].name == "move_visit"
 
@@ -164,16 +183,16 @@ def test_the_capability_that_points_where_the_question_points_is_shown() -> None
 def test_capabilities_that_are_not_allowed_are_not_shown() -> None:
     ranking = ranked("pay a bill with money", BANK, POST)
     assert explain(ranking, 0).capabilities[0].name == "pay"
-    assert [one.name for one in explain(ranking, 0, allowed={"save"}).capabilities] == ["save"]
+    assert [capability.name for capability in explain(ranking, 0, allowed={"save"}).capabilities] == ["save"]
     assert explain(ranking, 0, allowed=()).capabilities == ()
 
 
-def test_a_service_that_says_nothing_of_it_changes_no_order() -> None:
-    held = [Candidate(one.host, one.score, record(one)) for one in (POST, RAIN, BANK)]
-    stats = CorpusStats.of(one.record for one in held)
+def test_an_irrelevant_service_does_not_change_the_order() -> None:
+    candidates = [Candidate(listed.host, listed.score, record(listed)) for listed in (POST, RAIN, BANK)]
+    stats = CorpusStats.of(candidate.record for candidate in candidates)
     silent = Candidate("silent.example", 99, record(listing("silent.example", "zzz: zz zzz")))
-    before = rank(ask("letter of rain", WORDS), side_by_side(held, WORDS.id), stats)
-    after = rank(ask("letter of rain", WORDS), side_by_side([silent, *held], WORDS.id), stats)
+    before = rank(parse_query("letter of rain", WORDS), side_by_side(candidates, WORDS.id), stats)
+    after = rank(parse_query("letter of rain", WORDS), side_by_side([silent, *candidates], WORDS.id), stats)
     assert [host for host in after.hosts if host != "silent.example"] == before.hosts
 
 
@@ -181,7 +200,7 @@ TEXT = st.lists(st.sampled_from(["mail", "letter", "rain", "pay", "zzz", "move",
 SERVICE = st.tuples(TEXT, TEXT, st.lists(TEXT, max_size=3), st.integers(0, 2))
 
 
-def made(texts: list[tuple[str, str, list[str], int]]) -> list[Listing]:
+def listings_of(texts: list[tuple[str, str, list[str], int]]) -> list[Listing]:
     return [
         listing(f"h{n}.example", f"{name or 'x'}: {text}", *parts, score=score)
         for n, (name, text, parts, score) in enumerate(texts)
@@ -190,27 +209,27 @@ def made(texts: list[tuple[str, str, list[str], int]]) -> list[Listing]:
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(SERVICE, min_size=1, max_size=8), TEXT, st.randoms())
-def test_the_order_is_total_and_not_that_of_the_candidates(
-    texts: list[tuple[str, str, list[str], int]], query: str, dice: random.Random
+def test_the_order_is_total_and_independent_of_the_candidates(
+    texts: list[tuple[str, str, list[str], int]], query: str, rng: random.Random
 ) -> None:
-    listings = made(texts)
+    listings = listings_of(texts)
     ranking = ranked(query, *listings)
     assert np.isfinite(ranking.relevance).all()
     shuffled = list(listings)
-    dice.shuffle(shuffled)
+    rng.shuffle(shuffled)
     again = ranked(query, *shuffled)
     assert again.hosts == ranking.hosts
-    marks = [explain(ranking, place) for place in range(len(ranking))]
-    assert [one.relevance for one in marks] == sorted((one.relevance for one in marks), reverse=True)
-    for one in marks:
-        assert 0 < one.relevance <= 1.0 + 1e-9
-        assert 0 <= one.cover <= 1.0 + 1e-6
-        assert 0 <= one.similarity <= 1.001
+    hits = [explain(ranking, index) for index in range(len(ranking))]
+    assert [hit.relevance for hit in hits] == sorted((hit.relevance for hit in hits), reverse=True)
+    for hit in hits:
+        assert 0 < hit.relevance <= 1.0 + 1e-9
+        assert 0 <= hit.cover <= 1.0 + 1e-6
+        assert 0 <= hit.similarity <= 1.001
 
 
 @settings(max_examples=40, deadline=None)
 @given(SERVICE, TEXT, st.integers(0, 99))
-def test_equal_texts_stand_beside_each_other_by_grade_and_host(
+def test_equal_texts_are_ordered_by_score_and_host(
     text: tuple[str, str, list[str], int], query: str, other_grade: int
 ) -> None:
     name, body, parts, score = text
@@ -219,15 +238,17 @@ def test_equal_texts_stand_beside_each_other_by_grade_and_host(
         for host, grade in (("b.example", score), ("a.example", score), ("c.example", other_grade))
     ]
     ranking = ranked(query, *twins, RAIN, BANK)
-    places = [host for host in ranking.hosts if host[1:] == ".example"]
+    ranked_hosts = [host for host in ranking.hosts if host[1:] == ".example"]
     grades = {"a.example": score, "b.example": score, "c.example": other_grade}
-    assert places == sorted(places, key=lambda host: (-grades[host], host))
+    assert ranked_hosts == sorted(ranked_hosts, key=lambda host: (-grades[host], host))
 
 
 def test_a_question_without_words_is_ranked_by_vectors_alone() -> None:
-    question = ask("mail", WORDS)
-    held = [Candidate(one.host, one.score, record(one)) for one in (POST, RAIN)]
-    wordless = Question("mail", {}, question.whole, question.needs, question.model)
-    ranking = rank(wordless, side_by_side(held, WORDS.id), CorpusStats.of(one.record for one in held))
+    question = parse_query("mail", WORDS)
+    candidates = [Candidate(listed.host, listed.score, record(listed)) for listed in (POST, RAIN)]
+    wordless = ParsedQuery("mail", {}, question.whole, question.needs, question.model)
+    ranking = rank(
+        wordless, side_by_side(candidates, WORDS.id), CorpusStats.of(candidate.record for candidate in candidates)
+    )
     assert ranking.hosts[0] == "post.example"
     assert explain(ranking, 0).cover == 0.0

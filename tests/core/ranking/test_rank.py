@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from registry.core.listing import ListedCapability, Listing
+from registry.core.model.listing import ListedCapability, Listing
 from registry.core.ranking import (
     CorpusStats,
     Ranking,
     Record,
-    ask,
     explain,
     index_hash,
     indexed_text,
     make_record,
+    parse_query,
     rank,
     term_ids,
     texts_of,
@@ -35,12 +35,12 @@ from tests.support.candidates import Candidate, side_by_side
 
 
 def collection(*listings: Listing) -> tuple[list[Candidate], CorpusStats]:
-    candidates = [Candidate(one.host, one.score, make_record(one)) for one in listings]
-    return candidates, CorpusStats.of(one.record for one in candidates)
+    candidates = [Candidate(listed.host, listed.score, make_record(listed)) for listed in listings]
+    return candidates, CorpusStats.of(candidate.record for candidate in candidates)
 
 
 def ranked(query: str, candidates: Sequence[Candidate], stats: CorpusStats) -> Ranking:
-    return rank(ask(query), side_by_side(candidates), stats)
+    return rank(parse_query(query), side_by_side(candidates), stats)
 
 
 def hosts(query: str, candidates: Sequence[Candidate], stats: CorpusStats) -> list[str]:
@@ -48,8 +48,8 @@ def hosts(query: str, candidates: Sequence[Candidate], stats: CorpusStats) -> li
 
 
 def counts(record: Record, *stems: str) -> dict[str, int]:
-    held = dict(zip(record.terms.tolist(), record.counts.tolist(), strict=True))
-    return {stem: held.get(term, 0) for stem, term in zip(stems, term_ids(stems).tolist(), strict=True)}
+    count_by_term = dict(zip(record.terms.tolist(), record.counts.tolist(), strict=True))
+    return {stem: count_by_term.get(term, 0) for stem, term in zip(stems, term_ids(stems).tolist(), strict=True)}
 
 
 def test_a_record_weighs_name_description_and_capabilities() -> None:
@@ -58,23 +58,26 @@ def test_a_record_weighs_name_description_and_capabilities() -> None:
     assert len(record.terms) == 3
     assert record.length == 4 + 4 + 4 + 2 + 2 + 1 + 1
     assert record.capabilities.names == ("mail",)
-    held = record.capabilities
-    assert record.terms[held.places[held.starts[0] : held.starts[1]]].tolist() == term_ids(["mail"]).tolist()
+    capabilities = record.capabilities
+    assert (
+        record.terms[capabilities.places[capabilities.starts[0] : capabilities.starts[1]]].tolist()
+        == term_ids(["mail"]).tolist()
+    )
 
 
-def test_a_word_counts_no_further_than_an_honest_text_says_it_but_the_text_stays_long() -> None:
+def test_repeated_words_count_up_to_a_limit_but_lengthen_the_text() -> None:
     record = make_record(listing("a.example", "x: " + "mail " * 700))
     assert counts(record, "mail") == {"mail": MOST_COUNTED}
     assert record.length == 4 + 2 * 700
 
 
 def test_the_engine_gets_the_same_terms_with_the_name_twice() -> None:
-    one = listing("a.example", "sendMail: post", ("list", "all letters"))
-    assert indexed_text(one).split() == ["sendmail", "send", "mail"] * 2 + ["post", "list", "all", "letter"]
-    assert set(term_ids(indexed_text(one).split()).tolist()) == set(make_record(one).terms.tolist())
+    listed = listing("a.example", "sendMail: post", ("list", "all letters"))
+    assert indexed_text(listed).split() == ["sendmail", "send", "mail"] * 2 + ["post", "list", "all", "letter"]
+    assert set(term_ids(indexed_text(listed).split()).tolist()) == set(make_record(listed).terms.tolist())
 
 
-def test_a_record_survives_its_encoding() -> None:
+def test_a_record_is_read_back_unchanged() -> None:
     record = make_record(listing("a.example", "Grüße 天気: été", ("x_y", "Z z"), ""))
     assert Record.decode(record.encode()).encode() == record.encode()
 
@@ -90,7 +93,7 @@ def test_relevance_is_bm25f_over_the_weighted_whole() -> None:
         listing("a.example", "Weather: rain"), listing("b.example", "Parcels: ship and track anything anywhere")
     )
     ranking = ranked("weather", candidates, stats)
-    (relevance,) = words.signal(ranking.evidence)[list(ranking.order)]
+    (relevance,) = words.signal(ranking.features)[list(ranking.order)]
     lengths = [3.0, 2.0 + 5.0]  # name 2, each other word 1
     idf = math.log(1 + (2 - 1 + 0.5) / (1 + 0.5))
     expected = idf * 2 * 2.0 / (2 + (0.25 + 0.75 * 3 / (sum(lengths) / 2)))
@@ -118,13 +121,13 @@ def test_stuffing_gains_less_and_less() -> None:
     assert hosts("email weather", candidates, stats)[0] == "both.example"
 
 
-def test_no_shared_term_no_hit() -> None:
+def test_a_service_without_a_common_term_is_no_hit() -> None:
     candidates, stats = collection(listing("a.example", "Email"))
     assert hosts("weather", candidates, stats) == []
     assert hosts("", candidates, stats) == []
 
 
-def test_ties_go_to_the_better_grade_then_to_the_host() -> None:
+def test_ties_are_broken_by_score_then_host() -> None:
     candidates, stats = collection(
         listing("c.example", "Email", score=70),
         listing("b.example", "Email", score=90),
@@ -138,17 +141,17 @@ WORDS = st.lists(st.sampled_from(["mail", "post", "rain", "sun", "route", "track
 
 @settings(max_examples=60)
 @given(st.lists(st.tuples(WORDS, WORDS, st.integers(0, 3)), min_size=1, max_size=8), WORDS, st.randoms())
-def test_the_order_depends_on_neither_company_nor_sequence(
-    texts: list[tuple[str, str, int]], query: str, dice: random.Random
+def test_the_order_does_not_depend_on_the_other_candidates(
+    texts: list[tuple[str, str, int]], query: str, rng: random.Random
 ) -> None:
     listings = [listing(f"h{n}.example", f"x: {a}", b, score=score) for n, (a, b, score) in enumerate(texts)]
     candidates, stats = collection(*listings)
     whole = hosts(query, candidates, stats)
-    dice.shuffle(candidates)
+    rng.shuffle(candidates)
     assert hosts(query, candidates, stats) == whole
-    some = candidates[: len(candidates) // 2]
-    left = {one.host for one in some}
-    assert hosts(query, some, stats) == [host for host in whole if host in left]
+    half = candidates[: len(candidates) // 2]
+    half_hosts = {candidate.host for candidate in half}
+    assert hosts(query, half, stats) == [host for host in whole if host in half_hosts]
 
 
 @given(st.text(max_size=500))
@@ -156,12 +159,12 @@ def test_the_order_depends_on_neither_company_nor_sequence(
 def test_any_query_is_ranked(query: str) -> None:
     candidates, stats = collection(listing("a.example", "Email"), listing("b.example", "___"))
     ranking = ranked(query, candidates, stats)
-    for place in range(len(ranking)):
-        assert 0 < explain(ranking, place).relevance <= 1
+    for index in range(len(ranking)):
+        assert 0 < explain(ranking, index).relevance <= 1
 
 
-def explained(query: str, one: Listing, *others: Listing) -> list[tuple[str, tuple[str, ...]]]:
-    candidates, stats = collection(one, *others)
+def explained(query: str, listed: Listing, *others: Listing) -> list[tuple[str, tuple[str, ...]]]:
+    candidates, stats = collection(listed, *others)
     hit = explain(ranked(query, candidates[:1], stats), 0)
     return [(match.name, match.matched_terms) for match in hit.capabilities]
 
@@ -187,11 +190,11 @@ def test_no_capability_is_shown_where_only_the_services_own_text_matched() -> No
 
 
 def test_equal_capabilities_keep_the_documents_order_and_are_three_at_most() -> None:
-    one = listing("a.example", "x", *[f"mail {letter}" for letter in "zyxw"])
-    assert [name for name, _ in explained("mail", one, OTHER)] == ["mail z", "mail y", "mail x"]
+    listed = listing("a.example", "x", *[f"mail {letter}" for letter in "zyxw"])
+    assert [name for name, _ in explained("mail", listed, OTHER)] == ["mail z", "mail y", "mail x"]
 
 
-def test_the_share_of_a_capability_is_of_the_whole_query() -> None:
+def test_the_score_of_a_capability_is_its_share_of_the_whole_query() -> None:
     candidates, stats = collection(MAILER, OTHER)
     (whole,) = explain(ranked("billing", candidates, stats), 0).capabilities
     part = explain(ranked("billing unheardof", candidates, stats), 0).capabilities[0]
@@ -199,23 +202,23 @@ def test_the_share_of_a_capability_is_of_the_whole_query() -> None:
     assert 0 < part.score < 1.0
 
 
-def test_the_matched_words_are_the_querys_in_its_order() -> None:
+def test_matched_words_are_in_the_order_of_the_query() -> None:
     candidates, stats = collection(MAILER, OTHER)
     assert explain(ranked("Invoices, emails; unheard", candidates, stats), 0).matched_terms == ("invoices", "emails")
 
 
-def test_nobody_ranks_by_writing_more_than_the_bounds() -> None:
+def test_texts_beyond_the_limits_are_ignored() -> None:
     text = "alpha " * DESCRIPTION_CHARS + "omega"
-    one = listing("a.example", "n" * NAME_CHARS + " omega", ("c", "beta " * CAPABILITY_CHARS + "omega"))
+    cut = listing("a.example", "n" * NAME_CHARS + " omega", ("c", "beta " * CAPABILITY_CHARS + "omega"))
     long = listing("a.example", f"x: {text}", *[f"c{n}" for n in range(CAPABILITIES)], "omega")
-    assert counts(make_record(one), "omega") == {"omega": 0}
+    assert counts(make_record(cut), "omega") == {"omega": 0}
     assert counts(make_record(long), "omega") == {"omega": 0}
     assert len(make_record(long).capabilities.names) == CAPABILITIES
     many = listing("a.example", "x", *[(f"c{n}", "beta " * 399) for n in range(100)])
     assert make_record(many).length <= CAPABILITIES_CHARS / 5 + 1 + 4 + 100 * 2
 
 
-def test_a_book_makes_no_other_text_a_short_one() -> None:
+def test_one_long_text_hardly_changes_the_mean_length() -> None:
     texts = [listing(f"h{n}.example", "Mail: sends mail") for n in range(9)]
     _, alone = collection(*texts)
     _, beside = collection(*texts, listing("book.example", "Book: " + "word " * 3_000))
@@ -223,16 +226,16 @@ def test_a_book_makes_no_other_text_a_short_one() -> None:
     assert beside.mean_length == (9 * alone.mean_length + LENGTH_COUNTED) / 10
 
 
-def test_keywords_are_read_with_the_description_and_inside_of_its_bound() -> None:
+def test_keywords_count_as_part_of_the_description() -> None:
     capability = ListedCapability("book", "Books it", keywords=("trip:bookFlight", "fly me to Rome"))
-    one = listing("a.example", "Wings: flies", keywords=("air travel",), capabilities=(capability,))
-    assert counts(make_record(one), "air", "flight", "rome") == {"air": 2, "flight": 1, "rome": 1}
-    assert texts_of(one)[1:] == ["Wings. flies air travel", "Wings book: Books it trip book Flight fly me to Rome"]
+    listed = listing("a.example", "Wings: flies", keywords=("air travel",), capabilities=(capability,))
+    assert counts(make_record(listed), "air", "flight", "rome") == {"air": 2, "flight": 1, "rome": 1}
+    assert texts_of(listed)[1:] == ["Wings. flies air travel", "Wings book: Books it trip book Flight fly me to Rome"]
     full = listing("a.example", "x: " + "y" * DESCRIPTION_CHARS, keywords=("omega",))
     assert counts(make_record(full), "omega") == {"omega": 0}
 
 
-def test_the_hash_names_listing_and_ranker(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_index_hash_depends_on_listing_model_and_ranker(monkeypatch: pytest.MonkeyPatch) -> None:
     assert index_hash(MAILER) == index_hash(MAILER)
     assert index_hash(MAILER) != index_hash(OTHER)
     assert index_hash(MAILER, "wp_000000000000") != index_hash(MAILER)

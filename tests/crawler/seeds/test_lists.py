@@ -1,4 +1,4 @@
-"""Lists and tables: any bytes are read, every line is a name or a refusal, and what is packed stays small."""
+"""Lists and tables: any bytes are read, every line is a name or a refusal, and packed lists use little memory."""
 
 import gzip
 import io
@@ -15,17 +15,17 @@ from hypothesis import strategies as st
 from crawler.seeds import lines, tables
 from crawler.seeds.opened import BLOCK, MAX_LINE, opened
 from crawler.seeds.source import BROKEN_OFF, BadSource
-from registry.core.seeds import Refusal, Seed
+from registry.core.names.seeds import Refusal, Seed
 
 
 @pytest.fixture
-def kept(tmp_path: Path) -> Callable[[bytes], str]:
-    def keep(raw: bytes) -> str:
+def write_list(tmp_path: Path) -> Callable[[bytes], str]:
+    def write_list(raw: bytes) -> str:
         path = tmp_path / "list"
         path.write_bytes(raw)
         return str(path)
 
-    return keep
+    return write_list
 
 
 def names(path: str, *, urls: bool = False) -> list[Seed | Refusal]:
@@ -46,9 +46,9 @@ def zipped(*members: tuple[str, bytes]) -> bytes:
     return packed.getvalue()
 
 
-def test_names_with_their_lines_and_their_list(kept: Callable[[bytes], str]) -> None:
+def test_names_with_their_lines_and_their_list(write_list: Callable[[bytes], str]) -> None:
     raw = b"\xef\xbb\xbfone.com\r\n\r\n# two.com\r\n  three.com # why\rfour.com\nfive.com#x\n\nsix.com"
-    assert names(kept(raw)) == [
+    assert names(write_list(raw)) == [
         Seed("one.com", "list", 1),
         Seed("three.com", "list", 4),
         Seed("four.com", "list", 5),
@@ -57,33 +57,33 @@ def test_names_with_their_lines_and_their_list(kept: Callable[[bytes], str]) -> 
     ]
 
 
-def test_urls_give_their_host_only_when_asked(kept: Callable[[bytes], str]) -> None:
-    path = kept(b"https://One.com:8443/x?y\nftp://two.com\nthree.com\nhttps://[::1]/\nhttp://u@four.com/\n")
-    assert [one.name for one in names(path)] == [
+def test_urls_are_reduced_to_hosts_only_on_request(write_list: Callable[[bytes], str]) -> None:
+    path = write_list(b"https://One.com:8443/x?y\nftp://two.com\nthree.com\nhttps://[::1]/\nhttp://u@four.com/\n")
+    assert [entry.name for entry in names(path)] == [
         "https://One.com:8443/x?y", "ftp://two.com", "three.com", "https://[::1]/", "http://u@four.com/",
     ]  # fmt: skip
-    given = names(path, urls=True)
-    assert [one.name for one in given if isinstance(one, Seed)] == ["one.com", "three.com", "four.com"]
-    assert [(one.name, one.code, one.place) for one in given if isinstance(one, Refusal)] == [
+    entries = names(path, urls=True)
+    assert [entry.name for entry in entries if isinstance(entry, Seed)] == ["one.com", "three.com", "four.com"]
+    assert [(entry.name, entry.code, entry.line) for entry in entries if isinstance(entry, Refusal)] == [
         ("ftp://two.com", "no_host", 2),
         ("https://[::1]/", "no_host", 4),
     ]
 
 
-def test_a_line_that_is_too_long_costs_only_itself(kept: Callable[[bytes], str]) -> None:
-    long = b"x" * (2 * BLOCK + 17)
-    first, refused, last = names(kept(b"one.com\n" + long + b"\ntwo.com\n"))
-    assert (first.name, last.name, last.place) == ("one.com", "two.com", 3)
-    assert isinstance(refused, Refusal) and (refused.code, refused.place) == ("line_too_long", 2)
+def test_a_line_that_is_too_long_is_skipped(write_list: Callable[[bytes], str]) -> None:
+    long_line = b"x" * (2 * BLOCK + 17)
+    first, refused, last = names(write_list(b"one.com\n" + long_line + b"\ntwo.com\n"))
+    assert (first.name, last.name, last.line) == ("one.com", "two.com", 3)
+    assert isinstance(refused, Refusal) and (refused.code, refused.line) == ("line_too_long", 2)
     assert len(refused.name) < 300
-    assert [one.place for one in names(kept(long))] == [1]
+    assert [entry.line for entry in names(write_list(long_line))] == [1]
 
 
-def test_lines_across_blocks_are_whole(kept: Callable[[bytes], str]) -> None:
+def test_lines_across_blocks_are_joined(write_list: Callable[[bytes], str]) -> None:
     expected = [f"name-{number}.com" for number in range(60_000)]
-    found = names(kept("\r\n".join(expected).encode()))
-    assert [one.name for one in found] == expected
-    assert [one.place for one in found] == list(range(1, 60_001))
+    entries = names(write_list("\r\n".join(expected).encode()))
+    assert [entry.name for entry in entries] == expected
+    assert [entry.line for entry in entries] == list(range(1, 60_001))
 
 
 @given(
@@ -91,27 +91,27 @@ def test_lines_across_blocks_are_whole(kept: Callable[[bytes], str]) -> None:
     | st.lists(st.sampled_from([b"\r", b"\n", b"a.com", b"#", b'"', b",", b"\xff"])).map(b"".join)
 )
 @settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_any_bytes_are_read(kept: Callable[[bytes], str], raw: bytes) -> None:
-    path = kept(raw)
-    for read in (names, rows):
+def test_any_bytes_are_read(write_list: Callable[[bytes], str], raw: bytes) -> None:
+    path = write_list(raw)
+    for read_list in (names, rows):
         try:
-            found = read(path)
+            entries = read_list(path)
         except BadSource as error:
             assert str(error)
         else:
-            assert all(isinstance(one, Seed | Refusal) and one.place <= len(raw) + 1 for one in found)
+            assert all(isinstance(entry, Seed | Refusal) and entry.line <= len(raw) + 1 for entry in entries)
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, lambda raw: gzip.compress(raw[:8]) + gzip.compress(raw[8:]),
                                   lambda raw: zipped(("top.csv", raw))])  # fmt: skip
-def test_packed_lists_are_read_whatever_they_are_called(
-    kept: Callable[[bytes], str], pack: Callable[[bytes], bytes]
+def test_packed_lists_are_recognised_by_content(
+    write_list: Callable[[bytes], str], pack: Callable[[bytes], bytes]
 ) -> None:
-    assert [one.name for one in names(kept(pack(b"one.com\ntwo.com\n")))] == ["one.com", "two.com"]
+    assert [entry.name for entry in names(write_list(pack(b"one.com\ntwo.com\n")))] == ["one.com", "two.com"]
 
 
 @pytest.mark.parametrize(
-    ("raw", "says"),
+    ("raw", "message"),
     [
         (zipped(("a", b"one.com"), ("b", b"two.com")), "an archive of 2 files"),
         (zipped(), "an archive of 0 files"),
@@ -119,45 +119,45 @@ def test_packed_lists_are_read_whatever_they_are_called(
         ("one.com\n".encode("utf-16"), "UTF-16"),
     ],
 )
-def test_what_cannot_be_a_list_is_told_at_once(kept: Callable[[bytes], str], raw: bytes, says: str) -> None:
-    with pytest.raises(BadSource, match=says):
-        names(kept(raw))
+def test_a_file_that_is_no_list_is_refused_at_once(
+    write_list: Callable[[bytes], str], raw: bytes, message: str
+) -> None:
+    with pytest.raises(BadSource, match=message):
+        names(write_list(raw))
 
 
-def test_a_list_that_is_not_there_is_told(tmp_path: Path) -> None:
-    for path, says in ((tmp_path / "none", "No such file"), (tmp_path, "directory")):
-        with pytest.raises(BadSource, match=says):
+def test_a_missing_list_is_reported(tmp_path: Path) -> None:
+    for path, message in ((tmp_path / "none", "No such file"), (tmp_path, "directory")):
+        with pytest.raises(BadSource, match=message):
             names(str(path))
 
 
-@pytest.mark.parametrize("harm", [lambda raw: raw[:-9], lambda raw: raw[:60] + b"\xff" * 20 + raw[80:]])
+@pytest.mark.parametrize("damage", [lambda raw: raw[:-9], lambda raw: raw[:60] + b"\xff" * 20 + raw[80:]])
 @pytest.mark.parametrize("pack", [gzip.compress, lambda raw: zipped(("top.csv", raw))])
-def test_a_packed_list_that_breaks_off_says_so_and_keeps_what_came(
-    kept: Callable[[bytes], str], pack: Callable[[bytes], bytes], harm: Callable[[bytes], bytes]
+def test_a_truncated_packed_list_keeps_its_complete_lines(
+    write_list: Callable[[bytes], str], pack: Callable[[bytes], bytes], damage: Callable[[bytes], bytes]
 ) -> None:
     raw = "\n".join(f"{zlib.crc32(bytes([number]))}.com" for number in range(250)).encode()
     try:
-        found = names(kept(harm(pack(raw))))
+        entries = names(write_list(damage(pack(raw))))
     except BadSource:
-        return  # the directory of an archive stands at its end
-    assert isinstance(found[-1], Refusal) and found[-1].code == BROKEN_OFF + "broken"
-    assert [one.name for one in found[:-1]] == raw.decode().split()[: len(found) - 1]
+        return  # an archive has its directory at its end
+    assert isinstance(entries[-1], Refusal) and entries[-1].code == BROKEN_OFF + "broken"
+    assert [entry.name for entry in entries[:-1]] == raw.decode().split()[: len(entries) - 1]
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, lambda raw: zipped(("top.csv", raw))])
-def test_a_bomb_neither_fills_memory_nor_runs_for_long(
-    kept: Callable[[bytes], str], pack: Callable[[bytes], bytes]
-) -> None:
-    path = kept(pack(b"one.com\n" + b"\0" * (64 * 2**20)))
+def test_a_decompression_bomb_is_cut_off(write_list: Callable[[bytes], str], pack: Callable[[bytes], bytes]) -> None:
+    path = write_list(pack(b"one.com\n" + b"\0" * (64 * 2**20)))
     tracemalloc.start()
     try:
-        found = names(path)
-        most = tracemalloc.get_traced_memory()[1]
+        entries = names(path)
+        peak_memory = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert [one.code for one in found if isinstance(one, Refusal)] == ["line_too_long", BROKEN_OFF + "broken"]
-    assert found[0].name == "one.com"
-    assert most < 8 * 2**20
+    assert [entry.code for entry in entries if isinstance(entry, Refusal)] == ["line_too_long", BROKEN_OFF + "broken"]
+    assert entries[0].name == "one.com"
+    assert peak_memory < 8 * 2**20
 
 
 @pytest.mark.parametrize(
@@ -175,23 +175,28 @@ def test_a_bomb_neither_fills_memory_nor_runs_for_long(
         (b"", None, []),
     ],
 )
-def test_the_column_of_names(kept: Callable[[bytes], str], raw: bytes, column: str | None, expected: list[str]) -> None:
-    assert [one.name for one in rows(kept(raw), column)] == expected
+def test_the_column_of_names_is_found(
+    write_list: Callable[[bytes], str], raw: bytes, column: str | None, expected: list[str]
+) -> None:
+    assert [entry.name for entry in rows(write_list(raw), column)] == expected
 
 
-def test_rows_that_cannot_be_read_cost_only_themselves(kept: Callable[[bytes], str]) -> None:
-    found = rows(kept(b'1,one.com\n2\n3,"two.com\n4,three.com\n'))
-    assert [one.name for one in found if isinstance(one, Seed)] == ["one.com", "three.com"]
-    assert [(one.code, one.place) for one in found if isinstance(one, Refusal)] == [("short_row", 2), ("bad_row", 3)]
+def test_rows_that_cannot_be_read_are_skipped(write_list: Callable[[bytes], str]) -> None:
+    entries = rows(write_list(b'1,one.com\n2\n3,"two.com\n4,three.com\n'))
+    assert [entry.name for entry in entries if isinstance(entry, Seed)] == ["one.com", "three.com"]
+    assert [(entry.code, entry.line) for entry in entries if isinstance(entry, Refusal)] == [
+        ("short_row", 2),
+        ("bad_row", 3),
+    ]
 
 
 @pytest.mark.parametrize(("raw", "column"), [(b"1,x\n", None), (b"a,b\n", "c"), (b"a,b\n", "3"), (b"a,b\n", "0")])
-def test_a_table_without_such_a_column_is_wrong_usage(
-    kept: Callable[[bytes], str], raw: bytes, column: str | None
+def test_a_table_without_the_column_is_a_usage_error(
+    write_list: Callable[[bytes], str], raw: bytes, column: str | None
 ) -> None:
     with pytest.raises(BadSource, match="column"):
-        rows(kept(raw), column)
+        rows(write_list(raw), column)
 
 
-def test_a_line_may_be_as_long_as_a_row_is(kept: Callable[[bytes], str]) -> None:
-    assert len(rows(kept(b"one.com," + b"x" * (MAX_LINE - 9) + b"\n"))) == 1
+def test_a_row_may_be_as_long_as_the_longest_line(write_list: Callable[[bytes], str]) -> None:
+    assert len(rows(write_list(b"one.com," + b"x" * (MAX_LINE - 9) + b"\n"))) == 1

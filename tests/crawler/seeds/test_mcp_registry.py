@@ -12,7 +12,7 @@ from crawler.seeds import mcp_registry
 from crawler.seeds.mcp_registry import QUERY, first_page, names, saved
 from crawler.seeds.opened import opened
 from crawler.seeds.source import BROKEN_OFF, BadSource
-from registry.core.seeds import Refusal, Seed
+from registry.core.names.seeds import Refusal, Seed
 from tests.crawler.seeds.online import gathered, reader, registry
 from tests.support.sites import Reply
 
@@ -30,8 +30,8 @@ def server(name: str, *remotes: str, **members: Any) -> dict[str, Any]:
     }
 
 
-def listed(document: dict[str, Any], status: str = "active") -> dict[str, Any]:
-    """As v0.1 wraps it."""
+def wrapped(document: dict[str, Any], status: str = "active") -> dict[str, Any]:
+    """Wrap a server as v0.1 of the registry API does."""
     return {"server": document, "_meta": {"io.modelcontextprotocol.registry/official": {"status": status}}}
 
 
@@ -40,14 +40,14 @@ def page(*entries: Any, cursor: str | None = None) -> dict[str, Any]:
     return {"servers": list(entries), "metadata": metadata | ({"nextCursor": cursor} if cursor else {})}
 
 
-def read(folder: Path, *values: Any) -> list[tuple[str, str | None]]:
+def read_saved(folder: Path, *values: Any) -> list[tuple[str, str | None]]:
     path = folder / "servers.json"
     path.write_text("\n".join(json.dumps(value) for value in values))
     with opened(str(path)) as source:
         return [
-            (one.name, one.code if isinstance(one, Refusal) else one.referrer)
-            for one in saved(source)
-            if isinstance(one, Seed | Refusal)
+            (entry.name, entry.code if isinstance(entry, Refusal) else entry.referrer)
+            for entry in saved(source)
+            if isinstance(entry, Seed | Refusal)
         ]
 
 
@@ -59,34 +59,39 @@ HOSTS = [("mcp.one.com", "com.one/x"), ("one.com", "com.one/x"), ("two.com", "co
 @pytest.mark.parametrize(
     "values",
     [
-        [page(listed(ONE), listed(TWO))],
+        [page(wrapped(ONE), wrapped(TWO))],
         [page(ONE, TWO)],
-        [[ONE, listed(TWO)]],
-        [[page(listed(ONE)), page(TWO)]],
-        [listed(ONE), TWO],
-        [page(ONE, cursor="a"), page(listed(TWO))],
+        [[ONE, wrapped(TWO)]],
+        [[page(wrapped(ONE)), page(TWO)]],
+        [wrapped(ONE), TWO],
+        [page(ONE, cursor="a"), page(wrapped(TWO))],
     ],
 )
-def test_a_saved_list_in_any_of_its_forms(tmp_path: Path, values: list[Any]) -> None:
-    assert read(tmp_path, *values) == HOSTS
+def test_a_saved_list_is_read_in_any_of_its_forms(tmp_path: Path, values: list[Any]) -> None:
+    assert read_saved(tmp_path, *values) == HOSTS
 
 
-def test_odd_servers_cost_only_themselves(tmp_path: Path) -> None:
-    odd: list[Any] = [
+def test_malformed_servers_are_skipped(tmp_path: Path) -> None:
+    malformed: list[Any] = [
         7, None, [], {"server": 7}, {"name": 7, "remotes": 7}, {"remotes": [7, {"url": 7}, {}]},
         server("t/t", "https://{tenant}.two.com/mcp", "stdio:x", "https://[::1]/"),
-        listed(server("d/d", "https://gone.com/"), "deleted"), server("e/e", "https://gone.com/", status="deleted"),
+        wrapped(server("d/d", "https://gone.com/"), "deleted"), server("e/e", "https://gone.com/", status="deleted"),
         server("x" * 5_000, "https://one.com/"),
     ]  # fmt: skip
-    found = read(tmp_path, page(*odd, ONE))
-    assert found[-2:] == HOSTS[:2]
-    assert [said for _, said in found[:-3]] == [*["no_server"] * 3, *["no_host"] * 2, "t/t", *["deleted"] * 2]
-    assert ("{tenant}.two.com", "t/t") in found, "which the frontier refuses as it does every such name"
-    assert found[-3] == ("one.com", "x" * 200)
+    entries = read_saved(tmp_path, page(*malformed, ONE))
+    assert entries[-2:] == HOSTS[:2]
+    assert [code_or_referrer for _, code_or_referrer in entries[:-3]] == [
+        *["no_server"] * 3,
+        *["no_host"] * 2,
+        "t/t",
+        *["deleted"] * 2,
+    ]
+    assert ("{tenant}.two.com", "t/t") in entries, "which the frontier refuses as it does every such name"
+    assert entries[-3] == ("one.com", "x" * 200)
 
 
 @pytest.mark.parametrize("text", ["", "nothing", "{}", "[]", '{"servers": 7}', '{"servers": []', '"x"'])
-def test_what_is_no_list_is_told(tmp_path: Path, text: str) -> None:
+def test_a_document_that_is_no_list_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "servers.json"
     path.write_text(text)
     with opened(str(path)) as source, pytest.raises(BadSource, match="servers"):
@@ -106,12 +111,12 @@ _JSON = st.recursive(
 @given(_JSON)
 @settings(max_examples=200)
 def test_any_value_is_read(value: Any) -> None:
-    assert all(isinstance(one, Seed | Refusal) for one in mcp_registry._of_page(value))
+    assert all(isinstance(entry, Seed | Refusal) for entry in mcp_registry._of_page(value))
     assert isinstance(mcp_registry._next(value), str)
 
 
 @pytest.mark.parametrize(
-    ("given", "asked"),
+    ("list_url", "page_url"),
     [
         (BASE, f"{BASE}{ROUTE}?{QUERY}"),
         (f"{BASE}/", f"{BASE}{ROUTE}?{QUERY}"),
@@ -119,8 +124,8 @@ def test_any_value_is_read(value: Any) -> None:
         (f"{BASE}/v0/servers?limit=5", f"{BASE}/v0/servers?limit=5"),
     ],
 )
-def test_where_the_list_begins(given: str, asked: str) -> None:
-    assert first_page(given) == asked
+def test_the_first_page_has_the_path_of_the_api(list_url: str, page_url: str) -> None:
+    assert first_page(list_url) == page_url
 
 
 def json_reply(value: Any) -> Reply:
@@ -130,18 +135,18 @@ def json_reply(value: Any) -> Reply:
 async def test_pages_are_followed_by_their_cursors(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, database_url: str
 ) -> None:
-    first = f"{ROUTE}?{QUERY}"
+    first_url = f"{ROUTE}?{QUERY}"
     pages = {
-        first: json_reply(page(listed(ONE), cursor="com.one/x:1.0.0")),
-        f"{first}&cursor=com.one%2Fx%3A1.0.0": json_reply(page(listed(TWO))),
+        first_url: json_reply(page(wrapped(ONE), cursor="com.one/x:1.0.0")),
+        f"{first_url}&cursor=com.one%2Fx%3A1.0.0": json_reply(page(wrapped(TWO))),
     }
     sites = {"registry.example": pages}
     async with (
         registry(monkeypatch, tmp_path, database_url, sites) as (served, waypost),
         reader(waypost, first_page(BASE)) as source,
     ):
-        named, refused = await gathered(names(*source))
-    assert (named, refused) == (HOSTS, [])
+        accepted, refused = await gathered(names(*source))
+    assert (accepted, refused) == (HOSTS, [])
     assert served.paths("registry.example") == ["/robots.txt", *pages]
     assert served.connections == 1
 
@@ -156,17 +161,17 @@ async def test_pages_are_followed_by_their_cursors(
         (Reply('{"servers": ['), "not_read"),
     ],
 )
-async def test_a_list_that_breaks_off_says_so_and_keeps_what_came(
+async def test_a_list_that_breaks_off_keeps_the_pages_before(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, database_url: str, second: Reply, code: str
 ) -> None:
-    first = f"{ROUTE}?{QUERY}"
-    pages = {first: json_reply(page(ONE, cursor="again")), f"{first}&cursor=again": second}
+    first_url = f"{ROUTE}?{QUERY}"
+    pages = {first_url: json_reply(page(ONE, cursor="again")), f"{first_url}&cursor=again": second}
     sites = {"registry.example": pages}
     async with (
         registry(monkeypatch, tmp_path, database_url, sites) as (served, waypost),
         reader(waypost, first_page(BASE)) as source,
     ):
-        named, refused = await gathered(names(*source))
-    assert named[:2] == HOSTS[:2]
-    assert [one for _, one in refused] == [BROKEN_OFF + code]
+        accepted, refused = await gathered(names(*source))
+    assert accepted[:2] == HOSTS[:2]
+    assert [refusal_code for _, refusal_code in refused] == [BROKEN_OFF + code]
     assert len(served.paths("registry.example")) == 3

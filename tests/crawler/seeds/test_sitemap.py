@@ -1,4 +1,4 @@
-"""Sitemaps: hosts of their URLs, followed as politely as any page; hostile XML costs neither memory nor requests."""
+"""Sitemaps: hosts of their URLs, fetched as politely as any page; hostile XML costs neither memory nor requests."""
 
 import gzip
 import tracemalloc
@@ -31,15 +31,19 @@ def index(*urls: str) -> bytes:
     return f"<sitemapindex {SPACE}>{rows}</sitemapindex>".encode()
 
 
-def test_hosts_of_its_urls() -> None:
-    found = read(urlset("https://One.com/a", " http://two.com/?a=1&b=2 ", "https://one.com/b", "mailto:x@y.com"), MAP)
-    assert (list(found.hosts), found.sitemaps) == (["one.com", "two.com"], [])
-    assert [(one.name, one.code, one.referrer) for one in found.refused] == [("mailto:x@y.com", "no_host", MAP)]
+def test_the_hosts_of_all_urls_are_found() -> None:
+    contents = read(
+        urlset("https://One.com/a", " http://two.com/?a=1&b=2 ", "https://one.com/b", "mailto:x@y.com"), MAP
+    )
+    assert (list(contents.hosts), contents.sitemaps) == (["one.com", "two.com"], [])
+    assert [(refusal.name, refusal.code, refusal.referrer) for refusal in contents.refused] == [
+        ("mailto:x@y.com", "no_host", MAP)
+    ]
 
 
 def test_an_index_names_sitemaps() -> None:
-    found = read(index("https://list.example/a.xml", "/b.xml"), MAP)
-    assert (found.sitemaps, list(found.hosts)) == (["https://list.example/a.xml", "/b.xml"], [])
+    contents = read(index("https://list.example/a.xml", "/b.xml"), MAP)
+    assert (contents.sitemaps, list(contents.hosts)) == (["https://list.example/a.xml", "/b.xml"], [])
 
 
 @pytest.mark.parametrize(
@@ -54,9 +58,9 @@ def test_an_index_names_sitemaps() -> None:
         (b"<urlset><url><x><loc>https://one.com/</loc></x></url><loc>https://two.com/</loc></urlset>", []),
     ],
 )
-def test_forms_that_sitemaps_have(body: bytes, hosts: list[str]) -> None:
-    found = read(body, MAP)
-    assert (list(found.hosts), found.refused) == (hosts, [])
+def test_all_forms_of_sitemaps_are_read(body: bytes, hosts: list[str]) -> None:
+    contents = read(body, MAP)
+    assert (list(contents.hosts), contents.refused) == (hosts, [])
 
 
 ENTITIES = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 10}">' for n in range(1, 12))
@@ -76,33 +80,33 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("body", HOSTILE.values(), ids=HOSTILE)
-def test_hostile_xml_is_given_up_soon(monkeypatch: pytest.MonkeyPatch, body: bytes) -> None:
+def test_hostile_xml_is_refused_with_little_memory(monkeypatch: pytest.MonkeyPatch, body: bytes) -> None:
     monkeypatch.setattr(sitemap, "MAX_ELEMENTS", 50_000)
     tracemalloc.start()
     try:
-        found = read(body, MAP)
-        most = tracemalloc.get_traced_memory()[1]
+        contents = read(body, MAP)
+        peak_memory = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert [one.code for one in found.refused] == [BROKEN_OFF + "not_a_sitemap"]
-    assert not found.hosts and not found.sitemaps
-    assert most < 4 * 2**20
+    assert [refusal.code for refusal in contents.refused] == [BROKEN_OFF + "not_a_sitemap"]
+    assert not contents.hosts and not contents.sitemaps
+    assert peak_memory < 4 * 2**20
 
 
 @pytest.mark.parametrize("body", [urlset("https://one.com/")[:-12], gzip.compress(urlset("https://one.com/"))[:-9]])
-def test_what_breaks_off_says_so_and_keeps_what_came(body: bytes) -> None:
-    found = read(body, MAP)
-    assert [one.code for one in found.refused] == [BROKEN_OFF + "broken"]
+def test_a_truncated_sitemap_is_reported_as_broken(body: bytes) -> None:
+    contents = read(body, MAP)
+    assert [refusal.code for refusal in contents.refused] == [BROKEN_OFF + "broken"]
 
 
 @given(st.binary(max_size=200) | st.binary(max_size=40).map(lambda raw: b"<urlset><url><loc>" + raw))
 @settings(max_examples=300)
 def test_any_bytes_are_read(body: bytes) -> None:
-    found = read(body, MAP)
-    assert all(one.code and one.message for one in found.refused)
+    contents = read(body, MAP)
+    assert all(refusal.code and refusal.message for refusal in contents.refused)
 
 
-async def test_an_index_is_followed_inside_its_site_by_its_rules(
+async def test_an_index_is_followed_inside_its_site_as_robots_txt_allows(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, database_url: str
 ) -> None:
     sites = {
@@ -130,9 +134,9 @@ async def test_an_index_is_followed_inside_its_site_by_its_rules(
         registry(monkeypatch, tmp_path, database_url, sites) as (served, waypost),
         reader(waypost, MAP) as source,
     ):
-        named, refused = await gathered(names(*source))
-    packed, last = "https://list.example/a.xml.gz", "https://www.list.example/last.txt"
-    assert named == [("one.com", packed), ("two.com", packed), ("three.com", last)]
+        accepted, refused = await gathered(names(*source))
+    packed_map, text_list = "https://list.example/a.xml.gz", "https://www.list.example/last.txt"
+    assert accepted == [("one.com", packed_map), ("two.com", packed_map), ("three.com", text_list)]
     assert sorted(refused) == [
         ("http://list.example/d.xml", "not_https"),
         ("https://elsewhere.example/c.xml", "other_site"),
@@ -158,17 +162,17 @@ async def test_an_index_is_followed_inside_its_site_by_its_rules(
         (Reply(b"x" * 2_000), Reply(b"", 404)),
     ],
 )
-async def test_what_is_not_had_is_told(
+async def test_a_sitemap_that_cannot_be_fetched_is_reported(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, database_url: str, answer: Reply, robots: Reply
 ) -> None:
     monkeypatch.setattr(sitemap, "CAP", 1_000)
     sites = {"list.example": {"/sitemap.xml": answer, "/robots.txt": robots}}
     async with registry(monkeypatch, tmp_path, database_url, sites) as (_, waypost), reader(waypost, MAP) as source:
-        named, refused = await gathered(names(*source))
-    assert (named, refused) == ([], [(MAP, BROKEN_OFF + "not_read")])
+        accepted, refused = await gathered(names(*source))
+    assert (accepted, refused) == ([], [(MAP, BROKEN_OFF + "not_read")])
 
 
-async def test_a_site_that_opted_out_is_not_asked(
+async def test_a_site_that_opted_out_gets_no_request(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, database_url: str
 ) -> None:
     sites = {"list.example": {"/sitemap.xml": Reply(urlset("https://one.com/"))}}
@@ -177,8 +181,8 @@ async def test_a_site_that_opted_out_is_not_asked(
         async with waypost._store.begin() as uow:
             await uow.opt_outs.add([record])
         async with reader(waypost, MAP) as source:
-            named, refused = await gathered(names(*source))
-    assert (named, refused) == ([], [(MAP, BROKEN_OFF + "not_read")])
+            accepted, refused = await gathered(names(*source))
+    assert (accepted, refused) == ([], [(MAP, BROKEN_OFF + "not_read")])
     assert served.connections == 0
 
 
@@ -186,7 +190,7 @@ async def test_a_site_that_opted_out_is_not_asked(
     "url", ["http://list.example/s.xml", "https://127.0.0.1/s.xml", "https://list.example:8443/s.xml",
             "https://u@list.example/s.xml", "ftp://list.example/", "list.example", "https://else.example/s.xml"]
 )  # fmt: skip
-async def test_other_urls_are_wrong_usage(
+async def test_other_urls_are_a_usage_error(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, database_url: str, url: str
 ) -> None:
     async with registry(monkeypatch, tmp_path, database_url, {"list.example": {}}) as (served, waypost):
@@ -196,13 +200,15 @@ async def test_other_urls_are_wrong_usage(
     assert served.connections == 0
 
 
-async def test_a_long_chain_of_indexes_ends(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, database_url: str) -> None:
+async def test_a_long_chain_of_indexes_is_cut_off(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, database_url: str
+) -> None:
     chain = {f"/{n}.xml": Reply(index(f"https://list.example/{n + 1}.xml")) for n in range(9)}
-    first = "https://list.example/0.xml"
+    first_url = "https://list.example/0.xml"
     sites = {"list.example": chain}
     async with (
         registry(monkeypatch, tmp_path, database_url, sites) as (served, waypost),
-        reader(waypost, first) as source,
+        reader(waypost, first_url) as source,
     ):
         _, refused = await gathered(names(*source))
     assert refused == [("https://list.example/4.xml", BROKEN_OFF + "too_many")]

@@ -1,7 +1,7 @@
-"""Refused addresses, one of every class, and every way that people have found to write them into a URL.
+"""Refused addresses, one of every class, and all known ways to write them into a URL.
 
-The classes are written down here a second time, apart from the table of the product: a row that is lost there is
-missed here (`test_ssrf.py` compares).
+The classes are listed here a second time, independently of the table in the product, so that a row missing there is
+noticed (`test_ssrf.py` compares).
 """
 
 from collections.abc import Iterator, Mapping
@@ -84,7 +84,7 @@ _ARABIC: Final = str.maketrans("0123456789", "٠١٢٣٤٥٦٧٨٩")
 
 
 def hosts(address: str) -> Iterator[str]:
-    """How an address may stand where a URL has its host."""
+    """Yield the ways to write an address as the host of a URL."""
     parsed = ip_address(address)
     yield from _v4(parsed) if isinstance(parsed, IPv4Address) else _v6(parsed)
 
@@ -105,7 +105,7 @@ def _v4(address: IPv4Address) -> Iterator[str]:
     yield from (f"[::ffff:{dotted}]", f"[::ffff:{high:x}:{low:x}]", f"[0:0:0:0:0:FFFF:{high:x}:{low:x}]")
     yield from (f"[::{dotted}]", f"[::ffff:0:{dotted}]", f"[64:ff9b::{dotted}]", f"[64:ff9b:1::{dotted}]")
     yield from (f"[2002:{high:x}:{low:x}::1]", f"[2001:0:{high:x}:{low:x}::1]", f"[fe80::5efe:{dotted}]")
-    yield f"[2001:0:1:2:3:4:{high ^ 0xFFFF:x}:{low ^ 0xFFFF:x}]"  # Teredo hides the address of its user this way
+    yield f"[2001:0:1:2:3:4:{high ^ 0xFFFF:x}:{low ^ 0xFFFF:x}]"  # Teredo inverts its client's address
 
 
 def _v6(address: IPv6Address) -> Iterator[str]:
@@ -121,7 +121,7 @@ def _percent(text: str) -> str:
 
 
 def urls(address: str, public: str) -> Iterator[str]:
-    """Spellings as URLs, and URLs of which one reader thinks that they lead to `public` and another does not."""
+    """Yield spellings as URLs, and URLs that one parser takes for `public` and another does not."""
     yield from (f"https://{host}/x" for host in hosts(address))
     host = f"[{address}]" if ":" in address else address
     yield from (f"https://{public}@{host}/x", f"https://{host}@{public}/x", f"https://a:b@{host}/x")
@@ -132,7 +132,7 @@ def urls(address: str, public: str) -> Iterator[str]:
 
 
 def other_ways(public: str) -> Iterator[str]:
-    """Other schemes and ports, with refused hosts and with one that may be dialled, on 443."""
+    """Yield other schemes and ports, with refused hosts and with one that may be dialled, on 443."""
     schemes = "http ftp gopher dict ldap tftp smtp telnet ws wss jar:https view-source:https blob:https"
     for host in (public, "127.0.0.1", "localhost", "169.254.169.254", "[::1]"):
         yield from (f"{scheme}://{host}/x" for scheme in schemes.split())

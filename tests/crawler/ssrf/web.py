@@ -1,9 +1,9 @@
-"""The web in there: sites that send the crawler somewhere, each in one way, and the names that lead there.
+"""The web inside the namespace: sites that send the crawler somewhere, each in one way, and names to send it to.
 
-Names say what their addresses are, by their first label: `c7` has the seventh refused address, `n7` is an alias of an
-alias of it, `m7` has it beside a public one, `r7` has it every other time, everything else is public. A site of a way
-is `w-<way>-<number>.com`; what it names on its own domain stands below it, what it names elsewhere is
-`c7-<way>.com`. The last thing that a site names is a public control, so that nothing before it was overlooked.
+The first label of a name determines its addresses: `c7` has the seventh refused address, `n7` is an alias of an alias
+of it, `m7` has it beside a public one, `r7` has it every other time, and every other name is public. The site of a way
+is `w-<way>-<number>.com`; names on its own domain are below it, names elsewhere are `c7-<way>.com`. The last URL on
+each site is a public control; a request to it shows that the crawler read everything before it.
 """
 
 import json
@@ -15,13 +15,13 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import Final
 
-from registry.core.probes import STEPS
+from registry.core.visiting.probes import STEPS
 from tests.crawler.namespace import Records
 from tests.crawler.ssrf.spellings import REFUSED
 from tests.support.sites import Answer, Reply, Site, moved
 
 CLASSES: Final = tuple(REFUSED)
-TARGET_PATH: Final = "/.well-known/agent-card.json"  # a path that texts are searched for
+TARGET_PATH: Final = "/.well-known/agent-card.json"  # a path for which the crawler searches texts
 CONTROL_LABEL: Final = "p0"
 
 _LABEL: Final = re.compile(r"([cnmr])(\d+)(-[a-z0-9-]+)?")
@@ -29,37 +29,38 @@ _LABEL: Final = re.compile(r"([cnmr])(\d+)(-[a-z0-9-]+)?")
 
 @dataclass
 class Names:
-    """What the name server knows; `public` collects every public address that was handed out."""
+    """The records of the name server; `public` collects every public address that it returned."""
 
     public: set[str] = field(default_factory=set)
     turns: Counter[str] = field(default_factory=Counter)
 
     def find(self, name: str) -> Records | None:
-        label, _, rest = name.partition(".")
-        if label == "nobody" or not rest:
+        label, _, parent = name.partition(".")
+        if label == "nobody" or not parent:
             return None
-        said = _LABEL.fullmatch(label)
-        if said is None:
+        label_match = _LABEL.fullmatch(label)
+        if label_match is None:
             return self._public(name)
-        refused = REFUSED[CLASSES[int(said[2])]]
-        if said[1] == "n":
+        refused_address = REFUSED[CLASSES[int(label_match[2])]]
+        if label_match[1] == "n":
             return [("CNAME", f"alias-{name}")] if not name.startswith("alias") else None
-        if said[1] == "m":
+        if label_match[1] == "m":
             return sorted(
-                [_record(refused), *self._public(name)], key=lambda one: (int(said[2]) % 2) ^ (one[1] != refused)
+                [_record(refused_address), *self._public(name)],
+                key=lambda record: (int(label_match[2]) % 2) ^ (record[1] != refused_address),
             )
-        if said[1] == "r":
-            turn = self.turns[name] // 2 + zlib.crc32(name.encode())  # two questions for each look-up: A and AAAA
+        if label_match[1] == "r":
+            turn = self.turns[name] // 2 + zlib.crc32(name.encode())  # a look-up has two questions: A and AAAA
             self.turns[name] += 1
-            return [_record(refused)] if turn % 2 else self._public(name)
-        return [_record(refused)]
+            return [_record(refused_address)] if turn % 2 else self._public(name)
+        return [_record(refused_address)]
 
     def _public(self, name: str) -> Records:
-        """An address of its own for each name, so that no limit per address slows the test down."""
+        """Return a different address for each name, so that no limit per address slows the test down."""
         if name.startswith("alias-n"):
             return [("CNAME", f"last-{name}")]
-        if found := re.match(r"last-alias-n(\d+)", name):
-            return [_record(REFUSED[CLASSES[int(found[1])]])]
+        if alias_match := re.match(r"last-alias-n(\d+)", name):
+            return [_record(REFUSED[CLASSES[int(alias_match[1])]])]
         a, b, c, d = zlib.crc32(name.encode()).to_bytes(4, "big")
         address = f"2606:2800:{a:x}{b:x}:{c:x}::{d:x}" if name.startswith("six") else f"{23 + a % 60}.{b}.{c}.{d}"
         self.public.add(str(ip_address(address)))
@@ -114,8 +115,8 @@ def _agentmap(host: str, urls: Sequence[str]) -> Mapping[str, Answer]:
 
 
 def _header(host: str, urls: Sequence[str]) -> Mapping[str, Answer]:
-    sent = [url for url in urls if url.isascii() and url.isprintable()]
-    links = tuple(("Link", f'<{url}>; rel="service-desc"') for url in sent)
+    sendable = [url for url in urls if url.isascii() and url.isprintable()]
+    links = tuple(("Link", f'<{url}>; rel="service-desc"') for url in sendable)
     return {"/": Reply("<title>Cranes</title>", type="text/html", headers=links)}
 
 
@@ -134,7 +135,7 @@ def _robots_redirect(host: str, urls: Sequence[str]) -> Mapping[str, Answer]:
 
 
 def _fields(host: str, urls: Sequence[str]) -> Mapping[str, Answer]:
-    """Addresses that are told, never asked: they must not reach those who ask us."""
+    """Serve URLs as fields of documents, which are stored but never fetched; the API must not publish them."""
     card = {
         "name": "Cranes",
         "description": "Folds.",
@@ -167,18 +168,18 @@ def _fields(host: str, urls: Sequence[str]) -> Mapping[str, Answer]:
 
 
 def _sendable(url: str) -> str:
-    """A field value cannot hold line ends, and only Latin-1 can be sent; browsers read UTF-8 there all the same."""
+    """Return the URL as a field value: without line ends, its UTF-8 bytes sent as Latin-1, which browsers accept."""
     return re.sub(r"[\r\n]", "", url).encode("utf-8").decode("latin-1")
 
 
 @dataclass(frozen=True)
 class Way:
-    """One way in. `room`: how many URLs one site may name before the plan's own limits hide some of them."""
+    """One way in. `room` is how many URLs one site may name before the plan's own limits hide some of them."""
 
     name: str
     site: Callable[[str, Sequence[str]], Mapping[str, Answer]]
     room: int
-    elsewhere: bool = True  # names on other sites are looked at later, by themselves
+    elsewhere: bool = True  # names on other sites are visited later, as hosts of their own
     control_path: str = TARGET_PATH
 
 
@@ -196,33 +197,33 @@ WAYS: Final = (
 )
 
 _AT_ONCE: Final = 8
-"""Names on its own domain that a site may name: ten pointers are followed in a visit."""
+"""Names on its own domain that one site lists; a visit follows ten pointers."""
 
 
 @dataclass(frozen=True)
 class Web:
     sites: Mapping[str, Site]
-    roots: tuple[str, ...]  # where the crawl begins
+    roots: tuple[str, ...]  # hosts to seed
     controls: Mapping[str, tuple[tuple[str, str], ...]]  # way -> (host, path) of public targets that must be reached
-    named: int  # URLs that sites name
+    named: int  # number of URLs on all sites
 
 
 def web(urls: Sequence[str], classes: Sequence[int]) -> Web:
-    """Sites for every way; together they name all of `urls`, and the names of the classes, at home and elsewhere."""
+    """Return sites for every way; together they name all `urls`, and names of the classes on own and other domains."""
     sites: dict[str, Site] = {}
     controls: dict[str, tuple[tuple[str, str], ...]] = {}
     roots: list[str] = []
-    named = 0
+    url_count = 0
     for way in WAYS:
         reached: list[tuple[str, str]] = []
-        for number, chosen in enumerate(_shared_out(way, urls, classes)):
+        for number, batch in enumerate(_url_batches(way, urls, classes)):
             host = f"w-{way.name}-{number}.com"
             control = f"{CONTROL_LABEL}.{host}"
-            own = [url.replace("HOST", host) for url in chosen]
-            named += len(own)
-            last = f"https://{control}{way.control_path}"
-            full = own[: way.room] if way.room == 1 else [*own, last]
-            sites[host] = way.site(host, full)
+            own_urls = [url.replace("HOST", host) for url in batch]
+            url_count += len(own_urls)
+            control_url = f"https://{control}{way.control_path}"
+            site_urls = own_urls[: way.room] if way.room == 1 else [*own_urls, control_url]
+            sites[host] = way.site(host, site_urls)
             roots.append(host)
             if way.room == 1:
                 continue
@@ -235,21 +236,21 @@ def web(urls: Sequence[str], classes: Sequence[int]) -> Web:
             roots.append(host)
             reached.append((control, way.control_path))
         controls[way.name] = tuple(reached)
-    return Web(sites, tuple(roots), controls, named)
+    return Web(sites, tuple(roots), controls, url_count)
 
 
-def _shared_out(way: Way, urls: Sequence[str], classes: Sequence[int]) -> Iterator[Sequence[str]]:
+def _url_batches(way: Way, urls: Sequence[str], classes: Sequence[int]) -> Iterator[Sequence[str]]:
     path = way.control_path
-    spelled = [url[:-2] + path if url.endswith("/x") else url for url in urls]
+    target_urls = [url[:-2] + path if url.endswith("/x") else url for url in urls]
     yield from _batched(
-        spelled[::8] if way.room == 1 else spelled, way.room
-    )  # a site each: single requests do the rest
-    own = [f"https://{kind}{number}.HOST{path}" for number in classes for kind in "cn"]
-    yield from _batched(own, min(way.room, _AT_ONCE))
+        target_urls[::8] if way.room == 1 else target_urls, way.room
+    )  # each needs a site of its own, so single requests try the rest
+    own_urls = [f"https://{kind}{number}.HOST{path}" for number in classes for kind in "cn"]
+    yield from _batched(own_urls, min(way.room, _AT_ONCE))
     if way.elsewhere:
-        away = [f"https://{kind}{number}-{way.name}.com{path}" for number in classes for kind in "cn"]
-        yield from _batched(away, min(way.room, _AT_ONCE))
+        elsewhere_urls = [f"https://{kind}{number}-{way.name}.com{path}" for number in classes for kind in "cn"]
+        yield from _batched(elsewhere_urls, min(way.room, _AT_ONCE))
 
 
 def _batched(urls: Sequence[str], size: int) -> Iterator[Sequence[str]]:
-    yield from (urls[at : at + size] for at in range(0, len(urls), size))
+    yield from (urls[start : start + size] for start in range(0, len(urls), size))

@@ -1,7 +1,7 @@
-"""Servers that break every rule, one for each rule, and what is to be told of each: outcome and reason.
+"""Misbehaving servers, one for each rule that a server can break, each with the expected outcome and reason.
 
-A scenario is served at one path of an otherwise quiet site (robots.txt and front page answer), or, where it ends the
-connection before HTTP begins, by a port of its own.
+A scenario is served at one path of an otherwise quiet site (robots.txt and front page work). Where it ends the
+connection before HTTP begins, it is served by a port of its own.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 
 import brotli  # type: ignore[import-untyped]  # the package ships no types
 
-from registry.core.documents import Outcome
+from registry.core.model.documents import Outcome
 from tests.support.sites import Answer, Behaviour, Exchange, Reply, moved, pours
 
 PATH: Final = "/.well-known/agent"
@@ -36,7 +36,7 @@ Raw: TypeAlias = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitabl
 
 @dataclass(frozen=True)
 class Scenario:
-    """`certificate`: of `tests.support.sites`; `raw`: instead of TLS. Else `answer` is what comes at PATH."""
+    """`answer` is the response at PATH, `certificate` a kind of `tests.support.sites`, `raw` a server without TLS."""
 
     outcome: Outcome
     reason: str
@@ -45,7 +45,7 @@ class Scenario:
     certificate: str | None = None
 
 
-def says(*pieces: bytes, close: bool = False, pause: float = 0.0) -> Behaviour:
+def sends(*pieces: bytes, close: bool = False, pause: float = 0.0) -> Behaviour:
     async def answer(exchange: Exchange) -> None:
         for piece in pieces:
             await exchange.send(piece)
@@ -57,7 +57,7 @@ def says(*pieces: bytes, close: bool = False, pause: float = 0.0) -> Behaviour:
 
 
 def drips(data: bytes, pause: float = 0.1) -> Behaviour:
-    """One byte at a time, and then nothing."""
+    """Send one byte at a time, and then nothing more."""
 
     async def answer(exchange: Exchange) -> None:
         for byte in data:
@@ -79,20 +79,20 @@ def resets(head: bytes) -> Behaviour:
 
 def sized(body: bytes, *fields: bytes) -> Behaviour:
     head = OK + b"".join(field + b"\r\n" for field in fields)
-    return says(head + b"Content-Length: %d\r\n\r\n" % len(body) + body)
+    return sends(head + b"Content-Length: %d\r\n\r\n" % len(body) + body)
 
 
 def coded(coding: str, body: bytes) -> Reply:
     return Reply(body, headers=(("Content-Encoding", coding),))
 
 
-def more(raw: str) -> Reply:
-    """A good manifest with one member that no JSON library of ours would write."""
+def manifest_with(raw: str) -> Reply:
+    """Return a valid manifest with one member that a JSON library would not write."""
     return Reply(JSON[:-1] + f', "more": {raw}}}'.encode("utf-8", "surrogatepass"))
 
 
 def zstd_bomb(megabytes: int) -> bytes:
-    """A frame of RLE blocks of 128 KiB (RFC 8878 section 3.1.1.2): four bytes each."""
+    """Return a frame of RLE blocks of 128 KiB (RFC 8878 section 3.1.1.2), four bytes each."""
     block = (128 * 1024 << 3) | (1 << 1)
     return b"\x28\xb5\x2f\xfd\x00\x70" + (block.to_bytes(3, "little") + b"[") * (8 * megabytes)
 
@@ -101,14 +101,14 @@ async def silent(_: Exchange) -> None:
     await asyncio.sleep(3600)
 
 
-async def shut(exchange: Exchange) -> None:
-    """The end without a goodbye of TLS: an attacker may have cut the body."""
+async def ends_without_close_notify(exchange: Exchange) -> None:
+    """End without close_notify of TLS: an attacker may have cut the body."""
     await exchange.send(OK + b"\r\n" + JSON)
     await asyncio.sleep(0.05)
     exchange.writer.transport.abort()
 
 
-async def deeper(exchange: Exchange) -> None:
+async def redirects_deeper(exchange: Exchange) -> None:
     await exchange.send(moved(f"{exchange.path}x").encode())
 
 
@@ -127,10 +127,10 @@ _HTTP: Final[Mapping[str, tuple[Answer, Outcome, str]]] = {
     "a header now and then": (pours(OK, b"X-A: b\r\n", 0.2), _U, "request_timeout"),
     "body by drips": (pours(OK + b"Content-Length: 9999\r\n\r\n", b" ", 0.1), _U, "read_timeout"),
     "chunks by drips": (pours(_CHUNKED, b"1\r\n \r\n", 0.1), _U, "read_timeout"),
-    "body that never comes": (says(OK + b"Content-Length: 9\r\n\r\n"), _U, "read_timeout"),
-    "chunk that never ends": (says(_CHUNKED + b"5\r\n{"), _U, "read_timeout"),
+    "body that never comes": (sends(OK + b"Content-Length: 9\r\n\r\n"), _U, "read_timeout"),
+    "chunk that never ends": (sends(_CHUNKED + b"5\r\n{"), _U, "read_timeout"),
     "gzip that never ends": (
-        says(OK + b"Content-Encoding: gzip\r\nContent-Length: 9999\r\n\r\n" + ZIPPED[:-4]), _U, "read_timeout"),
+        sends(OK + b"Content-Encoding: gzip\r\nContent-Length: 9999\r\n\r\n" + ZIPPED[:-4]), _U, "read_timeout"),
     # floods
     "endless headers": (pours(OK, b"X-A: " + b"b" * 1000 + b"\r\n"), _L, "headers"),
     "one endless header": (pours(OK + b"X-A: ", b"b" * 10_000), _L, "headers"),
@@ -163,24 +163,24 @@ _HTTP: Final[Mapping[str, tuple[Answer, Outcome, str]]] = {
     "coding nobody knows": (coded("x" * 60, JSON), _E, "encoding:other"),
     "coding of control characters": (coded("g\tzip", JSON), _E, "encoding:other"),
     # lengths and chunks
-    "length too long": (says(OK + b"Content-Length: 9999\r\n\r\n" + JSON, close=True), _U, "incomplete_body"),
-    "length too short": (says(OK + b"Content-Length: 9\r\n\r\n" + JSON, close=True), _M, "truncated"),
-    "length below nothing": (says(OK + b"Content-Length: -1\r\n\r\n" + JSON), _U, "protocol_error"),
-    "length of words": (says(OK + b"Content-Length: many\r\n\r\n" + JSON), _U, "protocol_error"),
-    "length beyond 64 bits": (says(OK + b"Content-Length: " + b"9" * 30 + b"\r\n\r\n"), _U, "protocol_error"),
-    "two lengths": (says(OK + b"Content-Length: 3\r\nContent-Length: 5\r\n\r\n{}   "), _U, "protocol_error"),
-    "no length and no goodbye": (shut, _U, "incomplete_body"),
-    "chunk without a size": (says(_CHUNKED + b"zz\r\n{}\r\n"), _U, "protocol_error"),
-    "chunk beyond 64 bits": (says(_CHUNKED + b"f" * 17 + b"\r\n{}\r\n"), _U, "protocol_error"),
-    "chunk below nothing": (says(_CHUNKED + b"-1\r\n{}\r\n"), _U, "protocol_error"),
-    "chunk longer than said": (says(_CHUNKED + b"1\r\n{}\r\n0\r\n\r\n"), _U, "protocol_error"),
-    "chunks cut": (says(_CHUNKED + b"9\r\n{", close=True), _U, "incomplete_body"),
+    "length too long": (sends(OK + b"Content-Length: 9999\r\n\r\n" + JSON, close=True), _U, "incomplete_body"),
+    "length too short": (sends(OK + b"Content-Length: 9\r\n\r\n" + JSON, close=True), _M, "truncated"),
+    "length below nothing": (sends(OK + b"Content-Length: -1\r\n\r\n" + JSON), _U, "protocol_error"),
+    "length of words": (sends(OK + b"Content-Length: many\r\n\r\n" + JSON), _U, "protocol_error"),
+    "length beyond 64 bits": (sends(OK + b"Content-Length: " + b"9" * 30 + b"\r\n\r\n"), _U, "protocol_error"),
+    "two lengths": (sends(OK + b"Content-Length: 3\r\nContent-Length: 5\r\n\r\n{}   "), _U, "protocol_error"),
+    "no length and no goodbye": (ends_without_close_notify, _U, "incomplete_body"),
+    "chunk without a size": (sends(_CHUNKED + b"zz\r\n{}\r\n"), _U, "protocol_error"),
+    "chunk beyond 64 bits": (sends(_CHUNKED + b"f" * 17 + b"\r\n{}\r\n"), _U, "protocol_error"),
+    "chunk below nothing": (sends(_CHUNKED + b"-1\r\n{}\r\n"), _U, "protocol_error"),
+    "chunk longer than said": (sends(_CHUNKED + b"1\r\n{}\r\n0\r\n\r\n"), _U, "protocol_error"),
+    "chunks cut": (sends(_CHUNKED + b"9\r\n{", close=True), _U, "incomplete_body"),
     "chunks of an unknown coding": (
-        says(OK + b"Transfer-Encoding: gzip\r\n\r\n" + JSON, close=True), _N, "unrecognised"),
+        sends(OK + b"Transfer-Encoding: gzip\r\n\r\n" + JSON, close=True), _N, "unrecognised"),
     # redirects
     "redirect to itself": (moved(PATH), _S, "redirect_loop"),
     "redirects in a ring": (moved("/ring-a"), _S, "redirect_loop"),
-    "redirects for ever": (deeper, _S, "redirect_loop"),
+    "redirects for ever": (redirects_deeper, _S, "redirect_loop"),
     "redirect to nothing": (Reply(status=302), _S, "redirect_without_location"),
     "redirect to two places": (
         Reply(status=302, headers=(("Location", "/a"), ("Location", "/b"))), _S, "redirect_two_locations"),
@@ -190,51 +190,51 @@ _HTTP: Final[Mapping[str, tuple[Answer, Outcome, str]]] = {
     "redirect with a user": (moved("https://u:p@x.example/"), _R, "redirect_userinfo"),
     "redirect of 60 KB": (moved("/" + "a" * 60_000), _R, "redirect_name"),
     "redirect of NULs": (
-        says(b"HTTP/1.1 302 F\r\nLocation: /\x00a\r\nContent-Length: 0\r\n\r\n"), _U, "protocol_error"),
-    # the end in every phase
+        sends(b"HTTP/1.1 302 F\r\nLocation: /\x00a\r\nContent-Length: 0\r\n\r\n"), _U, "protocol_error"),
+    # the connection ends, in every phase
     "reset before the status": (resets(b""), _U, "reset"),
     "reset in the status": (resets(b"HTTP/1.1 2"), _U, "reset"),
     "reset in the headers": (resets(OK + b"X-A"), _U, "reset"),
     "reset in the body": (resets(OK + b"Content-Length: 99\r\n\r\n{"), _U, "reset"),
     "reset in a chunk": (resets(_CHUNKED + b"9\r\n{"), _U, "reset"),
-    "closed before the status": (says(b"", close=True), _U, "closed"),
-    "closed in the headers": (says(OK + b"X-A", close=True), _U, "closed"),
+    "closed before the status": (sends(b"", close=True), _U, "closed"),
+    "closed in the headers": (sends(OK + b"X-A", close=True), _U, "closed"),
     # what is no HTTP, or odd HTTP
-    "another protocol": (says(b"SSH-2.0-OpenSSH_9\r\n\r\n", close=True), _U, "protocol_error"),
-    "garbage": (says(bytes(range(256)) * 40, close=True), _U, "protocol_error"),
-    "no status line": (says(JSON, close=True), _U, "protocol_error"),
-    "HTTP/2 unasked": (says(b"\x00\x00\x12\x04\x00\x00\x00\x00\x00" + bytes(18)), _U, "protocol_error"),
-    "status 099": (says(b"HTTP/1.1 099 X\r\nContent-Length: 2\r\n\r\n{}"), _U, "protocol_error"),
+    "another protocol": (sends(b"SSH-2.0-OpenSSH_9\r\n\r\n", close=True), _U, "protocol_error"),
+    "garbage": (sends(bytes(range(256)) * 40, close=True), _U, "protocol_error"),
+    "no status line": (sends(JSON, close=True), _U, "protocol_error"),
+    "HTTP/2 unasked": (sends(b"\x00\x00\x12\x04\x00\x00\x00\x00\x00" + bytes(18)), _U, "protocol_error"),
+    "status 099": (sends(b"HTTP/1.1 099 X\r\nContent-Length: 2\r\n\r\n{}"), _U, "protocol_error"),
     "status 999": (Reply(JSON, 999), _S, "status_999"),
-    "header with a NUL": (says(OK + b"X-A: a\x00b\r\nContent-Length: 2\r\n\r\n{}"), _U, "protocol_error"),
-    "header without a colon": (says(OK + b"nonsense\r\nContent-Length: 2\r\n\r\n{}"), _U, "protocol_error"),
-    "header on two lines": (says(OK + b"X-A: a\r\n b\r\nContent-Length: 2\r\n\r\n{}"), _U, "protocol_error"),
+    "header with a NUL": (sends(OK + b"X-A: a\x00b\r\nContent-Length: 2\r\n\r\n{}"), _U, "protocol_error"),
+    "header without a colon": (sends(OK + b"nonsense\r\nContent-Length: 2\r\n\r\n{}"), _U, "protocol_error"),
+    "header on two lines": (sends(OK + b"X-A: a\r\n b\r\nContent-Length: 2\r\n\r\n{}"), _U, "protocol_error"),
     "header beyond ASCII": (sized(JSON[:-1], b"X-A: caf\xc3\xa9\xff"), _M, "truncated"),
     "type beyond ASCII": (Reply(JSON[:-1], type="caf\xe9/json; x=\xff"), _M, "truncated"),
     "switching protocols": (
-        says(b"HTTP/1.1 101 S\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n", close=True), _S, "status_101"),
-    "304 unasked": (says(b"HTTP/1.1 304 Not Modified\r\n\r\n"), _S, "status_304"),
+        sends(b"HTTP/1.1 101 S\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n", close=True), _S, "status_101"),
+    "304 unasked": (sends(b"HTTP/1.1 304 Not Modified\r\n\r\n"), _S, "status_304"),
     # bodies
-    "100,000 levels": (more("[" * 100_000 + "]" * 100_000), _M, "depth"),
-    "100 levels": (more("[" * 100 + "]" * 100), _M, "depth"),
-    "1e999": (more("1e999"), _M, "number"),
-    "1e5000": (more("1e5000"), _M, "number"),
-    "a number of 5,000 digits": (more("9" * 5_000), _M, "number"),
-    "not a number": (more("NaN"), _M, "not_json"),
-    "infinity": (more("-Infinity"), _M, "not_json"),
-    "a key twice": (more('1, "name": "Another"'), _M, "duplicate_key"),
-    "a key twice, escaped": (more('1, "n\\u0061me": "Another"'), _M, "duplicate_key"),
-    "NUL escaped": (more('"\\u0000"'), _M, "nul"),
-    "NUL bare": (more('"\0"'), _M, "not_json"),
-    "half a surrogate": (more('"\\ud800"'), _M, "not_json"),
-    "half a surrogate in UTF-8": (more('"\ud800"'), _M, "encoding"),
+    "100,000 levels": (manifest_with("[" * 100_000 + "]" * 100_000), _M, "depth"),
+    "100 levels": (manifest_with("[" * 100 + "]" * 100), _M, "depth"),
+    "1e999": (manifest_with("1e999"), _M, "number"),
+    "1e5000": (manifest_with("1e5000"), _M, "number"),
+    "a number of 5,000 digits": (manifest_with("9" * 5_000), _M, "number"),
+    "not a number": (manifest_with("NaN"), _M, "not_json"),
+    "infinity": (manifest_with("-Infinity"), _M, "not_json"),
+    "a key twice": (manifest_with('1, "name": "Another"'), _M, "duplicate_key"),
+    "a key twice, escaped": (manifest_with('1, "n\\u0061me": "Another"'), _M, "duplicate_key"),
+    "NUL escaped": (manifest_with('"\\u0000"'), _M, "nul"),
+    "NUL bare": (manifest_with('"\0"'), _M, "not_json"),
+    "half a surrogate": (manifest_with('"\\ud800"'), _M, "not_json"),
+    "half a surrogate in UTF-8": (manifest_with('"\ud800"'), _M, "encoding"),
     "UTF-16": (Reply(json.dumps(MANIFEST).encode("utf-16")), _M, "encoding"),
     "UTF-32": (Reply(json.dumps(MANIFEST).encode("utf-32")), _M, "encoding"),
     "Latin-1": (Reply(json.dumps(MANIFEST | {"name": "\xe9"}, ensure_ascii=False).encode("latin-1")), _M, "encoding"),
-    "10,000 keys": (more(json.dumps({f"k{n}": n for n in range(10_000)})), _M, "too_many"),
-    "10,000 items": (more(json.dumps([0] * 10_000)), _M, "too_many"),
-    "a text of 200,000": (more(json.dumps("x" * 200_000)), _M, "text_too_long"),
-    "2 MB": (more(json.dumps(["x" * 90_000] * 22)), _L, "body"),
+    "10,000 keys": (manifest_with(json.dumps({f"k{n}": n for n in range(10_000)})), _M, "too_many"),
+    "10,000 items": (manifest_with(json.dumps([0] * 10_000)), _M, "too_many"),
+    "a text of 200,000": (manifest_with(json.dumps("x" * 200_000)), _M, "text_too_long"),
+    "2 MB": (manifest_with(json.dumps(["x" * 90_000] * 22)), _L, "body"),
     "cut JSON": (Reply(JSON[:40]), _M, "truncated"),
     "empty": (Reply(b""), _M, "empty"),
     "a page": (Reply("<!doctype html><title>App</title>"), _N, "html"),
@@ -242,7 +242,7 @@ _HTTP: Final[Mapping[str, tuple[Answer, Outcome, str]]] = {
 
 
 def raw(*pieces: bytes, pause: float = 0.0, wait: bool = True, hold: bool = False) -> Raw:
-    """Says these bytes as they stand; with `wait` after the client's first ones, with `hold` it stays."""
+    """Send these bytes unchanged; with `wait` after the client's first bytes, with `hold` without closing then."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if wait:

@@ -1,8 +1,8 @@
-"""The servers, in a process of their own: `python -m tests.crawler.torture.servers KIND NUMBER FOLDER`.
+"""The servers, in a separate process: `python -m tests.crawler.torture.servers KIND NUMBER FOLDER`.
 
-KIND "scenarios": one host for each scenario; "floods": NUMBER hosts that answer everything with what costs most
-memory; "hostile": NUMBER hosts with all scenarios in turn; "honest": NUMBER quiet ones. Says where they are as one
-line of JSON and serves until its standard input ends.
+KIND "scenarios": one host for each scenario; "floods": NUMBER hosts that respond to everything with what costs most
+memory; "hostile": NUMBER hosts with all scenarios in turn; "honest": NUMBER quiet ones. Print their addresses as one
+line of JSON and serve until standard input ends.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ FLOODS: Final = (
 
 @dataclass(frozen=True)
 class Served:
-    """`hosts`: host -> name of its scenario ("" for honest ones)."""
+    """`hosts` maps a host to the name of its scenario ("" for honest ones)."""
 
     hosts: Mapping[str, str]
     connect_to: tuple[str, ...]
@@ -37,7 +37,7 @@ class Served:
 
 @contextmanager
 def serving(kind: str, number: int, folder: Path, *, nice: int = 0) -> Iterator[Served]:
-    """The servers for as long as the block lasts."""
+    """Run the servers while the block lasts."""
     process = subprocess.Popen(
         ["nice", "-n", str(nice), sys.executable, "-m", __name__, kind, str(number), str(folder)],
         cwd=ROOT,
@@ -46,8 +46,8 @@ def serving(kind: str, number: int, folder: Path, *, nice: int = 0) -> Iterator[
     )
     assert process.stdin is not None and process.stdout is not None
     try:
-        said = json.loads(process.stdout.readline())
-        yield Served(said["hosts"], tuple(said["connect_to"]), said["authority"])
+        announced = json.loads(process.stdout.readline())
+        yield Served(announced["hosts"], tuple(announced["connect_to"]), announced["authority"])
     finally:
         process.stdin.close()
         try:
@@ -57,8 +57,8 @@ def serving(kind: str, number: int, folder: Path, *, nice: int = 0) -> Iterator[
             process.wait()
 
 
-def chosen(kind: str, number: int) -> dict[str, str]:
-    """Host -> scenario."""
+def scenario_hosts(kind: str, number: int) -> dict[str, str]:
+    """Return host -> scenario."""
     if kind == "honest":
         return {f"honest{n}.example": "" for n in range(number)}
     names: Sequence[str] = FLOODS if kind == "floods" else tuple(SCENARIOS)
@@ -67,12 +67,12 @@ def chosen(kind: str, number: int) -> dict[str, str]:
 
 
 async def _serve(kind: str, number: int, folder: Path) -> None:
-    hosts = chosen(kind, number)
+    hosts = scenario_hosts(kind, number)
     sites = {host: _site(name, everywhere=kind == "floods") for host, name in hosts.items() if not _raw(name)}
     certificates = {host: SCENARIOS[name].certificate for host, name in hosts.items() if name}
     async with AsyncExitStack() as stack:
-        named = {host: kind for host, kind in certificates.items() if kind}
-        served = await stack.enter_async_context(Sites(sites, named))
+        own_certificates = {host: kind for host, kind in certificates.items() if kind}
+        served = await stack.enter_async_context(Sites(sites, own_certificates))
         table = list(served.connect_to())
         for host, name in hosts.items():
             if serve := _raw(name):

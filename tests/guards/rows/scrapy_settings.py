@@ -2,37 +2,33 @@
 
 from typing import Final
 
-from tests.guards.guard import Guard
+from tests.guards.guard import Edit, Guard
 
 _SETTINGS = "tests/crawler/test_scrapy_settings.py::"
 
 GUARDS: Final = (
     Guard(
+        "scrapy-handlers",
         "Scrapy's own handlers",
-        "crawler/settings.py",
-        '**dict.fromkeys(("http", "https", "file", "data", "s3", "ftp")),',
-        "",
+        Edit(r"\*\*dict\.fromkeys\(.*?\)\),"),
         (f"{_SETTINGS}test_only_our_own_scheme_has_a_handler",),
     ),
     Guard(
+        "scrapy-proxy",
         "Scrapy's proxy",
-        "crawler/settings.py",
-        '                "HTTPPROXY_ENABLED",\n',
-        "",
-        (f"{_SETTINGS}test_what_bypasses_or_multiplies_is_off[HTTPPROXY_ENABLED]",),
+        Edit("= False", "= True"),
+        (f"{_SETTINGS}test_features_that_bypass_the_guards_or_add_requests_are_off[HTTPPROXY_ENABLED]",),
     ),
     Guard(
+        "scrapy-telnet",
         "Scrapy's telnet console",
-        "crawler/settings.py",
-        '                "TELNETCONSOLE_ENABLED",\n',
-        "",
-        (f"{_SETTINGS}test_what_bypasses_or_multiplies_is_off[TELNETCONSOLE_ENABLED]",),
+        Edit("= False", "= True"),
+        (f"{_SETTINGS}test_features_that_bypass_the_guards_or_add_requests_are_off[TELNETCONSOLE_ENABLED]",),
     ),
     Guard(
+        "scrapy-remote-control",
         "Scrapy's remote control",
-        "crawler/settings.py",
-        '                "REMOTE_CONTROL_ENABLED",\n',
-        "",
-        (f"{_SETTINGS}test_what_bypasses_or_multiplies_is_off[REMOTE_CONTROL_ENABLED]",),
+        Edit("= False", "= True"),
+        (f"{_SETTINGS}test_features_that_bypass_the_guards_or_add_requests_are_off[REMOTE_CONTROL_ENABLED]",),
     ),
 )

@@ -1,5 +1,5 @@
 // A crawler on Go's net/http: one goroutine per host in flight, keep-alive, HTTP/1.1, certificates verified.
-// No guard, nothing stored; an answer is read and counted. Takes the task and leaves the result as the others do.
+// No guard, nothing stored; answers are read and counted. Reads the task and prints the result like the others.
 package main
 
 import (

@@ -1,5 +1,33 @@
-"""ATP 0.1, Agent Transfer Protocol: `/.well-known/agent.json` (formats.md section 2.2)."""
+"""ATP 0.1, Agent Transfer Protocol: `/.well-known/agent.json`."""
 
-from registry.core.formats.atp.site import FORMAT, dialect, lax_dialect
+from typing import Final
+
+from registry.core.format_support.format import Format, Role
+from registry.core.format_support.probing import ProbePath
+from registry.core.formats.atp import rules
+from registry.core.formats.atp.capabilities import SLUG
+from registry.core.formats.atp.read import dialect, lax_dialect, read
+from registry.core.formats.atp.requirements import CHECKED_BY_GENERAL_RULES, REQUIREMENTS
+from registry.core.formats.atp.write import WRITER
+from registry.core.model.findings import rules_in
 
 __all__ = ["FORMAT", "dialect", "lax_dialect"]
+
+FORMAT: Final = Format(
+    slug=SLUG,
+    title="Agent Transfer Protocol",
+    spec="Agent Transfer Protocol 0.1",
+    paths=("/.well-known/agent.json",),
+    media_types=("application/json",),
+    role=Role.SERVICE,
+    read=read,
+    rules=rules_in(rules),
+    requirements=REQUIREMENTS,
+    checked_by_general_rules=CHECKED_BY_GENERAL_RULES,
+    probe_paths=(
+        ProbePath("S2", 20, "/.well-known/agent.json"),
+        ProbePath("S1", 20, "/.well-known/agent.json", sub_host="api"),
+    ),
+    precedence=30,
+    writer=WRITER,
+)

@@ -1,42 +1,45 @@
-"""What ATP says of members that the common model does not need (sections 2.2 and 3): types, words, addresses, steps."""
+"""Check what ATP demands of members that the common model does not need (sections 2.2 and 3).
+
+These are types, enumerated words, addresses and workflow steps.
+"""
 
 import re
 from collections.abc import Collection, Mapping
 from typing import Final
 
-from registry.core.documents import Document, Json
-from registry.core.findings import Reason
-from registry.core.manifest import (
+from registry.core.format_support.manifest import (
     ID_CHARS,
     MAX_TEXTS,
     Notes,
     Object,
-    at,
     flag_of,
     list_of,
     map_of,
+    short_text_of,
     text_of,
-    word_of,
 )
-from registry.core.shapes import (
+from registry.core.format_support.shapes import (
     HOUR,
     Kind,
+    allows_any_origin,
     check_addresses,
     check_types,
     check_words,
     is_address,
+    is_email,
     is_flag,
     is_integer,
     is_list,
-    is_mail,
     is_map,
     is_number,
-    is_open,
     is_schema,
     is_text,
     is_texts,
     max_age,
 )
+from registry.core.formats.atp import rules
+from registry.core.model.documents import Document, Json
+from registry.core.reading.json_pointer import at
 
 MAX_BYTES: Final = 50 * 1024
 MAX_SCHEMAS: Final = 200
@@ -65,11 +68,11 @@ _PARAMETER: Final[Mapping[str, Kind]] = {
     **dict.fromkeys(("minimum", "maximum"), is_number),
 }
 _PARAMETER_TYPES: Final = ("string", "number", "integer", "boolean", "array", "object")
-_TYPE = Reason.ATP_MEMBER_TYPE
+_TYPE = rules.MEMBER_TYPE
 
 
 def check(body: Object, document: Document, notes: Notes) -> None:
-    """The manifest as a whole; capabilities are checked one by one with `check_capability`."""
+    """Check the manifest apart from capabilities and workflows (`check_capability`, `check_workflow`)."""
     check_types(body, _TOP, "", _TYPE, notes)
     _check_provider(body.get("provider"), document, notes)
     _check_auth(map_of(body, "auth"), document, notes)
@@ -80,29 +83,29 @@ def check(body: Object, document: Document, notes: Notes) -> None:
 
 
 def check_served(document: Document, notes: Notes) -> None:
-    """How the manifest is served (section 2.2), as far as the answer to one GET shows it."""
+    """Check how the manifest is served (section 2.2), as far as one GET answer shows it."""
     if len(document.raw) > MAX_BYTES:
-        notes.add(Reason.ATP_SIZE, "", f"{len(document.raw)} bytes")
+        notes.add(rules.SIZE, "", f"{len(document.raw)} bytes")
     headers = document.headers
-    if not headers:  # a file has none
+    if not headers:  # the document was read from a file
         return
-    if not is_open(headers):
-        notes.add(Reason.ATP_CORS, "", headers.get("access-control-allow-origin", ""))
+    if not allows_any_origin(headers):
+        notes.add(rules.CORS, "", headers.get("access-control-allow-origin", ""))
     if "cache-control" not in headers:
-        notes.add(Reason.ATP_CACHING)
+        notes.add(rules.CACHING)
     elif max_age(headers) != HOUR:
-        notes.add(Reason.ATP_MAX_AGE, "", headers["cache-control"])
+        notes.add(rules.MAX_AGE, "", headers["cache-control"])
     if "etag" not in headers:
-        notes.add(Reason.ATP_ETAG)
+        notes.add(rules.ETAG)
 
 
 def check_path(document: Document, notes: Notes) -> None:
     if not _PATH.fullmatch(document.url):
-        notes.add(Reason.ATP_PATH, "", document.url)
+        notes.add(rules.PATH, "", document.url)
 
 
 def check_capability(entry: Object, pointer: str, notes: Notes) -> None:
-    """Section 3.5, apart from what makes a capability unusable."""
+    """Check a usable capability (section 3.5); the reader reports defects that make one unusable."""
     check_types(entry, _CAPABILITY, pointer, _TYPE, notes)
     confirmation = entry.get("confirmation")
     check_types(confirmation, {"required": is_flag, "message": is_text}, at(pointer, "confirmation"), _TYPE, notes)
@@ -112,51 +115,51 @@ def check_capability(entry: Object, pointer: str, notes: Notes) -> None:
         _check_parameter(parameter, at(pointer, "parameters", index), notes)
 
 
-def check_workflow(said: Object, pointer: str, known: Collection[str | None], notes: Notes) -> None:
-    """Section 3.6: required texts, and branches that lead somewhere. `known`: ids of capabilities."""
+def check_workflow(workflow: Object, pointer: str, capability_ids: Collection[str | None], notes: Notes) -> None:
+    """Check required members and branch targets (section 3.6). `capability_ids`: ids of all capabilities."""
     for key in ("id", "name", "description"):
-        if not text_of(said, key):
-            notes.add(Reason.ATP_WORKFLOW, at(pointer, key), said.get(key, ""))
-    check_types(said, {"conditional": is_map}, pointer, _TYPE, notes)
-    if not list_of(said, "steps"):
-        notes.add(Reason.ATP_WORKFLOW, at(pointer, "steps"), said.get("steps", ""))
-    for step, branch in list(map_of(said, "conditional").items())[:MAX_TEXTS]:
-        _check_branch(step, branch, at(pointer, "conditional", step), known, notes)
+        if not text_of(workflow, key):
+            notes.add(rules.WORKFLOW, at(pointer, key), workflow.get(key, ""))
+    check_types(workflow, {"conditional": is_map}, pointer, _TYPE, notes)
+    if not list_of(workflow, "steps"):
+        notes.add(rules.WORKFLOW, at(pointer, "steps"), workflow.get("steps", ""))
+    for step, branch in list(map_of(workflow, "conditional").items())[:MAX_TEXTS]:
+        _check_branch(step, branch, at(pointer, "conditional", step), capability_ids, notes)
 
 
-def _check_branch(step: str, branch: Json, pointer: str, known: Collection[str | None], notes: Notes) -> None:
+def _check_branch(step: str, branch: Json, pointer: str, capability_ids: Collection[str | None], notes: Notes) -> None:
     holder = branch if isinstance(branch, dict) else {}
-    if step not in known:
-        notes.add(Reason.ATP_WORKFLOW_BRANCH, pointer, step)
+    if step not in capability_ids:
+        notes.add(rules.WORKFLOW_BRANCH, pointer, step)
     if not text_of(holder, "condition"):
-        notes.add(Reason.ATP_WORKFLOW_BRANCH, at(pointer, "condition"), holder.get("condition", ""))
+        notes.add(rules.WORKFLOW_BRANCH, at(pointer, "condition"), holder.get("condition", ""))
     for key in ("onTrue", "onFalse"):
         target = holder.get(key)
-        if target is not None and text_of(holder, key, ID_CHARS) not in known:
-            notes.add(Reason.ATP_WORKFLOW_BRANCH, at(pointer, key), target)
+        if target is not None and text_of(holder, key, ID_CHARS) not in capability_ids:
+            notes.add(rules.WORKFLOW_BRANCH, at(pointer, key), target)
 
 
-def _check_provider(said: Json, document: Document, notes: Notes) -> None:
-    check_addresses(said, ("url", "logo"), document.url, "/provider", Reason.ATP_ADDRESS, notes)
-    contact = said.get("contact") if isinstance(said, dict) else None
-    if contact is not None and not is_mail(contact):
-        notes.add(Reason.ATP_ADDRESS, "/provider/contact", contact)
+def _check_provider(provider: Json, document: Document, notes: Notes) -> None:
+    check_addresses(provider, ("url", "logo"), document.url, "/provider", rules.ADDRESS, notes)
+    contact = provider.get("contact") if isinstance(provider, dict) else None
+    if contact is not None and not is_email(contact):
+        notes.add(rules.ADDRESS, "/provider/contact", contact)
 
 
-def _check_auth(said: Object, document: Document, notes: Notes) -> None:
-    """Section 3.3: schemes, the flows of OAuth 2.1, keys, and the identity of agents."""
-    check_types(said, {"schemes": is_list, "agentIdentity": is_map}, "/auth", _TYPE, notes)
-    schemes = list_of(said, "schemes")[:MAX_TEXTS]
+def _check_auth(auth: Object, document: Document, notes: Notes) -> None:
+    """Check schemes, OAuth 2.1 flows, keys, and the identity of agents (section 3.3)."""
+    check_types(auth, {"schemes": is_list, "agentIdentity": is_map}, "/auth", _TYPE, notes)
+    schemes = list_of(auth, "schemes")[:MAX_TEXTS]
     for index, scheme in enumerate(schemes):
         _check_scheme(scheme, at("/auth/schemes", index), document, notes)
-    if schemes and not any(word_of(scheme, "type") == "oauth2" for scheme in schemes):
-        notes.add(Reason.ATP_NO_OAUTH, "/auth/schemes")
-    identity = map_of(said, "agentIdentity")
+    if schemes and not any(short_text_of(scheme, "type") == "oauth2" for scheme in schemes):
+        notes.add(rules.NO_OAUTH, "/auth/schemes")
+    identity = map_of(auth, "agentIdentity")
     check_types(identity, {"required": is_flag}, "/auth/agentIdentity", _TYPE, notes)
     words = {"format": ("did:web", "did:key", "custom")}
-    check_words(identity, words, "/auth/agentIdentity", Reason.ATP_WORD, notes)
+    check_words(identity, words, "/auth/agentIdentity", rules.WORD, notes)
     if flag_of(identity, "required") and identity.get("format", "did:web") != "did:web":
-        notes.add(Reason.ATP_IDENTITY, "/auth/agentIdentity/format", identity["format"])
+        notes.add(rules.IDENTITY, "/auth/agentIdentity/format", identity["format"])
 
 
 def _check_scheme(scheme: Json, pointer: str, document: Document, notes: Notes) -> None:
@@ -165,73 +168,73 @@ def _check_scheme(scheme: Json, pointer: str, document: Document, notes: Notes) 
         return
     kind = scheme.get("type")
     if kind not in ("oauth2", "apiKey", "bearer", "delegated"):
-        notes.add(Reason.ATP_WORD, at(pointer, "type"), kind if kind is not None else "")
+        notes.add(rules.WORD, at(pointer, "type"), kind if kind is not None else "")
     if kind == "oauth2":
         _check_flows(scheme, at(pointer, "flows"), document, notes)
     elif kind == "apiKey":
         for key in ("in", "name"):
             if not text_of(scheme, key):
-                notes.add(Reason.ATP_API_KEY, at(pointer, key), scheme.get(key, ""))
-        check_words(scheme, {"in": ("header", "query", "cookie")}, pointer, Reason.ATP_WORD, notes)
-        check_addresses(scheme, ("registration",), document.url, pointer, Reason.ATP_ADDRESS, notes)
+                notes.add(rules.API_KEY, at(pointer, key), scheme.get(key, ""))
+        check_words(scheme, {"in": ("header", "query", "cookie")}, pointer, rules.WORD, notes)
+        check_addresses(scheme, ("registration",), document.url, pointer, rules.ADDRESS, notes)
 
 
 def _check_flows(scheme: Object, pointer: str, document: Document, notes: Notes) -> None:
-    """Section 3.3.1. A scheme without any flow leaves a client without an address to go to."""
+    """Check the flows (section 3.3.1). A scheme without flows gives clients no address for authorization."""
     flows = map_of(scheme, "flows")
     code, credentials = map_of(flows, "authorizationCode"), map_of(flows, "clientCredentials")
     if not code and not credentials:
-        notes.add(Reason.ATP_OAUTH, pointer, scheme.get("flows", ""))
+        notes.add(rules.OAUTH, pointer, scheme.get("flows", ""))
     if not code:
-        notes.add(Reason.ATP_NO_USER_FLOW, pointer)
+        notes.add(rules.NO_USER_FLOW, pointer)
     for name, flow, required in (
         ("authorizationCode", code, ("authorizationUrl", "tokenUrl")),
         ("clientCredentials", credentials, ("tokenUrl",)),
     ):
-        place = at(pointer, name)
+        flow_pointer = at(pointer, name)
         for key in required if flow else ():
             if not is_address(flow.get(key), document.url):
-                notes.add(Reason.ATP_OAUTH, at(place, key), flow.get(key, ""))
-        check_addresses(flow, ("refreshUrl",), document.url, place, Reason.ATP_ADDRESS, notes)
-        check_types(flow, {"scopes": is_map}, place, _TYPE, notes)
+                notes.add(rules.OAUTH, at(flow_pointer, key), flow.get(key, ""))
+        check_addresses(flow, ("refreshUrl",), document.url, flow_pointer, rules.ADDRESS, notes)
+        check_types(flow, {"scopes": is_map}, flow_pointer, _TYPE, notes)
 
 
-def _check_rate_limit(said: Json, document: Document, notes: Notes) -> None:
+def _check_rate_limit(rate_limit: Json, document: Document, notes: Notes) -> None:
     kinds = {"requests": is_integer, "window": is_text, "burstLimit": is_integer}
-    check_types(said, kinds, "/rateLimit", _TYPE, notes)
-    window = text_of(said, "window")
+    check_types(rate_limit, kinds, "/rateLimit", _TYPE, notes)
+    window = text_of(rate_limit, "window")
     if window is not None and not _WINDOW.fullmatch(window):
-        notes.add(Reason.ATP_WINDOW, "/rateLimit/window", window)
-    check_addresses(said, ("tierUrl",), document.url, "/rateLimit", Reason.ATP_ADDRESS, notes)
+        notes.add(rules.WINDOW, "/rateLimit/window", window)
+    check_addresses(rate_limit, ("tierUrl",), document.url, "/rateLimit", rules.ADDRESS, notes)
 
 
-def _check_parameter(said: Json, pointer: str, notes: Notes) -> None:
-    """Section 3.5.1, apart from name and type being there."""
-    if not isinstance(said, dict):
+def _check_parameter(parameter: Json, pointer: str, notes: Notes) -> None:
+    """Check a parameter (section 3.5.1), apart from the presence of name and type."""
+    if not isinstance(parameter, dict):
         return
-    check_types(said, _PARAMETER, pointer, _TYPE, notes)
-    check_words(said, {"type": _PARAMETER_TYPES}, pointer, Reason.ATP_WORD, notes)
-    if not text_of(said, "description"):
-        notes.add(Reason.ATP_PARAMETER_TEXT, at(pointer, "description"))
-    if said.get("enum") == []:
-        notes.add(Reason.ATP_CONSTRAINT, at(pointer, "enum"), said["enum"])
-    least, most = said.get("minimum"), said.get("maximum")
-    if isinstance(least, int | float) and isinstance(most, int | float) and least > most:
-        notes.add(Reason.ATP_CONSTRAINT, at(pointer, "minimum"), least)
+    check_types(parameter, _PARAMETER, pointer, _TYPE, notes)
+    check_words(parameter, {"type": _PARAMETER_TYPES}, pointer, rules.WORD, notes)
+    if not text_of(parameter, "description"):
+        notes.add(rules.PARAMETER_TEXT, at(pointer, "description"))
+    if parameter.get("enum") == []:
+        notes.add(rules.CONSTRAINT, at(pointer, "enum"), parameter["enum"])
+    minimum, maximum = parameter.get("minimum"), parameter.get("maximum")
+    if isinstance(minimum, int | float) and isinstance(maximum, int | float) and minimum > maximum:
+        notes.add(rules.CONSTRAINT, at(pointer, "minimum"), minimum)
 
 
-def _check_schema(said: Json, pointer: str, notes: Notes) -> None:
-    if not isinstance(said, dict) or not is_schema(said):
-        notes.add(Reason.ATP_SCHEMA, pointer, said)
+def _check_schema(schema: Json, pointer: str, notes: Notes) -> None:
+    if not isinstance(schema, dict) or not is_schema(schema):
+        notes.add(rules.SCHEMA, pointer, schema)
 
 
-def _check_policies(said: Json, document: Document, notes: Notes) -> None:
-    """Section 3.8."""
+def _check_policies(policies: Json, document: Document, notes: Notes) -> None:
+    """Check the policies (section 3.8)."""
     words = {"training": _CHOICES, "inference": _CHOICES, "attribution": ("required", "preferred", "none")}
-    check_types(said, {**dict.fromkeys(words, is_text), "caching": is_map}, "/policies", _TYPE, notes)
-    check_words(said, words, "/policies", Reason.ATP_WORD, notes)
-    caching = map_of(said, "caching")
+    check_types(policies, {**dict.fromkeys(words, is_text), "caching": is_map}, "/policies", _TYPE, notes)
+    check_words(policies, words, "/policies", rules.WORD, notes)
+    caching = map_of(policies, "caching")
     check_types(caching, {"allowed": is_flag, "maxAge": is_integer}, "/policies/caching", _TYPE, notes)
-    check_addresses(said, ("termsUrl", "privacyUrl"), document.url, "/policies", Reason.ATP_ADDRESS, notes)
-    if text_of(said, "training") == "conditional" and not text_of(said, "termsUrl"):
-        notes.add(Reason.ATP_TERMS, "/policies/termsUrl")
+    check_addresses(policies, ("termsUrl", "privacyUrl"), document.url, "/policies", rules.ADDRESS, notes)
+    if text_of(policies, "training") == "conditional" and not text_of(policies, "termsUrl"):
+        notes.add(rules.TERMS, "/policies/termsUrl")

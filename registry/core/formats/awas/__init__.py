@@ -1,5 +1,44 @@
-"""AWAS, AI-readable Web Action Standard: `/.well-known/ai-actions.json` and bridges (formats.md section 2.4)."""
+"""AWAS, AI-readable Web Action Standard: `/.well-known/ai-actions.json` and bridges."""
 
-from registry.core.formats.awas.catalogue import FORMAT, OWN_PATHS, weak_dialect
+from typing import Final
+
+from registry.core.format_support.format import Format, PageHint, Role
+from registry.core.format_support.probing import ProbePath
+from registry.core.formats.awas import rules
+from registry.core.formats.awas.actions import SLUG
+from registry.core.formats.awas.page_hint import has_page_hint
+from registry.core.formats.awas.read import OWN_PATHS, read, weak_dialect
+from registry.core.formats.awas.requirements import CHECKED_BY_GENERAL_RULES, REQUIREMENTS
+from registry.core.formats.awas.write import WRITER
+from registry.core.model.findings import rules_in
 
 __all__ = ["FORMAT", "OWN_PATHS", "weak_dialect"]
+
+FORMAT: Final = Format(
+    slug=SLUG,
+    title="AI-readable Web Action Standard",
+    spec="AWAS 1.0",
+    paths=(
+        "/.well-known/ai-actions.json",
+        "/.well-known/awas.json",
+        "/.well-known/mcp-manifest.json",
+        "/.well-known/a2a-manifest.json",
+        "/ai-actions.json",
+    ),
+    media_types=("application/json",),
+    role=Role.SERVICE,
+    read=read,
+    rules=rules_in(rules),
+    requirements=REQUIREMENTS,
+    checked_by_general_rules=CHECKED_BY_GENERAL_RULES,
+    link_relations=("ai-actions",),
+    probe_paths=(
+        ProbePath("S2", 50, "/.well-known/ai-actions.json"),
+        ProbePath("S2", 60, "/.well-known/mcp-manifest.json"),
+        ProbePath("S2", 70, "/.well-known/a2a-manifest.json"),
+        ProbePath("S2", 80, "/.well-known/awas.json"),
+    ),
+    precedence=40,
+    writer=WRITER,
+    page_hint=PageHint(has_page_hint, rules.HINT),
+)

@@ -1,31 +1,32 @@
-"""What AWAS 1.0 says of members that the common model does not need: types, words, selectors, names, how it is served.
+"""Check what AWAS 1.0 demands beyond the common model: types, words, selectors, names, how the manifest is served.
 
-Only version 1.0 is graded by these: what the other dialects mean by the same members is not what its text says.
+Members and actions are checked for version 1.0 only, because other dialects use the same members differently.
 """
 
 import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from registry.core.documents import Document, Json
-from registry.core.findings import Reason
-from registry.core.manifest import MAX_CAPABILITIES, MAX_TEXTS, Notes, Object, at, list_of, map_of, text_of
-from registry.core.shapes import (
+from registry.core.format_support.manifest import MAX_CAPABILITIES, MAX_TEXTS, Notes, Object, list_of, map_of, text_of
+from registry.core.format_support.shapes import (
     HOUR,
     Kind,
+    allows_any_origin,
     check_addresses,
     check_types,
     check_words,
+    is_email,
     is_flag,
     is_integer,
     is_list,
-    is_mail,
     is_map,
-    is_open,
     is_text,
     is_texts,
     max_age,
 )
+from registry.core.formats.awas import rules
+from registry.core.model.documents import Document, Json
+from registry.core.reading.json_pointer import at
 
 MAX_BYTES: Final = 100 * 1024
 MAX_SELECTOR: Final = 500
@@ -63,51 +64,51 @@ _ACTION_NAMES: Final = frozenset(
 _STRING = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'")
 _ATTRIBUTE = re.compile(r"\[\s*[\w|*\-][\w|:\-]*\s*(?:[~|^$*]?=\s*[^\[\]\"']+)?\]")
 _BRACKETS = re.compile(r"\([^()]*\)")
-# each character by one alternative only: two would let a long selector be tried in exponentially many ways
+# each character matches one alternative only; with two, a long selector would cause exponential backtracking
 _SIMPLE = r"(?:[A-Za-z0-9_*|\\\-]|[^\x00-\x7f]|[.#](?=[\w\\\-]|[^\x00-\x7f])|::?(?=[\w\-]))+"
 _SELECTOR = re.compile(rf"\s*{_SIMPLE}(?:\s*[>+~,]\s*{_SIMPLE}|\s+{_SIMPLE})*\s*")
 
 
 def check(body: Object, notes: Notes) -> None:
-    """The document as a whole; its actions are checked one by one with `check_action`."""
-    check_types(body, _TOP, "", Reason.AWAS_MEMBER_TYPE, notes)
+    """Check the document apart from its actions, which `check_action` checks one by one."""
+    check_types(body, _TOP, "", rules.MEMBER_TYPE, notes)
     version = text_of(body, "version")
     if version is not None and not _VERSION.fullmatch(version):
-        notes.add(Reason.AWAS_VERSION, "/version", version)
+        notes.add(rules.VERSION, "/version", version)
     contact = map_of(body, "contact")
-    if contact.get("email") is not None and not is_mail(contact["email"]):
-        notes.add(Reason.AWAS_ADDRESS, "/contact/email", contact["email"])
-    check_addresses(contact, ("url",), None, "/contact", Reason.AWAS_ADDRESS, notes)
-    _check_rights(body, "", notes)
+    if contact.get("email") is not None and not is_email(contact["email"]):
+        notes.add(rules.ADDRESS, "/contact/email", contact["email"])
+    check_addresses(contact, ("url",), None, "/contact", rules.ADDRESS, notes)
+    _check_auth_and_rate_limit(body, "", notes)
     _check_names(body, _TOP_NAMES, "", notes)
     if body.get("actions") == []:
-        notes.add(Reason.AWAS_NO_ACTIONS, "/actions")
+        notes.add(rules.NO_ACTIONS, "/actions")
 
 
 def check_served(document: Document, notes: Notes) -> None:
-    """Sections Content Negotiation and Best Practices, as far as the answer to one GET shows it."""
+    """Check the sections Content Negotiation and Best Practices, as far as one GET answer shows them."""
     if len(document.raw) > MAX_BYTES:
-        notes.add(Reason.AWAS_SIZE, "", f"{len(document.raw)} bytes")
+        notes.add(rules.SIZE, "", f"{len(document.raw)} bytes")
     headers = document.headers
-    if not headers:  # a file has none
+    if not headers:  # the document was read from a file
         return
-    if not is_open(headers):
-        notes.add(Reason.AWAS_CORS, "", headers.get("access-control-allow-origin", ""))
+    if not allows_any_origin(headers):
+        notes.add(rules.CORS, "", headers.get("access-control-allow-origin", ""))
     if max_age(headers) != HOUR:
-        notes.add(Reason.AWAS_CACHING, "", headers.get("cache-control", ""))
+        notes.add(rules.CACHING, "", headers.get("cache-control", ""))
 
 
 def check_path(document: Document, notes: Notes) -> None:
-    """The catalogue's own path, or the one that the bridges' text gives as its example."""
+    """Check the path: the catalogue's own, or awas.json, the example path in the section about bridges."""
     if not _PATH.fullmatch(document.url):
-        notes.add(Reason.AWAS_PATH, "", document.url)
+        notes.add(rules.PATH, "", document.url)
 
 
 def check_action(action: Object, name: str, pointer: str, notes: Notes) -> None:
-    check_types(action, _ACTION, pointer, Reason.AWAS_MEMBER_TYPE, notes)
+    check_types(action, _ACTION, pointer, rules.MEMBER_TYPE, notes)
     if not _KEBAB.fullmatch(name):
-        notes.add(Reason.AWAS_KEBAB, at(pointer, "id"), name)
-    _check_rights(action, pointer, notes)
+        notes.add(rules.KEBAB, at(pointer, "id"), name)
+    _check_auth_and_rate_limit(action, pointer, notes)
     _check_names(action, _ACTION_NAMES, pointer, notes)
     for index, parameter in enumerate(list_of(action, "parameters")[:MAX_TEXTS]):
         _check_parameter(parameter, at(pointer, "parameters", index), notes)
@@ -116,57 +117,57 @@ def check_action(action: Object, name: str, pointer: str, notes: Notes) -> None:
 
 
 def is_selector(text: Json) -> bool:
-    """Whether it could be a CSS selector (Selectors Level 4): a cheap look at its shape, not a parser."""
+    """Return whether the text has the shape of a CSS selector (Selectors Level 4). It is not parsed."""
     if not isinstance(text, str) or len(text) > MAX_SELECTOR:
         return False
     shape = _ATTRIBUTE.sub(":a", _STRING.sub("s", text))
-    while (opened := _BRACKETS.sub("", shape)) != shape:
-        shape = opened
+    while (reduced := _BRACKETS.sub("", shape)) != shape:
+        shape = reduced
     return _SELECTOR.fullmatch(shape) is not None
 
 
-def _check_rights(holder: Object, pointer: str, notes: Notes) -> None:
-    """Rate limit and authentication have one shape, for the site and for an action; windows are graded as read."""
+def _check_auth_and_rate_limit(holder: Object, pointer: str, notes: Notes) -> None:
+    """Check rate limit and authentication, of the site or of an action; the reader checks the windows."""
     for key, kinds in (("authentication", _AUTHENTICATION), ("rateLimit", _RATE_LIMIT)):
-        check_types(holder.get(key), kinds, at(pointer, key), Reason.AWAS_MEMBER_TYPE, notes)
+        check_types(holder.get(key), kinds, at(pointer, key), rules.MEMBER_TYPE, notes)
 
 
-def _check_names(holder: Object, known: frozenset[str], pointer: str, notes: Notes) -> None:
+def _check_names(holder: Object, known_names: frozenset[str], pointer: str, notes: Notes) -> None:
     for key in list(holder)[:MAX_CAPABILITIES]:
-        if key not in known and not key.startswith("x-"):
-            notes.add(Reason.AWAS_EXTENSION, at(pointer, key), key)
+        if key not in known_names and not key.startswith("x-"):
+            notes.add(rules.EXTENSION, at(pointer, key), key)
 
 
-def _check_parameter(said: Json, pointer: str, notes: Notes) -> None:
-    if not isinstance(said, dict):
+def _check_parameter(parameter: Json, pointer: str, notes: Notes) -> None:
+    if not isinstance(parameter, dict):
         return
-    check_types(said, _PARAMETER, pointer, Reason.AWAS_MEMBER_TYPE, notes)
-    check_words(said, {"type": _JSON_TYPES}, pointer, Reason.AWAS_VALUE_TYPE, notes)
-    if "example" not in said:
-        notes.add(Reason.AWAS_EXAMPLE, at(pointer, "example"))
-    if "selector" in said:
-        _check_selector(said["selector"], at(pointer, "selector"), notes)
+    check_types(parameter, _PARAMETER, pointer, rules.MEMBER_TYPE, notes)
+    check_words(parameter, {"type": _JSON_TYPES}, pointer, rules.VALUE_TYPE, notes)
+    if "example" not in parameter:
+        notes.add(rules.EXAMPLE, at(pointer, "example"))
+    if "selector" in parameter:
+        _check_selector(parameter["selector"], at(pointer, "selector"), notes)
 
 
-def _check_result(said: Object, pointer: str, notes: Notes) -> None:
+def _check_result(result: Object, pointer: str, notes: Notes) -> None:
     for key in ("type", "selector"):
-        if not text_of(said, key):
-            notes.add(Reason.AWAS_RESULT, at(pointer, key), said.get(key, ""))
-    check_words(said, {"type": ("single", "list", "table", "form")}, pointer, Reason.AWAS_WORD, notes)
-    check_types(said, _RESULT, pointer, Reason.AWAS_MEMBER_TYPE, notes)
-    for place, selector in _selectors(said, pointer):
-        _check_selector(selector, place, notes)
+        if not text_of(result, key):
+            notes.add(rules.RESULT, at(pointer, key), result.get(key, ""))
+    check_words(result, {"type": ("single", "list", "table", "form")}, pointer, rules.WORD, notes)
+    check_types(result, _RESULT, pointer, rules.MEMBER_TYPE, notes)
+    for selector_pointer, selector in _selectors(result, pointer):
+        _check_selector(selector, selector_pointer, notes)
 
 
-def _selectors(said: Object, pointer: str) -> Iterator[tuple[str, Json]]:
+def _selectors(result: Object, pointer: str) -> Iterator[tuple[str, Json]]:
     for key in ("selector", "itemSelector"):
-        if key in said:
-            yield at(pointer, key), said[key]
+        if key in result:
+            yield at(pointer, key), result[key]
     for key in ("properties", "pagination"):
-        for name, selector in list(map_of(said, key).items())[:MAX_TEXTS]:
+        for name, selector in list(map_of(result, key).items())[:MAX_TEXTS]:
             yield at(pointer, key, name), selector
 
 
 def _check_selector(selector: Json, pointer: str, notes: Notes) -> None:
     if isinstance(selector, str) and selector.strip() and not is_selector(selector):
-        notes.add(Reason.AWAS_SELECTOR, pointer, selector)
+        notes.add(rules.SELECTOR, pointer, selector)

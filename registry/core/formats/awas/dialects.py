@@ -1,20 +1,20 @@
-"""The dialects of AWAS contradict each other: choose one first, then grade only by it (formats.md section 2.4)."""
+"""The dialects of AWAS. They contradict each other, so one is chosen first and the document is graded by it alone."""
 
 from dataclasses import dataclass
 from typing import Final
 
-from registry.core.documents import Json
-from registry.core.manifest import Object, list_of, map_of
+from registry.core.format_support.manifest import Object, list_of, map_of
+from registry.core.model.documents import Json
 
 BRIDGE: Final = "bridge"
 CUSTOMER: Final = "customer_actions"
 GRADED: Final = "1.0"
-"""The version whose text is the specification here."""
+"""The version whose text is the specification for grading."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """Which members carry what. `required` are top-level texts; `published`: some text of the project describes it."""
+    """The members that a dialect uses. `required` are top-level texts; `published`: the AWAS project describes it."""
 
     name: str
     required: tuple[str, ...]
@@ -28,8 +28,8 @@ _TEXTS: Final = ("name", "description")
 _ANYWHERE: Final = ("endpoint", "url", "path")
 
 DIALECTS: Final = {
-    one.name: one
-    for one in (
+    dialect.name: dialect
+    for dialect in (
         Dialect(GRADED, ("version", *_TEXTS), ("id",), ("path",), published=True),
         Dialect("1.1", ("specVersion", *_TEXTS), ("id",), ("endpoint", "path", "url"), published=True),
         Dialect("mixed", ("version", *_TEXTS), ("id", "name"), _ANYWHERE),
@@ -41,34 +41,38 @@ DIALECTS: Final = {
 }
 
 
-def chosen(value: Object) -> str | None:
-    """The dialect's name, or None where the document has nothing of AWAS."""
+def dialect_of(value: Object) -> str | None:
+    """Return the dialect's name, or None for a document that is not AWAS."""
     if isinstance(value.get("customer_actions"), dict):
         return CUSTOMER
-    actions = [one for one in list_of(value, "actions") if isinstance(one, dict)]
-    if any(_is_action(one) for one in actions):
-        return _by_members(value, actions)
+    actions = [action for action in list_of(value, "actions") if isinstance(action, dict)]
+    if any(_is_action(action) for action in actions):
+        return _dialect_by_members(value, actions)
     if value.get("actions") == [] and all(isinstance(value.get(key), str) for key in DIALECTS[GRADED].required):
-        return GRADED  # File Formats shows it like this: a site that has nothing to declare yet
+        return GRADED  # the example in section File Formats: a site without actions so far
     return BRIDGE if _is_bridge(value) else None
 
 
-def _is_action(one: Object) -> bool:
-    named = any(key in one for key in ("id", "action_id", "name"))
-    return named and any(key in one for key in ("path", "endpoint", "url", "method", "http_method"))
+def _is_action(action: Object) -> bool:
+    has_id = any(key in action for key in ("id", "action_id", "name"))
+    return has_id and any(key in action for key in ("path", "endpoint", "url", "method", "http_method"))
 
 
-def _by_members(value: Object, actions: list[Object]) -> str:
-    if any("action_id" in one or "http_method" in one for one in actions):
+def _dialect_by_members(value: Object, actions: list[Object]) -> str:
+    if any("action_id" in action or "http_method" in action for action in actions):
         return "action_id"
     if "specVersion" in value:
         return "1.1"
     if "schemaVersion" in value:
         return "qontinui" if "appName" in value or "baseUrl" in value else "schemaVersion"
-    return GRADED if any("path" in one for one in actions) else "mixed"
+    return GRADED if any("path" in action for action in actions) else "mixed"
 
 
 def _is_bridge(value: Object) -> bool:
     endpoints, actions = map_of(value, "endpoints"), map_of(value, "actions")
-    named: tuple[Json, ...] = (endpoints.get("actions"), endpoints.get("actions_registry"), actions.get("discover"))
-    return any(isinstance(one, str) and one.strip() for one in named)
+    catalogue_urls: tuple[Json, ...] = (
+        endpoints.get("actions"),
+        endpoints.get("actions_registry"),
+        actions.get("discover"),
+    )
+    return any(isinstance(url, str) and url.strip() for url in catalogue_urls)

@@ -1,5 +1,31 @@
-"""AWP, Agent Web Protocol 0.1 and 0.2: `agent.json` (formats.md section 2.1)."""
+"""AWP, Agent Web Protocol 0.1 and 0.2: `agent.json`."""
 
-from registry.core.formats.awp.surface import FORMAT, dialect, legacy_dialect
+from typing import Final
+
+from registry.core.format_support.format import Format, Role
+from registry.core.format_support.probing import ProbePath
+from registry.core.formats.awp import rules
+from registry.core.formats.awp.actions import SLUG
+from registry.core.formats.awp.read import PATHS, dialect, legacy_dialect, read
+from registry.core.formats.awp.requirements import CHECKED_BY_GENERAL_RULES, REQUIREMENTS
+from registry.core.formats.awp.write import WRITER
+from registry.core.model.findings import rules_in
 
 __all__ = ["FORMAT", "dialect", "legacy_dialect"]
+
+FORMAT: Final = Format(
+    slug=SLUG,
+    title="Agent Web Protocol",
+    spec="Agent Web Protocol 0.2",
+    paths=PATHS,
+    media_types=("application/json",),
+    role=Role.SERVICE,
+    read=read,
+    rules=rules_in(rules),
+    requirements=REQUIREMENTS,
+    checked_by_general_rules=CHECKED_BY_GENERAL_RULES,
+    promised_paths=("/agent.json",),
+    probe_paths=(ProbePath("S2", 10, "/agent.json"),),
+    precedence=20,
+    writer=WRITER,
+)

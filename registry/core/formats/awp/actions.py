@@ -1,61 +1,60 @@
-"""AWP actions -> capabilities (AWP section 9, `via` section 5.5)."""
+"""Read AWP actions into capabilities (AWP section 9; `via`: section 5.5)."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from registry.core.documents import Document
-from registry.core.endpoints import endpoint, origin_of
-from registry.core.findings import Reason
-from registry.core.formats.awp.checks import check_action
-from registry.core.formats.awp.fields import schema
-from registry.core.manifest import (
+from registry.core.format_support.endpoints import endpoint, origin_of
+from registry.core.format_support.manifest import (
     ID_CHARS,
     Notes,
     Object,
-    at,
     first_text,
     flag_of,
     has_template,
     is_repeated,
     map_of,
     members,
+    short_text_of,
     text_of,
-    word_of,
 )
-from registry.core.params import Definitions
-from registry.core.services import Auth, Capability, Confirmation, Invocation, InvocationKind, Origin, Protocol
-from registry.core.vocabulary import SAFE_METHODS, http_method, rate_limit_text
+from registry.core.format_support.params import Definitions
+from registry.core.format_support.vocabulary import ACTION_METHODS, SAFE_METHODS, http_method, rate_limit_text
+from registry.core.formats.awp import rules
+from registry.core.formats.awp.checks import check_action
+from registry.core.formats.awp.fields import schema
+from registry.core.model.documents import Document
+from registry.core.model.services import Auth, Capability, Confirmation, Invocation, InvocationKind, Origin, Protocol
+from registry.core.reading.json_pointer import at
 
 SLUG: Final = "awp"
-METHODS: Final = frozenset({"GET", "POST", "PUT", "DELETE", "PATCH"})
 
 _KINDS: Final[dict[str, InvocationKind]] = {"mcp": "mcp_tool", "a2a": "a2a_skill"}
 
 
 @dataclass(frozen=True, slots=True)
 class Surface:
-    """What the actions of one document share. `key` is the member that names an action in this dialect."""
+    """What the actions of one document share. `key` is the member with an action's id in this dialect."""
 
     document: Document
     auth: Auth
-    needing_auth: Mapping[str, bool]  # action id -> whether `auth` at the top requires it
+    needing_auth: Mapping[str, bool]  # action id -> whether the top-level `auth` requires credentials for it
     protocols: Mapping[str, Protocol]
     entities: Definitions
     key: str
     notes: Notes
 
 
-def capabilities(surface: Surface, holder: Object, start: str) -> Iterator[Capability]:
-    """The usable actions in `holder["actions"]`; `start` is the JSON Pointer of that array."""
+def capabilities(surface: Surface, holder: Object, actions_pointer: str) -> Iterator[Capability]:
+    """Yield the usable actions in `holder["actions"]`; `actions_pointer` is the JSON Pointer of that array."""
     actions = holder.get("actions")
     if not isinstance(actions, list):
-        surface.notes.add(Reason.AWP_ACTIONS, start, holder.get("actions", ""))
+        surface.notes.add(rules.ACTIONS, actions_pointer, holder.get("actions", ""))
         return
     if not actions:
-        surface.notes.add(Reason.AWP_NO_ACTIONS, start)
+        surface.notes.add(rules.NO_ACTIONS, actions_pointer)
     seen: set[str] = set()
-    for pointer, action in members(actions, start, Reason.AWP_ACTION, surface.notes):
+    for pointer, action in members(actions, actions_pointer, rules.ACTION, surface.notes):
         name = _name(surface, action, pointer, seen)
         call = _call(surface, action, name, pointer) if name else None
         if name and call:
@@ -63,67 +62,71 @@ def capabilities(surface: Surface, holder: Object, start: str) -> Iterator[Capab
 
 
 def _name(surface: Surface, action: Object, pointer: str, seen: set[str]) -> str | None:
-    """The action's id; None where it is missing, repeated, or the action is a template that was never rendered."""
+    """Return the action's id; None where it is missing or repeated, or the action is an unrendered template."""
     key, notes = surface.key, surface.notes
     name = text_of(action, key, ID_CHARS)
     if name is None:
-        notes.add(Reason.AWP_ACTION_ID, at(pointer, key), action.get(key, ""))
+        notes.add(rules.ACTION_ID, at(pointer, key), action.get(key, ""))
         return None
-    dropped = is_repeated(name, seen, at(pointer, key), notes) or has_template(
+    is_unusable = is_repeated(name, seen, at(pointer, key), notes) or has_template(
         action, (key, "description", "method"), pointer, notes, url="endpoint"
     )
-    return None if dropped else name
+    return None if is_unusable else name
 
 
 def _call(surface: Surface, action: Object, name: str, pointer: str) -> Invocation | None:
-    return _via(surface, action, name, pointer) if "via" in action else _http(surface, action, name, pointer)
+    return (
+        _protocol_call(surface, action, name, pointer)
+        if "via" in action
+        else _http_call(surface, action, name, pointer)
+    )
 
 
-def _via(surface: Surface, action: Object, name: str, pointer: str) -> Invocation | None:
-    via = (word_of(action, "via") or "").lower()
+def _protocol_call(surface: Surface, action: Object, name: str, pointer: str) -> Invocation | None:
+    via = (short_text_of(action, "via") or "").lower()
     protocol = surface.protocols.get(via)
     if protocol is None:
-        surface.notes.add(Reason.AWP_VIA_UNKNOWN, at(pointer, "via"), action["via"])
+        surface.notes.add(rules.VIA_UNKNOWN, at(pointer, "via"), action["via"])
         return None
     if protocol.endpoint is None:
-        surface.notes.add(Reason.AWP_VIA_WITHOUT_ENDPOINT, at(pointer, "via"), via)
+        surface.notes.add(rules.VIA_WITHOUT_ENDPOINT, at(pointer, "via"), via)
     return Invocation(
         _KINDS.get(via, "rpc"),
         protocol.endpoint,
         name=text_of(action, "operation", ID_CHARS) or name,
         auth=_auth(surface, action, name),
-        rate_limit=rate_limit_text(word_of(action, "rate_limit")),
+        rate_limit=rate_limit_text(short_text_of(action, "rate_limit")),
         origin=Origin(surface.document.url, pointer, SLUG),
     )
 
 
-def _http(surface: Surface, action: Object, name: str, pointer: str) -> Invocation | None:
-    if not word_of(action, "endpoint") or not word_of(action, "method"):
-        surface.notes.add(Reason.AWP_ACTION_CALL, pointer, name)
+def _http_call(surface: Surface, action: Object, name: str, pointer: str) -> Invocation | None:
+    if not short_text_of(action, "endpoint") or not short_text_of(action, "method"):
+        surface.notes.add(rules.ACTION_CALL, pointer, name)
         return None
     method = http_method(action)
-    if method not in METHODS:
-        surface.notes.add(Reason.AWP_METHOD, at(pointer, "method"), action["method"])
+    if method not in ACTION_METHODS:
+        surface.notes.add(rules.METHOD, at(pointer, "method"), action["method"])
     url = surface.document.url
-    found = endpoint(action["endpoint"], origin_of(url), surface.document, at(pointer, "endpoint"), surface.notes)
+    address = endpoint(action["endpoint"], origin_of(url), surface.document, at(pointer, "endpoint"), surface.notes)
     return Invocation(
         "http",
-        found.url if found else None,
+        address.url if address else None,
         method,
         auth=_auth(surface, action, name),
-        rate_limit=rate_limit_text(word_of(action, "rate_limit")),
-        templated=found is not None and found.templated,
+        rate_limit=rate_limit_text(short_text_of(action, "rate_limit")),
+        templated=address is not None and address.templated,
         origin=Origin(url, pointer, SLUG),
     )
 
 
 def _auth(surface: Surface, action: Object, name: str) -> Auth | None:
-    """What the action says itself counts before the lists at the top."""
-    said = flag_of(action, "auth_required")
-    needed = said if said is not None else surface.needing_auth.get(name)
-    if needed is None:
+    """Return the action's own declaration, else that of the top-level lists, else None."""
+    declared = flag_of(action, "auth_required")
+    is_required = declared if declared is not None else surface.needing_auth.get(name)
+    if is_required is None:
         return None
-    return Auth(surface.auth.schemes if needed else (), needed)
+    return Auth(surface.auth.schemes if is_required else (), is_required)
 
 
 def _capability(surface: Surface, action: Object, name: str, pointer: str, call: Invocation) -> Capability:
@@ -145,21 +148,24 @@ def _capability(surface: Surface, action: Object, name: str, pointer: str, call:
 
 
 def _check_fields(action: Object, pointer: str, notes: Notes) -> None:
-    """Section 9 calls four fields required, the published schema and the reference site do not: warnings."""
-    for key, alias, reason in (
-        ("description", "intent", Reason.AWP_ACTION_DESCRIPTION),
-        ("inputs", "parameters", Reason.AWP_ACTION_INPUTS),
-        ("outputs", "", Reason.AWP_ACTION_OUTPUTS),
-        ("auth_required", "", Reason.AWP_ACTION_AUTH),
+    """Note missing fields as warnings: section 9 requires the four, but the published schema and reference site do not.
+
+    Aliases of fields are noted as well.
+    """
+    for key, alias, rule in (
+        ("description", "intent", rules.ACTION_DESCRIPTION),
+        ("inputs", "parameters", rules.ACTION_INPUTS),
+        ("outputs", "", rules.ACTION_OUTPUTS),
+        ("auth_required", "", rules.ACTION_AUTH),
     ):
         if key in action:
             continue
         if alias in action:
-            notes.add(Reason.AWP_ALIAS, at(pointer, alias), alias)
+            notes.add(rules.ALIAS, at(pointer, alias), alias)
         else:
-            notes.add(reason, pointer)
+            notes.add(rule, pointer)
     if "payment" in action:
-        notes.add(Reason.AWP_ALIAS, at(pointer, "payment"), "payment")
+        notes.add(rules.ALIAS, at(pointer, "payment"), "payment")
 
 
 def _side_effects(action: Object, call: Invocation) -> bool | None:
@@ -171,7 +177,7 @@ def _side_effects(action: Object, call: Invocation) -> bool | None:
 
 
 def _confirmation(action: Object) -> Confirmation | None:
-    asked = flag_of(action, "requires_human_confirmation")
-    if asked or action.get("sensitivity") == "irreversible":
+    is_required = flag_of(action, "requires_human_confirmation")
+    if is_required or action.get("sensitivity") == "irreversible":
         return Confirmation(True)
-    return Confirmation(False) if asked is False else None
+    return Confirmation(False) if is_required is False else None

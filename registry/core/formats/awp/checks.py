@@ -1,4 +1,4 @@
-"""What AWP says of members that the common model does not need (sections 4 to 14): types, words, names, graphs."""
+"""Check what AWP demands beyond the common model (sections 4 to 14): types, words, names, dependency cycles."""
 
 import re
 from collections.abc import Mapping
@@ -6,28 +6,38 @@ from datetime import datetime
 from graphlib import CycleError, TopologicalSorter
 from typing import Final
 
-from registry.core.documents import Json
-from registry.core.findings import Reason
-from registry.core.manifest import (
+from registry.core.format_support.manifest import (
     ID_CHARS,
     MAX_CAPABILITIES,
     MAX_TEXTS,
     NAME_CHARS,
     Notes,
     Object,
-    at,
     list_of,
     map_of,
+    short_text_of,
     text_of,
     texts_of,
-    word_of,
 )
-from registry.core.params import type_of
-from registry.core.plain_text import line
-from registry.core.shapes import Kind, check_types, check_words, is_flag, is_list, is_map, is_number, is_text, is_texts
+from registry.core.format_support.params import type_of
+from registry.core.format_support.shapes import (
+    Kind,
+    check_types,
+    check_words,
+    is_flag,
+    is_list,
+    is_map,
+    is_number,
+    is_text,
+    is_texts,
+)
+from registry.core.formats.awp import rules
+from registry.core.model.documents import Json
+from registry.core.reading.json_pointer import at
+from registry.core.reading.plain_text import line
 
 NEEDING_ENDPOINT: Final = frozenset({"a2a", "mcp", "acp"})
-"""Registered identifiers of transports and of tool protocols (section 5.5); payments and API descriptions differ."""
+"""Registered identifiers of transports and tool protocols (section 5.5). Others, such as payments, need no endpoint."""
 
 CHANGING: Final = frozenset({"PUT", "PATCH", "DELETE"})
 """Methods that replace, modify or delete (RFC 9110 section 9.3, RFC 5789)."""
@@ -70,12 +80,12 @@ _ACTION_WORDS: Final = {
 
 
 def check(body: Object, notes: Notes) -> None:
-    """The document as a whole; its actions are checked one by one with `check_action`."""
-    check_types(body, _TOP, "", Reason.AWP_MEMBER_TYPE, notes)
+    """Check the document apart from its actions, which `check_action` checks one by one."""
+    check_types(body, _TOP, "", rules.MEMBER_TYPE, notes)
     for key, kinds in _MEMBERS.items():
-        check_types(body.get(key), kinds, at("", key), Reason.AWP_MEMBER_TYPE, notes)
+        check_types(body.get(key), kinds, at("", key), rules.MEMBER_TYPE, notes)
     for key, words in _WORDS.items():
-        check_words(body.get(key), words, at("", key), Reason.AWP_WORD, notes)
+        check_words(body.get(key), words, at("", key), rules.WORD, notes)
     _check_names(body, notes)
     _check_entities(body, notes)
     _check_errors(body, notes)
@@ -84,28 +94,28 @@ def check(body: Object, notes: Notes) -> None:
 
 
 def check_protocol(key: str, entry: Json, pointer: str, notes: Notes) -> None:
-    """Section 5.5, Field structure."""
+    """Check the declaration of a protocol (section 5.5, Field structure)."""
     if not _PROTOCOL_ID.fullmatch(key):
-        notes.add(Reason.AWP_PROTOCOL_ID, pointer, key)
+        notes.add(rules.PROTOCOL_ID, pointer, key)
     if not isinstance(entry, dict):
-        notes.add(Reason.AWP_MEMBER_TYPE, pointer, entry)
+        notes.add(rules.MEMBER_TYPE, pointer, entry)
         return
-    check_types(entry, {"endpoint": is_text}, pointer, Reason.AWP_MEMBER_TYPE, notes)
+    check_types(entry, {"endpoint": is_text}, pointer, rules.MEMBER_TYPE, notes)
     if key in NEEDING_ENDPOINT and not text_of(entry, "endpoint"):
-        notes.add(Reason.AWP_PROTOCOL_ENDPOINT, at(pointer, "endpoint"), key)
+        notes.add(rules.PROTOCOL_ENDPOINT, at(pointer, "endpoint"), key)
 
 
 def check_action(action: Object, pointer: str, entities: Mapping[str, Json], notes: Notes) -> None:
-    """Section 9: types and words of one action, what it takes and gives, and whether its consequences are told."""
-    check_types(action, _ACTION, pointer, Reason.AWP_MEMBER_TYPE, notes)
-    check_words(action, _ACTION_WORDS, pointer, Reason.AWP_WORD, notes)
+    """Check one action (section 9): types and words, inputs and outputs, and whether it declares its sensitivity."""
+    check_types(action, _ACTION, pointer, rules.MEMBER_TYPE, notes)
+    check_words(action, _ACTION_WORDS, pointer, rules.WORD, notes)
     for name, field in list(map_of(action, "inputs").items())[:MAX_TEXTS]:
         _check_input(field, at(pointer, "inputs", name), entities, notes)
     for name, field in list(map_of(action, "outputs").items())[:MAX_TEXTS]:
         _check_type(field, at(pointer, "outputs", name), entities, notes)
-    changes = (word_of(action, "method") or "").upper() in CHANGING and "via" not in action
+    changes = (short_text_of(action, "method") or "").upper() in CHANGING and "via" not in action
     if "sensitivity" not in action and (changes or action.get("reversible") is False):
-        notes.add(Reason.AWP_SENSITIVITY, at(pointer, "sensitivity"))
+        notes.add(rules.SENSITIVITY, at(pointer, "sensitivity"))
 
 
 def _check_input(field: Json, pointer: str, entities: Mapping[str, Json], notes: Notes) -> None:
@@ -113,102 +123,105 @@ def _check_input(field: Json, pointer: str, entities: Mapping[str, Json], notes:
         if isinstance(field, str):
             _check_type(field, pointer, entities, notes)
         else:
-            notes.add(Reason.AWP_MEMBER_TYPE, pointer, field)
+            notes.add(rules.MEMBER_TYPE, pointer, field)
         return
-    check_types(field, _INPUT, pointer, Reason.AWP_MEMBER_TYPE, notes)
+    check_types(field, _INPUT, pointer, rules.MEMBER_TYPE, notes)
     if not text_of(field, "type"):
-        notes.add(Reason.AWP_INPUT_TYPE, at(pointer, "type"), field.get("type", ""))
+        notes.add(rules.INPUT_TYPE, at(pointer, "type"), field.get("type", ""))
     elif field["type"] == "enum" and not list_of(field, "options"):
-        notes.add(Reason.AWP_OPTIONS, at(pointer, "options"), field.get("options", ""))
+        notes.add(rules.OPTIONS, at(pointer, "options"), field.get("options", ""))
     else:
         _check_type(field["type"], at(pointer, "type"), entities, notes)
 
 
 def _check_type(kind: Json, pointer: str, entities: Mapping[str, Json], notes: Notes) -> None:
-    """Section 8, Supported primitive types; the specification's own examples use others, which are noted only."""
+    """Check a type (section 8, Supported primitive types).
+
+    An unknown type is only an INFO finding, because the specification's own examples use such types.
+    """
     if not isinstance(kind, str) or kind in _PRIMITIVES or kind in entities:
         return
     choices, nested = _ENUM.fullmatch(kind), _NESTED.fullmatch(kind)
     if choices is not None:
         if not choices[1].strip():
-            notes.add(Reason.AWP_OPTIONS, pointer, kind)
+            notes.add(rules.OPTIONS, pointer, kind)
     elif nested is None:
-        notes.add(Reason.AWP_TYPE_UNKNOWN, pointer, kind)
+        notes.add(rules.TYPE_UNKNOWN, pointer, kind)
     elif nested[2] not in entities and (nested[1] == "object" or not _is_plain(nested[2])):
-        notes.add(Reason.AWP_ENTITY_UNKNOWN, pointer, kind)
+        notes.add(rules.ENTITY_UNKNOWN, pointer, kind)
 
 
 def _is_plain(kind: str) -> bool:
-    """Whether an array of it needs no entity: any type that JSON, too, could have meant, or something nested."""
+    """Return whether an array of `kind` needs no entity: a primitive, a JSON type or its synonym, or a nested type."""
     return kind in _PRIMITIVES or "[" in kind or "format" not in type_of(kind)
 
 
 def _check_names(body: Object, notes: Notes) -> None:
-    """Actions that `auth` and `agent_status` speak of."""
-    known = _actions(body)
+    """Check that `auth` and `agent_status` name declared actions only."""
+    action_ids = _action_ids(body)
     for holder, key in (("auth", "required_for"), ("auth", "optional_for"), ("agent_status", "degraded_actions")):
         for name in texts_of(map_of(body, holder), key, ID_CHARS, MAX_CAPABILITIES):
-            if name not in known:
-                notes.add(Reason.AWP_ACTION_UNKNOWN, at("", holder, key), name)
+            if name not in action_ids:
+                notes.add(rules.ACTION_UNKNOWN, at("", holder, key), name)
 
 
-def _actions(body: Object) -> frozenset[str | None]:
+def _action_ids(body: Object) -> frozenset[str | None]:
     return frozenset(text_of(action, "id", ID_CHARS) for action in list_of(body, "actions"))
 
 
 def _check_entities(body: Object, notes: Notes) -> None:
-    """Section 8: an entity has typed fields."""
+    """Check that entities have typed fields (section 8)."""
     entities = map_of(body, "entities")
     for name, entity in list(entities.items())[:MAX_TEXTS]:
         pointer = at("/entities", name)
         fields = map_of(entity, "fields")
         if not isinstance(entity, dict) or ("fields" in entity and not isinstance(entity["fields"], dict)):
-            notes.add(Reason.AWP_MEMBER_TYPE, pointer, entity)
+            notes.add(rules.MEMBER_TYPE, pointer, entity)
         for key, kind in list(fields.items())[:MAX_TEXTS]:
             _check_type(kind, at(pointer, "fields", key), entities, notes)
 
 
 def _check_errors(body: Object, notes: Notes) -> None:
-    """Section 10: what a machine cannot even read, it cannot act on."""
+    """Check that errors are declared and that each recovery is a text, so that agents can act on it (section 10)."""
     errors = body.get("errors")
     if errors is None or errors == {}:
-        notes.add(Reason.AWP_NO_ERRORS, "/errors")
+        notes.add(rules.NO_ERRORS, "/errors")
     for code, entry in list(map_of(body, "errors").items())[:MAX_CAPABILITIES]:
         if not text_of(entry, "recovery"):
-            said = entry.get("recovery", "") if isinstance(entry, dict) else entry
-            notes.add(Reason.AWP_RECOVERY, at("/errors", code, "recovery"), said)
+            recovery = entry.get("recovery", "") if isinstance(entry, dict) else entry
+            notes.add(rules.RECOVERY, at("/errors", code, "recovery"), recovery)
 
 
 def _check_cycles(body: Object, notes: Notes) -> None:
-    """Section 11: prerequisites come first, so what waits for itself can never be done."""
-    said = map_of(body, "dependencies")
-    kinds = dict.fromkeys(list(said)[:MAX_CAPABILITIES], is_texts)
-    check_types(said, kinds, "/dependencies", Reason.AWP_MEMBER_TYPE, notes)
+    """Check the prerequisites for cycles (section 11): actions in a cycle can never be called."""
+    dependencies = map_of(body, "dependencies")
+    kinds = dict.fromkeys(list(dependencies)[:MAX_CAPABILITIES], is_texts)
+    check_types(dependencies, kinds, "/dependencies", rules.MEMBER_TYPE, notes)
     try:
-        TopologicalSorter({line(name, ID_CHARS): texts_of(said, name, ID_CHARS) for name in kinds}).prepare()
-    except CycleError as found:
-        circle = list(reversed(found.args[1]))
-        notes.add(Reason.AWP_DEPENDENCY_CYCLE, at("/dependencies", circle[0]), " needs ".join(circle))
+        TopologicalSorter({line(name, ID_CHARS): texts_of(dependencies, name, ID_CHARS) for name in kinds}).prepare()
+    except CycleError as error:
+        cycle = list(reversed(error.args[1]))
+        notes.add(rules.DEPENDENCY_CYCLE, at("/dependencies", cycle[0]), " needs ".join(cycle))
 
 
 def _check_synthetic(body: Object, notes: Notes) -> None:
-    """Section 14: who made the file, how sure, and when it was last verified."""
-    generated = "generated_by" in body and "confidence" in body
+    """Check that a generated file declares its generator, confidence and last verification (section 14)."""
+    is_generated = "generated_by" in body and "confidence" in body
     if body.get("source") != "synthetic":
-        if generated:
-            notes.add(Reason.AWP_SYNTHETIC_ORIGIN, "/source", body.get("source", ""))
+        if is_generated:
+            notes.add(rules.SYNTHETIC_ORIGIN, "/source", body.get("source", ""))
         return
     if not text_of(body, "generated_by", NAME_CHARS):
-        notes.add(Reason.AWP_SYNTHETIC_ORIGIN, "/generated_by", body.get("generated_by", ""))
-    sure = body.get("confidence")
-    if not isinstance(sure, int | float) or not is_number(sure) or not 0 <= sure <= 1:
-        notes.add(Reason.AWP_SYNTHETIC_ORIGIN, "/confidence", "" if sure is None else sure)
-    if not _is_moment(body.get("last_verified")):
-        notes.add(Reason.AWP_SYNTHETIC_ORIGIN, "/last_verified", body.get("last_verified", ""))
+        notes.add(rules.SYNTHETIC_ORIGIN, "/generated_by", body.get("generated_by", ""))
+    confidence = body.get("confidence")
+    if not isinstance(confidence, int | float) or not is_number(confidence) or not 0 <= confidence <= 1:
+        notes.add(rules.SYNTHETIC_ORIGIN, "/confidence", "" if confidence is None else confidence)
+    if not _is_iso_time(body.get("last_verified")):
+        notes.add(rules.SYNTHETIC_ORIGIN, "/last_verified", body.get("last_verified", ""))
 
 
-def _is_moment(value: Json) -> bool:
-    """A date or a point in time as ISO 8601 writes it."""
+def _is_iso_time(value: Json) -> bool:
+    """Return whether `value` is a date or a point in time in ISO 8601."""
     if not isinstance(value, str):
         return False
     try:

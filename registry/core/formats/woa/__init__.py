@@ -1,5 +1,31 @@
-"""WoA draft-00, Web of Agents: `/.well-known/woa.json` (formats.md section 2.3)."""
+"""WoA draft-00, Web of Agents: `/.well-known/woa.json`."""
 
-from registry.core.formats.woa.host import FORMAT, dialect
+from typing import Final
+
+from registry.core.format_support.format import Format, Role
+from registry.core.format_support.probing import ProbePath
+from registry.core.formats.woa import rules
+from registry.core.formats.woa.agents import SLUG
+from registry.core.formats.woa.read import dialect, read
+from registry.core.formats.woa.requirements import CHECKED_BY_GENERAL_RULES, REQUIREMENTS
+from registry.core.formats.woa.write import WRITER
+from registry.core.model.findings import rules_in
 
 __all__ = ["FORMAT", "dialect"]
+
+FORMAT: Final = Format(
+    slug=SLUG,
+    title="Web of Agents",
+    spec="draft-gaikwad-woa-00",
+    paths=("/.well-known/woa.json",),
+    media_types=("application/woa+json", "application/json"),
+    role=Role.SERVICE,
+    read=read,
+    rules=rules_in(rules),
+    requirements=REQUIREMENTS,
+    checked_by_general_rules=CHECKED_BY_GENERAL_RULES,
+    accept="application/woa+json",
+    probe_paths=(ProbePath("S2", 40, "/.well-known/woa.json"),),
+    precedence=50,
+    writer=WRITER,
+)

@@ -1,178 +1,202 @@
-"""WoA agents and their operations -> capabilities (draft-00 sections 4.1, 4.2 and 5)."""
+"""Read WoA agents and their operations into capabilities (draft-00 sections 4.1, 4.2 and 5)."""
 
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from registry.core.documents import Document, Json
-from registry.core.endpoints import callable_url, link
-from registry.core.findings import Reason
-from registry.core.formats.woa.transports import Mcp, Rest, Transport
-from registry.core.manifest import (
+from registry.core.format_support.endpoints import callable_url, link
+from registry.core.format_support.manifest import (
     ID_CHARS,
     NAME_CHARS,
     Notes,
     Object,
-    at,
     clean_json,
     has_template,
     is_repeated,
     list_of,
     map_of,
     members,
+    short_text_of,
     text_of,
     texts_of,
-    word_of,
 )
-from registry.core.params import Definitions
-from registry.core.plain_text import line
-from registry.core.services import Auth, AuthScheme, Capability, Invocation, Origin
-from registry.core.shapes import DRAFT_2020_12, Kind, check_types, is_list, is_map, is_schema, is_text, is_texts
+from registry.core.format_support.params import Definitions
+from registry.core.format_support.shapes import (
+    DRAFT_2020_12,
+    Kind,
+    check_types,
+    is_list,
+    is_map,
+    is_schema,
+    is_text,
+    is_texts,
+)
+from registry.core.formats.woa import rules
+from registry.core.formats.woa.transports import Mcp, Rest, Transport
+from registry.core.model.documents import Document, Json
+from registry.core.model.services import Auth, AuthScheme, Capability, Invocation, Origin
+from registry.core.reading.json_pointer import at
+from registry.core.reading.plain_text import line
 
 SLUG: Final = "woa"
 INHERITED: Final = ("inputs", "outputs", "capabilities")
 MAX_TRANSPORTS: Final = 8
 
 _ID = re.compile(r"[A-Za-z0-9_-]+")
-_NO_TOKEN = re.compile(r"\s")
+_WHITESPACE = re.compile(r"\s")
 _OPTIONAL: Final[Mapping[str, Kind]] = {"version": is_text, "capabilities": is_texts, "operations": is_list}
 _REQUIRED: Final = (("name", str), ("description", str), ("inputs", dict), ("outputs", dict), ("transports", list))
 
 
 @dataclass(frozen=True, slots=True)
-class Host:
+class AgentContext:
     """What the agents of one document share."""
 
     document: Document
-    is_configured: bool  # whether there are top-level transports at all; their absence is told once
+    is_configured: bool  # whether there are top-level transports at all; their absence is noted once
     configured: Object  # the top-level transports as written
     transports: Mapping[str, Transport]  # the usable ones
-    inherited: Definitions  # agent id -> what its operations take over
+    inherited: Definitions  # agent id -> members that its operations inherit
     notes: Notes
 
 
 def inherited(body: Object) -> Definitions:
-    agents = ((text_of(one, "id"), one) for one in list_of(body, "agents") if isinstance(one, dict))
-    return Definitions({name: {key: one.get(key) for key in INHERITED} for name, one in agents if name})
+    agents = ((text_of(agent, "id"), agent) for agent in list_of(body, "agents") if isinstance(agent, dict))
+    return Definitions({agent_id: {key: agent.get(key) for key in INHERITED} for agent_id, agent in agents if agent_id})
 
 
-def capabilities(host: Host, agents: Json) -> Iterator[Capability]:
-    """One capability for each agent, or for each of its operations; unusable agents are noted and left out."""
+def capabilities(context: AgentContext, agents: Json) -> Iterator[Capability]:
+    """Yield one capability per agent, or per operation where it has any; unusable agents are noted and left out."""
     if not isinstance(agents, list):
-        host.notes.add(Reason.WOA_AGENTS, "/agents", agents if agents is not None else "")
+        context.notes.add(rules.AGENTS, "/agents", agents if agents is not None else "")
         return
     seen: set[str] = set()
-    for pointer, agent in members(agents, "/agents", Reason.WOA_AGENT, host.notes):
-        if _is_usable(agent, pointer, seen, host.notes):
-            usable = _transports(host, agent, pointer)
-            if usable:
-                yield from _of_agent(host, agent, pointer, usable)
+    for pointer, agent in members(agents, "/agents", rules.AGENT, context.notes):
+        if _is_usable(agent, pointer, seen, context.notes):
+            transports = _transports(context, agent, pointer)
+            if transports:
+                yield from _agent_capabilities(context, agent, pointer, transports)
 
 
 def authz(holder: Object, document: Document) -> Auth | None:
-    """`authz{scheme, policy_uri, token_header}` of an agent or of the document (Appendix A)."""
-    said = map_of(holder, "authz")
-    if not said:
+    """Read `authz{scheme, policy_uri, token_header}` of an agent or of the document (Appendix A)."""
+    authorization = map_of(holder, "authz")
+    if not authorization:
         return None
-    header = word_of(said, "token_header")
-    setup = link(said.get("policy_uri"), document.url)
-    scheme = AuthScheme("custom", "header" if header else None, header, setup_url=setup, note=word_of(said, "scheme"))
+    header = short_text_of(authorization, "token_header")
+    setup_url = link(authorization.get("policy_uri"), document.url)
+    scheme = AuthScheme(
+        "custom", "header" if header else None, header, setup_url=setup_url, note=short_text_of(authorization, "scheme")
+    )
     return Auth((scheme,), True)
 
 
 def _is_usable(agent: Object, pointer: str, seen: set[str], notes: Notes) -> bool:
-    name = agent.get("id")
-    if not isinstance(name, str) or not _ID.fullmatch(name) or len(name) > ID_CHARS:
-        notes.add(Reason.WOA_AGENT_ID, at(pointer, "id"), agent.get("id", ""))
+    agent_id = agent.get("id")
+    if not isinstance(agent_id, str) or not _ID.fullmatch(agent_id) or len(agent_id) > ID_CHARS:
+        notes.add(rules.AGENT_ID, at(pointer, "id"), agent.get("id", ""))
         return False
     missing = [key for key, kind in _REQUIRED if not isinstance(agent.get(key), kind) or agent[key] == ""]
     if "transports" not in missing and not texts_of(agent, "transports"):
         missing.append("transports")
     for key in missing:
-        notes.add(Reason.WOA_AGENT_REQUIRED, at(pointer, key), agent.get(key, ""))
-    check_types(agent, _OPTIONAL, pointer, Reason.WOA_MEMBER_TYPE, notes)
-    if missing or is_repeated(name, seen, at(pointer, "id"), notes):
+        notes.add(rules.AGENT_REQUIRED, at(pointer, key), agent.get(key, ""))
+    check_types(agent, _OPTIONAL, pointer, rules.MEMBER_TYPE, notes)
+    if missing or is_repeated(agent_id, seen, at(pointer, "id"), notes):
         return False
     return not has_template(agent, ("name", "description"), pointer, notes)
 
 
-def _transports(host: Host, agent: Object, pointer: str) -> dict[str, Transport]:
-    usable = {}
+def _transports(context: AgentContext, agent: Object, pointer: str) -> dict[str, Transport]:
+    transports = {}
     for name in texts_of(agent, "transports", most=MAX_TRANSPORTS):
-        if name not in host.configured and host.is_configured:
-            host.notes.add(Reason.WOA_TRANSPORT_UNKNOWN, at(pointer, "transports"), name)
-        elif name in host.transports:
-            usable[name] = host.transports[name]
-    return usable
+        if name not in context.configured and context.is_configured:
+            context.notes.add(rules.TRANSPORT_UNKNOWN, at(pointer, "transports"), name)
+        elif name in context.transports:
+            transports[name] = context.transports[name]
+    return transports
 
 
-def _of_agent(host: Host, agent: Object, pointer: str, usable: Mapping[str, Transport]) -> Iterator[Capability]:
-    name, auth = str(agent["id"]), authz(agent, host.document)
-    whole = Capability(
-        id=name,
-        name=word_of(agent, "name") or name,
+def _agent_capabilities(
+    context: AgentContext, agent: Object, pointer: str, transports: Mapping[str, Transport]
+) -> Iterator[Capability]:
+    agent_id, auth = str(agent["id"]), authz(agent, context.document)
+    agent_capability = Capability(
+        id=agent_id,
+        name=short_text_of(agent, "name") or agent_id,
         description=text_of(agent, "description"),
-        params=_schema(agent["inputs"], at(pointer, "inputs"), host.notes),
-        result=_schema(agent["outputs"], at(pointer, "outputs"), host.notes),
-        side_effects=True,  # it is called by POST, and the draft has no way to say more
+        params=_schema(agent["inputs"], at(pointer, "inputs"), context.notes),
+        result=_schema(agent["outputs"], at(pointer, "outputs"), context.notes),
+        side_effects=True,  # it is called by POST, and the draft has no member for side effects
         tags=texts_of(agent, "capabilities"),
     )
-    operations = list(_operations(agent, pointer, host.notes))
+    operations = list(_operations(agent, pointer, context.notes))
     if not operations:
-        yield replace(whole, invocations=_calls(host, name, None, usable, auth, pointer))
-    for place, operation in operations:
-        own = str(operation["name"])
-        base = whole if host.inherited.taken(name) else replace(whole, params=None, result=None, tags=())
+        yield replace(agent_capability, invocations=_calls(context, agent_id, None, transports, auth, pointer))
+    for operation_pointer, operation in operations:
+        operation_name = str(operation["name"])
+        base = (
+            agent_capability
+            if context.inherited.taken(agent_id)
+            else replace(agent_capability, params=None, result=None, tags=())
+        )
         yield replace(
-            _of_operation(base, operation, place, host.notes),
-            invocations=_calls(host, name, own, usable, auth, place),
+            _operation_capability(base, operation, operation_pointer, context.notes),
+            invocations=_calls(context, agent_id, operation_name, transports, auth, operation_pointer),
         )
 
 
 def _operations(agent: Object, pointer: str, notes: Notes) -> Iterator[tuple[str, Object]]:
     seen: set[str] = set()
-    for place, operation in members(
-        list_of(agent, "operations"), at(pointer, "operations"), Reason.WOA_OPERATION, notes
+    for operation_pointer, operation in members(
+        list_of(agent, "operations"), at(pointer, "operations"), rules.OPERATION, notes
     ):
         for key in ("name", "description"):
             if not text_of(operation, key):
-                notes.add(Reason.WOA_OPERATION, at(place, key), operation.get(key, ""))
-        check_types(operation, {"inputs": is_map, "outputs": is_map}, place, Reason.WOA_MEMBER_TYPE, notes)
+                notes.add(rules.OPERATION, at(operation_pointer, key), operation.get(key, ""))
+        check_types(operation, {"inputs": is_map, "outputs": is_map}, operation_pointer, rules.MEMBER_TYPE, notes)
         name = operation.get("name")
-        if isinstance(name, str) and _NO_TOKEN.search(name):
-            notes.add(Reason.WOA_OPERATION, at(place, "name"), name)
-        if isinstance(name, str) and name.strip() and not is_repeated(name, seen, at(place, "name"), notes):
-            yield place, operation
+        if isinstance(name, str) and _WHITESPACE.search(name):
+            notes.add(rules.OPERATION, at(operation_pointer, "name"), name)
+        if isinstance(name, str) and name.strip() and not is_repeated(name, seen, at(operation_pointer, "name"), notes):
+            yield operation_pointer, operation
 
 
-def _of_operation(whole: Capability, operation: Object, pointer: str, notes: Notes) -> Capability:
-    """Its own schemas override the agent's."""
-    own = str(operation["name"])
+def _operation_capability(agent_capability: Capability, operation: Object, pointer: str, notes: Notes) -> Capability:
+    """Return the capability of an operation; its own description and schemas override the agent's."""
+    operation_name = str(operation["name"])
     schemas = {
         field: _schema(operation[key], at(pointer, key), notes)
         for key, field in (("inputs", "params"), ("outputs", "result"))
         if key in operation
     }
     return replace(
-        whole,
-        id=f"{whole.id}.{line(own, ID_CHARS)}",
-        name=f"{whole.name}: {line(own, NAME_CHARS)}",
-        description=text_of(operation, "description") or whole.description,
-        params=schemas.get("params", whole.params),
-        result=schemas.get("result", whole.result),
+        agent_capability,
+        id=f"{agent_capability.id}.{line(operation_name, ID_CHARS)}",
+        name=f"{agent_capability.name}: {line(operation_name, NAME_CHARS)}",
+        description=text_of(operation, "description") or agent_capability.description,
+        params=schemas.get("params", agent_capability.params),
+        result=schemas.get("result", agent_capability.result),
     )
 
 
 def _calls(
-    host: Host, agent: str, operation: str | None, usable: Mapping[str, Transport], auth: Auth | None, pointer: str
+    context: AgentContext,
+    agent: str,
+    operation: str | None,
+    transports: Mapping[str, Transport],
+    auth: Auth | None,
+    pointer: str,
 ) -> tuple[Invocation, ...]:
-    origin = Origin(host.document.url, pointer, SLUG)
+    origin = Origin(context.document.url, pointer, SLUG)
     calls = []
-    for transport in usable.values():
+    for transport in transports.values():
         if isinstance(transport, Rest):
-            found = callable_url(transport.template.replace("{agent_id}", agent), host.document.url, host.document.url)
-            url, templated = (found.url, found.templated) if found else (None, False)
+            endpoint = callable_url(
+                transport.template.replace("{agent_id}", agent), context.document.url, context.document.url
+            )
+            url, templated = (endpoint.url, endpoint.templated) if endpoint else (None, False)
             call = Invocation("rpc", url, "POST", operation or agent, templated=templated)
         elif isinstance(transport, Mcp):
             tool = operation if operation and transport.tool_field == "operation" else agent
@@ -183,15 +207,15 @@ def _calls(
     return tuple(calls)
 
 
-def _schema(said: Json, pointer: str, notes: Notes) -> dict[str, Any] | None:
-    """The schema as stored data; None, with a finding, where it is none of draft 2020-12."""
-    if not isinstance(said, dict) or not is_schema(said):
-        notes.add(Reason.WOA_SCHEMA, pointer, said)
+def _schema(schema: Json, pointer: str, notes: Notes) -> dict[str, Any] | None:
+    """Return the schema as data; None, with a finding, where it is not a valid schema of draft 2020-12."""
+    if not isinstance(schema, dict) or not is_schema(schema):
+        notes.add(rules.SCHEMA, pointer, schema)
         return None
-    draft = said.get("$schema")
+    draft = schema.get("$schema")
     if draft is not None and not (isinstance(draft, str) and draft.rstrip("#") == DRAFT_2020_12):
-        notes.add(Reason.WOA_SCHEMA_DRAFT, at(pointer, "$schema"), draft)
-    if said.get("type") != "object" or not isinstance(said.get("properties"), dict):
-        notes.add(Reason.WOA_OBJECT_SCHEMA, pointer)
-    cleaned: dict[str, Any] = clean_json(said)
+        notes.add(rules.SCHEMA_DRAFT, at(pointer, "$schema"), draft)
+    if schema.get("type") != "object" or not isinstance(schema.get("properties"), dict):
+        notes.add(rules.OBJECT_SCHEMA, pointer)
+    cleaned: dict[str, Any] = clean_json(schema)
     return cleaned

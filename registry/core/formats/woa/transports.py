@@ -1,36 +1,37 @@
-"""WoA transport configurations (draft-00 section 4.3)."""
+"""Read WoA transport configurations (draft-00 section 4.3)."""
 
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from registry.core.documents import Document, Json
-from registry.core.endpoints import endpoint
-from registry.core.findings import Reason
-from registry.core.manifest import ID_CHARS, MAX_TEXTS, Notes, Object, at, map_of, word_of
-from registry.core.plain_text import line
-from registry.core.services import Protocol
+from registry.core.format_support.endpoints import endpoint
+from registry.core.format_support.manifest import ID_CHARS, MAX_TEXTS, Notes, Object, map_of, short_text_of
+from registry.core.formats.woa import rules
+from registry.core.model.documents import Document, Json
+from registry.core.model.services import Protocol
+from registry.core.reading.json_pointer import at
+from registry.core.reading.plain_text import line
 
 VERSION: Final = "1"
 
 _VARIABLE = re.compile(r"\{([^{}]*)\}")
-_NEARLY: Final = frozenset({"agent_id", "agentid", "agent-id"})
-"""What authors write for the placeholder, whose spelling and case are fixed (section 4.3.1)."""
+_MISSPELT: Final = frozenset({"agent_id", "agentid", "agent-id"})
+"""Common misspellings of the placeholder, whose spelling and case are fixed (section 4.3.1); compared in lower case."""
 
 _REVERSE_DNS = re.compile(r"[a-z][a-z0-9-]*(?:\.[A-Za-z0-9-]+)+")
 
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """`template` is base and invoke_path, concatenated (section 4.3.1); it may hold `{agent_id}`."""
+    """`template` is base and invoke_path, concatenated (section 4.3.1); it may contain `{agent_id}`."""
 
     template: str
 
 
 @dataclass(frozen=True, slots=True)
 class Mcp:
-    """`server` is None where the document names it by an identifier that only a client can resolve."""
+    """`server` is None where the document has no public URL but an identifier, which only a client can resolve."""
 
     server: str | None
     tool_field: str
@@ -38,60 +39,60 @@ class Mcp:
 
 @dataclass(frozen=True, slots=True)
 class Private:
-    """A transport that its own document describes; a client has to know it."""
+    """A private transport, described elsewhere; a client has to know it."""
 
 
 Transport = Rest | Mcp | Private
 
 
 def transports(body: Object, document: Document, notes: Notes) -> Iterator[tuple[str, Transport]]:
-    """The usable transports by name; a broken one is noted and left out."""
-    for name, said in list(map_of(body, "transports").items())[:MAX_TEXTS]:
-        found = _transport(name, said, at("/transports", name), document, notes)
-        if found is not None:
-            yield name, found
+    """Yield the usable transports with their names; a broken one is noted and left out."""
+    for name, value in list(map_of(body, "transports").items())[:MAX_TEXTS]:
+        transport = _transport(name, value, at("/transports", name), document, notes)
+        if transport is not None:
+            yield name, transport
 
 
-def _transport(name: str, said: Json, pointer: str, document: Document, notes: Notes) -> Transport | None:
-    config = said if isinstance(said, dict) else {}
+def _transport(name: str, value: Json, pointer: str, document: Document, notes: Notes) -> Transport | None:
+    config = value if isinstance(value, dict) else {}
     if name == "rest":
         return _rest(config, pointer, document, notes)
     if name == "mcp":
         return _mcp(config, pointer, document, notes)
     if not _REVERSE_DNS.fullmatch(name):
-        notes.add(Reason.WOA_TRANSPORT_NAME, pointer, name)
-    if not isinstance(said, dict):
-        notes.add(Reason.WOA_MEMBER_TYPE, pointer, said)
+        notes.add(rules.TRANSPORT_NAME, pointer, name)
+    if not isinstance(value, dict):
+        notes.add(rules.MEMBER_TYPE, pointer, value)
     return Private()
 
 
 def _rest(config: Object, pointer: str, document: Document, notes: Notes) -> Rest | None:
     base, path = config.get("base"), config.get("invoke_path")
     if not isinstance(base, str) or not base.startswith("https://"):
-        notes.add(Reason.WOA_REST, at(pointer, "base"), config.get("base", ""))
+        notes.add(rules.REST, at(pointer, "base"), config.get("base", ""))
         return None
     if not isinstance(path, str) or not path.startswith("/"):
-        notes.add(Reason.WOA_REST, at(pointer, "invoke_path"), config.get("invoke_path", ""))
+        notes.add(rules.REST, at(pointer, "invoke_path"), config.get("invoke_path", ""))
         return None
-    if any(name != "agent_id" and name.casefold() in _NEARLY for name in _VARIABLE.findall(path)):
-        notes.add(Reason.WOA_PLACEHOLDER, at(pointer, "invoke_path"), path)
-    usable = endpoint(base, document.url, document, at(pointer, "base"), notes)
-    return Rest(base + path) if usable else None
+    if any(name != "agent_id" and name.casefold() in _MISSPELT for name in _VARIABLE.findall(path)):
+        notes.add(rules.PLACEHOLDER, at(pointer, "invoke_path"), path)
+    resolved = endpoint(base, document.url, document, at(pointer, "base"), notes)
+    return Rest(base + path) if resolved else None
 
 
 def _mcp(config: Object, pointer: str, document: Document, notes: Notes) -> Mcp | None:
-    missing = [key for key in ("server", "tool_namespace", "tool_field") if not word_of(config, key)]
+    missing = [key for key in ("server", "tool_namespace", "tool_field") if not short_text_of(config, key)]
     for key in missing:
-        notes.add(Reason.WOA_MCP, at(pointer, key), config.get(key, ""))
+        notes.add(rules.MCP, at(pointer, key), config.get(key, ""))
     if missing:
         return None
     server = str(config["server"])
-    found = endpoint(server, document.url, document, at(pointer, "server"), notes) if "://" in server else None
-    return Mcp(found.url if found else None, word_of(config, "tool_field") or "")
+    resolved = endpoint(server, document.url, document, at(pointer, "server"), notes) if "://" in server else None
+    return Mcp(resolved.url if resolved else None, short_text_of(config, "tool_field") or "")
 
 
-def protocols(usable: Mapping[str, Transport]) -> Iterator[Protocol]:
-    for name, transport in usable.items():
+def protocols(usable_transports: Mapping[str, Transport]) -> Iterator[Protocol]:
+    for name, transport in usable_transports.items():
         if isinstance(transport, Rest):
             yield Protocol("woa-rest", VERSION, transport.template)
         elif isinstance(transport, Mcp):

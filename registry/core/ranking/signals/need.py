@@ -1,35 +1,36 @@
-"""The best thing that the service can do for any one sentence of the question.
+"""The best thing that the service can do for any one sentence of the query.
 
 A request often names several needs, and no text of one capability is near all of them together.
 
-Each capability is one more draw for the best one. Those of an honest service, however many, have something in common,
-its name and its trade; who lists everything that anybody may ask for is measured by how little his have.
+Each capability is one more chance to be the best one. Those of an honest service, however many, have something in
+common: its name and its trade. The signal of a service that lists everything a user may ask for shrinks with how little
+its capabilities have in common.
 """
 
 from typing import Final
 
 import numpy as np
 
-from registry.core.ranking.evidence import Evidence, Numbers
+from registry.core.ranking.features import Features, Numbers
 
-_MANY: Final = 8
-"""Parts from which on their common direction is asked for: of fewer nobody can tell."""
+_MIN_PARTS: Final = 8
+"""Parts from which on their coherence is measured; fewer show nothing."""
 
-_COMMON: Final = 0.35
-"""Mean cosine between two parts of a service. Of 215 services with as many parts one in thirty has less."""
-
-
-def signal(evidence: Evidence) -> Numbers:
-    """Cosine, -1 to 1: of the nearest of the service's own text and its first capabilities; less for a catalogue of
-    unlike things."""
-    return evidence.over_parts(evidence.needs, np.maximum) * _coherence(evidence)
+_FULL_COHERENCE: Final = 0.35
+"""Mean cosine between two parts of a service that counts in full. One in thirty of 215 such services has less."""
 
 
-def _coherence(evidence: Evidence) -> Numbers:
-    """(n,) 0 to 1. The square of the parts' sum holds every cosine between two of them twice, and each with itself."""
-    candidates = evidence.candidates
-    parts = evidence.over_parts((candidates.scales > 0).astype(np.float64), np.add)
-    many = parts >= _MANY
-    pairs = np.where(many, parts * (parts - 1), 1.0)
-    common = (candidates.spreads.astype(np.float64) ** 2 - parts) / pairs
-    return np.where(many, np.clip(common / _COMMON, 0.0, 1.0), 1.0)
+def signal(features: Features) -> Numbers:
+    """Return (n,) cosines, -1 to 1: the best of the service's own text and its first capabilities; less for a catalogue
+    of unlike things."""
+    return features.over_parts(features.needs, np.maximum) * _coherence(features)
+
+
+def _coherence(features: Features) -> Numbers:
+    """Return (n,), 0 to 1. The squared sum of p parts holds the cosine of each pair twice, and p times 1."""
+    candidates = features.candidates
+    parts = features.over_parts((candidates.scales > 0).astype(np.float64), np.add)
+    is_measured = parts >= _MIN_PARTS
+    pairs = np.where(is_measured, parts * (parts - 1), 1.0)
+    mean_cosines = (candidates.spreads.astype(np.float64) ** 2 - parts) / pairs
+    return np.where(is_measured, np.clip(mean_cosines / _FULL_COHERENCE, 0.0, 1.0), 1.0)

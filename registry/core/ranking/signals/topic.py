@@ -1,17 +1,16 @@
-"""What the service as a whole is about: nearness to all of its text at once, and to the middle of its parts.
+"""The service's topic: nearness to all of its text at once, and to the mean of its parts.
 
-The text at once favours services of few capabilities, the middle those of many short ones; together they favour
-neither.
+All text at once favours services of few capabilities, the mean those of many short ones; together they favour neither.
 """
 
 import numpy as np
 
-from registry.core.ranking.evidence import Evidence, Numbers
+from registry.core.ranking.features import Features, Numbers
 
 
-def signal(evidence: Evidence) -> Numbers:
-    """Cosine, -1 to 1."""
-    spreads = evidence.candidates.spreads.astype(np.float64)
-    sums = evidence.over_parts(evidence.whole, np.add)  # the cosine with a mean is the mean of cosines, lengthened
-    middle = np.divide(sums, spreads, out=np.zeros_like(sums), where=spreads > 0)
-    return (evidence.of_first_rows(evidence.whole) + middle) / 2
+def signal(features: Features) -> Numbers:
+    """Return (n,) cosines, -1 to 1."""
+    spreads = features.candidates.spreads.astype(np.float64)
+    sums = features.over_parts(features.whole, np.add)  # divided by the length of the sum: the cosine with the mean
+    mean_cosines = np.divide(sums, spreads, out=np.zeros_like(sums), where=spreads > 0)
+    return (features.of_first_rows(features.whole) + mean_cosines) / 2

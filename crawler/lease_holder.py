@@ -1,0 +1,143 @@
+"""The database session that a crawl's leases depend on, and the visitor that runs while it is open."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from typing import Final
+
+import structlog
+
+from crawler.batch import as_batch_job
+from crawler.in_flight import InFlight
+from crawler.opt_out import checking_opt_outs
+from crawler.politeness import sync_block_budgets
+from crawler.visit import Visitor
+from registry.settings import Settings
+from registry.wiring import NOT_READY, Hold, Waypost
+
+GRACE: Final = 5.0
+"""Seconds that running requests get after a stop. Recording, the last index update and the process exit have the other
+five of the ten seconds that a stop may take on a busy machine."""
+
+RETRY_SECONDS: Final = 0.5
+"""Seconds between attempts to open a session while the database is away: a restart takes two to five seconds."""
+
+POLL_SECONDS: Final = 0.2
+"""Seconds between checks whether the spider is closing: Scrapy sends no signal when closing begins."""
+
+log = structlog.get_logger(__name__)
+
+
+class LeaseHolder:
+    """Keep a session and a visitor while the crawl runs. Both are replaced when the database drops the session.
+
+    Without the session other processes may take the leases, so all visits are cancelled at once. When the crawl stops,
+    visits end before their next request, and are cancelled after GRACE seconds.
+    """
+
+    def __init__(
+        self, waypost: Waypost, settings: Settings, in_flight: InFlight, stop: asyncio.Event, *, is_worker: bool
+    ) -> None:
+        """`stop` ends the crawl, and is set when it ends. `is_worker`: wait while the database is away, and check
+        opt-out requests."""
+        self.visitor: Visitor | None = None
+        self.session_id = 0
+        self._waypost = waypost
+        self._settings = settings
+        self._in_flight = in_flight
+        self._stop = stop
+        self._is_worker = is_worker
+        self._ready = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._watching: asyncio.Task[None] | None = None
+
+    async def open(self) -> None:
+        """Return with a session, or when stopped. Raise guards.BadSetup; NOT_READY unless this is a worker."""
+        self._task = asyncio.create_task(self._run_sessions())
+        await self.ready()
+
+    async def ready(self) -> bool:
+        """Wait for a session; return False when the crawl stops instead. Raise the error that ended the attempts."""
+        if self._ready.is_set() or self._task is None:
+            return not self._stop.is_set()
+        waiting = [asyncio.create_task(event.wait()) for event in (self._ready, self._stop)]
+        try:
+            await asyncio.wait({*waiting, self._task}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in waiting:
+                task.cancel()
+        if self._task.done():
+            self._task.result()
+        return self._ready.is_set() and not self._stop.is_set()
+
+    def stop_when(self, is_closing: Callable[[], bool]) -> None:
+        """Start polling whether the spider is closing."""
+        self._watching = asyncio.create_task(self._watch(is_closing))
+
+    async def close(self) -> None:
+        """End the session; nothing may be in flight any more."""
+        self._stop.set()
+        if self._watching is not None:
+            self._watching.cancel()
+        tasks = [task for task in (self._watching, self._task) if task is not None]
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _watch(self, is_closing: Callable[[], bool]) -> None:
+        while not is_closing():  # noqa: ASYNC110  (there is no event for it)
+            await asyncio.sleep(POLL_SECONDS)
+        self._stop.set()
+
+    async def _run_sessions(self) -> None:
+        while not self._stop.is_set():
+            async with (
+                as_batch_job(),
+                Visitor(self._settings) as visitor,
+                sync_block_budgets(visitor.block_budgets, self._waypost.crawl.spend),
+                checking_opt_outs(self._waypost, visitor) if self._is_worker else contextlib.nullcontext(),
+                self._session() as session,
+            ):
+                if session is None:
+                    return
+                self.visitor, self.session_id = visitor, session.id
+                self._ready.set()
+                await self._wait_for_end(visitor, session)
+                await self._in_flight.empty()
+                self._ready.clear()
+
+    @contextlib.asynccontextmanager
+    async def _session(self) -> AsyncIterator[Hold | None]:
+        """Open a session for leases; yield None when stopped while the database is away."""
+        async with contextlib.AsyncExitStack() as stack:
+            session = None
+            while session is None and not self._stop.is_set():
+                try:
+                    session = await stack.enter_async_context(self._waypost.crawl.hold())
+                except NOT_READY as error:
+                    if not self._is_worker:
+                        raise
+                    log.warning("hold.failed", error=type(error).__name__)
+                    with contextlib.suppress(TimeoutError):
+                        await asyncio.wait_for(self._stop.wait(), RETRY_SECONDS)
+            yield session
+
+    async def _wait_for_end(self, visitor: Visitor, session: Hold) -> None:
+        """Wait for the end of the crawl or of the session, then end the visits."""
+        lost = asyncio.create_task(session.until_lost())
+        stopped = asyncio.create_task(self._stop.wait())
+        emptied: asyncio.Task[None] | None = None
+        try:
+            await asyncio.wait({lost, stopped}, return_when=asyncio.FIRST_COMPLETED)
+            self._ready.clear()
+            visitor.stop.set()
+            self._in_flight.wake()
+            emptied = asyncio.create_task(self._in_flight.empty())
+            if not lost.done():
+                await asyncio.wait({lost, emptied}, timeout=GRACE, return_when=asyncio.FIRST_COMPLETED)
+            if lost.done():
+                log.warning("hold.lost")
+            visitor.cancel_running()
+        finally:
+            tasks = [task for task in (lost, stopped, emptied) if task is not None]
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,82 @@
+"""The resources that all visits of one crawler share: address guard, client pool, limits, memory budget, stop event."""
+
+import asyncio
+from contextlib import AsyncExitStack
+from types import TracebackType
+from typing import Any, Final, Self
+
+from crawler.body_memory import BodyMemoryBudget
+from crawler.deferrals import QUEUE_FACTOR, AddressBusy, Deferrals
+from crawler.flood_monitor import FloodMonitor
+from crawler.guards import AddressGuard, ConnectTo, Resolver
+from crawler.identity import user_agent
+from crawler.politeness import BlockBudgets, ConnectionLimiter, ConnectionSlot, max_connections
+from crawler.timer_wheel import TimerWheel
+from crawler.transport import ClientPool
+from registry.settings import Settings
+
+TYPICAL_REQUESTS: Final = 20
+TYPICAL_ANSWER_SECONDS: Final = 0.5
+"""Requests, and seconds per answer, of a typical visit to a host without agent documents."""
+
+
+class CrawlResources:
+    """The shared parts. An async context manager, bound to the event loop that enters it."""
+
+    def __init__(self, settings: Settings, stop: asyncio.Event | None = None) -> None:
+        """`stop`: once set, visits end before their next request. Raise guards.BadConnectTo for an invalid table."""
+        self.settings = settings
+        self.stop = stop or asyncio.Event()
+        self.guard = AddressGuard(
+            ConnectTo.parse(settings.connect_to), None if settings.resolve == "table" else Resolver()
+        )
+        self.clients = ClientPool(
+            user_agent=user_agent(settings),
+            connect_timeout=settings.connect_timeout,
+            pause=settings.request_delay,
+        )
+        self.limiter = ConnectionLimiter(settings.block_connections)
+        self.block_budgets = BlockBudgets(settings.block_daily_budget)
+        visit_seconds = TYPICAL_REQUESTS * (settings.request_delay + TYPICAL_ANSWER_SECONDS)
+        self.deferrals = Deferrals(visit_seconds)
+        self._longest_queue = max(QUEUE_FACTOR, settings.lease_seconds / 2 / visit_seconds)
+        self.timers = TimerWheel()
+        self.body_memory = BodyMemoryBudget(settings.hosts_in_flight)
+        self.flood_monitor = FloodMonitor(self.clients, self.body_memory)
+        self.running: set[asyncio.Task[Any]] = set()
+        self._exit_stack = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        """Raise transport.NoTrustStore when no certificate authority can be read."""
+        await self.clients.check()
+        await self._exit_stack.enter_async_context(self.flood_monitor)
+        self._exit_stack.callback(asyncio.create_task(self.timers.wake_all_on(self.stop)).cancel)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._exit_stack.aclose()
+        await self.guard.close()
+
+    def cancel_running(self) -> None:
+        """Cancel the visits that are still running; used after `stop` is set."""
+        for task in self.running:
+            task.cancel()
+
+    def is_crowded(self, key: str) -> bool:
+        """True when no more visits may wait for an address.
+
+        The queue allowed per address is short while half of all concurrent visits are waiting; otherwise it is limited
+        so that the wait fits into half a lease.
+        """
+        many_wait = self.limiter.waiting >= self.settings.hosts_in_flight // 2
+        return self.limiter.is_crowded(key, QUEUE_FACTOR if many_wait else self._longest_queue)
+
+    async def acquire_slot(self, key: str) -> ConnectionSlot:
+        """Wait for a connection slot at an address; the caller exits it. Raise AddressBusy if the queue is too long."""
+        if self.is_crowded(key):  # guard: crowded-address
+            raise AddressBusy(self.deferrals.defer(key, max_connections(key)))
+        slot = self.limiter.slot(key)
+        await slot.__aenter__()
+        return slot

@@ -1,0 +1,153 @@
+"""Leases: acquires domains to visit, releases them, and recovers those whose worker has died."""
+
+from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime, timedelta
+from itertools import groupby
+from typing import Final
+from uuid import UUID, uuid4
+
+from registry.actions.frontier.pending import probes_from_json
+from registry.actions.frontier.seed import SUB_HOST
+from registry.core.model.documents import Outcome
+from registry.core.names.domains import registrable_domain
+from registry.core.names.opt_out import is_covered
+from registry.core.visiting.visits import DomainJob, HostJob, KnownDocument, Lease, RobotsRecord
+from registry.store.domains import MAX_ATTEMPTS, SUSPECT_FOR
+from registry.store.records import DocumentRecord, HostRecord
+from registry.store.unit_of_work import Store, UnitOfWork
+
+WHOLE_PLAN_EVERY: Final = timedelta(days=14)
+ROBOTS_FOR: Final = timedelta(hours=24)
+BUDGET_WINDOW: Final = timedelta(days=1)
+
+_KNOWN: Final = frozenset({Outcome.FOUND, Outcome.NEGATIVE, Outcome.MALFORMED})
+
+
+async def acquire(
+    store: Store,
+    *,
+    limit: int,
+    now: datetime,
+    lease_for: timedelta,
+    holder: int,
+    only: Collection[str] | None = None,
+) -> Lease | None:
+    """Lease at most `limit` domains, the longest overdue first, new ones before them; None when nothing is due.
+
+    `holder`: the id of the worker's `hold_leases`, which lets `recover` detect that the worker is gone. `only`: take
+    only the domains of these hosts.
+    """
+    token, until = uuid4(), now + lease_for
+    domains = None if only is None else {registrable_domain(host) for host in only}
+    async with store.begin() as uow:
+        leased = await uow.domains.take(limit=limit, now=now, until=until, token=token, holder=holder, only=domains)
+        jobs = await _jobs(uow, leased, now) if leased else ()
+        if idle := set(leased) - {job.domain for job in jobs}:
+            await uow.domains.end_lease(idle, forgiven=1)
+    return Lease(token, until, jobs) if jobs else None
+
+
+async def release(
+    store: Store,
+    token: UUID,
+    domains: Sequence[str] | None = None,
+    *,
+    now: datetime,
+    later: timedelta | None = None,
+) -> int:
+    """Return domains that were not visited to the queue (None: all that the lease still holds); return their number.
+
+    They are due again at once, or after `later`. A released lease does not count as an attempt.
+    """
+    async with store.begin() as uow:
+        requested = await uow.domains.leased(token) if domains is None else domains
+        leased = await uow.domains.lock_leased([(token, domain) for domain in requested])
+        await uow.domains.end_lease(leased, forgiven=1, not_before=None if later is None else now + later)
+    return len(leased)
+
+
+async def recover(store: Store, *, now: datetime) -> int:
+    """Free the leases of workers that are gone, without waiting for their expiry; return their number.
+
+    A domain whose workers died MAX_ATTEMPTS times is set aside: it may be what killed them.
+    """
+    async with store.begin() as uow:
+        orphans = await uow.domains.orphans()
+        suspects = [domain for domain, attempts in orphans if attempts >= MAX_ATTEMPTS]
+        await uow.domains.end_lease([domain for domain, attempts in orphans if attempts < MAX_ATTEMPTS], forgiven=0)
+        await uow.domains.set_aside(suspects, now=now, step=SUSPECT_FOR)
+    return len(orphans)
+
+
+async def next_due(store: Store) -> datetime | None:
+    """Return when the next unleased domain is due, possibly in the past; None when none is scheduled."""
+    async with store.begin() as uow:
+        return await uow.domains.next_due()
+
+
+async def _jobs(uow: UnitOfWork, domains: Sequence[str], now: datetime) -> tuple[DomainJob, ...]:
+    opted_out = await uow.opt_outs.of(domains)
+    hosts = []
+    for host in await uow.hosts.due(domains, now=now):
+        if is_covered(host.host, opted_out.get(host.domain, ())):  # guard: opt-out-lease
+            await uow.hosts.unschedule(host.domain, host.host)  # otherwise its domain would stay due for ever
+        else:
+            hosts.append(host)
+    spent = await uow.ledger.spent(domains, since=now - BUDGET_WINDOW)
+    documents: dict[str, list[DocumentRecord]] = {}
+    for document in await uow.documents.of(domains):
+        documents.setdefault(document.host, []).append(document)
+    return tuple(
+        DomainJob(
+            domain,
+            tuple(
+                host_job(record, documents.get(record.host, ()), now, closed=opted_out.get(domain, ()))
+                for record in domain_hosts
+            ),
+            spent.get(domain, 0),
+        )
+        for domain, domain_hosts in groupby(hosts, key=lambda record: record.domain)
+    )
+
+
+def host_job(
+    host: HostRecord, documents: Iterable[DocumentRecord], now: datetime, *, closed: Iterable[str] = ()
+) -> HostJob:
+    """Return the job: to request only known documents, or the whole plan every WHOLE_PLAN_EVERY and if none was found.
+
+    `documents`: all current ones of the host. `closed`: hosts of the domain that opted out.
+    """
+    known = [document for document in documents if document.outcome in _KNOWN and document.alias_of is None]
+    has_any = any(document.outcome is Outcome.FOUND for document in known)
+    whole_plan = host.whole_plan_at is None or not has_any or now - host.whole_plan_at >= WHOLE_PLAN_EVERY
+    return HostJob(
+        host.host,
+        whole_plan,
+        tuple(_known_document(document) for document in known),
+        probes_from_json(host.pending),
+        _robots(host, now),
+        short=host.source == SUB_HOST and host.submitted_at is None and not has_any,
+        closed=tuple(sorted(closed)),
+    )
+
+
+def _known_document(document: DocumentRecord) -> KnownDocument:
+    """Return the document with validators only when it was readable and not missed: a 304 then confirms it."""
+    use_validators = document.outcome is not Outcome.MALFORMED and document.missed_at is None
+    etag, last_modified = (document.etag, document.last_modified) if use_validators else (None, None)
+    return KnownDocument(
+        document.url,
+        document.format,
+        document.outcome,
+        document.sha256,
+        etag,
+        last_modified,
+        document.via,
+        document.reason,
+    )
+
+
+def _robots(host: HostRecord, now: datetime) -> RobotsRecord | None:
+    if host.robots_at is None or now - host.robots_at >= ROBOTS_FOR:
+        return None
+    return RobotsRecord(host.robots_status, host.robots_body or b"", host.robots_at)

@@ -1,0 +1,72 @@
+"""Removes a site from the registry: deletes everything stored about a domain, or a host and those below it.
+
+Answers are read from the database, so the commit removes the site from them at once, whatever an index still holds;
+the trigger on services notes it for every index. Every writer checks opt-outs, those made here included: reindexing,
+visits, submissions, seeds and documents of others do not bring it back. Without an opt-out it may be named again.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from registry.actions.frontier.lease import BUDGET_WINDOW
+from registry.core.names.domains import host_syntax, registrable_domain
+from registry.core.names.opt_out import is_covered
+from registry.store.records import ChangeRecord, OptOutRecord
+from registry.store.unit_of_work import Store, UnitOfWork
+
+How = Literal["operator", "file", "dns"]
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """`host` and all below it. `services`: hosts that were shown until now. `rows`: deleted rows, by table.
+
+    `stays_out`: an opt-out covers it, made now or before.
+    """
+
+    domain: str
+    host: str
+    services: tuple[str, ...]
+    rows: Mapping[str, int]
+    stays_out: bool
+
+
+async def forget(
+    store: Store,
+    name: str,
+    *,
+    now: datetime,
+    opt_out: How | None = None,
+    evidence: str = "",
+    reason: str = "",
+) -> Forgotten:
+    """Delete, and with `opt_out` store an opt-out too, with who declared it and the evidence.
+
+    Repeating it is harmless: it completes an interrupted attempt, and an opt-out keeps its first evidence. Raise
+    InvalidName (syntax only: names stored under older rules must be deletable too) and StoreUnavailable.
+    """
+    host = host_syntax(name)
+    domain = registrable_domain(host)
+    async with store.begin() as uow:
+        await uow.domains.lock([domain])
+        if opt_out is not None:
+            await uow.opt_outs.add([OptOutRecord(domain, host, opt_out, evidence, now)])
+        services = await uow.forgetting.shown(domain, host)
+        rows = await uow.forgetting.rows(domain, host, today=now - BUDGET_WINDOW)
+        await uow.forgetting.domain(domain)
+        stays_out = is_covered(host, await _opted_out(uow, domain))
+        changes = [
+            ChangeRecord(domain, shown_host, "service.delisted", now, {"reason": "forgotten"})
+            for shown_host in services
+        ]
+        data = {"reason": reason, "opt_out": opt_out, "stays_out": stays_out, "rows": rows}
+        await uow.ledger.add_changes([*changes, ChangeRecord(domain, host, "host.forgotten", now, data)])
+    async with store.begin() as uow:
+        rows["candidates"] = await uow.forgetting.candidates(domain, host)
+    return Forgotten(domain, host, tuple(services), rows, stays_out)
+
+
+async def _opted_out(uow: UnitOfWork, domain: str) -> Collection[str]:
+    return (await uow.opt_outs.of([domain])).get(domain, frozenset())

@@ -1,0 +1,182 @@
+"""Opt-outs and their end, declared by the site itself. Anyone may request a check; only the site can declare it.
+
+After a request (`ask`), a worker checks the site (`core/names/opt_out.py`) and reports the result (`settle`). An
+opt-out deletes what is stored and stays. It ends by request, when the site declares it in none of the three possible
+ways (robots.txt, file, TXT record). Only an operator can end the opt-out that an operator of this registry made.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final, Literal
+
+from registry.actions.frontier.seed import SUBMISSION_HEAD_START
+from registry.actions.maintenance.forget import forget
+from registry.core.names.domains import canonical_host, registrable_domain
+from registry.core.names.opt_out import covered_host, is_covered
+from registry.core.scheduling.reasons import DueReason
+from registry.store.records import ChangeRecord, HostRecord, OptOutRecord
+from registry.store.records import OptOutRequestRecord as OptOutRequestRecord  # interfaces name it
+from registry.store.unit_of_work import Store, UnitOfWork
+
+Wish = Literal["out", "in"]
+Verdict = Literal[
+    "opted_out",  # declared by the site, now in effect
+    "no_proof",  # declared neither by file nor by TXT record: nothing changed
+    "unanswered",  # a file or record that decides could not be read: nothing changed
+    "readmitted",  # no longer declared: the site may be visited again
+    "still_says_so",  # undo was requested, but the site still declares its opt-out
+    "by_operator",  # an operator of this registry made the opt-out
+    "not_opted_out",  # there is no opt-out to end
+]
+
+AGAIN_AFTER: Final[dict[Wish, timedelta]] = {"out": timedelta(hours=2), "in": timedelta(days=1)}
+"""Minimum time between two checks of a host; a day for one that opted out, because it wants no visits."""
+
+MOST_HOSTS: Final = 3
+"""Hosts of one domain checked per day: a check costs two requests, and invented host names must not multiply them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """Where the site declares its opt-out: a URL, or the name of a TXT record."""
+
+    how: Literal["robots", "file", "dns"]
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """The result of a check. `unanswered`: URLs and records that could not be read."""
+
+    declarations: tuple[Declaration, ...] = ()
+    unanswered: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The current request, queued while it has no verdict. `opt_out`: the row that covers the host, if any."""
+
+    domain: str
+    host: str
+    request: OptOutRequestRecord | None
+    opt_out: OptOutRecord | None
+
+
+async def ask(store: Store, name: str, wish: Wish, *, now: datetime, exempt: Collection[str] = ()) -> Asked:
+    """Queue a check, unless one is queued or recent, or MOST_HOSTS other hosts of the domain were requested today.
+
+    Raise InvalidName.
+    """
+    host = canonical_host(name, exempt=exempt).host
+    domain = registrable_domain(host)
+    async with store.begin() as uow:
+        today = await uow.opt_out_requests.of(domain, since=now - timedelta(days=1))
+        last = await uow.opt_out_requests.get(domain, host)
+        is_full = len([request for request in today if request.host != host]) >= MOST_HOSTS
+        if not is_full and (last is None or _may_ask_again(last, wish, now)):
+            last = OptOutRequestRecord(domain, host, wish, now)
+            await uow.opt_out_requests.put(last)
+        return Asked(domain, host, last, await _covering(uow, domain, host))
+
+
+async def ask_at_once(
+    store: Store, name: str, wish: Wish, *, now: datetime, exempt: Collection[str] = ()
+) -> OptOutRequestRecord:
+    """Queue a check for an operator of this registry, without these limits. Raise InvalidName."""
+    host = canonical_host(name, exempt=exempt).host
+    request = OptOutRequestRecord(registrable_domain(host), host, wish, now)
+    async with store.begin() as uow:
+        await uow.opt_out_requests.put(request)
+    return request
+
+
+async def status(store: Store, host: str) -> Asked:
+    """Return request and opt-out of a host in canonical spelling; nothing is queued."""
+    domain = registrable_domain(host)
+    async with store.begin() as uow:
+        return Asked(domain, host, await uow.opt_out_requests.get(domain, host), await _covering(uow, domain, host))
+
+
+async def waiting(store: Store, *, now: datetime, limit: int = 10) -> Sequence[OptOutRequestRecord]:
+    """Return requests that wait for a check, oldest first."""
+    async with store.begin() as uow:
+        return await uow.opt_out_requests.open(limit=limit, now=now)
+
+
+async def settle(store: Store, request: OptOutRequestRecord, proof: Proof, *, now: datetime) -> Verdict:
+    """Apply the result of a check and store the verdict. Idempotent when two workers check at once."""
+    apply_proof = _opt_out if request.wish == "out" else _end_opt_out
+    verdict = await apply_proof(store, request.host, proof, now)
+    async with store.begin() as uow:
+        await uow.opt_out_requests.settle(request, verdict, now=now)
+    return verdict
+
+
+async def readmit(store: Store, host: str, *, now: datetime) -> Verdict:
+    """End the opt-out that covers the host, by an operator of this registry, whatever the site declares."""
+    domain = registrable_domain(host)
+    async with store.begin() as uow:
+        await uow.domains.lock([domain])
+        row = await _covering(uow, domain, host)
+        if row is None:
+            return "not_opted_out"
+        await _end(uow, row, now)
+        return "readmitted"
+
+
+async def _opt_out(store: Store, host: str, proof: Proof, now: datetime) -> Verdict:
+    declaration = next((declared for declared in proof.declarations if declared.how != "robots"), None)
+    if declaration is None or declaration.how == "robots":
+        return "unanswered" if proof.unanswered else "no_proof"
+    covered = covered_host(host, registrable_domain(host))
+    await forget(
+        store, covered, now=now, opt_out=declaration.how, evidence=declaration.evidence, reason="the site asked for it"
+    )
+    return "opted_out"
+
+
+async def _end_opt_out(store: Store, host: str, proof: Proof, now: datetime) -> Verdict:
+    domain = registrable_domain(host)
+    async with store.begin() as uow:
+        await uow.domains.lock([domain])
+        row = await _covering(uow, domain, host)
+        if row is None:
+            return "not_opted_out"
+        if row.how == "operator":
+            return "by_operator"
+        if covered_host(host, domain) != row.host:
+            return "still_says_so"  # covered by a host above it, which must end the opt-out itself
+        if proof.declarations:
+            return "still_says_so"
+        if proof.unanswered:
+            return "unanswered"
+        await _end(uow, row, now)
+        return "readmitted"
+
+
+async def _end(uow: UnitOfWork, row: OptOutRecord, now: datetime) -> None:
+    """End an opt-out. Domain before hosts, as in every writer. Known hosts are due with the whole plan, as if new."""
+    due = now - SUBMISSION_HEAD_START
+    await uow.opt_outs.remove(row.domain, row.host)
+    await uow.domains.add([row.domain], source="opt-in", now=now, due=due)
+    await uow.domains.lock([row.domain])
+    new_host = HostRecord(row.domain, row.host, "opt-in", now, due, submitted_at=now, next_visit_why=DueReason.ASKED)
+    await uow.hosts.add([new_host])
+    opted_out = (await uow.opt_outs.of([row.domain])).get(row.domain, frozenset())
+    hosts = [known.host for known in await uow.hosts.of([row.domain]) if is_covered(known.host, [row.host])]
+    await uow.hosts.make_due([(row.domain, host) for host in hosts if not is_covered(host, opted_out)], due=due)
+    await uow.domains.due_by([row.domain], due=due, now=now)
+    await uow.ledger.add_changes([ChangeRecord(row.domain, row.host, "host.readmitted", now, {"how": row.how})])
+
+
+async def _covering(uow: UnitOfWork, domain: str, host: str) -> OptOutRecord | None:
+    """Return the opt-out that covers the host; the widest when there are several."""
+    rows = [row for row in await uow.opt_outs.rows(domain) if is_covered(host, [row.host])]
+    return min(rows, key=lambda row: len(row.host), default=None)
+
+
+def _may_ask_again(last: OptOutRequestRecord, wish: Wish, now: datetime) -> bool:
+    if last.checked_at is None:
+        return last.wish != wish
+    return now - last.checked_at >= AGAIN_AFTER[wish]

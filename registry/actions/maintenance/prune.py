@@ -1,0 +1,85 @@
+"""Deletes rows that are too old or orphaned, in short transactions, beside running workers.
+
+It takes a batch of domains at a time and a bounded number of rows per transaction. It may be interrupted and repeated:
+nothing depends on how far the last run came. `core/scheduling/retention.py` decides what is too old.
+"""
+
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Final
+
+from registry.core.scheduling.retention import INDEX_FORGOTTEN_AFTER, Horizon, Retention
+from registry.store.jobs import LAST_RUNS
+from registry.store.pruning import MOST, OF_DOMAINS
+from registry.store.unit_of_work import Store, UnitOfWork
+
+BATCH: Final = 200
+"""Domains per transaction."""
+
+LOCKED: Final = 20
+"""Domains locked at once: a worker that records one of them has to wait."""
+
+
+async def prune(
+    store: Store, retention: Retention, *, now: datetime, progress: Callable[[int], None] | None = None
+) -> Mapping[str, int]:
+    """Return deleted rows by table. `progress` gets the domains done. Raise StoreUnavailable; can be repeated."""
+    pruner = _Pruner(store, retention.horizon(now))
+    after, done = "", 0
+    while True:
+        async with store.begin() as uow:
+            domains = await uow.jobs.domains(after, limit=BATCH)
+        if not domains:
+            break
+        await pruner.of_domains(domains)
+        after, done = domains[-1], done + len(domains)
+        if progress is not None:
+            progress(done)
+    await pruner.of_all(now - INDEX_FORGOTTEN_AFTER)
+    return {table: number for table, number in pruner.deleted.items() if number}
+
+
+class _Pruner:
+    def __init__(self, store: Store, horizon: Horizon) -> None:
+        self._store = store
+        self._horizon = horizon
+        self.deleted: Counter[str] = Counter()
+
+    async def of_domains(self, domains: Sequence[str]) -> None:
+        for table in OF_DOMAINS:
+            await self._until_done(table, lambda uow, table: uow.pruning.old(table, domains, self._horizon))
+        async with self._store.begin() as uow:
+            suspects = await uow.pruning.with_orphans(domains, self._horizon)
+        for table, table_domains in suspects.items():
+            for start in range(0, len(table_domains), LOCKED):
+                await self._delete_orphans(table, table_domains[start : start + LOCKED])
+
+    async def of_all(self, unseen_since: datetime) -> None:
+        """Prune the tables that are not keyed by domain."""
+        horizon = self._horizon
+        await self._until_done("changes", lambda uow, _: uow.pruning.changes(horizon.changes))
+        await self._until_done("job_runs", lambda uow, _: uow.pruning.job_runs(horizon.job_runs, keep=LAST_RUNS))
+        async with self._store.begin() as uow:
+            self.deleted["search_target"] += len(await uow.search.forget(unseen_since=unseen_since))
+
+    async def _delete_orphans(self, table: str, domains: Sequence[str]) -> None:
+        """Delete orphaned rows under the lock that every writer of these domains takes first.
+
+        A visit that is being recorded may be about to refer to an unused body: it finds the row, and so does not
+        write it again.
+        """
+
+        async def delete(uow: UnitOfWork, table: str) -> int:
+            await uow.domains.lock(domains)
+            return await uow.pruning.idle(table, domains, self._horizon)
+
+        await self._until_done(table, delete)
+
+    async def _until_done(self, table: str, delete: Callable[[UnitOfWork, str], Awaitable[int]]) -> None:
+        """Delete in transactions of MOST rows until none is left."""
+        deleted = MOST
+        while deleted >= MOST:
+            async with self._store.begin() as uow:
+                deleted = await delete(uow, table)
+            self.deleted[table] += deleted

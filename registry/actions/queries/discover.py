@@ -1,0 +1,338 @@
+"""Answers an agent's question: ranks the engine's candidates and returns them as cards from the database.
+
+Cards come from the database and not from the index, so that a lagging index cannot show a service that was changed,
+hidden or removed; the next hit takes the place of a removed one.
+
+Pages are slices of one ranked pool. A cursor holds the build of the index, the query and the host shown last, and
+continues after that host wherever it ranks by then. It survives ordinary commits of the index, but not a rebuild, which
+may change the whole order: then StaleCursor tells the client to start again.
+"""
+
+import base64
+import hashlib
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+import orjson
+
+from registry.core.model.listing import CapabilityMatch, Filters, Hit, Query, SearchUnavailable, StaleCursor, TrustLevel
+from registry.core.names.domains import registrable_domain
+from registry.core.ranking import (
+    Embedder,
+    ParsedQuery,
+    Ranking,
+    browse,
+    collapse,
+    confidence,
+    confident,
+    explain,
+    parse_query,
+    rank,
+)
+from registry.core.ranking.features import Features
+from registry.core.ranking.suggest import Suggestions, suggest
+from registry.search.backend import Backend, Pool
+from registry.store.cards import Card
+from registry.store.unit_of_work import Store
+
+POOL: Final = 200
+"""Candidates that are ranked. On 3,095 services, ranking all matches yields the same top ten, to the decimal."""
+
+MAX_DEPTH: Final = 1_000
+"""How deep a client may page, and how many candidates are fetched when browsing."""
+
+ALIKE: Final = 5
+"""Maximum number of near-duplicates listed with a hit."""
+
+_CARDS_AT_ONCE: Final = 10
+_TOP: Final = 10
+"""An answer is confident when one of its first so many hits is."""
+
+
+class FoundCapability(NamedTuple):
+    """`detail_url` is the absolute URL of the host's own document, `cover` the share of the query that the capability
+    covers, 0 to 1, and `similarity` its cosine with the query. `side_effects` is None when they are not declared."""
+
+    name: str
+    description: str
+    detail_url: str | None
+    side_effects: bool | None
+    matched_terms: tuple[str, ...]
+    cover: float
+    similarity: float
+
+
+class Found(NamedTuple):
+    """One result. `hit` explains it. No capabilities when only the service's own text matched, and when browsing.
+
+    `alike` are shown hosts of the same owner with nearly the same text.
+    """
+
+    card: Card
+    hit: Hit
+    capabilities: tuple[FoundCapability, ...]
+    alike: tuple[str, ...] = ()
+
+    @property
+    def relevance(self) -> float:
+        return self.hit.relevance
+
+    @property
+    def matched_terms(self) -> tuple[str, ...]:
+        return self.hit.matched_terms
+
+
+@dataclass(frozen=True, slots=True)
+class Facets:
+    """`counts`: facet -> value -> number of services, over the `services` that were ranked and are shown, not over all
+    services."""
+
+    services: int
+    counts: Mapping[str, Mapping[str, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class DiscoverPage:
+    """`total` counts all matches in the index; pages end where the ranked pool ends, or at REACH.
+
+    `generation` identifies the state of the index that answered, its last commit included. `stems` are those of the
+    question's words. `suggestions` are given when the answer is not `confident`.
+    """
+
+    hits: tuple[Found, ...]
+    total: int
+    next_cursor: str | None
+    generation: str
+    confident: bool = True
+    stems: frozenset[str] = frozenset()
+    facets: Facets | None = None
+    suggestions: Suggestions | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SearchAnswer:
+    """A question, the engine's candidate pool for it, and the ranking of the pool."""
+
+    question: ParsedQuery
+    pool: Pool
+    ranking: Ranking
+
+    @property
+    def is_confident(self) -> bool:
+        return any(_is_confident(self.ranking.features, index) for index in self.ranking.order[:_TOP])
+
+
+async def ranked(backend: Backend, query: Query, embedder: Embedder | None = None) -> SearchAnswer:
+    """Return the answer without the database's part, by relevance; blank text browses by score.
+
+    Raise SearchUnavailable when there is no index to query.
+    """
+    has_text = bool(query.text.strip())
+    question = parse_query(query.text, embedder)
+    pool = await backend.candidates(question, query.filters, POOL if has_text else MAX_DEPTH)
+    if not has_text:
+        return SearchAnswer(question, pool, browse(pool.candidates, pool.stats))
+    return SearchAnswer(question, pool, collapse(rank(question, pool.candidates, pool.stats)))
+
+
+async def discover(
+    store: Store,
+    backend: Backend,
+    query: Query,
+    cursor: str | None = None,
+    *,
+    embedder: Embedder | None = None,
+    facets: Sequence[str] = (),
+) -> DiscoverPage:
+    """Return the services that answer the query best. A cursor replaces the offset. `facets`: facets to count.
+
+    Raise SearchUnavailable when there is no index to query, StaleCursor, StoreUnavailable.
+    """
+    answer = await ranked(backend, query, embedder)
+    generation, digest = answer.pool.generation, _digest(answer.question, query)
+    ranking = await _sorted(store, answer.ranking, query)
+    offset = query.offset if cursor is None else _offset(cursor, generation, digest, ranking)
+    hits, end = await _fill(store, ranking, offset, query)
+    has_more = end < min(len(ranking), MAX_DEPTH)
+    is_confident = answer.is_confident or not query.text.strip()
+    return DiscoverPage(
+        hits=tuple(hits),
+        total=answer.pool.matching,
+        next_cursor=_cursor(generation, digest, end, _host(ranking, end - 1) if end else "") if has_more else None,
+        generation=generation,
+        confident=is_confident,
+        stems=frozenset(answer.question.terms),
+        facets=await _facet_counts(store, ranking, facets, query.filters) if facets else None,
+        suggestions=None if is_confident else await _suggestions(backend, answer, query, embedder),
+    )
+
+
+async def _sorted(store: Store, ranking: Ranking, query: Query) -> Ranking:
+    """Sort as requested: confident hits first in the requested order, the rest after them by relevance.
+
+    Otherwise the best scored of services that hardly match the question would come first.
+    """
+    if query.sort == "relevance":
+        return ranking
+    sort_keys: Mapping[int, float] = {index: int(ranking.features.candidates.scores[index]) for index in ranking.order}
+    if query.sort == "freshness":
+        seen_at = await store.cards.seen(_keys(ranking.hosts))
+        sort_keys = {
+            index: seen_at[host].timestamp() if host in seen_at else 0.0
+            for index, host in zip(ranking.order, ranking.hosts, strict=True)
+        }
+    has_text = bool(query.text.strip())
+    matching = [index for index in ranking.order if not has_text or _is_confident(ranking.features, index)]
+    others = [index for index in ranking.order if index not in set(matching)]
+    return replace(ranking, order=(*sorted(matching, key=lambda index: -sort_keys[index]), *others))
+
+
+async def _fill(store: Store, ranking: Ranking, offset: int, query: Query) -> tuple[list[Found], int]:
+    """Return the page from `offset`, and the place after its last hit."""
+    found: list[Found] = []
+    position = offset
+    end = min(len(ranking), MAX_DEPTH)
+    while len(found) < query.limit and position < end:
+        until = min(end, position + max(_CARDS_AT_ONCE, query.limit - len(found)))
+        results = await _results_at(store, ranking, range(position, until), query.filters)
+        for result in results:
+            if len(found) == query.limit:
+                break
+            position += 1
+            if result is not None:
+                found.append(result)
+    return found, position
+
+
+async def _results_at(store: Store, ranking: Ranking, positions: range, filters: Filters) -> list[Found | None]:
+    """Return the result at each place; None when it is no longer shown."""
+    hosts = [_host(ranking, position) for position in positions]
+    allowed = await _allowed(store, hosts, filters) if filters.narrows_capabilities else None
+    hits = [
+        explain(ranking, position, allowed=None if allowed is None else allowed.get(host, ()))
+        for position, host in zip(positions, hosts, strict=True)
+    ]
+    cards = await store.cards.of(_keys(hosts), {match.name for hit in hits for match in hit.capabilities})
+    near_duplicates = [host for hit in hits for host in hit.alike[:ALIKE]]
+    visible = await store.cards.seen(_keys(near_duplicates)) if near_duplicates else {}
+    levels = filters.shown_levels
+    return [
+        Found(
+            card,
+            hit,
+            _capabilities(card, hit.capabilities),
+            tuple(host for host in hit.alike[:ALIKE] if host in visible),
+        )
+        if (card := cards.get(hit.host)) and _passes(card, filters, levels) and (allowed is None or hit.host in allowed)
+        else None
+        for hit in hits
+    ]
+
+
+async def _allowed(store: Store, hosts: Collection[str], filters: Filters) -> dict[str, frozenset[str]]:
+    async with store.read() as uow:
+        return await uow.catalogue.capabilities(_keys(hosts), filters)
+
+
+def _passes(card: Card, filters: Filters, levels: Collection[TrustLevel]) -> bool:
+    """Return whether the card passes the filters: the index may lag behind. `levels`: empty means all."""
+    return (
+        (not levels or card.trust_level in levels)
+        and (not filters.formats or not set(filters.formats).isdisjoint(card.formats))
+        and (not filters.protocols or not set(filters.protocols).isdisjoint(card.protocols))
+        and (not filters.auth_types or card.auth_type in filters.auth_types)
+        and (not filters.pricing_types or card.pricing_type in filters.pricing_types)
+        and (filters.min_score is None or card.score >= filters.min_score)
+        and (filters.max_score is None or card.score <= filters.max_score)
+    )
+
+
+def _capabilities(card: Card, matches: Sequence[CapabilityMatch]) -> tuple[FoundCapability, ...]:
+    """Return those of the matched capabilities that the service still has."""
+    current = {capability.name: capability for capability in card.capabilities}
+    return tuple(
+        FoundCapability(
+            match.name,
+            card_capability.description or "",
+            card_capability.detail_url,
+            card_capability.side_effects,
+            match.matched_terms,
+            match.score,
+            match.similarity,
+        )
+        for match in matches
+        if (card_capability := current.get(match.name))
+    )
+
+
+async def _facet_counts(store: Store, ranking: Ranking, facets: Sequence[str], filters: Filters) -> Facets:
+    async with store.read() as uow:
+        return Facets(*await uow.catalogue.facet_counts(_keys(ranking.hosts[:MAX_DEPTH]), facets, filters))
+
+
+async def _suggestions(backend: Backend, answer: SearchAnswer, query: Query, embedder: Embedder | None) -> Suggestions:
+    """Return suggestions, with at most one more query of the engine, which tests whether the filters exclude answers.
+
+    A failure of that query must not fail the answer.
+    """
+    unfiltered, without_filters = Filters(include_unverified=query.filters.include_unverified), False
+    if query.filters != unfiltered:
+        with suppress(SearchUnavailable):
+            without_filters = (await ranked(backend, replace(query, filters=unfiltered), embedder)).is_confident
+    return suggest(answer.question, answer.pool.stats, without_filters=without_filters)
+
+
+def _is_confident(features: Features, index: int) -> bool:
+    return confident(
+        confidence.cover(features, index),
+        confidence.similarity(features, index),
+        has_vectors=features.question.whole is not None,
+    )
+
+
+def _host(ranking: Ranking, position: int) -> str:
+    return ranking.features.candidates.hosts[ranking.order[position]]
+
+
+def _keys(hosts: Collection[str]) -> list[tuple[str, str]]:
+    return [(registrable_domain(host), host) for host in hosts]
+
+
+def _digest(question: ParsedQuery, query: Query) -> str:
+    """Return a digest of the question: its terms, in any case and spelling, its filters and its order."""
+    text = f"({sorted(question.terms)!r}, {_filters_text(query.filters)}, {query.sort!r})"
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@lru_cache(maxsize=100)
+def _filters_text(filters: Filters) -> str:
+    return repr(filters)
+
+
+def _cursor(generation: str, digest: str, offset: int, last: str) -> str:
+    return base64.urlsafe_b64encode(orjson.dumps([_build(generation), digest, offset, last])).decode().rstrip("=")
+
+
+def _offset(cursor: str, generation: str, digest: str, ranking: Ranking) -> int:
+    """Return the place after the host shown last; when that host is gone, the place stored in the cursor.
+
+    Cursors are not signed: a forged one can only request another page of the same answer.
+    """
+    try:
+        build, cursor_digest, offset, last = orjson.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+    except (ValueError, TypeError):
+        raise StaleCursor("this cursor was not made by this registry") from None
+    if build != _build(generation):
+        raise StaleCursor("the index was rebuilt since this cursor was made")
+    if cursor_digest != digest:
+        raise StaleCursor("this cursor belongs to another query")
+    if type(offset) is not int or not 0 <= offset <= MAX_DEPTH or not isinstance(last, str):
+        raise StaleCursor("this cursor was not made by this registry")
+    return next((position + 1 for position, host in enumerate(ranking.hosts) if host == last), offset)
+
+
+def _build(generation: str) -> str:
+    return generation.partition(".")[0]

@@ -1,0 +1,57 @@
+"""Explains one domain: when it was visited, the requests and answers, and why the next visit is when it is."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from registry.actions.frontier.lease import BUDGET_WINDOW
+from registry.core.names.domains import registrable_domain
+from registry.core.names.opt_out import is_covered
+from registry.core.scheduling.reasons import sentence
+from registry.store.records import DomainRecord
+from registry.store.records import HostRecord as HostRecord  # interfaces name it
+from registry.store.records import VisitRecord as VisitRecord  # interfaces name it
+from registry.store.unit_of_work import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What is known of a host and its domain. `host` is None when only other hosts of the domain are known.
+
+    `hosts`: the other hosts of the domain. `visits`: of the host, latest first. `spent`: requests made to the domain in
+    the last 24 hours. `opted_out`: whether an opt-out covers the host.
+    """
+
+    name: str
+    domain: DomainRecord
+    host: HostRecord | None
+    hosts: Sequence[HostRecord]
+    visits: Sequence[VisitRecord]
+    spent: int
+    opted_out: bool
+
+
+async def explain(store: Store, host: str, *, visits: int, now: datetime) -> Explanation | None:
+    """Return the account with the last `visits` visits; None when the domain is unknown."""
+    name = registrable_domain(host)
+    async with store.begin() as uow:
+        domain = await uow.domains.get(name)
+        if domain is None:
+            return None
+        hosts = {record.host: record for record in await uow.hosts.of([name])}
+        opted_out = (await uow.opt_outs.of([name])).get(name, frozenset())
+        return Explanation(
+            name=host,
+            domain=domain,
+            host=hosts.pop(host, None),
+            hosts=tuple(hosts.values()),
+            visits=await uow.ledger.visits(name, host, limit=visits) if visits else (),
+            spent=(await uow.ledger.spent([name], since=now - BUDGET_WINDOW)).get(name, 0),
+            opted_out=is_covered(host, opted_out),
+        )
+
+
+def why_next(host: HostRecord) -> str:
+    """Return why the next visit of the host is when it is, in one sentence."""
+    interval = None if host.interval_s is None else timedelta(seconds=host.interval_s)
+    return sentence(host.next_visit_why, host.outcome, host.reason, host.streak, interval)

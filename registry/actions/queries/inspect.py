@@ -1,0 +1,266 @@
+"""Read-only queries for the interfaces: a service, a capability, the status of a host, lists and summaries.
+
+Hosts are given in their canonical spelling (`domains.host_syntax`).
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, Final, Literal
+
+from registry.actions.frontier.seed import SEED_HEAD_START, SUBMISSION_HEAD_START
+from registry.core.model.documents import Outcome
+from registry.core.model.findings import Severity
+from registry.core.model.listing import Filters
+from registry.core.model.services import Capability, Service, from_json
+from registry.core.names.domains import registrable_domain
+from registry.core.names.opt_out import is_covered
+from registry.core.scheduling.reasons import shown_time
+from registry.core.scoring.rubric import rule_of
+from registry.store.cards import Card
+from registry.store.catalogue import SLOW_MS, Health, ServiceView, Sort
+from registry.store.records import FindingRecord, HostRecord, ServiceRecord, VisitRecord
+from registry.store.unit_of_work import Store
+
+__all__ = [
+    "SLOW_MS", "CapabilityView", "Card", "Health", "HostStatus", "Listed", "Overview", "Queue", "ServiceView", "Sort",
+    "VisitRecord", "capability", "health", "list_services", "overview", "queue", "service", "status", "visits",
+    "waiting",
+]  # fmt: skip
+
+MAX_REASONS: Final = 20
+HEALTH_LINES: Final = 100
+MAX_PATHS: Final = 3
+"""Maximum number of paths with the same answer that are listed one by one."""
+
+State = Literal["queued", "listed", "not_listed", "opted_out"]
+
+
+@dataclass(frozen=True, slots=True)
+class CapabilityView:
+    """A capability with its detail, and its service without the other capabilities."""
+
+    record: ServiceRecord
+    service: Service
+    capability: Capability
+
+
+@dataclass(frozen=True, slots=True)
+class HostStatus:
+    """`state`: queued (not visited yet, or submitted again and due), listed, not_listed, opted_out.
+
+    `reasons`: sentences that say why it is not listed or what is wrong. `next_visit_at` is never in the past; None: not
+    scheduled.
+    """
+
+    domain: str
+    host: str
+    state: State
+    outcome: Outcome | None
+    reason: str
+    reasons: tuple[str, ...]
+    last_visit_at: datetime | None
+    next_visit_at: datetime | None
+    submitted_at: datetime | None
+    alias_of: str | None
+    crawl_failures: int
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """One page of services, and the total."""
+
+    items: tuple[Card, ...]
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """Counts: visited hosts by outcome, shown services by format and trust level, domains by state of the frontier."""
+
+    outcomes: dict[str, int]
+    formats: dict[str, int]
+    trust_levels: dict[str, int]
+    frontier: dict[str, int]
+    candidates: int
+
+    @property
+    def services(self) -> int:
+        return sum(self.trust_levels.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """The state of the frontier. `domains`: number by state. `age`: how long the longest due domain has waited.
+
+    `index_lag`: services whose entry in the queried index is out of date.
+    """
+
+    domains: dict[str, int]
+    age: timedelta
+    candidates: int
+    index_lag: int
+
+
+async def service(store: Store, host: str, *, include_details: bool = False) -> ServiceView | None:
+    """Return the service with its current documents; None when there is none or it is hidden."""
+    domain = registrable_domain(host)
+    async with store.begin() as uow:
+        view = await uow.catalogue.service(domain, host, include_details=include_details)
+        if view is None:
+            return None
+        documents = await uow.documents.of([domain])
+    return replace(view, documents=tuple(document for document in documents if document.host == host))
+
+
+async def capability(store: Store, host: str, name: str) -> CapabilityView | None:
+    async with store.begin() as uow:
+        found = await uow.catalogue.capability(registrable_domain(host), host, name)
+    if found is None:
+        return None
+    record, value = found
+    parsed = from_json({**record.model, "capabilities": [value]})
+    return CapabilityView(record, parsed, parsed.capabilities[0])
+
+
+async def status(store: Store, host: str, *, now: datetime) -> HostStatus | None:
+    """Return the status of a host; None when it is unknown."""
+    domain = registrable_domain(host)
+    async with store.begin() as uow:
+        opted_out = is_covered(host, (await uow.opt_outs.of([domain])).get(domain, ()))
+        known = await uow.hosts.get(domain, host)
+        record = (await uow.services.of([domain])).get(host)
+        findings = await uow.catalogue.findings(domain, host)
+        last = await uow.ledger.visits(domain, host, limit=1)
+    if known is None:
+        return None
+    is_listed = record is not None and not record.hidden
+    return HostStatus(
+        domain=domain,
+        host=host,
+        state=_state(known, is_listed, opted_out, now),
+        outcome=known.outcome,
+        reason=known.reason,
+        reasons=tuple(_reasons(known, is_listed, opted_out, findings, last))[:MAX_REASONS],
+        last_visit_at=known.last_visit_at,
+        next_visit_at=shown_time(known.next_visit_at, now),
+        submitted_at=known.submitted_at,
+        alias_of=known.alias_of,
+        crawl_failures=known.soft_failures,
+    )
+
+
+async def list_services(
+    store: Store, filters: Filters, *, sort: Sort = "score", limit: int = 20, offset: int = 0, text: str = ""
+) -> Listed:
+    async with store.begin() as uow:
+        items, total = await uow.catalogue.page(filters, sort=sort, limit=limit, offset=offset, text=text)
+    return Listed(tuple(items), total)
+
+
+async def health(store: Store) -> Health:
+    async with store.begin() as uow:
+        return await uow.catalogue.health(limit=HEALTH_LINES)
+
+
+async def visits(store: Store, host: str, *, limit: int = 20) -> list[VisitRecord]:
+    """Return the visits of a host, latest first."""
+    async with store.begin() as uow:
+        return await uow.ledger.visits(registrable_domain(host), host, limit=limit)
+
+
+async def waiting(store: Store, hosts: Sequence[str], *, now: datetime) -> int:
+    """Return how many of these hosts are due and not recorded yet, those being visited now included."""
+    keys = [(registrable_domain(host), host) for host in hosts]
+    async with store.begin() as uow:
+        return await uow.hosts.count_due(keys, now=now)
+
+
+async def queue(store: Store, target: str, *, now: datetime) -> Queue:
+    """Return the state of the frontier. `target`: name of the search target."""
+    async with store.begin() as uow:
+        ages = [timedelta()]
+        for head_start in (timedelta(), SEED_HEAD_START, SUBMISSION_HEAD_START):
+            cutoff = now - head_start
+            if due := await uow.domains.earliest(after=cutoff - SEED_HEAD_START / 2, until=cutoff):
+                ages.append(cutoff - due)
+        return Queue(
+            domains=await uow.domains.counts(now),
+            age=max(ages),
+            candidates=await uow.candidates.waiting(),
+            index_lag=await uow.search.count(target),
+        )
+
+
+async def overview(store: Store, *, now: datetime) -> Overview:
+    async with store.begin() as uow:
+        counts = await uow.catalogue.counts()
+        return Overview(
+            outcomes=await uow.hosts.outcomes(),
+            formats=counts["format"],
+            trust_levels=counts["trust_level"],
+            frontier=await uow.domains.counts(now),
+            candidates=await uow.candidates.waiting(),
+        )
+
+
+def _state(known: HostRecord, is_listed: bool, opted_out: bool, now: datetime) -> State:
+    if opted_out:
+        return "opted_out"
+    if is_listed:
+        return "listed"
+    is_resubmitted = known.submitted_at is not None and (
+        known.last_visit_at is None or known.submitted_at > known.last_visit_at
+    )
+    is_due = known.next_visit_at is not None and known.next_visit_at <= now
+    return "queued" if known.last_visit_at is None or (is_resubmitted and is_due) else "not_listed"
+
+
+def _reasons(
+    known: HostRecord,
+    is_listed: bool,
+    opted_out: bool,
+    findings: Sequence[FindingRecord],
+    last: Sequence[VisitRecord],
+) -> Iterator[str]:
+    if opted_out:
+        yield "The site opted out."
+        return
+    if known.outcome is None:
+        return
+    if known.alias_of is not None:
+        yield f"{known.alias_of} answers for this host."
+    elif known.outcome is not Outcome.FOUND:
+        yield _outcome_text(known.outcome.value, known.reason)
+    for finding in findings:
+        rule = rule_of(finding.reason)
+        if rule is not None and rule.severity is Severity.ERROR:
+            yield f"{_path(known.host, finding.document)}{finding.pointer and '#' + finding.pointer}: {rule.says}"
+    if not is_listed and last:
+        yield from _unread_answers(known.host, last[0].vector)
+
+
+_SILENT: Final = frozenset({Outcome.ABSENT, Outcome.FOUND, Outcome.SKIPPED})
+
+
+def _unread_answers(host: str, vector: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Yield the answers in place of a manifest, plain absences excepted; one line for the same answer on many paths."""
+    paths_by_answer: dict[str, list[str]] = defaultdict(list)
+    for entry in vector:
+        if entry["purpose"] in ("manifest", "pointer") and entry["outcome"] not in _SILENT:
+            paths_by_answer[_outcome_text(entry["outcome"], entry.get("reason", ""))].append(_path(host, entry["url"]))
+    for answer, paths in paths_by_answer.items():
+        if len(paths) > MAX_PATHS:
+            yield f"{paths[0]} and {len(paths) - 1} other paths: {answer}"
+        else:
+            yield from (f"{path}: {answer}" for path in paths)
+
+
+def _outcome_text(outcome: str, reason: str) -> str:
+    words = outcome.replace("_", " ")
+    return f"{words} ({reason})" if reason else words
+
+
+def _path(host: str, url: str | None) -> str:
+    return "" if url is None else url.removeprefix(f"https://{host}")

@@ -1,0 +1,103 @@
+"""A response cache for `/api/discover`, in front of the routes: a repeated query costs neither a search nor routing.
+
+A response is served for one second, counted from the arrival of its request. So every change of the registry shows in
+the responses within a second, without watching the database for changes. Only complete 200 responses are cached, no
+errors and no 304.
+"""
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from registry.api.responses import matches_etag
+
+LIFETIME_SECONDS: Final = 1.0
+MAX_ANSWERS: Final = 5_000
+MAX_BYTES: Final = 64_000_000
+_MAX_QUERY_BYTES: Final = 4_000
+_PATH: Final = "/api/discover"
+
+
+@dataclass(frozen=True, slots=True)
+class _CachedResponse:
+    expires_at: float
+    headers: list[tuple[bytes, bytes]]
+    etag: str
+    body: bytes
+
+
+class ResponseCache:
+    """ASGI middleware; `clock` returns monotonic seconds. The cache key is the query string as it was sent."""
+
+    def __init__(self, app: ASGIApp, clock: Callable[[], float] = time.monotonic) -> None:
+        self._app = app
+        self._clock = clock
+        self._responses: OrderedDict[bytes, _CachedResponse] = OrderedDict()  # oldest first
+        self._bytes = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        is_cacheable = scope["type"] == "http" and scope["path"] == _PATH and scope["method"] == "GET"
+        if not is_cacheable or len(scope["query_string"]) > _MAX_QUERY_BYTES:
+            await self._app(scope, receive, send)
+            return
+        query: bytes = scope["query_string"]
+        cached = self._responses.get(query)
+        if cached is None or cached.expires_at <= self._clock():
+            await self._forward(scope, receive, send, query)
+            return
+        conditions = [value.decode("latin-1") for name, value in scope["headers"] if name == b"if-none-match"]
+        is_unchanged = bool(conditions) and matches_etag(conditions, cached.etag)
+        await (_send_not_modified if is_unchanged else _send)(cached, send)
+
+    async def _forward(self, scope: Scope, receive: Receive, send: Send, query: bytes) -> None:
+        """Call the application and store a complete response; its age counts from the arrival of the request."""
+        expires_at = self._clock() + LIFETIME_SECONDS
+        start_messages: list[Message] = []
+        body = bytearray()
+
+        async def send_and_copy(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                start_messages.append(message)
+            elif message["type"] == "http.response.body":
+                body.extend(message.get("body", b""))
+                if not message.get("more_body") and start_messages[0]["status"] == 200:
+                    self._store(query, expires_at, list(start_messages[0]["headers"]), bytes(body))
+            await send(message)
+
+        await self._app(scope, receive, send_and_copy)
+
+    def _store(self, query: bytes, expires_at: float, headers: list[tuple[bytes, bytes]], body: bytes) -> None:
+        etag = next((value.decode("latin-1") for name, value in headers if name == b"etag"), None)
+        if etag is None or len(body) > MAX_BYTES // 100:
+            return
+        self._remove(query)
+        self._responses[query] = _CachedResponse(expires_at, headers, etag, body)
+        self._bytes += len(body) + len(query)
+        now = self._clock()
+        while self._responses:
+            oldest = next(iter(self._responses))
+            is_full = self._bytes > MAX_BYTES or len(self._responses) > MAX_ANSWERS
+            if not is_full and self._responses[oldest].expires_at > now:
+                break
+            self._remove(oldest)
+
+    def _remove(self, query: bytes) -> None:
+        removed = self._responses.pop(query, None)
+        if removed is not None:
+            self._bytes -= len(removed.body) + len(query)
+
+
+async def _send(cached: _CachedResponse, send: Send) -> None:
+    await send({"type": "http.response.start", "status": 200, "headers": cached.headers})
+    await send({"type": "http.response.body", "body": cached.body})
+
+
+async def _send_not_modified(cached: _CachedResponse, send: Send) -> None:
+    body_fields = (b"content-length", b"content-type")
+    headers = [header for header in cached.headers if header[0] not in body_fields]
+    await send({"type": "http.response.start", "status": 304, "headers": headers})
+    await send({"type": "http.response.body", "body": b""})

@@ -1,0 +1,151 @@
+"""Strict routes: unknown and repeated query parameters are refused, bodies are read strictly.
+
+FastAPI ignores unknown parameters, and its JSON reader accepts NaN, lone surrogates, UTF-16 and duplicate keys, which
+then break the response. `app.router.route_class` does not apply to included routers, so every router of the API is
+made by `strict_router`.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Coroutine
+from json import JSONDecodeError
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from fastapi.dependencies.models import Dependant
+from fastapi.dependencies.utils import request_params_to_args
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from starlette.datastructures import QueryParams
+
+from registry.api.problems import UNKNOWN_PARAMETER, UNREADABLE_BODY, Problem
+from registry.core.model.documents import Json
+from registry.core.reading.reader import Unreadable, read_json
+
+Endpoint = Callable[[Request], Coroutine[Any, Any, Response]]
+
+
+class StrictRequest(Request):
+    """A request whose `json()` uses the strict reader of crawled documents."""
+
+    async def json(self) -> Any:
+        """Return the body as one JSON value. Raise JSONDecodeError, which FastAPI's own body parsing expects."""
+        try:
+            return read_json(await self.body())
+        except Unreadable as error:
+            raise JSONDecodeError(error.rule.code, "", 0) from None
+
+
+class StrictRoute(APIRoute):
+    def get_route_handler(self) -> Endpoint:
+        handle = super().get_route_handler()
+        known_names = _query_names(self.dependant)
+
+        async def checked(request: Request) -> Response:
+            _refuse_unknown(request, known_names)
+            return await handle(StrictRequest(request.scope, request.receive))
+
+        return checked
+
+
+class QueryRoute(StrictRoute):
+    """A fast path for an operation with query parameters only, whose endpoint returns a Response.
+
+    FastAPI processes all twenty parameters of /api/discover for each request. Here they are declared as for any other
+    route and validated by FastAPI's own fields, but only those that were sent.
+    """
+
+    def get_route_handler(self) -> Endpoint:
+        known_names = _query_names(self.dependant)
+        arguments = _Arguments(self.dependant)
+
+        async def handle(request: Request) -> Response:
+            _refuse_unknown(request, known_names)
+            faults: list[Any] = []
+            values = await arguments.of(request, faults)
+            if faults:
+                raise RequestValidationError(faults)
+            response: Response = await self.endpoint(**values)
+            return response
+
+        return handle
+
+
+class _Arguments:
+    """Reads the arguments of a function that takes only query parameters, and of its dependencies of the same kind."""
+
+    def __init__(self, dependant: Dependant) -> None:
+        if dependant.path_params or dependant.header_params or dependant.cookie_params or dependant.body_params:
+            raise TypeError(f"{dependant.call} takes more than query parameters")
+        self._request = dependant.request_param_name
+        self._fields = {field.alias: field for field in dependant.query_params}
+        self._defaults, _ = request_params_to_args(dependant.query_params, QueryParams())
+        self._required = [alias for alias, field in self._fields.items() if field.name not in self._defaults]
+        self._dependencies = [
+            (dependency.name, dependency.call, _Arguments(dependency)) for dependency in dependant.dependencies
+        ]
+
+    async def of(self, request: Request, faults: list[Any]) -> dict[str, Any]:
+        """Return the arguments by name; errors are added to `faults` in the framework's own form."""
+        values = dict(self._defaults)
+        for name, call, arguments in self._dependencies:
+            fault_count = len(faults)
+            dependency_values = await arguments.of(request, faults)
+            if len(faults) == fault_count and call is not None and name is not None:
+                values[name] = await call(**dependency_values)
+        faults += self._read(request.query_params, values)
+        if self._request is not None:
+            values[self._request] = request
+        return values
+
+    def _read(self, query_params: QueryParams, values: dict[str, Any]) -> list[Any]:
+        """Add the validated values to `values` and return the faults, in the order of declaration.
+
+        `_refuse_unknown` has ensured that each parameter is given at most once."""
+        faults_by_alias: dict[str, list[Any]] = {}
+        for alias, text in query_params.items():
+            if (field := self._fields.get(alias)) is not None:
+                values[field.name], faults_by_alias[alias] = field.validate(text, loc=("query", alias))
+        for alias in self._required:
+            if alias not in faults_by_alias:
+                _, faults_by_alias[alias] = request_params_to_args([self._fields[alias]], QueryParams())
+        return (
+            [fault for alias in self._fields for fault in faults_by_alias.get(alias, ())]
+            if any(faults_by_alias.values())
+            else []
+        )
+
+
+def strict_router(route_class: type[StrictRoute] = StrictRoute, **options: Any) -> APIRouter:
+    return APIRouter(route_class=route_class, **options)
+
+
+async def read_body(request: Request) -> Json:
+    """Return the request's body as one JSON value. Raise Problem."""
+    try:
+        return read_json(await request.body())
+    except Unreadable as error:
+        raise Problem(UNREADABLE_BODY, explain(error), reason=error.rule.code) from None
+
+
+def explain(error: Unreadable) -> str:
+    """Return why a body cannot be read, with line and column, without repeating its content."""
+    message = error.rule.says
+    return f"{message} (line {error.line}, column {error.column})" if error.line is not None else message
+
+
+def _query_names(dependant: Dependant) -> frozenset[str]:
+    """Return the query parameters of an operation and of its dependencies."""
+    own = frozenset(field.alias for field in dependant.query_params)
+    return own.union(*map(_query_names, dependant.dependencies))
+
+
+def _refuse_unknown(request: Request, known_names: frozenset[str]) -> None:
+    names = [name for name, _ in request.query_params.multi_items()]
+    if known_names.issuperset(names) and len(set(names)) == len(names):
+        return
+    accepted = sorted(known_names)
+    if not known_names.issuperset(names):
+        allowed = ", ".join(accepted) if accepted else "none"
+        raise Problem(UNKNOWN_PARAMETER, f"Unknown query parameter; accepted: {allowed}.", accepted=accepted)
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    raise Problem(UNKNOWN_PARAMETER, f"Given more than once: {', '.join(repeated)}.", accepted=accepted)

@@ -1,0 +1,51 @@
+"""How this registry works: the rubric and the problem types."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from pydantic import Field
+
+from registry.api.problems import ProblemType
+from registry.api.schemas.base import Severity, Shape, Succeeded
+
+
+class RubricRule(Shape):
+    reason: str
+    severity: Severity
+    section: str
+    points: float
+    says: str
+    fix: str
+    spec: str
+
+
+class FormatRow(Shape):
+    slug: str
+    title: str
+    spec: str
+    paths: Sequence[str]
+    role: str
+
+
+class RubricSection(Shape):
+    section: str
+    points: Annotated[int, Field(description="All of them; a score is the sum of what is left of each section.")]
+    question: str
+
+
+class Rubric(Succeeded):
+    version: str
+    sections: dict[str, int]
+    about_sections: list[RubricSection]
+    method: Annotated[Sequence[str], Field(description="How a score is computed, step by step.")]
+    beside: Annotated[Sequence[str], Field(description="What is shown beside a score but is not part of it.")]
+    data: list[RubricRule]
+    formats: list[FormatRow]
+
+
+class ProblemTypes(Succeeded):
+    data: Sequence[ProblemType]
+
+
+class OneProblemType(Succeeded):
+    data: ProblemType

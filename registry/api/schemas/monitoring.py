@@ -1,0 +1,161 @@
+"""Health of services and of this registry, and the visits to a host."""
+
+from typing import Annotated, Any, Literal, NotRequired
+
+from pydantic import Field
+
+from registry.api.schemas.base import HostName, Shape, StatusUrl, Succeeded, Timestamp
+
+CheckStatus = Literal["up", "degraded", "down", "unknown"]
+_Status = Annotated[CheckStatus, Field(examples=["up"])]
+_ResponseTime = Annotated[int | None, Field(examples=[184])]
+
+
+class Check(Shape):
+    status: _Status
+    response_time_ms: _ResponseTime
+    checked_at: Timestamp
+    outcome: Annotated[str, Field(examples=["found"])]
+
+
+class HealthLine(Shape):
+    domain: HostName
+    name: Annotated[str, Field(examples=["Pigeonpost"])]
+    status: _Status
+    response_time_ms: _ResponseTime
+    checked_at: Timestamp | None
+
+
+class HealthData(Shape):
+    status: Literal["healthy", "degraded"]
+    total_monitored: Annotated[int, Field(examples=[1])]
+    healthy: Annotated[int, Field(examples=[1])]
+    degraded: Annotated[int, Field(examples=[0])]
+    down: Annotated[int, Field(examples=[0])]
+    services: list[HealthLine]
+
+
+class Health(Succeeded):
+    data: HealthData
+
+
+class HostHealthData(Shape):
+    domain: HostName
+    name: Annotated[str, Field(examples=["Pigeonpost"])]
+    current_status: _Status
+    response_time_ms: _ResponseTime
+    uptime_percentage: Annotated[float | None, Field(description="null: nothing was measured yet.", examples=[100.0])]
+    last_checked: Timestamp | None
+    history: list[Check]
+
+
+class HostHealth(Succeeded):
+    data: HostHealthData
+
+
+class Alive(Shape):
+    status: Literal["ok"]
+
+
+class Readiness(Shape):
+    status: Literal["ok", "failing"]
+    parts: Annotated[dict[str, str], Field(description="`ok`, or what is wrong, by part.")]
+
+
+class NextVisit(Shape):
+    at: Annotated[Timestamp | None, Field(description="null: never on its own.", examples=["2026-11-21T03:00:11.000Z"])]
+    why: Annotated[
+        str,
+        Field(
+            json_schema_extra={"enum": ["new", "asked", "policy", "second_look", "unfinished", "opted_out"]},
+            examples=["policy"],
+        ),
+    ]
+    says: Annotated[str, Field(examples=["1 d 2 h after a visit that ended with found, 2 times in a row"])]
+
+
+class RobotsRead(Shape):
+    status: Annotated[
+        int | None,
+        Field(description="HTTP status of robots.txt when it was last read; null: never read.", examples=[404]),
+    ]
+    fetched_at: Timestamp | None
+
+
+class CrawledHost(Shape):
+    host: HostName
+    source: Annotated[str, Field(description="Who named it first.", examples=["submission"])]
+    referrer: Annotated[
+        str | None,
+        Field(
+            description="Where it was named: a host whose document names it, a sitemap, a registry's server.",
+            examples=[None],
+        ),
+    ]
+    known_since: Timestamp
+    outcome: Annotated[str | None, Field(description="How the last visit ended.", examples=["found"])]
+    reason: Annotated[str, Field(examples=[""])]
+    streak: Annotated[int, Field(description="Successive visits that ended like the last.", examples=[2])]
+    alias_of: Annotated[str | None, Field(examples=[None])]
+    last_visit_at: Timestamp | None
+    last_found_at: Timestamp | None
+    last_changed_at: Timestamp | None
+    next_visit: NextVisit
+    robots: RobotsRead
+
+
+class ProbeAnswer(Shape):
+    url: Annotated[str, Field(examples=["https://api.pigeonpost.example/.well-known/agent"])]
+    purpose: Annotated[str, Field(examples=["manifest"])]
+    outcome: Annotated[str, Field(examples=["found"])]
+    reason: NotRequired[Annotated[str, Field(description="Refines the outcome.")]]
+    format: NotRequired[Annotated[str, Field(examples=["adp"])]]
+    dialect: NotRequired[str]
+    status: NotRequired[Annotated[int, Field(description="HTTP status.", examples=[304])]]
+    type: NotRequired[Annotated[str, Field(description="Media type.")]]
+    size: NotRequired[Annotated[int, Field(description="Bytes.")]]
+    ms: NotRequired[Annotated[int, Field(description="Milliseconds.", examples=[41])]]
+    final_url: NotRequired[Annotated[str, Field(description="After redirects, if it differs.")]]
+    via: NotRequired[Annotated[Any, Field(description="Where the URL was found.")]]
+
+
+class HostVisit(Shape):
+    started_at: Timestamp
+    finished_at: Timestamp
+    outcome: Annotated[str, Field(examples=["found"])]
+    reason: Annotated[str, Field(examples=[""])]
+    whole_plan: Annotated[
+        bool, Field(description="false: only known documents were requested, conditionally.", examples=[False])
+    ]
+    requests: Annotated[int, Field(examples=[2])]
+    address: Annotated[str | None, Field(description="The address that was connected to.", examples=["93.184.215.14"])]
+    answers: Annotated[list[ProbeAnswer], Field(description="What was requested and what the host answered, in order.")]
+
+
+class LedgerData(Shape):
+    domain: HostName
+    registrable_domain: Annotated[
+        str,
+        Field(
+            description="The unit of politeness: one visit at a time, one daily budget.",
+            examples=["pigeonpost.example"],
+        ),
+    ]
+    opted_out: Annotated[bool, Field(examples=[False])]
+    being_visited: Annotated[bool, Field(examples=[False])]
+    requests_last_24h: Annotated[int, Field(examples=[4])]
+    host: Annotated[
+        CrawledHost | None,
+        Field(description="null: only other hosts of the domain are known, or it opted out."),
+    ]
+    visits: list[HostVisit]
+    hosts: Annotated[
+        list[CrawledHost],
+        Field(description="The other known hosts of the registrable domain, at most 100.", examples=[[]]),
+    ]
+    status_url: StatusUrl
+    untrusted_text: Annotated[list[str], Field(examples=[["host.referrer", "visits.answers.url"]])]
+
+
+class CrawlLedger(Succeeded):
+    data: LedgerData

@@ -1,0 +1,254 @@
+"""One service: in full, one of its capabilities, and as a document of another format."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal, NotRequired
+
+from pydantic import Field
+
+from registry.api.schemas.base import (
+    EXAMPLE_TIME,
+    Auth,
+    Confusable,
+    Freshness,
+    HostName,
+    Pricing,
+    Severity,
+    Shape,
+    Succeeded,
+    Timestamp,
+    Trust,
+)
+
+
+class ManifestCapability(Shape):
+    name: Annotated[str, Field(examples=["create_parcel"])]
+    description: Annotated[str, Field(examples=["Creates a parcel and returns its label."])]
+    detail_url: Annotated[
+        str, Field(description="Absolute, or to be appended to `base_url`.", examples=["/caps/create_parcel"])
+    ]
+    detail: NotRequired[Annotated[dict[str, Any], Field(description="With `include_details=true`.")]]
+    resource_group: NotRequired[Annotated[str, Field(examples=["parcels"])]]
+
+
+class Manifest(Shape):
+    """A manifest of the Agent Discovery Protocol 1.0."""
+
+    spec_version: Literal["1.0"]
+    name: Annotated[str, Field(examples=["Pigeonpost"])]
+    description: Annotated[str, Field(examples=["Books, prices and tracks parcels with local couriers."])]
+    base_url: Annotated[str, Field(examples=["https://api.pigeonpost.example/v2"])]
+    auth: Annotated[dict[str, Any], Field(examples=[{"type": "api_key", "header": "X-Key"}])]
+    pricing: NotRequired[Annotated[dict[str, Any], Field(examples=[{"type": "freemium"}])]]
+    capabilities: list[ManifestCapability]
+
+
+class DocumentSeen(Shape):
+    url: Annotated[str, Field(examples=["https://api.pigeonpost.example/.well-known/agent"])]
+    format: Annotated[str | None, Field(examples=["adp"])]
+    dialect: Annotated[str | None, Field(examples=["1.0"])]
+    outcome: Annotated[str, Field(examples=["found"])]
+    seen_at: Timestamp | None
+
+
+class ScoreLine(Shape):
+    reason: Annotated[str, Field(examples=["document.content_type"])]
+    section: Annotated[str, Field(examples=["conformance"])]
+    severity: Severity
+    points: Annotated[float, Field(ge=0, description="Points lost; 0 for notes.", examples=[2.0])]
+    count: Annotated[int, Field(ge=1, description="Findings that share the line.", examples=[1])]
+    says: Annotated[str, Field(examples=["The file is served with another media type than its format names."])]
+    fix: Annotated[str, Field(examples=["Configure the web server to send application/json for this path."])]
+    spec: Annotated[str, Field(examples=["Agent Discovery Protocol 1.0, section 1"])]
+    document: Annotated[
+        str | None,
+        Field(
+            description="Where the first finding is; null: no single document is to blame.",
+            examples=["https://api.pigeonpost.example/.well-known/agent"],
+        ),
+    ]
+    pointer: Annotated[
+        str,
+        Field(
+            description="JSON Pointer into `document`; without a document, into the service as shown here.",
+            examples=[""],
+        ),
+    ]
+    evidence: Annotated[str, Field(examples=["text/plain"])]
+
+
+class Grade(Shape):
+    value: Annotated[int, Field(ge=0, le=100, examples=[97])]
+    rubric_version: Annotated[str, Field(examples=["1"])]
+    sections: Annotated[
+        dict[str, float],
+        Field(
+            examples=[
+                {"conformance": 28.0, "completeness": 29.0, "safety": 15.0, "operability": 15.0, "identity": 10.0}
+            ]
+        ),
+    ]
+    lines: list[ScoreLine]
+
+
+class ServiceData(Shape):
+    domain: HostName
+    confusable: Confusable
+    well_known_url: Annotated[str, Field(examples=["https://api.pigeonpost.example/.well-known/agent"])]
+    verified: Annotated[bool, Field(examples=[True])]
+    trust_level: Trust
+    crawl_failures: Annotated[int, Field(examples=[0])]
+    last_crawled_at: Timestamp | None
+    created_at: Annotated[Timestamp, Field(examples=["2026-11-02T08:15:30.000Z"])]
+    updated_at: Timestamp
+    manifest: Manifest
+    format: Annotated[str | None, Field(examples=["adp"])]
+    formats: Annotated[Sequence[str], Field(examples=[["adp"]])]
+    protocols: Annotated[list[dict[str, Any]], Field(examples=[[{"id": "adp", "version": "1.0"}]])]
+    score: Grade
+    auth: Auth
+    pricing: Pricing
+    policies: Annotated[dict[str, Any], Field(description="What the site allows and asks of agents.", examples=[{}])]
+    provider: Annotated[dict[str, Any] | None, Field(description="Who runs the service.", examples=[None])]
+    version: Annotated[str | None, Field(examples=[None])]
+    homepage: Annotated[str | None, Field(examples=[None])]
+    docs_url: Annotated[str | None, Field(examples=[None])]
+    workflows: Annotated[list[Any], Field(description="Sequences of capabilities.", examples=[[]])]
+    relations: Annotated[dict[str, Any], Field(description="Links to other services and documents.", examples=[{}])]
+    claims: Annotated[dict[str, Any], Field(description="What the site says of itself, unchecked.", examples=[{}])]
+    identity: Annotated[dict[str, Any], Field(description="Keys, signatures and identifiers.", examples=[{}])]
+    groups: Annotated[list[Any], Field(description="Groups of capabilities.", examples=[[]])]
+    tags: Annotated[list[str], Field(examples=[[]])]
+    examples: Annotated[list[Any], Field(description="Example requests in plain words.", examples=[[]])]
+    synthetic: Annotated[
+        bool, Field(description="The documents were generated, not written by the site.", examples=[False])
+    ]
+    provenance: Annotated[dict[str, Any], Field(description="Which document each part was taken from.", examples=[{}])]
+    freshness: Freshness
+    documents: list[DocumentSeen]
+    untrusted_text: Annotated[list[str], Field(examples=[["manifest"]])]
+
+
+class OneService(Succeeded):
+    data: ServiceData
+
+
+class Parameter(Shape):
+    name: Annotated[str, Field(examples=["weight_g"])]
+    type: Annotated[str, Field(examples=["number"])]
+    description: Annotated[str, Field(examples=["Weight in grams."])]
+    required: Annotated[bool, Field(examples=[True])]
+
+
+class CapabilityDetail(Shape):
+    """A capability detail of the Agent Discovery Protocol 1.0."""
+
+    name: Annotated[str, Field(examples=["create_parcel"])]
+    description: Annotated[str, Field(examples=["Creates a parcel and returns its label."])]
+    endpoint: Annotated[
+        str, Field(description="Absolute, or to be appended to the manifest's `base_url`.", examples=["/parcels"])
+    ]
+    method: Annotated[str, Field(examples=["POST"])]
+    parameters: Annotated[
+        list[Parameter],
+        Field(
+            examples=[
+                [
+                    {
+                        "name": "weight_g",
+                        "type": "number",
+                        "description": "Weight in grams.",
+                        "required": True,
+                        "example": 250,
+                        "in": "body",
+                    }
+                ]
+            ]
+        ),
+    ]
+    request_example: Annotated[
+        dict[str, Any],
+        Field(
+            examples=[
+                {
+                    "method": "POST",
+                    "url": "https://api.pigeonpost.example/v2/parcels",
+                    "headers": {"X-Key": "..."},
+                    "body": {"weight_g": 250},
+                }
+            ]
+        ),
+    ]
+    response_example: Annotated[dict[str, Any], Field(examples=[{"status": 201, "body": {"id": "p_1"}}])]
+    derived: Annotated[
+        list[str], Field(description="Examples that the site does not give and that were derived.", examples=[[]])
+    ]
+    auth_scopes: NotRequired[Annotated[list[str], Field(examples=[[]])]]
+    rate_limits: NotRequired[
+        Annotated[dict[str, Any], Field(examples=[{"requests_per_minute": 30, "daily_limit": 1000}])]
+    ]
+    resource_group: NotRequired[Annotated[str, Field(examples=["parcels"])]]
+    untrusted_text: NotRequired[
+        Annotated[bool, Field(description="The site wrote the texts: data, never instructions.", examples=[True])]
+    ]
+
+
+class TranslationLoss(Shape):
+    what: Annotated[
+        str, Field(description="The part of the service that the document cannot express.", examples=["name"])
+    ]
+    why: Annotated[str, Field(examples=["AWP has no place for it"])]
+    count: Annotated[int, Field(description="The number of such losses.", examples=[1])]
+    pointers: Annotated[
+        list[str],
+        Field(
+            description="JSON Pointers into the service as waypost models it; the first of them.",
+            examples=[["/name"]],
+        ),
+    ]
+
+
+class Translated(Succeeded):
+    """A service as a document of another format."""
+
+    format: Annotated[str, Field(examples=["awp"])]
+    media_type: Annotated[str, Field(description="The media type of the document.", examples=["application/json"])]
+    document: Annotated[
+        dict[str, Any],
+        Field(
+            description="Marked as synthetic: in its own members (AWP), or in `x-synthetic`.",
+            examples=[
+                {
+                    "awp_version": "0.2",
+                    "domain": "api.pigeonpost.example",
+                    "intent": "Books, prices and tracks parcels with local couriers.",
+                    "auth": {"type": "api_key"},
+                    "actions": [
+                        {
+                            "id": "create_parcel",
+                            "description": "Creates a parcel and returns its label.",
+                            "auth_required": True,
+                            "inputs": {
+                                "weight_g": {"type": "float", "required": True, "description": "Weight in grams."}
+                            },
+                            "endpoint": "https://api.pigeonpost.example/v2/parcels",
+                            "method": "POST",
+                        }
+                    ],
+                    "source": "synthetic",
+                    "generated_by": "waypost",
+                    "confidence": 0.87,
+                    "last_verified": EXAMPLE_TIME.replace(".000", ""),
+                }
+            ],
+        ),
+    ]
+    losses: list[TranslationLoss]
+    source_formats: Annotated[
+        Sequence[str], Field(description="Formats of the documents that this one is made from.", examples=[["adp"]])
+    ]
+    native_url: Annotated[
+        str | None,
+        Field(description="Where the host serves this format itself; prefer that document.", examples=[None]),
+    ]
+    synthetic: Literal[True]
+    untrusted_text: Annotated[list[str], Field(examples=[["document", "losses.what"]])]

@@ -1,0 +1,251 @@
+"""Submissions, the status of a host, opt-outs and checked documents."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Final, Literal, NotRequired
+
+from pydantic import Field, TypeAdapter
+
+from registry.api.schemas.base import (
+    EXAMPLE_HOST,
+    Confusable,
+    HostName,
+    Severity,
+    Shape,
+    StatusUrl,
+    Succeeded,
+    Timestamp,
+    Trust,
+)
+
+
+class StatusData(Shape):
+    domain: HostName
+    confusable: Confusable
+    state: Annotated[Literal["queued", "visiting", "listed", "not_listed", "opted_out"], Field(examples=["listed"])]
+    outcome: Annotated[str | None, Field(description="How the last visit ended.", examples=["found"])]
+    reason: Annotated[str, Field(description="Refines the outcome; may be empty.", examples=[""])]
+    reasons: Annotated[
+        Sequence[str], Field(description="Why it is not listed, or what is wrong with it.", examples=[[]])
+    ]
+    next_visit_at: Annotated[
+        Timestamp | None, Field(description="null: never on its own.", examples=["2026-11-21T03:00:11.000Z"])
+    ]
+    last_visit_at: Timestamp | None
+    submitted_at: Annotated[Timestamp | None, Field(description="null: never submitted.", examples=[None])]
+    alias_of: Annotated[
+        str | None, Field(description="The host that answers for this one: the apex or www.", examples=[None])
+    ]
+    crawl_failures: Annotated[int, Field(examples=[0])]
+    status_url: StatusUrl
+
+
+class HostStatus(Succeeded):
+    data: StatusData
+
+
+class SubmittedData(Shape):
+    domain: HostName
+    confusable: NotRequired[Confusable]
+    name: Annotated[str, Field(examples=["Pigeonpost"])]
+    trust_level: Trust
+    verified: Annotated[bool, Field(examples=[True])]
+    message: Annotated[str, Field(examples=["Listed."])]
+    status_url: StatusUrl
+    detail_url_ok: NotRequired[
+        Annotated[bool, Field(description="The first capability detail could be read.", examples=[True])]
+    ]
+    response_time_ms: NotRequired[Annotated[int, Field(examples=[184])]]
+
+
+class Submitted(Succeeded):
+    data: SubmittedData
+
+
+class QueuedData(Shape):
+    domain: HostName
+    confusable: Confusable
+    status: Literal["queued"]
+    status_url: StatusUrl
+    message: Annotated[str, Field(examples=["Queued with priority; a visit takes up to a minute."])]
+
+
+class Queued(Succeeded):
+    data: QueuedData
+
+
+class DomainSubmission(Shape):
+    """The registry visits the host itself."""
+
+    domain: Annotated[
+        str,
+        Field(
+            max_length=2_048,
+            description="A host name; a leading http(s):// and a path are removed.",
+            examples=[EXAMPLE_HOST],
+        ),
+    ]
+
+
+class ManifestSubmission(Shape):
+    """Checked and answered, never listed: only what a host serves itself is listed."""
+
+    manifest: Annotated[
+        dict[str, Any],
+        Field(
+            examples=[
+                {
+                    "spec_version": "1.0",
+                    "name": "Pigeonpost",
+                    "description": "Books, prices and tracks parcels with local couriers.",
+                    "base_url": "https://api.pigeonpost.example/v2",
+                    "auth": {"type": "none"},
+                    "capabilities": [
+                        {
+                            "name": "create_parcel",
+                            "description": "Creates a parcel.",
+                            "detail_url": "/caps/create_parcel",
+                        }
+                    ],
+                }
+            ]
+        ),
+    ]
+    capability_details: NotRequired[dict[str, dict[str, Any]] | None]
+    setup_guide: NotRequired[dict[str, Any] | None]
+
+
+SUBMISSION_SCHEMA: Final[dict[str, Any]] = TypeAdapter(DomainSubmission | ManifestSubmission).json_schema(
+    ref_template="#/components/schemas/{model}"
+)
+"""The schema of a request body. The route reads the body itself, so FastAPI cannot derive the schema."""
+
+
+class OptOutSubmission(Shape):
+    """The site itself has to confirm it; see `/bot`."""
+
+    domain: Annotated[str, Field(max_length=2_048, description="A host name.", examples=[EXAMPLE_HOST])]
+    undo: NotRequired[Annotated[bool, Field(description="The site wants to be listed again.")]]
+
+
+OPT_OUT_SCHEMA: Final[dict[str, Any]] = TypeAdapter(OptOutSubmission).json_schema()
+
+
+class OptOutRequest(Shape):
+    undo: Annotated[bool, Field(examples=[False])]
+    asked_at: Timestamp
+    checked_at: Annotated[Timestamp | None, Field(description="null: waiting for a worker.", examples=[None])]
+    verdict: Annotated[
+        str | None,
+        Field(
+            description="opted_out, no_proof, unanswered, readmitted, still_says_so, by_operator or not_opted_out.",
+            examples=[None],
+        ),
+    ]
+    message: Annotated[str, Field(examples=["Queued; a worker checks the site within a minute."])]
+    again_at: Annotated[Timestamp | None, Field(description="When it can be requested again.", examples=[None])]
+
+
+class OptOutData(Shape):
+    domain: HostName
+    opted_out: Annotated[bool, Field(examples=[False])]
+    covered_by: Annotated[
+        str | None,
+        Field(description="The host whose opt-out covers it: itself, or one above it.", examples=[None]),
+    ]
+    how: Annotated[
+        str | None,
+        Field(json_schema_extra={"enum": ["robots", "file", "dns", "operator", None]}, examples=[None]),
+    ]
+    since: Annotated[Timestamp | None, Field(examples=[None])]
+    request: Annotated[
+        OptOutRequest | None, Field(description="The last request to have it checked; null: there was none.")
+    ]
+    status_url: Annotated[str, Field(examples=[f"https://registry.example/api/opt-outs/{EXAMPLE_HOST}"])]
+
+
+class OptOut(Succeeded):
+    data: OptOutData
+
+
+_FAULT: Final = "A capability lacks name, description or detail_url; it was left out."
+_Line = Annotated[int | None, Field(ge=1, description="In the body as it was sent.", examples=[24])]
+_Column = Annotated[int | None, Field(ge=1, description="In characters.", examples=[5])]
+_Reason = Annotated[str, Field(examples=["adp.capability_required"])]
+_Fix = Annotated[str, Field(examples=["Add the missing member."])]
+_Spec = Annotated[str, Field(examples=["ADP 1.0 section 2 and 7"])]
+
+
+class ValidationFault(Shape):
+    path: Annotated[
+        str,
+        Field(
+            description="Dotted, with indexes: `capabilities[2].name`; `$` for the whole document.",
+            examples=["capabilities[2].name"],
+        ),
+    ]
+    message: Annotated[str, Field(examples=[_FAULT])]
+    reason: NotRequired[Annotated[str, Field(examples=["adp.capability_required"])]]
+    severity: NotRequired[Annotated[Severity, Field(examples=["error"])]]
+    pointer: NotRequired[
+        Annotated[
+            str, Field(description="The same place as a JSON Pointer (RFC 6901).", examples=["/capabilities/2/name"])
+        ]
+    ]
+    line: NotRequired[_Line]
+    column: NotRequired[_Column]
+    evidence: NotRequired[Annotated[str, Field(examples=[""])]]
+    count: NotRequired[Annotated[int, Field(ge=1, examples=[1])]]
+    fix: NotRequired[_Fix]
+    spec: NotRequired[_Spec]
+
+
+class Located(Shape):
+    """A finding and its place in the body; line and column are null if no place is to blame."""
+
+    reason: _Reason
+    severity: Annotated[Severity, Field(examples=["error"])]
+    pointer: Annotated[str, Field(examples=["/capabilities/2/name"])]
+    line: _Line
+    column: _Column
+    evidence: Annotated[str, Field(examples=[""])]
+    count: Annotated[int, Field(ge=1, description="Findings that this one stands for.", examples=[1])]
+    says: Annotated[str, Field(examples=[_FAULT])]
+    fix: _Fix
+    spec: _Spec
+
+
+class LocatedLine(Located):
+    section: Annotated[str, Field(examples=["conformance"])]
+    points: Annotated[float, Field(examples=[3.33])]
+
+
+class Validated(Shape):
+    valid: Annotated[bool, Field(description="Recognised, and without findings of severity error.", examples=[False])]
+    errors: list[ValidationFault]
+    notes: Annotated[
+        list[ValidationFault],
+        Field(description="Warnings and notes: they do not make it invalid.", examples=[[]]),
+    ]
+    outcome: Annotated[str, Field(examples=["found"])]
+    reason: Annotated[str, Field(description="Refines the outcome; may be empty.", examples=[""])]
+    format: Annotated[str | None, Field(examples=["adp"])]
+    dialect: Annotated[str | None, Field(examples=["1.0"])]
+    score: Annotated[
+        int | None,
+        Field(ge=0, le=100, description="Of this document alone; null if it is no service.", examples=[97]),
+    ]
+    sections: Annotated[
+        dict[str, float] | None,
+        Field(
+            description="The points left of each section.",
+            examples=[
+                {"conformance": 26.67, "completeness": 30.0, "safety": 15.0, "operability": 15.0, "identity": 10.0}
+            ],
+        ),
+    ]
+    findings: Annotated[list[Located], Field(description="All of `errors` and `notes`, in the order of the body.")]
+    score_lines: Annotated[list[LocatedLine], Field(description="Every lost point; the most costly first.")]
+    untrusted_text: Annotated[
+        list[str],
+        Field(examples=[["errors.evidence", "notes.evidence", "findings.evidence", "score_lines.evidence"]]),
+    ]

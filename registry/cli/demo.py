@@ -1,0 +1,24 @@
+"""The command `demo`."""
+
+import contextlib
+from pathlib import Path
+
+from rich.console import Console
+
+from registry.cli.serving import bound, serve_api
+from registry.cli.show import print_json, print_report
+from registry.demo.sites import SAMPLE_WEB
+from registry.demo.tour import crawled, demo_settings
+
+
+async def run_demo(data: Path, port: int, sites: Path | None, *, serve: bool, console: Console, as_json: bool) -> None:
+    """Crawl the sample web and print the report; with `serve`, serve the API on its database until interrupted."""
+    with bound("127.0.0.1", port) if serve else contextlib.nullcontext() as listening:
+        settings = demo_settings(data, listening.getsockname()[1] if listening else port)
+        async with crawled(settings, sites or SAMPLE_WEB, console) as (waypost, report, worker):
+            if as_json:
+                print_json(report.to_json())
+            else:
+                print_report(console, report)
+            if listening:
+                await serve_api(waypost, listening, console, at_stop=worker.request_stop)

@@ -1,0 +1,70 @@
+"""`waypost forget` and `waypost optout`: remove hosts from the registry, and readmit them."""
+
+from dataclasses import asdict
+
+from rich.console import Console
+from rich.markup import escape
+
+from registry.actions.maintenance.opt_out import Verdict
+from registry.cli.common import DONE, NO
+from registry.cli.show import print_json
+from registry.core.names.domains import host_syntax
+from registry.settings import Settings
+from registry.wiring import Waypost
+
+_MESSAGES: dict[Verdict, str] = {
+    "opted_out": "opted out: everything stored about it is deleted, and it will not be visited again",
+    "no_proof": "neither its opt-out file nor its TXT record declares it: nothing changed",
+    "unanswered": "the opt-out file and TXT record could not be read: nothing changed, try again later",
+    "readmitted": "readmitted and queued for a visit",
+    "still_says_so": "the site still declares its opt-out: nothing changed",
+    "by_operator": "an operator of this registry opted it out: use `--undo --force` to readmit it",
+    "not_opted_out": "has not opted out",
+}
+_SUCCESSES: tuple[Verdict, ...] = ("opted_out", "readmitted", "not_opted_out")
+
+
+async def show_forgotten(
+    waypost: Waypost, name: str, console: Console, *, opt_out: bool, reason: str, as_json: bool
+) -> int:
+    """Delete what is stored about a host or domain and print what was deleted. Raise InvalidName."""
+    forgotten = await waypost.opt_outs.forget(name, opt_out=opt_out, reason=reason)
+    await waypost.search.drain()
+    if as_json:
+        print_json(asdict(forgotten))
+        return DONE
+    extent = " and all hosts below it" if forgotten.host != forgotten.domain else ", the whole domain"
+    console.print(f"[bold]{escape(forgotten.host)}[/]{extent}: forgotten", highlight=False)
+    for table, count in forgotten.rows.items():
+        if count:
+            console.print(f"  {count} {table.replace('_', ' ')}", highlight=False)
+    future = "it will not be visited again" if forgotten.stays_out else "it can be named or submitted again"
+    console.print(f"  {future}", highlight=False)
+    return DONE
+
+
+async def show_opt_out(
+    waypost: Waypost, settings: Settings, name: str, console: Console, *, undo: bool, force: bool, as_json: bool
+) -> int:
+    """Check the site now and apply its opt-out or readmit it. Raise InvalidName and guards.BadSetup."""
+    host = host_syntax(name)
+    verdict = (
+        await waypost.opt_outs.readmit(host)
+        if undo and force
+        else await _check_site(waypost, settings, name, undo=undo)
+    )
+    await waypost.search.drain()
+    if as_json:
+        print_json({"host": host, "wish": "in" if undo else "out", "verdict": verdict})
+    else:
+        console.print(f"{escape(host)}: {_MESSAGES[verdict]}", highlight=False)
+    return DONE if verdict in _SUCCESSES else NO
+
+
+async def _check_site(waypost: Waypost, settings: Settings, name: str, *, undo: bool) -> Verdict:
+    from crawler.opt_out import read_proof
+    from crawler.visit import Visitor
+
+    request = await waypost.opt_outs.request_as_operator(name, "in" if undo else "out")
+    async with Visitor(settings) as visitor:
+        return await waypost.opt_outs.settle(request, await read_proof(visitor, request.host))

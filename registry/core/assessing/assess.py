@@ -1,0 +1,267 @@
+"""Assess one fetched answer: recognise its format and judge it. Pure functions."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from registry.core.assessing import rules
+from registry.core.assessing.controls import Control, Controls, control
+from registry.core.assessing.links import home_pointers
+from registry.core.assessing.mining import mined
+from registry.core.assessing.recognise import Foreign, Negative, recognise
+from registry.core.assessing.verdicts import READ, by_status, is_challenge, is_home
+from registry.core.format_support.endpoints import link
+from registry.core.format_support.format import Format
+from registry.core.format_support.manifest import map_of
+from registry.core.formats import FORMAT_BY_SLUG, FORMATS
+from registry.core.model.documents import NO_HEADERS, Document, Fetched, Json, Outcome, Probe, Purpose, Via
+from registry.core.model.findings import EVIDENCE_CHARS, Finding, Rule
+from registry.core.model.services import Pointer, Service
+from registry.core.reading import rules as reading_rules
+from registry.core.reading.json_pointer import at
+from registry.core.reading.languages import declared_languages
+from registry.core.reading.plain_text import line
+from registry.core.reading.reader import BOM, Unreadable, is_html, looks_like_json, read_json, read_text
+
+_MAX_ALTERNATIVES = 10
+_HEAD_BYTES = 4096
+_NOT_MANIFESTS = frozenset({Purpose.ROBOTS, Purpose.HOME, Purpose.CONTROL})
+_PAGE_HINTS = tuple(form.page_hint for form in FORMATS if form.page_hint)
+_BODIES = frozenset({Outcome.FOUND, Outcome.NEGATIVE, Outcome.MALFORMED})
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """The judgement of one answer.
+
+    `reason` refines the outcome ("html", "foreign:ahp", "control_equal", "depth" ...). `format` and `dialect` are set
+    for FOUND, and `format` for NEGATIVE if the file states which protocol is absent. `service` is None unless FOUND.
+    """
+
+    outcome: Outcome
+    reason: str = ""
+    format: str | None = None
+    dialect: str | None = None
+    findings: tuple[Finding, ...] = ()
+    service: Service | None = None
+    pointers: tuple[Pointer, ...] = ()
+
+
+_CONTROL_EQUAL = Assessment(Outcome.ABSENT, "control_equal")
+
+
+def assess(probe: Probe, fetched: Fetched, controls: Controls) -> Assessment:
+    """Judge one answer of the plan: transport first, then status, then controls, then the body. Never raises.
+
+    A 304 to a conditional request is FOUND, "unchanged", without format: the plan knows which document it is. A FOUND
+    document of a host that answers every path with JSON has the reason "echo_host".
+    """
+    if fetched.failure is Outcome.REDIRECTED_AWAY and controls.equal(fetched):
+        return _CONTROL_EQUAL
+    if fetched.failure is not None or fetched.status is None:
+        return Assessment(fetched.failure or Outcome.UNREACHABLE, fetched.reason)
+    same_control = controls.same(fetched)
+    if same_control is None and is_challenge(fetched):  # a challenge as the control ends the visit earlier
+        return Assessment(Outcome.REFUSED, "challenge")
+    if fetched.status == 304 and (probe.etag or probe.last_modified):
+        return Assessment(Outcome.FOUND, "unchanged")
+    if fetched.status not in READ:
+        if fetched.status in (401, 403) and controls.home_ok and (same_control or controls.equal(fetched)):
+            return _CONTROL_EQUAL
+        return _by_status(fetched.status)
+    if probe.purpose in _NOT_MANIFESTS:
+        assessment = Assessment(Outcome.NOT_A_MANIFEST, probe.purpose.value)
+        return _with_links(assessment, fetched) if probe.purpose is Purpose.HOME else assessment
+    return _assess_against(probe, fetched, controls, same_control or controls.equal(fetched))
+
+
+def sample(fetched: Fetched) -> Control:
+    """Return what to keep of the answer to a control."""
+    assessment = _assess_fetched(fetched, _neutral_url(fetched.final_url), None) if fetched.status in READ else None
+    return control(fetched, assessment.format if assessment and assessment.outcome is Outcome.FOUND else None)
+
+
+def keeps_body(assessment: Assessment) -> bool:
+    """True when the raw body is stored, so that later rules can judge it again; of others, hash and size are enough.
+
+    This holds for found, malformed and negative documents, and for JSON of foreign schemes, which may become formats.
+    """
+    outcome = assessment.outcome
+    return outcome in _BODIES or (outcome is Outcome.NOT_A_MANIFEST and assessment.reason.startswith("foreign:"))
+
+
+@lru_cache(maxsize=128)  # nearly all answers of nearly all hosts are decided here
+def _by_status(status: int) -> Assessment:
+    outcome, reason = by_status(status) or (Outcome.NOT_A_MANIFEST, "")
+    return Assessment(outcome, reason)
+
+
+def _with_links(assessment: Assessment, fetched: Fetched) -> Assessment:
+    """Add what a front page reveals: links to the host's documents, and HTML attributes meant for agents."""
+    hints = tuple(Finding(hint.rule) for hint in _PAGE_HINTS if hint.is_in(fetched.body))
+    links = home_pointers(fetched.final_url, fetched.headers, fetched.body)
+    return replace(assessment, findings=hints, pointers=links)
+
+
+def _assess_against(probe: Probe, fetched: Fetched, controls: Controls, equal_control: Control | None) -> Assessment:
+    """Judge a body with a status of READ: is it its path's own, and what is it. `equal_control` equals it."""
+    if fetched.hops and is_home(fetched.final_url):
+        return Assessment(Outcome.ABSENT, "redirect_home")
+    if equal_control is not None and not _is_at_preferred_path(equal_control.form, fetched):
+        return _CONTROL_EQUAL
+    if fetched.truncated and looks_like_json(fetched.body[:1024].decode("utf-8", "replace")):  # guard: truncated-json
+        return Assessment(Outcome.TOO_LARGE, "truncated")
+    assessment = _assess_fetched(fetched, fetched.final_url, probe.via)
+    if fetched.hops and assessment.format is not None and not FORMAT_BY_SLUG[assessment.format].follows_redirects:
+        return Assessment(Outcome.NOT_A_MANIFEST, "redirected")
+    if assessment.outcome is not Outcome.FOUND or not controls.echo:
+        return assessment
+    if _assess_fetched(fetched, _neutral_url(fetched.final_url), None).format != assessment.format:
+        return Assessment(Outcome.NOT_A_MANIFEST, "echo_host")  # where every path answers, a weak match proves nothing
+    return replace(assessment, reason="echo_host")
+
+
+def _is_at_preferred_path(slug: str | None, fetched: Fetched) -> bool:
+    """True at the format's own path: a real document that a catch-all serves for every name counts once, there."""
+    form = FORMAT_BY_SLUG.get(slug or "")
+    return form is not None and fetched.final_url.endswith(form.paths[:1])
+
+
+def _neutral_url(url: str) -> str:
+    """Return the same host at a path that belongs to no format: only strong tests count there."""
+    return "/".join(url.split("/", 3)[:3]) + "/"
+
+
+def _assess_fetched(fetched: Fetched, url: str, via: Via | None) -> Assessment:
+    body = _whole_characters(fetched.body) if fetched.truncated else fetched.body
+    media_type = fetched.headers.get("content-type", "").partition(";")[0].strip().lower()
+    return assess_body(body, url, media_type or None, fetched.headers, via=via)
+
+
+def _whole_characters(body: bytes) -> bytes:
+    """Return a cut text without the incomplete character at its end."""
+    tail = body[-4:]
+    length = next((count for count in range(1, len(tail) + 1) if tail[-count] & 0xC0 != 0x80), 0)
+    if length and tail[-length] >= 0xC0 and len(f"{tail[-length]:08b}".split("0", 1)[0]) > length:
+        return body[:-length]
+    return body
+
+
+def assess_body(
+    raw: bytes,
+    url: str,
+    media_type: str | None = None,
+    headers: Mapping[str, str] = NO_HEADERS,
+    *,
+    expected: str | None = None,
+    via: Via | None = None,
+) -> Assessment:
+    """Judge a body served at `url` (absolute) with 200: read, recognise, judge by its format. Never raises.
+
+    `media_type` is lower case without parameters, None if unknown. `expected`, or what `via` expects, is the format
+    slug that a pointer promised: it enables the weak rows of that format and never overrides the content.
+    """
+    promised_format = expected or (via.expected if via else None)
+    if media_type == "text/event-stream":  # a live MCP server instead of a document
+        return _no_manifest("event_stream", rules.TEXT)
+    # before checking the encoding: a page in Latin-1 is a soft 404, not a broken manifest
+    if is_html(raw[:_HEAD_BYTES].decode("utf-8-sig", "replace")):
+        return _no_manifest("html", rules.HTML)
+    try:
+        text = read_text(raw)
+    except Unreadable as refusal:
+        return _unreadable(refusal)
+    try:
+        value = read_json(raw)
+    except Unreadable as refusal:
+        return _judge_text(Document(raw, None, url, media_type, headers, text), promised_format, refusal)
+    if not isinstance(value, dict):
+        return _no_manifest("json_array" if isinstance(value, list) else "json_scalar", rules.NOT_AN_OBJECT)
+    return _judge_object(Document(raw, value, url, media_type, headers), value, promised_format)
+
+
+def _judge_text(document: Document, promised_format: str | None, refusal: Unreadable) -> Assessment:
+    match = recognise(document, promised_format)
+    if match is not None and isinstance(match.result, Format):
+        if match.reader is not None:
+            try:
+                document = replace(document, value=match.reader(document.text or ""))
+            except Unreadable as reader_refusal:
+                return _unreadable(reader_refusal)
+        return _found(document, match.result, match.dialect)
+    if match is not None and isinstance(match.result, Foreign):
+        return _foreign(match.result)
+    if looks_like_json(document.text or ""):
+        return _unreadable(refusal)
+    return _no_manifest("text", rules.TEXT)
+
+
+def _judge_object(document: Document, value: dict[str, Json], promised_format: str | None) -> Assessment:
+    match = recognise(document, promised_format)
+    if match is None:
+        if not value:
+            return _no_manifest("empty", rules.UNRECOGNISED)
+        return _no_manifest("unrecognised", rules.UNRECOGNISED, " ".join(sorted(value)))
+    if isinstance(match.result, Foreign):
+        return _foreign(match.result)
+    if isinstance(match.result, Negative):
+        return _negative(document, value, match.result)
+    return _found(document, match.result, match.dialect)
+
+
+def _found(document: Document, form: Format, dialect: str) -> Assessment:
+    service, format_findings = form.judge(document, dialect)
+    if form.names_documents:
+        service = replace(service, pointers=mined(document.text or "", document.url))
+    if not service.languages and (languages := declared_languages(document.headers)):
+        service = replace(service, languages=languages)
+    findings = (*_serving_findings(document, form), *format_findings)
+    return Assessment(Outcome.FOUND, "", form.slug, dialect or None, findings, service, service.pointers)
+
+
+def _serving_findings(document: Document, form: Format) -> list[Finding]:
+    """Return findings about how the document was served: byte order mark and media type."""
+    findings = []
+    if document.raw.startswith(BOM):
+        findings.append(Finding(rules.BYTE_ORDER_MARK))
+    media_type = document.media_type
+    if media_type in ("text/html", "application/xhtml+xml"):
+        findings.append(Finding(rules.HTML_TYPE, "", media_type))
+    elif media_type is not None and media_type not in form.media_types:
+        findings.append(Finding(rules.CONTENT_TYPE, "", line(media_type, EVIDENCE_CHARS)))
+    return findings
+
+
+def _negative(document: Document, value: dict[str, Json], negative: Negative) -> Assessment:
+    finding = Finding(rules.STATED_ABSENCE, "", negative.format or "")
+    return Assessment(
+        Outcome.NEGATIVE, "stated_absence", negative.format, None, (finding,), None, _alternatives(document.url, value)
+    )
+
+
+def _alternatives(url: str, value: dict[str, Json]) -> tuple[Pointer, ...]:
+    """Return pointers from the values of `alternatives`, at the top or in a member: what the host does offer."""
+    pointers = []
+    for pointer, holder in (("", value), *((at("", key), member) for key, member in value.items())):
+        for key, target in map_of(holder, "alternatives").items():
+            absolute_url = link(target, url)
+            if absolute_url is not None:
+                pointers.append(Pointer(absolute_url, "alternative", at(pointer, "alternatives", key)))
+    return tuple(pointers[:_MAX_ALTERNATIVES])
+
+
+def _unreadable(refusal: Unreadable) -> Assessment:
+    outcome = Outcome.TOO_LARGE if refusal.rule is reading_rules.TOO_LARGE else Outcome.MALFORMED
+    return Assessment(outcome, _reason_code(refusal.rule), findings=(Finding(refusal.rule, "", refusal.evidence),))
+
+
+def _foreign(scheme: Foreign) -> Assessment:
+    return _no_manifest(f"foreign:{scheme.name}", rules.FOREIGN, scheme.name)
+
+
+def _no_manifest(reason: str, rule: Rule, evidence: str = "") -> Assessment:
+    return Assessment(Outcome.NOT_A_MANIFEST, reason, findings=(Finding(rule, "", line(evidence, EVIDENCE_CHARS)),))
+
+
+def _reason_code(rule: Rule) -> str:
+    return rule.code.rpartition(".")[2]

@@ -1,0 +1,81 @@
+"""Judge a document before any host serves it: a file of its author, or a body sent to be checked.
+
+It is judged as if the host that it names served it, so that nothing is held against a local file for being one. Because
+no pointer led to it, formats that are usually found by pointers are tried if nothing else matches.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from registry.core.assessing.assess import Assessment, assess_body
+from registry.core.model.documents import Json, Outcome
+from registry.core.model.services import Service
+from registry.core.names.domains import InvalidName, canonical_host, host_of
+from registry.core.reading.reader import Unreadable, read_json
+
+UNKNOWN_HOST: Final = "unknown.invalid"
+"""Used for a document that does not name its host: special-use (RFC 6761), so it belongs to nobody."""
+
+_OWN_NAMES: Final = ("domain", "base_url", "baseUrl", "url")
+_WITHOUT_POINTER: Final = ("adp-detail", "openapi")
+"""Formats whose documents are usually found by pointers, at paths that their publishers choose."""
+
+_UNKNOWN: Final = frozenset({"unrecognised", "text"})
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """`host` is None if the document names no host that could serve it; `url` is then on UNKNOWN_HOST."""
+
+    host: str | None
+    url: str
+    assessment: Assessment
+
+
+def judge_draft(raw: bytes, path: str, media_type: str | None = None, expected: str | None = None) -> Draft:
+    """Judge the document as if its own host served it at `path` (absolute). Never raises.
+
+    `expected` is the format slug that its author intends, treated like the promise of a pointer.
+    """
+    host = _claimed_host(raw)
+    assessment = _assessed(raw, host, path, media_type, expected)
+    if host is None and assessment.service is not None and (host := _host_of_calls(assessment.service)) is not None:
+        assessment = _assessed(raw, host, path, media_type, expected)
+    return Draft(host, f"https://{host or UNKNOWN_HOST}{path}", assessment)
+
+
+def _assessed(raw: bytes, host: str | None, path: str, media_type: str | None, expected: str | None) -> Assessment:
+    url = f"https://{host or UNKNOWN_HOST}{path}"
+    assessment = assess_body(raw, url, media_type, expected=expected)
+    for slug in _WITHOUT_POINTER if expected is None else ():
+        if assessment.outcome is not Outcome.NOT_A_MANIFEST or assessment.reason not in _UNKNOWN:
+            break
+        promised_assessment = assess_body(raw, url, media_type, expected=slug)
+        assessment = promised_assessment if promised_assessment.outcome is Outcome.FOUND else assessment
+    return assessment
+
+
+def _claimed_host(raw: bytes) -> str | None:
+    """Return the first host that the document names as its own, in the members that formats use for that."""
+    try:
+        value: Json = read_json(raw)
+    except Unreadable:
+        return None
+    claims = [value.get(key) for key in _OWN_NAMES] if isinstance(value, dict) else []
+    return next((host for claim in claims if isinstance(claim, str) and (host := _public_host(claim))), None)
+
+
+def _host_of_calls(service: Service) -> str | None:
+    """Return the first host that the calls go to, for a document that does not name its host."""
+    endpoints = [call.endpoint for capability in service.capabilities for call in capability.invocations]
+    endpoints += [protocol.endpoint for protocol in service.protocols]
+    return next((host for endpoint in endpoints if endpoint and (host := _public_host(endpoint))), None)
+
+
+def _public_host(claim: str) -> str | None:
+    name = (host_of(claim) or "") if "://" in claim else claim.lower()
+    exempt = {name} if name.endswith(".example") else ()  # RFC 6761: reserved for documentation
+    try:
+        return canonical_host(name, exempt=exempt).host
+    except InvalidName:
+        return None

@@ -1,0 +1,206 @@
+"""The recognition table: the first row whose test matches decides what a document is.
+
+Content decides. Only the weak rows at the end also consider the path, the media type, or the format that the pointer to
+the document promised.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from registry.core.assessing import foreign, negative
+from registry.core.format_support.format import Dialect, Format
+from registry.core.format_support.texts import any_text
+from registry.core.formats import (
+    FORMATS,
+    a2a,
+    acp,
+    adp,
+    adp_detail,
+    agent_json,
+    agent_permissions,
+    agent_skills_index,
+    agents_json,
+    agents_txt,
+    ai_catalog,
+    ai_plugin,
+    ai_txt,
+    aid,
+    anp,
+    api_catalog,
+    atp,
+    auth_md,
+    awas,
+    awp,
+    did,
+    jwks,
+    llms_full_txt,
+    llms_txt,
+    mcp_json,
+    mcp_server_card,
+    mcp_server_json,
+    oasf,
+    oauth_authorization_server,
+    oauth_protected_resource,
+    openapi,
+    pricing_md,
+    ucp,
+    woa,
+    x402,
+)
+from registry.core.model.documents import Document, Json
+from registry.core.reading.yaml_reader import read_yaml
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """A scheme that is known by name but not read: not a manifest here."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Negative:
+    """A file that states that a protocol is not offered; `format` is its slug if the file reveals it."""
+
+    format: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RecognitionRow:
+    """One test.
+
+    `only_at` (searched in the URL's path) makes the row weak: it counts only at those paths, or if the pointer to the
+    document promised this very format. `typed` (searched in the media type) counts like the path. `promised` rows count
+    only if the pointer promised the format, at any path. `text` rows test texts, all others JSON objects. `reader`
+    reads the text of a row in another notation than JSON; it raises Unreadable.
+    """
+
+    test: Dialect
+    result: Format | Foreign | Negative
+    only_at: re.Pattern[str] | None = None
+    text: bool = False
+    promised: bool = False
+    typed: re.Pattern[str] | None = None
+    reader: Callable[[str], Json] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """`dialect` is "" for formats that have only one. `reader`: see RecognitionRow."""
+
+    result: Format | Foreign | Negative
+    dialect: str
+    reader: Callable[[str], Json] | None = None
+
+
+def _last_segment_pattern(form: Format) -> re.Pattern[str]:
+    """Return a pattern for the last segment of the format's preferred path, in any folder."""
+    return re.compile(re.escape("/" + form.paths[0].rpartition("/")[2]) + "$")
+
+
+ROWS: tuple[RecognitionRow, ...] = (
+    # --- strong rows: content alone decides
+    RecognitionRow(negative.stated_absence, Negative()),
+    RecognitionRow(foreign.json_rpc, Foreign("json-rpc")),
+    RecognitionRow(awp.dialect, awp.FORMAT),
+    RecognitionRow(awp.legacy_dialect, awp.FORMAT),
+    RecognitionRow(atp.dialect, atp.FORMAT),
+    RecognitionRow(woa.dialect, woa.FORMAT),
+    RecognitionRow(ucp.dialect, ucp.FORMAT),
+    RecognitionRow(api_catalog.dialect, api_catalog.FORMAT),
+    RecognitionRow(ai_catalog.dialect, ai_catalog.FORMAT),
+    RecognitionRow(acp.dialect, acp.FORMAT),
+    RecognitionRow(openapi.dialect, openapi.FORMAT),
+    RecognitionRow(ai_plugin.dialect, ai_plugin.FORMAT),
+    RecognitionRow(agents_json.dialect, agents_json.FORMAT),
+    RecognitionRow(anp.dialect, anp.FORMAT),
+    RecognitionRow(x402.dialect, x402.FORMAT),
+    RecognitionRow(agent_skills_index.dialect, agent_skills_index.FORMAT),
+    RecognitionRow(oauth_protected_resource.dialect, oauth_protected_resource.FORMAT),
+    RecognitionRow(oauth_authorization_server.dialect, oauth_authorization_server.FORMAT),
+    RecognitionRow(jwks.dialect, jwks.FORMAT),
+    RecognitionRow(did.dialect, did.FORMAT),
+    RecognitionRow(aid.dialect, aid.FORMAT),
+    RecognitionRow(agent_permissions.dialect, agent_permissions.FORMAT),
+    RecognitionRow(adp.dialect, adp.FORMAT),
+    RecognitionRow(agent_json.dialect, agent_json.FORMAT),
+    RecognitionRow(foreign.ahp, Foreign("ahp")),
+    RecognitionRow(foreign.agent_discovery, Foreign("agent-discovery")),
+    RecognitionRow(foreign.facts, Foreign("facts")),
+    RecognitionRow(foreign.aid_like, Foreign("aid-like")),
+    RecognitionRow(foreign.workstate, Foreign("workstate")),
+    RecognitionRow(oasf.dialect, oasf.FORMAT),
+    RecognitionRow(mcp_server_card.by_schema, mcp_server_card.FORMAT),
+    RecognitionRow(mcp_server_json.dialect, mcp_server_json.FORMAT),
+    RecognitionRow(mcp_server_card.by_remotes, mcp_server_card.FORMAT),
+    RecognitionRow(mcp_server_card.by_server_info, mcp_server_card.FORMAT),
+    RecognitionRow(a2a.dialect, a2a.FORMAT),
+    RecognitionRow(mcp_json.dialect, mcp_json.FORMAT),
+    RecognitionRow(atp.lax_dialect, atp.FORMAT),
+    # --- weak rows: only at their own paths
+    RecognitionRow(awas.weak_dialect, awas.FORMAT, only_at=awas.OWN_PATHS),
+    RecognitionRow(a2a.without_skills, a2a.FORMAT, only_at=re.compile(r"/agent(-card)?\.json$")),
+    RecognitionRow(mcp_json.at_mcp_path, mcp_json.FORMAT, only_at=re.compile(r"mcp")),
+    RecognitionRow(agent_skills_index.at_own_path, agent_skills_index.FORMAT, only_at=re.compile(r"/(agent-)?skills/")),
+    RecognitionRow(x402.at_own_path, x402.FORMAT, only_at=re.compile(r"x402")),
+    RecognitionRow(ai_catalog.at_own_path, ai_catalog.FORMAT, only_at=re.compile(r"/(ard|ai-catalog)\.json$")),
+    RecognitionRow(ucp.at_own_path, ucp.FORMAT, only_at=re.compile(r"^/\.well-known/ucp(/|$)")),
+    RecognitionRow(api_catalog.at_own_path, api_catalog.FORMAT, only_at=re.compile(r"^/\.well-known/api-catalog$")),
+    # --- only where a pointer promised the format
+    RecognitionRow(adp_detail.dialect, adp_detail.FORMAT, promised=True),
+    # --- texts: only at their own paths
+    RecognitionRow(
+        openapi.yaml,
+        openapi.FORMAT,
+        only_at=re.compile(r"(openapi|swagger)[^/]*\.ya?ml$|/openapi$"),
+        text=True,
+        typed=re.compile(r"yaml|vnd\.oai\.openapi$"),
+        reader=read_yaml,
+    ),
+    RecognitionRow(any_text, llms_txt.FORMAT, only_at=re.compile(r"/llms\.txt$"), text=True),
+    RecognitionRow(foreign.agents_md, Foreign("agents-md"), only_at=re.compile(r"/AGENTS\.md$"), text=True),
+    *(
+        RecognitionRow(any_text, module.FORMAT, only_at=_last_segment_pattern(module.FORMAT), text=True)
+        for module in (auth_md, pricing_md, ai_txt, agents_txt, llms_full_txt)
+    ),
+)
+
+
+def recognise(document: Document, expected: str | None = None) -> Match | None:
+    """Return the match of the first row that applies. `expected`: the slug that a pointer promised. Never raises."""
+    is_text = document.value is None and document.text is not None
+    if not is_text and not isinstance(document.value, dict):
+        return None
+    path = _path(document.url)
+    for row in ROWS:
+        if row.text is not is_text or not _applies(row, path, document.media_type, expected):
+            continue
+        dialect = row.test(document)
+        if dialect is None:
+            continue
+        if isinstance(row.result, Negative):
+            return Match(Negative(dialect or _absent_format(document, path)), "")
+        return Match(row.result, dialect, row.reader)
+    return None
+
+
+def _applies(row: RecognitionRow, path: str, media_type: str | None, expected: str | None) -> bool:
+    is_promised = expected is not None and isinstance(row.result, Format) and row.result.slug == expected
+    if row.promised:
+        return is_promised
+    has_media_type = row.typed is not None and row.typed.search(media_type or "") is not None
+    return row.only_at is None or is_promised or has_media_type or row.only_at.search(path) is not None
+
+
+def _absent_format(document: Document, path: str) -> str | None:
+    """Return the format that the file would have without its denial, else the one that owns its path."""
+    for row in ROWS:
+        is_strong = row.only_at is None and not row.text and not row.promised
+        if is_strong and isinstance(row.result, Format) and row.test(document) is not None:
+            return row.result.slug
+    return next((form.slug for form in FORMATS if path in form.paths), None)
+
+
+def _path(url: str) -> str:
+    return "/" + re.split(r"[?#]", url.partition("://")[2].partition("/")[2], maxsplit=1)[0]

@@ -1,0 +1,116 @@
+"""Outcomes decided before a body is read: statuses, challenges (docs/probe-plan.md, "Controls" and "Outcomes").
+
+For manifests the status decides first: a 404 with a JSON body is a 404.
+"""
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from email.utils import parsedate_to_datetime
+from types import MappingProxyType
+from typing import Final
+
+from registry.core.model.documents import Fetched, Outcome
+from registry.core.names.domains import parse_url
+
+READ: Final = frozenset({200, 203})
+"""Statuses whose body may be a manifest."""
+
+MAX_RETRY_AFTER: Final = 24 * 3600
+
+_HOME = re.compile(r"/(index|home|404|not-?found|login|sign-?in)?(\.html?|/)?", re.IGNORECASE)
+
+_BY_STATUS: Final[Mapping[int, Outcome]] = MappingProxyType(
+    {
+        401: Outcome.REFUSED,
+        402: Outcome.REFUSED,
+        403: Outcome.REFUSED,
+        404: Outcome.ABSENT,
+        407: Outcome.REFUSED,
+        408: Outcome.SERVER_ERROR,
+        410: Outcome.GONE,
+        421: Outcome.SERVER_ERROR,
+        425: Outcome.SERVER_ERROR,
+        429: Outcome.RATE_LIMITED,
+        451: Outcome.REFUSED,
+    }
+)
+
+_CHALLENGE_HEAD = 8 * 1024
+_CHALLENGE_STATUSES = frozenset({200, 202, 203, 401, 403, 405, 503})
+_CHALLENGE_FIELDS = (
+    ("cf-mitigated", "challenge"),
+    ("x-vercel-mitigated", "challenge"),
+    ("x-amzn-waf-action", "challenge"),
+    ("x-amzn-waf-action", "captcha"),
+)
+# Marks in the interstitials of Anubis, Cloudflare, Vercel, AWS WAF, DataDome, HUMAN, Imperva, Sucuri and DDoS-Guard, in
+# lower case. Searched one by one: a regular expression of alternatives takes fifty times as long on a page.
+_CHALLENGE_MARKS = (
+    b"anubis_challenge",
+    b"/.within.website/x/",
+    b"/cdn-cgi/challenge-platform/",
+    b"_cf_chl_opt",
+    b"cf-chl-widget",
+    b"<title>just a moment...</title>",
+    b"vercel security checkpoint",
+    b"awswafintegration",
+    b"aws-waf-token",
+    b"captcha-delivery.com",
+    b"px-captcha",
+    b"_incapsula_resource",
+    b"sucuri_cloudproxy_js",
+    b"ddos-guard/js-challenge",
+)
+
+
+def by_status(status: int) -> tuple[Outcome, str] | None:
+    """Return the outcome and reason that a status alone decides; None for statuses whose body must be read."""
+    if status in READ:
+        return None
+    if outcome := _BY_STATUS.get(status):
+        return outcome, f"status_{status}"
+    if 200 <= status < 300:
+        return Outcome.NOT_A_MANIFEST, f"status_{status}"
+    if 400 <= status < 500:
+        return Outcome.ABSENT, f"status_{status}"
+    return Outcome.SERVER_ERROR, f"status_{status}"
+
+
+def is_challenge(fetched: Fetched) -> bool:
+    """True when a bot check answered instead of the site, by its header fields or by the marks of its HTML page."""
+    if fetched.status not in _CHALLENGE_STATUSES:
+        return False
+    for name, value in _CHALLENGE_FIELDS:
+        if name in fetched.headers and fetched.headers[name].lower() == value:
+            return True
+    head = fetched.body[:_CHALLENGE_HEAD].lstrip()
+    if head[:1] != b"<":
+        return False
+    head = head.lower()
+    return any(mark in head for mark in _CHALLENGE_MARKS)
+
+
+def retry_after(fetched: Fetched) -> int | None:
+    """Return the seconds to wait that a 429 or 503 asks for (RFC 9110 section 10.2.3), at most MAX_RETRY_AFTER."""
+    field = fetched.headers.get("retry-after", "").strip() if fetched.status in (429, 503) else ""
+    if not field:
+        return None
+    if field.isascii() and field.isdigit():  # thousands of digits are valid, but int() refuses them
+        return min(int(field), MAX_RETRY_AFTER) if len(field) < 20 else MAX_RETRY_AFTER  # guard: retry-after-digits
+    seconds = _seconds_until(field, fetched.at)
+    return None if seconds is None else max(0, min(seconds, MAX_RETRY_AFTER))
+
+
+def _seconds_until(field: str, now: datetime) -> int | None:
+    try:
+        retry_at = parsedate_to_datetime(field[:64])
+        return int((retry_at - now).total_seconds())
+    except (ValueError, TypeError, OverflowError, IndexError):  # not a date, or one without a zone
+        return None
+
+
+def is_home(url: str) -> bool:
+    """True when a redirect target is the front page, a login or an error page: the usual form of "not here"."""
+    parsed = parse_url(url)
+    return parsed is not None and _HOME.fullmatch(parsed.target.partition("?")[0]) is not None

@@ -1,0 +1,57 @@
+"""Rules that documents of every format can break."""
+
+from registry.core.model.findings import (
+    COMPLETENESS,
+    CONFORMANCE,
+    ERROR,
+    IDENTITY,
+    INFO,
+    OPERABILITY,
+    SAFETY,
+    WARNING,
+    Rule,
+)
+
+# fmt: off
+
+TEMPLATE = Rule(
+    "manifest.template", ERROR, points=8, section=CONFORMANCE, spec="RFC 8615 section 3",
+    says="A placeholder was published instead of its value.",
+    fix="Render the template before publishing it.",
+)
+DUPLICATE_ID = Rule(
+    "manifest.duplicate_id", ERROR, points=5, section=CONFORMANCE,
+    spec="AWP 0.2 section 9; ATP 0.1 section 3.5; WoA draft-00 section 4.1; AWAS 1.0 Validation; ADP 1.0 section 7",
+    says="Two parts carry the same id; only the first one counts.",
+    fix="Give every part its own id.",
+)
+TOO_MANY_CAPABILITIES = Rule(
+    "manifest.too_many_capabilities", WARNING, points=2, section=OPERABILITY, spec="RFC 8259 section 9",
+    says="More capabilities are listed than are kept (2,000; for API descriptions 5,000).",
+    fix="Describe families of calls, or split the document by host.",
+)
+CLAIM_ELSEWHERE = Rule(
+    "manifest.claim_elsewhere", WARNING, points=4, section=IDENTITY, spec="RFC 8615 section 4",
+    says="The document names another site than the one that serves it.",
+    fix="Serve the document from the host that it names, or correct the name.",
+)
+DECLARED_INACTIVE = Rule(
+    "manifest.declared_inactive", WARNING, points=3, section=OPERABILITY, spec="RFC 9110 section 15.5.5",
+    says="The document says that it is not in use.",
+    fix="Remove the document, or the member that marks it as inactive.",
+)
+ENDPOINT_NOT_PUBLIC = Rule(
+    "endpoint.not_public", WARNING, points=8, section=SAFETY, spec="RFC 9110 section 4.2.2",
+    says="An endpoint is not a public https address; it was removed.",
+    fix="Name the public https address of the endpoint.",
+)
+ENDPOINT_INVALID = Rule(
+    "endpoint.invalid", WARNING, points=6, section=CONFORMANCE, spec="RFC 3986 section 4.1",
+    says="An endpoint is not a URL; it was removed.",
+    fix="Write an absolute https URL, or a path as the format defines it.",
+)
+ENDPOINT_TEMPLATED = Rule(
+    "endpoint.templated", INFO, points=0, section=COMPLETENESS, spec="RFC 6570 section 1.2",
+    says="An endpoint contains variables that the caller fills in.",
+    fix="No change is needed; describe the variables among the parameters.",
+)

@@ -1,0 +1,124 @@
+"""Resolve the URLs that a document names, and refuse those that outside clients cannot or should not call.
+
+A private address in an answer would direct clients at their own networks (docs/safety.md, "Threats and where they
+end"). Nothing is fetched here.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from registry.core.format_support import common_rules
+from registry.core.format_support.manifest import NAME_CHARS, Notes, unrendered_url
+from registry.core.model.documents import Document, Json
+from registry.core.names import addresses
+from registry.core.names.domains import InvalidName, Url, canonical_host, host_of, parse_https, parse_url, same_site
+from registry.core.reading.plain_text import line
+
+MAX_URL_CHARS = 2_048
+
+_VARIABLE = re.compile(r"\{[^{}/]*\}")
+_COLON_VARIABLE = re.compile(r"(?<=/):[A-Za-z_]\w*")
+_STAND_IN = "x0variable0x"
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """An absolute https or wss URL; `templated` when it contains variables (RFC 6570, or `:name` segments)."""
+
+    url: str
+    templated: bool = False
+
+
+def endpoint(target: Json, base: str, document: Document, pointer: str, notes: Notes) -> Endpoint | None:
+    """Return `target` resolved against `base` (RFC 3986 section 5), or None when clients may not call it.
+
+    A value that is not a text, or is blank, is skipped without a finding. A finding is added for a placeholder, for an
+    invalid URL, for one with a user name, and for one that is not https or wss or not public. The site that served the
+    document counts as public, because the crawler's address checks let the request through.
+    """
+    if not isinstance(target, str) or not target.strip():
+        return None
+    if unrendered_url(target):
+        notes.add(common_rules.TEMPLATE, pointer, target)
+        return None
+    if _parsed(_VARIABLE.sub(_STAND_IN, target.strip()), base) is None:
+        notes.add(common_rules.ENDPOINT_INVALID, pointer, target)
+        return None
+    resolved = callable_url(target, base, document.url)
+    if resolved is None:
+        notes.add(common_rules.ENDPOINT_NOT_PUBLIC, pointer, target)
+    elif resolved.templated:
+        notes.add(common_rules.ENDPOINT_TEMPLATED, pointer, target)
+    return resolved
+
+
+def callable_url(target: str, base: str, trusted_url: str) -> Endpoint | None:
+    """Return `target` resolved against `base` if it is https or wss and public, else None.
+
+    The site of the URL `trusted_url` always counts as public.
+    """
+    reference = target.strip()
+    variables = _VARIABLE.findall(reference)
+    # replace variables by letters, because the URL parser would percent-encode the braces
+    parsed = _parsed(_VARIABLE.sub(_STAND_IN, reference), base)
+    if parsed is None or not _may_be_called(parsed, trusted_url, variables):
+        return None
+    url = parsed.href.partition("#")[0]
+    for variable in variables:
+        url = url.replace(_STAND_IN, variable, 1)
+    return Endpoint(url, bool(variables) or _COLON_VARIABLE.search(reference) is not None)
+
+
+def link(target: Json, base: str) -> str | None:
+    """Return `target` as an absolute https URL for people or the crawler; None, without a finding, for anything else.
+
+    Relative targets are resolved against `base`.
+    """
+    return parse_https(target.strip(), base) if isinstance(target, str) and target.strip() else None
+
+
+def parses(target: str, base: str) -> bool:
+    """Return whether `target`, relative to `base`, is a valid URL of any scheme."""
+    return _parsed(target, base) is not None
+
+
+def origin_of(url: str) -> str:
+    """Return the origin of an absolute URL with a trailing slash, for example `https://host/`."""
+    scheme, _, after_scheme = url.partition("://")
+    return f"{scheme}://{re.split(r'[/?#]', after_scheme, maxsplit=1)[0]}/"
+
+
+def claim(value: Json, document: Document, pointer: str, notes: Notes) -> str | None:
+    """Return the name or URL that the document claims for itself, cleaned; add a finding if it is on another site."""
+    if not isinstance(value, str) or not (claimed := line(value, NAME_CHARS)):
+        return None
+    claimed_host, serving_host = host_of(claimed if "://" in claimed else f"https://{claimed}"), host_of(document.url)
+    if claimed_host is not None and serving_host is not None and not same_site(claimed_host, serving_host):
+        notes.add(common_rules.CLAIM_ELSEWHERE, pointer, claimed)
+    return claimed
+
+
+def _parsed(target: str, base: str) -> Url | None:
+    return parse_url(target, base) if len(target) <= MAX_URL_CHARS else None
+
+
+def _may_be_called(parsed: Url, trusted_url: str, variables: list[str]) -> bool:
+    if parsed.scheme not in ("https", "wss") or parsed.has_user:
+        return False
+    host = parsed.host.removesuffix(".")
+    if not parsed.is_name:
+        return addresses.refusal(host.strip("[]")) is None  # guard: private-endpoint
+    if variables and host == _STAND_IN:
+        return True  # the caller fills in the host
+    serving_host = host_of(trusted_url)
+    return (serving_host is not None and same_site(host, serving_host)) or _is_public_name(host)
+
+
+@lru_cache(maxsize=1_024)
+def _is_public_name(host: str) -> bool:
+    try:
+        canonical_host(host)
+    except InvalidName as error:
+        return error.code == "public_suffix"  # some public suffixes are sites themselves
+    return True

@@ -1,0 +1,86 @@
+"""The definition of a format. Each format has a folder below formats/, which exports FORMAT and recognition tests."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
+from typing import NamedTuple
+
+from registry.core.format_support.manifest import Notes
+from registry.core.format_support.probing import JSON_CAP, ProbePath, Topic
+from registry.core.format_support.requirements import Requirement
+from registry.core.format_support.writing.task import Writer
+from registry.core.model.documents import Document
+from registry.core.model.findings import Finding, Rule
+from registry.core.model.services import Service
+
+Read = Callable[[Document, str, Notes], Service]
+"""Reads a document of a dialect into a service, and notes defects and omissions. Never raises on a JSON value that the
+format's recognition tests accepted."""
+
+Dialect = Callable[[Document], str | None]
+"""A recognition test: returns the dialect's name if the document is of the format, else None. Uses content only."""
+
+
+class Role(StrEnum):
+    """What a document of the format contributes. A host is listed only if a SERVICE document was FOUND."""
+
+    SERVICE = "service"
+    POINTERS = "pointers"  # catalogues, which name other documents
+    TEXT = "text"  # llms.txt and similar texts
+    ENRICHER = "enricher"  # adds to a service that another document describes: details, OAuth metadata, keys
+
+
+class PageHint(NamedTuple):
+    """A test for HTML marks that the format defines, and the rule to report when the front page has them."""
+
+    is_in: Callable[[bytes], bool]
+    rule: Rule
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """All facts about a format. The rubric, the probe plan, pages, precedence and translation targets are derived
+    from it."""
+
+    slug: str  # names the fixture folder, the API value and the index facet
+    title: str
+    spec: str  # name and version of the specification
+    paths: tuple[str, ...]  # most preferred first
+    media_types: tuple[str, ...]
+    role: Role
+    read: Read
+    rules: tuple[Rule, ...] = ()  # those that its reader checks, without the rules common to all formats
+    requirements: tuple[Requirement, ...] = ()  # every demand of the specification; empty if not itemised
+    checked_by_general_rules: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    """Ids of requirements that the rules common to all formats check, by rule code."""
+
+    # --- how its documents are found
+    probe_paths: tuple[ProbePath, ...] = ()
+    topics: tuple[Topic, ...] = ()  # for the conditions of its probe paths
+    accept: str | None = None  # the format's own media type, for the Accept field; None for texts
+    cap: int = JSON_CAP  # most bytes of a body that are read; texts use TEXT_CAP
+    promised_paths: tuple[str, ...] | None = None
+    """A URL in a text with one of these paths is a pointer to a document of this format. None means all `paths`."""
+    promised_pattern: re.Pattern[str] | None = None  # paths that match it count as well
+    link_relations: tuple[str, ...] = ()  # followed in `Link` fields and in the head of the front page
+    names_documents: bool = False  # True: its text is searched for pointers
+    page_hint: PageHint | None = None
+    absence_member: str | None = None
+    """The member whose `"available": false` declares that the site does not offer the protocol."""
+    follows_redirects: bool = True  # False: a document that was reached through a redirect does not count
+
+    # --- how its documents are used
+    precedence: int | None = None
+    """Where documents of one host differ, the lowest number wins. None: the format describes no service."""
+    writer: Writer | None = None  # for formats that a service can be translated into
+
+    def judge(self, document: Document, dialect: str) -> tuple[Service, tuple[Finding, ...]]:
+        """Return the service that the document describes, and the findings about it, from a single read."""
+        notes = Notes()
+        return self.read(document, dialect, notes), notes.findings()
+
+    def promises(self) -> tuple[str, ...]:
+        """Return the paths that mark a URL as a pointer to a document of this format."""
+        return self.paths if self.promised_paths is None else self.promised_paths

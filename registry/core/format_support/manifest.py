@@ -1,0 +1,224 @@
+"""Helpers that every format needs: typed access that never raises, pointers, clean texts, ids.
+
+A format reads a document once. Its reader leaves out an invalid part and adds the finding to `Notes` at the same
+point, so that the service and the findings cannot disagree.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import islice
+from typing import Any
+
+from registry.core.format_support import common_rules
+from registry.core.model.documents import Document, Json
+from registry.core.model.findings import EVIDENCE_CHARS, Finding, Rule
+from registry.core.model.services import Capability, Origin, Service
+from registry.core.reading.json_pointer import at
+from registry.core.reading.plain_text import line, plain
+
+NAME_CHARS = 200
+TEXT_CHARS = 4_000
+ID_CHARS = 120
+MAX_CAPABILITIES = 2_000
+MAX_TEXTS = 100  # tags, scopes, examples, steps of one list
+FINDINGS_PER_REASON = 5
+FINDINGS_PER_DOCUMENT = 100
+
+Object = dict[str, Json]
+
+_BLANK = Service()
+
+
+# --- findings -------------------------------------------------------------------------------------------------------
+
+
+class Notes:
+    """Collects findings, at most FINDINGS_PER_REASON per rule; the last kept one then counts itself and the rest."""
+
+    def __init__(self) -> None:
+        self._findings: dict[Rule, list[Finding]] = defaultdict(list)
+        self._counts: dict[Rule, int] = defaultdict(int)
+
+    def add(self, rule: Rule, pointer: str = "", evidence: object = "") -> None:
+        """Add a finding. `evidence` is the offending value, of any type; it is shortened to a text."""
+        self._counts[rule] += 1
+        if len(self._findings[rule]) < FINDINGS_PER_REASON:
+            self._findings[rule].append(Finding(rule, pointer, evidence_text(evidence)))
+
+    def findings(self) -> tuple[Finding, ...]:
+        """Return at most FINDINGS_PER_DOCUMENT findings, grouped by rule in the order of first occurrence."""
+        return tuple(finding for rule in self._findings for finding in self._of_rule(rule))[:FINDINGS_PER_DOCUMENT]
+
+    def _of_rule(self, rule: Rule) -> list[Finding]:
+        findings, omitted = self._findings[rule], self._counts[rule] - FINDINGS_PER_REASON
+        if omitted > 0:
+            evidence = f"and {omitted + 1} more of {self._counts[rule]}"
+            findings = [*findings[:-1], replace(findings[-1], evidence=evidence, count=omitted + 1)]
+        return findings
+
+
+def evidence_text(value: object) -> str:
+    """Return any value as short evidence: a text itself, a scalar as in JSON, "object" or "array" for containers."""
+    if isinstance(value, str):
+        return line(value, EVIDENCE_CHARS)
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, dict):
+        return "object"
+    if isinstance(value, list):
+        return "array"
+    return line(str(value), EVIDENCE_CHARS)
+
+
+def with_provenance(service: Service, document: Document, format_slug: str, pointers: Mapping[str, str]) -> Service:
+    """Return the service with the provenance of its filled fields; `pointers` maps field names to JSON Pointers."""
+    origins = {
+        name: Origin(document.url, pointer, format_slug)
+        for name, pointer in pointers.items()
+        if getattr(service, name) != getattr(_BLANK, name)
+    }
+    return replace(service, provenance=origins)
+
+
+# --- typed access ---------------------------------------------------------------------------------------------------
+
+
+def text_of(holder: Json, key: str, chars: int = TEXT_CHARS) -> str | None:
+    """Return the text at `key`, cleaned, on one line; None where it is missing, blank or not a text."""
+    value = holder.get(key) if isinstance(holder, dict) else None
+    return (line(value, chars) or None) if isinstance(value, str) else None
+
+
+def short_text_of(holder: Json, key: str) -> str | None:
+    """Return a short text such as a name, an id or a version: `text_of` with at most NAME_CHARS characters."""
+    return text_of(holder, key, NAME_CHARS)
+
+
+def first_text(holder: Json, *keys: str, chars: int = TEXT_CHARS) -> str | None:
+    """Return the text at the first of `keys` that has one, for members with several spellings."""
+    return next((text for key in keys if (text := text_of(holder, key, chars))), None)
+
+
+def map_of(holder: Json, key: str) -> Object:
+    """Return the object at `key`, or an empty one."""
+    value = holder.get(key) if isinstance(holder, dict) else None
+    return value if isinstance(value, dict) else {}
+
+
+def list_of(holder: Json, key: str) -> list[Json]:
+    """Return the array at `key`, or an empty one."""
+    value = holder.get(key) if isinstance(holder, dict) else None
+    return value if isinstance(value, list) else []
+
+
+def flag_of(holder: Json, key: str) -> bool | None:
+    """Return the boolean at `key`; None for anything else, so that "yes" and 1 are not read as true."""
+    value = holder.get(key) if isinstance(holder, dict) else None
+    return value if isinstance(value, bool) else None
+
+
+def count_of(holder: Json, key: str) -> int | None:
+    """Return the non-negative integer at `key`, else None."""
+    value = holder.get(key) if isinstance(holder, dict) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def texts_of(holder: Json, key: str, chars: int = NAME_CHARS, most: int = MAX_TEXTS) -> tuple[str, ...]:
+    """Return the first `most` texts in the array at `key`, cleaned, without blanks and repetitions."""
+    texts = (line(value, chars) for value in list_of(holder, key) if isinstance(value, str))
+    return tuple(dict.fromkeys(text for text in islice(texts, most) if text))
+
+
+def clean_json(value: Json, chars: int = TEXT_CHARS) -> Any:
+    """Return a JSON value of the document (a schema, an example, a result) with all its texts and keys cleaned.
+
+    The recursion is bounded, because the JSON reader limits the depth.
+    """
+    if isinstance(value, str):
+        return plain(value, chars)
+    if isinstance(value, list):
+        return [clean_json(item, chars) for item in value]
+    if isinstance(value, dict):
+        return {line(key, NAME_CHARS): clean_json(item, chars) for key, item in value.items()}
+    return value
+
+
+# --- unrendered templates -------------------------------------------------------------------------------------------
+
+_PLACEHOLDER = re.compile(r"\{\{|\bYOUR_[A-Z][A-Z_]+\b")
+
+
+def has_placeholder(value: Json) -> bool:
+    """Return whether a text still contains a generator's placeholder such as `{{name}}`."""
+    return isinstance(value, str) and "{{" in value
+
+
+def unrendered_url(value: Json) -> bool:
+    """Return whether a URL still contains a placeholder such as `{{host}}` or `YOUR_FORM_ID`.
+
+    A single pair of braces is a variable for the caller.
+    """
+    return isinstance(value, str) and _PLACEHOLDER.search(value) is not None
+
+
+def has_template(holder: Object, texts: tuple[str, ...], pointer: str, notes: Notes, url: str = "") -> bool:
+    """Return whether one of `texts`, or the address at the key `url`, is an unrendered template, and note the first.
+
+    The caller drops such a part.
+    """
+    for key in (*texts, url):
+        if has_placeholder(holder.get(key)) or (key == url and unrendered_url(holder.get(key))):
+            notes.add(common_rules.TEMPLATE, at(pointer, key), holder[key])
+            return True
+    return False
+
+
+# --- ids ------------------------------------------------------------------------------------------------------------
+
+
+def slug(text: str) -> str:
+    """Return an id made from a name: lower case, words joined by underscores; "item" where nothing is left."""
+    return re.sub(r"[^a-z0-9]+", "_", text.casefold()).strip("_")[:ID_CHARS] or "item"
+
+
+def unique_name(name: str, used_names: set[str], separator: str = "-", chars: int | None = None) -> str:
+    """Return `name`, or `name-2`, `name-3` ... when it is taken, and add the result to `used_names`.
+
+    `chars` limits the part of the name before the number, where ids have a maximum length.
+    """
+    unique, number = name, 1
+    while unique in used_names:
+        number += 1
+        unique = f"{name[:chars]}{separator}{number}"
+    used_names.add(unique)
+    return unique
+
+
+def members(items: list[Json], pointer: str, invalid: Rule, notes: Notes) -> Iterator[tuple[str, Object]]:
+    """Yield pointer and object for the objects among the first MAX_CAPABILITIES items; note `invalid` for others."""
+    if len(items) > MAX_CAPABILITIES:
+        notes.add(common_rules.TOO_MANY_CAPABILITIES, pointer, len(items))
+    for index, item in enumerate(items[:MAX_CAPABILITIES]):
+        if isinstance(item, dict):
+            yield at(pointer, index), item
+        else:
+            notes.add(invalid, at(pointer, index), item)
+
+
+def capped(capabilities: Iterable[Capability], pointer: str, notes: Notes) -> tuple[Capability, ...]:
+    """Return the first MAX_CAPABILITIES, for formats in which one entry yields several capabilities."""
+    found = tuple(islice(capabilities, MAX_CAPABILITIES + 1))
+    if len(found) > MAX_CAPABILITIES:
+        notes.add(common_rules.TOO_MANY_CAPABILITIES, pointer, f"more than {MAX_CAPABILITIES}")
+    return found[:MAX_CAPABILITIES]
+
+
+def is_repeated(key: str, seen: set[str], pointer: str, notes: Notes) -> bool:
+    """Return whether `key` is in `seen`, with a finding (the first one counts); otherwise add it to `seen`."""
+    if key in seen:
+        notes.add(common_rules.DUPLICATE_ID, pointer, key)
+        return True
+    seen.add(key)
+    return False

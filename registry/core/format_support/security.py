@@ -1,0 +1,174 @@
+"""Read OpenAPI's security schemes and requirements, which other formats copied, into the common model.
+
+Sources: OpenAPI 3.1 sections 4.8.27 to 4.8.30, Swagger 2.0, A2A SecurityScheme (0.2 to 1.0), and the looser
+`authentication` members of early A2A cards and MCP documents.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from registry.core.format_support.endpoints import link
+from registry.core.format_support.manifest import Object, flag_of, list_of, map_of, short_text_of, text_of, texts_of
+from registry.core.format_support.vocabulary import auth_type
+from registry.core.model.documents import Json
+from registry.core.model.services import Auth, AuthScheme, AuthType
+from registry.core.reading.plain_text import line
+
+MAX_SCHEMES: Final = 50
+MAX_ALTERNATIVES: Final = 10
+
+NOTHING_NEEDED: Final = Auth((AuthScheme("none"),), False)
+
+_WRAPPED: Final = {  # A2A 1.0: the member's name is the kind (a protobuf oneof)
+    "apiKeySecurityScheme": "apiKey",
+    "httpAuthSecurityScheme": "http",
+    "oauth2SecurityScheme": "oauth2",
+    "openIdConnectSecurityScheme": "openIdConnect",
+    "mtlsSecurityScheme": "mutualTLS",
+}
+_HTTP: Final[dict[AuthType, str]] = {"bearer": "bearer", "http_basic": "basic"}
+_SCOPE_CHARS: Final = 100
+
+
+def schemes_of(definitions: Json, base: str) -> dict[str, AuthScheme]:
+    """Return the first MAX_SCHEMES of `securitySchemes` or `securityDefinitions` by name.
+
+    Relative URLs are resolved against `base`.
+    """
+    if not isinstance(definitions, dict):
+        return {}
+    entries = list(definitions.items())[:MAX_SCHEMES]
+    return {name: scheme_of(item, base) for name, item in entries if isinstance(item, dict)}
+
+
+def scheme_of(item: Object, base: str) -> AuthScheme:
+    """Return one scheme of any of these formats; its type is "custom" where the kind is unknown."""
+    item = _unwrapped(item)
+    kind = auth_type(short_text_of(item, "type")) or "custom"
+    note = text_of(item, "description")
+    if short_text_of(item, "type") == "http":
+        return _http(short_text_of(item, "scheme"), note)
+    if kind in _HTTP:
+        return replace(_http(_HTTP[kind], note), setup_url=_setup_url(item, base))
+    if kind == "api_key":
+        location = short_text_of(item, "in") or short_text_of(item, "location") or "header"
+        return AuthScheme("api_key", location, short_text_of(item, "name"), setup_url=_setup_url(item, base), note=note)
+    if kind == "oauth2":
+        return _oauth2(item, base, note)
+    if kind == "openid":
+        return AuthScheme("openid", setup_url=link(item.get("openIdConnectUrl"), base), note=note)
+    return AuthScheme(kind, setup_url=_setup_url(item, base), note=note)
+
+
+def required_auth(requirements: Json, auth_schemes: Mapping[str, AuthScheme]) -> Auth | None:
+    """Read `security` or `securityRequirements`: alternatives, each a map from scheme names to scopes.
+
+    Return None for anything but a list: nothing is declared. An empty list, or an empty alternative among others,
+    means that credentials are optional (OpenAPI 3.1 section 4.8.30).
+    """
+    if not isinstance(requirements, list):
+        return None
+    used: dict[str, AuthScheme] = {}
+    optional = not requirements
+    for alternative in requirements[:MAX_ALTERNATIVES]:
+        scopes_by_scheme = _alternative(alternative)
+        optional = optional or not scopes_by_scheme
+        for name, scopes in list(scopes_by_scheme.items())[:MAX_ALTERNATIVES]:
+            if name in auth_schemes:
+                used.setdefault(name, _with_scopes(auth_schemes[name], scopes))
+    if not used and optional:
+        return NOTHING_NEEDED
+    return Auth(tuple(used.values()), not optional)
+
+
+def operation_auth(part: Object, auth_schemes: Mapping[str, AuthScheme]) -> Auth | None:
+    """Return what one operation or skill demands, without notes and URLs of the schemes and with few scopes.
+
+    The schemes of the service hold the full data; thousands of operations that name a scheme would each repeat it.
+    """
+    auth = required_auth(part.get("securityRequirements", part.get("security")), auth_schemes)
+    if auth is None:
+        return None
+    brief_schemes = (
+        replace(scheme, note=None, setup_url=None, authorization_url=None, token_url=None) for scheme in auth.schemes
+    )
+    return replace(
+        auth, schemes=tuple(replace(scheme, scopes=scheme.scopes[:MAX_ALTERNATIVES]) for scheme in brief_schemes)
+    )
+
+
+def loose_auth(authentication: Json, base: str) -> Auth:
+    """Read a loose `authentication` member: a word, or `{required, type, schemes[], in, name, ...}`."""
+    if isinstance(authentication, str):
+        authentication = {"type": authentication}
+    if not isinstance(authentication, dict):
+        return Auth()
+    items: list[Json] = [*list_of(authentication, "schemes")[:MAX_SCHEMES]]
+    if isinstance(authentication.get("type"), str):
+        items.append(authentication)
+    schemes = dict.fromkeys(scheme for item in items if (scheme := _loose_scheme(item, base)) is not None)
+    only_none = bool(schemes) and all(scheme.type == "none" for scheme in schemes)
+    required = flag_of(authentication, "required")
+    return Auth(tuple(schemes), False if only_none else required)
+
+
+def _loose_scheme(item: Json, base: str) -> AuthScheme | None:
+    if isinstance(item, str):
+        scheme = scheme_of({"type": item}, base)
+        return replace(scheme, note=line(item, _SCOPE_CHARS)) if scheme.type == "custom" else scheme
+    return scheme_of(item, base) if isinstance(item, dict) else None
+
+
+def _unwrapped(item: Object) -> Object:
+    for key, kind in _WRAPPED.items():
+        inner = item.get(key)
+        if isinstance(inner, dict):
+            return {**inner, "type": kind}
+    return item
+
+
+def _http(scheme: str | None, note: str | None) -> AuthScheme:
+    """Return the scheme for an HTTP authentication scheme's name, which is case-insensitive (RFC 9110 section 11)."""
+    name = (scheme or "").lower()
+    if name == "bearer":
+        return AuthScheme("bearer", "header", "Authorization", "Bearer", note=note)
+    if name == "basic":
+        return AuthScheme("http_basic", "header", "Authorization", "Basic", note=note)
+    return AuthScheme("custom", "header", "Authorization", scheme, note=note)
+
+
+def _oauth2(item: Object, base: str, note: str | None) -> AuthScheme:
+    """Return the scheme with the first URLs found and the scopes of all flows. Swagger 2.0 has no `flows`."""
+    flows = [flow for flow in map_of(item, "flows").values() if isinstance(flow, dict)] or [item]
+    urls = {
+        key: next((url for flow in flows if (url := link(flow.get(key), base))), None)
+        for key in ("authorizationUrl", "tokenUrl")
+    }
+    scopes = dict.fromkeys(line(scope, _SCOPE_CHARS) for flow in flows for scope in map_of(flow, "scopes"))
+    return AuthScheme(
+        "oauth2",
+        authorization_url=urls["authorizationUrl"],
+        token_url=urls["tokenUrl"],
+        scopes=tuple(scopes)[:MAX_SCHEMES],
+        setup_url=link(item.get("oauth2MetadataUrl"), base) or _setup_url(item, base),
+        note=note,
+    )
+
+
+def _setup_url(item: Object, base: str) -> str | None:
+    urls = (link(item.get(key), base) for key in ("registration", "setup_url", "obtainAt", "signupUrl"))
+    return next((url for url in urls if url), None)
+
+
+def _alternative(item: Json) -> Object:
+    """Return the map from scheme names to scopes; A2A 1.0 wraps it as `{schemes: {name: {list: [...]}}}`."""
+    inner = map_of(item, "schemes")
+    return inner or (item if isinstance(item, dict) and "schemes" not in item else {})
+
+
+def _with_scopes(scheme: AuthScheme, scopes: Json) -> AuthScheme:
+    required_scopes = texts_of({"list": scopes} if isinstance(scopes, list) else scopes, "list", _SCOPE_CHARS)
+    if scheme.type not in ("oauth2", "openid") or not required_scopes:
+        return scheme
+    return replace(scheme, scopes=required_scopes)

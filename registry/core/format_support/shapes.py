@@ -1,0 +1,115 @@
+"""Check the members of an object one by one: their types, enumerated words and addresses.
+
+Each format keeps its own tables of members; the loops over them are here. A member that is null counts as absent.
+"""
+
+import re
+from collections.abc import Callable, Collection, Mapping
+from typing import Final
+
+import jsonschema_rs
+
+from registry.core.format_support.endpoints import parses
+from registry.core.format_support.manifest import Notes, Object
+from registry.core.model.documents import Json
+from registry.core.model.findings import Rule
+from registry.core.reading.json_pointer import at
+
+Kind = Callable[[Json], bool]
+
+DRAFT_2020_12: Final = "https://json-schema.org/draft/2020-12/schema"
+MAX_AGE: Final = re.compile(r"(?:^|[\s,])max-age=\"?(\d{1,9})\b", re.IGNORECASE)
+MAX_MAIL: Final = 320  # RFC 5321 section 4.5.3.1: 64, an at sign, 255
+HOUR: Final = 3_600
+"""Seconds that ATP (2.2), AWAS (Best Practices) and ADP (1) recommend for Cache-Control: max-age."""
+
+_WRITTEN = re.compile(r"[^\s<>\"\\^`|]+")
+_MAIL = re.compile(r"(?:mailto:)?[^@\s]+@[^@\s]+\.[^@\s]+")
+
+
+def is_text(value: Json) -> bool:
+    return isinstance(value, str)
+
+
+def is_flag(value: Json) -> bool:
+    return isinstance(value, bool)
+
+
+def is_number(value: Json) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def is_integer(value: Json) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def is_list(value: Json) -> bool:
+    return isinstance(value, list)
+
+
+def is_map(value: Json) -> bool:
+    return isinstance(value, dict)
+
+
+def is_texts(value: Json) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+def check_types(holder: Json, kinds: Mapping[str, Kind], pointer: str, rule: Rule, notes: Notes) -> None:
+    """Note `rule` for every member of `holder` that is present but of the wrong type."""
+    if isinstance(holder, dict):
+        for key, is_kind in kinds.items():
+            value = holder.get(key)
+            if value is not None and not is_kind(value):
+                notes.add(rule, at(pointer, key), value)
+
+
+def check_words(holder: Json, words: Mapping[str, Collection[str]], pointer: str, rule: Rule, notes: Notes) -> None:
+    """Note `rule` for every text of `holder` that is not an allowed word of its member; `check_types` reports other
+    types."""
+    if isinstance(holder, dict):
+        for key, allowed in words.items():
+            value = holder.get(key)
+            if isinstance(value, str) and value not in allowed:
+                notes.add(rule, at(pointer, key), value)
+
+
+def check_addresses(
+    holder: Json, keys: Collection[str], base: str | None, pointer: str, rule: Rule, notes: Notes
+) -> None:
+    """Note `rule` for every member of `holder` that is present but not a URI. A `base` makes relative ones valid."""
+    if isinstance(holder, dict):
+        for key in keys:
+            value = holder.get(key)
+            if value is not None and not is_address(value, base):
+                notes.add(rule, at(pointer, key), value)
+
+
+def is_address(value: Json, base: str | None) -> bool:
+    """Return whether `value` is a URI reference (RFC 3986 section 4.1), or an absolute URI where `base` is None."""
+    if not isinstance(value, str) or not _WRITTEN.fullmatch(value):
+        return False
+    return parses(value, base or value)
+
+
+def is_email(value: Json) -> bool:
+    return isinstance(value, str) and len(value) <= MAX_MAIL and _MAIL.fullmatch(value.strip()) is not None
+
+
+def is_schema(schema: Object) -> bool:
+    """Return whether `schema` is a valid JSON Schema 2020-12, regardless of its `$schema`.
+
+    It is checked as data against the built-in meta-schema: nothing is compiled or fetched.
+    """
+    return jsonschema_rs.meta.is_valid({**schema, "$schema": DRAFT_2020_12})
+
+
+def max_age(headers: Mapping[str, str]) -> int | None:
+    """Return the seconds of `Cache-Control: max-age` (RFC 9111 section 5.2.2.1), or None."""
+    match = MAX_AGE.search(headers.get("cache-control", ""))
+    return int(match[1]) if match else None
+
+
+def allows_any_origin(headers: Mapping[str, str]) -> bool:
+    """Return whether pages of every origin may read the answer (Fetch Standard, CORS protocol)."""
+    return headers.get("access-control-allow-origin", "").strip() == "*"

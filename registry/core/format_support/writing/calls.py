@@ -1,0 +1,138 @@
+"""Choose the invocation from which a plain-HTTP format's entry for a capability is written.
+
+Nothing is guessed: a call needs an address and a method that a document of the host names. The one addition is the
+envelope of the Web of Agents: its draft fixes the request (draft-00 section 5.1), so its members become parameters.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from registry.core.format_support.endpoints import callable_url
+from registry.core.format_support.manifest import TEXT_CHARS, unrendered_url
+from registry.core.format_support.writing.task import EntrySource
+from registry.core.model.services import Auth, Capability, Invocation, InvocationKind, Service
+from registry.core.reading.plain_text import line
+
+WOA: Final = "woa"
+
+NOT_PLAIN_HTTP: Final[Mapping[InvocationKind, str]] = {
+    "mcp_tool": "called through MCP, not by plain HTTP",
+    "a2a_skill": "called through A2A, not by plain HTTP",
+    "rpc": "called through another protocol, not by plain HTTP",
+    "instructions": "instructions to read, nothing to call",
+    "navigation": "a page or a number for people",
+    "pointer": "its call is in a document that has not been read",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class HttpCall:
+    """An invocation by plain HTTP. `params`: JSON Schema of the request, None where no document describes it."""
+
+    source: EntrySource
+    call: Invocation
+    url: str
+    method: str
+    params: Mapping[str, Any] | None
+
+
+def callable_address(url: str | None, host: str) -> str | None:
+    """Return the https or wss URL as every reader will resolve it; None for one that readers would refuse."""
+    if url is None or "#" in url or unrendered_url(url):
+        return None
+    endpoint = callable_url(url, url, f"https://{host}/")
+    endpoint_again = callable_url(endpoint.url, endpoint.url, f"https://{host}/") if endpoint else None
+    return endpoint.url if endpoint and endpoint_again == endpoint else None
+
+
+def http_call(
+    index: int, capability: Capability, host: str, methods: Collection[str], *, pages: bool = False
+) -> HttpCall | str:
+    """Return the call to describe, or a clause that explains why there is none.
+
+    Plain HTTP is preferred to an envelope, and the host's own site to other sites. `pages`: a page to open counts as a
+    GET (for formats that also describe pages).
+    """
+    candidates = [
+        candidate
+        for invocation_index, call in enumerate(capability.invocations)
+        if (candidate := _as_http_call(EntrySource(index, invocation_index), capability, call, host, pages))
+        and candidate.method in methods
+    ]
+    if candidates:
+        return min(candidates, key=lambda candidate: (candidate.call.kind != "http", candidate.call.off_site))
+    return _reason_without_call(capability, host, methods)
+
+
+def auth_of_call(service: Service, call: Invocation | None) -> Auth:
+    """Return the authentication that the call declares, else the service's."""
+    return call.auth if call is not None and call.auth not in (None, Auth()) else service.auth
+
+
+def agent_and_operation(capability: Capability, call: Invocation) -> tuple[str, str | None] | None:
+    """Return agent and operation of a call over the REST transport of the Web of Agents; None for any other call."""
+    if call.kind != "rpc" or call.origin is None or call.origin.format != WOA or call.method != "POST":
+        return None
+    agent, dot, operation = capability.id.partition(".")
+    return agent, operation if dot else None
+
+
+def _as_http_call(
+    source: EntrySource, capability: Capability, call: Invocation, host: str, pages: bool
+) -> HttpCall | None:
+    url = callable_address(call.endpoint, host)
+    if url is None or not url.startswith("https:"):
+        return None
+    if call.kind == "http" and call.method:
+        return HttpCall(source, call, url, call.method, capability.params)
+    if pages and call.kind == "navigation":
+        return HttpCall(source, call, url, "GET", capability.params)
+    ids = agent_and_operation(capability, call)
+    if ids is None:
+        return None
+    enveloped_source = EntrySource(source.capability, source.invocation, enveloped=True)
+    return HttpCall(enveloped_source, call, url, "POST", _envelope(*ids, capability.params))
+
+
+def _envelope(agent: str, operation: str | None, params: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the JSON Schema of the envelope (Web of Agents draft-00 section 5.1)."""
+    members: dict[str, Any] = {"agent": {"type": "string", "enum": [agent]}}
+    if operation is not None:
+        members["operation"] = {"type": "string", "enum": [operation]}
+    members["input"] = {"type": "object", "description": _members_sentence(params)}
+    return {"type": "object", "properties": members, "required": list(members)}
+
+
+def _members_sentence(params: Mapping[str, Any] | None) -> str:
+    """Return the members of `input` as a sentence, because these formats describe parameters only one level deep."""
+    properties = (params or {}).get("properties")
+    if not isinstance(properties, Mapping) or not properties:
+        return "The input of the agent."
+    required = (params or {}).get("required")
+    required_names = required if isinstance(required, list | tuple) else ()
+    descriptions = []
+    for name, rules in properties.items():
+        kind = rules.get("type") if isinstance(rules, Mapping) else None
+        qualifiers = [kind] if isinstance(kind, str) else []
+        qualifiers += ["required"] if name in required_names else []
+        descriptions.append(f"{name} ({', '.join(qualifiers)})" if qualifiers else str(name))
+    return line(f"The input of the agent, with {', '.join(descriptions)}.", TEXT_CHARS)
+
+
+def _reason_without_call(capability: Capability, host: str, methods: Collection[str]) -> str:
+    calls = [call for call in capability.invocations if call.kind == "http"]
+    if not calls:
+        kinds = [call.kind for call in capability.invocations]
+        return NOT_PLAIN_HTTP[kinds[0]] if kinds else "no document describes how to call it"
+    calls_with_endpoint = [call for call in calls if call.endpoint]
+    if not calls_with_endpoint:
+        return "no endpoint is known"
+    usable = [
+        call for call in calls_with_endpoint if (callable_address(call.endpoint, host) or "").startswith("https:")
+    ]
+    if not usable:
+        return "none of its endpoints is public https"
+    if any(call.method for call in usable):
+        return f"called with a method other than {', '.join(sorted(methods))}"
+    return "no method is known"

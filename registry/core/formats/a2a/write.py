@@ -1,0 +1,191 @@
+"""Write an A2A agent card: the skills of a service that answers the A2A protocol at a known address.
+
+The card has the shape of 1.0 where the service's first interface declares version 1, else the shape that 0.1 to 0.3
+share. An unknown protocol version is left out. The required default modes are those that all skills share; the lists
+are empty where skills differ or no document names modes.
+"""
+
+from typing import Any, Final
+
+from registry.core.format_support.manifest import NAME_CHARS
+from registry.core.format_support.writing.calls import callable_address
+from registry.core.format_support.writing.task import CannotWrite, EntrySource, Task, Writer, Written
+from registry.core.format_support.writing.texts import (
+    capability_description,
+    capability_name,
+    clean_text,
+    plain_id,
+    service_description,
+    service_name,
+    unique,
+)
+from registry.core.model.services import Auth, AuthScheme, Capability, Protocol, Service
+
+PROTOCOL: Final = "a2a"
+MAX_INTERFACES: Final = 20
+
+_WRAPPED: Final = {
+    "apiKey": "apiKeySecurityScheme",
+    "http": "httpAuthSecurityScheme",
+    "oauth2": "oauth2SecurityScheme",
+    "openIdConnect": "openIdConnectSecurityScheme",
+    "mutualTLS": "mtlsSecurityScheme",
+}
+
+
+def write(task: Task) -> Written:
+    service = task.service
+    interfaces = [
+        protocol
+        for protocol in service.protocols
+        if protocol.id == PROTOCOL and (callable_address(protocol.endpoint, task.host) or "")
+    ][:MAX_INTERFACES]
+    if not interfaces:
+        raise CannotWrite("no document of the host names an address that answers A2A")
+    version = clean_text(service.version, NAME_CHARS)
+    if version is None:
+        raise CannotWrite("a card states the agent's own version, and no document of the host names it")
+    is_version_1 = (interfaces[0].version or "").startswith("1")
+    skills, sources = _skills(task, interfaces[0])
+    if not skills:
+        raise task.nothing_written("a card lists the skills that answer A2A")
+    card: dict[str, Any] = {
+        "name": service_name(task),
+        "description": service_description(task),
+        "version": version,
+        **(_interfaces(interfaces) if is_version_1 else _addresses(interfaces)),
+        "provider": _provider(service),
+        "documentationUrl": service.docs_url,
+        "iconUrl": service.icon_url,
+        "capabilities": {},
+        "defaultInputModes": _shared_modes(skills, "inputModes"),
+        "defaultOutputModes": _shared_modes(skills, "outputModes"),
+        **_security(service.auth, is_version_1),
+        "skills": skills,
+    }
+    return Written({key: value for key, value in card.items() if value is not None}, sources)
+
+
+def _interfaces(protocols: list[Protocol]) -> dict[str, Any]:
+    """Return the addresses for A2A 1.0, where interfaces name binding and version; unknown ones are left out."""
+    entries = [
+        {"url": protocol.endpoint, "protocolBinding": protocol.transport, "protocolVersion": protocol.version}
+        for protocol in protocols
+    ]
+    return {"supportedInterfaces": [{key: value for key, value in entry.items() if value} for entry in entries]}
+
+
+def _addresses(protocols: list[Protocol]) -> dict[str, Any]:
+    """Return the addresses as A2A up to 0.3 writes them."""
+    first, additional = protocols[0], [protocol for protocol in protocols[1:] if protocol.transport]
+    return {
+        "protocolVersion": clean_text(first.version),
+        "url": first.endpoint,
+        "preferredTransport": first.transport,
+        "additionalInterfaces": [{"url": protocol.endpoint, "transport": protocol.transport} for protocol in additional]
+        or None,
+    }
+
+
+def _skills(task: Task, interface: Protocol) -> tuple[list[dict[str, Any]], list[EntrySource]]:
+    skills, sources = [], []
+    used_names: set[str] = set()
+    for index, capability in task.capabilities():
+        invocation_index = _invocation_index(capability, interface)
+        if invocation_index is None:
+            task.leave_out(index, "no skill that answers at the agent's address")
+            continue
+        name = unique(plain_id(capability.id), used_names, "-")
+        skill: dict[str, Any] = {
+            "id": name,
+            "name": capability_name(task, index, capability, name),
+            "description": capability_description(task, index, capability, name),
+            "tags": list(capability.tags),
+        }
+        optional = {
+            "examples": capability.examples,
+            "inputModes": capability.input_modes,
+            "outputModes": capability.output_modes,
+        }
+        skill |= {key: list(texts) for key, texts in optional.items() if texts}
+        skills.append(skill)
+        sources.append(EntrySource(index, invocation_index))
+    return skills, sources
+
+
+def _shared_modes(skills: list[dict[str, Any]], key: str) -> list[str]:
+    """Return the modes that all skills share and remove them from the skills; the card's default then applies."""
+    modes: list[str] = skills[0].get(key, [])
+    if any(skill.get(key, []) != modes for skill in skills):
+        return []
+    for skill in skills:
+        skill.pop(key, None)
+    return modes
+
+
+def _invocation_index(capability: Capability, interface: Protocol) -> int | None:
+    for index, call in enumerate(capability.invocations):
+        if call.kind == "a2a_skill" and call.endpoint in (None, interface.endpoint):
+            return index
+    return None
+
+
+def _provider(service: Service) -> dict[str, Any] | None:
+    provider = service.provider
+    if provider is None or not clean_text(provider.name):
+        return None
+    return {"organization": clean_text(provider.name), **({"url": provider.url} if provider.url else {})}
+
+
+def _security(auth: Auth, is_version_1: bool) -> dict[str, Any]:
+    """Return the security members. Each scheme is one alternative; an empty one means that credentials are optional."""
+    if auth.required is False and not [auth_scheme for auth_scheme in auth.schemes if auth_scheme.type != "none"]:
+        return {"securityRequirements" if is_version_1 else "security": []}
+    schemes: dict[str, dict[str, Any]] = {}
+    requirements: list[dict[str, list[str]]] = []
+    for scheme in auth.schemes:
+        entry = _scheme(scheme)
+        if entry is None:
+            continue
+        name = unique(scheme.type, set(schemes), "_")
+        schemes[name] = _wrapped_scheme(entry) if is_version_1 else entry
+        requirements.append({name: list(scheme.scopes)})
+    if not schemes:
+        return {}
+    members: dict[str, Any] = {"securitySchemes": schemes}
+    if auth.required is not None:
+        alternatives = requirements if auth.required else [*requirements, {}]
+        wrapped = [
+            {"schemes": {name: {"list": scopes} for name, scopes in alternative.items()}}
+            for alternative in alternatives
+        ]
+        members["securityRequirements" if is_version_1 else "security"] = wrapped if is_version_1 else alternatives
+    return members
+
+
+def _wrapped_scheme(entry: dict[str, Any]) -> dict[str, Any]:
+    """Return the scheme as A2A 1.0 writes it: the member's name is the kind, and `in` is called `location`."""
+    inner = {"location" if key == "in" else key: value for key, value in entry.items() if key != "type"}
+    return {_WRAPPED[entry["type"]]: inner}
+
+
+def _scheme(scheme: AuthScheme) -> dict[str, Any] | None:
+    """Return the scheme as OpenAPI writes it; None for one that lacks a required member."""
+    note = {"description": scheme.note} if clean_text(scheme.note) else {}
+    if scheme.type == "api_key" and scheme.name and scheme.location:
+        return {"type": "apiKey", "in": scheme.location, "name": scheme.name, **note}
+    if scheme.type in ("bearer", "http_basic"):
+        return {"type": "http", "scheme": "bearer" if scheme.type == "bearer" else "basic", **note}
+    if scheme.type == "oauth2" and scheme.authorization_url and scheme.token_url:
+        urls = {"authorizationUrl": scheme.authorization_url, "tokenUrl": scheme.token_url}
+        return {
+            "type": "oauth2",
+            "flows": {"authorizationCode": {**urls, "scopes": dict.fromkeys(scheme.scopes, "")}},
+            **note,
+        }
+    if scheme.type == "openid" and scheme.setup_url:
+        return {"type": "openIdConnect", "openIdConnectUrl": scheme.setup_url, **note}
+    return {"type": "mutualTLS", **note} if scheme.type == "mtls" else None
+
+
+WRITER: Final = Writer("an A2A card", write)

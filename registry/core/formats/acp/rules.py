@@ -1,0 +1,21 @@
+"""Rules for ACP discovery documents."""
+
+from registry.core.model.findings import CONFORMANCE, ERROR, WARNING, Rule
+
+# fmt: off
+
+REQUIRED = Rule(
+    "acp.required", ERROR, points=8, section=CONFORMANCE, spec="ACP discovery document",
+    says="api_base_url is missing, or no known service is listed.",
+    fix="Name api_base_url and the services that are offered.",
+)
+DECLARATION = Rule(
+    "acp.declaration", WARNING, points=1, section=CONFORMANCE, spec="ACP discovery document",
+    says="Version, supported_versions or transports are missing or unknown.",
+    fix="Declare version, supported_versions and transports.",
+)
+SERVICE = Rule(
+    "acp.service", WARNING, points=1, section=CONFORMANCE, spec="ACP capabilities.services",
+    says="A service is not one that the protocol defines.",
+    fix="List checkout, orders, delegate_payment or carts.",
+)

@@ -1,0 +1,32 @@
+"""ADP 1.0, Agent Discovery Protocol of agent-dns.dev: `/.well-known/agent`."""
+
+from typing import Final
+
+from registry.core.format_support.format import Format, Role
+from registry.core.format_support.probing import ProbePath
+from registry.core.formats.adp import rules
+from registry.core.formats.adp.read import DETAIL, SLUG, VERSION, dialect, endpoint, read
+from registry.core.formats.adp.requirements import CHECKED_BY_GENERAL_RULES, REQUIREMENTS
+from registry.core.formats.adp.write import WRITER
+from registry.core.model.findings import rules_in
+
+__all__ = ["DETAIL", "FORMAT", "VERSION", "dialect", "endpoint"]
+
+FORMAT: Final = Format(
+    slug=SLUG,
+    title="Agent Discovery Protocol",
+    spec="Agent Discovery Protocol 1.0",
+    paths=("/.well-known/agent",),
+    media_types=("application/json",),
+    role=Role.SERVICE,
+    read=read,
+    rules=rules_in(rules),
+    requirements=REQUIREMENTS,
+    checked_by_general_rules=CHECKED_BY_GENERAL_RULES,
+    probe_paths=(
+        ProbePath("S2", 30, "/.well-known/agent"),
+        ProbePath("S1", 10, "/.well-known/agent", sub_host="api"),
+    ),
+    precedence=10,
+    writer=WRITER,
+)

@@ -1,0 +1,277 @@
+"""Present any capability as an ADP capability detail (Agent Discovery Protocol 1.0, section 5).
+
+Clients use `endpoint`, `method` and `parameters` without checks, so these are always present. Without a known HTTP
+call there is no detail (`adp_detail` returns None and `why_no_detail` the reason), because an invented endpoint would
+send credentials to the wrong server. Missing examples are built from known values and listed in `derived`; an
+undescribed response is an empty object.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, Literal
+
+from registry.core.formats.adp.manifest_view import CAPABILITY_DESCRIPTION_CHARS, adp_base_url
+from registry.core.model.services import Capability, Invocation, InvocationKind, Service
+from registry.core.names.domains import host_of
+from registry.core.reading.plain_text import line, plain
+
+PARAMETER_CHARS: Final = 2_000
+MAX_PARAMETERS: Final = 500
+
+NoDetail = Literal["detail_not_fetched", "no_endpoint", "not_http", "no_method"]
+
+_METHODS: Final[Mapping[InvocationKind, str]] = {
+    "rpc": "POST",
+    "mcp_tool": "POST",  # streamable HTTP: JSON-RPC by POST
+    "a2a_skill": "POST",
+    "navigation": "GET",
+    "instructions": "GET",
+}
+"""Methods that the protocol itself fixes. For `http` the document must name the method."""
+
+_TYPES: Final = {"string": "string", "boolean": "boolean", "object": "object", "number": "number", "integer": "number"}
+_PLACEHOLDER = re.compile(r"\{([^{}]+)\}")
+_METHOD = re.compile(r"[A-Z]{1,20}")
+
+
+def adp_detail(host: str, service: Service, capability: Capability) -> dict[str, Any] | None:
+    """Return the CapabilityDetail, or None where no HTTP call is known (see `why_no_detail`)."""
+    host_detail = _host_detail(host, service, capability)
+    if host_detail is not None:
+        return host_detail
+    call = _callable(capability)
+    return None if call is None else _detail_from_call(capability, call)
+
+
+def why_no_detail(capability: Capability) -> NoDetail:
+    """Return why `adp_detail` returns None for this capability."""
+    if capability.detail_url is not None and capability.detail is None:
+        return "detail_not_fetched"
+    endpoints = [call.endpoint for call in capability.invocations if call.endpoint and call.kind != "pointer"]
+    if not endpoints:
+        return "no_endpoint"
+    return "no_method" if any(_is_https(url) for url in endpoints) else "not_http"
+
+
+def _host_detail(host: str, service: Service, capability: Capability) -> dict[str, Any] | None:
+    """Return the host's own detail document, reduced to ADP's members of the right type; None without a usable one."""
+    source = capability.detail
+    if source is None:
+        return None
+    endpoint, method = source.get("endpoint"), source.get("method")
+    if not isinstance(endpoint, str) or not isinstance(method, str) or not _METHOD.fullmatch(method.upper()):
+        return None
+    url = endpoint if endpoint.startswith("http") else adp_base_url(host, service) + endpoint
+    if not _is_public_https(url):
+        return None
+    entries = source.get("parameters")
+    parameters = (
+        [_served_parameter(entry) for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+    )
+    detail: dict[str, Any] = {
+        "name": capability.name,
+        "description": plain(_text(source.get("description")) or capability.description or "", PARAMETER_CHARS),
+        "endpoint": endpoint,
+        "method": method.upper(),
+        "parameters": [parameter for parameter in parameters if parameter is not None][:MAX_PARAMETERS],
+    }
+    derived = _add_examples(detail, source, _request(method.upper(), url, detail["parameters"]))
+    if isinstance(source.get("auth_scopes"), list):
+        detail["auth_scopes"] = [scope for scope in source["auth_scopes"] if isinstance(scope, str)]
+    if isinstance(source.get("rate_limits"), dict):
+        limits = {key: source["rate_limits"].get(key) for key in ("requests_per_minute", "daily_limit")}
+        detail["rate_limits"] = {key: value for key, value in limits.items() if _is_number(value)}
+    if isinstance(source.get("resource_group"), str):
+        detail["resource_group"] = line(source["resource_group"], PARAMETER_CHARS)
+    return detail | _extensions(capability, derived)
+
+
+def _served_parameter(source: Mapping[str, Any]) -> dict[str, Any] | None:
+    name = source.get("name")
+    if not isinstance(name, str):
+        return None
+    parameter: dict[str, Any] = {
+        "name": name,
+        "type": line(_text(source.get("type")) or "string", 100),
+        "description": plain(_text(source.get("description")), PARAMETER_CHARS),
+        "required": source.get("required") is True,
+    }
+    for key in ("example", "default"):
+        if key in source:
+            parameter[key] = source[key]
+    if source.get("in") in ("path", "query", "body", "header"):
+        parameter["in"] = source["in"]
+    return parameter
+
+
+def _add_examples(detail: dict[str, Any], source: Mapping[str, Any], request: dict[str, Any]) -> list[str]:
+    """Add both examples; return the names of those that are missing in the document."""
+    derived = []
+    for key, fallback in (("request_example", request), ("response_example", {})):
+        example = source.get(key)
+        detail[key] = example if isinstance(example, dict) else fallback
+        if not isinstance(example, dict):
+            derived.append(key)
+    return derived
+
+
+def _callable(capability: Capability) -> Invocation | None:
+    """Return the invocation to describe: plain HTTP before protocols over HTTP, on-site before off-site."""
+    usable = [
+        call for call in capability.invocations if call.kind != "pointer" and _is_https(call.endpoint) and _method(call)
+    ]
+    return min(usable, key=lambda call: (call.kind != "http", call.off_site), default=None)
+
+
+def _method(call: Invocation) -> str | None:
+    method = (call.method or _METHODS.get(call.kind) or "").upper()
+    return method if _METHOD.fullmatch(method) else None
+
+
+def _detail_from_call(capability: Capability, call: Invocation) -> dict[str, Any]:
+    method, endpoint = _method(call) or "", call.endpoint or ""
+    parameters = list(_parameters(capability.params, endpoint, method))
+    detail: dict[str, Any] = {
+        "name": capability.name,
+        "description": plain(capability.description or "", CAPABILITY_DESCRIPTION_CHARS),
+        "endpoint": endpoint,
+        "method": method,
+        "parameters": parameters,
+        "request_example": _with_envelope(capability, call, _request(method, endpoint, parameters)),
+        "response_example": {},
+    }
+    if call.scopes:
+        detail["auth_scopes"] = list(call.scopes)
+    if call.rate_limit and call.rate_limit.requests is not None:
+        key = {"1m": "requests_per_minute", "1d": "daily_limit"}.get(call.rate_limit.window or "")
+        if key:
+            detail["rate_limits"] = {key: call.rate_limit.requests}
+    return detail | _extensions(capability, ["request_example", "response_example"], call)
+
+
+def _parameters(schema: Mapping[str, Any] | None, endpoint: str, method: str) -> Iterable[dict[str, Any]]:
+    """Yield the properties of a JSON Schema as ADP parameters; `$ref` and combinators are not resolved."""
+    properties = (schema or {}).get("properties")
+    if not isinstance(properties, Mapping):
+        return
+    required = (schema or {}).get("required")
+    required_names = (
+        {name for name in required if isinstance(name, str)} if isinstance(required, list | tuple) else set()
+    )
+    path_names = set(_PLACEHOLDER.findall(endpoint))
+    other_location = "query" if method in ("GET", "HEAD", "DELETE") else "body"
+    for name, rules in list(properties.items())[:MAX_PARAMETERS]:
+        rules = rules if isinstance(rules, Mapping) else {}
+        parameter: dict[str, Any] = {
+            "name": name,
+            "type": _adp_type(rules),
+            "description": plain(_text(rules.get("description")), PARAMETER_CHARS),
+            "required": name in required_names or name in path_names,
+            "in": "path" if name in path_names else other_location,
+        }
+        examples = rules.get("examples")
+        if isinstance(examples, list) and examples:
+            parameter["example"] = examples[0]
+        elif "example" in rules:
+            parameter["example"] = rules["example"]
+        if "default" in rules:
+            parameter["default"] = rules["default"]
+        if isinstance(rules.get("enum"), list):
+            parameter["enum"] = rules["enum"]
+        yield parameter
+
+
+def _adp_type(rules: Mapping[str, Any]) -> str:
+    kind = rules.get("type")
+    if isinstance(kind, list):  # JSON Schema: ["string", "null"]
+        kind = next((type_name for type_name in kind if type_name != "null"), None)
+    if kind == "array":
+        items = rules.get("items")
+        return f"{_adp_type(items)}[]" if isinstance(items, Mapping) and items.get("type") != "array" else "object[]"
+    return _TYPES.get(kind, "string") if isinstance(kind, str) else "string"
+
+
+def _request(method: str, url: str, parameters: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return an example request, filled with the examples and defaults of the documents."""
+    arguments = {
+        parameter["name"]: parameter.get("example", parameter.get("default"))
+        for parameter in parameters
+        if parameter.get("in") != "path"
+    }
+    arguments = {name: value for name, value in arguments.items() if value is not None}
+    request: dict[str, Any] = {"method": method, "url": url, "headers": {}}
+    if arguments:
+        request["query" if method in ("GET", "HEAD", "DELETE") else "body"] = arguments
+    return request
+
+
+def _with_envelope(capability: Capability, call: Invocation, request: dict[str, Any]) -> dict[str, Any]:
+    """Return the request with its arguments in the protocol's envelope (MCP or Web of Agents), if the call is named."""
+    arguments = request.get("body", {})
+    if call.kind == "mcp_tool" and call.name:  # Model Context Protocol, tools/call over JSON-RPC 2.0
+        parameters = {"name": call.name, "arguments": arguments}
+        request["body"] = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": parameters}
+    elif call.origin is not None and call.origin.format == "woa" and call.kind == "rpc" and call.name:
+        # Web of Agents draft-00: the id is the agent's, or `agent.operation`
+        agent = capability.id.removesuffix(f".{call.name}")
+        operation = {} if agent == capability.id else {"operation": call.name}
+        request["body"] = {"agent": agent, **operation, "input": arguments}
+    return request
+
+
+def _extensions(capability: Capability, derived: list[str], call: Invocation | None = None) -> dict[str, Any]:
+    """Return keys beyond ADP: all ways to call the capability, its side effects, and which examples are derived."""
+    extensions: dict[str, Any] = {
+        "side_effects": capability.side_effects,
+        "invocations": [_way(invocation) for invocation in capability.invocations],
+        "derived": derived,
+        "untrusted_text": True,
+    }
+    if call is not None:
+        extensions["kind"] = call.kind
+    if capability.confirmation is not None:
+        message = capability.confirmation.message
+        extensions["confirmation"] = {
+            "required": capability.confirmation.required,
+            "message": plain(message, PARAMETER_CHARS) if message else None,
+        }
+    if capability.docs_url:
+        extensions["docs_url"] = capability.docs_url
+    return extensions
+
+
+def ways(capability: Capability) -> list[dict[str, Any]]:
+    """Return every known way to call a capability, JSON-ready."""
+    return [_way(invocation) for invocation in capability.invocations]
+
+
+def _way(call: Invocation) -> dict[str, Any]:
+    way: dict[str, Any] = {
+        "kind": call.kind,
+        "endpoint": call.endpoint,
+        "method": call.method,
+        "name": call.name,
+        "templated": call.templated,
+        "off_site": call.off_site,
+    }
+    if call.origin is not None:
+        way["source"] = {"document": call.origin.document, "pointer": call.origin.pointer, "format": call.origin.format}
+    return way
+
+
+def _is_public_https(url: str) -> bool:
+    """Return whether a URL is https on a dotted host name. A detail may contain any URL; others are not passed on."""
+    host = host_of(_PLACEHOLDER.sub("x", url))
+    return _is_https(url) and host is not None and "." in host
+
+
+def _is_https(url: str | None) -> bool:
+    return url is not None and url.startswith("https://")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,351 @@
+"""Read ADP 1.0 manifests (Agent Discovery Protocol of agent-dns.dev) into the common model."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from registry.core.format_support import common_rules
+from registry.core.format_support.endpoints import Endpoint, callable_url, claim, link
+from registry.core.format_support.endpoints import endpoint as joined_endpoint
+from registry.core.format_support.manifest import (
+    ID_CHARS,
+    MAX_TEXTS,
+    Notes,
+    Object,
+    has_template,
+    is_repeated,
+    list_of,
+    map_of,
+    members,
+    short_text_of,
+    text_of,
+    texts_of,
+    unrendered_url,
+    with_provenance,
+)
+from registry.core.format_support.shapes import (
+    HOUR,
+    Kind,
+    allows_any_origin,
+    check_addresses,
+    check_types,
+    is_list,
+    is_map,
+    is_text,
+    is_texts,
+    max_age,
+)
+from registry.core.formats.adp import rules
+from registry.core.model.documents import Document, Json
+from registry.core.model.services import (
+    Auth,
+    AuthScheme,
+    Capability,
+    Invocation,
+    Origin,
+    Plan,
+    Pointer,
+    Pricing,
+    PricingModel,
+    Protocol,
+    Service,
+)
+from registry.core.names.domains import host_of, same_site
+from registry.core.reading.json_pointer import at
+
+SLUG: Final = "adp"
+DETAIL: Final = "adp-detail"
+VERSION: Final = "1.0"
+
+_SHORTEST, _SHORT, _LONG, _LONGEST = 10, 20, 200, 500
+_PATH = re.compile(r"https?://[^/]+/\.well-known/agent(?:\?.*)?")
+_AUTH: Final[Mapping[str, Kind]] = {"header": is_text, "prefix": is_text, "scopes": is_texts}
+_SNAKE = re.compile(r"[a-z][a-z0-9_]*")
+_VERSION = re.compile(r"\d{1,3}\.\d{1,3}")
+_MODELS: Final[dict[str, PricingModel]] = {"free": "free", "freemium": "freemium", "paid": "paid"}
+_POINTERS: Final = {
+    "name": "/name",
+    "description": "/description",
+    "base_url": "/base_url",
+    "capabilities": "/capabilities",
+    "auth": "/auth",
+    "pricing": "/pricing",
+}
+
+
+def dialect(document: Document) -> str | None:
+    """Return the declared MAJOR.MINOR, "other" for any other version, None for a document that is not ADP."""
+    value = document.value
+    if not isinstance(value, dict) or not isinstance(value.get("capabilities"), list):
+        return None
+    has_details = any(isinstance(entry, dict) and "detail_url" in entry for entry in list_of(value, "capabilities"))
+    is_partial = has_details and ("spec_version" in value or "base_url" in value)
+    if not is_partial and not all(key in value for key in ("spec_version", "base_url", "auth")):
+        return None
+    version = str(value.get("spec_version"))
+    return version if _VERSION.fullmatch(version) else "other"
+
+
+def endpoint(base_url: str | None, target: str | None) -> str | None:
+    """Return a capability detail's endpoint as an absolute public https URL, variables kept; None if it is not one.
+
+    A `target` that starts with `http` is absolute. Any other is appended to `base_url`, as the reference client does,
+    because RFC 3986 would drop the path of the base_url. A target that would change the host is refused.
+    """
+    if target is None or (base_url is None and not target.startswith("http")):
+        return None
+    address = _joined(target, base_url or target)
+    return address.url if address and address.url.startswith("https:") else None
+
+
+def _joined(target: str, base_url: str) -> Endpoint | None:
+    if target.startswith("http"):
+        return callable_url(target, target, base_url)
+    return callable_url(base_url + target, base_url, base_url) if _stays_on_host(target, base_url) else None
+
+
+def _stays_on_host(target: str, base_url: str) -> bool:
+    """Return whether appending `target` keeps the host: `https://api.example` + `.evil.example` is another host."""
+    return target.startswith(("/", "?")) or base_url.partition("://")[2].find("/") >= 0
+
+
+def read(document: Document, dialect: str, notes: Notes) -> Service:
+    body = document.value if isinstance(document.value, dict) else {}
+    version = body.get("spec_version")
+    if version != VERSION:
+        notes.add(rules.VERSION, "/spec_version", version if version is not None else "")
+    _check_served(document, notes)
+    check_types(body, {"pricing": is_map}, "", rules.MEMBER_TYPE, notes)
+    base_url = _base_url(body, document, notes)
+    capabilities = tuple(_capabilities(body, base_url, document, notes))
+    service = Service(
+        name=_name(body, notes),
+        description=_description(body, notes),
+        base_url=base_url,
+        capabilities=capabilities,
+        auth=_auth(body, notes),
+        pricing=_pricing(body, document, notes),
+        protocols=(Protocol("adp", version=short_text_of(body, "spec_version")),),
+        pointers=tuple(_detail_pointers(capabilities, document)),
+        claims={"base_url": base_url} if base_url else {},
+    )
+    return with_provenance(service, document, SLUG, _POINTERS)
+
+
+def _check_served(document: Document, notes: Notes) -> None:
+    """Check how the manifest is served (section 1), as far as one GET answer shows it."""
+    if not _PATH.fullmatch(document.url):
+        notes.add(rules.PATH, "", document.url)
+    headers = document.headers
+    if not headers:  # the document was read from a file
+        return
+    if not allows_any_origin(headers):
+        notes.add(rules.CORS, "", headers.get("access-control-allow-origin", ""))
+    if max_age(headers) != HOUR:
+        notes.add(rules.CACHING, "", headers.get("cache-control", ""))
+
+
+# --- top level ------------------------------------------------------------------------------------------------------
+
+
+def _name(body: Object, notes: Notes) -> str | None:
+    name = short_text_of(body, "name")
+    if name is None:
+        notes.add(rules.REQUIRED, "/name", body.get("name", ""))
+        return None
+    return None if has_template(body, ("name",), "", notes) else name
+
+
+def _description(body: Object, notes: Notes) -> str | None:
+    """Return the description. The specification allows 10 to 200 characters, the reference validator 20 to 500.
+
+    A length that both refuse is an ERROR; a length that only one of them refuses is a WARNING or an INFO finding.
+    """
+    description = body.get("description")
+    if not isinstance(description, str) or not description.strip():
+        notes.add(rules.REQUIRED, "/description", body.get("description", ""))
+        return None
+    if has_template(body, ("description",), "", notes):
+        return None
+    length = len(description)
+    if not _SHORTEST <= length <= _LONGEST:
+        notes.add(rules.DESCRIPTION_LENGTH, "/description", f"{length} characters")
+        return text_of(body, "description", _LONGEST) if length > _LONGEST else None
+    if length > _LONG:
+        notes.add(rules.DESCRIPTION_LONG, "/description", f"{length} characters")
+    elif length < _SHORT:
+        notes.add(rules.DESCRIPTION_SHORT, "/description", f"{length} characters")
+    return text_of(body, "description")
+
+
+def _base_url(body: Object, document: Document, notes: Notes) -> str | None:
+    base_url = body.get("base_url")
+    if not isinstance(base_url, str) or not base_url.startswith("https://"):
+        notes.add(rules.BASE_URL, "/base_url", base_url if base_url is not None else "")
+        return None
+    if joined_endpoint(base_url, document.url, document, "/base_url", notes) is None:
+        return None
+    if base_url.endswith("/"):
+        notes.add(rules.BASE_SLASH, "/base_url", base_url)
+    return claim(base_url, document, "/base_url", notes)
+
+
+def _auth(body: Object, notes: Notes) -> Auth:
+    auth = map_of(body, "auth")
+    check_types(auth, _AUTH, "/auth", rules.MEMBER_TYPE, notes)
+    check_addresses(auth, ("setup_url",), None, "/auth", rules.ADDRESS, notes)
+    kind = short_text_of(auth, "type")
+    if kind == "none":
+        return Auth((AuthScheme("none"),), False)
+    if kind == "oauth2":
+        return Auth((_oauth(auth, notes),), True)
+    if kind == "api_key":
+        return Auth((_api_key(auth, notes),), True)
+    notes.add(rules.AUTH, "/auth/type" if auth else "/auth", auth.get("type", body.get("auth", "")))
+    return Auth()
+
+
+def _api_key(auth: Object, notes: Notes) -> AuthScheme:
+    query = short_text_of(auth, "query_param")
+    in_query = query is not None or auth.get("in") == "query"
+    header = short_text_of(auth, "header")
+    if header is None and not in_query:
+        notes.add(rules.HEADER, "/auth")
+    prefix = auth.get("prefix")
+    return AuthScheme(
+        "api_key",
+        location="query" if in_query else "header",
+        name=query if in_query else header or "Authorization",
+        prefix=None if in_query else text_of(auth, "prefix", ID_CHARS) or ("" if isinstance(prefix, str) else "Bearer"),
+        setup_url=_absolute_link(auth, "setup_url"),
+        note=text_of(auth, "note") or text_of(auth, "description"),
+    )
+
+
+def _oauth(auth: Object, notes: Notes) -> AuthScheme:
+    authorization, token = _absolute_link(auth, "authorization_url"), _absolute_link(auth, "token_url")
+    for key, url in (("authorization_url", authorization), ("token_url", token)):
+        if url is None:
+            notes.add(rules.OAUTH, at("/auth", key), auth.get(key, ""))
+    return AuthScheme(
+        "oauth2",
+        authorization_url=authorization,
+        token_url=token,
+        scopes=texts_of(auth, "scopes"),
+        setup_url=_absolute_link(auth, "setup_url"),
+        note=text_of(auth, "note") or text_of(auth, "description"),
+    )
+
+
+def _absolute_link(holder: Object, key: str) -> str | None:
+    """Return an absolute https URL; a relative one is dropped, because ADP names no base for these members."""
+    url = holder.get(key)
+    return link(url, url) if isinstance(url, str) else None
+
+
+def _pricing(body: Object, document: Document, notes: Notes) -> Pricing:
+    if "pricing" not in body:
+        return Pricing()
+    pricing = map_of(body, "pricing")
+    model = _MODELS.get(short_text_of(pricing, "type") or "")
+    if model is None:
+        notes.add(rules.PRICING, "/pricing/type", pricing.get("type", ""))
+    check_types(pricing, {"plans": is_list}, "/pricing", rules.MEMBER_TYPE, notes)
+    check_addresses(pricing, ("plans_url",), document.url, "/pricing", rules.ADDRESS, notes)
+    for index, plan in enumerate(list_of(pricing, "plans")[:MAX_TEXTS]):
+        _check_plan(plan, at("/pricing/plans", index), notes)
+    plans = tuple(
+        Plan(short_text_of(plan, "name"), _price(plan), short_text_of(plan, "limits"))
+        for plan in list_of(pricing, "plans")[:MAX_TEXTS]
+        if isinstance(plan, dict)
+    )
+    return Pricing(model or "unknown", plans, link(pricing.get("plans_url"), document.url))
+
+
+def _check_plan(plan: Json, pointer: str, notes: Notes) -> None:
+    for key in ("name", "price", "limits"):
+        if not isinstance(plan, dict) or plan.get(key) in (None, ""):
+            notes.add(rules.PLAN, at(pointer, key))
+
+
+def _price(plan: Object) -> str | None:
+    price = plan.get("price")
+    is_number = isinstance(price, int | float) and not isinstance(price, bool)
+    return str(price) if is_number else short_text_of(plan, "price")
+
+
+# --- capabilities ---------------------------------------------------------------------------------------------------
+
+
+def _capabilities(body: Object, base_url: str | None, document: Document, notes: Notes) -> Iterator[Capability]:
+    entries = body.get("capabilities")
+    if not isinstance(entries, list) or not entries:
+        notes.add(rules.CAPABILITIES, "/capabilities", entries if entries is not None else "")
+        return
+    seen: set[str] = set()
+    for pointer, entry in members(entries, "/capabilities", rules.CAPABILITY, notes):
+        missing = [key for key in ("name", "description", "detail_url") if not text_of(entry, key)]
+        for key in missing:
+            notes.add(rules.CAPABILITY_REQUIRED, at(pointer, key), entry.get(key, ""))
+        name = text_of(entry, "name", ID_CHARS)
+        if missing or name is None or is_repeated(name, seen, at(pointer, "name"), notes):
+            continue
+        if has_template(entry, ("name", "description"), pointer, notes, url="detail_url"):
+            continue
+        if not _SNAKE.fullmatch(name):
+            notes.add(rules.NAME, at(pointer, "name"), name)
+        yield _capability(entry, name, pointer, base_url, document, notes)
+
+
+def _capability(
+    entry: Object, name: str, pointer: str, base_url: str | None, document: Document, notes: Notes
+) -> Capability:
+    address = _detail_url(entry["detail_url"], at(pointer, "detail_url"), base_url, notes)
+    group = short_text_of(entry, "resource_group")
+    # the call is unknown until the detail is read, so the invocation points at the detail
+    call = Invocation(
+        "pointer",
+        address.url if address else None,
+        name=name,
+        templated=address is not None and address.templated,
+        origin=Origin(document.url, pointer, SLUG),
+    )
+    return Capability(
+        id=name,
+        name=name,
+        description=text_of(entry, "description"),
+        tags=(group,) if group else (),
+        detail_url=address.url if address and not address.templated else None,
+        invocations=(call,),
+    )
+
+
+def _detail_url(detail_url: Json, pointer: str, base_url: str | None, notes: Notes) -> Endpoint | None:
+    if not isinstance(detail_url, str) or unrendered_url(detail_url):
+        return None
+    if base_url is None and not detail_url.startswith("http"):
+        return None  # the missing base_url has its own finding
+    address = _joined(detail_url, base_url or detail_url)
+    if address is None:
+        is_absolute = detail_url.startswith("http")
+        notes.add(
+            common_rules.ENDPOINT_NOT_PUBLIC if is_absolute else common_rules.ENDPOINT_INVALID, pointer, detail_url
+        )
+        return None
+    if base_url is not None and not _is_same_site(address.url, base_url):
+        notes.add(rules.DETAIL_ELSEWHERE, pointer, detail_url)
+    return address
+
+
+def _is_same_site(url: str, other: str) -> bool:
+    host, other_host = host_of(url), host_of(other)
+    return host is not None and other_host is not None and same_site(host, other_host)
+
+
+def _detail_pointers(capabilities: tuple[Capability, ...], document: Document) -> Iterator[Pointer]:
+    """Yield pointers to details on the site that serves the manifest only (docs/probe-plan.md, "Pointers")."""
+    for capability in capabilities:
+        url = link(capability.detail_url, document.url)
+        origin = capability.invocations[0].origin
+        if url is not None and origin is not None and _is_same_site(url, document.url):
+            yield Pointer(url, "detail_url", at(origin.pointer, "detail_url"), DETAIL)

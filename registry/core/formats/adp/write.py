@@ -1,0 +1,161 @@
+"""Write an ADP 1.0 manifest. Its capabilities link to the host's own details or to details that this registry serves.
+
+Kinds of authentication are reduced to ADP's three (manifest_view.py). A capability whose authentication is unknown is
+left out: ADP cannot express that, and `none` would be a false statement.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from registry.core.format_support.manifest import NAME_CHARS
+from registry.core.format_support.writing.calls import (
+    NOT_PLAIN_HTTP,
+    agent_and_operation,
+    auth_of_call,
+    callable_address,
+)
+from registry.core.format_support.writing.task import EntrySource, Task, Writer, Written
+from registry.core.format_support.writing.texts import (
+    capability_description,
+    clean_text,
+    cut,
+    names_of,
+    service_name,
+    snake_case,
+    unique,
+)
+from registry.core.formats import adp
+from registry.core.formats.adp.detail_view import adp_detail
+from registry.core.formats.adp.manifest_view import ADP_VERSION, adp_auth, adp_auth_type, adp_base_url, adp_pricing
+from registry.core.model.services import Auth, Capability, Invocation, Service
+
+SHORT: Final = 20  # section 7 requires 10 characters, the reference validator 20
+LONG: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A capability that can be written, and the URL of its detail. `detail` is what this registry would serve."""
+
+    source: EntrySource
+    capability: Capability
+    detail: dict[str, Any] | None
+    url: str
+
+    @property
+    def call(self) -> Invocation:
+        return self.capability.invocations[self.source.invocation]
+
+
+def write(task: Task) -> Written:
+    entries = list(_entries(task))
+    auth = _auth(task.service, entries)
+    capabilities: list[dict[str, Any]] = []
+    sources: list[EntrySource] = []
+    details: dict[int, dict[str, Any]] = {}
+    used_names: set[str] = set()
+    for entry in entries:
+        if _auth_kinds(auth_of_call(task.service, entry.call)) - {"none"} not in (set(), {auth["type"]}):
+            task.leave_out(
+                entry.source.capability, "needs other credentials than the manifest's: ADP declares one kind for all"
+            )
+            continue
+        if entry.detail is not None:
+            details[len(sources)] = entry.detail
+        name = unique(snake_case(entry.capability.name), used_names, "_")
+        description = capability_description(task, entry.source.capability, entry.capability, name)
+        capabilities.append({"name": name, "description": description, "detail_url": entry.url})
+        sources.append(entry.source)
+    if not capabilities:
+        raise task.nothing_written("an ADP capability needs a detail with its HTTP call")
+    document = {
+        "spec_version": ADP_VERSION,
+        "name": service_name(task),
+        "description": _description(task),
+        "base_url": _base_url(task),
+        "auth": auth,
+    }
+    if task.service.pricing.model != "unknown":
+        document["pricing"] = adp_pricing(task.service)
+    return Written({**document, "capabilities": capabilities}, sources, details)
+
+
+def _entries(task: Task) -> Iterator[_Entry]:
+    """Yield the capabilities that have a detail and whose authentication is known."""
+    for index, capability in task.capabilities():
+        entry = _entry(task, index, capability)
+        if isinstance(entry, str):
+            task.leave_out(index, entry)
+            continue
+        auth = auth_of_call(task.service, entry.call)
+        if auth.schemes or auth.required is not None:
+            yield entry
+        else:
+            task.leave_out(index, "no document states how callers authenticate, and ADP requires that")
+
+
+def _entry(task: Task, index: int, capability: Capability) -> _Entry | str:
+    """Return the entry with the host's own detail, else with this registry's, or the reason why there is none."""
+    detail = adp_detail(task.host, task.service, capability)
+    source = _source(task, index, capability, detail)
+    if source is None:
+        return "no document describes how to call it"
+    call = capability.invocations[source.invocation]
+    if capability.detail_url and callable_address(capability.detail_url, task.host):
+        return _Entry(source, capability, detail, capability.detail_url)
+    if detail is None:
+        return "no document of the host names its HTTP call in full"
+    if call.kind not in ("http", "mcp_tool") and agent_and_operation(capability, call) is None:
+        return NOT_PLAIN_HTTP[call.kind]  # a detail cannot express the request that the protocol needs
+    if task.detail_url is None:
+        return "the host has no detail for it, and a file cannot serve one"
+    return _Entry(source, capability, detail, task.detail_url(capability.name))
+
+
+def _auth(service: Service, entries: list[_Entry]) -> dict[str, Any]:
+    """Return ADP's `auth` (manifest_view.py), from the calls that the details describe."""
+    capabilities = tuple(replace(entry.capability, invocations=(entry.call,)) for entry in entries)
+    return adp_auth(replace(service, capabilities=capabilities))
+
+
+def _auth_kinds(auth: Auth) -> set[str]:
+    """Return ADP's names for the schemes that a call accepts; empty where no credential is required."""
+    if auth.required is False:
+        return set()
+    return {adp_auth_type(Service(auth=Auth((scheme,)))) for scheme in auth.schemes}
+
+
+def _source(task: Task, index: int, capability: Capability, detail: dict[str, Any] | None) -> EntrySource | None:
+    """Return the source that the detail describes; the first invocation where the detail has not been read yet."""
+    if detail is not None:
+        url = adp.endpoint(adp_base_url(task.host, task.service), detail["endpoint"])
+        for invocation_index, call in enumerate(capability.invocations):
+            if call.endpoint in (url, detail["endpoint"]) and call.kind != "pointer":
+                return EntrySource(index, invocation_index)
+    return EntrySource(index, 0) if capability.invocations else None
+
+
+def _description(task: Task) -> str:
+    """Return 10 to 200 characters (section 7): the description, cut at a word or extended with names."""
+    service, host = task.service, task.host
+    text = clean_text(service.description)
+    if text is None:
+        reason = "ADP requires one and no usable one is known: a list of names is used"
+        task.substitute("/description", "description", reason, has_value=bool(service.description))
+        return cut(f"Capabilities of {names_of(service, host)}", LONG)
+    if len(text) >= SHORT:
+        return cut(text, LONG)
+    text_with_name = f"{clean_text(service.name, NAME_CHARS) or host}: {text}"
+    return cut(
+        text_with_name if len(text_with_name) >= SHORT else f"{text_with_name} ({names_of(service, host)})", LONG
+    )
+
+
+def _base_url(task: Task) -> str:
+    base_url = adp_base_url(task.host, task.service)
+    is_usable = "{" not in base_url and (callable_address(base_url, task.host) or "").startswith("https:")
+    return base_url if is_usable else f"https://{task.host}"
+
+
+WRITER: Final = Writer("ADP", write)

@@ -1,0 +1,137 @@
+"""Read ADP capability details, the documents at a `detail_url` (ADP 1.0 section 5).
+
+The format is an enricher: a detail counts only if a capability of the host's own ADP manifest names its URL. A relative
+endpoint is kept as written, because its base_url is in the manifest (`merging/details.py` joins them).
+"""
+
+from typing import Final
+
+from registry.core.format_support import common_rules
+from registry.core.format_support.endpoints import endpoint
+from registry.core.format_support.manifest import (
+    ID_CHARS,
+    MAX_TEXTS,
+    Notes,
+    Object,
+    clean_json,
+    count_of,
+    has_template,
+    list_of,
+    map_of,
+    short_text_of,
+    slug,
+    text_of,
+    texts_of,
+)
+from registry.core.format_support.params import list_schema
+from registry.core.format_support.shapes import check_types, is_map, is_number, is_texts
+from registry.core.format_support.vocabulary import SAFE_METHODS, http_method
+from registry.core.formats.adp_detail import rules
+from registry.core.model.documents import Document
+from registry.core.model.services import Capability, Invocation, Origin, RateLimit, Service
+from registry.core.reading.json_pointer import at
+
+SLUG: Final = "adp-detail"
+
+_SHAPE: Final = (("endpoint", str), ("method", str), ("parameters", list), ("request_example", dict))
+_PARAMETER: Final = ("name", "type", "description", "required", "example")
+_EXAMPLES: Final = (("request_example", ("method", "url")), ("response_example", ("status", "body")))
+_EXAMPLE_CHARS: Final = 20_000
+
+
+def dialect(document: Document) -> str | None:
+    """Return "" for a document with at least two of the four members of a call, None for any other.
+
+    A detail that lacks some of them is still recognised, so that it gets findings.
+    """
+    value = document.value
+    if not isinstance(value, dict):
+        return None
+    return "" if sum(isinstance(value.get(key), kind) for key, kind in _SHAPE) >= 2 else None
+
+
+def read(document: Document, dialect: str, notes: Notes) -> Service:
+    body = document.value if isinstance(document.value, dict) else {}
+    for key in ("endpoint", "method"):
+        if not short_text_of(body, key):
+            notes.add(rules.REQUIRED, at("", key), body.get(key, ""))
+    for key, kind in (
+        ("name", str),
+        ("description", str),
+        ("parameters", list),
+        ("request_example", dict),
+        ("response_example", dict),
+    ):
+        if not isinstance(body.get(key), kind):
+            notes.add(rules.MEMBER, at("", key), body.get(key, ""))
+    _check(body, notes)
+    call = _call(body, document, notes)
+    name = text_of(body, "name", ID_CHARS) or slug(document.url.rstrip("/").rpartition("/")[2])
+    method = call.method if call else None
+    capability = Capability(
+        id=name,
+        name=name,
+        description=text_of(body, "description"),
+        params=list_schema(list_of(body, "parameters")) if isinstance(body.get("parameters"), list) else None,
+        side_effects=None if method is None else method not in SAFE_METHODS,
+        tags=(group,) if (group := short_text_of(body, "resource_group")) else (),
+        detail=clean_json(body, _EXAMPLE_CHARS),
+        invocations=(call,) if call else (),
+    )
+    return Service(capabilities=(capability,))
+
+
+def _check(body: Object, notes: Notes) -> None:
+    """Check section 5: method, members of parameters and examples, and the types of the two optional members."""
+    method = short_text_of(body, "method")
+    if method is not None and http_method(body) is None:
+        notes.add(rules.METHOD, "/method", method)
+    for index, parameter in enumerate(list_of(body, "parameters")[:MAX_TEXTS]):
+        for key in _PARAMETER:
+            if not isinstance(parameter, dict) or parameter.get(key) is None:
+                notes.add(rules.PARAMETER, at("/parameters", index, key))
+    for example, keys in _EXAMPLES:
+        for key in keys:
+            if (
+                isinstance(body.get(example), dict)
+                and key not in map_of(body, example)
+                and not _is_absent_body(body, key)
+            ):
+                notes.add(rules.EXAMPLE, at("", example, key))
+    check_types(body, {"auth_scopes": is_texts, "rate_limits": is_map}, "", rules.TYPE, notes)
+    limits = dict.fromkeys(("requests_per_minute", "daily_limit"), is_number)
+    check_types(body.get("rate_limits"), limits, "/rate_limits", rules.TYPE, notes)
+
+
+def _is_absent_body(body: Object, key: str) -> bool:
+    """Return whether `key` is the body of a 204 or 205 answer, which has none (RFC 9110 section 15.3.5)."""
+    return key == "body" and map_of(body, "response_example").get("status") in (204, 205)
+
+
+def _call(body: Object, document: Document, notes: Notes) -> Invocation | None:
+    url, method = text_of(body, "endpoint"), http_method(body)
+    if url is None or method is None or has_template(body, ("method",), "", notes, url="endpoint"):
+        return None
+    if url.startswith("http"):
+        address = endpoint(url, document.url, document, "/endpoint", notes)
+        if address is None:
+            return None
+        url = address.url
+    elif "{" in url:
+        notes.add(common_rules.ENDPOINT_TEMPLATED, "/endpoint", url)
+    return Invocation(
+        "http",
+        url,
+        method,
+        scopes=texts_of(body, "auth_scopes")[:MAX_TEXTS],
+        rate_limit=_rate_limit(map_of(body, "rate_limits")),
+        templated="{" in url,
+        origin=Origin(document.url, "", SLUG),
+    )
+
+
+def _rate_limit(limits: Object) -> RateLimit | None:
+    minute, day = count_of(limits, "requests_per_minute"), count_of(limits, "daily_limit")
+    if minute is not None:
+        return RateLimit(minute, "1m", note=f"{day} a day" if day is not None else None)
+    return RateLimit(day, "1d") if day is not None else None

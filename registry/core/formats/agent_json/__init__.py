@@ -1,0 +1,23 @@
+"""agent.json 1.x: an origin with intents and an address for payments, at `/.well-known/agent.json` or `/agent.json`."""
+
+from typing import Final
+
+from registry.core.format_support.format import Format, Role
+from registry.core.formats.agent_json import rules
+from registry.core.formats.agent_json.read import SLUG, dialect, read
+from registry.core.model.findings import rules_in
+
+__all__ = ["FORMAT", "dialect"]
+
+FORMAT: Final = Format(
+    slug=SLUG,
+    title="agent.json",
+    spec="agent.json 1.3",
+    paths=("/.well-known/agent.json", "/agent.json"),
+    media_types=("application/json",),
+    role=Role.SERVICE,
+    read=read,
+    rules=rules_in(rules),
+    promised_paths=(),
+    precedence=60,
+)

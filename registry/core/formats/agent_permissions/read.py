@@ -1,0 +1,81 @@
+"""Read agent-permissions 1.0.0: its rules become hints, and the APIs that it names become pointers."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from registry.core.format_support import common_rules
+from registry.core.format_support.endpoints import endpoint, link
+from registry.core.format_support.manifest import (
+    MAX_TEXTS,
+    TEXT_CHARS,
+    Notes,
+    Object,
+    list_of,
+    map_of,
+    members,
+    short_text_of,
+    text_of,
+    with_provenance,
+)
+from registry.core.format_support.mcp_parts import card_pointer
+from registry.core.formats.agent_permissions import rules
+from registry.core.model.documents import Document
+from registry.core.model.services import Pointer, Policies, Service
+from registry.core.reading.json_pointer import at
+from registry.core.reading.plain_text import line
+
+SLUG: Final = "agent-permissions"
+_RULE: Final = ("verb", "selector", "allowed")
+
+
+def dialect(document: Document) -> str | None:
+    value = document.value
+    if not isinstance(value, dict):
+        return None
+    has_guidelines = "schema_version" in map_of(value, "metadata") and "action_guidelines" in value
+    return "" if isinstance(value.get("resource_rules"), list) or has_guidelines else None
+
+
+def read(document: Document, dialect: str, notes: Notes) -> Service:
+    value = document.value if isinstance(document.value, dict) else {}
+    entries = members(list_of(value, "resource_rules"), "/resource_rules", rules.RULE, notes)
+    hints = {
+        f"rule {short_text_of(rule, 'verb')} {short_text_of(rule, 'selector')}": "allowed"
+        if rule["allowed"] is True
+        else "refused"
+        for pointer, rule in entries
+        if _is_complete(rule, pointer, notes)
+    }
+    hints |= dict(_guidelines(value))
+    service = Service(
+        policies=Policies(hints=dict(list(hints.items())[:MAX_TEXTS])),
+        pointers=tuple(_apis(value, document, notes))[:MAX_TEXTS],
+    )
+    return with_provenance(service, document, SLUG, {"policies": "/resource_rules", "pointers": "/api"})
+
+
+def _is_complete(rule: Object, pointer: str, notes: Notes) -> bool:
+    missing = [key for key in _RULE if key not in rule]
+    if missing:
+        notes.add(rules.RULE, pointer, ", ".join(missing))
+    return not missing
+
+
+def _guidelines(value: Object) -> Iterator[tuple[str, str]]:
+    for index, item in enumerate(list_of(value, "action_guidelines")[:MAX_TEXTS]):
+        if description := text_of(item, "description"):
+            yield f"guideline {index + 1}", line(f"{short_text_of(item, 'directive') or ''} {description}", TEXT_CHARS)
+
+
+def _apis(value: Object, document: Document, notes: Notes) -> Iterator[Pointer]:
+    """Yield pointers: an OpenAPI endpoint is the description, an MCP or A2A endpoint has a card elsewhere."""
+    for item_pointer, item in members(list_of(value, "api"), "/api", common_rules.ENDPOINT_INVALID, notes):
+        kind, pointer = short_text_of(item, "type"), at(item_pointer, "endpoint")
+        if kind == "mcp":
+            yield from card_pointer(endpoint(item.get("endpoint"), document.url, document, pointer, notes), pointer)
+        elif kind == "a2a":
+            target = link("/.well-known/agent-card.json", link(item.get("endpoint"), document.url) or document.url)
+            if target:
+                yield Pointer(target, "a2a", pointer, "a2a")
+        elif kind == "openapi" and (target := link(item.get("endpoint"), document.url)):
+            yield Pointer(target, "openapi", pointer, "openapi")

@@ -1,0 +1,123 @@
+"""Recognise indexes of Agent Skills (discovery 0.1 and 0.2) and read each skill into a capability with instructions."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from registry.core.format_support.endpoints import link
+from registry.core.format_support.manifest import (
+    ID_CHARS,
+    Notes,
+    Object,
+    has_template,
+    is_repeated,
+    list_of,
+    members,
+    short_text_of,
+    text_of,
+    texts_of,
+    with_provenance,
+)
+from registry.core.formats.agent_skills_index import rules
+from registry.core.model.documents import Document, Json
+from registry.core.model.services import Capability, Invocation, Origin, Service
+from registry.core.reading.json_pointer import at
+
+SLUG: Final = "agent-skills-index"
+_SCHEMA: Final = "https://schemas.agentskills.io/discovery/0.2.0/schema.json"
+_FILE = re.compile(r"\.(md|zip|tar\.gz)$")
+_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+_LONGEST: Final = 1_024
+_AD_HOC: Final = "adhoc"
+
+
+def dialect(document: Document) -> str | None:
+    """Return the dialect: by the address in `$schema`, or for skills that are files and not those of an agent card."""
+    value = document.value
+    if not isinstance(value, dict):
+        return None
+    schema, skills = text_of(value, "$schema"), value.get("skills")
+    if schema and "agentskills.io" in schema:
+        return "0.2.0" if schema == _SCHEMA else "other-schema"
+    is_card = "url" in value and ("defaultInputModes" in value or "protocolVersion" in value)
+    if is_card or not isinstance(skills, list) or not any(_is_file(item) for item in skills):
+        return None
+    return "no-schema"
+
+
+def at_own_path(document: Document) -> str | None:
+    value = document.value if isinstance(document.value, dict) else {}
+    return _AD_HOC if isinstance(value.get("skills"), list) else None
+
+
+def _is_file(item: Json) -> bool:
+    if not isinstance(item, dict):
+        return False
+    return any(key in item for key in ("digest", "sha256", "files")) or bool(_FILE.search(text_of(item, "url") or ""))
+
+
+def read(document: Document, dialect: str, notes: Notes) -> Service:
+    value = document.value if isinstance(document.value, dict) else {}
+    if dialect != "0.2.0" and not _is_first_version(value):
+        notes.add(rules.SCHEMA, "/$schema", value.get("$schema", ""))
+    service = Service(
+        name=short_text_of(value, "name"),
+        description=text_of(value, "description"),
+        capabilities=tuple(_skills(value, document, notes)),
+    )
+    return with_provenance(
+        service, document, SLUG, {"name": "/name", "description": "/description", "capabilities": "/skills"}
+    )
+
+
+def _is_first_version(value: Object) -> bool:
+    """Return whether the index follows 0.1, which has no $schema and names the files of each skill."""
+    have_files = ["files" in item for item in list_of(value, "skills") if isinstance(item, dict)]
+    return "$schema" not in value and bool(have_files) and all(have_files)
+
+
+def _skills(value: Object, document: Document, notes: Notes) -> Iterator[Capability]:
+    seen: set[str] = set()
+    for pointer, item in members(list_of(value, "skills"), "/skills", rules.REQUIRED, notes):
+        name, description = text_of(item, "name", ID_CHARS), text_of(item, "description")
+        if name is None or description is None:
+            notes.add(rules.REQUIRED, pointer, name or "")
+            continue
+        if is_repeated(name, seen, at(pointer, "name"), notes):
+            continue
+        if has_template(item, ("name", "description"), pointer, notes, "url"):
+            continue
+        target = link(item.get("url"), document.url)
+        _grade(item, name, target, pointer, notes)
+        yield Capability(
+            name,
+            name,
+            description,
+            tags=texts_of(item, "tags"),
+            docs_url=target or _file(item, document),
+            invocations=(Invocation("instructions", origin=Origin(document.url, pointer, SLUG)),),
+        )
+
+
+def _file(item: Object, document: Document) -> str | None:
+    """Return the URL of SKILL.md, the main file of a skill; 0.1 names files relative to the skill's folder."""
+    main_file = next(
+        (path for path in list_of(item, "files") if isinstance(path, str) and path.endswith("SKILL.md")), None
+    )
+    return link(f"{short_text_of(item, 'name')}/{main_file}", document.url) if main_file else None
+
+
+def _grade(item: Object, name: str, target: str | None, pointer: str, notes: Notes) -> None:
+    if not _NAME.fullmatch(name):
+        notes.add(rules.NAME, at(pointer, "name"), name)
+    if len(text_of(item, "description") or "") > _LONGEST:
+        notes.add(rules.LONG_TEXT, at(pointer, "description"))
+    if "files" in item:
+        return  # 0.1 names files below the index instead of a URL
+    if item.get("type") not in ("skill-md", "archive"):
+        notes.add(rules.TYPE, at(pointer, "type"), item.get("type", ""))
+    if target is None:
+        notes.add(rules.URL, at(pointer, "url"), item.get("url", ""))
+    if not _DIGEST.fullmatch(text_of(item, "digest") or ""):
+        notes.add(rules.DIGEST, at(pointer, "digest"), item.get("digest", ""))

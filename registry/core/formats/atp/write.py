@@ -1,0 +1,235 @@
+"""Write ATP 0.1: capabilities called by plain HTTP, with their parameters and effects, policies and workflows."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from registry.core.format_support.manifest import MAX_TEXTS
+from registry.core.format_support.vocabulary import ACTION_METHODS, SEMVER
+from registry.core.format_support.writing.calls import HttpCall, auth_of_call, http_call
+from registry.core.format_support.writing.parameters import Parameter, parameters, self_contained
+from registry.core.format_support.writing.task import EntrySource, Task, Writer, Written, call_at
+from registry.core.format_support.writing.texts import (
+    capability_description,
+    capability_name,
+    clean_text,
+    kebab_case,
+    service_description,
+    service_name,
+    unique,
+)
+from registry.core.model.services import (
+    AuthScheme,
+    Capability,
+    Invocation,
+    RateLimit,
+    Service,
+    Workflow,
+    is_semantic_type,
+)
+
+OWN_VERSION: Final = "0.0.0"
+
+_CACHING = re.compile(r"(allow|deny)(?:, (\d{1,12}) s)?")
+_RULES: Final = ("minimum", "maximum")
+_POLICY_VALUES: Final = ("allow", "deny", "conditional")
+_ATTRIBUTIONS: Final = ("required", "preferred", "none")
+_KEY_LOCATIONS: Final = ("header", "query", "cookie")
+_FLOWS: Final = ("authorizationCode", "clientCredentials")
+
+
+def write(task: Task) -> Written:
+    capabilities: list[dict[str, Any]] = []
+    sources: list[EntrySource] = []
+    used_names: set[str] = set()
+    ids: dict[str, str] = {}
+    for index, capability in task.capabilities():
+        call = http_call(index, capability, task.host, ACTION_METHODS)
+        if isinstance(call, str):
+            task.leave_out(index, call)
+            continue
+        name = unique(kebab_case(capability.id), used_names, "-")
+        ids.setdefault(capability.id, name)
+        capabilities.append(_capability(task, name, index, capability, call))
+        sources.append(call.source)
+    if not capabilities:
+        raise task.nothing_written("an ATP capability is an HTTP call")
+    service = task.service
+    document: dict[str, Any] = {
+        "@context": "https://atp.dev/schema/v1",
+        "@type": "AgentManifest",
+        "name": service_name(task),
+        "description": service_description(task),
+        "version": _version(task),
+        "provider": _provider(service),
+        "auth": _auth(service, [call_at(task, source) for source in sources]),
+        "rateLimit": _rate_limit(service),
+        "capabilities": capabilities,
+        "workflows": [
+            entry for workflow in service.relations.workflows[:MAX_TEXTS] if (entry := _workflow(workflow, ids))
+        ]
+        or None,
+        "policies": _policies(service) or None,
+    }
+    return Written({key: value for key, value in document.items() if value is not None}, sources)
+
+
+# --- the manifest ---------------------------------------------------------------------------------------------------
+
+
+def _version(task: Task) -> str:
+    """Return the manifest's version (section 4.3): the host's if it is semantic, else OWN_VERSION."""
+    version, reason = (
+        clean_text(task.service.version),
+        f"ATP requires a semantic version: {OWN_VERSION} is this manifest's own",
+    )
+    if version is not None and SEMVER.fullmatch(version):
+        return version
+    reason = f"ATP requires a semantic version: {OWN_VERSION} is this manifest's own"
+    task.substitute("/version", "version", reason, has_value=version is not None)
+    return OWN_VERSION
+
+
+def _provider(service: Service) -> dict[str, Any] | None:
+    """Return the provider, which requires name and URL (section 3.2), else None."""
+    provider = service.provider
+    if provider is None or not clean_text(provider.name) or not provider.url:
+        return None
+    email = provider.contact if provider.contact and "@" in provider.contact else None
+    entry = {"name": clean_text(provider.name), "url": provider.url, "contact": email, "logo": service.icon_url}
+    return {key: value for key, value in entry.items() if value}
+
+
+def _auth(service: Service, calls: list[Invocation]) -> dict[str, Any] | None:
+    """Return `auth` (section 3.3), with schemes that only calls declare: ATP has no other member for those."""
+    declared = service.auth.schemes or [scheme for call in calls for scheme in auth_of_call(service, call).schemes]
+    if service.auth.required is False and not service.auth.schemes:
+        return None
+    schemes = [entry for scheme in dict.fromkeys(declared) if (entry := _scheme(scheme))]
+    identity = next((scheme for scheme in declared if scheme.type == "did"), None)
+    auth: dict[str, Any] = {"schemes": schemes[:MAX_TEXTS]} if schemes else {}
+    if identity is not None and service.auth.required:
+        auth["agentIdentity"] = {"required": True, **({"format": identity.note} if identity.note else {})}
+    return auth or None
+
+
+def _scheme(scheme: AuthScheme) -> dict[str, Any] | None:
+    if scheme.type == "oauth2":
+        return {"type": "oauth2", **_flows(scheme)}
+    if scheme.type == "api_key":
+        source = scheme.location if scheme.location in _KEY_LOCATIONS else None
+        entry = {"type": "apiKey", "in": source, "name": clean_text(scheme.name), "registration": scheme.setup_url}
+        return {key: value for key, value in entry.items() if value}
+    if scheme.type == "bearer":
+        return {"type": "bearer"}
+    return {"type": "delegated"} if scheme.type == "custom" and scheme.note == "delegated" else None
+
+
+def _flows(scheme: AuthScheme) -> dict[str, Any]:
+    """Return `flows`: two URLs mean authorizationCode; a token URL needs a note that names clientCredentials."""
+    scopes = dict.fromkeys(scheme.scopes, "")
+    if scheme.authorization_url and scheme.token_url and scheme.note != _FLOWS[1]:
+        urls = {"authorizationUrl": scheme.authorization_url, "tokenUrl": scheme.token_url}
+        return {"flows": {_FLOWS[0]: {**urls, "scopes": scopes}}}
+    if scheme.token_url and scheme.note == _FLOWS[1]:
+        return {"flows": {_FLOWS[1]: {"tokenUrl": scheme.token_url, "scopes": scopes}}}
+    return {}
+
+
+def _rate_limit(service: Service) -> dict[str, Any] | None:
+    limit: RateLimit | None = service.policies.rate_limit
+    if limit is None or limit.requests is None or not clean_text(limit.window):
+        return None
+    tier = {"tierUrl": service.pricing.url} if service.pricing.url else {}
+    return {"requests": limit.requests, "window": clean_text(limit.window), **tier}
+
+
+def _policies(service: Service) -> dict[str, Any]:
+    policies = service.policies
+    caching = _CACHING.fullmatch(policies.caching or "")
+    entry: dict[str, Any] = {
+        "training": policies.training if policies.training in _POLICY_VALUES else None,
+        "inference": policies.inference if policies.inference in _POLICY_VALUES else None,
+        "caching": None if caching is None else {"allowed": caching[1] == "allow"},
+        "attribution": policies.attribution if policies.attribution in _ATTRIBUTIONS else None,
+        "termsUrl": policies.terms_url,
+        "privacyUrl": policies.privacy_url,
+    }
+    if caching is not None and caching[2] is not None:
+        entry["caching"]["maxAge"] = int(caching[2])
+    return {key: value for key, value in entry.items() if value is not None}
+
+
+def _workflow(workflow: Workflow, ids: Mapping[str, str]) -> dict[str, Any] | None:
+    """Return a workflow (section 3.6), or None if a step was left out: a shorter sequence would be another workflow."""
+    name, description = clean_text(workflow.name), clean_text(workflow.description)
+    if name is None or description is None or not all(step in ids for step in workflow.steps):
+        return None
+    conditional = {ids.get(step, step): _condition(rule, ids) for step, rule in workflow.conditions.items()}
+    entry = {
+        "id": workflow.id,
+        "name": name,
+        "description": description,
+        "steps": [ids[step] for step in workflow.steps],
+    }
+    return {**entry, "conditional": conditional} if conditional else entry
+
+
+def _condition(rule: Any, ids: Mapping[str, str]) -> Any:
+    if not isinstance(rule, Mapping):
+        return rule
+    return {
+        key: ids.get(value, value) if key in ("onTrue", "onFalse") and isinstance(value, str) else value
+        for key, value in rule.items()
+    }
+
+
+# --- capabilities ---------------------------------------------------------------------------------------------------
+
+
+def _capability(task: Task, name: str, index: int, capability: Capability, call: HttpCall) -> dict[str, Any]:
+    request_parameters = parameters(call.params)
+    entry: dict[str, Any] = {
+        "id": name,
+        "name": capability_name(task, index, capability, name),
+        "description": capability_description(task, index, capability, name),
+        "semanticType": next((tag for tag in capability.tags if is_semantic_type(tag)), None),
+        "endpoint": call.url,
+        "method": call.method,
+        "parameters": None
+        if request_parameters is None
+        else [_parameter(parameter) for parameter in request_parameters],
+        "response": self_contained(capability.result),
+        "requiredScopes": list(call.call.scopes[:MAX_TEXTS]) or None,
+        "sideEffects": capability.side_effects,
+        "confirmation": _confirmation(capability),
+        "deprecated": capability.deprecated,
+    }
+    return {key: value for key, value in entry.items() if value is not None}
+
+
+def _confirmation(capability: Capability) -> dict[str, Any] | None:
+    confirmation = capability.confirmation
+    if confirmation is None:
+        return None
+    message = clean_text(confirmation.message)
+    return {"required": confirmation.required, **({"message": message} if message else {})}
+
+
+def _parameter(parameter: Parameter) -> dict[str, Any]:
+    """Return a parameter as section 3.5.1 writes it."""
+    entry = {
+        "name": parameter.name,
+        "type": parameter.type,
+        "required": parameter.required,
+        "description": parameter.text("description"),
+        "default": parameter.value("default"),
+        "enum": parameter.choices or None,
+        "format": parameter.text("format"),
+        "pattern": parameter.text("pattern"),
+        **{rule: parameter.number(rule) for rule in _RULES},
+    }
+    return {key: value for key, value in entry.items() if value is not None}
+
+
+WRITER: Final = Writer("ATP", write)

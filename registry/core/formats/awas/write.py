@@ -1,0 +1,147 @@
+"""Write an AWAS 1.0 document: HTTP calls and pages to open. Results are omitted, because they need CSS selectors."""
+
+import re
+from typing import Any, Final
+
+from registry.core.format_support.vocabulary import METHODS, SAFE_METHODS
+from registry.core.format_support.writing.calls import HttpCall, callable_address, http_call
+from registry.core.format_support.writing.parameters import Parameter, parameters
+from registry.core.format_support.writing.task import Task, Writer, Written, capability_pointer, short_name
+from registry.core.format_support.writing.texts import (
+    capability_description,
+    capability_name,
+    plain_id,
+    service_description,
+    service_name,
+    unique,
+)
+from registry.core.model.services import Auth, AuthType, Capability, RateLimit, Service
+
+VERSION: Final = "1.0"
+
+_WORDS: Final[dict[AuthType, str]] = {"api_key": "api-key", "http_basic": "basic"}
+"""AWAS names of authentication methods where they differ from the common model; AWAS allows any name."""
+_WINDOW = re.compile(r"\d+[smhd]")
+_VALIDATION: Final = ("minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems")
+_MAX_SCHEMES: Final = 10
+
+
+def write(task: Task) -> Written:
+    base_url = _base_url(task)
+    origin = "/".join(base_url.split("/", 3)[:3])
+    used_names: set[str] = set()
+    actions, sources = [], []
+    for index, capability in task.capabilities():
+        call = http_call(index, capability, task.host, METHODS, pages=True)
+        if isinstance(call, str):
+            task.leave_out(index, call)
+            continue
+        name = unique(plain_id(capability.id), used_names, "-")
+        actions.append(_action(task, name, index, capability, call, origin))
+        sources.append(call.source)
+    if not actions:
+        raise task.nothing_written("an AWAS action is an HTTP call or a page")
+    document: dict[str, Any] = {
+        "version": VERSION,
+        "name": service_name(task),
+        "description": service_description(task),
+        "baseUrl": base_url,
+        "contact": _contact(task.service),
+        "authentication": _authentication(task.service.auth),
+        "rateLimit": _rate_limit(task.service.policies.rate_limit),
+        "actions": actions,
+    }
+    return Written({key: value for key, value in document.items() if value is not None}, sources)
+
+
+def _base_url(task: Task) -> str:
+    """Return the URL that paths are resolved against: the service's own base, else the host's root."""
+    base_url = task.service.base_url
+    if base_url and "{" not in base_url and (callable_address(base_url, task.host) or "").startswith("https:"):
+        return base_url
+    return f"https://{task.host}/"
+
+
+def _contact(service: Service) -> dict[str, str] | None:
+    contact = service.provider.contact if service.provider else None
+    if not contact:
+        return None
+    if "@" in contact and "://" not in contact:
+        return {"email": contact}
+    return {"url": contact} if contact.startswith("https://") else None
+
+
+def _authentication(auth: Auth) -> dict[str, Any] | None:
+    kinds = list(
+        dict.fromkeys(_WORDS.get(scheme.type, scheme.type) for scheme in auth.schemes if scheme.type != "none")
+    )
+    entry: dict[str, Any] = {} if auth.required is None else {"required": auth.required}
+    if kinds:
+        entry["methods"] = kinds[:_MAX_SCHEMES]
+    return entry or None
+
+
+def _rate_limit(limit: RateLimit | None) -> dict[str, Any] | None:
+    if limit is None or limit.requests is None or not _WINDOW.fullmatch(limit.window or ""):
+        return None
+    return {"requests": limit.requests, "window": limit.window}
+
+
+def _action(task: Task, name: str, index: int, capability: Capability, call: HttpCall, origin: str) -> dict[str, Any]:
+    request_parameters = parameters(call.params)
+    path = call.url.removeprefix(origin)
+    entry: dict[str, Any] = {
+        "id": name,
+        "name": capability_name(task, index, capability, name),
+        "description": capability_description(task, index, capability, name),
+        "path": path if path.startswith("/") and not path.startswith("//") else call.url,
+        "method": call.method,
+        "parameters": None
+        if request_parameters is None
+        else [_parameter(parameter) for parameter in request_parameters],
+        "rateLimit": _rate_limit(call.call.rate_limit),
+        "authentication": None if call.call.auth is None else _authentication(call.call.auth),
+        **_extensions(capability, call.method),
+    }
+    undescribed = [parameter.name for parameter in request_parameters or () if not parameter.text("description")]
+    if undescribed:
+        loss = f"descriptions of {short_name(', '.join(undescribed))}"
+        task.note_loss(
+            f"{capability_pointer(index)}/params", loss, "AWAS requires them and none is known: the names are used"
+        )
+    return {key: value for key, value in entry.items() if value is not None}
+
+
+def _extensions(capability: Capability, method: str) -> dict[str, Any]:
+    """Return side effects (if the method does not imply them) and confirmation as extensions: 1.0 has no members."""
+    confirmation, effects = capability.confirmation, capability.side_effects
+    extensions: dict[str, Any] = {}
+    if effects is not None and effects is (method in SAFE_METHODS):
+        extensions["x-side-effects"] = effects
+    if confirmation is not None:
+        extensions["x-confirmation"] = {"required": confirmation.required}
+        if confirmation.message:
+            extensions["x-confirmation"]["message"] = confirmation.message
+    return extensions
+
+
+def _parameter(parameter: Parameter) -> dict[str, Any]:
+    """Return a parameter (section Parameter Object Structure); the name replaces a missing description."""
+    validation: dict[str, Any] = {key: parameter.number(key) for key in _VALIDATION}
+    validation["pattern"] = parameter.text("pattern")
+    rules = {key: value for key, value in validation.items() if value is not None}
+    entry = {
+        "name": parameter.name,
+        "type": parameter.type,
+        "format": parameter.text("format"),
+        "required": parameter.required,
+        "description": parameter.text("description") or parameter.name,
+        "default": parameter.value("default"),
+        "example": parameter.example,
+        "enum": parameter.choices or None,
+        "validation": rules or None,
+    }
+    return {key: value for key, value in entry.items() if value is not None}
+
+
+WRITER: Final = Writer("AWAS", write)

@@ -1,0 +1,294 @@
+"""Write a synthetic AWP 0.2 document (section 14): actions by plain HTTP, or `via` a declared protocol (5.5).
+
+Addresses are absolute, because a synthetic file is not served by the host that it describes. Required members whose
+values are unknown (`auth_required`, `inputs`, `outputs`, a protocol's version) are left out.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from registry.core.format_support.manifest import ID_CHARS, MAX_TEXTS
+from registry.core.format_support.vocabulary import ACTION_METHODS, SAFE_METHODS
+from registry.core.format_support.writing.calls import HttpCall, auth_of_call, callable_address, http_call
+from registry.core.format_support.writing.parameters import Parameter, certain_type, parameters
+from registry.core.format_support.writing.task import EntrySource, Task, Writer, Written, call_at, capability_pointer
+from registry.core.format_support.writing.texts import (
+    capability_description,
+    clean_text,
+    plain_id,
+    service_description,
+    snake_case,
+    unique,
+)
+from registry.core.model.services import Auth, AuthType, Capability, Invocation, Protocol, RateLimit, Service
+from registry.core.reading.plain_text import line
+
+VERSION: Final = "0.2"
+
+_AUTH: Final[tuple[AuthType, ...]] = ("oauth2", "api_key", "bearer")  # section 7; `_auth_kind` handles `none`
+_VIA: Final = {"mcp_tool": "mcp", "a2a_skill": "a2a"}
+_TYPES: Final = {"string": "string", "integer": "integer", "number": "float", "boolean": "boolean"}
+_DATES: Final = frozenset({"date", "date-time", "ISO8601"})
+_URLS: Final = frozenset({"uri", "url"})
+_UNITS: Final = {"1s": "second", "1m": "minute", "1h": "hour", "1d": "day"}
+_KEY = re.compile(r"[a-z0-9][a-z0-9._-]*")
+_MAX_PROTOCOLS: Final = 50
+_RESERVED: Final = frozenset({"string", "integer", "float", "number", "boolean", "url", "array", "object", "enum"})
+_MAX_DEPTH: Final = 3
+_MAX_ENTITIES: Final = 200
+
+
+@dataclass(slots=True)
+class _Surface:
+    """State shared by all actions. `ids` maps capability ids to action ids in the file."""
+
+    task: Task
+    protocols: dict[str, Protocol]
+    ids: dict[str, str] = field(default_factory=dict)
+    entities: dict[str, dict[str, Any]] = field(default_factory=dict)  # name -> fields
+
+
+def write(task: Task) -> Written:
+    surface = _Surface(task, _protocols(task))
+    used_names: set[str] = set()
+    actions: list[dict[str, Any]] = []
+    sources: list[EntrySource] = []
+    for index, capability in task.capabilities():
+        call = _call(surface, index, capability)
+        if isinstance(call, str):
+            task.leave_out(index, call)
+            continue
+        name = unique(plain_id(capability.id), used_names, "_")
+        surface.ids.setdefault(capability.id, name)
+        actions.append(_action(surface, name, index, capability, call))
+        sources.append(call.source)
+    # protocols alone justify a document, but no empty list of actions for a service that has capabilities
+    if not actions and (task.service.capabilities or not surface.protocols):
+        raise task.nothing_written("AWP declares actions and protocols")
+    document: dict[str, Any] = {"awp_version": VERSION, "domain": task.host, "intent": service_description(task)}
+    if surface.protocols:
+        document["protocols"] = {key: _protocol(protocol) for key, protocol in surface.protocols.items()}
+    auth_kind = _auth_kind(task.service, [call_at(task, source) for source in sources])
+    if auth_kind is not None:
+        document["auth"] = {"type": auth_kind}
+    if surface.entities:
+        document["entities"] = {name: {"fields": fields} for name, fields in surface.entities.items()}
+    document["actions"] = actions
+    return Written({**document, **_relations(surface)}, sources)
+
+
+# --- protocols and authentication -----------------------------------------------------------------------------------
+
+
+def _protocols(task: Task) -> dict[str, Protocol]:
+    """Return each protocol with its first address; one without address and version is omitted (5.5)."""
+    protocols: dict[str, Protocol] = {}
+    for protocol in task.service.protocols:
+        key, url = protocol.id.lower(), callable_address(protocol.endpoint, task.host)
+        is_usable = _KEY.fullmatch(key) and len(key) <= ID_CHARS and (url or protocol.version)
+        if (
+            is_usable
+            and (key not in protocols or (protocols[key].endpoint is None and url))
+            and len(protocols) < _MAX_PROTOCOLS
+        ):
+            protocols[key] = Protocol(key, protocol.version, url, protocol.transport, protocol.card_url)
+    return protocols
+
+
+def _protocol(protocol: Protocol) -> dict[str, Any]:
+    entry = {
+        "version": clean_text(protocol.version),
+        "endpoint": protocol.endpoint,
+        "transport": clean_text(protocol.transport),
+        "agent_card": protocol.card_url,
+    }
+    return {key: value for key, value in entry.items() if value is not None}
+
+
+def _auth_kind(service: Service, calls: list[Invocation]) -> str | None:
+    """Return the kind of section 7 that all calls with credentials accept; `none` only where documents state it.
+
+    A file declares one kind for all actions, so none is declared where no kind fits them all.
+    """
+    auths = [auth_of_call(service, call) for call in calls] or [service.auth]
+    kinds = [kinds for auth in auths if auth.required is not False and (kinds := _credential_types(auth))]
+    if kinds:
+        return next((kind for kind in _AUTH if all(kind in accepted for accepted in kinds)), None)
+    is_stated = service.auth.required is False or bool(service.auth.schemes)
+    return "none" if is_stated and not _credential_types(service.auth) else None
+
+
+def _credential_types(auth: Auth) -> set[AuthType]:
+    return {scheme.type for scheme in auth.schemes if scheme.type != "none"}
+
+
+# --- actions --------------------------------------------------------------------------------------------------------
+
+
+def _call(surface: _Surface, index: int, capability: Capability) -> HttpCall | str:
+    """Return the plain HTTP call, else one through a protocol (`url` empty, `method` its key), else the reason."""
+    direct = http_call(index, capability, surface.task.host, ACTION_METHODS)
+    if not isinstance(direct, str):
+        return direct
+    reason = direct
+    for invocation_index, call in enumerate(capability.invocations):
+        key = _VIA.get(call.kind) or _other_protocol(surface, call)
+        if key is None:
+            continue
+        url = callable_address(call.endpoint, surface.task.host)
+        name = call.name or capability.id
+        if url is None:
+            reason = f"called through {key}, of which no public address is known"
+        elif line(name, ID_CHARS) != name or "{{" in name:
+            reason = "AWP readers would alter the name of its operation"
+        elif _declare_address(surface, key, url) != url:
+            reason = f"called at another {key} address than the first: AWP declares one for each protocol"
+        else:
+            surface.task.reasons[f"{capability_pointer(index)}/invocations/{invocation_index}/method"] = (
+                f"fixed by {key}"
+            )
+            return HttpCall(EntrySource(index, invocation_index), call, "", key, capability.params)
+    return reason
+
+
+def _other_protocol(surface: _Surface, call: Invocation) -> str | None:
+    """Return the key of a declared protocol other than MCP and A2A with the address of the call."""
+    if call.kind != "rpc" or call.endpoint is None:
+        return None
+    keys = (
+        key
+        for key, protocol in surface.protocols.items()
+        if key not in _VIA.values() and protocol.endpoint == call.endpoint
+    )
+    return next(keys, None)
+
+
+def _declare_address(surface: _Surface, key: str, url: str) -> str | None:
+    """Return the address that the file declares for the protocol; declare `url` where there is none so far."""
+    protocol = surface.protocols.get(key, Protocol(key))
+    if protocol.endpoint is None:
+        protocol = Protocol(key, protocol.version, url, protocol.transport, protocol.card_url)
+        surface.protocols[key] = protocol
+    return protocol.endpoint
+
+
+def _action(surface: _Surface, name: str, index: int, capability: Capability, call: HttpCall) -> dict[str, Any]:
+    task, is_direct = surface.task, bool(call.url)
+    inputs, outputs = parameters(call.params), parameters(capability.result)
+    action: dict[str, Any] = {
+        "id": name,
+        "description": capability_description(task, index, capability, name),
+        "auth_required": auth_of_call(task.service, call.call).required,
+        "inputs": None if inputs is None else {parameter.name: _input(surface, parameter) for parameter in inputs},
+        "outputs": None if outputs is None else {parameter.name: _output(surface, parameter) for parameter in outputs},
+        "endpoint": call.url or None,
+        "method": call.method if is_direct else None,
+        "via": None if is_direct else call.method,
+        "operation": None if is_direct else call.call.name,
+        "rate_limit": _rate_limit(call.call.rate_limit),
+        "idempotency": None if capability.idempotent is None else {"supported": capability.idempotent},
+        "execution_model": "async" if "async" in capability.tags else None,
+        "sensitivity": _sensitivity(capability, call.method if is_direct else None),
+        "requires_human_confirmation": capability.confirmation.required if capability.confirmation else None,
+    }
+    return {key: value for key, value in action.items() if value is not None}
+
+
+def _sensitivity(capability: Capability, method: str | None) -> str | None:
+    """Return `destructive` if the call deletes data, or changes data and its method does not show that (section 9)."""
+    hidden = method is None or method in SAFE_METHODS
+    return "destructive" if capability.side_effects and (hidden or method == "DELETE") else None
+
+
+def _input(surface: _Surface, parameter: Parameter) -> dict[str, Any]:
+    kind = _type(surface, parameter.name, parameter.rules, parameter.type)
+    options = parameter.choices
+    entry = {
+        "type": "enum" if options and kind == "string" else kind,
+        "required": True if parameter.required else None,
+        "default": parameter.value("default"),
+        "options": options or None,
+        "description": parameter.text("description"),
+    }
+    return {key: value for key, value in entry.items() if value is not None}
+
+
+def _output(surface: _Surface, parameter: Parameter) -> Any:
+    """Return the name of the type, or an object where there is a description or no type."""
+    kind, description = _type(surface, parameter.name, parameter.rules, parameter.type), parameter.text("description")
+    if kind is not None and description is None:
+        return kind
+    return {key: value for key, value in (("type", kind), ("description", description)) if value is not None}
+
+
+def _type(surface: _Surface, name: str, rules: Mapping[str, Any], kind: str | None, depth: int = 0) -> str | None:
+    """Return the type (section 8). Objects with known members become entities, as deep as readers inline them."""
+    if kind == "array":
+        items = rules.get("items")
+        items = items if isinstance(items, Mapping) else {}
+        item_type = certain_type(items)
+        item_entity = _entity(surface, name, items, depth) if item_type == "object" else None
+        item_name = item_entity or _type(surface, name, items, item_type, depth)
+        return f"array[{item_name}]" if item_name else kind
+    if kind == "object":
+        entity = _entity(surface, name, rules, depth)
+        return f"object[{entity}]" if entity else kind
+    if kind == "string" and rules.get("format") in _DATES:
+        return "ISO8601"
+    if kind == "string" and rules.get("format") in _URLS:
+        return "url"
+    return _TYPES.get(kind or "", kind)
+
+
+def _entity(surface: _Surface, name: str, rules: Mapping[str, Any], depth: int) -> str | None:
+    """Return the name of the entity with these members, declaring it if it is new; None where it cannot be declared."""
+    members = parameters(rules)
+    if not members or depth >= _MAX_DEPTH or len(surface.entities) >= _MAX_ENTITIES:
+        return None
+    fields: dict[str, Any] = {
+        member.name: _type(surface, member.name, member.rules, member.type, depth + 1) or {} for member in members
+    }
+    entity_name = next((key for key, entity in surface.entities.items() if entity == fields), None)
+    if entity_name is None:
+        entity_name = unique(snake_case(name), {*surface.entities, *_RESERVED}, "_")
+        surface.entities[entity_name] = fields
+    return entity_name
+
+
+def _rate_limit(limit: RateLimit | None) -> str | None:
+    if limit is None:
+        return None
+    if limit.requests is not None and limit.window:
+        unit = _UNITS.get(limit.window)
+        return f"{limit.requests}/{unit}" if unit else f"{limit.requests} per {limit.window}"
+    return clean_text(limit.note)
+
+
+# --- relations ------------------------------------------------------------------------------------------------------
+
+
+def _relations(surface: _Surface) -> dict[str, Any]:
+    """Return the members of sections 10 to 13, restricted to actions of the file."""
+    relations, ids = surface.task.service.relations, surface.ids
+    dependencies = {
+        ids[action]: [ids[prerequisite] for prerequisite in prerequisites]
+        for action, prerequisites in relations.dependencies.items()
+        if action in ids and prerequisites and all(prerequisite in ids for prerequisite in prerequisites)
+    }
+    status = {
+        "operational": relations.operational,
+        "degraded_actions": [ids[action] for action in relations.degraded if action in ids] or None,
+        "status_endpoint": relations.status_url,
+    }
+    members: dict[str, Any] = {
+        "errors": {code: {"recovery": text} for code, text in list(relations.errors.items())[:MAX_TEXTS]},
+        "dependencies": dependencies,
+        "agent_hints": dict(list(surface.task.service.policies.hints.items())[:MAX_TEXTS]),
+        "agent_status": {key: value for key, value in status.items() if value is not None},
+    }
+    return {key: value for key, value in members.items() if value}
+
+
+WRITER: Final = Writer("AWP", write)

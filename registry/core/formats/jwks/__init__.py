@@ -1,0 +1,39 @@
+"""JWK sets (RFC 7517): public keys of a host, added to its service."""
+
+from typing import Final
+
+from registry.core.format_support import key_rules
+from registry.core.format_support.format import Format, Role
+from registry.core.format_support.manifest import Notes, list_of, with_provenance
+from registry.core.format_support.published_keys import note_private_keys
+from registry.core.format_support.signatures import public_keys
+from registry.core.model.documents import Document
+from registry.core.model.findings import rules_in
+from registry.core.model.services import Identity, Service
+
+__all__ = ["FORMAT", "dialect"]
+
+SLUG: Final = "jwks"
+
+
+def dialect(document: Document) -> str | None:
+    keys = list_of(document.value, "keys")
+    return "" if any(isinstance(key, dict) and "kty" in key for key in keys) else None
+
+
+def read(document: Document, dialect: str, notes: Notes) -> Service:
+    note_private_keys(document, "keys", None, notes)
+    service = Service(identity=Identity(keys=public_keys(list_of(document.value, "keys"))))
+    return with_provenance(service, document, SLUG, {"identity": "/keys"})
+
+
+FORMAT: Final = Format(
+    slug=SLUG,
+    title="JSON Web Key Set",
+    spec="RFC 7517 section 5",
+    paths=("/.well-known/jwks.json", "/.well-known/http-message-signatures-directory"),
+    media_types=("application/json", "application/jwk-set+json", "application/http-message-signatures-directory+json"),
+    role=Role.ENRICHER,
+    read=read,
+    rules=rules_in(key_rules),
+)

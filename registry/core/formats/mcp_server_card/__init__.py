@@ -1,0 +1,42 @@
+"""MCP server cards: v1 (SEP-2127, final) and the SEP-1649 draft, which most sites still serve."""
+
+import re
+from typing import Final
+
+from registry.core.format_support import mcp_rules
+from registry.core.format_support.format import Format, Role
+from registry.core.format_support.probing import CARD_CAP, ProbePath
+from registry.core.formats.mcp_server_card import rules
+from registry.core.formats.mcp_server_card.read import SLUG, by_remotes, by_schema, by_server_info, read
+from registry.core.model.findings import rules_in
+
+__all__ = ["FORMAT", "by_remotes", "by_schema", "by_server_info"]
+
+FORMAT: Final = Format(
+    slug=SLUG,
+    title="MCP server card",
+    spec="MCP server card v1 (SEP-2127)",
+    paths=("/.well-known/mcp/server-card.json", "/.well-known/mcp.json", "/.well-known/mcp-server-card.json"),
+    media_types=("application/mcp-server-card+json", "application/mcp-server+json", "application/json"),
+    role=Role.SERVICE,
+    read=read,
+    rules=(
+        *rules_in(rules),
+        mcp_rules.REQUIRED,
+        mcp_rules.NOTHING,
+        mcp_rules.NO_REMOTE,
+        mcp_rules.REMOTE,
+        mcp_rules.TOOL,
+    ),
+    promised_paths=("/.well-known/mcp/server-card.json", "/.well-known/mcp-server-card.json"),
+    promised_pattern=re.compile(r"/server-card$"),
+    accept="application/mcp-server-card+json",
+    cap=CARD_CAP,
+    probe_paths=(
+        ProbePath("S3", 20, "/.well-known/mcp/server-card.json"),
+        ProbePath("S1", 10, "/.well-known/mcp/server-card.json", sub_host="mcp"),
+        ProbePath("S1", 40, "/.well-known/mcp/server-card.json", sub_host="docs"),
+    ),
+    absence_member="serverInfo",
+    precedence=80,
+)

@@ -1,0 +1,32 @@
+"""Recognise OAuth authorization server metadata (RFC 8414) and read its addresses and scopes."""
+
+from typing import Final
+
+from registry.core.format_support.endpoints import claim
+from registry.core.format_support.manifest import Notes, texts_of, with_provenance
+from registry.core.format_support.oauth import AUTHORIZATION_SERVER, https_member, https_url
+from registry.core.model.documents import Document
+from registry.core.model.services import Auth, AuthScheme, Service
+
+_KEYS: Final = ("authorization_endpoint", "token_endpoint", "jwks_uri", "registration_endpoint")
+
+
+def dialect(document: Document) -> str | None:
+    value = document.value
+    is_metadata = isinstance(value, dict) and "issuer" in value and any(key in value for key in _KEYS)
+    return "" if is_metadata else None
+
+
+def read(document: Document, dialect: str, notes: Notes) -> Service:
+    value = document.value if isinstance(document.value, dict) else {}
+    issuer_url = https_url(value.get("issuer"), "/issuer", document, notes)
+    scheme = AuthScheme(
+        "oauth2",
+        authorization_url=https_member(value, "authorization_endpoint", document, notes),
+        token_url=https_member(value, "token_endpoint", document, notes),
+        scopes=texts_of(value, "scopes_supported"),
+        setup_url=https_member(value, "registration_endpoint", document, notes),
+    )
+    issuer = claim(issuer_url, document, "/issuer", notes)
+    service = Service(auth=Auth((scheme,)), claims={"issuer": issuer} if issuer else {})
+    return with_provenance(service, document, AUTHORIZATION_SERVER, {"auth": "", "claims": "/issuer"})

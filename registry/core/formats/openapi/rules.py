@@ -1,0 +1,41 @@
+"""Rules for OpenAPI descriptions."""
+
+from registry.core.model.findings import COMPLETENESS, CONFORMANCE, ERROR, INFO, OPERABILITY, WARNING, Rule
+
+# fmt: off
+
+TITLE = Rule(
+    "openapi.title", ERROR, points=5, section=CONFORMANCE, spec="OpenAPI 3.1 section 4.8.2",
+    says="The API description has no title.",
+    fix="Add info.title.",
+)
+EMPTY = Rule(
+    "openapi.empty", ERROR, points=8, section=CONFORMANCE, spec="OpenAPI 3.1 section 4.8.1",
+    says="The description has neither paths nor webhooks nor components.",
+    fix="Describe at least one path.",
+)
+VERSION = Rule(
+    "openapi.version", WARNING, points=1, section=CONFORMANCE, spec="OpenAPI 3.1 section 4.8.2",
+    says="The API has no version.",
+    fix="Add info.version.",
+)
+SERVER = Rule(
+    "openapi.server", WARNING, points=2, section=OPERABILITY, spec="OpenAPI 3.1 section 4.8.5",
+    says="The server's address is missing, relative or a template.",
+    fix="List the absolute https address of the API in servers.",
+)
+OPERATION_ID = Rule(
+    "openapi.operation_id", WARNING, points=2, section=CONFORMANCE, spec="OpenAPI 3.1 section 4.8.10",
+    says="An operationId is used twice; the second operation was renamed.",
+    fix="Give every operation its own operationId.",
+)
+REFERENCE = Rule(
+    "openapi.reference", WARNING, points=1, section=COMPLETENESS, spec="OpenAPI 3.1 section 4.8.23",
+    says="A $ref points outside the document; it is not followed.",
+    fix="Bundle the description into one document.",
+)
+CUT = Rule(
+    "openapi.cut", INFO, points=0, section=OPERABILITY, spec="OpenAPI 3.1 section 4.8.23",
+    says="So many operations share large schemas that some schemas are not shown.",
+    fix="No change is needed; clients resolve the references themselves.",
+)

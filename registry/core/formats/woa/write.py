@@ -1,0 +1,129 @@
+"""Write a WoA draft-00 document: the agents of a service that is called over the draft's REST transport.
+
+A service with a plain HTTP API is not a WoA host: its endpoints do not accept the draft's envelope.
+"""
+
+from typing import Any, Final
+
+import jsonschema_rs
+
+from registry.core.format_support.manifest import NAME_CHARS
+from registry.core.format_support.writing.calls import agent_and_operation, callable_address
+from registry.core.format_support.writing.parameters import self_contained
+from registry.core.format_support.writing.task import (
+    CannotWrite,
+    EntrySource,
+    Task,
+    Writer,
+    Written,
+    capability_pointer,
+)
+from registry.core.format_support.writing.texts import capability_description, clean_text
+from registry.core.model.services import Capability
+
+VERSION: Final = "1"
+PROTOCOL: Final = "woa-rest"
+
+_DRAFT_2020_12: Final = "https://json-schema.org/draft/2020-12/schema"
+_ANY_OBJECT: Final[dict[str, Any]] = {"type": "object", "properties": {}}
+
+
+def write(task: Task) -> Written:
+    template, base, path = _transport(task)
+    agents: dict[str, dict[str, Any]] = {}
+    sources: dict[str, list[EntrySource]] = {}
+    for index, capability in task.capabilities():
+        agent_call = _call(task, index, capability, template)
+        if agent_call is None:
+            task.leave_out(index, "not called by the REST transport of the Web of Agents")
+            continue
+        source, agent_id, operation = agent_call
+        if agent_id in agents and (operation is None or "operations" not in agents[agent_id]):
+            task.leave_out(index, "has the id of another agent")
+            continue
+        if operation is None:
+            agents[agent_id] = _agent(task, index, capability, agent_id)
+        else:
+            operation_entry = _operation(task, index, capability, operation)
+            agents.setdefault(agent_id, _agent_of_operations(capability, agent_id, operation))["operations"].append(
+                operation_entry
+            )
+        sources.setdefault(agent_id, []).append(source)
+    if not agents:
+        raise task.nothing_written("a WoA agent is called by the draft's REST transport")
+    for agent in agents.values():
+        if agent.get("operations"):
+            agent["description"] = f"Operations: {', '.join(entry['name'] for entry in agent['operations'])}"[:1000]
+    document = {
+        "woa_version": VERSION,
+        "agents": list(agents.values()),
+        "transports": {"rest": {"base": base, "invoke_path": path}},
+    }
+    return Written(document, [source for agent_id in agents for source in sources[agent_id]])
+
+
+def _transport(task: Task) -> tuple[str, str, str]:
+    """Return the declared URL template, and its base and invoke_path, which a client joins (section 4.3.1)."""
+    for protocol in task.service.protocols:
+        if protocol.id == PROTOCOL and callable_address(protocol.endpoint, task.host):
+            template = protocol.endpoint or ""
+            parts = template.split("/", 3)
+            if template.startswith("https://") and len(parts) == 4 and "{" not in parts[2]:
+                return template, "/".join(parts[:3]), f"/{parts[3]}"
+    raise CannotWrite("no document of the host names a REST transport of the Web of Agents")
+
+
+def _call(task: Task, index: int, capability: Capability, template: str) -> tuple[EntrySource, str, str | None] | None:
+    for invocation_index, call in enumerate(capability.invocations):
+        ids = agent_and_operation(capability, call)
+        if ids and call.endpoint == callable_address(template.replace("{agent_id}", ids[0]), task.host):
+            return EntrySource(index, invocation_index), *ids
+    return None
+
+
+def _agent(task: Task, index: int, capability: Capability, agent_id: str) -> dict[str, Any]:
+    agent: dict[str, Any] = {
+        "id": agent_id,
+        "name": clean_text(capability.name, NAME_CHARS) or agent_id,
+        "description": capability_description(task, index, capability, agent_id),
+        **_schemas(task, index, capability),
+        "transports": ["rest"],
+    }
+    return {**agent, "capabilities": list(capability.tags)} if capability.tags else agent
+
+
+def _agent_of_operations(capability: Capability, agent_id: str, operation: str) -> dict[str, Any]:
+    """Return an agent that only has operations. Its own schemas accept any object; `write` adds its description."""
+    label = capability.name.removesuffix(f": {operation}")
+    agent: dict[str, Any] = {
+        "id": agent_id,
+        "name": clean_text(label if label != capability.name else agent_id, NAME_CHARS) or agent_id,
+        "description": "",
+        "inputs": _ANY_OBJECT,
+        "outputs": _ANY_OBJECT,
+        "transports": ["rest"],
+        "operations": [],
+    }
+    return {**agent, "capabilities": list(capability.tags)} if capability.tags else agent
+
+
+def _operation(task: Task, index: int, capability: Capability, operation: str) -> dict[str, Any]:
+    description = capability_description(task, index, capability, operation)
+    return {"name": operation, "description": description, **_schemas(task, index, capability)}
+
+
+def _schemas(task: Task, index: int, capability: Capability) -> dict[str, Any]:
+    """Return `inputs` and `outputs`, which section 4.2 requires; the schema of any object replaces an unknown one."""
+    schemas = {}
+    for member, field in (("inputs", "params"), ("outputs", "result")):
+        schema = self_contained(getattr(capability, field))
+        if schema is None or not jsonschema_rs.meta.is_valid({**schema, "$schema": _DRAFT_2020_12}):
+            reason = "WoA requires a JSON Schema 2020-12 and none is known: a schema for any object is used"
+            has_value = getattr(capability, field) is not None
+            task.substitute(f"{capability_pointer(index)}/{field}", member, reason, has_value=has_value)
+            schema = _ANY_OBJECT
+        schemas[member] = schema
+    return schemas
+
+
+WRITER: Final = Writer("WoA", write)

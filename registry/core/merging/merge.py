@@ -1,0 +1,79 @@
+"""The documents of one host -> one service with per-field provenance (docs/merge.md).
+
+Every finding that needs two documents is made here: missing capability details and pointer targets, contradictions,
+signatures, endpoints on another site. Documents come in with their assessments; nothing is read or fetched. Each
+question has its own module in `merging/`.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+
+from registry.core.format_support.format import Role
+from registry.core.merging.access import Metadata
+from registry.core.merging.conflicts import conflicts
+from registry.core.merging.details import details_of, with_details
+from registry.core.merging.fields import united
+from registry.core.merging.held import (
+    PRECEDENCE,
+    Held,
+    LocatedFinding,
+    Merged,
+    described,
+    formats_of,
+    found,
+    in_order,
+    role_of,
+    without_copies,
+)
+from registry.core.merging.identity import with_signatures
+from registry.core.merging.referrals import with_referrals
+from registry.core.merging.sites import mark_off_site
+from registry.core.model.documents import Outcome
+from registry.core.names.domains import registrable_domain
+from registry.core.visiting.visits import ProbeResult
+
+__all__ = ["PRECEDENCE", "Held", "LocatedFinding", "Merged", "held_from", "merge"]
+
+
+def held_from(answer: ProbeResult) -> Held:
+    """Return the answer that the crawler brought back as a document that its host holds."""
+    fetched = answer.fetched
+    return Held(fetched.final_url, answer.probe.url, answer.assessment, fetched.sha256, fetched.at, answer.probe.via)
+
+
+def merge(host: str, host_documents: Sequence[Held]) -> Merged:
+    """Return one service from all current documents of `host`, in any order. Never raises on assessed documents."""
+    host_documents = in_order(host_documents)
+    documents = without_copies(found(host_documents))
+    findings = [
+        LocatedFinding(finding, document.url)
+        for document in chain(documents, _broken(host_documents))
+        for finding in document.assessment.findings
+    ]
+    documents, detail_findings = with_details(documents, details_of(host_documents))
+    documents, signature_findings = with_signatures(documents, host)
+    documents, pointer_findings = with_referrals(documents, host_documents, host)
+    findings += (*detail_findings, *signature_findings, *pointer_findings)
+    formats_and_urls = formats_of(documents), tuple(document.url for document in documents)
+    if not any(_describes_service(document) for document in documents):
+        return Merged(None, tuple(findings), *formats_and_urls)
+    parts = described(Metadata.set_aside(documents))
+    service = Metadata(documents, host).complete(united(parts))
+    service, off_site_findings = mark_off_site(service, registrable_domain(host))
+    findings += (LocatedFinding(finding) for finding in chain(conflicts(parts), off_site_findings))
+    return Merged(service, tuple(findings), *formats_and_urls)
+
+
+def _broken(host_documents: Iterable[Held]) -> Iterator[Held]:
+    """Yield documents that are unreadable or deny a protocol: their findings state why they do not count."""
+    return (
+        document for document in host_documents if document.assessment.outcome in (Outcome.MALFORMED, Outcome.NEGATIVE)
+    )
+
+
+def _describes_service(document: Held) -> bool:
+    """True when the document alone makes its host a service. A list of other servers, for example, does not."""
+    service = document.assessment.service
+    if role_of(document) is not Role.SERVICE or service is None:
+        return False
+    return bool(service.capabilities or service.protocols or service.name)

@@ -1,0 +1,58 @@
+"""Rules that need several documents of one host."""
+
+from registry.core.model.findings import COMPLETENESS, CONFORMANCE, IDENTITY, INFO, WARNING, Rule
+
+# fmt: off
+
+SIGNATURE_VERIFIED = Rule(
+    "signature.verified", INFO, points=0, section=IDENTITY, spec="A2A 1.0 section 8.4; RFC 7515 section 5.2",
+    says="The document is signed, and a key that this host publishes made the signature.",
+    fix="No change is needed.",
+)
+SIGNATURE_BROKEN = Rule(
+    "signature.broken", WARNING, points=5, section=IDENTITY, spec="A2A 1.0 section 8.4; RFC 8785; RFC 7515 section 5.2",
+    says="The document is signed with a key that this host publishes, and the signature does not match it.",
+    fix="Sign the document again after every change, over its canonical form without the signatures.",
+)
+SIGNATURE_NO_KEY = Rule(
+    "signature.no_key", INFO, points=0, section=IDENTITY, spec="A2A 1.0 section 8.4; RFC 7515 section 4.1.2",
+    says="The document is signed with a key that is not among the documents of this host.",
+    fix="Publish the key set on the host that serves the document and name it as jku.",
+)
+SIGNATURE_UNSUPPORTED = Rule(
+    "signature.unsupported", INFO, points=0, section=IDENTITY, spec="RFC 7515 section 4.1; RFC 7518 section 3.1",
+    says="The signature has no readable header, or one with requirements that are not supported.",
+    fix="Sign with ES256, ES384, EdDSA, RS256 or PS256, without critical extensions.",
+)
+POINTER_UNANSWERED = Rule(
+    "pointer.unanswered", WARNING, points=2, section=COMPLETENESS, spec="RFC 9110 section 15.5.5",
+    says="A document names a URL of this host that does not exist.",
+    fix="Publish what is named, or remove the entry.",
+)
+POINTER_LIVE_ENDPOINT = Rule(
+    "pointer.live_endpoint", INFO, points=0, section=CONFORMANCE,
+    spec="MCP server card v1 (SEP-2127); ARD 0.91 entries",
+    says="A live server answers at the URL of a document: it is to be called, not read.",
+    fix="Name the server card, which is published next to the server's endpoint.",
+)
+CONFLICT_NAME = Rule(
+    "conflict.name", WARNING, points=2, section=IDENTITY, spec="ADP 1.0 section 2; A2A 1.0 AgentCard.name",
+    says="Documents of this host name the service differently; the first by precedence counts.",
+    fix="Give the service one name in all documents.",
+)
+CONFLICT_AUTH = Rule(
+    "conflict.auth", WARNING, points=4, section=COMPLETENESS,
+    spec="ADP 1.0 section 3; AWP 0.2 section 7; ATP 0.1 section 3.3",
+    says="Documents of this host contradict each other about authentication.",
+    fix="Describe the same authentication in all documents.",
+)
+CONFLICT_PRICING = Rule(
+    "conflict.pricing", WARNING, points=2, section=COMPLETENESS, spec="ADP 1.0 section 4",
+    says="Documents of this host contradict each other about pricing.",
+    fix="State the same pricing model in all documents.",
+)
+ENDPOINT_OFF_SITE = Rule(
+    "endpoint.off_site", WARNING, points=5, section=IDENTITY, spec="WoA draft-00 section 8.2",
+    says="Endpoints are on another site than the one that served the document.",
+    fix="Serve a document on the host of the endpoints too, so that this host need not speak for it.",
+)

@@ -1,0 +1,148 @@
+"""Requests to a host and their answers: Probe, Fetched, Outcome, Document.
+
+Nothing here fetches: the crawler fills `Fetched`, the core reads it.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Final, NamedTuple, TypeAlias
+
+NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
+
+Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | None"
+
+
+class Outcome(StrEnum):
+    """How one probe, or the visit of one host, ended. FOUND is presence; see `ABSENCE` for absence."""
+
+    FOUND = "found"
+    NEGATIVE = "negative"
+    NOT_A_MANIFEST = "not_a_manifest"
+    MALFORMED = "malformed"
+    ABSENT = "absent"
+    GONE = "gone"
+    REDIRECTED_AWAY = "redirected_away"
+    REFUSED = "refused"
+    RATE_LIMITED = "rate_limited"
+    SERVER_ERROR = "server_error"
+    UNREACHABLE = "unreachable"
+    TLS_ERROR = "tls_error"
+    TOO_LARGE = "too_large"
+    UNSUPPORTED_ENCODING = "unsupported_encoding"
+    DISALLOWED = "disallowed"
+    REFUSED_ADDRESS = "refused_address"
+    SKIPPED = "skipped"
+
+
+ABSENCE = frozenset({Outcome.NEGATIVE, Outcome.NOT_A_MANIFEST, Outcome.ABSENT, Outcome.GONE})
+"""Outcomes that mean a document is not there. Everything that is neither presence nor absence is unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Via:
+    """The document that names a URL, and what it promises there."""
+
+    document: str  # URL of the document that holds the pointer
+    pointer: str  # JSON Pointer into it (RFC 6901), "" for headers, robots.txt and HTML
+    rel: str  # link relation or kind of pointer: "detail_url", "service-desc", "agent_card", ...
+    expected: str | None = None  # format slug
+
+
+class Purpose(StrEnum):
+    """Why a URL is requested; decides how the answer is judged and, with the expected format, the size cap."""
+
+    ROBOTS = "robots"
+    HOME = "home"
+    CONTROL = "control"
+    MANIFEST = "manifest"
+    POINTER = "pointer"
+    DETAIL = "detail"
+
+
+class Probe(NamedTuple):
+    """One request of the plan. `url` is canonical https; for a document carried inside another it has a fragment."""
+
+    url: str
+    purpose: Purpose
+    stage: str  # "S0" ... "S5", see probes.py
+    accept: str
+    cap: int  # decoded bytes
+    via: Via | None = None
+    etag: str | None = None
+    last_modified: str | None = None
+
+
+class Fetched(NamedTuple):
+    """The transport's answer to one probe.
+
+    Either `failure` is set (no usable answer; `reason` is "nxdomain", "connect_timeout", "certificate_expired",
+    "redirect_loop" ...) or `status` is. `headers` has lower-case names, repeated fields joined by ", ". `body` is
+    decoded and at most as large as the probe's cap; `truncated` marks a cut text. A tuple, because hundreds of millions
+    are made: a frozen dataclass takes three times as long to make.
+    """
+
+    url: str
+    final_url: str
+    at: datetime
+    status: int | None = None
+    headers: Mapping[str, str] = NO_HEADERS
+    body: bytes = b""
+    hops: tuple[str, ...] = ()  # URLs requested before final_url, in order
+    failure: Outcome | None = None
+    reason: str = ""
+    elapsed_ms: int = 0
+    address: str | None = None
+    truncated: bool = False
+    dropped: tuple[int, bytes] | None = None  # size and SHA-256 of a body that is no longer kept
+
+    @property
+    def size(self) -> int:
+        """Bytes of the body as received, kept or not."""
+        return self.dropped[0] if self.dropped else len(self.body)
+
+    @property
+    def sha256(self) -> bytes:
+        """Digest of the body as received, kept or not."""
+        return self.dropped[1] if self.dropped else hashlib.sha256(self.body).digest()
+
+    def reduced(
+        self, headers: Mapping[str, str], *, keep_body: bool, like: tuple[int, bytes] | None = None
+    ) -> "Fetched":
+        """Return the same answer with only these headers; size and digest replace a body that is not kept.
+
+        `like`: size and digest of another answer, shared if they are the same.
+        """
+        dropped = None if keep_body else (len(self.body), hashlib.sha256(self.body).digest())
+        if dropped == like:
+            dropped = like
+        return Fetched(
+            self.url,
+            self.final_url,
+            self.at,
+            self.status,
+            headers,
+            self.body if keep_body else b"",
+            self.hops,
+            self.failure,
+            self.reason,
+            self.elapsed_ms,
+            self.address,
+            self.truncated,
+            dropped,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What a format sees of an answer: its body, already read, and how it was served."""
+
+    raw: bytes
+    value: Json  # None for texts (llms.txt) and for what did not parse
+    url: str  # where it was served; the host in it is the identity
+    media_type: str | None = None  # lower case, without parameters
+    headers: Mapping[str, str] = field(default_factory=lambda: NO_HEADERS)  # Python 3.11 refuses a mapping proxy
+    text: str | None = None  # the decoded body of a text document

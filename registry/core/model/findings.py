@@ -1,0 +1,70 @@
+"""Rules that a document can break, and findings: where one breaks a rule."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from types import ModuleType
+
+EVIDENCE_CHARS = 200
+
+
+class Severity(StrEnum):
+    """How a finding is graded."""
+
+    ERROR = "error"  # the part cannot be used and is left out
+    WARNING = "warning"  # a deviation whose meaning is clear
+    INFO = "info"  # a note
+
+
+class Section(StrEnum):
+    """The part of the score that a finding lowers: a score is the sum of what is left of each section."""
+
+    CONFORMANCE = "conformance"  # does the document follow its own specification
+    COMPLETENESS = "completeness"  # does it contain what an agent needs
+    SAFETY = "safety"  # side effects, confirmation, endpoints that may be called
+    OPERABILITY = "operability"  # is it served so that clients can use it
+    IDENTITY = "identity"  # does the host speak for itself
+
+
+ERROR, WARNING, INFO = Severity
+CONFORMANCE, COMPLETENESS, SAFETY, OPERABILITY, IDENTITY = Section
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rule:
+    """Something that can be wrong, with the points it costs and its texts. Compared and hashed by identity.
+
+    `code` is stored in databases and shown to users: it never changes. `points` are lost from `section` when the rule
+    is broken for the whole service, never more by repetition. `says` is one sentence about what was found, `fix` what
+    the operator should do, `spec` the source of the demand. `requirements` are the ids of the demands in the format's
+    specification that the rule checks; a format's rule without any states in `rationale` why it exists.
+    """
+
+    code: str
+    severity: Severity
+    points: float
+    section: Section
+    spec: str
+    says: str
+    fix: str
+    requirements: tuple[str, ...] = ()
+    rationale: str = ""
+
+
+def rules_in(module: ModuleType) -> tuple[Rule, ...]:
+    """Return the rules that a module defines or imports by name, in the order of definition."""
+    return tuple(value for value in vars(module).values() if isinstance(value, Rule))
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A broken rule and the place where it is broken.
+
+    `pointer` is a JSON Pointer (RFC 6901), "" for the whole document. `evidence` is the offending value as short text
+    (at most EVIDENCE_CHARS characters), "" if the absence itself is the evidence. `count` is more than 1 if the finding
+    represents others of the same rule that are not kept.
+    """
+
+    rule: Rule
+    pointer: str = ""
+    evidence: str = ""
+    count: int = 1

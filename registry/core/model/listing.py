@@ -1,0 +1,155 @@
+"""The model of search: Listing (what is indexed of a service), Query with its Filters, and Hit (one result)."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import date
+from enum import StrEnum
+from typing import Literal, NamedTuple
+
+
+class TrustLevel(StrEnum):
+    """How a listing is backed (docs/adr/0005-what-trust-levels-mean.md). `unverified` is hidden unless requested."""
+
+    VERIFIED = "verified"
+    COMMUNITY = "community"
+    UNVERIFIED = "unverified"
+
+
+AdpAuthType = Literal["none", "api_key", "oauth2"]
+AdpPricingType = Literal["free", "freemium", "paid"]
+SortBy = Literal["relevance", "score", "freshness"]
+
+
+@dataclass(frozen=True, slots=True)
+class ListedCapability:
+    """`side_effects` None: unknown. `semantic_types` are `namespace:type` (ATP 3.5.2).
+
+    `keywords`: example requests and tags; search reads them with the description.
+    """
+
+    name: str
+    description: str = ""
+    side_effects: bool | None = None
+    semantic_types: tuple[str, ...] = ()
+    keywords: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Everything the index holds of one host; the index is updated when its hash changes.
+
+    `languages` are those the documents were served in (Content-Language), lower case, each with its primary language.
+    `keywords` as in ListedCapability, of the service as a whole.
+    """
+
+    domain: str
+    host: str
+    name: str
+    description: str
+    trust_level: TrustLevel
+    score: int
+    formats: tuple[str, ...]
+    auth_type: AdpAuthType
+    pricing_type: AdpPricingType
+    protocols: tuple[str, ...] = ()
+    capabilities: tuple[ListedCapability, ...] = ()
+    seen_on: date | None = None
+    languages: tuple[str, ...] = ()
+    keywords: tuple[str, ...] = ()
+
+    def content_hash(self) -> bytes:
+        """Return the sha256 of the canonical JSON of all fields."""
+        text = json.dumps(asdict(self), sort_keys=True, ensure_ascii=True, default=str, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Conditions applied to the candidates inside the engine, never after ranking. A listing must have any of the
+    values of each filter that is set.
+
+    `trust_levels` override `include_unverified`. `side_effects` and `semantic_types` also filter the capabilities
+    shown: only those whose documents state both. `domains` are registrable domains, `tlds` last labels of hosts.
+    """
+
+    include_unverified: bool = False
+    formats: tuple[str, ...] = ()
+    auth_types: tuple[str, ...] = ()
+    pricing_types: tuple[str, ...] = ()
+    protocols: tuple[str, ...] = ()
+    min_score: int | None = None
+    max_score: int | None = None
+    trust_levels: tuple[TrustLevel, ...] = ()
+    side_effects: bool | None = None
+    semantic_types: tuple[str, ...] = ()
+    domains: tuple[str, ...] = ()
+    tlds: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ()
+    seen_since: date | None = None
+
+    @property
+    def shown_levels(self) -> tuple[TrustLevel, ...]:
+        """Trust levels that results may have; empty means all."""
+        if self.trust_levels or self.include_unverified:
+            return self.trust_levels
+        return tuple(level for level in TrustLevel if level is not TrustLevel.UNVERIFIED)
+
+    @property
+    def narrows_capabilities(self) -> bool:
+        return self.side_effects is not None or bool(self.semantic_types)
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """Blank `text` browses by score. `offset + limit` is at most 1,000.
+
+    With a `sort` other than relevance, confident hits come first, in that order, and all others follow by relevance.
+    """
+
+    text: str
+    limit: int = 10
+    offset: int = 0
+    filters: Filters = field(default_factory=Filters)
+    sort: SortBy = "relevance"
+
+
+class CapabilityMatch(NamedTuple):
+    """`score` is the share of the query's weight that its words match, `similarity` the cosine; both 0 to 1."""
+
+    name: str
+    matched_terms: tuple[str, ...]
+    score: float
+    similarity: float
+
+
+class Hit(NamedTuple):
+    """One ranked service and the reasons for its rank.
+
+    `relevance` (0 to 1) is comparable within one answer only: the best candidate has nearly 1 even for nonsense.
+    `parts` splits it by the names of core/ranking/signals; their sum is the relevance. `cover` (share of the query's
+    weight that its words match) and `similarity` (cosine) are comparable between answers and decide `confident`.
+    `alike` are near-duplicates on the same registrable domain.
+    """
+
+    host: str
+    relevance: float
+    matched_terms: tuple[str, ...]
+    capabilities: tuple[CapabilityMatch, ...]
+    parts: Mapping[str, float]
+    cover: float
+    similarity: float
+    confident: bool
+    alike: tuple[str, ...]
+
+
+class SearchUnavailable(Exception):
+    """The index cannot be queried: not built yet, damaged, or its engine is away. Raised instead of an empty answer.
+
+    The message is written by this code and safe to show. The condition is temporary: try again in a few seconds.
+    """
+
+
+class StaleCursor(ValueError):
+    """A cursor that cannot continue this query on the current index: start again without it."""

@@ -1,0 +1,264 @@
+"""The common model that every format is translated to: one service with its capabilities.
+
+Shapes follow no single format. None means unknown, never "no". All texts are untrusted: they come from the site.
+The dataclasses hold only JSON-ready values, so that `to_json` and `from_json` are exact inverses.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from pydantic import TypeAdapter
+
+InvocationKind = Literal["http", "rpc", "mcp_tool", "a2a_skill", "instructions", "navigation", "pointer"]
+AuthType = Literal[
+    "none", "api_key", "http_basic", "bearer", "oauth2", "openid", "mtls", "did", "payment", "session", "custom"
+]
+PricingModel = Literal["free", "freemium", "paid", "pay_per_call", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a value comes from: the document's URL, a JSON Pointer into it, and the format it was read as."""
+
+    document: str
+    pointer: str
+    format: str
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    name: str | None = None
+    url: str | None = None
+    contact: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AuthScheme:
+    type: AuthType
+    location: str | None = None  # "header", "query", "cookie"
+    name: str | None = None  # header or parameter name
+    prefix: str | None = None
+    authorization_url: str | None = None
+    token_url: str | None = None
+    scopes: tuple[str, ...] = ()
+    setup_url: str | None = None
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Auth:
+    """`required` None: not stated. No schemes and required None: nothing is known about authentication."""
+
+    schemes: tuple[AuthScheme, ...] = ()
+    required: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RateLimit:
+    requests: int | None = None
+    window: str | None = None  # "1m", "1h", "1d" as the document writes it
+    note: str | None = None  # what could not be expressed, as written
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmation:
+    required: bool
+    message: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """One way to call a capability. `endpoint` is absolute https/wss, or None if only the client knows it."""
+
+    kind: InvocationKind
+    endpoint: str | None = None
+    method: str | None = None
+    name: str | None = None  # operation, tool or skill name in that protocol
+    auth: Auth | None = None
+    scopes: tuple[str, ...] = ()
+    rate_limit: RateLimit | None = None
+    templated: bool = False  # the endpoint holds {variables}
+    off_site: bool = False  # another registrable domain than the host that served the document (set by merge)
+    origin: Origin | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Capability:
+    """One thing a service can do. `params` and `result` are JSON Schemas, never compiled; some are built by readers."""
+
+    id: str
+    name: str
+    description: str | None = None
+    params: Mapping[str, Any] | None = None
+    result: Mapping[str, Any] | None = None
+    side_effects: bool | None = None
+    confirmation: Confirmation | None = None
+    idempotent: bool | None = None
+    deprecated: bool | None = None
+    tags: tuple[str, ...] = ()  # semantic types among them
+    examples: tuple[str, ...] = ()
+    input_modes: tuple[str, ...] = ()  # A2A: media types that the skill accepts and returns
+    output_modes: tuple[str, ...] = ()
+    docs_url: str | None = None
+    detail_url: str | None = None  # ADP: absolute URL of the capability detail
+    detail: Mapping[str, Any] | None = None  # ADP: the detail document as served
+    invocations: tuple[Invocation, ...] = ()
+    origin: Origin | None = None  # set by merge: the document that describes it
+    provenance: Mapping[str, Origin] = field(default_factory=dict)  # set by merge: fields from another document
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    name: str | None = None
+    price: str | None = None
+    limits: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pricing:
+    model: PricingModel = "unknown"
+    plans: tuple[Plan, ...] = ()
+    url: str | None = None
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Policies:
+    training: str | None = None
+    inference: str | None = None
+    caching: str | None = None
+    attribution: str | None = None
+    terms_url: str | None = None
+    privacy_url: str | None = None
+    rate_limit: RateLimit | None = None
+    hints: Mapping[str, str] = field(default_factory=dict)  # AWP agent_hints
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    id: str  # "adp", "mcp", "a2a", "awp", "woa-rest", "x402", ...
+    version: str | None = None
+    endpoint: str | None = None
+    transport: str | None = None
+    card_url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pointer:
+    """A URL that a document names and the crawler may follow. Inline `payload` is assessed like a fetched body."""
+
+    url: str | None
+    rel: str
+    pointer: str = ""  # JSON Pointer to the place that names it
+    expected: str | None = None  # format slug, where the document promises one
+    payload: Any = None  # a JSON value (pydantic cannot hold the recursive alias)
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """A JWS without payload (RFC 7515 appendix F) over the document that carries it: both parts in base64url.
+
+    `verified` is set by merge, with the keys of documents of the same host; None if it could not be checked.
+    """
+
+    protected: str
+    signature: str
+    pointer: str = ""  # JSON Pointer to it
+    verified: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """`keys` are public JSON Web Keys (RFC 7517), known members only. `signed` is the text that the signatures cover:
+    merge needs it, then drops it."""
+
+    dids: tuple[str, ...] = ()
+    keys: tuple[Mapping[str, str], ...] = ()
+    signatures: tuple[Signature, ...] = ()
+    signed: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """One of several APIs that a catalogue lists under one host (RFC 9727); it owns the capabilities of `documents`."""
+
+    url: str  # the anchor
+    name: str | None = None
+    documents: tuple[str, ...] = ()  # URLs of its descriptions
+    docs_url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Workflow:
+    id: str
+    name: str | None = None
+    description: str | None = None
+    steps: tuple[str, ...] = ()
+    conditions: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Relations:
+    workflows: tuple[Workflow, ...] = ()
+    dependencies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # capability id -> prerequisites
+    errors: Mapping[str, str] = field(default_factory=dict)  # error code -> recovery
+    operational: bool | None = None
+    degraded: tuple[str, ...] = ()
+    status_url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """What one host offers.
+
+    `claims` are names that the document states for itself (domain, base_url, provider url): shown as claims, never used
+    as identity. `provenance` maps a field name of this class to the source of its value. After merge it also has paths
+    below a field ("protocols/1", "policies/terms_url") for parts that come from another document.
+    """
+
+    name: str | None = None
+    description: str | None = None
+    provider: Provider | None = None
+    version: str | None = None
+    base_url: str | None = None
+    homepage: str | None = None
+    docs_url: str | None = None
+    icon_url: str | None = None
+    languages: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()  # of the service as a whole
+    examples: tuple[str, ...] = ()  # requests that its users would make
+    capabilities: tuple[Capability, ...] = ()
+    auth: Auth = Auth()
+    pricing: Pricing = Pricing()
+    policies: Policies = Policies()
+    protocols: tuple[Protocol, ...] = ()
+    pointers: tuple[Pointer, ...] = ()
+    relations: Relations = Relations()
+    groups: tuple[Group, ...] = ()
+    identity: Identity = Identity()
+    claims: Mapping[str, str] = field(default_factory=dict)
+    synthetic: bool = False  # AWP section 14: generated by an intermediary, not by the site
+    confidence: float | None = None
+    provenance: Mapping[str, Origin] = field(default_factory=dict)
+
+
+_SERVICE: TypeAdapter[Service] = TypeAdapter(Service)
+SEMANTIC_TYPE: Final = re.compile(r"[a-z]+:[a-z0-9-]+")
+
+
+def to_json(service: Service) -> dict[str, Any]:
+    """Return the service as JSON-ready values, without defaults."""
+    dumped: dict[str, Any] = _SERVICE.dump_python(service, mode="json", exclude_defaults=True)
+    return dumped
+
+
+def from_json(value: Mapping[str, Any]) -> Service:
+    """Return the service that `to_json` wrote. Raise pydantic.ValidationError on anything else."""
+    return _SERVICE.validate_python(value)
+
+
+def is_semantic_type(tag: str) -> bool:
+    """True when a capability's tag is a `namespace:type` (ATP 0.1 section 3.5.2), which means the same everywhere."""
+    return len(tag) <= 64 and SEMANTIC_TYPE.fullmatch(tag) is not None

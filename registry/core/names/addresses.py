@@ -1,0 +1,142 @@
+"""IP addresses that may not be dialled, with the reason.
+
+`ipaddress.is_global` is the wrong test: it lets through multicast, IPv4-compatible and translated addresses, NAT64,
+site-local and unallocated space, and differs between Python versions. So the IANA special-purpose registries are kept
+here as data. A row refuses a block even if the registry calls it globally reachable: no web site lives on an anycast
+service address. IPv6 is allowed only inside 2000::/3, the space IANA allocates from.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from ipaddress import AddressValueError, IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_network
+from typing import Final
+
+REGISTRY_V4: Final = "iana-ipv4-special-registry"
+REGISTRY_V6: Final = "iana-ipv6-special-registry"
+MULTICAST_V4: Final = "iana-ipv4-multicast (RFC 5771)"
+CLOUD: Final = "cloud providers' own documentation"
+# The newest row below was allocated in 2025-04; rows added to the registries since come from `waypost schedule`.
+
+
+@dataclass(frozen=True, slots=True)
+class RegistryRow:
+    """One refused block: its name in the registry, the registry, and the RFC and date of the allocation."""
+
+    prefix: str
+    name: str
+    source: str
+    reference: str
+    allocated: str  # YYYY-MM, "" if there is no date
+
+
+V4: Final = (
+    RegistryRow("0.0.0.0/8", "This network", REGISTRY_V4, "RFC 791", "1981-09"),
+    RegistryRow("10.0.0.0/8", "Private-Use", REGISTRY_V4, "RFC 1918", "1996-02"),
+    RegistryRow("100.64.0.0/10", "Shared Address Space", REGISTRY_V4, "RFC 6598", "2012-04"),
+    RegistryRow("127.0.0.0/8", "Loopback", REGISTRY_V4, "RFC 1122", "1981-09"),
+    RegistryRow("169.254.0.0/16", "Link Local", REGISTRY_V4, "RFC 3927", "2005-05"),
+    RegistryRow("172.16.0.0/12", "Private-Use", REGISTRY_V4, "RFC 1918", "1996-02"),
+    RegistryRow("192.0.0.0/24", "IETF Protocol Assignments", REGISTRY_V4, "RFC 6890", "2010-01"),
+    RegistryRow("192.0.0.0/29", "IPv4 Service Continuity Prefix", REGISTRY_V4, "RFC 7335", "2011-06"),
+    RegistryRow("192.0.0.8/32", "IPv4 dummy address", REGISTRY_V4, "RFC 7600", "2015-03"),
+    RegistryRow("192.0.0.9/32", "Port Control Protocol Anycast", REGISTRY_V4, "RFC 7723", "2015-10"),
+    RegistryRow("192.0.0.10/32", "Traversal Using Relays around NAT Anycast", REGISTRY_V4, "RFC 8155", "2017-02"),
+    RegistryRow("192.0.0.170/32", "NAT64/DNS64 Discovery", REGISTRY_V4, "RFC 7050", "2013-02"),
+    RegistryRow("192.0.0.171/32", "NAT64/DNS64 Discovery", REGISTRY_V4, "RFC 7050", "2013-02"),
+    RegistryRow("192.0.2.0/24", "Documentation (TEST-NET-1)", REGISTRY_V4, "RFC 5737", "2010-01"),
+    RegistryRow("192.31.196.0/24", "AS112-v4", REGISTRY_V4, "RFC 7535", "2014-12"),
+    RegistryRow("192.52.193.0/24", "AMT", REGISTRY_V4, "RFC 7450", "2014-12"),
+    RegistryRow("192.88.99.0/24", "Deprecated (6to4 Relay Anycast)", REGISTRY_V4, "RFC 7526", "2001-06"),
+    RegistryRow("192.88.99.2/32", "6a44-relay anycast address", REGISTRY_V4, "RFC 6751", "2012-10"),
+    RegistryRow("192.168.0.0/16", "Private-Use", REGISTRY_V4, "RFC 1918", "1996-02"),
+    RegistryRow("192.175.48.0/24", "Direct Delegation AS112 Service", REGISTRY_V4, "RFC 7534", "1996-01"),
+    RegistryRow("198.18.0.0/15", "Benchmarking", REGISTRY_V4, "RFC 2544", "1999-03"),
+    RegistryRow("198.51.100.0/24", "Documentation (TEST-NET-2)", REGISTRY_V4, "RFC 5737", "2010-01"),
+    RegistryRow("203.0.113.0/24", "Documentation (TEST-NET-3)", REGISTRY_V4, "RFC 5737", "2010-01"),
+    RegistryRow("240.0.0.0/4", "Reserved", REGISTRY_V4, "RFC 1112", "1989-08"),
+    RegistryRow("255.255.255.255/32", "Limited Broadcast", REGISTRY_V4, "RFC 8190", "1984-10"),
+    RegistryRow("224.0.0.0/4", "Multicast", MULTICAST_V4, "RFC 5771", "1989-08"),
+    RegistryRow("168.63.129.16/32", "Azure platform address", CLOUD, "Azure virtual network documentation", ""),
+)
+
+V6: Final = (
+    RegistryRow("::1/128", "Loopback Address", REGISTRY_V6, "RFC 4291", "2006-02"),
+    RegistryRow("::/128", "Unspecified Address", REGISTRY_V6, "RFC 4291", "2006-02"),
+    RegistryRow("::ffff:0:0/96", "IPv4-mapped Address", REGISTRY_V6, "RFC 4291", "2006-02"),
+    RegistryRow("64:ff9b::/96", "IPv4-IPv6 Translation", REGISTRY_V6, "RFC 6052", "2010-10"),
+    RegistryRow("64:ff9b:1::/48", "IPv4-IPv6 Translation", REGISTRY_V6, "RFC 8215", "2017-06"),
+    RegistryRow("100::/64", "Discard-Only Address Block", REGISTRY_V6, "RFC 6666", "2012-06"),
+    RegistryRow("100:0:0:1::/64", "Dummy IPv6 Prefix", REGISTRY_V6, "RFC 9780", "2025-04"),
+    RegistryRow("2001::/23", "IETF Protocol Assignments", REGISTRY_V6, "RFC 2928", "2000-09"),
+    RegistryRow("2001::/32", "TEREDO", REGISTRY_V6, "RFC 4380", "2006-01"),
+    RegistryRow("2001:1::1/128", "Port Control Protocol Anycast", REGISTRY_V6, "RFC 7723", "2015-10"),
+    RegistryRow("2001:1::2/128", "Traversal Using Relays around NAT Anycast", REGISTRY_V6, "RFC 8155", "2017-02"),
+    RegistryRow("2001:1::3/128", "DNS-SD Service Registration Protocol Anycast", REGISTRY_V6, "RFC 9665", "2024-04"),
+    RegistryRow("2001:2::/48", "Benchmarking", REGISTRY_V6, "RFC 5180", "2008-04"),
+    RegistryRow("2001:3::/32", "AMT", REGISTRY_V6, "RFC 7450", "2014-12"),
+    RegistryRow("2001:4:112::/48", "AS112-v6", REGISTRY_V6, "RFC 7535", "2014-12"),
+    RegistryRow("2001:10::/28", "Deprecated (previously ORCHID)", REGISTRY_V6, "RFC 4843", "2007-03"),
+    RegistryRow("2001:20::/28", "ORCHIDv2", REGISTRY_V6, "RFC 7343", "2014-07"),
+    RegistryRow("2001:30::/28", "Drone Remote ID Protocol Entity Tags", REGISTRY_V6, "RFC 9374", "2022-12"),
+    RegistryRow("2001:db8::/32", "Documentation", REGISTRY_V6, "RFC 3849", "2004-07"),
+    RegistryRow("2002::/16", "6to4", REGISTRY_V6, "RFC 3056", "2001-02"),
+    RegistryRow("2620:4f:8000::/48", "Direct Delegation AS112 Service", REGISTRY_V6, "RFC 7534", "2011-05"),
+    RegistryRow("3fff::/20", "Documentation", REGISTRY_V6, "RFC 9637", "2024-07"),
+    RegistryRow("5f00::/16", "Segment Routing (SRv6) SIDs", REGISTRY_V6, "RFC 9602", "2024-04"),
+    RegistryRow("fc00::/7", "Unique-Local", REGISTRY_V6, "RFC 4193", "2005-10"),
+    RegistryRow("fe80::/10", "Link-Local Unicast", REGISTRY_V6, "RFC 4291", "2006-02"),
+)
+
+GLOBAL_UNICAST: Final = IPv6Network("2000::/3")
+
+
+def _narrowest_first(rows: tuple[RegistryRow, ...]) -> tuple[RegistryRow, ...]:
+    return tuple(sorted(rows, key=lambda row: -int(row.prefix.rsplit("/", 1)[1])))
+
+
+_NETWORKS_V4: Final = tuple((IPv4Network(row.prefix), row) for row in _narrowest_first(V4))
+_NETWORKS_V6: Final = tuple((IPv6Network(row.prefix), row) for row in _narrowest_first(V6))
+
+_extra: tuple[tuple[IPv4Network | IPv6Network, RegistryRow], ...] = ()  # see `set_extra_refused`
+
+
+def set_extra_refused(rows: Iterable[RegistryRow]) -> None:
+    """Refuse these blocks in addition to the table above, in place of those of the last call.
+
+    For the composition root, which reads what `refresh` has stored. No call can allow what the table refuses.
+    """
+    global _extra
+    _extra = tuple((ip_network(row.prefix), row) for row in rows)
+    refusal.cache_clear()
+
+
+@lru_cache(maxsize=4_096)
+def refusal(address: str) -> str | None:
+    """Return why the address may not be dialled, as short text for the ledger; None for a public address.
+
+    Takes the textual form that a resolver returns. Anything that is not exactly one IPv4 or IPv6 address (a name, a
+    short or octal form, a zone id) is refused.
+    """
+    try:
+        parsed = IPv6Address(address) if ":" in address else IPv4Address(address)
+    except AddressValueError:
+        return "not an IP address"
+    reason = _refusal_v6(parsed) if isinstance(parsed, IPv6Address) else _refusal_v4(parsed)
+    # guard: refreshed-blocks
+    return reason or next((f"{row.name} ({row.prefix})" for network, row in _extra if parsed in network), None)
+
+
+def _refusal_v4(address: IPv4Address) -> str | None:
+    # guard: iana-ipv4
+    return next((f"{row.name} ({row.prefix})" for network, row in _NETWORKS_V4 if address in network), None)
+
+
+def _refusal_v6(address: IPv6Address) -> str | None:
+    if address.scope_id is not None:  # guard: address-zone
+        return "address with a zone id"
+    # guard: iana-ipv6
+    reason = next((f"{row.name} ({row.prefix})" for network, row in _NETWORKS_V6 if address in network), None)
+    if reason is None and address not in GLOBAL_UNICAST:  # guard: ipv6-global-unicast
+        return "outside global unicast (2000::/3)"
+    return reason

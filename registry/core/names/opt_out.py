@@ -1,0 +1,41 @@
+"""Opt-outs: what one covers, and the two ways to declare it besides robots.txt.
+
+A site opts out with a file `https://<host>/.well-known/waypost-optout.txt` or a TXT record at `_waypost.<host>` whose
+first word is `opt-out`. Both are read only on request: reading them in every visit would cost every site an HTTP
+request and a DNS query. Being able to publish either proves control of the site or its names, and no other proof is
+needed. The text after the first word is ignored.
+"""
+
+from collections.abc import Collection, Iterable
+from typing import Final
+
+FILE_PATH: Final = "/.well-known/waypost-optout.txt"
+TXT_LABEL: Final = "_waypost"
+WORD: Final = "opt-out"
+
+_HEAD = 200  # bytes of a file or record that are read
+
+
+def is_covered(host: str, opted_out: Collection[str]) -> bool:
+    """True when `opted_out` contains `host` itself or a host above it."""
+    return any(host == opted_out_host or host.endswith("." + opted_out_host) for opted_out_host in opted_out)
+
+
+def covered_host(host: str, domain: str) -> str:
+    """Return what an opt-out declared on `host` covers: on the apex or its `www.`, the whole registrable domain."""
+    return domain if host == f"www.{domain}" else host
+
+
+def file_opts_out(body: bytes) -> bool:
+    """True when the body of a well-known file (served with 200) opts out."""
+    return _first_word(body.removeprefix(b"\xef\xbb\xbf")) == WORD
+
+
+def record_opts_out(texts: Iterable[bytes]) -> bool:
+    """True when one of the TXT records of a name opts out."""
+    return any(_first_word(text) == WORD for text in texts)
+
+
+def _first_word(text: bytes) -> str:
+    words = text[:_HEAD].decode("ascii", "replace").split(maxsplit=1)
+    return words[0].rstrip(".;,").lower() if words else ""

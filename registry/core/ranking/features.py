@@ -1,0 +1,143 @@
+"""What every signal is computed from: which words of the query each candidate holds, and how near its rows are."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from registry.core.ranking.candidates import CandidateSet
+from registry.core.ranking.corpus import CorpusStats
+from registry.core.ranking.fields import WEIGHT_UNIT
+from registry.core.ranking.parsed_query import ParsedQuery
+from registry.core.ranking.record import term_ids
+from registry.core.ranking.vectors import cosines
+
+DECIMALS: Final = 6
+"""Decimals of the numbers shown."""
+
+_SOME_BITS: Final = 0xFFF
+"""Bits of a word's hash: few enough for a table that stays in the processor's first cache."""
+
+Numbers = NDArray[np.float64]
+
+MatchedTerms = Mapping[int, tuple[str, float]]
+"""The query's words that a candidate holds, in the query's order: position among the candidate's words -> the word and
+its share of the query's weight."""
+
+
+class RowRanges:
+    """Where the rows of each of n candidates begin and end; some have none."""
+
+    def __init__(self, starts: NDArray[np.int64], ends: NDArray[np.int64], rows: int) -> None:
+        self._has_rows = ends > starts
+        self._all_have_rows = bool(self._has_rows.all())
+        bounds = np.empty((len(starts), 2), np.int64)
+        bounds[:, 0], bounds[:, 1] = starts, ends
+        flat = (bounds if self._all_have_rows else bounds[self._has_rows]).ravel()
+        self._bounds = flat[:-1] if len(flat) and flat[-1] == rows else flat  # the last range then ends with the rows
+
+    def folded(self, rows: Numbers, fold: np.ufunc) -> Numbers:
+        """Return (n,) the rows of each candidate folded (np.maximum, np.add); 0 if it has none."""
+        if self._all_have_rows and len(self._bounds):
+            values: Numbers = fold.reduceat(rows, self._bounds)[::2]
+            return values
+        values = np.zeros(len(self._has_rows))
+        if len(self._bounds):
+            values[self._has_rows] = fold.reduceat(rows, self._bounds)[::2]
+        return values
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Features:
+    """Arrays over T words, n candidates and R rows of vectors.
+
+    `idf` (T,); `shares`: T pairs of a word and its share of the query's weight; `tf` (T, n), weighted; `places` (T, n):
+    the word's position among a candidate's words, -1 if it is not there; `whole` (R,): cosine with the query; `needs`
+    (R,): the best one with any of its sentences. Both cosines are 0 if query or candidate has no vector. `covers` (n,):
+    the share of the query's weight that a candidate's words match; `nearest` (n,): the cosine of its nearest row, at
+    least 0. `parts`: the rows of each candidate after the first one.
+    """
+
+    question: ParsedQuery
+    candidates: CandidateSet
+    stats: CorpusStats
+    idf: Numbers
+    shares: Sequence[tuple[str, float]]
+    tf: Numbers
+    places: NDArray[np.int64]
+    whole: Numbers
+    needs: Numbers
+    covers: Numbers
+    nearest: Numbers
+    parts: RowRanges
+
+    def matched_terms(self, candidate: int) -> MatchedTerms:
+        positions = self.places[:, candidate].tolist()
+        return {
+            position: word_and_share
+            for position, word_and_share in zip(positions, self.shares, strict=True)
+            if position >= 0
+        }
+
+    def of_first_rows(self, rows: Numbers) -> Numbers:
+        """Return (n,) the value of each candidate's first row, that of the whole service; 0 if it has no rows."""
+        starts, ends = self.candidates.row_starts[:-1], self.candidates.row_starts[1:]
+        return np.where(ends > starts, np.append(rows, 0.0)[starts], 0.0)
+
+    def over_parts(self, rows: Numbers, fold: np.ufunc) -> Numbers:
+        """Return (n,) the rows after the first one folded (np.maximum, np.add); 0 for a candidate without such rows."""
+        return self.parts.folded(rows, fold)
+
+
+def extract_features(question: ParsedQuery, candidates: CandidateSet, stats: CorpusStats) -> Features:
+    terms = term_ids(list(question.terms))
+    idf = stats.idf(terms)
+    weight = float(idf.sum()) or 1.0
+    tf, places = _frequencies(terms, candidates)
+    whole, needs = _cosines(question, candidates)
+    starts, ends = candidates.row_starts[:-1], candidates.row_starts[1:]
+    nearest: Numbers = RowRanges(starts, ends, len(whole)).folded(whole, np.maximum)
+    return Features(
+        question,
+        candidates,
+        stats,
+        idf,
+        shares=list(zip(question.terms.values(), (idf / weight).tolist(), strict=True)),
+        tf=tf,
+        places=places,
+        whole=whole,
+        needs=needs,
+        covers=np.round(np.where(places < 0, 0.0, idf[:, None]).sum(axis=0) / weight, DECIMALS),
+        nearest=np.round(nearest.clip(0.0), DECIMALS),
+        parts=RowRanges(starts + 1, ends, len(whole)),
+    )
+
+
+def _frequencies(terms: NDArray[np.uint32], candidates: CandidateSet) -> tuple[Numbers, NDArray[np.int64]]:
+    """Return (tf, places), both (T, n). Few of the candidates' words are in the query: hash bits exclude most."""
+    tf, places = np.zeros((len(terms), len(candidates))), np.full((len(terms), len(candidates)), -1)
+    table = np.zeros(_SOME_BITS + 1, np.bool_)
+    table[terms & _SOME_BITS] = True
+    indexes = np.flatnonzero(np.take(table, candidates.terms & _SOME_BITS))
+    matching, term_numbers = np.nonzero(candidates.terms[indexes][:, None] == terms)
+    indexes = indexes[matching]
+    services = np.searchsorted(candidates.term_starts, indexes, side="right") - 1
+    tf[term_numbers, services] = candidates.counts[indexes] / WEIGHT_UNIT
+    places[term_numbers, services] = indexes - candidates.term_starts[services]
+    return tf, places
+
+
+def _cosines(question: ParsedQuery, candidates: CandidateSet) -> tuple[Numbers, Numbers]:
+    """Return (R,) cosines with the whole query, and with the nearest of its sentences."""
+    no_rows = question.model != candidates.model or not len(candidates.vectors)
+    if question.whole is None or question.needs is None or no_rows:
+        zeros = np.zeros(len(candidates.vectors))
+        return zeros, zeros
+    is_single = len(question.needs) == 1 and np.array_equal(question.needs[0], question.whole)
+    query_rows = question.needs if is_single else np.vstack([question.whole, question.needs])
+    similarities = cosines(candidates.vectors, candidates.scales, query_rows)
+    return (
+        (similarities[:, 0], similarities[:, 0]) if is_single else (similarities[:, 0], similarities[:, 1:].max(axis=1))
+    )

@@ -1,0 +1,58 @@
+"""A query as the ranker uses it: the text, its words and, with an embedder, its vectors."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from registry.core.ranking.text import QUERY_CHARS, query_terms, sentences, visible
+
+_READ_AT_MOST: Final = 10 * QUERY_CHARS
+"""Invisible characters do not count towards QUERY_CHARS; this bounds them too."""
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors. `id` names the model and its recipe, in at most 16 ASCII characters: vectors of two
+    models are never compared by accident."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def dims(self) -> int: ...
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return (n, dims) for queries: rows of length 1; a zero row for a text without any known token."""
+
+    def encode_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return (n, dims) for documents, likewise."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ParsedQuery:
+    """`terms`: stem -> the user's word. `whole` (dims,) is the text's vector, `needs` (k, dims) those of its sentences.
+
+    Both are None without an embedder, or if it knows no token of the text; `model` is then empty.
+    """
+
+    text: str
+    terms: Mapping[str, str]
+    whole: NDArray[np.float32] | None = None
+    needs: NDArray[np.float32] | None = None
+    model: str = ""
+
+
+def parse_query(text: str, embedder: Embedder | None = None) -> ParsedQuery:
+    """Parse a text of any bytes and length; only its first QUERY_CHARS visible characters are read."""
+    visible_text = visible(text[:_READ_AT_MOST])[:QUERY_CHARS]
+    terms = query_terms(visible_text)
+    parts = sentences(visible_text)
+    if embedder is None or not parts:
+        return ParsedQuery(visible_text, terms)
+    is_single = len(parts) == 1 and parts[0] == " ".join(visible_text.split())
+    rows = embedder.encode(parts if is_single else [visible_text, *parts])
+    if not rows[0].any():
+        return ParsedQuery(visible_text, terms)
+    return ParsedQuery(visible_text, terms, rows[0], rows if is_single else rows[1:], embedder.id)

@@ -1,0 +1,207 @@
+"""Read bytes as text or a JSON value, or state why not. `Unreadable` is the only exception that leaves this module.
+
+jiter refuses NaN and duplicate keys, but reads 1e999 as infinity, keeps NUL and nests 200 deep. The walk over the value
+therefore refuses what jsonb or a later reader could not hold: a row that can be written but not read back stops every
+rebuild of the index.
+"""
+
+import re
+from itertools import count
+from math import isfinite
+from typing import NoReturn, TypeAlias
+
+import jiter
+
+from registry.core.model.documents import Json
+from registry.core.model.findings import EVIDENCE_CHARS, Rule
+from registry.core.reading import rules
+from registry.core.reading.json_pointer import at
+from registry.core.reading.plain_text import line as line_of
+
+BOM = b"\xef\xbb\xbf"
+MAX_BYTES = 4 * 1024 * 1024  # the largest cap of any kind of document
+MAX_DEPTH = 32
+MAX_KEYS = 2_000
+MAX_ITEMS = 5_000
+MAX_CHARS = 100_000
+MAX_INTEGER = 2**53  # beyond it readers disagree about the value (RFC 8259 section 6)
+
+_PLACE = re.compile(r" at line (\d+) column (\d+)$")
+_FRONT_MATTER = re.compile(r"---[ \t]*\r?\n.*?\n---[ \t]*\r?\n\s*[{\[]", re.DOTALL)
+_HTML = re.compile(r"(?:<!--.*?-->|<\?xml[^>]*>|\s)*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL)
+
+
+class Unreadable(ValueError):
+    """Why a body was not read: the `rule` it breaks, the offending piece as `evidence`, and the position if known.
+
+    Invalid JSON: `line` from 1 and `column` in bytes, as the parser counts (invalid YAML: in characters). Not UTF-8:
+    `offset` in bytes. JSON over a cap: `pointer` to the value.
+    """
+
+    def __init__(self, rule: Rule, evidence: str = "", line: int | None = None, column: int | None = None) -> None:
+        super().__init__(f"{rule.code}: {evidence}" if evidence else rule.code)
+        self.rule = rule
+        self.evidence = line_of(evidence, EVIDENCE_CHARS)
+        self.line = line
+        self.column = column
+        self.offset: int | None = None
+        self.pointer = ""
+
+
+def read_text(raw: bytes) -> str:
+    """Return the body as text without a byte order mark. Raise Unreadable: not UTF-8, empty, over MAX_BYTES."""
+    if len(raw) > MAX_BYTES:  # guard: json-bytes
+        raise Unreadable(rules.TOO_LARGE, f"{len(raw)} bytes")
+    try:
+        text = raw.decode("utf-8-sig")  # guard: json-utf-8
+    except UnicodeDecodeError as error:
+        offset = len(raw) - len(error.object) + error.start  # the codec does not count the mark
+        refusal = Unreadable(rules.NOT_UTF8, f"byte 0x{raw[offset]:02x} at offset {offset}")
+        refusal.offset = offset
+        raise refusal from None
+    if not text.strip():
+        raise Unreadable(rules.EMPTY)
+    return text
+
+
+def read_json(raw: bytes) -> Json:
+    """Return the body as one JSON value within the caps above. Raise Unreadable."""
+    text = read_text(raw)
+    try:
+        # guard: json-strict
+        value: Json = jiter.from_json(raw.removeprefix(BOM), allow_inf_nan=False, catch_duplicate_keys=True)
+    except ValueError as error:
+        _explain(str(error), text)
+    check_caps(value)
+    return value
+
+
+def is_html(text: str) -> bool:
+    """True when a body is a web page, as single-page applications serve for every path (soft 404)."""
+    return _HTML.match(text[:4096]) is not None
+
+
+def looks_like_json(text: str) -> bool:
+    """True when a body that does not parse was evidently meant to be JSON."""
+    start = text.lstrip()
+    if start.startswith(("//", "/*")):
+        return "{" in start
+    return start[:1] in ("{", "[") or _FRONT_MATTER.match(start) is not None
+
+
+def _explain(message: str, text: str) -> NoReturn:
+    match = _PLACE.search(message)
+    line, column = (int(match[1]), int(match[2])) if match else (None, None)
+    raise Unreadable(_rule(message, text, line, column), message, line, column)
+
+
+def _rule(message: str, text: str, line: int | None, column: int | None) -> Rule:
+    if _FRONT_MATTER.match(text.lstrip()):
+        return rules.FRONT_MATTER
+    for needle, rule in (
+        ("trailing comma", rules.TRAILING_COMMA),
+        ("duplicate key", rules.DUPLICATE_KEY),
+        ("recursion limit", rules.TOO_DEEP),
+        ("number out of range", rules.NUMBER),
+    ):
+        if needle in message:
+            return rule
+    if line is not None and column is not None and _comment_at(text, line, column):
+        return rules.COMMENT
+    return rules.TRUNCATED if message.startswith("EOF") else rules.NOT_JSON
+
+
+def _comment_at(text: str, line: int, column: int) -> bool:
+    lines = text.split("\n", line)
+    if len(lines) < line:
+        return False
+    # the parser counts bytes and stops at or just behind the slash
+    excerpt = lines[line - 1].encode()[max(0, column - 2) : column + 2]
+    return b"//" in excerpt or b"/*" in excerpt
+
+
+def check_caps(root: Json) -> None:
+    """Raise Unreadable for what is over a cap or what jsonb could not hold.
+
+    Level by level, not recursive, because the site chooses the depth.
+    """
+    level: list[Json] = [root]
+    for depth in count():
+        # guard: json-depth
+        value: Json = (
+            next((item for item in level if isinstance(item, dict | list)), None) if depth == MAX_DEPTH else None
+        )
+        next_level: list[Json] = []
+        try:
+            if value is not None:
+                raise Unreadable(rules.TOO_DEEP, f"more than {MAX_DEPTH} levels")
+            for value in level:
+                if isinstance(value, str):  # inlined: a call for each string would cost as much as reading
+                    if len(value) > MAX_CHARS or "\0" in value:  # guard: json-text
+                        _refuse_text(value)
+                elif isinstance(value, dict):
+                    _check_keys(value)
+                    next_level.extend(value.values())
+                elif isinstance(value, list):
+                    _check_length(value)
+                    next_level.extend(value)
+                elif value is not None:
+                    _check_number(value)
+        except Unreadable as refusal:
+            refusal.pointer = _pointer_to(value, root)
+            raise
+        if not next_level:
+            return
+        level = next_level
+
+
+def _pointer_to(target: Json, root: Json) -> str:
+    """Return a JSON Pointer to a value in `root`, found by identity. An equal interned value breaks the same rule."""
+    paths: list[tuple[Json, _Path]] = [(root, None)]
+    while paths:
+        value, path = paths.pop()
+        if value is target:
+            return _as_pointer(path)
+        if isinstance(value, dict | list):
+            children = value.items() if isinstance(value, dict) else enumerate(value)
+            paths.extend((child, (path, str(key))) for key, child in children)
+    return ""
+
+
+def _as_pointer(path: "_Path") -> str:
+    """Return a path as a JSON Pointer. Only the wanted one is written: all of them could outgrow the document."""
+    keys: list[str] = []
+    while path is not None:
+        path, key = path
+        keys.append(key)
+    return at("", *reversed(keys))
+
+
+_Path: TypeAlias = "tuple[_Path, str] | None"
+
+
+def _check_keys(value: dict[str, Json]) -> None:
+    if len(value) > MAX_KEYS:  # guard: json-keys
+        raise Unreadable(rules.TOO_MANY, f"{len(value)} keys in one object")
+    for key in value:
+        if len(key) > MAX_CHARS or "\0" in key:  # guard: json-key
+            _refuse_text(key)
+
+
+def _check_length(value: list[Json]) -> None:
+    if len(value) > MAX_ITEMS:  # guard: json-items
+        raise Unreadable(rules.TOO_MANY, f"{len(value)} items in one array")
+
+
+def _check_number(value: int | float) -> None:
+    if isinstance(value, float):
+        if not isfinite(value):  # guard: json-infinite
+            raise Unreadable(rules.NUMBER, "not finite")
+    elif not -MAX_INTEGER <= value <= MAX_INTEGER:  # guard: json-integer
+        raise Unreadable(rules.NUMBER, "integer beyond 2^53")
+
+
+def _refuse_text(text: str) -> NoReturn:
+    if len(text) > MAX_CHARS:
+        raise Unreadable(rules.TEXT_TOO_LONG, f"{len(text)} characters in one string")
+    raise Unreadable(rules.NUL)

@@ -1,0 +1,144 @@
+"""When a host is visited again: a pure policy over its last outcome and its history (docs/revisit.md).
+
+The wait is spread by up to a tenth either way, always the same for the same host, so that hosts seeded together do not
+stay together. Second looks and unfinished visits come sooner, but not before `earliest`; the code that records a visit
+schedules those.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from types import MappingProxyType
+from typing import Final
+
+from registry.core.model.documents import Outcome
+
+_HOUR = timedelta(hours=1)
+_DAY = timedelta(days=1)
+
+FOUND_FIRST: Final = _DAY
+FOUND_LEAST: Final = _HOUR
+FOUND_MOST: Final = 7 * _DAY
+SPREAD: Final = 0.1
+RETRY_MOST: Final = _DAY
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """What the policy needs beside the outcome.
+
+    `streak`: visits in a row with this outcome and reason, this one included. `interval`: the wait before this visit,
+    None at the first. `previous`: the outcome before this one. `has_changed`: a document appeared, disappeared or
+    changed. `max_age`: how long the host lets its documents be cached. `retry_after`: the wait of a 429 or 503.
+    """
+
+    host: str
+    streak: int = 1
+    interval: timedelta | None = None
+    has_changed: bool = False
+    max_age: timedelta | None = None
+    retry_after: timedelta | None = None
+    previous: Outcome | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """`first` after the first visit of a streak, doubled for each further one up to `most`."""
+
+    first: timedelta
+    most: timedelta
+
+    def after(self, streak: int) -> timedelta:
+        return min(self.first * (1 << min(max(streak - 1, 0), 16)), self.most)
+
+
+WAITS: Final[Mapping[Outcome, Wait]] = MappingProxyType(
+    {
+        Outcome.NEGATIVE: Wait(30 * _DAY, 30 * _DAY),
+        Outcome.NOT_A_MANIFEST: Wait(14 * _DAY, 90 * _DAY),
+        Outcome.MALFORMED: Wait(3 * _DAY, 30 * _DAY),
+        Outcome.ABSENT: Wait(14 * _DAY, 90 * _DAY),
+        Outcome.GONE: Wait(90 * _DAY, 90 * _DAY),
+        Outcome.REDIRECTED_AWAY: Wait(30 * _DAY, 30 * _DAY),
+        Outcome.REFUSED: Wait(7 * _DAY, 90 * _DAY),
+        Outcome.RATE_LIMITED: Wait(_HOUR, 7 * _DAY),
+        Outcome.UNREACHABLE: Wait(_DAY, 90 * _DAY),
+        Outcome.TLS_ERROR: Wait(_DAY, 90 * _DAY),
+        Outcome.TOO_LARGE: Wait(7 * _DAY, 90 * _DAY),
+        Outcome.UNSUPPORTED_ENCODING: Wait(7 * _DAY, 90 * _DAY),
+        Outcome.DISALLOWED: Wait(_DAY, 30 * _DAY),
+        Outcome.SKIPPED: Wait(_HOUR, _DAY),
+    }
+)
+"""Hosts that stay broken, too large or closed to the crawler are visited ever more rarely."""
+
+SPENT_BUDGET_WAIT: Final = timedelta(hours=6)
+"""Wait after a visit without any request, because a budget was spent: those are per day."""
+
+_EQUIVALENT: Final = (
+    frozenset({Outcome.ABSENT, Outcome.NOT_A_MANIFEST}),
+    frozenset({Outcome.UNREACHABLE, Outcome.TLS_ERROR}),
+)
+"""Outcomes that are the same to the back-off: a host that answers 404 today and its front page tomorrow has nothing,
+and one that times out today and does not resolve tomorrow is down."""
+
+_FIRST_ERRORS: Final = (_HOUR, 6 * _HOUR)
+_LATER_ERRORS: Final = Wait(_DAY, 30 * _DAY)
+
+
+def next_visit(outcome: Outcome, history: History, now: datetime) -> datetime | None:
+    """Return the time of the next visit; None: never by itself, only on request (REFUSED_ADDRESS)."""
+    if outcome is Outcome.REFUSED_ADDRESS:
+        return None
+    requested_wait = min(history.retry_after or timedelta(), RETRY_MOST)  # guard: retry-after
+    if outcome is Outcome.FOUND:
+        return now + max(_wait_after_found(history), requested_wait)
+    return now + max(_spread(backed_off(outcome, history), history), requested_wait, _HOUR)
+
+
+def after_spent_budget(host: str, now: datetime) -> datetime:
+    """Return the next visit of a host that received no request; its history stays as it is."""
+    return now + _spread(SPENT_BUDGET_WAIT, History(host))
+
+
+def earliest(retry_after: timedelta | None, now: datetime) -> datetime:
+    """Return the time before which no visit may happen: the host asked for this wait (RFC 9110 section 10.2.3)."""
+    return now + min(retry_after or timedelta(), RETRY_MOST)
+
+
+def backed_off(outcome: Outcome, history: History) -> timedelta:
+    """Return the wait after anything but FOUND and REFUSED_ADDRESS, before spread and the host's own wish."""
+    if outcome is Outcome.SERVER_ERROR:
+        later_errors = history.streak - len(_FIRST_ERRORS)
+        return _LATER_ERRORS.after(later_errors) if later_errors > 0 else _FIRST_ERRORS[max(history.streak, 1) - 1]
+    wait = WAITS[outcome].after(history.streak)
+    is_alike = any(outcome in group and history.previous in group for group in _EQUIVALENT)
+    if is_alike and history.interval is not None:
+        wait = max(wait, min(2 * _unspread(history.interval, history), WAITS[outcome].most))
+    return wait
+
+
+def _wait_after_found(history: History) -> timedelta:
+    """Return the wait after FOUND: halved when something changed, else doubled, to follow the rate of changes."""
+    wait = FOUND_FIRST
+    if history.interval is not None and history.streak > 1:
+        last_wait = _unspread(history.interval, history)
+        wait = last_wait / 2 if history.has_changed else last_wait * 2
+    least = max(FOUND_LEAST, min(history.max_age or FOUND_LEAST, FOUND_MOST))
+    return min(max(_spread(wait, history), least), FOUND_MOST)
+
+
+def _spread(wait: timedelta, history: History) -> timedelta:
+    return wait * _spread_factor(history.host)
+
+
+def _unspread(interval: timedelta, history: History) -> timedelta:
+    """Undo the spread of a host: doubling a spread interval would compound it."""
+    return interval / _spread_factor(history.host)
+
+
+def _spread_factor(host: str) -> float:
+    digest = hashlib.sha256(host.encode()).digest()
+    share = int.from_bytes(digest[:4], "big") / 0xFFFFFFFF  # 0 to 1
+    return 1 + SPREAD * (2 * share - 1)

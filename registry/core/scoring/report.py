@@ -1,0 +1,135 @@
+"""The report on documents: the findings, each with its rule and its position in the source, and a score.
+
+One report for the command, for SARIF and for the API, so that all of them agree.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from registry.core.merging.merge import Held, LocatedFinding, merge
+from registry.core.model.documents import Outcome
+from registry.core.model.findings import Finding, Rule, Severity
+from registry.core.model.services import Service
+from registry.core.reading.positions import Position, place
+from registry.core.scoring.score import Line, Score, score
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedFinding:
+    """A finding. `document` None: it is about the merged service, and its pointer is into the common model.
+
+    `position` is None if the source is not known. `points` are those of its line of the score, stated once per line.
+    """
+
+    finding: Finding
+    document: str | None
+    position: Position | None = None
+    points: float = 0
+
+    @property
+    def rule(self) -> Rule:
+        return self.finding.rule
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON-ready; `line` and `column` are from 1, columns in characters."""
+        finding, rule = self.finding, self.rule
+        return {
+            "reason": rule.code,
+            "severity": rule.severity.value,
+            "pointer": finding.pointer,
+            "line": self.position.line if self.position else None,
+            "column": self.position.column if self.position else None,
+            "evidence": finding.evidence,
+            "count": finding.count,
+            "says": rule.says,
+            "fix": rule.fix,
+            "spec": rule.spec,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """`findings`: findings of documents by document and position, then those that need several documents.
+
+    `gaps`: what the score misses in the merged service, most costly first, each at the document that should state it.
+    `lines`: the lines of the score, in its order, each at its first finding.
+    """
+
+    service: Service | None
+    score: Score | None
+    findings: tuple[ReportedFinding, ...]
+    gaps: tuple[ReportedFinding, ...]
+    lines: tuple[ReportedFinding, ...]
+
+    @property
+    def everything(self) -> tuple[ReportedFinding, ...]:
+        return (*self.findings, *self.gaps)
+
+    def has(self, *severities: Severity) -> bool:
+        """True when any finding is of one of these severities."""
+        return any(finding.rule.severity in severities for finding in self.everything)
+
+    def about(self, document: str | None) -> tuple[ReportedFinding, ...]:
+        """Return the findings about one document; None: about the merged service."""
+        return tuple(finding for finding in self.findings if finding.document == document)
+
+    def score_lines(self) -> list[dict[str, Any]]:
+        """Return the lines of the score, each with its document and its position there; JSON-ready."""
+        return [
+            {**line.to_json(), "section": line.rule.section.value, "points": line.points, "document": line.document}
+            for line in self.lines
+        ]
+
+
+def report(host: str, documents: Sequence[Held], sources: Mapping[str, bytes]) -> Report:
+    """Return the findings and the score of the documents of one host; `sources`: their bytes, by URL."""
+    merged = merge(host, documents)
+    graded = score(merged.service, merged.findings) if merged.service else None
+    lines = graded.lines if graded else ()
+    located_findings = list(dict.fromkeys((*merged.findings, *_of_single_document(documents))))
+    reported = {(located.finding.rule, located.document) for located in located_findings}
+    points = {(line.rule, line.document): line.points for line in lines}
+    findings = [
+        ReportedFinding(
+            located.finding, located.document, points=points.pop((located.finding.rule, located.document), 0)
+        )
+        for located in located_findings
+    ]
+    gaps = [_as_finding(line) for line in lines if (line.rule, line.document) not in reported]
+    positioned = _with_positions([*findings, *gaps, *map(_as_finding, lines)], sources)
+    document_findings = positioned[: len(findings)]
+    positioned_gaps = positioned[len(findings) : len(findings) + len(gaps)]
+    document_order = {document.url: index for index, document in enumerate(documents)}
+    sorted_findings = tuple(sorted(document_findings, key=lambda finding: _sort_key(finding, document_order)))
+    return Report(merged.service, graded, sorted_findings, positioned_gaps, positioned[len(findings) + len(gaps) :])
+
+
+def _of_single_document(documents: Sequence[Held]) -> Iterator[LocatedFinding]:
+    """Yield all findings of a document that was checked by itself, even those on why it is no manifest."""
+    if len(documents) == 1 and documents[0].assessment.outcome is not Outcome.ABSENT:
+        yield from (LocatedFinding(finding, documents[0].url) for finding in documents[0].assessment.findings)
+
+
+def _as_finding(line: Line) -> ReportedFinding:
+    return ReportedFinding(
+        Finding(line.rule, line.pointer, line.evidence, line.count), line.document, points=line.points
+    )
+
+
+def _with_positions(findings: Sequence[ReportedFinding], sources: Mapping[str, bytes]) -> tuple[ReportedFinding, ...]:
+    """Return each with its position, in the same order; a source is read once for all its findings."""
+    by_document: dict[str, list[int]] = {}
+    for index, finding in enumerate(findings):
+        if finding.document is not None and finding.document in sources:
+            by_document.setdefault(finding.document, []).append(index)
+    positions: dict[int, Position] = {}
+    for document, indexes in by_document.items():
+        positions.update(
+            zip(indexes, place(sources[document], [findings[number].finding for number in indexes]), strict=True)
+        )
+    return tuple(replace(finding, position=positions.get(index)) for index, finding in enumerate(findings))
+
+
+def _sort_key(finding: ReportedFinding, document_order: Mapping[str, int]) -> tuple[int, Position]:
+    return document_order.get(finding.document or "", len(document_order)), finding.position or Position()

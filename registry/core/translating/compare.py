@@ -1,0 +1,252 @@
+"""Find what a written document does not express of its service, by reading it as a client of its format would.
+
+`original` is the service, `received` what the format's own reader returns for the written document. Every known part
+of the original that is not received unchanged is one Loss. Marks of the registry itself (provenance, origins,
+pointers, claims, which calls are off site) are not compared.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from typing import Any, Final
+
+from registry.core.format_support.writing.calls import auth_of_call
+from registry.core.format_support.writing.task import EntrySource, Task, Written, capability_pointer
+from registry.core.model.services import Auth, AuthScheme, Capability, Invocation, Service
+from registry.core.reading.json_pointer import at
+
+MAX_PARAMETER_LOSSES: Final = 100  # of one capability, one by one
+
+_SERVICE: Final = (
+    ("name", "name"),
+    ("description", "description"),
+    ("provider/name", "provider's name"),
+    ("provider/url", "provider's URL"),
+    ("provider/contact", "contact"),
+    ("version", "version"),
+    ("base_url", "base URL"),
+    ("homepage", "home page"),
+    ("docs_url", "documentation URL"),
+    ("icon_url", "icon"),
+    ("languages", "languages"),
+    ("tags", "tags"),
+    ("examples", "examples"),
+    ("groups", "groups of capabilities"),
+    ("pricing/model", "pricing model"),
+    ("pricing/plans", "plans"),
+    ("pricing/url", "pricing URL"),
+    ("pricing/note", "note on pricing"),
+    ("policies/training", "policy on training"),
+    ("policies/inference", "policy on inference"),
+    ("policies/caching", "policy on caching"),
+    ("policies/attribution", "policy on attribution"),
+    ("policies/terms_url", "terms"),
+    ("policies/privacy_url", "privacy policy"),
+    ("policies/rate_limit", "rate limit"),
+    ("policies/hints", "hints"),
+    ("identity/dids", "DIDs"),
+    ("identity/keys", "keys"),
+    ("identity/signatures", "signatures"),
+    ("relations/dependencies", "order of calls"),
+    ("relations/errors", "recovery from errors"),
+    ("relations/operational", "status"),
+    ("relations/degraded", "degraded capabilities"),
+    ("relations/status_url", "status URL"),
+)
+_CAPABILITY: Final = (
+    ("id", "id"),
+    ("name", "name"),
+    ("description", "description"),
+    ("result", "result"),
+    ("side_effects", "side effects"),
+    ("confirmation", "confirmation"),
+    ("idempotent", "idempotence"),
+    ("deprecated", "deprecation"),
+    ("tags", "tags"),
+    ("examples", "examples"),
+    ("input_modes", "input modes"),
+    ("output_modes", "output modes"),
+    ("docs_url", "documentation URL"),
+)
+_CALL: Final = (
+    ("kind", "protocol"),
+    ("endpoint", "endpoint"),
+    ("method", "method"),
+    ("name", "operation"),
+    ("scopes", "scopes"),
+    ("rate_limit", "rate limit"),
+)
+_UNKNOWN: Final[tuple[Any, ...]] = (None, "", (), {}, "unknown")
+
+
+def compare(task: Task, written: Written, received: Service) -> None:
+    """Note every difference between the service and what was received; entries are in the order of `sources`."""
+    original = task.service
+    for path, label in _SERVICE:
+        _compare_part(task, f"/{path}", label, _value_at(original, path), _value_at(received, path))
+    _compare_schemes(task, "/auth/schemes", original.auth.schemes, _all_schemes(received))
+    if original.auth.required is not None and not written.sources:
+        _compare_part(
+            task, "/auth/required", "whether credentials are required", original.auth.required, received.auth.required
+        )
+    for number, protocol in enumerate(original.protocols):
+        if not any(_expresses(candidate, protocol) for candidate in received.protocols):
+            _note_loss(task, at("/protocols", number), f"protocol {protocol.id}", inexact=False)
+    for number, workflow in enumerate(original.relations.workflows):
+        if workflow not in received.relations.workflows:
+            _note_loss(task, at("/relations/workflows", number), f"workflow {workflow.id}", inexact=False)
+    for source, entry in zip(written.sources, received.capabilities, strict=True):
+        _compare_capability(task, source, entry, received)
+
+
+def same_auth(original: Auth, received: Auth) -> bool:
+    """Return whether kinds of credentials, and whether they are required, are received unchanged.
+
+    An original that does not state whether credentials are required loses nothing.
+    """
+    kinds = {scheme.type for scheme in original.schemes} - {"none"}
+    if original.required is False:
+        return received.required is False or not {scheme.type for scheme in received.schemes} - {"none"}
+    if kinds != {scheme.type for scheme in received.schemes} - {"none"}:
+        return not kinds and original.required is None
+    return original.required is None or original.required == received.required
+
+
+def _compare_capability(task: Task, source: EntrySource, received: Capability, service: Service) -> None:
+    pointer, original = capability_pointer(source.capability), task.service.capabilities[source.capability]
+    for name, label in _CAPABILITY:
+        _compare_part(task, f"{pointer}/{name}", label, getattr(original, name), getattr(received, name))
+    if source.enveloped:
+        reason = "they are members of `input` in the envelope of the Web of Agents (draft-00 section 5.1)"
+        task.note_loss(f"{pointer}/params", "parameters one by one", reason)
+    else:
+        _compare_params(task, f"{pointer}/params", original.params, received.params)
+    for number, invocation in enumerate(original.invocations):
+        if number != source.invocation:
+            label = f"another call ({invocation.kind})"
+            task.note_loss(
+                f"{pointer}/invocations/{number}", label, f"{task.title} describes one way to call a capability"
+            )
+    if original.invocations:
+        call = received.invocations[0] if received.invocations else Invocation("pointer")
+        _compare_call(
+            task, f"{pointer}/invocations/{source.invocation}", original.invocations[source.invocation], call, service
+        )
+
+
+def _compare_call(task: Task, pointer: str, original: Invocation, received: Invocation, service: Service) -> None:
+    for name, label in _CALL:
+        _compare_part(task, f"{pointer}/{name}", label, getattr(original, name), getattr(received, name))
+    original_auth, received_auth = auth_of_call(task.service, original), auth_of_call(service, received)
+    if not same_auth(original_auth, received_auth):
+        _note_loss(task, f"{pointer}/auth", "authentication of this call", inexact=bool(received_auth.schemes))
+    elif original.auth is not None:
+        _compare_schemes(task, f"{pointer}/auth/schemes", original.auth.schemes, received_auth.schemes)
+
+
+def _compare_params(
+    task: Task, pointer: str, original: Mapping[str, Any] | None, received: Mapping[str, Any] | None
+) -> None:
+    if not original or original == received:
+        return
+    original_properties, received_properties = _properties(original), _properties(received)
+    losses_before = len(task.losses)
+    other_rules: dict[tuple[str, bool], list[str]] = {}
+    for name, rules in original_properties.items():
+        property_pointer = at(f"{pointer}/properties", name)
+        if name not in received_properties:
+            _note_loss(task, property_pointer, f"parameter {name}", inexact=False)
+            continue
+        if "type" in rules and rules["type"] != received_properties[name].get("type"):
+            _note_loss(task, f"{property_pointer}/type", f"type of {name}", inexact="type" in received_properties[name])
+        for key in rules:
+            if key != "type" and rules[key] != received_properties[name].get(key):
+                other_rules.setdefault((str(key), key in received_properties[name]), []).append(name)
+    _limit_losses(task, pointer, losses_before)
+    original_required, received_required = _required(original) & original_properties.keys(), _required(received)
+    if changed := sorted((original_required ^ received_required) & received_properties.keys()):
+        _note_loss(task, f"{pointer}/required", f"whether {_first_names(changed)} is required", inexact=True)
+    for (key, inexact), names in other_rules.items():
+        _note_loss(task, pointer, f"{key} of {_first_names(names)}", inexact=inexact)
+    other_keywords = [
+        str(key) for key in original if key not in ("type", "properties", "required") and key not in (received or {})
+    ]
+    if other_keywords or (not original_properties and received is None):
+        _note_loss(
+            task, pointer, f"rules for all parameters: {_first_names(other_keywords or ['type'])}", inexact=False
+        )
+
+
+def _limit_losses(task: Task, pointer: str, start: int) -> None:
+    """Summarise losses of parameters beyond MAX_PARAMETER_LOSSES as one loss."""
+    excess = len(task.losses) - start - MAX_PARAMETER_LOSSES
+    if excess > 0:
+        reason = task.losses[-1].why
+        del task.losses[start + MAX_PARAMETER_LOSSES :]
+        task.note_loss(pointer, f"{excess} more parameters or types", reason)
+
+
+def _compare_part(task: Task, pointer: str, label: str, original: Any, received: Any) -> None:
+    if any(original is unknown or (type(original) is type(unknown) and original == unknown) for unknown in _UNKNOWN):
+        return
+    if original != received:
+        _note_loss(task, pointer, label, inexact=received not in _UNKNOWN)
+
+
+def _note_loss(task: Task, pointer: str, label: str, *, inexact: bool) -> None:
+    reason = f"{task.title} cannot express it exactly" if inexact else f"{task.title} has no place for it"
+    task.note_loss(pointer, label, task.reasons.get(pointer, reason))
+
+
+def _compare_schemes(task: Task, pointer: str, original: Iterable[AuthScheme], received: Iterable[AuthScheme]) -> None:
+    """Note one loss for each scheme that is received incompletely, naming the missing members."""
+    received_schemes = list(received)
+    for number, scheme in enumerate(original):
+        if scheme.type == "none":
+            continue
+        missing = min(
+            (_missing_members(scheme, candidate) for candidate in received_schemes if candidate.type == scheme.type),
+            key=len,
+            default=["kind"],
+        )
+        if missing:
+            label = f"{scheme.type}: {', '.join(missing)}"
+            _note_loss(task, at(pointer, number), label, inexact="kind" not in missing)
+
+
+def _missing_members(original: AuthScheme, received: AuthScheme) -> list[str]:
+    names = (field.name for field in fields(AuthScheme))
+    return [name for name in names if getattr(original, name) not in (None, (), getattr(received, name))]
+
+
+def _all_schemes(service: Service) -> list[AuthScheme]:
+    calls = (call for capability in service.capabilities for call in capability.invocations if call.auth is not None)
+    return [*service.auth.schemes, *dict.fromkeys(scheme for call in calls for scheme in (call.auth or Auth()).schemes)]
+
+
+def _expresses(received: Any, original: Any) -> bool:
+    return all(getattr(original, field.name) in (None, getattr(received, field.name)) for field in fields(original))
+
+
+def _value_at(service: Service, path: str) -> Any:
+    value: Any = service
+    for name in path.split("/"):
+        value = None if value is None else getattr(value, name)
+    return value
+
+
+def _properties(schema: Mapping[str, Any] | None) -> dict[str, Mapping[str, Any]]:
+    properties = (schema or {}).get("properties")
+    if not isinstance(properties, Mapping):
+        return {}
+    return {name: rules if isinstance(rules, Mapping) else {} for name, rules in properties.items()}
+
+
+def _required(schema: Mapping[str, Any] | None) -> set[str]:
+    names = (schema or {}).get("required")
+    return {name for name in names if isinstance(name, str)} if isinstance(names, list | tuple) else set()
+
+
+def _first_names(names: list[str]) -> str:
+    """Return the first names, and how many more there are."""
+    shown = ", ".join(name[:60] for name in names[:5])
+    return shown if len(names) <= 5 else f"{shown} and {len(names) - 5} more"

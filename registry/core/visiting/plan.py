@@ -1,0 +1,371 @@
+"""The visit of one host as a pure state machine: the next URL, the effect of its answer, the end of the visit.
+
+The order of requests is docs/probe-plan.md, "Stages". It is written as one generator that yields probes and is sent
+answers, so that the code reads in the order of the requests. What the visit knows is kept by its parts:
+`RequestBudget` and `StopPolicy` (limits.py), `VisitResults`, `RobotsCache`, `PointerQueue` and `CandidateHosts`.
+"""
+
+import hashlib
+from collections.abc import Collection, Generator, Sequence
+from datetime import datetime
+from typing import Final, TypeAlias
+
+from registry.core.format_support.probing import ABSENT
+from registry.core.model.documents import Fetched, Outcome, Probe, Purpose, Via
+from registry.core.names.domains import host_of, parse_https
+from registry.core.visiting import probes, robots_record
+from registry.core.visiting.following import DETAIL_REL
+from registry.core.visiting.limits import NO_BUDGET, OTHER_HOST, RequestBudget, StopPolicy
+from registry.core.visiting.pointers import CandidateHosts, PointerQueue
+from registry.core.visiting.redirects import Follow, Stop, redirect
+from registry.core.visiting.results import VisitResults
+from registry.core.visiting.robots import Robots
+from registry.core.visiting.robots_cache import RobotsCache
+from registry.core.visiting.summary import found, gone_away, host_facts, moved_to, only_refusals, served_here, summarise
+from registry.core.visiting.visits import HostJob, KnownDocument, ProbeResult, Visit
+
+MAX_PENDING: Final = 500
+
+_RESUMABLE: Final = frozenset({Purpose.MANIFEST, Purpose.POINTER, Purpose.DETAIL})
+
+_Walk: TypeAlias = Generator[Probe, Fetched, None]
+_Request: TypeAlias = Generator[Probe, Fetched, ProbeResult | None]
+
+
+class HostPlan:
+    """One visit of one host. Call `next` and `take` in turn until `next` returns None, then `finish`; or finish early.
+
+    `now`: start of the visit (aware, UTC), which decides whether a stored robots.txt is too old. `nonce`: 32
+    hexadecimal digits, random for each visit; the names of the controls are made from it. `exempt`: names of the
+    connect-to table. Never yields a URL twice, nor more requests than `budget` (redirects included) plus
+    `detail_budget`, nor anything that robots.txt forbids.
+    """
+
+    def __init__(
+        self,
+        job: HostJob,
+        *,
+        now: datetime,
+        nonce: str,
+        exempt: Collection[str] = (),
+        budget: int = probes.BUDGET,
+        detail_budget: int = probes.DETAIL_BUDGET,
+    ) -> None:
+        self._job, self._now, self._nonce = job, now, nonce
+        self._home = f"https://{job.host}/"
+        self._budget, self._stop = RequestBudget(budget, detail_budget), StopPolicy()
+        self._results = VisitResults(job)
+        self._robots = RobotsCache(job.host, job.robots)
+        self._visited: dict[str, None] = {}  # not a set: at these sizes sets take three times the memory
+        self._candidates = CandidateHosts(job.host, exempt)
+        self._pointers = PointerQueue(job.host, self._visited, self._candidates)
+        self._is_final_step = False
+        self._pending: list[Probe] = []
+        self._deferred: dict[str, tuple[str, tuple[str, ...]]] = {}  # by probe URL: redirect target, hops before it
+        self._earlier_hops: dict[str, tuple[str, ...]] = {}  # by redirect target
+        self._alias_of: str | None = None
+        self._walk = self._visit()
+        self._current_probe: Probe | None = next(self._walk, None)
+
+    # --- what the transport calls
+
+    @property
+    def robots(self) -> Robots | None:
+        """Return the rules of the visited host's robots.txt; None until it is read."""
+        return self._robots.get(self._job.host)
+
+    @property
+    def held(self) -> int:
+        """Return the size in bytes of the bodies that the visit keeps until it is recorded."""
+        robots = len(self._robots.record.body) if self._robots.record else 0
+        return robots + self._results.body_bytes
+
+    def next(self) -> Probe | None:
+        """Return the request to make now; the same until its answer was taken. None: the visit is over."""
+        return self._current_probe
+
+    @property
+    def is_last(self) -> bool:
+        """True when the visit ends with the answer to `next`, unless that answer leads to further requests.
+
+        Most visits have exactly one such request; the transport need not keep its connection open.
+        """
+        if not self._is_final_step or self._job.known or self._job.pending:
+            return False
+        return self._pointers.is_empty and not self._results.leads_on
+
+    def take(self, probe: Probe, fetched: Fetched) -> None:
+        """Take the answer to the probe that `next` returned. Raise ValueError for any other probe."""
+        if probe is not self._current_probe and probe != self._current_probe:
+            raise ValueError("not the probe that is waiting for an answer")
+        try:
+            self._current_probe = self._walk.send(fetched)
+        except StopIteration:
+            self._current_probe = None
+
+    def redirect(self, probe: Probe, from_url: str, location: str | None, hops: Sequence[str]) -> Follow | Stop:
+        """Decide about one hop of `probe`; `hops` are the URLs that were requested before `from_url`.
+
+        Beyond `redirects.redirect`: robots.txt of the target host must allow the target. While that file has not been
+        read the decision is Stop(SKIPPED, OTHER_HOST), and the plan requests the target itself after the file.
+        """
+        earlier_hops = (*self._earlier_hops.get(probe.url, ()), *hops)
+        decision = redirect(from_url, location, earlier_hops, probe.purpose)
+        if isinstance(decision, Stop):
+            return decision
+        if not self._budget.allows(probe.purpose, len(hops) + 2):
+            return Stop(Outcome.SKIPPED, NO_BUDGET)  # guard: redirect-budget
+        if probe.purpose is Purpose.ROBOTS:
+            return decision
+        host = self._host(decision.url)
+        robots = self._robots.get(host)
+        if robots is None:
+            self._deferred[probe.url] = (decision.url, (*earlier_hops, from_url))
+            return Stop(Outcome.SKIPPED, OTHER_HOST, host)
+        # guard: robots-after-redirect
+        return decision if robots.allowed(decision.url) else Stop(Outcome.DISALLOWED, robots.reason or "robots", host)
+
+    def finish(self, started_at: datetime, finished_at: datetime) -> Visit:
+        """Return the visit so far. Requests that were not made (details, pointers) are pending for the next one."""
+        host, answers = self._job.host, self._results.answers
+        known_urls = {document.url for document in self._job.known if document.outcome is Outcome.FOUND}
+        outcome, reason = summarise(host, answers, known_urls)
+        if self._stop.ended and outcome is not Outcome.FOUND:
+            outcome, reason = self._stop.ended
+        if found(answers, host):
+            self._candidates.add_sub_hosts()
+        return Visit(
+            host=host,
+            started_at=started_at,
+            finished_at=finished_at,
+            outcome=outcome,
+            reason=reason,
+            answers=tuple(answers),
+            whole_plan=self._job.whole_plan,
+            requests=self._budget.spent,
+            address=next(
+                (answer.fetched.address for answer in answers if answer.fetched.address and served_here(answer, host)),
+                None,
+            ),
+            robots=self._robots.record,
+            pending=self._left_over(),
+            candidates=self._candidates.all(),
+            alias_of=self._alias_of,
+            retry_after=self._results.retry_after,
+        )
+
+    # --- the walk
+
+    def _visit(self) -> _Walk:
+        host = self._job.host
+        yield from self._read_robots(host)
+        robots = self._robots.get(host) or Robots(reachable=False, reason="robots_not_read")
+        if ending := robots_record.verdict(robots):
+            self._stop.end(*ending)
+            return
+        self._budget.limit_for_delay(robots.crawl_delay)
+        for pointer in robots.pointers:
+            self._pointers.add(pointer, f"{self._home}robots.txt", 1)
+        if any(probe.purpose is Purpose.MANIFEST for probe in self._job.pending):
+            yield from self._resume_whole_plan()
+        elif self._job.whole_plan or self._job.short:
+            yield from self._whole_plan()
+        yield from self._request_known()
+        for probe in self._job.pending:
+            if probe.purpose is Purpose.DETAIL:
+                self._pointers.details.append(probe)
+            else:
+                yield from self._request(probe)
+        yield from self._follow_pointers()
+        if self._job.whole_plan and not self._job.short and found(self._results.answers, host):
+            yield from self._request_conditional()
+            yield from self._follow_pointers()
+        yield from self._request_details()
+
+    def _whole_plan(self) -> _Walk:
+        host = self._job.host
+        home = yield from self._request(probes.home_probe(host))
+        control = yield from self._request(probes.control_probe(host, f"/.well-known/{self._nonce}.json"))
+        self._recognise_alias(home, control)
+        if self._job.short:
+            label = host.partition(".")[0]
+            yield from self._request_steps(probes.SHORT.get(label, probes.STEPS), final=True)
+            return
+        yield from self._request_steps([step for step in probes.STEPS if step.stage in ("S1", "S2")])
+        if not only_refusals(self._results.answers):
+            yield from self._request_steps([step for step in probes.STEPS if step.stage == "S3"], final=True)
+
+    def _resume_whole_plan(self) -> _Walk:
+        """Continue a whole plan that was cut short. Front page and control are needed again to judge the answers."""
+        host = self._job.host
+        yield from self._request(probes.home_probe(host))
+        yield from self._request(probes.control_probe(host, f"/.well-known/{self._nonce}.json"))
+        for probe in self._job.pending:
+            if probe.purpose is Purpose.MANIFEST:
+                yield from self._request(probe)
+        yield from self._request_steps([step for step in probes.STEPS if step.fallback_of is not None])
+
+    def _request_steps(self, steps: Sequence[probes.Step], *, final: bool = False) -> _Walk:
+        """`final`: after these steps nothing else is requested from a host that has no documents."""
+        for step in steps:
+            if self._applies(step):
+                self._is_final_step = final and step is steps[-1]
+                yield from self._request(probes.manifest_probe(self._job.host, step))
+        self._is_final_step = False
+
+    def _request_known(self) -> _Walk:
+        """Request documents of earlier visits: details with the whole plan only, or when their manifest changed."""
+        for document in self._job.known:
+            if "#" in document.url:
+                continue  # carried inside another document
+            if document.via is not None and document.via.rel == DETAIL_REL:
+                if self._job.whole_plan:
+                    self._pointers.details.append(probes.detail_probe(document.url, document.via))
+            elif document.outcome in (Outcome.FOUND, Outcome.NEGATIVE, Outcome.MALFORMED):
+                yield from self._request(self._probe_for(document))
+
+    def _request_conditional(self) -> _Walk:
+        """Stage S4: docs/probe-plan.md, "Conditions"."""
+        requested = 0
+        facts = host_facts(self._job.host, self._results.answers, self._results.home_topics)
+        for step, is_met in probes.CONDITIONAL:
+            if requested == probes.MAX_CONDITIONAL or not self._applies(step) or not is_met(facts):
+                continue
+            if (yield from self._request(probes.manifest_probe(self._job.host, step))) is not None:
+                requested += 1
+                facts = host_facts(self._job.host, self._results.answers, self._results.home_topics)
+
+    def _follow_pointers(self) -> _Walk:
+        self._pointers.collect(self._results)
+        while (probe := self._pointers.next_document()) is not None:
+            yield from self._request(probe)
+            self._pointers.collect(self._results)
+
+    def _request_details(self) -> _Walk:
+        while self._pointers.details and not self._stop.ended:
+            yield from self._request(self._pointers.details.pop(0))
+
+    # --- one request
+
+    def _request(self, probe: Probe) -> _Request:
+        """Return the answer; None where nothing was requested: a known URL, a spent budget, or an ended visit."""
+        if self._stop.ended or probe.url in self._visited:
+            return None
+        robots = self._robots.get(host := self._host(probe.url))
+        if robots is None:
+            yield from self._read_robots(host)
+            robots = self._robots.get(host)
+        if robots is None or not self._budget.allows(probe.purpose):
+            self._pending.append(probe)
+            return None
+        self._visited[probe.url] = None
+        if not robots.allowed(probe.url):  # guard: robots-rules
+            reason = robots.reason or "robots"
+            refusal = Fetched(probe.url, probe.url, self._now, failure=Outcome.DISALLOWED, reason=reason)
+            return self._record(probe, refusal, requests=0)
+        if self._results.known:
+            probe = self._with_validators(probe)
+        fetched = yield probe
+        answer = self._record(probe, fetched, 1 + len(fetched.hops))
+        if self._deferred and probe.url in self._deferred:
+            target, self._earlier_hops[target] = self._deferred.pop(probe.url)
+            self._pointers.inherit_depth(target, probe.url)
+            return (yield from self._request(probe._replace(url=target, etag=None, last_modified=None)))
+        if probe.purpose is Purpose.MANIFEST and _is_in_doubt(answer):
+            yield from self._request_control_like(probe, answer, fetched)
+        return answer
+
+    def _read_robots(self, host: str) -> _Walk:
+        if self._robots.use_stored(host, self._now):
+            return
+        probe = probes.robots_probe(host)
+        if self._stop.ended or probe.url in self._visited or not self._budget.allows(probe.purpose):
+            return
+        self._visited[probe.url] = None
+        fetched = yield probe
+        self._record(probe, fetched, 1 + len(fetched.hops))
+        self._robots.add(host, self._host(fetched.final_url) or host, fetched)
+
+    def _request_control_like(self, probe: Probe, answer: ProbeResult, fetched: Fetched) -> _Walk:
+        """Request a second or third control when the verdict depends on it (docs/probe-plan.md, "Controls")."""
+        if self._results.known.get(probe.url) and not self._job.whole_plan:
+            return  # it was compared with a control when it was found
+        if not served_here(answer, self._job.host):
+            return
+        name = probe.url.rpartition("/")[2]
+        if name.endswith((".txt", ".md")):
+            control = f"/{self._random_name('text')}.txt"
+        elif "." not in name:
+            control = f"/.well-known/{self._random_name('bare')}"
+        else:
+            return
+        if (yield from self._request(probes.control_probe(self._job.host, control))) is not None:
+            self._results.reassess(answer, fetched)
+
+    def _record(self, probe: Probe, fetched: Fetched, requests: int) -> ProbeResult:
+        self._budget.spend(probe.purpose, requests)
+        answer = self._results.add(probe, fetched)
+        if fetched.hops:
+            self._visited[fetched.final_url] = None  # a path that redirects to another of the plan answers for both
+        host = self._host(fetched.final_url)
+        if host == self._job.host:
+            self._stop.observe(answer.assessment)
+        else:  # the answer of a redirect's target is not about this host
+            self._candidates.add(host, "redirect", probe.url)
+        if fetched.failure is Outcome.REDIRECTED_AWAY:
+            self._candidates.add(fetched.reason.removeprefix("to "), "redirect", probe.url)
+        return answer
+
+    def _left_over(self) -> tuple[Probe, ...]:
+        """Return what a later visit continues with: no budget, no time, or the visit was ended."""
+        if self._alias_of:
+            return ()
+        current = [self._current_probe] if self._current_probe else []
+        unvisited = [probe for probe in (*self._job.pending, *self._pointers.details) if probe.url not in self._visited]
+        unique = {
+            probe.url: probe._replace(etag=None, last_modified=None) for probe in (*self._pending, *current, *unvisited)
+        }
+        return tuple(probe for probe in unique.values() if probe.purpose in _RESUMABLE)[:MAX_PENDING]
+
+    # --- facts
+
+    def _applies(self, step: probes.Step) -> bool:
+        """True when the step is not a fallback, or the path before it is absent."""
+        return step.fallback_of is None or self._results.outcome_of(step.fallback_of) in ABSENT
+
+    def _recognise_alias(self, home: ProbeResult | None, control: ProbeResult | None) -> None:
+        """End the visit of a host that moved as a whole: on the same site it is an alias of its target."""
+        if reason := gone_away(home, control):
+            self._stop.end(Outcome.REDIRECTED_AWAY, reason)
+        self._alias_of = moved_to(self._job.host, home, control)
+        if self._alias_of is not None:
+            self._stop.end(Outcome.REDIRECTED_AWAY, "alias")
+
+    def _host(self, url: str) -> str:
+        """Return the host of a canonical URL; nearly always the one that is visited."""
+        return self._job.host if url.startswith(self._home) else host_of(url) or ""
+
+    def _random_name(self, shape: str) -> str:
+        return hashlib.sha256(f"{self._nonce} {shape}".encode()).hexdigest()[:32]
+
+    def _with_validators(self, probe: Probe) -> Probe:
+        """Add the validators of a known document (RFC 9110 section 13)."""
+        known = self._results.known.get(probe.url)
+        if known is None or known.outcome not in (Outcome.FOUND, Outcome.NEGATIVE):
+            return probe
+        via = probe.via or known.via
+        if self._job.whole_plan:  # pointers, conditions and controls depend on the body: it is fetched again
+            return probe._replace(via=via)
+        return probe._replace(etag=known.etag, last_modified=known.last_modified, via=via)
+
+    def _probe_for(self, document: KnownDocument) -> Probe:
+        url = parse_https(document.url) or document.url
+        for step in probes.STEPS:
+            if url == f"https://{self._job.host}{step.path}":
+                return probes.manifest_probe(self._job.host, step)
+        expected = document.via.expected if document.via else document.format
+        return probes.pointer_probe(url, document.via or Via(url, "", "known", expected), expected)
+
+
+def _is_in_doubt(answer: ProbeResult) -> bool:
+    return answer.assessment.outcome is Outcome.FOUND or answer.fetched.status in (401, 403)

@@ -1,0 +1,117 @@
+"""The answers of one visit: each is judged against the controls so far, and reduced to what is needed later.
+
+A visit lasts for minutes and thousands run at once, so memory per visit counts: only bodies that will be stored are
+kept, and equal parts of answers are shared.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Final
+
+from registry.core.assessing.assess import Assessment, assess, keeps_body, sample
+from registry.core.assessing.controls import Controls
+from registry.core.assessing.verdicts import READ, retry_after
+from registry.core.model.documents import NO_HEADERS, Fetched, Outcome, Probe, Purpose
+from registry.core.visiting import probes
+from registry.core.visiting.visits import HostJob, KnownDocument, ProbeResult
+
+_STORED_HEADERS: Final = (
+    "link", "content-type", "content-language", "cache-control", "access-control-allow-origin", "etag", "last-modified",
+    "expires", "date",
+)  # fmt: skip
+"""Header fields that findings, later assessments, conditional requests and the next visit depend on. Others, such as
+cookies, are not stored."""
+
+
+class VisitResults:
+    """`answers` in the order of the requests. `home_topics`: what the front page names (`probes.words_in_home`).
+
+    `known`: documents of earlier visits by URL. `retry_after`: the longest wait in seconds that the host asked for.
+    """
+
+    __slots__ = ("_controls", "_host", "answers", "home_topics", "known", "retry_after")
+
+    def __init__(self, job: HostJob) -> None:
+        self._host = job.host
+        self.known: dict[str, KnownDocument] = {document.url: document for document in job.known}
+        self.answers: list[ProbeResult] = []
+        self.home_topics = probes.NO_WORDS
+        self.retry_after: int | None = None
+        self._controls = Controls()
+
+    @property
+    def body_bytes(self) -> int:
+        """Return the size in bytes of all bodies that are kept."""
+        return sum(len(answer.fetched.body) for answer in self.answers)
+
+    @property
+    def leads_on(self) -> bool:
+        """True when an answer so far causes further requests: a document was found, or pointers."""
+        return any(map(_leads_on, self.answers))
+
+    def add(self, probe: Probe, fetched: Fetched) -> ProbeResult:
+        """Judge and keep one answer."""
+        last_dropped = self.answers[-1].fetched.dropped if self.answers else None  # most "not found" pages are the same
+        result = _reduced(probe, fetched, self._judge(probe, fetched), last_dropped)
+        self.answers.append(result)
+        if probe.purpose is Purpose.CONTROL:
+            self._controls = Controls((*self._controls.samples, sample(fetched)), self._controls.home_ok)
+        elif probe.purpose is Purpose.HOME and fetched.failure is None:
+            self._controls = Controls(self._controls.samples, fetched.status in READ)
+            self.home_topics = probes.words_in_home(fetched.body)
+        if fetched.status in (429, 503) and (seconds := retry_after(fetched)) is not None:
+            self.retry_after = max(seconds, self.retry_after or 0)
+        return result
+
+    def reassess(self, doubted: ProbeResult, fetched: Fetched) -> None:
+        """Judge again after one more control: `doubted`, whose whole answer is `fetched`, and all found manifests.
+
+        A found document may turn out to be a soft 404; an absence stays one.
+        """
+        for index, answer in enumerate(self.answers):
+            if answer is doubted:
+                self.answers[index] = _reduced(answer.probe, fetched, self._judge(answer.probe, fetched))
+            elif answer.probe.purpose is Purpose.MANIFEST and answer.assessment.outcome is Outcome.FOUND:
+                self.answers[index] = _reduced(answer.probe, answer.fetched, self._judge(answer.probe, answer.fetched))
+
+    def outcome_of(self, path: str) -> Outcome | None:
+        """The latest outcome at a path of the visited host; None if it was not requested."""
+        url = f"https://{self._host}{path}"
+        for answer in reversed(self.answers):
+            if answer.probe.url == url or answer.fetched.final_url == url:
+                return answer.assessment.outcome
+        return None
+
+    def _judge(self, probe: Probe, fetched: Fetched) -> Assessment:
+        assessment = assess(probe, fetched, self._controls)
+        known = self.known.get(probe.url) if assessment.reason == "unchanged" else None
+        if known is not None:
+            reason = known.reason or assessment.reason  # the reason of a negative document has not changed either
+            return replace(assessment, outcome=known.outcome, format=known.format, reason=reason)
+        return assessment
+
+
+def _leads_on(answer: ProbeResult) -> bool:
+    return answer.assessment.outcome is Outcome.FOUND or bool(answer.assessment.pointers)
+
+
+def _reduced(
+    probe: Probe, fetched: Fetched, assessment: Assessment, like: tuple[int, bytes] | None = None
+) -> ProbeResult:
+    """Return the answer with the headers needed later, and with its body only if that is stored.
+
+    `like`: size and digest of another body, shared when they are the same.
+    """
+    headers = fetched.headers
+    if keeps_body(assessment):
+        stored = {name: headers[name] for name in _STORED_HEADERS if name in headers}
+        return ProbeResult(probe, fetched.reduced(stored, keep_body=True), assessment)
+    content_type_only = _content_type_only(headers.get("content-type"))
+    return ProbeResult(probe, fetched.reduced(content_type_only, keep_body=False, like=like), assessment)
+
+
+@lru_cache(maxsize=256)  # nearly all answers have one of a few types
+def _content_type_only(content_type: str | None) -> Mapping[str, str]:
+    return NO_HEADERS if content_type is None else MappingProxyType({"content-type": content_type[:200]})

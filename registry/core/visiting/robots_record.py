@@ -1,0 +1,39 @@
+"""robots.txt between visits: what is stored of an answer, how long it is fresh, and what it means for the visit."""
+
+from datetime import datetime, timedelta
+from typing import Final
+
+from registry.core.model.documents import Fetched, Outcome
+from registry.core.visiting.robots import Robots, is_page
+from registry.core.visiting.visits import RobotsRecord
+
+FRESH: Final = timedelta(hours=24)  # RFC 9309 section 2.4
+
+
+def keep(fetched: Fetched) -> RobotsRecord:
+    """Return the record of an answer. Status None: not reachable.
+
+    A redirect that leads nowhere is a missing file (RFC 9309, 2.3.1.2). The body of a web page in the file's place is
+    dropped: catch-alls serve large ones, and they contain no rules.
+    """
+    if fetched.failure is None:
+        is_file = fetched.status is not None and 200 <= fetched.status < 300 and not is_page(fetched.body)
+        return RobotsRecord(fetched.status, fetched.body if is_file else b"", fetched.at)
+    leads_nowhere = fetched.failure is Outcome.REDIRECTED_AWAY or fetched.reason.startswith("redirect")
+    return RobotsRecord(302 if leads_nowhere else None, b"", fetched.at)
+
+
+def fresh(record: RobotsRecord | None, now: datetime) -> bool:
+    """True when a record of an earlier visit still counts. Failures are not reused: the file is requested again."""
+    if record is None or record.status is None or record.status >= 500 or record.status == 429:
+        return False
+    return now - record.fetched_at < FRESH
+
+
+def verdict(robots: Robots) -> tuple[Outcome, str] | None:
+    """Return the outcome and reason with which the file ends the visit; None if the visit goes on."""
+    if robots.opted_out:
+        return Outcome.DISALLOWED, "opt_out"
+    if robots.reachable:
+        return None
+    return (Outcome.RATE_LIMITED if robots.reason == "robots_429" else Outcome.DISALLOWED), robots.reason

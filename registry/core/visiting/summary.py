@@ -1,0 +1,134 @@
+"""The result of a visit as a whole: documents found, an alias or a move, and one outcome.
+
+The order of outcomes is docs/probe-plan.md, "Outcomes".
+"""
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from typing import Final
+
+from registry.core.format_support.format import Role
+from registry.core.format_support.probing import HostFacts
+from registry.core.formats import FORMAT_BY_SLUG
+from registry.core.model.documents import ABSENCE, Outcome, Purpose
+from registry.core.names.domains import host_of
+from registry.core.visiting.probes import words_in
+from registry.core.visiting.visits import ProbeResult
+
+_INFORMATIVE: Final = {Outcome.NEGATIVE: 0, Outcome.MALFORMED: 1, Outcome.GONE: 2, Outcome.NOT_A_MANIFEST: 3}
+_PAGES: Final = frozenset({"html", "empty", "text"})  # a page at a manifest's path is no more than an absence
+_ASKED: Final = frozenset({Purpose.MANIFEST, Purpose.POINTER})
+_REFUSALS: Final = frozenset({403, 429})
+
+
+def served_here(answer: ProbeResult, host: str) -> bool:
+    return answer.fetched.final_url.startswith(f"https://{host}/")
+
+
+def found(answers: Sequence[ProbeResult], host: str) -> list[ProbeResult]:
+    """Return the documents that this host served."""
+    return [answer for answer in answers if answer.assessment.outcome is Outcome.FOUND and served_here(answer, host)]
+
+
+def summarise(host: str, answers: Sequence[ProbeResult], known_urls: Collection[str]) -> tuple[Outcome, str]:
+    """Return FOUND when the host served a document that makes it a service, else the most informative reason why not.
+
+    `known_urls` are the URLs of documents it served before: what became of them says more than any other path.
+    """
+    documents = found(answers, host)
+    services = [document for document in documents if _makes_a_service(document)]
+    if services:
+        return Outcome.FOUND, services[0].assessment.format or ""
+    requested = [answer for answer in answers if answer.probe.purpose in _ASKED]
+    lost = [
+        answer
+        for answer in requested
+        if answer.probe.url in known_urls and answer.assessment.outcome is not Outcome.FOUND
+    ]
+    if lost:
+        return _verdict(lost[0])
+    other_formats = sorted({document.assessment.format or "" for document in documents})
+    informative = [
+        answer
+        for answer in requested
+        if answer.assessment.outcome in _INFORMATIVE and answer.assessment.reason not in _PAGES
+    ]
+    if informative:
+        first = min(informative, key=lambda answer: _INFORMATIVE[answer.assessment.outcome])
+        if first.assessment.outcome is not Outcome.NOT_A_MANIFEST or not other_formats:
+            return _verdict(first)
+    if other_formats:
+        return Outcome.NOT_A_MANIFEST, "only " + ", ".join(other_formats)
+    return _most_common(requested or answers)
+
+
+def moved_to(host: str, home: ProbeResult | None, control: ProbeResult | None) -> str | None:
+    """Return the host that both the front page and a random name moved to, with its path kept: the whole host moved."""
+    if home is None or control is None or not control.fetched.final_url.endswith(_path(control.probe.url)):
+        return None
+    target = host_of(home.fetched.final_url)
+    return target if target != host and target == host_of(control.fetched.final_url) else None
+
+
+def gone_away(home: ProbeResult | None, control: ProbeResult | None) -> str | None:
+    """Return the reason if the front page and a random name both lead to the same other site."""
+    if home is None or control is None or home.assessment.outcome is not Outcome.REDIRECTED_AWAY:
+        return None
+    return home.assessment.reason if _verdict(home) == _verdict(control) else None
+
+
+def only_refusals(answers: Sequence[ProbeResult]) -> bool:
+    """True when every path so far was answered with 403 or 429: more guesses would only annoy."""
+    purposes = (Purpose.HOME, Purpose.CONTROL, Purpose.MANIFEST)
+    statuses = [answer.fetched.status for answer in answers if answer.probe.purpose in purposes]
+    return bool(statuses) and all(status in _REFUSALS for status in statuses)
+
+
+def host_facts(host: str, answers: Sequence[ProbeResult], home_topics: frozenset[str]) -> HostFacts:
+    """Return the facts that conditional probes depend on. `home_topics`: named by the front page (`words_in_home`)."""
+    documents = found(answers, host)
+    return HostFacts(
+        label=host.partition(".")[0],
+        formats=frozenset(document.assessment.format or "" for document in documents),
+        outcomes={
+            _path(answer.probe.url): answer.assessment.outcome
+            for answer in answers
+            if host_of(answer.probe.url) == host
+        },
+        words=home_topics.union(*(words_in(document.fetched.body) for document in documents)),
+        rpc_here=any(_offers_rpc(document, host) for document in documents),
+    )
+
+
+def _most_common(answers: Sequence[ProbeResult]) -> tuple[Outcome, str]:
+    """Return the most common absence if there is any, else the most common outcome.
+
+    Unknown outcomes of other paths say something about those paths, not about the host.
+    """
+    verdicts = [_verdict(answer) for answer in answers if answer.assessment.outcome is not Outcome.SKIPPED]
+    absences = [verdict for verdict in verdicts if verdict[0] in ABSENCE]
+    most_common = Counter(absences or verdicts).most_common(1)
+    return most_common[0][0] if most_common else (Outcome.SKIPPED, "nothing_asked")
+
+
+def _verdict(answer: ProbeResult) -> tuple[Outcome, str]:
+    return answer.assessment.outcome, answer.assessment.reason
+
+
+def _makes_a_service(answer: ProbeResult) -> bool:
+    form = FORMAT_BY_SLUG.get(answer.assessment.format or "")
+    return form is not None and form.role is Role.SERVICE
+
+
+def _offers_rpc(answer: ProbeResult, host: str) -> bool:
+    service = answer.assessment.service
+    if service is None:
+        return False
+    return any(
+        protocol.id in ("mcp", "a2a") and protocol.endpoint and host_of(protocol.endpoint) == host
+        for protocol in service.protocols
+    )
+
+
+def _path(url: str) -> str:
+    return "/" + url.split("/", 3)[3]

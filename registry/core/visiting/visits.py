@@ -1,0 +1,110 @@
+"""A lease of domains as the crawler receives it, and the finished visits as it returns them.
+
+Lease -> DomainJob -> HostJob go out; FinishedDomain -> Visit -> ProbeResult come back.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+from uuid import UUID
+
+from registry.core.assessing.assess import Assessment
+from registry.core.model.documents import Fetched, Outcome, Probe, Via
+
+
+@dataclass(frozen=True, slots=True)
+class KnownDocument:
+    """A document of an earlier visit: requested again conditionally (RFC 9110 section 13)."""
+
+    url: str
+    format: str | None
+    outcome: Outcome
+    sha256: bytes
+    etag: str | None = None
+    last_modified: str | None = None
+    via: Via | None = None  # the document that names it
+    reason: str = ""  # of the outcome
+
+
+@dataclass(frozen=True, slots=True)
+class RobotsRecord:
+    """robots.txt as last fetched; `status` is None if it could not be fetched. Cached in the database for 24 h."""
+
+    status: int | None
+    body: bytes
+    fetched_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class HostJob:
+    host: str  # A-label
+    whole_plan: bool  # otherwise only the known documents, conditionally
+    known: tuple[KnownDocument, ...] = ()
+    pending: tuple[Probe, ...] = ()  # ADP details (and pointers) that an earlier visit had no budget for
+    robots: RobotsRecord | None = None
+    short: bool = False  # a sub-host of a domain that served a document: only the short list of its label
+    closed: tuple[str, ...] = ()  # hosts of the domain that opted out: never requested
+
+
+@dataclass(frozen=True, slots=True)
+class DomainJob:
+    domain: str  # registrable domain
+    hosts: tuple[HostJob, ...]
+    spent: int = 0  # requests made of the domain in the last 24 hours, over all its hosts
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """`expires_at`: until then no other worker receives these domains. `token`: fencing token against a late holder."""
+
+    token: UUID
+    expires_at: datetime
+    domains: tuple[DomainJob, ...]
+
+
+class ProbeResult(NamedTuple):
+    """One probe, its answer, and the judgement of it."""
+
+    probe: Probe
+    fetched: Fetched
+    assessment: Assessment
+
+
+@dataclass(frozen=True, slots=True)
+class HostCandidate:
+    """Another host that a document of this visit names. It is seeded later and judged by what it serves itself."""
+
+    host: str
+    rel: str
+    document: str  # URL of the document that names it
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """One pass over one host. `outcome` is FOUND if it served a document with Role.SERVICE, else the reason why not."""
+
+    host: str
+    started_at: datetime
+    finished_at: datetime
+    outcome: Outcome
+    reason: str
+    answers: tuple[ProbeResult, ...]
+    whole_plan: bool
+    requests: int
+    address: str | None = None
+    robots: RobotsRecord | None = None
+    pending: tuple[Probe, ...] = ()  # left over when the budget was spent
+    candidates: tuple[HostCandidate, ...] = ()
+    alias_of: str | None = None  # the host that answered for this one inside its domain (apex <-> www)
+    retry_after: int | None = None  # seconds, as asked for by the host, capped
+
+
+def skipped(job: HostJob, now: datetime, reason: str) -> Visit:
+    """Return a visit without any request, for a host whose visit is not made today; its pending requests stay."""
+    return Visit(job.host, now, now, Outcome.SKIPPED, reason, (), False, 0, robots=job.robots, pending=job.pending)
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedDomain:
+    domain: str
+    visits: tuple[Visit, ...]

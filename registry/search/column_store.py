@@ -1,0 +1,246 @@
+"""The services of one generation as columns on disk: one row per version of a service, read in place.
+
+Rows are only appended; a service that changes gets a new row, and its old row is no longer referenced. So the mapped
+bytes of a reader never change. A writer that crashed leaves at most some bytes after the last row that a commit names;
+the next writer truncates them.
+
+    rows.bin    one entry of fixed size per row, the first one empty: the row's end in each other file, and its numbers
+    *.bin       the values of all rows, concatenated
+"""
+
+import hashlib
+import mmap
+import os
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from registry.core.ranking import CandidateSet, Capabilities
+from registry.search.backend import SearchDocument
+from registry.search.facets import NUMBERS, values_of
+
+Rows = NDArray[np.int64]
+
+_ENDS: Final[Mapping[str, np.dtype[Any]]] = {
+    "hosts": np.dtype("u1"),
+    "facets": np.dtype("<u8"),
+    "terms": np.dtype("<u4"),
+    "scales": np.dtype("<f4"),
+    "capabilities": np.dtype("u1"),
+}
+"""File -> dtype of its values, for files whose end is stored in each row."""
+
+_SHARED_ENDS: Final[Mapping[str, tuple[str, np.dtype[Any]]]] = {"counts": ("terms", np.dtype("u1"))}
+"""File -> (the file with which it shares its ends, dtype). `vectors` likewise follows `scales`, with `dims` numbers per
+value."""
+
+ROW: Final = np.dtype(
+    [(name, "<u8") for name in _ENDS]
+    + [("hash", "V32"), ("length", "<u4"), ("spread", "<f4")]
+    + [(name, "<u2") for name in NUMBERS]
+)
+
+
+class IndexDamaged(ValueError):
+    """The files do not match the commit."""
+
+
+class ColumnStoreWriter:
+    """Append rows. They are visible to readers once `flush` has returned and a commit names the number of rows."""
+
+    def __init__(self, folder: Path, rows: int, dims: int) -> None:
+        """Continue after row `rows`, truncating what follows. Raise IndexDamaged when that row is missing."""
+        self._dims = dims
+        self._files: dict[str, BinaryIO] = {}
+        self.rows = rows
+        if rows == 0:
+            (folder / "rows.bin").write_bytes(bytes(ROW.itemsize))
+        last = _last_row(folder / "rows.bin", rows)
+        self._ends = {name: int(last[name]) for name in _ENDS}
+        self._open("rows", folder, (rows + 1) * ROW.itemsize)
+        for name, dtype in _ENDS.items():
+            self._open(name, folder, self._ends[name] * dtype.itemsize)
+        for name, (ends_of, dtype) in _SHARED_ENDS.items():
+            self._open(name, folder, self._ends[ends_of] * dtype.itemsize)
+        self._open("vectors", folder, self._ends["scales"] * dims)
+
+    def _open(self, name: str, folder: Path, size: int) -> None:
+        path = folder / f"{name}.bin"
+        path.touch(mode=0o600)
+        if path.stat().st_size < size:
+            raise IndexDamaged(f"{path.name} is too short")
+        os.truncate(path, size)
+        self._files[name] = path.open("ab")
+
+    def add(self, document: SearchDocument) -> int:
+        """Append a row and return its number. Raise ValueError for vectors of other dimensions."""
+        listing, record = document.listing, document.record
+        if len(record.vectors) and record.vectors.shape[1] != self._dims:
+            raise ValueError(f"vectors of {record.vectors.shape[1]} dimensions in an index of {self._dims}")
+        parts: dict[str, NDArray[Any]] = {
+            "hosts": np.frombuffer(listing.host.encode("utf-8", "surrogatepass"), np.uint8),
+            "facets": np.array([facet_id(facet, value) for facet, value in values_of(listing)], np.uint64),
+            "terms": record.terms,
+            "scales": record.scales,
+            "capabilities": np.frombuffer(record.capabilities.encode(), np.uint8),
+        }
+        row = np.zeros((), ROW)
+        for name, part in parts.items():
+            self._ends[name] += len(part)
+            row[name] = self._ends[name]
+            self._files[name].write(part.astype(_ENDS[name]).tobytes())
+        self._files["counts"].write(record.counts.tobytes())
+        self._files["vectors"].write(record.vectors.tobytes())
+        row["hash"] = np.void(document.hash)
+        row["length"], row["spread"] = record.length, record.spread
+        for name, read in NUMBERS.items():
+            row[name] = read(listing)
+        self._files["rows"].write(row.tobytes())
+        self.rows += 1
+        return self.rows
+
+    def flush(self) -> None:
+        """Flush and fsync all files."""
+        for file in self._files.values():
+            file.flush()
+            os.fsync(file.fileno())
+
+    def close(self) -> None:
+        for file in self._files.values():
+            file.close()
+
+
+class ColumnStore:
+    """Rows 1 to `count`, mapped into memory: pages are loaded on demand and shared by all processes."""
+
+    def __init__(self, folder: Path, count: int, dims: int) -> None:
+        """Map the files. Raise IndexDamaged or FileNotFoundError."""
+        self.count = count
+        self.dims = dims
+        self.table: NDArray[Any] = _mapped(folder / "rows.bin", ROW, count + 1)
+        last = self.table[-1]
+        self._values = {name: _mapped(folder / f"{name}.bin", dtype, int(last[name])) for name, dtype in _ENDS.items()}
+        for name, (ends_of, dtype) in _SHARED_ENDS.items():
+            self._values[name] = _mapped(folder / f"{name}.bin", dtype, int(last[ends_of]))
+        self.vectors: NDArray[np.int8] = _mapped(
+            folder / "vectors.bin", np.dtype(np.int8), int(last["scales"]) * dims
+        ).reshape(int(last["scales"]), dims)
+        for name in _ENDS:
+            if count and (np.diff(self.table[name].astype(np.int64)) < 0).any():
+                raise IndexDamaged(f"rows.bin: the ends of {name} are not in order")
+
+    def gather(self, rows: Rows, model: str) -> CandidateSet:
+        """Return these rows as the ranker's candidates."""
+        before, entries = _take(self.table, rows - 1), _take(self.table, rows)
+        term_indexes, term_starts = _spans(before["terms"], entries["terms"])
+        vector_indexes, row_starts = _spans(before["scales"], entries["scales"])
+        capability_spans = list(zip(before["capabilities"].tolist(), entries["capabilities"].tolist(), strict=True))
+        return CandidateSet(
+            hosts=self._hosts(before["hosts"], entries["hosts"]),
+            scores=entries["score"].astype(np.int64),
+            lengths=entries["length"].astype(np.int64),
+            term_starts=term_starts,
+            terms=_take(self._values["terms"], term_indexes),
+            counts=_take(self._values["counts"], term_indexes),
+            row_starts=row_starts,
+            vectors=_take(self.vectors, vector_indexes),
+            scales=_take(self._values["scales"], vector_indexes),
+            spreads=entries["spread"],
+            model=model,
+            capabilities=lambda index: Capabilities.decode(
+                self._values["capabilities"][slice(*capability_spans[index])].data
+            ),
+        )
+
+    def hosts(self, rows: Rows) -> list[str]:
+        return self._hosts(*self._bounds("hosts", rows))
+
+    def _hosts(self, starts: NDArray[Any], ends: NDArray[Any]) -> list[str]:
+        indexes, bounds = _spans(starts, ends)
+        encoded = _take(self._values["hosts"], indexes).tobytes()
+        spans = pairwise(bounds.tolist())
+        if encoded.isascii():
+            text = encoded.decode("ascii")
+            return [text[start:end] for start, end in spans]
+        return [encoded[start:end].decode("utf-8", "surrogatepass") for start, end in spans]
+
+    def hash(self, row: int) -> bytes:
+        return bytes(self.table["hash"][row].tobytes())
+
+    def length(self, row: int) -> int:
+        return int(self.table["length"][row])
+
+    def terms(self, row: int) -> NDArray[np.uint32]:
+        return self._values_of("terms", row)
+
+    def first_vectors(self, rows: Rows) -> tuple[Rows, Rows]:
+        """Return the rows whose first vector (the whole service's) exists and is not zero, and its positions."""
+        starts, ends = self._bounds("scales", rows)
+        rows, positions = rows[ends > starts], starts[ends > starts]
+        is_nonzero = _take(self._values["scales"], positions) > 0
+        return rows[is_nonzero], positions[is_nonzero]
+
+    def scales(self, positions: Rows) -> NDArray[np.float32]:
+        return _take(self._values["scales"], positions)
+
+    def having(self, facet: str, values: Iterable[str]) -> NDArray[np.bool_]:
+        """Return the mask, shape (count + 1,), of rows with any of the values."""
+        ids = np.array([facet_id(facet, value) for value in values], np.uint64)
+        indexes = np.flatnonzero(np.isin(self._values["facets"], ids))
+        mask = np.zeros(self.count + 1, np.bool_)
+        mask[np.searchsorted(self.table["facets"], indexes, side="right")] = True
+        return mask
+
+    def _bounds(self, name: str, rows: Rows) -> tuple[Rows, Rows]:
+        ends = self.table[name]
+        return _take(ends, rows - 1).astype(np.int64), _take(ends, rows).astype(np.int64)
+
+    def _values_of(self, name: str, row: int) -> NDArray[Any]:
+        ends = self.table[name]
+        return self._values[name][int(ends[row - 1]) : int(ends[row])]
+
+
+@lru_cache(maxsize=10_000)
+def facet_id(facet: str, value: str) -> int:
+    """Return a 64-bit hash of the facet's value, wide enough that no other value passes a filter by collision."""
+    key = f"{facet}\0{value}".encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "little")
+
+
+def _take(values: NDArray[Any], indexes: Rows) -> NDArray[Any]:
+    """Return `values[at]`. np.take needs a third of the time of indexing for vectors, a seventh for the table."""
+    return np.take(values, indexes, axis=0)
+
+
+def _spans(starts: NDArray[Any], ends: NDArray[Any]) -> tuple[Rows, Rows]:
+    """Return the indexes of all values in all spans, and the offsets of each span in their concatenation."""
+    first = starts.astype(np.int64)
+    lengths = ends.astype(np.int64) - first
+    bounds = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=bounds[1:])
+    return np.repeat(first - bounds[:-1], lengths) + np.arange(int(bounds[-1])), bounds
+
+
+def _last_row(path: Path, rows: int) -> NDArray[Any]:
+    with path.open("rb") as file:
+        file.seek(rows * ROW.itemsize)
+        raw = file.read(ROW.itemsize)
+    if len(raw) < ROW.itemsize:
+        raise IndexDamaged(f"{path.name} is too short")
+    last: NDArray[Any] = np.frombuffer(raw, ROW)[0]
+    return last
+
+
+def _mapped(path: Path, dtype: np.dtype[Any], count: int) -> NDArray[Any]:
+    size = count * dtype.itemsize
+    with path.open("rb") as file:
+        if os.fstat(file.fileno()).st_size < size:
+            raise IndexDamaged(f"{path.name} is too short")
+        if not size:
+            return np.zeros(0, dtype)
+        return np.frombuffer(mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ), dtype, count)

@@ -1,0 +1,8 @@
+"""The clock. Everything below the wiring takes the time as an argument."""
+
+from datetime import UTC, datetime
+
+
+def utc_now() -> datetime:
+    """Return the current time in UTC."""
+    return datetime.now(UTC)

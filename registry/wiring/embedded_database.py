@@ -1,0 +1,60 @@
+"""The database of a data folder: the one that is configured, or the embedded one, which is started and kept running."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+
+import structlog
+
+from registry.settings import Settings
+from registry.store.embedded_postgres import server as embedded
+
+CHECK_SECONDS = 1.0  # checking a running server takes 2 ms
+
+POSTGRES_FOLDER = "postgres"
+
+log = structlog.get_logger(__name__)
+
+
+def database_url(settings: Settings) -> tuple[str, Callable[[], None]]:
+    """Return the URL of the database and a callable that releases it. The embedded one is started if necessary."""
+    if settings.database_url is not None:
+        return settings.database_url.get_secret_value(), lambda: None
+    server = embedded.start(settings.data / POSTGRES_FOLDER)
+    return server.dsn, server.release
+
+
+@contextlib.asynccontextmanager
+async def kept_running(settings: Settings) -> AsyncIterator[None]:
+    """Restart a killed embedded server while the block runs; until then its users get StoreUnavailable."""
+
+    restarting: asyncio.Task[None] | None = None
+    server: embedded.EmbeddedServer | None = None
+
+    def start() -> None:
+        """Acquire the new server before releasing the old one: a folder that was recreated has another server."""
+        nonlocal server
+        older, server = server, embedded.start(settings.data / POSTGRES_FOLDER)
+        if older is not None:
+            older.release()
+
+    async def check_forever() -> None:
+        nonlocal restarting
+        while True:
+            await asyncio.sleep(CHECK_SECONDS)
+            try:
+                restarting = asyncio.create_task(asyncio.to_thread(start))
+                await asyncio.shield(restarting)
+            except (embedded.EmbeddedUnavailable, OSError) as error:
+                log.warning("postgres.not_restarted", error=str(error))
+
+    checking = asyncio.create_task(check_forever())
+    try:
+        yield
+    finally:
+        checking.cancel()
+        # A thread cannot be cancelled. If it finished after this process released the server, it would acquire or
+        # even start it again, and nothing would release it.
+        await asyncio.gather(checking, *([restarting] if restarting else []), return_exceptions=True)
+        if server is not None:
+            await asyncio.to_thread(server.release)

@@ -1,0 +1,59 @@
+"""The actions on the frontier: add hosts, make them due, count those that wait."""
+
+from collections.abc import Callable, Collection, Iterable
+from datetime import datetime
+
+from registry.actions.frontier import recrawl as recrawling
+from registry.actions.frontier import seed as seeding
+from registry.actions.frontier import submit as submitting
+from registry.actions.queries import inspect
+from registry.core.names.domains import Host, canonical_host
+from registry.core.names.seeds import Refusal, Seeds
+from registry.store.recorded import RecordedListener
+from registry.store.unit_of_work import Store
+from registry.wiring.clock import utc_now
+
+
+class FrontierActions:
+    """`exempt`: names of the connect-to table, which may be special-use names."""
+
+    def __init__(self, store: Store, exempt: Collection[str], listener: RecordedListener) -> None:
+        self._store = store
+        self._exempt = exempt
+        self._listener = listener
+
+    async def seed(
+        self,
+        names: Seeds,
+        *,
+        source: str,
+        on_refusal: Callable[[Refusal], None] = lambda _: None,
+        progress: Callable[[seeding.SeedReport], None] = lambda _: None,
+    ) -> seeding.SeedReport:
+        return await seeding.seed(
+            self._store, names, source=source, now=utc_now(), exempt=self._exempt, on_refusal=on_refusal,
+            progress=progress,
+        )  # fmt: skip
+
+    async def fold_candidates(self, on_refusal: Callable[[Refusal], None] = lambda _: None) -> seeding.SeedReport:
+        return await seeding.fold_candidates(self._store, now=utc_now(), exempt=self._exempt, on_refusal=on_refusal)
+
+    async def submit(self, name: str) -> submitting.Submission:
+        return await submitting.submit(self._store, name, now=utc_now(), exempt=self._exempt)
+
+    async def wait_recorded(self, domain: str, host: str, *, since: datetime, seconds: float) -> bool:
+        return await self._listener.wait(domain, host, since=since, seconds=seconds)
+
+    async def make_due(self, names: Iterable[str]) -> int:
+        return await seeding.make_due(self._store, names, now=utc_now(), exempt=self._exempt)
+
+    async def recrawl(self) -> recrawling.Recrawled:
+        return await recrawling.recrawl(self._store, now=utc_now(), exempt=self._exempt)
+
+    def hosts_of(self, names: Iterable[str]) -> list[Host]:
+        """Return the canonical hosts of the names. Raise InvalidName."""
+        return [canonical_host(name, exempt=self._exempt) for name in names]
+
+    async def waiting(self, hosts: Collection[Host]) -> int:
+        """Return how many of the hosts are due and not recorded yet, those being visited included."""
+        return await inspect.waiting(self._store, [host.host for host in hosts], now=utc_now())

@@ -1,0 +1,40 @@
+"""Queries that need only the database; those that need the search engine are in `registry.wiring.searching`."""
+
+from collections.abc import Sequence
+
+from registry.actions.queries import explain as explaining
+from registry.actions.queries import inspect
+from registry.core.model.listing import Filters
+from registry.store.unit_of_work import Store
+from registry.wiring.clock import utc_now
+
+
+class QueryActions:
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def list_services(
+        self, filters: Filters, *, sort: inspect.Sort, limit: int, offset: int, text: str = ""
+    ) -> inspect.Listed:
+        return await inspect.list_services(self._store, filters, sort=sort, limit=limit, offset=offset, text=text)
+
+    async def service(self, host: str, *, include_details: bool = False) -> inspect.ServiceView | None:
+        return await inspect.service(self._store, host, include_details=include_details)
+
+    async def capability(self, host: str, name: str) -> inspect.CapabilityView | None:
+        return await inspect.capability(self._store, host, name)
+
+    async def status(self, host: str) -> inspect.HostStatus | None:
+        return await inspect.status(self._store, host, now=utc_now())
+
+    async def visits(self, host: str, *, limit: int = 20) -> Sequence[inspect.VisitRecord]:
+        return await inspect.visits(self._store, host, limit=limit)
+
+    async def explain(self, host: str, *, visits: int = 5) -> explaining.Explanation | None:
+        return await explaining.explain(self._store, host, visits=visits, now=utc_now())
+
+    async def health(self) -> inspect.Health:
+        return await inspect.health(self._store)
+
+    async def overview(self) -> inspect.Overview:
+        return await inspect.overview(self._store, now=utc_now())

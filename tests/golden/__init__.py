@@ -1,0 +1,1 @@
+"""Comparison of everything that the product computes with the results of a named earlier commit."""
