@@ -86,13 +86,13 @@ async def damage_index(opened_waypost: Waypost) -> None:
 def test_differences_are_found_and_repaired() -> None:
     assert waypost("reindex").exit_code == DONE
     intact = waypost("verify-index")
-    assert (intact.exit_code, intact.stdout.splitlines()[-1]) == (DONE, "the index holds what the database says")
+    assert (intact.exit_code, intact.stdout.splitlines()[-1]) == (DONE, "the index matches the database")
 
     with_waypost(damage_index)
     damaged = waypost("verify-index")
     assert damaged.exit_code == NO
     assert damaged.stdout.splitlines() == [
-        "3 services in the database, 0 of them not yet told to the index",
+        "3 services in the database, 0 of them not yet indexed",
         "missing: mail.example",
         "extra: ghost.example",
         "different: shop.example",

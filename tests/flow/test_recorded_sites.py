@@ -62,7 +62,7 @@ Ledger = dict[tuple[str, str], dict[str, Any]]
 
 
 @pytest.fixture(scope="module")
-def ledger_of(demo_run: DemoRun, expected: list[Expected]) -> Ledger:
+def ledger(demo_run: DemoRun, expected: list[Expected]) -> Ledger:
     """The ledger entry of each URL that was requested."""
 
     async def collect() -> Ledger:
@@ -102,9 +102,9 @@ def test_every_host_ends_with_a_stored_outcome(demo_run: DemoRun, expected: list
     )
 
 
-def test_every_requested_document_has_the_expected_outcome(expected: list[Expected], asked: Ledger) -> None:
+def test_every_requested_document_has_the_expected_outcome(expected: list[Expected], ledger: Ledger) -> None:
     pairs = [
-        (expectation, asked.get((expectation.host, f"https://{expectation.host}{expectation.path}")))
+        (expectation, ledger.get((expectation.host, f"https://{expectation.host}{expectation.path}")))
         for expectation in expected
     ]
     assert sum(entry is not None for _, entry in pairs) >= len(expected) // 2
@@ -115,12 +115,12 @@ def test_every_requested_document_has_the_expected_outcome(expected: list[Expect
 
 
 async def test_every_host_with_a_format_on_a_planned_path_is_listed_and_searchable(
-    demo_run: DemoRun, expected: list[Expected], asked: Ledger
+    demo_run: DemoRun, expected: list[Expected], ledger: Ledger
 ) -> None:
     slugs_by_host = defaultdict(set)
     for expectation in expected:
         slug = expectation.expect.split("/")[0]
-        entry = asked.get((expectation.host, f"https://{expectation.host}{expectation.path}"))
+        entry = ledger.get((expectation.host, f"https://{expectation.host}{expectation.path}"))
         if slug in MANDATORY and expectation.kind in ("valid", "dialect") and entry is not None:
             assert FORMAT_BY_SLUG[slug].role is Role.SERVICE
             slugs_by_host[expectation.host].add(slug)

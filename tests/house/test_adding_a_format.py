@@ -99,7 +99,9 @@ def raise_version(folder: Path) -> None:
         re.sub(r'^VERSION = "(.+)"$', r'VERSION = "\1-and-tally"', rubric.read_text(), flags=re.MULTILINE)
     )
     program = "from registry.core.scoring.rubric import VERSION, fingerprint; print(VERSION, fingerprint())"
-    version, fingerprint = run(folder, "-c", program).stdout.split()
+    done = run(folder, "-c", program)
+    assert done.returncode == 0, done.stderr
+    version, fingerprint = done.stdout.split()
     put_before(folder / "tests/house/test_rubric.py", '}\n"""Fingerprints', f'    "{version}": "{fingerprint}",\n')
 
 
@@ -117,7 +119,7 @@ def test_following_the_page_adds_a_format_that_passes_the_tests(tree_copy: Path)
 
 FORGOTTEN = {
     "test_formats.py::test_a_format_is_in_the_list_and_in_the_table": (
-        "registry/core/assessing/recognise.py", "Row(tally.", "# Row(tally."),
+        "registry/core/assessing/recognise.py", "RecognitionRow(tally.", "# RecognitionRow(tally."),
     "test_rubric.py::test_a_rule_has_one_code_and_a_code_one_rule": (
         "registry/core/formats/tally/__init__.py", "    rules=rules_in(rules),\n", ""),
     "test_rubric.py::test_every_rule_is_reported_somewhere": (

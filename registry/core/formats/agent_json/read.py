@@ -116,7 +116,7 @@ def _claims(body: Object, document: Document, notes: Notes) -> dict[str, str]:
     if origin_host is None or (
         serving_host is not None and origin_host != serving_host and same_site(origin_host, serving_host)
     ):
-        notes.add(rules.ORIGIN, "/origin", body["origin"])
+        notes.add(rules.ORIGIN, "/origin", body.get("origin", ""))
     address = short_text_of(body, "payout_address")
     if address is None:
         notes.add(rules.PAYOUT_ADDRESS, "/payout_address", body.get("payout_address", ""))
