@@ -41,7 +41,7 @@ def blocks() -> dict[str, str]:
 
 
 def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "WAYPOST_SHARED": str(SHARED), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {**os.environ, "WAYPOST_SHARED": str(SHARED)}
     return subprocess.run(
         [sys.executable, *command],
         cwd=folder,
@@ -62,7 +62,7 @@ def tree_copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("newcomer")
     for name in COPIED:
         if (ROOT / name).is_dir():
-            shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(ROOT / name, folder / name)
         else:
             shutil.copy(ROOT / name, folder)
     follow(folder)
@@ -111,7 +111,14 @@ def test_following_the_page_adds_a_format_that_passes_the_tests(tree_copy: Path)
         tree_copy, *(f"tests/house/{name}" for name in ("test_formats.py", "test_rubric.py", "test_core.py"))
     )
     assert house.returncode == 0, house.stdout
-    formats = pytest_in(tree_copy, "tests/formats/test_fixtures.py", "tests/core", "-k", "tally or test_recognise")
+    formats = pytest_in(
+        tree_copy,
+        "tests/formats/test_fixtures.py",
+        "tests/core/test_recognise.py",
+        "tests/core/test_properties.py",
+        "-k",
+        "tally or test_recognise",
+    )
     assert formats.returncode == 0, formats.stdout
     assert run(tree_copy, "-m", "registry.cli.pages", "--check").returncode == 0
     assert "`tally.task`" in (tree_copy / "docs" / "formats.md").read_text()
