@@ -109,11 +109,18 @@ class WaypostSpider(Spider):
         await self._resources.aclose()
 
     async def start(self) -> AsyncIterator[Any]:
-        """Yield a request for each leased domain. Scrapy consumes this as fast as it yields."""
+        """Make a request for each leased domain. Scrapy consumes this as fast as it yields.
+
+        Only the last request of a lease is yielded, the others are handed to the engine: Scrapy waits for three turns
+        of the event loop after each request that is yielded. On a busy loop too few domains would then be in flight,
+        and every request of theirs would cost more (docs/performance.md).
+        """
         self._holder.stop_when(self.crawler.engine.needs_backout)
         async for lease in self._leases():
-            for job in lease.domains:
-                yield self._request(lease, job)
+            *first, last = (self._request(lease, job) for job in lease.domains)
+            for request in first:
+                self.crawler.engine.crawl(request)
+            yield last
         if self.failure is not None:
             raise CloseSpider("database_unavailable")
         if self.stopping.is_set():
