@@ -74,7 +74,8 @@ class ProbeHandler(BaseDownloadHandler):
             raise NotSupported("probe:// requests come from leases: scrapy crawl waypost -a only=DOMAIN")
         self._count("downloader/request_count")
         try:
-            finished = await visit(visitor, leased)
+            # In a task of its own: within Scrapy's, each of its hundred wake-ups would pass through Scrapy's coroutines.
+            finished = await asyncio.create_task(visit(visitor, leased))
         except Exception as error:
             self._count("downloader/exception_count")
             self._count(f"downloader/exception_type_count/{__name__}.{type(error).__name__}")

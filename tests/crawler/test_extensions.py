@@ -33,15 +33,18 @@ class Listener:
     crawler: ClassVar[Crawler]
     scraped: ClassVar[list[str]]
     dropped: ClassVar[list[str]]
+    scheduled: ClassVar[list[list[str]]]
+    """The URLs of the requests that were scheduled, by turn of the event loop."""
     pauses: ClassVar[bool] = False
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> "Listener":
-        cls.crawler, cls.scraped, cls.dropped = crawler, [], []
+        cls.crawler, cls.scraped, cls.dropped, cls.scheduled = crawler, [], [], [[]]
         self = cls()
         crawler.signals.connect(self.item_scraped, signals.item_scraped)
         crawler.signals.connect(self.item_dropped, signals.item_dropped)
         crawler.signals.connect(self.spider_opened, signals.spider_opened)
+        crawler.signals.connect(self.request_scheduled, signals.request_scheduled)
         return self
 
     def item_scraped(self, item: Any) -> None:
@@ -50,6 +53,11 @@ class Listener:
 
     def item_dropped(self, item: Any) -> None:
         self.dropped.append(item.domain)
+
+    def request_scheduled(self, request: Request) -> None:
+        if not self.scheduled[-1]:
+            asyncio.get_running_loop().call_soon(self.scheduled.append, [])
+        self.scheduled[-1].append(request.url)
 
     def spider_opened(self) -> None:
         if self.pauses:
@@ -119,6 +127,17 @@ async def test_scraped_means_recorded_and_the_statistics_count_domains(
     assert crawl_stats["waypost/received_bytes"] == counts.received > 0
     assert crawl_stats["waypost/hosts_per_minute"] > 0
     assert crawl_stats["finish_reason"] == "finished"
+
+
+async def test_a_lease_is_scheduled_in_one_turn_of_the_event_loop(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, add_extension: Any
+) -> None:
+    """With a few turns for each domain, a busy crawler has few domains in flight, and each costs more."""
+    leases = Leases(*names(6))
+    add_extension(leases)
+    async with web(monkeypatch, tmp_path, dict.fromkeys(names(6), NOTHING), lease_batch=6) as (_, crawl_settings):
+        await crawl(leases, crawl_settings)
+    assert [f"probe://{name}" for name in names(6)] in Listener.scheduled
 
 
 async def test_a_domain_that_cannot_be_recorded_is_dropped(
