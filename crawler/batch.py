@@ -19,7 +19,7 @@ async def as_batch_job() -> AsyncIterator[None]:
     """
     thresholds = gc.get_threshold()
     gc.freeze()
-    gc.set_threshold(200_000, 50, 100)
+    gc.set_threshold(100_000, 50, 100)
     policy = _set_policy(os.SCHED_BATCH) if hasattr(os, "SCHED_BATCH") else None
     try:
         yield
