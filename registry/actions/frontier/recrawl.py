@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from registry.actions.frontier.apply_opt_out import apply_opt_out
 from registry.actions.frontier.lease import recover
 from registry.actions.frontier.seed import fold_candidates
-from registry.actions.frontier.uphold import apply_opt_out
 from registry.store.unit_of_work import Store
 
 FORGOTTEN_AFTER: Final = timedelta(days=2)

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import TypeAlias
 from uuid import UUID
 
-from registry.actions.frontier.uphold import apply_opt_out
+from registry.actions.frontier.apply_opt_out import apply_opt_out
 from registry.actions.recording.conclude import Compared, Stored, Writes, compare, conclude
 from registry.actions.recording.present import needs_body
 from registry.core.model.documents import Outcome
