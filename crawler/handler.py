@@ -74,7 +74,7 @@ class ProbeHandler(BaseDownloadHandler):
             raise NotSupported("probe:// requests come from leases: scrapy crawl waypost -a only=DOMAIN")
         self._count("downloader/request_count")
         try:
-            # In a task of its own: within Scrapy's, each of its hundred wake-ups would pass through Scrapy's coroutines.
+            # In a task of its own: in Scrapy's, each of its hundred wake-ups would pass through Scrapy's coroutines.
             finished = await asyncio.create_task(visit(visitor, leased))
         except Exception as error:
             self._count("downloader/exception_count")

@@ -29,9 +29,8 @@ REGISTRY = "https://registry.example/api/services"
 SUB_HOSTS = ("docs", "api", "mcp")
 
 _TEXT_KEYS = ("says", "fix", "spec", "why", "what", "title", "description", "summary", "example", "examples")
-_TEXT_KEYS += ("detail", "error", "means", "reasons")  # of problem details
-_RUN_KEYS = ("instance", "generation", "next_cursor")
-"""Members of answers whose values differ in every run; whether they are there is compared."""
+_TEXT_KEYS += ("detail", "error", "means", "reasons")
+_RUN_KEYS = ("instance", "generation", "next_cursor")  # differ in every run, so only their presence is compared
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|\+00:00)|\b20\d\d-\d\d-\d\d\b")
 _TYPES = {".json": "application/json", ".txt": "text/plain", ".md": "text/markdown", ".yaml": "application/yaml"}
 
@@ -100,10 +99,8 @@ def _without_texts(value: Any, path: str, texts: dict[str, Any]) -> Any:
         for key, inner in value.items():
             if key in _TEXT_KEYS and not isinstance(inner, dict):
                 texts[f"{path}/{key}"] = inner
-            elif key in _RUN_KEYS:
-                facts[key] = inner is not None
             else:
-                facts[key] = _without_texts(inner, f"{path}/{key}", texts)
+                facts[key] = inner is not None if key in _RUN_KEYS else _without_texts(inner, f"{path}/{key}", texts)
         return facts
     if isinstance(value, list):
         return [_without_texts(inner, f"{path}/{number}", texts) for number, inner in enumerate(value)]
