@@ -124,8 +124,9 @@ class _Raw(io.RawIOBase):
 
     def __init__(self, target: str) -> None:
         self._is_stdin = target == STDIN
+        self._read_lock = threading.Lock()  # first, because `close` is called even when the file cannot be opened
+        self._descriptor = -1
         self._descriptor = sys.stdin.fileno() if self._is_stdin else os.open(target, os.O_RDONLY | os.O_CLOEXEC)
-        self._read_lock = threading.Lock()
         self.count = 0
         self.reader: io.BufferedReader = io.BufferedReader(self, BLOCK)
 
@@ -157,7 +158,8 @@ class _Raw(io.RawIOBase):
         with self._read_lock:  # otherwise a running read could hit another file that reuses the descriptor
             if not self.closed:
                 super().close()
-                os.close(self._descriptor)
+                if self._descriptor >= 0:
+                    os.close(self._descriptor)
 
 
 @contextmanager

@@ -28,7 +28,8 @@ def registry(source: str, *more: str, left_out: tuple[str, ...] = ()) -> bytes:
 def test_the_shipped_registries_bring_nothing_new() -> None:
     for source in (REGISTRY_V4, REGISTRY_V6):
         rows = parse_registry(registry(source), source)
-        assert {row.prefix for row in rows} == {row.prefix for row in (*V4, *V6) if row.source == source}
+        shipped = {ip_network(row.prefix) for row in (*V4, *V6) if row.source == source}
+        assert {ip_network(row.prefix) for row in rows} == shipped
         assert require_plausible(rows, source) == ()
 
 
