@@ -68,9 +68,16 @@ def passes(tree: Path, tests: Sequence[str], *, seconds: float | None = SECONDS,
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:randomly", "-rs", *tests]
     # a third of the time is compiling, where the environment says not to keep what was compiled
     cache = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(tree / ".bytecode")}
+    limit = {"WAYPOST_TEST_HANG_SECONDS": "60"}
     try:
         process = subprocess.run(
-            command, cwd=tree, env=os.environ | cache, check=False, capture_output=True, text=True, timeout=seconds
+            command,
+            cwd=tree,
+            env=os.environ | cache | limit,
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=seconds,
         )
     except subprocess.TimeoutExpired:
         return False
