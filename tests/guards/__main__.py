@@ -22,7 +22,7 @@ from tests.guards.table import GUARDS
 from tests.support.shared import ROOT
 
 PARTS = ("crawler", "registry", "migrations", "tests", "pyproject.toml")
-SECONDS = 600
+SECONDS = 120
 """For the tests of one guard: without it, some would wait for ever."""
 
 _seconds = count(1)
