@@ -143,6 +143,20 @@ def _with_variables(url: Json) -> Json:
     return _ANGLED.sub(lambda match: f"{{{match[1].lower()}}}", url) if isinstance(url, str) else url
 
 
+def tools_or_server(
+    tool_capabilities: tuple[Capability, ...],
+    name: str | None,
+    title: str | None,
+    description: str | None,
+    address: Endpoint | None,
+    origin: Origin,
+) -> tuple[Capability, ...]:
+    """Return the tools; without any, the server as one capability, if it has a name and an address."""
+    if tool_capabilities or not name or not address:
+        return tool_capabilities
+    return (whole_server(name, title, description, address, origin),)
+
+
 def _tools(
     items: list[Json], pointer: str, address: Endpoint | None, document: Document, format_slug: str, notes: Notes
 ) -> Iterator[Capability]:

@@ -23,7 +23,7 @@ from registry.core.format_support.manifest import (
     text_of,
     with_provenance,
 )
-from registry.core.format_support.mcp_parts import card_pointer, listed_tools, tools, whole_server
+from registry.core.format_support.mcp_parts import card_pointer, listed_tools, tools, tools_or_server
 from registry.core.format_support.security import loose_auth
 from registry.core.formats.mcp_json import rules
 from registry.core.model.documents import Document, Json
@@ -126,9 +126,6 @@ def _flat_service(value: Object, document: Document, notes: Notes) -> Service:
     description = text_of(value, "description")
     tool_capabilities = tools(items, tools_pointer, address, document, SLUG, notes)
     origin = Origin(document.url, "", SLUG)
-    server_capabilities = (
-        (whole_server(name, title, description, address, origin),) if name and address and not tool_capabilities else ()
-    )
     service = Service(
         name=title or name,
         description=description,
@@ -136,7 +133,7 @@ def _flat_service(value: Object, document: Document, notes: Notes) -> Service:
         version=short_text_of(value, "version"),
         homepage=link(first_text(value, "homepage", "website"), document.url),
         docs_url=link(first_text(value, "documentation", "documentation_url", "docs"), document.url),
-        capabilities=tool_capabilities or server_capabilities,
+        capabilities=tools_or_server(tool_capabilities, name, title, description, address, origin),
         auth=loose_auth(_first_member(value, "authentication", "auth"), document.url),
         pricing=Pricing("pay_per_call", note="payment") if map_of(value, "payment") else Pricing(),
         protocols=_protocols(value, address),

@@ -20,7 +20,14 @@ from registry.core.format_support.manifest import (
     text_of,
     with_provenance,
 )
-from registry.core.format_support.mcp_parts import card_pointer, listed_tools, remotes, tools, whole_server
+from registry.core.format_support.mcp_parts import (
+    card_pointer,
+    listed_tools,
+    remotes,
+    tools,
+    tools_or_server,
+    whole_server,
+)
 from registry.core.format_support.security import loose_auth
 from registry.core.formats.mcp_server_card import rules
 from registry.core.model.documents import Document, Json
@@ -136,9 +143,6 @@ def _draft(card: Object, document: Document, notes: Notes) -> Service:
     description = first_text(info, "description") or text_of(card, "description")
     tool_capabilities = tools(items, tools_pointer, address, document, SLUG, notes)
     origin = Origin(document.url, "", SLUG)
-    server_capabilities = (
-        (whole_server(name, title, description, address, origin),) if name and address and not tool_capabilities else ()
-    )
     service = Service(
         name=title or name,
         description=description,
@@ -147,7 +151,7 @@ def _draft(card: Object, document: Document, notes: Notes) -> Service:
         homepage=_first_link(document, info, card, "homepage", "websiteUrl"),
         docs_url=_first_link(document, info, card, "documentation", "documentationUrl"),
         icon_url=_first_link(document, info, card, "iconUrl"),
-        capabilities=tool_capabilities or server_capabilities,
+        capabilities=tools_or_server(tool_capabilities, name, title, description, address, origin),
         auth=loose_auth(card.get("authentication"), document.url),
         protocols=_protocols(transport, card, address),
         pointers=(*_pointers(card, document), *card_pointer(address, _address_pointer(transport))),
