@@ -115,7 +115,12 @@ async def manifest(request: Request) -> Response:
         "auth": {"type": "none"},
         "pricing": {"type": "free"},
         "capabilities": [
-            {"name": name, "description": capability["description"], "detail_url": f"/api/capabilities/{name}"}
+            {
+                "id": name,
+                "name": name,
+                "description": capability["description"],
+                "detail_url": f"/api/capabilities/{name}",
+            }
             for name, capability in _CAPABILITIES.items()
         ],
     }

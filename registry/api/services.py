@@ -25,7 +25,8 @@ from registry.api.routing import strict_router
 from registry.api.rows import auth, freshness, pricing, summary
 from registry.api.schemas import discovery, submission
 from registry.api.schemas import service as schemas
-from registry.core.formats.adp.detail_view import adp_detail, ways, why_no_detail
+from registry.core.calling.record import capability_record
+from registry.core.formats.adp.detail_view import adp_detail, why_no_detail
 from registry.core.formats.adp.manifest_view import adp_manifest
 from registry.core.model.listing import Filters, TrustLevel
 from registry.core.model.services import to_json
@@ -128,6 +129,7 @@ async def capability(request: Request, domain: DomainPath, name: CapabilityPath)
     if view is None:
         raise Problem(UNKNOWN_CAPABILITY, "No listed service of this host has a capability of this name.")
     detail = adp_detail(host, view.service, view.capability)
+    record = capability_record(view.service, view.capability)
     if detail is None:
         reason = why_no_detail(view.capability)
         raise Problem(
@@ -135,10 +137,9 @@ async def capability(request: Request, domain: DomainPath, name: CapabilityPath)
             _NO_DETAIL[reason],
             reason=reason,
             detail_url=view.capability.detail_url,
-            docs_url=view.capability.docs_url,
-            invocations=ways(view.capability),
+            **{key: value for key, value in record.items() if key != "title"},
         )
-    return json_response(request, detail)
+    return json_response(request, record | detail)
 
 
 @router.get(
@@ -204,8 +205,7 @@ def _service(view: ServiceView, base: str, now: datetime, include_details: bool)
     record, host = view.record, view.record.host
     model = to_json(view.service)
     manifest = adp_manifest(host, view.service, lambda name: capability_url(base, host, name))
-    if include_details:
-        _add_details(manifest, host, view)
+    _add_to_entries(manifest, host, view, include_details)
     return {
         "domain": host,
         "confusable": is_confusable(record.host),
@@ -227,6 +227,11 @@ def _service(view: ServiceView, base: str, now: datetime, include_details: bool)
         "provider": model.get("provider"),
         "version": view.service.version,
         "homepage": view.service.homepage,
+        "icon_url": view.service.icon_url,
+        "repository": view.service.repository,
+        "license": view.service.license,
+        "languages": model.get("languages", []),
+        "packages": model.get("packages", []),
         "docs_url": view.service.docs_url,
         "workflows": model.get("relations", {}).get("workflows", []),
         "relations": {key: value for key, value in model.get("relations", {}).items() if key != "workflows"},
@@ -235,6 +240,7 @@ def _service(view: ServiceView, base: str, now: datetime, include_details: bool)
         "groups": model.get("groups", []),
         "tags": model.get("tags", []),
         "examples": model.get("examples", []),
+        "native": model.get("native", {}),
         "synthetic": view.service.synthetic,
         "provenance": model.get("provenance", {}),
         "freshness": freshness(view.last_visit_at, record.seen_at, now),
@@ -257,6 +263,8 @@ def _service(view: ServiceView, base: str, now: datetime, include_details: bool)
             "groups",
             "tags",
             "examples",
+            "packages",
+            "native",
             "workflows",
             "relations",
             "score.lines.evidence",
@@ -274,9 +282,15 @@ def _grade(view: ServiceView) -> schemas.Grade:
     }
 
 
-def _add_details(manifest: dict[str, Any], host: str, view: ServiceView) -> None:
+def _add_to_entries(manifest: dict[str, Any], host: str, view: ServiceView, include_details: bool) -> None:
+    """Add id and title to each entry; with details `detail`, or `record` where no HTTP call is known."""
     capability_by_name = {item.name: item for item in view.service.capabilities}
     for entry in manifest["capabilities"]:
-        detail = adp_detail(host, view.service, capability_by_name[entry["name"]])
-        if detail is not None:
-            entry["detail"] = detail
+        capability = capability_by_name[entry["name"]]
+        entry["id"] = capability.id
+        if capability.title:
+            entry["title"] = capability.title
+        if include_details:
+            detail = adp_detail(host, view.service, capability)
+            record = capability_record(view.service, capability)
+            entry["record" if detail is None else "detail"] = record | (detail or {})

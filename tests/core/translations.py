@@ -1,6 +1,7 @@
 """Services of all kinds for the tests of translation, and an independent reader that checks translations."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -270,6 +271,11 @@ def _differences(
             yield f"{location}/invocations/{index}/auth"
 
 
+def _path_variables(capability: Capability) -> set[str]:
+    """Return the variables of the addresses: merge counts them among the parameters."""
+    return {name for call in capability.invocations for name in re.findall(r"\{([^{}]+)\}", call.endpoint or "")}
+
+
 def invented(translation: Translation, service: Service, reread_service: Service, target: str) -> list[str]:
     """Return what the reader finds although no document has it: methods, parameters, required credentials."""
     listed = {loss.pointer for loss in translation.losses}
@@ -285,7 +291,7 @@ def invented(translation: Translation, service: Service, reread_service: Service
         inventions += [
             f"{original.id}: parameter {name}"
             for name in reread_parameters
-            if name not in original_parameters and not enveloped
+            if name not in original_parameters and not enveloped and name not in _path_variables(original)
         ]
         calls = [
             call

@@ -21,6 +21,8 @@ ALLOWED = {
     "registry/api/validate.py": _EXAMPLES,
     "registry/core/assessing/drafts.py": "documents that are found at paths of their publisher's own choice",
     "registry/core/assessing/recognise.py": "the ordered table by which content is told apart",
+    "registry/core/calling/record.py": "shows the call that the ADP detail describes",
+    "registry/core/format_support/loose.py": "`x402` is also a word for a pricing model",
     "registry/core/format_support/mcp_parts.py": "shared by the three formats of MCP: an endpoint points to its card",
     "registry/core/format_support/oauth.py": "shared by the two formats of OAuth metadata: one points to the other",
     "registry/core/format_support/vocabulary.py": "`did` and `x402` are also ways to authenticate",

@@ -21,12 +21,20 @@ from registry.api.schemas.base import (
 
 
 class ManifestCapability(Shape):
-    name: Annotated[str, Field(examples=["create_parcel"])]
+    id: Annotated[str, Field(description="The document's own.", examples=["create_parcel"])]
+    name: Annotated[str, Field(description="Unique within the service.", examples=["create_parcel"])]
+    title: NotRequired[Annotated[str, Field(description="For people.", examples=["Create a parcel"])]]
     description: Annotated[str, Field(examples=["Creates a parcel and returns its label."])]
     detail_url: Annotated[
         str, Field(description="Absolute, or to be appended to `base_url`.", examples=["/caps/create_parcel"])
     ]
     detail: NotRequired[Annotated[dict[str, Any], Field(description="With `include_details=true`.")]]
+    record: NotRequired[
+        Annotated[
+            dict[str, Any],
+            Field(description="With `include_details=true`, instead of `detail` where no HTTP call is known."),
+        ]
+    ]
     resource_group: NotRequired[Annotated[str, Field(examples=["parcels"])]]
 
 
@@ -111,6 +119,11 @@ class ServiceData(Shape):
     provider: Annotated[dict[str, Any] | None, Field(description="Who runs the service.", examples=[None])]
     version: Annotated[str | None, Field(examples=[None])]
     homepage: Annotated[str | None, Field(examples=[None])]
+    icon_url: Annotated[str | None, Field(examples=[None])]
+    repository: Annotated[str | None, Field(description="Source code.", examples=[None])]
+    license: Annotated[str | None, Field(examples=[None])]
+    languages: Annotated[list[str], Field(examples=[[]])]
+    packages: Annotated[list[Any], Field(description="How its servers are installed and started.", examples=[[]])]
     docs_url: Annotated[str | None, Field(examples=[None])]
     workflows: Annotated[list[Any], Field(description="Sequences of capabilities.", examples=[[]])]
     relations: Annotated[dict[str, Any], Field(description="Links to other services and documents.", examples=[{}])]
@@ -119,6 +132,10 @@ class ServiceData(Shape):
     groups: Annotated[list[Any], Field(description="Groups of capabilities.", examples=[[]])]
     tags: Annotated[list[str], Field(examples=[[]])]
     examples: Annotated[list[Any], Field(description="Example requests in plain words.", examples=[[]])]
+    native: Annotated[
+        dict[str, Any],
+        Field(description="What the documents say and no other key expresses, by format.", examples=[{}]),
+    ]
     synthetic: Annotated[
         bool, Field(description="The documents were generated, not written by the site.", examples=[False])
     ]
@@ -140,9 +157,14 @@ class Parameter(Shape):
 
 
 class CapabilityDetail(Shape):
-    """A capability detail of the Agent Discovery Protocol 1.0."""
+    """A capability detail of the Agent Discovery Protocol 1.0, and beside it all that the documents say.
 
-    name: Annotated[str, Field(examples=["create_parcel"])]
+    A key that is not required is absent where the documents say nothing.
+    """
+
+    id: NotRequired[Annotated[str, Field(description="The document's own.", examples=["create_parcel"])]]
+    name: Annotated[str, Field(description="Unique within the service.", examples=["create_parcel"])]
+    title: NotRequired[Annotated[str, Field(description="For people.", examples=["Create a parcel"])]]
     description: Annotated[str, Field(examples=["Creates a parcel and returns its label."])]
     endpoint: Annotated[
         str, Field(description="Absolute, or to be appended to the manifest's `base_url`.", examples=["/parcels"])
@@ -181,6 +203,49 @@ class CapabilityDetail(Shape):
     response_example: Annotated[dict[str, Any], Field(examples=[{"status": 201, "body": {"id": "p_1"}}])]
     derived: Annotated[
         list[str], Field(description="Examples that the site does not give and that were derived.", examples=[[]])
+    ]
+    side_effects: NotRequired[
+        Annotated[bool | None, Field(description="Only what the documents say; null: unknown.", examples=[True])]
+    ]
+    side_effects_inferred: NotRequired[
+        Annotated[
+            dict[str, Any],
+            Field(
+                description="What the method lets a caller expect where `side_effects` is null, and why.",
+                examples=[{"value": False, "from": "GET is a safe method (RFC 9110 section 9.2.1)"}],
+            ),
+        ]
+    ]
+    input_schema: NotRequired[
+        Annotated[
+            dict[str, Any],
+            Field(
+                description="JSON Schema of all parameters, as the document gives it.",
+                examples=[{"type": "object", "properties": {"weight_g": {"type": "integer", "minimum": 1}}}],
+            ),
+        ]
+    ]
+    output_schema: NotRequired[
+        Annotated[dict[str, Any], Field(description="JSON Schema of the result.", examples=[{"type": "object"}])]
+    ]
+    result_note: NotRequired[Annotated[str, Field(description="What is returned, in words.", examples=["A label."])]]
+    invocations: NotRequired[
+        Annotated[list[dict[str, Any]], Field(description="Every known way to call it.", examples=[[]])]
+    ]
+    auth: NotRequired[
+        Annotated[
+            dict[str, Any],
+            Field(
+                description="The credentials of this call; `combinations` are sets of indexes needed at once.",
+                examples=[{"schemes": [{"type": "api_key", "location": "header", "name": "X-Key"}], "required": True}],
+            ),
+        ]
+    ]
+    native: NotRequired[
+        Annotated[
+            dict[str, Any],
+            Field(description="What the document says and no other key expresses, by format.", examples=[{}]),
+        ]
     ]
     auth_scopes: NotRequired[Annotated[list[str], Field(examples=[[]])]]
     rate_limits: NotRequired[

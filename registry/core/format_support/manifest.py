@@ -4,9 +4,10 @@ A format reads a document once. Its reader leaves out an invalid part and adds t
 point, so that the service and the findings cannot disagree.
 """
 
+import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -23,6 +24,7 @@ TEXT_CHARS = 4_000
 ID_CHARS = 120
 MAX_CAPABILITIES = 2_000
 MAX_TEXTS = 100  # tags, scopes, examples, steps of one list
+NATIVE_CHARS = 20_000  # most characters of members without a field in the model that are kept of one part
 FINDINGS_PER_REASON = 5
 FINDINGS_PER_DOCUMENT = 100
 
@@ -143,6 +145,29 @@ def clean_json(value: Json, chars: int = TEXT_CHARS) -> Any:
     if isinstance(value, dict):
         return {line(key, NAME_CHARS): clean_json(item, chars) for key, item in value.items()}
     return value
+
+
+def other_members(holder: Json, read: Collection[str], chars: int = NATIVE_CHARS) -> dict[str, Any]:
+    """Return clean copies of the members of `holder` that no field of the model expresses, in their order.
+
+    `read` are the keys that the reader expresses in full. Empty values are left out; so is a member that would take the
+    copies beyond `chars` characters of JSON together.
+    """
+    kept: dict[str, Any] = {}
+    for key, value in holder.items() if isinstance(holder, dict) else ():
+        if key in read or value is None or value in ("", [], {}):
+            continue
+        size = len(key) + len(json.dumps(value, ensure_ascii=False))
+        if size <= chars:
+            chars -= size
+            kept[line(key, NAME_CHARS)] = clean_json(value)
+    return kept
+
+
+def native(slug: str, holder: Json, read: Collection[str]) -> dict[str, dict[str, Any]]:
+    """Return `other_members` in the shape of the model: below the format's slug, or nothing."""
+    members = other_members(holder, read)
+    return {slug: members} if members else {}
 
 
 # --- unrendered templates -------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -22,6 +22,7 @@ _OTHER_NAMES: Final = {
 _FORMATS: Final = {"url": "uri", "link": "uri", "datetime": "date-time", "timestamp": "date-time"}
 _NUMBERS: Final = ("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems")
 _TEXTS: Final = ("format", "pattern")
+_VARIABLES = re.compile(r"(?<!\{)\{([A-Za-z_][\w.-]*)\}|(?<=/):([A-Za-z_]\w*)")
 _LIST = re.compile(r"(.+?)(?:\[\]|<>)")
 
 
@@ -31,6 +32,27 @@ def object_schema(properties: Iterable[tuple[str, dict[str, Any]]], required: It
     schema: dict[str, Any] = {"type": "object", "properties": kept_properties}
     required_names = [name for name in dict.fromkeys(required) if name in kept_properties]
     return {**schema, "required": required_names} if required_names else schema
+
+
+def with_path_variables(schema: Mapping[str, Any] | None, endpoint: str | None) -> dict[str, Any] | None:
+    """Return an object schema with the variables of a templated URL, `{id}` or `/:id`, as required properties.
+
+    A variable that the schema already describes keeps its description. Schemas of other types are returned unchanged.
+    """
+    names = list(dict.fromkeys(first or second for first, second in _VARIABLES.findall(endpoint or "")))[:MAX_PARAMS]
+    if not names or (schema or {}).get("type", "object") != "object":
+        return None if schema is None else dict(schema)
+    properties = (schema or {}).get("properties")
+    properties = properties if isinstance(properties, Mapping) else {}
+    required = (schema or {}).get("required")
+    required = [name for name in required if isinstance(name, str)] if isinstance(required, list | tuple) else []
+    added = {name: {"type": "string"} for name in names if name not in properties}
+    return {
+        "type": "object",
+        **(schema or {}),
+        "properties": {**added, **properties},
+        "required": list(dict.fromkeys((*names, *required))),
+    }
 
 
 def list_schema(items: list[Json]) -> dict[str, Any]:

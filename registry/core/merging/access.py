@@ -33,7 +33,9 @@ def united_auth(parts: Iterable[tuple[Origin, Auth]]) -> tuple[Auth, dict[str, O
     schemes: dict[AuthScheme, Origin] = {}
     provenance: dict[str, Origin] = {}
     required: list[bool] = []
+    combinations: list[tuple[AuthScheme, ...]] = []
     for origin, auth in parts:
+        combinations += [tuple(auth.schemes[index] for index in indexes) for indexes in auth.combinations]
         required += [] if auth.required is None else [auth.required]
         if auth != Auth():
             provenance.setdefault("auth", origin)
@@ -44,7 +46,15 @@ def united_auth(parts: Iterable[tuple[Origin, Auth]]) -> tuple[Auth, dict[str, O
     for index, origin in enumerate(schemes.values()):
         if origin.document != provenance["auth"].document:
             provenance[f"auth/schemes/{index}"] = origin
-    return Auth(tuple(schemes), any(required) if required else None), provenance
+    indexes = {scheme: index for index, scheme in enumerate(schemes)}
+    return (
+        Auth(
+            tuple(schemes),
+            any(required) if required else None,
+            tuple(dict.fromkeys(tuple(indexes[s] for s in needed if s in indexes) for needed in combinations)),
+        ),
+        provenance,
+    )
 
 
 class Metadata:

@@ -5,11 +5,12 @@ from dataclasses import fields, replace
 from typing import Final
 
 from registry.core.format_support.manifest import unique_name
+from registry.core.format_support.params import with_path_variables
 from registry.core.merging.held import same_name
 from registry.core.model.services import Capability, Invocation, Origin, Service
 
-_NOTHING: Final[tuple[object, ...]] = (None, "", ())
-_OWN: Final = frozenset({"id", "name", "invocations", "origin", "provenance"})
+_NOTHING: Final[tuple[object, ...]] = (None, "", (), {})
+_OWN: Final = frozenset({"id", "name", "invocations", "native", "origin", "provenance"})
 _FILLED: Final = tuple(f.name for f in fields(Capability) if f.name not in _OWN)
 
 
@@ -38,7 +39,7 @@ def merged(services: Sequence[Service]) -> tuple[Capability, ...]:
                 documents_of[position].add(document_index)
             for key in keys:
                 positions.setdefault(key, position)
-    return _with_unique_names(result)
+    return _with_unique_names([_with_path_variables(capability) for capability in result])
 
 
 def joined(first: Capability, second: Capability) -> Capability:
@@ -54,7 +55,8 @@ def overlaid(first: Capability, second: Capability) -> Capability:
         for name in _FILLED
         if getattr(first, name) in _NOTHING and (value := getattr(second, name)) not in _NOTHING
     }
-    return replace(first, **added, provenance={**first.provenance, **sources(second, added)})
+    native = {**second.native, **first.native}
+    return replace(first, **added, native=native, provenance={**first.provenance, **sources(second, added)})
 
 
 def sources(capability: Capability, names: Iterable[str]) -> dict[str, Origin]:
@@ -71,6 +73,15 @@ def origin_of(capability: Capability) -> Origin | None:
 
 def _with_origin(capability: Capability) -> Capability:
     return capability if capability.origin else replace(capability, origin=origin_of(capability))
+
+
+def _with_path_variables(capability: Capability) -> Capability:
+    """Return the capability with the variables of its HTTP endpoints among its parameters: a caller must fill them."""
+    params = capability.params
+    for call in capability.invocations:
+        if call.kind == "http" and call.templated:
+            params = with_path_variables(params, call.endpoint)
+    return capability if params is capability.params else replace(capability, params=params)
 
 
 def _identities(capability: Capability) -> list[Hashable]:

@@ -17,9 +17,10 @@ from registry.core.names.domains import host_of, registrable_domain
 Parts = Sequence[tuple[Origin, Service]]
 
 _FIRST_WINS: Final = (
-    "name", "description", "version", "base_url", "homepage", "docs_url", "icon_url", "provider", "confidence",
+    "name", "description", "version", "base_url", "homepage", "docs_url", "icon_url", "repository", "license",
+    "provider", "confidence",
 )  # fmt: skip
-_ALL: Final = ("languages", "tags", "examples", "groups")
+_ALL: Final = ("languages", "tags", "examples", "groups", "packages")
 _BY_FIELD: Final[dict[str, object]] = {"pricing": Pricing(), "policies": Policies(), "relations": Relations()}
 _MAX_READINGS: Final = 20  # entries for one address if documents disagree
 _NOTHING: Final[tuple[object, ...]] = (None, "", ())
@@ -58,6 +59,7 @@ def united(parts: Parts) -> Service:
         pointers=_pointers(services),
         identity=_identity(parts, provenance),
         claims=_claims(parts, provenance),
+        native=_native(services),
         synthetic=all(s.synthetic for s in services),
         provenance=provenance,
     )
@@ -147,7 +149,7 @@ def _agree(first: Protocol, second: Protocol) -> bool:
 
 
 def _completed(first: Protocol, second: Protocol) -> Protocol:
-    added = {f.name: getattr(second, f.name) for f in fields(Protocol) if getattr(first, f.name) is None}
+    added = {f.name: getattr(second, f.name) for f in fields(Protocol) if getattr(first, f.name) in _NOTHING}
     return replace(first, **added)
 
 
@@ -186,6 +188,15 @@ def _claims(parts: Parts, provenance: dict[str, Origin]) -> dict[str, str]:
                 claims[key] = value
                 provenance[f"claims/{key}"] = place(origin, service, f"claims/{key}", "claims")
     return claims
+
+
+def _native(services: Iterable[Service]) -> dict[str, dict[str, object]]:
+    """Return the members that only one format knows; of two documents of one format, the first value of a member."""
+    native: dict[str, dict[str, object]] = {}
+    for service in services:
+        for slug, members in service.native.items():
+            native[slug] = {**members, **native.get(slug, {})}
+    return native
 
 
 def _distinct(items: Iterator[_H]) -> tuple[_H, ...]:

@@ -1,6 +1,7 @@
 """The common model that every format is translated to: one service with its capabilities.
 
 Shapes follow no single format. None means unknown, never "no". All texts are untrusted: they come from the site.
+`native` holds what the documents say and no field here expresses, by format slug: {"awas": {"selector": "#cart"}}.
 The dataclasses hold only JSON-ready values, so that `to_json` and `from_json` are exact inverses.
 """
 
@@ -16,6 +17,8 @@ AuthType = Literal[
     "none", "api_key", "http_basic", "bearer", "oauth2", "openid", "mtls", "did", "payment", "session", "custom"
 ]
 PricingModel = Literal["free", "freemium", "paid", "pay_per_call", "unknown"]
+ParameterPlace = Literal["path", "query", "header", "cookie", "body", "whole_body"]
+"""Where a request carries a parameter. `body`: a member of the body; `whole_body`: the value is the body."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,15 +32,18 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Provider:
+    """`contacts`: further addresses (mail, telephone, web pages, issue trackers) as the documents write them."""
+
     name: str | None = None
     url: str | None = None
     contact: str | None = None
+    contacts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class AuthScheme:
     type: AuthType
-    location: str | None = None  # "header", "query", "cookie"
+    location: str | None = None  # "header", "query", "cookie", "path", "body"
     name: str | None = None  # header or parameter name
     prefix: str | None = None
     authorization_url: str | None = None
@@ -49,10 +55,15 @@ class AuthScheme:
 
 @dataclass(frozen=True, slots=True)
 class Auth:
-    """`required` None: not stated. No schemes and required None: nothing is known about authentication."""
+    """`required` None: not stated. No schemes and required None: nothing is known about authentication.
+
+    Any one of `schemes` suffices, unless `combinations` states sets of schemes that are needed at once: each is a tuple
+    of indexes into `schemes`, and any one of the sets suffices.
+    """
 
     schemes: tuple[AuthScheme, ...] = ()
     required: bool | None = None
+    combinations: tuple[tuple[int, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +71,7 @@ class RateLimit:
     requests: int | None = None
     window: str | None = None  # "1m", "1h", "1d" as the document writes it
     note: str | None = None  # what could not be expressed, as written
+    burst: int | None = None  # requests that may come at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +81,46 @@ class Confirmation:
 
 
 @dataclass(frozen=True, slots=True)
+class Input:
+    """A value that the caller supplies to start or reach a server: an environment variable, a header, a variable."""
+
+    name: str
+    description: str | None = None
+    required: bool | None = None
+    secret: bool | None = None
+    value: str | None = None  # fixed by the document; may contain `{variables}`
+    default: str | None = None
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """How a server is started on the caller's machine: a package of a registry, or a bare command.
+
+    `registry` is the type of registry as the document writes it ("npm", "pypi", "oci", "mcpb"); `command` is named by
+    the document ("npx"). Arguments are in order; `runtime_arguments` belong to the command, `arguments` to the program.
+    """
+
+    registry: str | None = None
+    identifier: str | None = None
+    version: str | None = None
+    command: str | None = None
+    runtime_arguments: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
+    environment: tuple[Input, ...] = ()
+    transport: str | None = None
+    url: str | None = None  # where it can be called once it runs, for transports over HTTP
+    registry_url: str | None = None
+    sha256: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Invocation:
-    """One way to call a capability. `endpoint` is absolute https/wss, or None if only the client knows it."""
+    """One way to call a capability. `endpoint` is absolute https/wss, or None if only the client knows it.
+
+    `places` pairs names of the capability's parameters with where the request carries them; empty: the document does
+    not say. `media_type` is that of the body. `headers` are fixed by the document and carry no credential.
+    """
 
     kind: InvocationKind
     endpoint: str | None = None
@@ -79,34 +129,12 @@ class Invocation:
     auth: Auth | None = None
     scopes: tuple[str, ...] = ()
     rate_limit: RateLimit | None = None
+    places: tuple[tuple[str, ParameterPlace], ...] = ()
+    media_type: str | None = None
+    headers: tuple[tuple[str, str], ...] = ()
     templated: bool = False  # the endpoint holds {variables}
     off_site: bool = False  # another registrable domain than the host that served the document (set by merge)
     origin: Origin | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Capability:
-    """One thing a service can do. `params` and `result` are JSON Schemas, never compiled; some are built by readers."""
-
-    id: str
-    name: str
-    description: str | None = None
-    params: Mapping[str, Any] | None = None
-    result: Mapping[str, Any] | None = None
-    side_effects: bool | None = None
-    confirmation: Confirmation | None = None
-    idempotent: bool | None = None
-    deprecated: bool | None = None
-    tags: tuple[str, ...] = ()  # semantic types among them
-    examples: tuple[str, ...] = ()
-    input_modes: tuple[str, ...] = ()  # A2A: media types that the skill accepts and returns
-    output_modes: tuple[str, ...] = ()
-    docs_url: str | None = None
-    detail_url: str | None = None  # ADP: absolute URL of the capability detail
-    detail: Mapping[str, Any] | None = None  # ADP: the detail document as served
-    invocations: tuple[Invocation, ...] = ()
-    origin: Origin | None = None  # set by merge: the document that describes it
-    provenance: Mapping[str, Origin] = field(default_factory=dict)  # set by merge: fields from another document
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,11 +145,63 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
+class Payment:
+    """One way to pay for a call (x402, Machine Payments Protocol), as the document writes it."""
+
+    amount: str | None = None
+    currency: str | None = None  # a code or the address of a token
+    network: str | None = None
+    pay_to: str | None = None
+    scheme: str | None = None
+    resource: str | None = None  # what is paid for, where the payment is not of one capability
+
+
+@dataclass(frozen=True, slots=True)
 class Pricing:
     model: PricingModel = "unknown"
     plans: tuple[Plan, ...] = ()
     url: str | None = None
     note: str | None = None
+    payments: tuple[Payment, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Capability:
+    """One thing a service can do. `params` and `result` are JSON Schemas, never compiled; some are built by readers.
+
+    `id` is the document's own. `name` is unique within the service, a segment of this registry's URLs; `title` is for
+    people, where the document has one beside the identifier. `side_effects` and `idempotent` are only what the document
+    says, never inferred from a method.
+    """
+
+    id: str
+    name: str
+    description: str | None = None
+    params: Mapping[str, Any] | None = None
+    result: Mapping[str, Any] | None = None
+    title: str | None = None
+    side_effects: bool | None = None
+    confirmation: Confirmation | None = None
+    idempotent: bool | None = None
+    idempotency_key: bool | None = None  # accepts one; says nothing about `idempotent`
+    reversible: bool | None = None
+    sensitivity: str | None = None  # as the document writes it
+    polling_url: str | None = None  # where the state of a started call is asked for
+    errors: Mapping[str, Any] = field(default_factory=dict)  # by code: a text, or what the document says of it
+    result_note: str | None = None  # what is returned, in words
+    pricing: Pricing | None = None  # of this capability alone
+    deprecated: bool | None = None
+    tags: tuple[str, ...] = ()  # semantic types among them
+    examples: tuple[str, ...] = ()
+    input_modes: tuple[str, ...] = ()  # A2A: media types that the skill accepts and returns
+    output_modes: tuple[str, ...] = ()
+    docs_url: str | None = None
+    detail_url: str | None = None  # ADP: absolute URL of the capability detail
+    detail: Mapping[str, Any] | None = None  # ADP: the detail document as served
+    invocations: tuple[Invocation, ...] = ()
+    native: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    origin: Origin | None = None  # set by merge: the document that describes it
+    provenance: Mapping[str, Origin] = field(default_factory=dict)  # set by merge: fields from another document
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +223,7 @@ class Protocol:
     endpoint: str | None = None
     transport: str | None = None
     card_url: str | None = None
+    headers: tuple[Input, ...] = ()  # that a client sends with every request
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +307,8 @@ class Service:
     homepage: str | None = None
     docs_url: str | None = None
     icon_url: str | None = None
+    repository: str | None = None
+    license: str | None = None
     languages: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()  # of the service as a whole
     examples: tuple[str, ...] = ()  # requests that its users would make
@@ -234,11 +317,13 @@ class Service:
     pricing: Pricing = Pricing()
     policies: Policies = Policies()
     protocols: tuple[Protocol, ...] = ()
+    packages: tuple[Package, ...] = ()
     pointers: tuple[Pointer, ...] = ()
     relations: Relations = Relations()
     groups: tuple[Group, ...] = ()
     identity: Identity = Identity()
     claims: Mapping[str, str] = field(default_factory=dict)
+    native: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     synthetic: bool = False  # AWP section 14: generated by an intermediary, not by the site
     confidence: float | None = None
     provenance: Mapping[str, Origin] = field(default_factory=dict)

@@ -22,11 +22,16 @@ _SERVICE: Final = (
     ("provider/name", "provider's name"),
     ("provider/url", "provider's URL"),
     ("provider/contact", "contact"),
+    ("provider/contacts", "further contacts"),
     ("version", "version"),
     ("base_url", "base URL"),
     ("homepage", "home page"),
     ("docs_url", "documentation URL"),
     ("icon_url", "icon"),
+    ("repository", "repository"),
+    ("license", "licence"),
+    ("packages", "packages"),
+    ("native", "members of its format"),
     ("languages", "languages"),
     ("tags", "tags"),
     ("examples", "examples"),
@@ -35,6 +40,7 @@ _SERVICE: Final = (
     ("pricing/plans", "plans"),
     ("pricing/url", "pricing URL"),
     ("pricing/note", "note on pricing"),
+    ("pricing/payments", "payments"),
     ("policies/training", "policy on training"),
     ("policies/inference", "policy on inference"),
     ("policies/caching", "policy on caching"),
@@ -56,10 +62,23 @@ _CAPABILITY: Final = (
     ("id", "id"),
     ("name", "name"),
     ("description", "description"),
+    ("title", "title"),
     ("result", "result"),
+    ("result_note", "result in words"),
     ("side_effects", "side effects"),
     ("confirmation", "confirmation"),
     ("idempotent", "idempotence"),
+    ("idempotency_key", "idempotency key"),
+    ("reversible", "reversibility"),
+    ("sensitivity", "sensitivity"),
+    ("polling_url", "polling URL"),
+    ("errors", "errors"),
+    ("pricing/model", "pricing model"),
+    ("pricing/plans", "plans"),
+    ("pricing/url", "pricing URL"),
+    ("pricing/note", "note on pricing"),
+    ("pricing/payments", "payments"),
+    ("native", "members of its format"),
     ("deprecated", "deprecation"),
     ("tags", "tags"),
     ("examples", "examples"),
@@ -74,6 +93,9 @@ _CALL: Final = (
     ("name", "operation"),
     ("scopes", "scopes"),
     ("rate_limit", "rate limit"),
+    ("places", "places of parameters"),
+    ("media_type", "media type"),
+    ("headers", "headers"),
 )
 _UNKNOWN: Final[tuple[Any, ...]] = (None, "", (), {}, "unknown")
 
@@ -114,7 +136,7 @@ def same_auth(original: Auth, received: Auth) -> bool:
 def _compare_capability(task: Task, source: EntrySource, received: Capability, service: Service) -> None:
     pointer, original = capability_pointer(source.capability), task.service.capabilities[source.capability]
     for name, label in _CAPABILITY:
-        _compare_part(task, f"{pointer}/{name}", label, getattr(original, name), getattr(received, name))
+        _compare_part(task, f"{pointer}/{name}", label, _value_at(original, name), _value_at(received, name))
     if source.enveloped:
         reason = "they are members of `input` in the envelope of the Web of Agents (draft-00 section 5.1)"
         task.note_loss(f"{pointer}/params", "parameters one by one", reason)
@@ -227,8 +249,8 @@ def _expresses(received: Any, original: Any) -> bool:
     return all(getattr(original, field.name) in (None, getattr(received, field.name)) for field in fields(original))
 
 
-def _value_at(service: Service, path: str) -> Any:
-    value: Any = service
+def _value_at(owner: Service | Capability, path: str) -> Any:
+    value: Any = owner
     for name in path.split("/"):
         value = None if value is None else getattr(value, name)
     return value

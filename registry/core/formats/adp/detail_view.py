@@ -29,6 +29,7 @@ _METHODS: Final[Mapping[InvocationKind, str]] = {
 }
 """Methods that the protocol itself fixes. For `http` the document must name the method."""
 
+_PLACES: Final = {"path": "path", "query": "query", "header": "header", "body": "body", "whole_body": "body"}
 _TYPES: Final = {"string": "string", "boolean": "boolean", "object": "object", "number": "number", "integer": "number"}
 _PLACEHOLDER = re.compile(r"\{([^{}]+)\}")
 _METHOD = re.compile(r"[A-Z]{1,20}")
@@ -39,7 +40,7 @@ def adp_detail(host: str, service: Service, capability: Capability) -> dict[str,
     host_detail = _host_detail(host, service, capability)
     if host_detail is not None:
         return host_detail
-    call = _callable(capability)
+    call = preferred_call(capability)
     return None if call is None else _detail_from_call(capability, call)
 
 
@@ -83,7 +84,7 @@ def _host_detail(host: str, service: Service, capability: Capability) -> dict[st
         detail["rate_limits"] = {key: value for key, value in limits.items() if _is_number(value)}
     if isinstance(source.get("resource_group"), str):
         detail["resource_group"] = line(source["resource_group"], PARAMETER_CHARS)
-    return detail | _extensions(capability, derived)
+    return detail | {"derived": derived, "untrusted_text": True}
 
 
 def _served_parameter(source: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -115,7 +116,7 @@ def _add_examples(detail: dict[str, Any], source: Mapping[str, Any], request: di
     return derived
 
 
-def _callable(capability: Capability) -> Invocation | None:
+def preferred_call(capability: Capability) -> Invocation | None:
     """Return the invocation to describe: plain HTTP before protocols over HTTP, on-site before off-site."""
     usable = [
         call for call in capability.invocations if call.kind != "pointer" and _is_https(call.endpoint) and _method(call)
@@ -130,7 +131,7 @@ def _method(call: Invocation) -> str | None:
 
 def _detail_from_call(capability: Capability, call: Invocation) -> dict[str, Any]:
     method, endpoint = _method(call) or "", call.endpoint or ""
-    parameters = list(_parameters(capability.params, endpoint, method))
+    parameters = list(_parameters(capability.params, endpoint, method, dict(call.places)))
     detail: dict[str, Any] = {
         "name": capability.name,
         "description": plain(capability.description or "", CAPABILITY_DESCRIPTION_CHARS),
@@ -146,10 +147,12 @@ def _detail_from_call(capability: Capability, call: Invocation) -> dict[str, Any
         key = {"1m": "requests_per_minute", "1d": "daily_limit"}.get(call.rate_limit.window or "")
         if key:
             detail["rate_limits"] = {key: call.rate_limit.requests}
-    return detail | _extensions(capability, ["request_example", "response_example"], call)
+    return detail | {"kind": call.kind, "derived": ["request_example", "response_example"], "untrusted_text": True}
 
 
-def _parameters(schema: Mapping[str, Any] | None, endpoint: str, method: str) -> Iterable[dict[str, Any]]:
+def _parameters(
+    schema: Mapping[str, Any] | None, endpoint: str, method: str, places: Mapping[str, str]
+) -> Iterable[dict[str, Any]]:
     """Yield the properties of a JSON Schema as ADP parameters; `$ref` and combinators are not resolved."""
     properties = (schema or {}).get("properties")
     if not isinstance(properties, Mapping):
@@ -167,7 +170,7 @@ def _parameters(schema: Mapping[str, Any] | None, endpoint: str, method: str) ->
             "type": _adp_type(rules),
             "description": plain(_text(rules.get("description")), PARAMETER_CHARS),
             "required": name in required_names or name in path_names,
-            "in": "path" if name in path_names else other_location,
+            "in": "path" if name in path_names else _PLACES.get(places.get(name, ""), other_location),
         }
         examples = rules.get("examples")
         if isinstance(examples, list) and examples:
@@ -217,46 +220,6 @@ def _with_envelope(capability: Capability, call: Invocation, request: dict[str, 
         operation = {} if agent == capability.id else {"operation": call.name}
         request["body"] = {"agent": agent, **operation, "input": arguments}
     return request
-
-
-def _extensions(capability: Capability, derived: list[str], call: Invocation | None = None) -> dict[str, Any]:
-    """Return keys beyond ADP: all ways to call the capability, its side effects, and which examples are derived."""
-    extensions: dict[str, Any] = {
-        "side_effects": capability.side_effects,
-        "invocations": [_way(invocation) for invocation in capability.invocations],
-        "derived": derived,
-        "untrusted_text": True,
-    }
-    if call is not None:
-        extensions["kind"] = call.kind
-    if capability.confirmation is not None:
-        message = capability.confirmation.message
-        extensions["confirmation"] = {
-            "required": capability.confirmation.required,
-            "message": plain(message, PARAMETER_CHARS) if message else None,
-        }
-    if capability.docs_url:
-        extensions["docs_url"] = capability.docs_url
-    return extensions
-
-
-def ways(capability: Capability) -> list[dict[str, Any]]:
-    """Return every known way to call a capability, JSON-ready."""
-    return [_way(invocation) for invocation in capability.invocations]
-
-
-def _way(call: Invocation) -> dict[str, Any]:
-    way: dict[str, Any] = {
-        "kind": call.kind,
-        "endpoint": call.endpoint,
-        "method": call.method,
-        "name": call.name,
-        "templated": call.templated,
-        "off_site": call.off_site,
-    }
-    if call.origin is not None:
-        way["source"] = {"document": call.origin.document, "pointer": call.origin.pointer, "format": call.origin.format}
-    return way
 
 
 def _is_public_https(url: str) -> bool:

@@ -1,0 +1,1 @@
+"""Say how a capability is called: everything that a caller needs, from our answer alone."""

@@ -1,0 +1,111 @@
+"""The record of one capability: all that the documents of its host say about it, in the keys of the common model."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pydantic import TypeAdapter
+
+from registry.core.calling.credentials import completed
+from registry.core.format_support.vocabulary import SAFE_METHODS
+from registry.core.formats.adp.detail_view import preferred_call
+from registry.core.formats.adp.manifest_view import CAPABILITY_DESCRIPTION_CHARS
+from registry.core.model.services import Auth, Capability, Invocation, Service
+from registry.core.reading.plain_text import line, plain
+
+NOTE_CHARS: Final = 2_000
+
+_SAID: Final = (
+    "idempotent", "idempotency_key", "reversible", "sensitivity", "deprecated", "polling_url", "errors", "result_note",
+    "tags", "examples", "input_modes", "output_modes", "docs_url", "native",
+)  # fmt: skip
+"""Fields of a capability that are shown under their own names, as far as the documents state them."""
+
+_CAPABILITY: Final[TypeAdapter[Capability]] = TypeAdapter(Capability)
+_AUTH: Final[TypeAdapter[Auth]] = TypeAdapter(Auth)
+
+
+def capability_record(service: Service, capability: Capability) -> dict[str, Any]:
+    """Return what is known of a capability, JSON-ready.
+
+    `service` may be without its other capabilities. A key is absent where the documents say nothing, except
+    `side_effects`: null there means unknown. `input_schema` and `output_schema` are JSON Schemas as data.
+    """
+    said = _CAPABILITY.dump_python(capability, mode="json", exclude_defaults=True)
+    chosen = preferred_call(capability) or next(iter(capability.invocations), None)
+    record: dict[str, Any] = {
+        "id": capability.id,
+        "name": capability.name,
+        "title": capability.title,
+        "description": plain(capability.description or "", CAPABILITY_DESCRIPTION_CHARS),
+        "input_schema": said.get("params"),
+        "output_schema": said.get("result"),
+        "confirmation": _confirmation(capability),
+        "side_effects_inferred": inferred_side_effects(capability),
+        **{key: said.get(key) for key in _SAID},
+        "pricing": said.get("pricing"),
+        "rate_limit": _rate_limit(said, capability),
+        "auth": _auth(service, chosen),
+        "scopes": list(chosen.scopes) if chosen and chosen.scopes else None,
+    }
+    record = {key: value for key, value in record.items() if value is not None}
+    return {**record, "side_effects": capability.side_effects, "invocations": ways(capability)}
+
+
+def inferred_side_effects(capability: Capability) -> dict[str, Any] | None:
+    """Return what the HTTP method lets a caller expect where the documents do not say it; None without a reason.
+
+    GET and HEAD are safe by definition (RFC 9110 section 9.2.1). Another method says nothing: POST may only compute.
+    """
+    if capability.side_effects is not None:
+        return None
+    methods = {call.method.upper() for call in capability.invocations if call.kind == "http" and call.method}
+    if not methods or not methods <= SAFE_METHODS:
+        return None
+    return {"value": False, "from": f"{' and '.join(sorted(methods))} is a safe method (RFC 9110 section 9.2.1)"}
+
+
+def ways(capability: Capability) -> list[dict[str, Any]]:
+    """Return every known way to call a capability, JSON-ready."""
+    return [_way(invocation) for invocation in capability.invocations]
+
+
+def _way(call: Invocation) -> dict[str, Any]:
+    way: dict[str, Any] = {
+        "kind": call.kind,
+        "endpoint": call.endpoint,
+        "method": call.method,
+        "name": call.name,
+        "templated": call.templated,
+        "off_site": call.off_site,
+    }
+    if call.origin is not None:
+        way["source"] = {"document": call.origin.document, "pointer": call.origin.pointer, "format": call.origin.format}
+    return way
+
+
+def _confirmation(capability: Capability) -> dict[str, Any] | None:
+    if capability.confirmation is None:
+        return None
+    message = capability.confirmation.message
+    return {
+        "required": capability.confirmation.required,
+        "message": plain(message, NOTE_CHARS) if message else None,
+    }
+
+
+def _rate_limit(said: Mapping[str, Any], capability: Capability) -> dict[str, Any] | None:
+    """Return the first rate limit that an invocation states, as `{requests, window, burst, note}`."""
+    limits = (call.get("rate_limit") for call in said.get("invocations", ()))
+    return next((limit for limit in limits if limit), None)
+
+
+def _auth(service: Service, call: Invocation | None) -> dict[str, Any] | None:
+    """Return the credentials that a call needs: its own, else those of the service; None where nothing is known."""
+    auth = call.auth if call is not None and call.auth is not None else service.auth
+    if auth == Auth():
+        return None
+    dumped: dict[str, Any] = _AUTH.dump_python(completed(auth, service.auth), mode="json", exclude_defaults=True)
+    for scheme in dumped.get("schemes", ()):
+        if "note" in scheme:
+            scheme["note"] = line(scheme["note"], NOTE_CHARS)
+    return dumped

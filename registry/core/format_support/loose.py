@@ -1,0 +1,226 @@
+"""Read members that documents of many formats carry although no specification defines them in this way.
+
+Publishers write who they are, what they charge and where their source is in a handful of spellings that resemble each
+other. Each function takes the value as it stands and returns a part of the model, or None; none of them raises.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from registry.core.format_support.endpoints import link
+from registry.core.format_support.manifest import (
+    MAX_TEXTS,
+    NAME_CHARS,
+    TEXT_CHARS,
+    Object,
+    first_text,
+    list_of,
+    map_of,
+    short_text_of,
+    text_of,
+)
+from registry.core.model.documents import Json
+from registry.core.model.services import Payment, Plan, Pricing, PricingModel, Provider
+from registry.core.reading.plain_text import line
+
+_ORGANIZATIONS: Final = (
+    "provider", "publisher", "organization", "author", "owner", "developer", "maintainer", "vendor", "company",
+    "operator", "issuer",
+)  # fmt: skip
+_CONTACTS: Final = (
+    "contact", "contacts", "contact_info", "contactInfo", "contact_email", "contactEmail", "email", "support", "bugs",
+    "support_email", "supportEmail", "support_url", "supportUrl", "issues", "phone", "telephone", "whatsapp",
+)  # fmt: skip
+_CONTACT_PARTS: Final = (*_CONTACTS, "url", "website", "web", "mail", "sales", "security", "privacy", "general", "form")
+_HOMEPAGES: Final = ("homepage", "homePage", "homepage_url", "homepageUrl", "website", "websiteUrl", "website_url")
+_REPOSITORIES: Final = ("repository", "repository_url", "repositoryUrl", "repo", "source_code", "sourceCode", "github")
+_PLAN_LISTS: Final = ("plans", "tiers", "packages")
+_PRICES: Final = ("price", "amount", "cost", "fee", "rate", "price_usd", "priceUsd", "price_usdc", "monthly", "usd")
+_CURRENCIES: Final = ("currency", "asset", "token", "unit_currency")
+
+_MODELS: Final[dict[str, PricingModel]] = {
+    "free": "free", "opensource": "free", "none": "free", "gratis": "free", "nocharge": "free",
+    "freemium": "freemium", "freetier": "freemium", "hybrid": "freemium",
+    "paid": "paid", "subscription": "paid", "commercial": "paid", "premium": "paid", "tiered": "paid",
+    "payperuse": "pay_per_call", "payperrequest": "pay_per_call", "payasyougo": "pay_per_call",
+    "usage": "pay_per_call", "usagebased": "pay_per_call", "metered": "pay_per_call", "x402": "pay_per_call",
+    "percall": "pay_per_call", "payperquery": "pay_per_call", "payperjob": "pay_per_call", "perrequest": "pay_per_call",
+    "peruse": "pay_per_call", "pertask": "pay_per_call", "perjob": "pay_per_call", "micropayment": "pay_per_call",
+    "micropayments": "pay_per_call", "payg": "pay_per_call", "pay_per_call": "pay_per_call", "transaction":
+    "pay_per_call", "fixedpercall": "pay_per_call", "payperservice": "pay_per_call", "payper": "pay_per_call",
+}  # fmt: skip
+_MODEL_MEMBERS: Final = ("model", "type", "plan", "pricing_model", "pricingModel")
+_NOTE_MEMBERS: Final = ("note", "notes", "description", "details", "summary", "info")
+_URL_MEMBERS: Final = ("url", "plans_url", "pricing_url", "pricingUrl", "docs", "documentation", "info_url", "page")
+
+
+def pricing_model(word: str | None) -> PricingModel | None:
+    """Return the model that a word or short phrase names (`pay-per-use`, `Free Tier`); None for any other text."""
+    compact = re.sub(r"[^a-z0-9]", "", (word or "").lower())
+    if compact.startswith(("payper", "perc", "perreq")):
+        return "pay_per_call"
+    return _MODELS.get(compact)
+
+
+def pricing_of(value: Json, base: str) -> Pricing:
+    """Return the pricing in a loose `pricing` member: a word, a sentence, or an object with a model and plans.
+
+    The blank Pricing where nothing is said. A sentence stays a note; no model is guessed from it.
+    """
+    if isinstance(value, str):
+        text = line(value, TEXT_CHARS)
+        return Pricing(pricing_model(text) or "unknown", note=text or None)
+    if isinstance(value, list):
+        value = {"plans": value}
+    if not isinstance(value, dict):
+        return Pricing()
+    word = first_text(value, *_MODEL_MEMBERS)
+    model = pricing_model(word)
+    if model is None and value.get("free") is True:
+        model = "free"
+    plans = tuple(plan for plan in _plans(value) if plan is not None)[:MAX_TEXTS]
+    notes = dict.fromkeys(
+        text for text in (word if model is None else None, first_text(value, *_NOTE_MEMBERS)) if text is not None
+    )
+    url = next((url for key in _URL_MEMBERS if (url := link(value.get(key), base))), None)
+    return Pricing(model or "unknown", plans, url, "; ".join(notes) or None)
+
+
+def _plans(value: Object) -> Iterator[Plan | None]:
+    """Yield the plans of a pricing object: its list or map of plans, and its own price."""
+    own = _price(value)
+    if own is not None:
+        yield Plan(price=own, limits=first_text(value, "unit", "per", "billing", "period"))
+    for key in _PLAN_LISTS:
+        held = value.get(key)
+        if isinstance(held, dict):
+            for name, item in held.items():
+                yield _plan(item, line(name, NAME_CHARS))
+        for item in held if isinstance(held, list) else ():
+            yield _plan(item, None)
+
+
+def _plan(item: Json, name: str | None) -> Plan | None:
+    if isinstance(item, str):
+        return Plan(name, line(item, NAME_CHARS)) if name else Plan(line(item, NAME_CHARS))
+    if isinstance(item, int | float) and not isinstance(item, bool):
+        return Plan(name, f"{item:.12g}")
+    if not isinstance(item, dict):
+        return None
+    name = first_text(item, "name", "id", "tier", "title") or name
+    price = _price(item)
+    limits = first_text(item, "limits", "limit", "quota", "description", "includes", "unit", "per", "period")
+    return Plan(name, price, limits) if name or price else None
+
+
+def _price(item: Object) -> str | None:
+    """Return the price in an object, with its currency where that is not part of it."""
+    for key in _PRICES:
+        value = item.get(key)
+        text = text_of(item, key, NAME_CHARS)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            text = f"{value:.12g}"
+        elif isinstance(value, dict):
+            text = _price(value)
+        if text:
+            currency = first_text(item, *_CURRENCIES, chars=NAME_CHARS)
+            return f"{text} {currency}" if currency and currency.lower() not in text.lower() else text
+    return None
+
+
+def payment_of(item: Json) -> Payment | None:
+    """Return one payment requirement (x402 `accepts[]`, and looser spellings); None without amount and address."""
+    if not isinstance(item, dict):
+        return None
+    amounts = ("maxAmountRequired", "amount", "price", "price_usd", "cost")
+    amount = next((text for key in amounts if (text := _scalar(item.get(key)))), None)
+    payment = Payment(
+        amount,
+        first_text(item, "asset", "currency", "token", chars=NAME_CHARS),
+        first_text(item, "network", "chain", chars=NAME_CHARS),
+        first_text(item, "payTo", "pay_to", "wallet", "address", "recipient", chars=NAME_CHARS),
+        first_text(item, "scheme", "method", chars=NAME_CHARS),
+        first_text(item, "resource", chars=2_048),
+    )
+    return payment if payment.amount or payment.pay_to else None
+
+
+def _scalar(value: Json) -> str | None:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return f"{value:.12g}"
+    return (line(value, NAME_CHARS) or None) if isinstance(value, str) else None
+
+
+def provider_of(value: Object, base: str) -> Provider | None:
+    """Return who runs the service: the first member that names an organisation or author, and all contacts."""
+    name = url = None
+    found: list[str] = []
+    for key in _ORGANIZATIONS:
+        held = value.get(key)
+        if isinstance(held, str):
+            name = name or line(held, NAME_CHARS) or None
+        elif isinstance(held, dict):
+            own = first_text(held, "organization", "name", "legal_name", "legalName", "title", chars=NAME_CHARS)
+            if name is None or own == name:
+                url = url or next(
+                    (u for part in ("url", "website", "homepage") if (u := link(held.get(part), base))), None
+                )
+            name = name or own
+            found += _addresses({part: held[part] for part in _CONTACTS if part in held})
+    found += contacts_of(value)
+    contacts = tuple(dict.fromkeys(found))[:MAX_TEXTS]
+    if not (name or url or contacts):
+        return None
+    return Provider(name, url, contacts[0] if contacts else None, contacts[1:])
+
+
+def contacts_of(value: Object) -> list[str]:
+    """Return the addresses in the members for contacts: texts, objects of texts, or lists of them."""
+    return _addresses({key: value[key] for key in _CONTACTS if key in value})
+
+
+def _addresses(value: Json, depth: int = 3) -> list[str]:
+    """Return the texts of known members that look like addresses: mail, URL, telephone."""
+    if isinstance(value, str):
+        text = line(value.removeprefix("mailto:"), NAME_CHARS)
+        return [text] if text and _is_address(text) else []
+    if depth == 0:
+        return []
+    if isinstance(value, list):
+        return [address for item in value[:MAX_TEXTS] for address in _addresses(item, depth - 1)]
+    if isinstance(value, dict):
+        parts = [item for key, item in value.items() if key in _CONTACT_PARTS]
+        return [address for item in parts[:MAX_TEXTS] for address in _addresses(item, depth - 1)]
+    return []
+
+
+def _is_address(text: str) -> bool:
+    return (
+        "@" in text or text.startswith(("https://", "http://")) or re.fullmatch(r"\+?[\d\s().-]{6,}", text) is not None
+    )
+
+
+def homepage_of(value: Object, base: str) -> str | None:
+    """Return the page for people that the document names as its home page."""
+    return next((url for key in _HOMEPAGES if (url := link(value.get(key), base))), None)
+
+
+def repository_of(value: Object, base: str) -> str | None:
+    """Return the URL of the source code: a text, or `{url}` as in package manifests."""
+    for key in _REPOSITORIES:
+        held = value.get(key)
+        target = held.get("url") if isinstance(held, dict) else held
+        # other spellings (`git@host:path`, `owner/name`) would be taken for relative addresses
+        if isinstance(target, str) and "://" in target and (url := link(target.removeprefix("git+"), base)):
+            return url
+    return None
+
+
+def license_of(value: Object) -> str | None:
+    """Return the licence: an SPDX expression or name, or `{name}` as in OpenAPI."""
+    for key in ("license", "licence", "license_name", "licenseId"):
+        if text := short_text_of(value, key) or first_text(map_of(value, key), "name", "id", "identifier", "url"):
+            return text
+    names = [text for item in list_of(value, "licenses") if (text := short_text_of({"": item}, ""))]
+    return ", ".join(names[:MAX_TEXTS]) or None

@@ -1,0 +1,112 @@
+"""Members that publishers write in many spellings are read into the model, and anything else is left alone."""
+
+import pytest
+from hypothesis import given
+
+from registry.core.format_support import loose
+from registry.core.format_support.manifest import native, other_members
+from registry.core.format_support.params import with_path_variables
+from registry.core.model.documents import Json
+from registry.core.model.services import Payment, Plan, Pricing, Provider
+from tests.core.manifests import json_values
+
+BASE = "https://ferry.example/.well-known/agent.json"
+
+
+@pytest.mark.parametrize(
+    ("value", "pricing"),
+    [
+        ("free", Pricing("free", note="free")),
+        ("Free for hobbyists, ask otherwise", Pricing(note="Free for hobbyists, ask otherwise")),
+        ({"model": "pay-per-use", "details": "$0.02 per trip"}, Pricing("pay_per_call", note="$0.02 per trip")),
+        ({"model": "barter", "url": "/prices"}, Pricing(url="https://ferry.example/prices", note="barter")),
+        ({"free": True}, Pricing("free")),
+        ({"price": 0.5, "currency": "EUR", "unit": "trip"}, Pricing(plans=(Plan(None, "0.5 EUR", "trip"),))),
+        (
+            {"type": "freemium", "tiers": [{"name": "Pro", "price": "$9/mo", "limits": "1,000 trips"}, "Crew"]},
+            Pricing("freemium", (Plan("Pro", "$9/mo", "1,000 trips"), Plan("Crew"))),
+        ),
+        ({"plans": {"basic": 3, "crew": {"price": {"amount": 7, "currency": "NOK"}}}}, Pricing(
+            plans=(Plan("basic", "3"), Plan("crew", "7 NOK")))),
+        (7, Pricing()),
+        (None, Pricing()),
+    ],
+)  # fmt: skip
+def test_pricing(value: Json, pricing: Pricing) -> None:
+    assert loose.pricing_of(value, BASE) == pricing
+
+
+@pytest.mark.parametrize(
+    ("value", "provider"),
+    [
+        ({"author": "Fjord Line"}, Provider("Fjord Line")),
+        (
+            {"provider": {"organization": "Fjord Line", "url": "https://fjord.example", "email": "a@fjord.example"}},
+            Provider("Fjord Line", "https://fjord.example/", "a@fjord.example"),
+        ),
+        (
+            {"contact": {"email": "mailto:a@fjord.example", "phone": "+47 123 45 678", "hours": "9-17"}},
+            Provider(None, None, "a@fjord.example", ("+47 123 45 678",)),
+        ),
+        ({"support": "Ask at the quay"}, None),
+        ({"contact": ["b@fjord.example", "https://fjord.example/help"]}, Provider(
+            None, None, "b@fjord.example", ("https://fjord.example/help",))),
+        ({}, None),
+    ],
+)  # fmt: skip
+def test_provider(value: dict[str, Json], provider: Provider | None) -> None:
+    assert loose.provider_of(value, BASE) == provider
+
+
+def test_links_and_licence() -> None:
+    assert (
+        loose.repository_of({"repository": {"url": "https://git.example/ferry"}}, BASE) == "https://git.example/ferry"
+    )
+    assert loose.repository_of({"repo": "git@git.example:ferry"}, BASE) is None
+    assert loose.license_of({"license": {"name": "MIT"}}) == "MIT"
+    assert loose.homepage_of({"websiteUrl": "/about"}, BASE) == "https://ferry.example/about"
+
+
+def test_payment_requirements() -> None:
+    accepted: Json = {"scheme": "exact", "maxAmountRequired": "20000", "network": "base", "payTo": "0xabc"}
+    assert loose.payment_of(accepted) == Payment("20000", None, "base", "0xabc", "exact")
+    assert loose.payment_of({"network": "base"}) is None
+
+
+@given(json_values)
+def test_no_value_makes_a_loose_reader_raise(value: Json) -> None:
+    holder: dict[str, Json] = (
+        value if isinstance(value, dict) else {"pricing": value, "contact": value, "author": value}
+    )
+    for item in (value, *holder.values()):
+        loose.pricing_of(item, BASE)
+        loose.payment_of(item)
+    for key in ("contact", "provider", "support", "license", "repository"):
+        wrapped: dict[str, Json] = {key: value}
+        loose.provider_of(wrapped, BASE)
+        loose.license_of(wrapped)
+        loose.repository_of(wrapped, BASE)
+        other_members(wrapped, ())
+
+
+def test_other_members_are_kept_clean_within_a_budget() -> None:
+    holder: Json = {"name": "Ferry", "deck": "two\u202e", "blank": "", "large": "x" * 30_000, "last": {"berth": [1]}}
+    assert native("awas", holder, {"name"}) == {"awas": {"deck": "two", "last": {"berth": [1]}}}
+    assert native("awas", {"name": "Ferry"}, {"name"}) == {}
+
+
+@pytest.mark.parametrize("endpoint", ["https://ferry.example/trips/{id}", "https://ferry.example/trips/:id"])
+def test_variables_of_a_path_are_required_parameters(endpoint: str) -> None:
+    assert with_path_variables(None, endpoint) == {
+        "type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"],
+    }  # fmt: skip
+    described = {"type": "object", "properties": {"id": {"type": "integer"}, "lang": {}}, "required": ["lang"]}
+    completed = with_path_variables(described, endpoint)
+    assert completed is not None
+    assert completed["properties"]["id"] == {"type": "integer"} and completed["required"] == ["id", "lang"]
+    assert with_path_variables(completed, endpoint) == completed
+
+
+def test_schemas_without_properties_and_addresses_without_variables_stay_as_they_are() -> None:
+    assert with_path_variables({"type": "array"}, "https://ferry.example/{id}") == {"type": "array"}
+    assert with_path_variables(None, "https://ferry.example:8443/trips") is None
