@@ -72,9 +72,10 @@ def test_an_unknown_field_changes_nothing(fixture: Fixture, key: str, value: Any
 
 
 def without_documents(service: Service | None) -> Service | None:
-    """Return the service without what holds the whole document: served capability details of ADP, and signed text."""
+    """Return the service without what holds the whole document or unread members of it: served capability details of
+    ADP, signed text, and members that only the format knows."""
     capabilities = tuple(replace(capability, detail=None) for capability in service.capabilities) if service else ()
-    return service and replace(service, capabilities=capabilities, identity=Service().identity)
+    return service and replace(service, capabilities=capabilities, identity=Service().identity, native={})
 
 
 # --- recognition ----------------------------------------------------------------------------------------------------

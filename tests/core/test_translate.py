@@ -325,9 +325,7 @@ def agent(name: str, operation: str | None = None) -> Capability:
     )
     capability_id = f"{name}.{operation}" if operation else name
     label = f"Agent {name}: {operation}" if operation else f"Agent {name}"
-    return Capability(
-        capability_id, label, "Works.", params=PARAMS, result=SEND.result, side_effects=True, invocations=(call,)
-    )
+    return Capability(capability_id, label, "Works.", params=PARAMS, result=SEND.result, invocations=(call,))
 
 
 AGENTS = Service(

@@ -19,6 +19,7 @@ MAX_URL_CHARS = 2_048
 
 _VARIABLE = re.compile(r"\{[^{}/]*\}")
 _COLON_VARIABLE = re.compile(r"(?<=/):[A-Za-z_]\w*")
+_FRAGMENT = re.compile(r"[A-Za-z0-9._~!$&'()*+,;=:@/?%-]{1,200}")  # RFC 3986 section 3.5
 _STAND_IN = "x0variable0x"
 
 
@@ -76,6 +77,13 @@ def link(target: Json, base: str) -> str | None:
     Relative targets are resolved against `base`.
     """
     return parse_https(target.strip(), base) if isinstance(target, str) and target.strip() else None
+
+
+def page(target: Json, base: str) -> str | None:
+    """Return a `link` for people, with its fragment, which names the part of a page that they should read."""
+    address = link(target, base)
+    fragment = target.strip().partition("#")[2] if isinstance(target, str) else ""
+    return f"{address}#{fragment}" if address and _FRAGMENT.fullmatch(fragment) else address
 
 
 def parses(target: str, base: str) -> bool:

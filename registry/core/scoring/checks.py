@@ -5,6 +5,7 @@ Only presence, structure and shares count. No text raises a score by its wording
 
 from collections.abc import Callable, Iterator
 
+from registry.core.format_support.vocabulary import SAFE_METHODS
 from registry.core.model.findings import Finding, Rule
 from registry.core.model.services import Capability, Service
 from registry.core.scoring import rules
@@ -78,6 +79,12 @@ def _unconfirmed(capability: Capability) -> bool:
     return deletes and capability.confirmation is None
 
 
+def _is_safe(capability: Capability) -> bool:
+    """True when all HTTP calls use safe methods: nothing more needs to be said (RFC 9110 section 9.2.1)."""
+    methods = {call.method for call in capability.invocations if call.kind == "http"}
+    return bool(methods) and methods <= SAFE_METHODS
+
+
 _PER_CAPABILITY: tuple[tuple[Rule, Callable[[Capability], bool]], ...] = (
     (rules.CAPABILITY_UNDESCRIBED, lambda capability: not capability.description),
     (rules.CAPABILITY_WITHOUT_PARAMS, lambda capability: _plannable(capability) and capability.params is None),
@@ -85,7 +92,7 @@ _PER_CAPABILITY: tuple[tuple[Rule, Callable[[Capability], bool]], ...] = (
     (rules.CAPABILITY_UNREACHABLE, _unreachable),
     (
         rules.CAPABILITY_SIDE_EFFECTS_UNKNOWN,
-        lambda capability: _plannable(capability) and capability.side_effects is None,
+        lambda capability: _plannable(capability) and capability.side_effects is None and not _is_safe(capability),
     ),
     (rules.CAPABILITY_UNCONFIRMED, _unconfirmed),
 )

@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Final
 
 from registry.core.format_support import common_rules
-from registry.core.format_support.endpoints import Endpoint, callable_url, claim, link
+from registry.core.format_support.endpoints import Endpoint, callable_url, claim, link, page
 from registry.core.format_support.endpoints import endpoint as joined_endpoint
 from registry.core.format_support.manifest import (
     ID_CHARS,
@@ -17,6 +18,7 @@ from registry.core.format_support.manifest import (
     list_of,
     map_of,
     members,
+    native,
     short_text_of,
     text_of,
     texts_of,
@@ -60,8 +62,18 @@ VERSION: Final = "1.0"
 _SHORTEST, _SHORT, _LONG, _LONGEST = 10, 20, 200, 500
 _PATH = re.compile(r"https?://[^/]+/\.well-known/agent(?:\?.*)?")
 _AUTH: Final[Mapping[str, Kind]] = {"header": is_text, "prefix": is_text, "scopes": is_texts}
+_PLACES: Final = {
+    "query": "query", "queryparam": "query", "querystring": "query", "url": "query", "urlquery": "query",
+    "path": "path", "urlpath": "path", "cookie": "cookie", "body": "body",
+}  # fmt: skip
+_FURTHER_HEADER = re.compile(
+    r"\b(?:also|additionally)\s+(?:requires?|needs?|sends?)\s+(?:an?\s+|the\s+)?[`'\"]?([A-Za-z]\w*(?:-\w+)+)[`'\"]?\s+header",
+    re.IGNORECASE,
+)
 _SNAKE = re.compile(r"[a-z][a-z0-9_]*")
 _VERSION = re.compile(r"\d{1,3}\.\d{1,3}")
+_READ: Final = frozenset({"spec_version", "name", "description", "base_url", "auth", "pricing", "capabilities"})
+_ENTRY_READ: Final = frozenset({"name", "description", "detail_url", "resource_group"})
 _MODELS: Final[dict[str, PricingModel]] = {"free": "free", "freemium": "freemium", "paid": "paid"}
 _POINTERS: Final = {
     "name": "/name",
@@ -128,6 +140,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         protocols=(Protocol("adp", version=short_text_of(body, "spec_version")),),
         pointers=tuple(_detail_pointers(capabilities, document)),
         claims={"base_url": base_url} if base_url else {},
+        native=native(SLUG, body, _READ),
     )
     return with_provenance(service, document, SLUG, _POINTERS)
 
@@ -200,26 +213,35 @@ def _auth(body: Object, notes: Notes) -> Auth:
     if kind == "oauth2":
         return Auth((_oauth(auth, notes),), True)
     if kind == "api_key":
-        return Auth((_api_key(auth, notes),), True)
+        return _api_keys(auth, notes)
     notes.add(rules.AUTH, "/auth/type" if auth else "/auth", auth.get("type", body.get("auth", "")))
     return Auth()
 
 
-def _api_key(auth: Object, notes: Notes) -> AuthScheme:
-    query = short_text_of(auth, "query_param")
-    in_query = query is not None or auth.get("in") == "query"
-    header = short_text_of(auth, "header")
-    if header is None and not in_query:
+def _api_keys(auth: Object, notes: Notes) -> Auth:
+    """Return the keys that a client sends: in the query, in a header, or elsewhere (section 3, and as it is written).
+
+    `header` often holds the name of a place ("query", "url_path") where the key is not sent in a header. Beside a
+    `query_param`, a header is an alternative if it is not only the default without a prefix. A further header that the
+    note demands is needed at the same time.
+    """
+    query, header = short_text_of(auth, "query_param"), short_text_of(auth, "header")
+    place = _PLACES.get(re.sub(r"[^a-z]", "", (short_text_of(auth, "in") or header or "").lower()))
+    if header is None and query is None and place is None:
         notes.add(rules.HEADER, "/auth")
-    prefix = auth.get("prefix")
-    return AuthScheme(
-        "api_key",
-        location="query" if in_query else "header",
-        name=query if in_query else header or "Authorization",
-        prefix=None if in_query else text_of(auth, "prefix", ID_CHARS) or ("" if isinstance(prefix, str) else "Bearer"),
-        setup_url=_absolute_link(auth, "setup_url"),
-        note=text_of(auth, "note") or text_of(auth, "description"),
-    )
+    note = text_of(auth, "note") or text_of(auth, "description")
+    key = AuthScheme("api_key", setup_url=_absolute_page(auth, "setup_url"), note=note)
+    schemes = []
+    if query is not None or place is not None:
+        schemes.append(replace(key, location=place or "query", name=query))
+    if place is None and (query is None or "prefix" in auth or header not in (None, "Authorization")):
+        prefix = text_of(auth, "prefix", ID_CHARS) or ("" if isinstance(auth.get("prefix"), str) else "Bearer")
+        schemes.append(replace(key, location="header", name=header or "Authorization", prefix=prefix))
+    further = _FURTHER_HEADER.search(note or "")
+    if further is None:
+        return Auth(tuple(schemes), True)
+    combinations = tuple((index, len(schemes)) for index in range(len(schemes)))
+    return Auth((*schemes, AuthScheme("api_key", "header", further[1], "")), True, combinations)
 
 
 def _oauth(auth: Object, notes: Notes) -> AuthScheme:
@@ -232,9 +254,15 @@ def _oauth(auth: Object, notes: Notes) -> AuthScheme:
         authorization_url=authorization,
         token_url=token,
         scopes=texts_of(auth, "scopes"),
-        setup_url=_absolute_link(auth, "setup_url"),
+        setup_url=_absolute_page(auth, "setup_url"),
         note=text_of(auth, "note") or text_of(auth, "description"),
     )
+
+
+def _absolute_page(holder: Object, key: str) -> str | None:
+    """Return an absolute https URL for people; a relative one is dropped, because ADP names no base for it."""
+    url = holder.get(key)
+    return page(url, url) if isinstance(url, str) else None
 
 
 def _absolute_link(holder: Object, key: str) -> str | None:
@@ -259,7 +287,7 @@ def _pricing(body: Object, document: Document, notes: Notes) -> Pricing:
         for plan in list_of(pricing, "plans")[:MAX_TEXTS]
         if isinstance(plan, dict)
     )
-    return Pricing(model or "unknown", plans, link(pricing.get("plans_url"), document.url))
+    return Pricing(model or "unknown", plans, page(pricing.get("plans_url"), document.url))
 
 
 def _check_plan(plan: Json, pointer: str, notes: Notes) -> None:
@@ -317,6 +345,7 @@ def _capability(
         tags=(group,) if group else (),
         detail_url=address.url if address and not address.templated else None,
         invocations=(call,),
+        native=native(SLUG, entry, _ENTRY_READ),
     )
 
 

@@ -15,6 +15,7 @@ from registry.core.format_support.manifest import (
     Object,
     clean_json,
     count_of,
+    flag_of,
     has_template,
     list_of,
     map_of,
@@ -25,7 +26,7 @@ from registry.core.format_support.manifest import (
 )
 from registry.core.format_support.params import list_schema
 from registry.core.format_support.shapes import check_types, is_map, is_number, is_texts
-from registry.core.format_support.vocabulary import SAFE_METHODS, http_method
+from registry.core.format_support.vocabulary import http_method
 from registry.core.formats.adp_detail import rules
 from registry.core.model.documents import Document
 from registry.core.model.services import Capability, Invocation, Origin, RateLimit, Service
@@ -67,13 +68,12 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     _check(body, notes)
     call = _call(body, document, notes)
     name = text_of(body, "name", ID_CHARS) or slug(document.url.rstrip("/").rpartition("/")[2])
-    method = call.method if call else None
     capability = Capability(
         id=name,
         name=name,
         description=text_of(body, "description"),
         params=list_schema(list_of(body, "parameters")) if isinstance(body.get("parameters"), list) else None,
-        side_effects=None if method is None else method not in SAFE_METHODS,
+        side_effects=flag_of(body, "side_effects"),
         tags=(group,) if (group := short_text_of(body, "resource_group")) else (),
         detail=clean_json(body, _EXAMPLE_CHARS),
         invocations=(call,) if call else (),

@@ -15,6 +15,7 @@ from registry.core.format_support.manifest import (
     list_of,
     map_of,
     members,
+    native,
     short_text_of,
     text_of,
     texts_of,
@@ -30,6 +31,9 @@ from registry.core.reading.json_pointer import at
 
 SLUG: Final = "atp"
 REQUIRED: Final = ("id", "name", "description", "endpoint", "method")
+_READ: Final = frozenset({
+    *REQUIRED, "semanticType", "parameters", "response", "requiredScopes", "sideEffects", "confirmation", "deprecated",
+})  # fmt: skip
 
 _ID = re.compile(r"[a-z0-9-]+")
 
@@ -80,7 +84,6 @@ def _capability(
 ) -> Capability:
     method = http_method(entry)
     address = endpoint(entry["endpoint"], document.url, document, at(pointer, "endpoint"), notes)
-    explicit = flag_of(entry, "sideEffects")
     semantic_type = short_text_of(entry, "semanticType")
     call = Invocation(
         "http",
@@ -93,14 +96,16 @@ def _capability(
     return Capability(
         id=name,
         name=short_text_of(entry, "name") or name,
+        title=short_text_of(entry, "name"),
         description=text_of(entry, "description"),
         params=_params(entry.get("parameters"), at(pointer, "parameters"), schemas),
         result=_result(entry.get("response"), at(pointer, "response"), schemas),
-        side_effects=explicit if explicit is not None or method is None else method not in SAFE_METHODS,
+        side_effects=flag_of(entry, "sideEffects"),
         confirmation=_confirmation(map_of(entry, "confirmation")),
         deprecated=flag_of(entry, "deprecated"),
         tags=(semantic_type,) if semantic_type else (),
         invocations=(call,),
+        native=native(SLUG, entry, _READ),
     )
 
 

@@ -16,6 +16,7 @@ from registry.core.format_support.manifest import (
     has_template,
     list_of,
     map_of,
+    native,
     short_text_of,
     text_of,
     texts_of,
@@ -44,6 +45,11 @@ from registry.core.reading.plain_text import line
 LAX: Final = "lax"
 TYPE: Final = "AgentManifest"
 
+_READ: Final = frozenset({
+    "@context", "@type", "name", "description", "version", "capabilities", "workflows", "policies", "rateLimit",
+    "schemas",
+})  # fmt: skip
+"""Members that the model expresses; schemas stand in the capabilities that refer to them."""
 _FLOWS: Final = ("authorizationCode", "clientCredentials")
 _POINTERS: Final = {
     "name": "/name",
@@ -118,6 +124,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         policies=_policies(body, document),
         relations=Relations(workflows=tuple(_workflows(body, usable_capabilities, notes))),
         claims={"provider_url": provider_url} if provider_url else {},
+        native=native(SLUG, body, _READ),
     )
     return with_provenance(service, document, SLUG, _POINTERS)
 
@@ -198,7 +205,6 @@ def _policies(body: Object, document: Document) -> Policies:
     burst = count_of(limit, "burstLimit")
     requests, window = count_of(limit, "requests"), short_text_of(limit, "window")
     has_limit = requests is not None or window is not None or burst is not None
-    note = f"at most {burst} at once" if burst is not None else None
     return Policies(
         training=short_text_of(policies, "training"),
         inference=short_text_of(policies, "inference"),
@@ -206,7 +212,7 @@ def _policies(body: Object, document: Document) -> Policies:
         attribution=short_text_of(policies, "attribution"),
         terms_url=link(policies.get("termsUrl"), document.url),
         privacy_url=link(policies.get("privacyUrl"), document.url),
-        rate_limit=RateLimit(requests, window, note) if has_limit else None,
+        rate_limit=RateLimit(requests, window, burst=burst) if has_limit else None,
     )
 
 

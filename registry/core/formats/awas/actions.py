@@ -19,13 +19,13 @@ from registry.core.format_support.manifest import (
     list_of,
     map_of,
     members,
+    native,
     short_text_of,
     slug,
     text_of,
     texts_of,
 )
 from registry.core.format_support.vocabulary import (
-    SAFE_METHODS,
     auth_type,
     http_method,
     rate_limit_object,
@@ -42,6 +42,13 @@ from registry.core.reading.plain_text import line
 SLUG: Final = "awas"
 MAX_SCHEMES: Final = 10  # a low limit, because every action repeats the schemes that it needs
 
+_READ: Final = frozenset({
+    "id", "action_id", "name", "label", "title", "description", "path", "endpoint", "url", "method", "http_method",
+    "parameters", "inputs", "params", "inputSchema", "request_schema", "outputSchema", "response_schema", "outputs",
+    "rateLimit", "rate_limits", "auth_required", "authentication_required", "auth_headers", "authScopes",
+    "required_scopes", "side_effect", "reversible", "requires_user_confirmation",
+})  # fmt: skip
+"""Members that the model expresses. Results, which are selectors of a page, and statuses stay as they are written."""
 _ID_1_1 = re.compile(r"[a-z_][a-z0-9_]*")
 _WINDOW = re.compile(r"\d+[smhd]")
 _SCHEME = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]*:", re.IGNORECASE)
@@ -80,7 +87,8 @@ def customer_actions(catalogue: ActionCatalogue, actions: Object) -> Iterator[Ca
             name,
             first_text(action, "label", "name", chars=NAME_CHARS) or name,
             text_of(action, "description"),
-            side_effects=False,
+            title=first_text(action, "label", "name", chars=NAME_CHARS),
+            native=native(SLUG, action, _READ),
             tags=(kind,) if (kind := short_text_of(action, "type")) else (),
             invocations=(call,),
         )
@@ -104,16 +112,18 @@ def _name(catalogue: ActionCatalogue, action: Object, pointer: str, seen: set[st
         return None
     identifier = text_of(action, key, ID_CHARS) or ""
     name = slug(identifier) if key == "name" else identifier
-    target_key = next((key for key in dialect.targets if key in action), "")
     if is_repeated(name, seen, at(pointer, key), notes):
         return None
-    return None if has_template(action, (key, "name", "description"), pointer, notes, url=target_key) else name
+    return None if has_template(action, (key, "name", "description"), pointer, notes) else name
 
 
 def _call(catalogue: ActionCatalogue, action: Object, name: str, pointer: str) -> Invocation | None:
     dialect, notes = catalogue.dialect, catalogue.notes
     origin = Origin(catalogue.document.url, pointer, SLUG)
     target_key = next((key for key in dialect.targets if text_of(action, key)), None)
+    if target_key is None and not dialect.published and short_text_of(action, "type"):
+        # the site describes something that a person or a script on its page does
+        return Invocation("instructions", name=short_text_of(action, "type"), origin=origin)
     if target_key is None:
         notes.add(rules.ACTION_REQUIRED, at(pointer, dialect.targets[0]), name)
         return None
@@ -172,7 +182,8 @@ def _auth(catalogue: ActionCatalogue, action: Object) -> Auth | None:
         if is_required is not None:
             headers = texts_of(action, "auth_headers")
             header_schemes = tuple(AuthScheme("api_key", "header", header) for header in headers)
-            return Auth((header_schemes or catalogue.auth.schemes) if is_required else (), is_required)
+            together = (tuple(range(len(headers))),) if is_required and len(headers) > 1 else ()
+            return Auth((header_schemes or catalogue.auth.schemes) if is_required else (), is_required, together)
     return None
 
 
@@ -204,18 +215,21 @@ def _capability(catalogue: ActionCatalogue, action: Object, name: str, pointer: 
     return Capability(
         id=name,
         name=first_text(action, "name", "label", chars=NAME_CHARS) or name,
+        title=first_text(action, "title", "name", "label", chars=NAME_CHARS),
         description=text_of(action, "description"),
         params=params.inputs(action, pointer, dialect.published, notes),
         result=params.outputs(action),
-        side_effects=_side_effects(action, call),
+        side_effects=_side_effects(action),
         confirmation=_confirmation(action),
         idempotent=True if action.get("sideEffect") == "idempotent" else None,
+        reversible=flag_of(action, "reversible"),
         invocations=(call,),
+        native=native(SLUG, action, _READ),
     )
 
 
-def _side_effects(action: Object, call: Invocation) -> bool | None:
-    """Return what the action declares in any dialect, else what its method implies."""
+def _side_effects(action: Object) -> bool | None:
+    """Return what the action declares in any dialect; None where it declares nothing."""
     declared = flag_of(action, "side_effect")
     if declared is not None:
         return declared
@@ -223,9 +237,7 @@ def _side_effects(action: Object, call: Invocation) -> bool | None:
         return action["sideEffect"] != "safe"
     if isinstance(action.get("side_effects"), list):
         return bool(list_of(action, "side_effects"))
-    if call.kind == "navigation":
-        return False
-    return None if call.method is None else call.method not in SAFE_METHODS
+    return None
 
 
 def _confirmation(action: Object) -> Confirmation | None:

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from typing import Final
 
-from registry.core.format_support.endpoints import link
-from registry.core.format_support.manifest import Notes, Object, map_of, short_text_of, text_of
+from registry.core.format_support.endpoints import link, page
+from registry.core.format_support.loose import homepage_of, license_of, provider_of, repository_of
+from registry.core.format_support.manifest import Notes, Object, map_of, native, short_text_of, text_of
 from registry.core.format_support.shapes import check_types, is_map
 from registry.core.formats.awas import rules
 from registry.core.model.documents import Document
@@ -12,6 +13,8 @@ from registry.core.model.services import Pointer, Protocol, Service
 from registry.core.reading.json_pointer import at
 
 _CATALOGUE: Final = frozenset({"actions", "actions_registry", "discover"})
+_READ: Final = frozenset({"$schema", "name", "description", "version", "protocol"})
+_DOCS: Final = ("documentation", "documentationUrl", "docs")
 _MAX_POINTERS: Final = 20
 _NEEDED: Final = {"mcp": ("capabilities", "endpoints"), "a2a": ("capabilities", "endpoints", "interoperability")}
 
@@ -22,11 +25,18 @@ def read(body: Object, document: Document, notes: Notes) -> Service:
         if key not in body:
             notes.add(rules.BRIDGE, at("", key))
     _check_endpoints(body, document, notes)
+    metadata = map_of(body, "metadata")
+    members = {**body, **metadata}
     return Service(
         name=short_text_of(body, "name"),
         description=text_of(body, "description"),
         version=short_text_of(body, "version"),
-        homepage=link(map_of(body, "metadata").get("homepage"), document.url),
+        provider=provider_of(members, document.url),
+        homepage=homepage_of(members, document.url),
+        docs_url=next((url for key in _DOCS if (url := page(members.get(key), document.url))), None),
+        repository=repository_of(members, document.url),
+        license=license_of(members),
+        native=native("awas", body, _READ),
         protocols=(Protocol(protocol, version=short_text_of(map_of(body, "integration"), "version")),),
         pointers=tuple(_pointers(body, document))[:_MAX_POINTERS],
     )

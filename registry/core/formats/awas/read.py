@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from registry.core.format_support.endpoints import claim, endpoint, link, origin_of
+from registry.core.format_support.loose import homepage_of, license_of, pricing_of, provider_of, repository_of
 from registry.core.format_support.manifest import (
     ID_CHARS,
     MAX_TEXTS,
@@ -17,6 +18,7 @@ from registry.core.format_support.manifest import (
     has_template,
     list_of,
     map_of,
+    native,
     short_text_of,
     text_of,
     with_provenance,
@@ -33,11 +35,15 @@ from registry.core.formats.awas.actions import (
 from registry.core.formats.awas.checks import check, check_path, check_served
 from registry.core.formats.awas.dialects import BRIDGE, CUSTOMER, DIALECTS, GRADED, Dialect, dialect_of
 from registry.core.model.documents import Document, Json
-from registry.core.model.services import Pointer, Policies, Provider, Relations, Service, Workflow
+from registry.core.model.services import Pointer, Policies, Relations, Service, Workflow
 from registry.core.reading.json_pointer import at
 from registry.core.reading.plain_text import line
 
 MAX_POINTERS: Final = 10
+_READ: Final = frozenset({
+    "version", "specVersion", "schemaVersion", "schema_version", "name", "appName", "description", "siteDescription",
+    "baseUrl", "actions", "customer_actions", "workflows", "openapiUrl", "mcpManifestUrl",
+})  # fmt: skip
 OWN_PATHS: Final = re.compile(r"/(?:ai-actions|awas|mcp-manifest|a2a-manifest|mcp-actions)\.json$")
 
 _POINTERS: Final = {
@@ -80,7 +86,11 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     service = Service(
         name=_text(body, NAME_CHARS, "name", "appName"),
         description=_text(body, TEXT_CHARS, "description", "siteDescription"),
-        provider=_provider(map_of(body, "contact")),
+        provider=provider_of(body, document.url),
+        homepage=homepage_of(body, document.url) or link(body.get("site"), document.url),
+        repository=repository_of(body, document.url),
+        license=license_of(body),
+        pricing=pricing_of(body.get("pricing"), document.url),
         base_url=base_url,
         capabilities=tuple(
             customer_actions(catalogue, map_of(body, "customer_actions"))
@@ -92,6 +102,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         pointers=tuple(_pointers(body, document)),
         relations=Relations(workflows=tuple(_workflows(body))),
         claims={"base_url": base_url} if base_url else {},
+        native=native(SLUG, body, _READ),
     )
     return with_provenance(service, document, SLUG, _POINTERS)
 
@@ -116,11 +127,6 @@ def _base_url(body: Object, document: Document, notes: Notes) -> str | None:
     if address is None or address.templated:
         return None
     return claim(address.url, document, "/baseUrl", notes)
-
-
-def _provider(contact: Object) -> Provider | None:
-    contact_address = first_text(contact, "email", "url", "phone", chars=NAME_CHARS)
-    return Provider(contact=contact_address) if contact_address else None
 
 
 def _pointers(body: Object, document: Document) -> Iterator[Pointer]:

@@ -7,6 +7,7 @@ from typing import Final
 from registry.core.format_support.endpoints import endpoint, origin_of
 from registry.core.format_support.manifest import (
     ID_CHARS,
+    NAME_CHARS,
     Notes,
     Object,
     first_text,
@@ -15,11 +16,12 @@ from registry.core.format_support.manifest import (
     is_repeated,
     map_of,
     members,
+    native,
     short_text_of,
     text_of,
 )
 from registry.core.format_support.params import Definitions
-from registry.core.format_support.vocabulary import ACTION_METHODS, SAFE_METHODS, http_method, rate_limit_text
+from registry.core.format_support.vocabulary import ACTION_METHODS, http_method, rate_limit_text
 from registry.core.formats.awp import rules
 from registry.core.formats.awp.checks import check_action
 from registry.core.formats.awp.fields import schema
@@ -29,6 +31,11 @@ from registry.core.reading.json_pointer import at
 
 SLUG: Final = "awp"
 
+_READ: Final = frozenset({
+    "id", "name", "title", "description", "intent", "inputs", "parameters", "outputs", "endpoint", "method", "via",
+    "operation", "auth_required", "rate_limit", "execution_model", "poll_endpoint", "sensitivity", "reversible",
+    "requires_human_confirmation",
+})  # fmt: skip
 _KINDS: Final[dict[str, InvocationKind]] = {"mcp": "mcp_tool", "a2a": "a2a_skill"}
 
 
@@ -136,14 +143,21 @@ def _capability(surface: Surface, action: Object, name: str, pointer: str, call:
     return Capability(
         id=name,
         name=name,
+        title=first_text(action, "title", *(("name",) if surface.key == "id" else ()), chars=NAME_CHARS),
         description=first_text(action, "description", "intent"),
         params=schema(action.get("inputs", action.get("parameters")), surface.entities),
         result=schema(action.get("outputs"), surface.entities),
-        side_effects=_side_effects(action, call),
+        result_note=text_of(action, "outputs") or text_of(action, "returns"),
+        # the levels above "standard" say that data is modified or deleted (section 9); nothing else says it
+        side_effects=True if action.get("sensitivity") in ("destructive", "irreversible") else None,
         confirmation=_confirmation(action),
-        idempotent=flag_of(map_of(action, "idempotency"), "supported"),
+        idempotency_key=flag_of(map_of(action, "idempotency"), "supported"),
+        reversible=flag_of(action, "reversible"),
+        sensitivity=short_text_of(action, "sensitivity"),
+        polling_url=_polling_url(surface, action, pointer),
         tags=("async",) if action.get("execution_model") == "async" else (),
         invocations=(call,),
+        native=native(SLUG, action, _READ),
     )
 
 
@@ -168,12 +182,10 @@ def _check_fields(action: Object, pointer: str, notes: Notes) -> None:
         notes.add(rules.ALIAS, at(pointer, "payment"), "payment")
 
 
-def _side_effects(action: Object, call: Invocation) -> bool | None:
-    if action.get("sensitivity") in ("destructive", "irreversible"):
-        return True
-    if call.kind != "http" or call.method is None:
-        return None
-    return call.method not in SAFE_METHODS
+def _polling_url(surface: Surface, action: Object, pointer: str) -> str | None:
+    base, place = origin_of(surface.document.url), at(pointer, "poll_endpoint")
+    address = endpoint(action.get("poll_endpoint"), base, surface.document, place, surface.notes)
+    return address.url if address else None
 
 
 def _confirmation(action: Object) -> Confirmation | None:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from registry.core.format_support.endpoints import claim, endpoint, link
+from registry.core.format_support.loose import payment_of
 from registry.core.format_support.manifest import (
     ID_CHARS,
     MAX_CAPABILITIES,
@@ -17,6 +18,7 @@ from registry.core.format_support.manifest import (
     has_template,
     list_of,
     map_of,
+    native,
     short_text_of,
     text_of,
     texts_of,
@@ -38,6 +40,7 @@ LEGACY: Final = "legacy"
 
 _MAX_PROTOCOLS: Final = 50
 _VERSION = re.compile(r"\d{1,3}\.\d{1,3}")
+_NO_AUTH = re.compile(r"(?:none|no auth(?:entication)?|public)\b", re.IGNORECASE)
 _AT_ROOT = re.compile(r"https://[^/]+/agent\.json(?:\?.*)?")
 _POINTERS: Final = {
     "name": "/domain",
@@ -48,6 +51,11 @@ _POINTERS: Final = {
     "protocols": "/protocols",
     "confidence": "/confidence",
 }
+_READ: Final = frozenset({
+    "awp_version", "domain", "intent", "actions", "protocol", "source", "confidence", "dependencies", "errors",
+    "agent_hints", "agent_status", "entities",
+})  # fmt: skip
+"""Members that the model expresses; entities stand in the schemas of the actions that refer to them."""
 _FOLLOWED: Final = (
     ("a2a", "agent_card", "agent_card", "", "a2a"),
     ("mcp", "endpoint", "server-card", "/server-card", "mcp-server-card"),
@@ -77,12 +85,13 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     if dialect == LEGACY:
         notes.add(rules.LEGACY, "/protocol", body.get("protocol"))
         holder, actions_pointer, key = map_of(body, "capabilities"), "/capabilities/actions", "name"
-        domain, auth = None, _auth(text_of(holder, "auth", NAME_CHARS))
+        domain, auth = None, _auth(text_of(holder, "auth", NAME_CHARS), {})
     else:
         _check_version(body, dialect, document, notes)
         check(body, notes)
         holder, actions_pointer, key = body, "/actions", "id"
-        domain, auth = _domain(body, document, notes), _auth(short_text_of(map_of(body, "auth"), "type"))
+        declared = map_of(body, "auth")
+        domain, auth = _domain(body, document, notes), _auth(short_text_of(declared, "type"), declared)
     protocols = {protocol.id: protocol for protocol in _protocols(body, document, notes)}
     entities = Definitions(map_of(body, "entities"))
     surface = Surface(document, auth, _needing_auth(body), protocols, entities, key, notes)
@@ -97,6 +106,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         pointers=tuple(_pointers(body, document)),
         relations=_relations(body, document, notes),
         claims={"domain": domain} if domain else {},
+        native=native(SLUG, body, _READ),
         synthetic=body.get("source") == "synthetic",
         confidence=_confidence(body),
     )
@@ -131,11 +141,17 @@ def _intent(body: Object, notes: Notes) -> str | None:
     return None if has_template(body, ("intent",), "", notes) else intent
 
 
-def _auth(type_name: str | None) -> Auth:
+def _auth(type_name: str | None, declared: Object) -> Auth:
+    """Return the scheme that a type names; "none" also in a sentence that begins so ("none required for search")."""
     kind = auth_type(type_name)
     if kind is None:
         return Auth()
-    return Auth((AuthScheme(kind, note=type_name if kind == "custom" else None),), False if kind == "none" else None)
+    if kind == "custom" and _NO_AUTH.match(type_name or ""):
+        return Auth((AuthScheme("none", note=type_name),), None)
+    expiry = short_text_of(declared, "token_expiry")
+    notes = (type_name if kind == "custom" else None, f"tokens are valid for {expiry}" if expiry else None)
+    note = "; ".join(text for text in notes if text) or None
+    return Auth((AuthScheme(kind, note=note),), False if kind == "none" else None)
 
 
 def _needing_auth(body: Object) -> dict[str, bool]:
@@ -166,7 +182,13 @@ def _pricing(body: Object) -> Pricing:
     protocols = map_of(body, "protocols")
     payment = first_text(protocols.get("payment"), "type", "note", chars=NAME_CHARS)
     note = f"payment: {payment}" if payment else None
-    return Pricing(model="pay_per_call" if "x402" in protocols else "unknown", note=note)
+    payment_entry = map_of(protocols, "x402")
+    payment_terms = payment_of(payment_entry)
+    return Pricing(
+        model="pay_per_call" if "x402" in protocols else "unknown",
+        note=note,
+        payments=(payment_terms,) if payment_terms else (),
+    )
 
 
 def _pointers(body: Object, document: Document) -> Iterator[Pointer]:

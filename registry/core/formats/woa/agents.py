@@ -17,6 +17,8 @@ from registry.core.format_support.manifest import (
     list_of,
     map_of,
     members,
+    native,
+    other_members,
     short_text_of,
     text_of,
     texts_of,
@@ -43,6 +45,8 @@ SLUG: Final = "woa"
 INHERITED: Final = ("inputs", "outputs", "capabilities")
 MAX_TRANSPORTS: Final = 8
 
+_AGENT_READ: Final = frozenset({"id", "name", "description", "inputs", "outputs", "capabilities", "operations"})
+_OPERATION_READ: Final = frozenset({"name", "description", "inputs", "outputs"})
 _ID = re.compile(r"[A-Za-z0-9_-]+")
 _WHITESPACE = re.compile(r"\s")
 _OPTIONAL: Final[Mapping[str, Kind]] = {"version": is_text, "capabilities": is_texts, "operations": is_list}
@@ -128,8 +132,9 @@ def _agent_capabilities(
         description=text_of(agent, "description"),
         params=_schema(agent["inputs"], at(pointer, "inputs"), context.notes),
         result=_schema(agent["outputs"], at(pointer, "outputs"), context.notes),
-        side_effects=True,  # it is called by POST, and the draft has no member for side effects
+        title=short_text_of(agent, "name"),
         tags=texts_of(agent, "capabilities"),
+        native=native(SLUG, agent, _AGENT_READ),
     )
     operations = list(_operations(agent, pointer, context.notes))
     if not operations:
@@ -166,6 +171,7 @@ def _operations(agent: Object, pointer: str, notes: Notes) -> Iterator[tuple[str
 def _operation_capability(agent_capability: Capability, operation: Object, pointer: str, notes: Notes) -> Capability:
     """Return the capability of an operation; its own description and schemas override the agent's."""
     operation_name = str(operation["name"])
+    agent = agent_capability.native.get(SLUG, {})
     schemas = {
         field: _schema(operation[key], at(pointer, key), notes)
         for key, field in (("inputs", "params"), ("outputs", "result"))
@@ -176,6 +182,8 @@ def _operation_capability(agent_capability: Capability, operation: Object, point
         id=f"{agent_capability.id}.{line(operation_name, ID_CHARS)}",
         name=f"{agent_capability.name}: {line(operation_name, NAME_CHARS)}",
         description=text_of(operation, "description") or agent_capability.description,
+        title=agent_capability.title,
+        native={SLUG: {"agent": {"id": agent_capability.id, **agent}, **other_members(operation, _OPERATION_READ)}},
         params=schemas.get("params", agent_capability.params),
         result=schemas.get("result", agent_capability.result),
     )

@@ -10,6 +10,7 @@ from registry.core.format_support.manifest import (
     capped,
     list_of,
     map_of,
+    native,
     short_text_of,
     text_of,
     with_provenance,
@@ -23,8 +24,16 @@ from registry.core.names.domains import host_of
 from registry.core.reading.plain_text import line
 
 _PATH = re.compile(r"https?://[^/]+/\.well-known/woa\.json(?:\?.*)?")
+_READ: Final = frozenset({"woa_version", "agents"})
 _CACHING: Final = ("etag", "last-modified", "cache-control")
-_POINTERS: Final = {"description": "/agents", "capabilities": "/agents", "auth": "/authz", "protocols": "/transports"}
+_POINTERS: Final = {
+    "name": "/agents",
+    "description": "/agents",
+    "version": "/agents",
+    "capabilities": "/agents",
+    "auth": "/authz",
+    "protocols": "/transports",
+}
 
 
 def dialect(document: Document) -> str | None:
@@ -51,12 +60,16 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         document, is_configured, map_of(body, "transports"), usable_transports, inherited(body), notes
     )
     agent_capabilities = capped(capabilities(context, body.get("agents")), "/agents", notes)
+    agents = _usable_agents(body, agent_capabilities)
+    single_agent = agents[0] if len(agents) == 1 else {}
     service = Service(
-        name=host_of(document.url),
-        description=_description(body, agent_capabilities),
+        name=short_text_of(single_agent, "name") or host_of(document.url),
+        description=text_of(single_agent, "description") or _joined_names(agents),
+        version=short_text_of(single_agent, "version"),
         capabilities=agent_capabilities,
         auth=authz(body, document) or Auth(),
         protocols=tuple(protocols(usable_transports)),
+        native=native(SLUG, body, _READ),
     )
     return with_provenance(service, document, SLUG, _POINTERS)
 
@@ -80,9 +93,14 @@ def _check_served(document: Document, notes: Notes) -> None:
         notes.add(rules.CACHING)
 
 
-def _description(body: Object, agent_capabilities: tuple[Capability, ...]) -> str | None:
-    """Return the names of the usable agents, joined, because the draft has no description of the service."""
+def _usable_agents(body: Object, agent_capabilities: tuple[Capability, ...]) -> list[Object]:
+    """Return the agents that have capabilities. The draft names no service: a single agent stands for it."""
     usable_ids = {capability.id.partition(".")[0] for capability in agent_capabilities}
-    agents = (agent for agent in list_of(body, "agents") if text_of(agent, "id") in usable_ids)
+    agents = (agent for agent in list_of(body, "agents") if isinstance(agent, dict))
+    return list({text_of(agent, "id"): agent for agent in agents if text_of(agent, "id") in usable_ids}.values())
+
+
+def _joined_names(agents: list[Object]) -> str | None:
+    """Return the names of several agents, joined: the draft has no description of the service."""
     names = dict.fromkeys(name for agent in agents if (name := short_text_of(agent, "name")))
     return line(", ".join(names), TEXT_CHARS) or None
