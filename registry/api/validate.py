@@ -102,14 +102,15 @@ class DraftReport:
 async def validate(
     request: Request,
     at: Annotated[
-        str,
+        str | None,
         Query(
             pattern=r"^/[!-~]*$",
             max_length=500,
-            description="The path at which the document would be served; a few formats are recognised only by it.",
+            description="The path at which the document would be served. Without it, the document is judged as if it "
+            "was served at the path that its format prescribes; a few unspecific formats are recognised only by it.",
             examples=["/.well-known/ai-actions.json"],
         ),
-    ] = ADP_PATH,
+    ] = None,
     form: Annotated[
         str | None,
         Query(
@@ -146,10 +147,12 @@ async def validate(
     return json_response(request, content)
 
 
-def check_draft(raw: bytes, path: str, expected: str | None = None) -> DraftReport:
-    """Read and assess a document as if the host it names served it at `path`. Raise Unreadable. CPU-bound."""
+def check_draft(raw: bytes, path: str | None, expected: str | None = None) -> DraftReport:
+    """Read and assess a document as if the host it names served it at `path`, by default the path that its format
+    prescribes. Raise Unreadable. CPU-bound.
+    """
     read_json(raw)
-    draft = judge_draft(raw, path, "application/json", expected)
+    draft = judge_draft(raw, path, expected=expected)
     document = Held(draft.url, draft.url, draft.assessment, b"", datetime.now(UTC))
     draft_report = report(draft.host or UNKNOWN_HOST, [document], {draft.url: raw})
     return DraftReport(draft.host, draft.assessment, draft_report, expected)

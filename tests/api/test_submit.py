@@ -195,7 +195,7 @@ async def test_formats_recognised_by_their_path_can_be_checked(own_api: Api) -> 
             {"id": "buy-paper", "name": "Buy", "description": "Buys a paper.", "path": "/buy", "method": "POST"},
         ],
     }
-    assert (await own_api.post("/api/validate", json=actions)).json()["valid"] is False
+    assert (await own_api.post("/api/validate?at=/.well-known/agent", json=actions)).json()["valid"] is False
     at_path = await own_api.post("/api/validate?at=/.well-known/ai-actions.json", json=actions)
     assert (at_path.json()["format"], at_path.json()["valid"]) == ("awas", True)
 

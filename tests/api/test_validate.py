@@ -81,9 +81,32 @@ async def test_a_detail_is_recognised_without_its_manifest(api: Api) -> None:
     assert (await validated(api, broken))["errors"][0]["path"] == "method"
 
 
+@pytest.mark.parametrize(
+    ("body", "form"),
+    [
+        (adp_manifest("paste.pigeonpost.dev", "a"), "adp"),
+        (awp_manifest("bikes.example"), "awp"),
+        (BOOKSHOP, "awas"),
+    ],
+    ids=["adp", "awp", "awas"],
+)
+async def test_without_a_path_nothing_is_said_about_it(api: Api, body: Any, form: str) -> None:
+    validation = await validated(api, body)
+    assert (validation["valid"], validation["format"]) == (True, form)
+    assert f"{form}.path" not in {finding["reason"] for finding in validation["findings"]}
+    elsewhere = await validated(api, body, at="/x.json", format=form)
+    assert f"{form}.path" in {finding["reason"] for finding in elsewhere["findings"]}
+
+
+async def test_actions_in_a_shape_that_no_version_describes_need_their_path(api: Api) -> None:
+    unspecific = BOOKSHOP | {"actions": [{"name": "Find", "url": "/find"}]}
+    assert (await validated(api, unspecific))["format"] is None
+    assert (await validated(api, unspecific, at="/.well-known/ai-actions.json"))["format"] == "awas"
+
+
 async def test_the_expected_format_can_be_given(api: Api) -> None:
-    assert (await validated(api, BOOKSHOP))["format"] is None
-    with_format = await validated(api, BOOKSHOP, format="awas")
+    assert (await validated(api, BOOKSHOP, at="/x.json"))["format"] is None
+    with_format = await validated(api, BOOKSHOP, at="/x.json", format="awas")
     assert (with_format["valid"], with_format["format"]) == (True, "awas")
     wrong_format = await validated(api, adp_manifest("paste.pigeonpost.dev", "a"), format="awas")
     assert (wrong_format["valid"], wrong_format["format"], wrong_format["errors"][0]["path"]) == (False, "adp", "$")

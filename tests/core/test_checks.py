@@ -5,10 +5,12 @@ from typing import Any
 
 import pytest
 
-from registry.core.model.findings import Rule
-from registry.core.model.services import Auth, Invocation, Policies, Pricing, Provider, Service
+from registry.core.formats import FORMATS
+from registry.core.model.findings import Rule, Section, Severity
+from registry.core.model.services import Auth, Invocation, Origin, Policies, Pricing, Provider, Service
 from registry.core.scoring import rules as scoring_rules
-from registry.core.scoring.checks import gaps
+from registry.core.scoring.checks import ADVICE, gaps
+from registry.core.scoring.rubric import SECTION_POINTS
 from tests.core.test_score import CALL, FULL
 
 
@@ -23,7 +25,6 @@ def with_call(**changes: Any) -> Service:
 GAPS = {
     scoring_rules.SERVICE_UNNAMED: replace(FULL, name=None),
     scoring_rules.SERVICE_UNDESCRIBED: replace(FULL, description=""),
-    scoring_rules.SERVICE_WITHOUT_CAPABILITIES: replace(FULL, capabilities=()),
     scoring_rules.SERVICE_AUTH_UNKNOWN: replace(FULL, auth=Auth()),
     scoring_rules.SERVICE_PRICING_UNKNOWN: replace(FULL, pricing=Pricing()),
     scoring_rules.SERVICE_RATE_LIMIT_UNKNOWN: replace(FULL, policies=Policies(privacy_url="https://a.example/privacy")),
@@ -44,6 +45,65 @@ GAPS = {
 @pytest.mark.parametrize(("rule", "service"), GAPS.items(), ids=[rule.code for rule in GAPS])
 def test_a_gap_has_its_own_rule(rule: Rule, service: Service) -> None:
     assert [finding.rule for finding in gaps(service)] == [rule]
+
+
+@pytest.mark.parametrize(("rule", "service"), GAPS.items(), ids=[rule.code for rule in GAPS])
+def test_what_no_format_of_the_service_asks_for_is_a_note(rule: Rule, service: Service) -> None:
+    texts = {"name": Origin("https://a.example/llms.txt", "", "llms-txt")}
+    (finding,) = gaps(replace(service, provenance=texts))
+    if rule is scoring_rules.SERVICE_SYNTHETIC:  # what a document is, and not what it lacks
+        assert finding.rule is rule
+    else:
+        assert (finding.rule.severity, finding.rule.points) == (Severity.INFO, 0)
+        assert (finding.rule.says, finding.rule.section) == (rule.says, rule.section)
+
+
+def test_a_rule_that_depends_on_the_format_has_its_own_note() -> None:
+    assert dict(ADVICE) == {
+        scoring_rules.SERVICE_UNNAMED: scoring_rules.ADVICE_UNNAMED,
+        scoring_rules.SERVICE_UNDESCRIBED: scoring_rules.ADVICE_UNDESCRIBED,
+        scoring_rules.SERVICE_AUTH_UNKNOWN: scoring_rules.ADVICE_AUTH_UNKNOWN,
+        scoring_rules.SERVICE_UNVERSIONED: scoring_rules.ADVICE_UNVERSIONED,
+        scoring_rules.CAPABILITY_UNDESCRIBED: scoring_rules.ADVICE_CAPABILITY_UNDESCRIBED,
+        scoring_rules.CAPABILITY_WITHOUT_PARAMS: scoring_rules.ADVICE_WITHOUT_PARAMS,
+        scoring_rules.CAPABILITY_WITHOUT_RESULT: scoring_rules.ADVICE_WITHOUT_RESULT,
+        scoring_rules.CAPABILITY_UNREACHABLE: scoring_rules.ADVICE_UNREACHABLE,
+        scoring_rules.CAPABILITY_UNCONFIRMED: scoring_rules.ADVICE_UNCONFIRMED,
+    }
+
+
+def test_a_service_without_capabilities_loses_three_sections() -> None:
+    rules = [finding.rule for finding in gaps(replace(FULL, capabilities=(), provenance={}))]
+    assert rules == [
+        scoring_rules.SERVICE_WITHOUT_CAPABILITIES,
+        scoring_rules.SERVICE_NOTHING_TO_CALL,
+        scoring_rules.SERVICE_NOTHING_TO_JUDGE,
+    ]
+    assert {rule.section: rule.points for rule in rules} == {
+        section: SECTION_POINTS[section] for section in (Section.COMPLETENESS, Section.OPERABILITY, Section.SAFETY)
+    }
+
+
+def test_a_capability_is_graded_by_the_formats_that_describe_it() -> None:
+    """AWP asks for results, OpenAPI does not; both describe capabilities of this service."""
+    awp, openapi = (
+        replace(
+            FULL.capabilities[0],
+            id=form,
+            result=None,
+            invocations=(replace(CALL, origin=Origin(f"https://a.example/{form}", "", form)),),
+        )
+        for form in ("awp", "openapi")
+    )
+    assert {finding.pointer: finding.rule for finding in gaps(replace(FULL, capabilities=(awp, openapi)))} == {
+        "/capabilities/0": scoring_rules.CAPABILITY_WITHOUT_RESULT,
+        "/capabilities/1": scoring_rules.ADVICE_WITHOUT_RESULT,
+    }
+
+
+def test_each_rule_with_a_note_is_asked_for_by_some_format_and_only_such_rules() -> None:
+    asked = frozenset().union(*(form.asked for form in FORMATS))
+    assert {rule.code for rule in ADVICE} == {code for code in asked if code.startswith(("service.", "capability."))}
 
 
 def test_a_full_service_has_no_gap() -> None:

@@ -21,7 +21,7 @@ from tests.support.shared import ROOT
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 HOST = "kiosk.example"
 BODIES = sorted((ROOT / "tests" / "formats").glob("*/*/body"))
-FAMILIES = {"service", "capability", "conflict", "endpoint"}
+FAMILIES = {"service", "capability", "advice", "conflict", "endpoint"}
 """Families of rules that no single document causes."""
 
 

@@ -17,6 +17,7 @@ from registry.core.model.services import (
     AuthScheme,
     Capability,
     Invocation,
+    Origin,
     Policies,
     Pricing,
     Protocol,
@@ -49,7 +50,12 @@ FULL = Service(
     pricing=Pricing("free"),
     policies=Policies(terms_url="https://a.example/terms", rate_limit=RateLimit(10, "1m")),
     protocols=(Protocol("adp", "1.0"),),
+    provenance={
+        name: Origin(f"https://a.example/{form}", f"/{name}", form)
+        for name, form in (("name", "adp"), ("description", "awp"), ("version", "atp"))
+    },
 )
+"""Everything that is graded, from documents whose formats together ask for all of it."""
 
 
 def points_lost(result: Score) -> dict[Rule, float]:

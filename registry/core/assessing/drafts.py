@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from registry.core.assessing.assess import Assessment, assess_body
+from registry.core.formats import FORMAT_BY_SLUG, awas
 from registry.core.model.documents import Json, Outcome
 from registry.core.model.services import Service
 from registry.core.names.domains import InvalidName, canonical_host, host_of
@@ -16,7 +17,7 @@ from registry.core.reading.reader import Unreadable, read_json
 UNKNOWN_HOST: Final = "unknown.invalid"
 """Used for a document that does not name its host: special-use (RFC 6761), so it belongs to nobody."""
 
-_OWN_NAMES: Final = ("domain", "base_url", "baseUrl", "url")
+_OWN_NAMES: Final = ("domain", "base_url", "baseUrl", "url", "origin")
 _WITHOUT_POINTER: Final = ("adp-detail", "openapi")
 """Formats whose documents are usually found by pointers, at paths that their publishers choose."""
 
@@ -32,16 +33,34 @@ class Draft:
     assessment: Assessment
 
 
-def judge_draft(raw: bytes, path: str, media_type: str | None = None, expected: str | None = None) -> Draft:
+def judge_draft(raw: bytes, path: str | None, media_type: str | None = None, expected: str | None = None) -> Draft:
     """Judge the document as if its own host served it at `path` (absolute). Never raises.
 
-    `expected` is the format slug that its author intends, treated like the promise of a pointer.
+    `path` None: at the path that its format prescribes. `expected` is the format slug that its author intends, treated
+    like the promise of a pointer.
     """
+    if path is None:
+        path = _prescribed_path(raw, media_type, expected)
     host = _claimed_host(raw)
     assessment = _assessed(raw, host, path, media_type, expected)
-    if host is None and assessment.service is not None and (host := _host_of_calls(assessment.service)) is not None:
+    if host is None and assessment.service is not None and (host := _host_of_service(assessment.service)) is not None:
         assessment = _assessed(raw, host, path, media_type, expected)
     return Draft(host, f"https://{host or UNKNOWN_HOST}{path}", assessment)
+
+
+def _prescribed_path(raw: bytes, media_type: str | None, expected: str | None) -> str:
+    """Return the preferred path of the format that the content shows, "/" for an unknown or pathless format.
+
+    Of the formats that only count at their own paths, AWAS is tried as well: its published versions are distinct
+    enough for a document that somebody asks about, though not for one that a crawler finds anywhere.
+    """
+    assessment = _assessed(raw, None, "/", media_type, expected)
+    if assessment.format is not None:
+        return next(iter(FORMAT_BY_SLUG[assessment.format].paths), "/")
+    path = awas.FORMAT.paths[0]
+    if expected is None and _assessed(raw, None, path, media_type, None).dialect in awas.PUBLISHED:
+        return path
+    return "/"
 
 
 def _assessed(raw: bytes, host: str | None, path: str, media_type: str | None, expected: str | None) -> Assessment:
@@ -65,10 +84,11 @@ def _claimed_host(raw: bytes) -> str | None:
     return next((host for claim in claims if isinstance(claim, str) and (host := _public_host(claim))), None)
 
 
-def _host_of_calls(service: Service) -> str | None:
-    """Return the first host that the calls go to, for a document that does not name its host."""
+def _host_of_service(service: Service) -> str | None:
+    """Return the first host that the calls go to, else the provider's, for a document that does not name its host."""
     endpoints = [call.endpoint for capability in service.capabilities for call in capability.invocations]
     endpoints += [protocol.endpoint for protocol in service.protocols]
+    endpoints += [service.provider.url] if service.provider else []
     return next((host for endpoint in endpoints if endpoint and (host := _public_host(endpoint))), None)
 
 

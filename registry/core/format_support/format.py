@@ -55,6 +55,9 @@ class Format:
     requirements: tuple[Requirement, ...] = ()  # every demand of the specification; empty if not itemised
     checked_by_general_rules: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
     """Ids of requirements that the rules common to all formats check, by rule code."""
+    asks: frozenset[str] = frozenset()
+    """Codes of the rules about what a service lacks (`service.*`, `capability.*`) that the specification demands or
+    recommends to state; for formats without a table of requirements. Only what is asked for costs points."""
 
     # --- how its documents are found
     probe_paths: tuple[ProbePath, ...] = ()
@@ -80,6 +83,11 @@ class Format:
         """Return the service that the document describes, and the findings about it, from a single read."""
         notes = Notes()
         return self.read(document, dialect, notes), notes.findings()
+
+    @property
+    def asked(self) -> frozenset[str]:
+        """Return the codes of general rules that check something that the specification asks for."""
+        return self.asks.union(self.checked_by_general_rules)
 
     def promises(self) -> tuple[str, ...]:
         """Return the paths that mark a URL as a pointer to a document of this format."""

@@ -1,11 +1,17 @@
 """What a merged service does not state, as findings: the part of the score that no single document can be blamed for.
 
+A service is graded by the specifications of its own documents. What at least one of their formats asks for, and no
+document states, costs points; everything else that is missing is a note.
+
 Only presence, structure and shares count. No text raises a score by its wording: stuffing a description gains nothing.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
+from types import MappingProxyType
+from typing import Final
 
 from registry.core.format_support.vocabulary import SAFE_METHODS
+from registry.core.formats import FORMAT_BY_SLUG
 from registry.core.model.findings import Finding, Rule
 from registry.core.model.services import Capability, Service
 from registry.core.scoring import rules
@@ -14,10 +20,53 @@ _DESCRIBED_CALLS = frozenset({"http", "mcp_tool"})
 """Kinds of calls whose formats can describe parameters and effects. An A2A skill or an MCP server card cannot: their
 absence is no gap."""
 
+ADVICE: Final[Mapping[Rule, Rule]] = MappingProxyType(
+    {
+        rules.SERVICE_UNNAMED: rules.ADVICE_UNNAMED,
+        rules.SERVICE_UNDESCRIBED: rules.ADVICE_UNDESCRIBED,
+        rules.SERVICE_AUTH_UNKNOWN: rules.ADVICE_AUTH_UNKNOWN,
+        rules.SERVICE_UNVERSIONED: rules.ADVICE_UNVERSIONED,
+        rules.CAPABILITY_UNDESCRIBED: rules.ADVICE_CAPABILITY_UNDESCRIBED,
+        rules.CAPABILITY_WITHOUT_PARAMS: rules.ADVICE_WITHOUT_PARAMS,
+        rules.CAPABILITY_WITHOUT_RESULT: rules.ADVICE_WITHOUT_RESULT,
+        rules.CAPABILITY_UNREACHABLE: rules.ADVICE_UNREACHABLE,
+        rules.CAPABILITY_UNCONFIRMED: rules.ADVICE_UNCONFIRMED,
+    }
+)
+"""For each rule whose price depends on the formats: the note for services of which no format asks for it."""
+
 
 def gaps(service: Service) -> tuple[Finding, ...]:
     """Return one finding for each thing missing; capability-level findings point at `/capabilities/<index>`."""
-    return (*_service_gaps(service), *_capability_gaps(service))
+    formats = _formats(service)
+    return (
+        *(_graded(finding, formats) for finding in _service_gaps(service)),
+        *(
+            _graded(finding, _formats_of(service.capabilities[index]) or formats)
+            for index, finding in _capability_gaps(service)
+        ),
+    )
+
+
+def _graded(finding: Finding, formats: Collection[str]) -> Finding:
+    """Return the finding itself if one of the formats asks for what is missing, else as a note."""
+    advice = ADVICE.get(finding.rule)
+    if advice is None or any(finding.rule.code in FORMAT_BY_SLUG[slug].asked for slug in formats):
+        return finding
+    return Finding(advice, finding.pointer, finding.evidence, finding.count)
+
+
+def _formats(service: Service) -> frozenset[str]:
+    """Return the formats of the documents that the service was made of."""
+    origins = frozenset(origin.format for origin in service.provenance.values())
+    return origins.union(*map(_formats_of, service.capabilities)) & FORMAT_BY_SLUG.keys()
+
+
+def _formats_of(capability: Capability) -> frozenset[str]:
+    """Return the formats of the documents that describe the capability."""
+    calls = (call.origin for call in capability.invocations)
+    origins = (capability.origin, *calls, *capability.provenance.values())
+    return frozenset(origin.format for origin in origins if origin is not None) & FORMAT_BY_SLUG.keys()
 
 
 def _service_gaps(service: Service) -> Iterator[Finding]:
@@ -27,6 +76,8 @@ def _service_gaps(service: Service) -> Iterator[Finding]:
         yield Finding(rules.SERVICE_UNDESCRIBED, "/description")
     if not service.capabilities:
         yield Finding(rules.SERVICE_WITHOUT_CAPABILITIES, "/capabilities")
+        yield Finding(rules.SERVICE_NOTHING_TO_CALL, "/capabilities")
+        yield Finding(rules.SERVICE_NOTHING_TO_JUDGE, "/capabilities")
     if not service.auth.schemes and service.auth.required is None and not _states_auth_per_call(service):
         yield Finding(rules.SERVICE_AUTH_UNKNOWN, "/auth")
     if service.pricing.model == "unknown":
@@ -56,11 +107,11 @@ def _states_rate_limit(service: Service) -> bool:
     )
 
 
-def _capability_gaps(service: Service) -> Iterator[Finding]:
+def _capability_gaps(service: Service) -> Iterator[tuple[int, Finding]]:
     for rule, is_missing in _PER_CAPABILITY:
         for index, capability in enumerate(service.capabilities):
             if is_missing(capability):
-                yield Finding(rule, f"/capabilities/{index}", capability.id[:60])
+                yield index, Finding(rule, f"/capabilities/{index}", capability.id[:60])
 
 
 def _plannable(capability: Capability) -> bool:

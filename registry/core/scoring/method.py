@@ -18,8 +18,17 @@ QUESTIONS: Final[Mapping[Section, str]] = MappingProxyType(
 
 METHOD: Final = (
     "The current documents of the host are merged into one service. Their findings, those that need two documents, and "
-    "what no document says (`service.*`, `capability.*`) are collected. What a format cannot express is "
-    "not a finding.",
+    "what no document says (`service.*`, `capability.*`) are collected.",
+    "A document is graded against its own specification. What that demands, or says should be, costs points; what it "
+    "only recommends, and what its own examples leave out, is a note. What other specifications ask for (a price, a "
+    "rate limit, a provider, terms of use ...) is advice: a finding of severity info, without price (`advice.*`). So "
+    "the complete example of a specification, served as it demands, loses no point.",
+    "A host with documents of several formats is graded by the demands of all of them: what is missing costs points if "
+    "at least one of the formats asks for it and no document of the host states it; for a capability, only the "
+    "formats of the documents that describe it count. More documents therefore never hide a gap, and one of them may "
+    "fill the gap of another.",
+    "A service without a usable capability keeps nothing of completeness, safety and operability, whatever its format "
+    "allows: there is nothing that a caller could use.",
     "Findings of one reason in one document are one line. It costs the points of its row, however often it was found; "
     "where it touches only some of the capabilities, their share of the points, at least a quarter.",
     "Each section keeps its points less those of its lines, never below zero. The score is the rounded sum.",

@@ -1,6 +1,18 @@
-"""Rules about what the merged service lacks."""
+"""Rules about what the merged service lacks.
+
+A rule with a note below `advice.` costs its points only if a format of the service asks for what is missing
+(`Format.asks`); of all other services, the note is reported. Rules that no format asks for are notes themselves.
+"""
+
+from dataclasses import replace
 
 from registry.core.model.findings import COMPLETENESS, IDENTITY, INFO, OPERABILITY, SAFETY, WARNING, Rule
+
+
+def _advice(rule: Rule) -> Rule:
+    """Return the note that takes the place of `rule` where no format of the service asks for what is missing."""
+    return replace(rule, code=f"advice.{rule.code.replace('.', '_')}", severity=INFO, points=0)
+
 
 # fmt: off
 
@@ -16,10 +28,22 @@ SERVICE_UNDESCRIBED = Rule(
     fix="Say in one or two sentences what the service does.",
 )
 SERVICE_WITHOUT_CAPABILITIES = Rule(
-    "service.without_capabilities", WARNING, points=18, section=COMPLETENESS,
+    "service.without_capabilities", WARNING, points=30, section=COMPLETENESS,
     spec="ADP 1.0 section 7; AWP 0.2 section 9; ATP 0.1 section 3.5",
     says="No capability of the service is usable.",
     fix="Describe at least one thing that an agent can do here.",
+)
+SERVICE_NOTHING_TO_CALL = Rule(
+    "service.nothing_to_call", WARNING, points=15, section=OPERABILITY,
+    spec="ADP 1.0 section 7; AWP 0.2 section 9; ATP 0.1 section 3.5",
+    says="Nothing of the service can be called, because it has no usable capability.",
+    fix="Describe at least one thing that an agent can do here, with its endpoint.",
+)
+SERVICE_NOTHING_TO_JUDGE = Rule(
+    "service.nothing_to_judge", WARNING, points=15, section=SAFETY,
+    spec="ADP 1.0 section 7; AWP 0.2 section 9; ATP 0.1 section 3.5",
+    says="Nothing shows what calls would change, because no capability is usable.",
+    fix="Describe at least one thing that an agent can do here, and what it changes.",
 )
 SERVICE_AUTH_UNKNOWN = Rule(
     "service.auth_unknown", WARNING, points=5, section=COMPLETENESS,
@@ -28,12 +52,12 @@ SERVICE_AUTH_UNKNOWN = Rule(
     fix="Declare the authentication, or say that none is needed.",
 )
 SERVICE_PRICING_UNKNOWN = Rule(
-    "service.pricing_unknown", INFO, points=1, section=COMPLETENESS, spec="ADP 1.0 section 4",
+    "service.pricing_unknown", INFO, points=0, section=COMPLETENESS, spec="ADP 1.0 section 4",
     says="Nothing says what the service costs.",
     fix="Declare the pricing model.",
 )
 SERVICE_RATE_LIMIT_UNKNOWN = Rule(
-    "service.rate_limit_unknown", INFO, points=3, section=OPERABILITY,
+    "service.rate_limit_unknown", INFO, points=0, section=OPERABILITY,
     spec="ATP 0.1 section 3.4; AWP 0.2 section 9; ADP 1.0 section 5; AWAS 1.0 Top-Level Properties",
     says="Nothing says how often the service may be called.",
     fix="Declare a rate limit.",
@@ -44,18 +68,18 @@ SERVICE_UNVERSIONED = Rule(
     fix="Add a version and raise it with changes.",
 )
 SERVICE_WITHOUT_TERMS = Rule(
-    "service.without_terms", INFO, points=2, section=IDENTITY, spec="ATP 0.1 section 3.8",
+    "service.without_terms", INFO, points=0, section=IDENTITY, spec="ATP 0.1 section 3.8",
     says="Neither terms of use nor a privacy policy are linked.",
     fix="Link both from the manifest.",
 )
 SERVICE_PROVIDER_UNKNOWN = Rule(
-    "service.provider_unknown", INFO, points=2, section=IDENTITY,
+    "service.provider_unknown", INFO, points=0, section=IDENTITY,
     spec="ATP 0.1 section 3.2; A2A 1.0 AgentCard.provider",
     says="Nothing says who provides the service.",
     fix="Name the provider.",
 )
 SERVICE_WITHOUT_CONTACT = Rule(
-    "service.without_contact", INFO, points=1, section=IDENTITY,
+    "service.without_contact", INFO, points=0, section=IDENTITY,
     spec="ATP 0.1 section 3.2; AWAS 1.0 Top-Level Properties",
     says="Neither a contact nor documentation is given.",
     fix="Add a contact address or a link to documentation.",
@@ -90,7 +114,7 @@ CAPABILITY_UNREACHABLE = Rule(
     fix="Give each capability an endpoint.",
 )
 CAPABILITY_SIDE_EFFECTS_UNKNOWN = Rule(
-    "capability.side_effects_unknown", INFO, points=5, section=SAFETY, spec="ATP 0.1 section 3.5.3; AWP 0.2 section 9",
+    "capability.side_effects_unknown", INFO, points=0, section=SAFETY, spec="ATP 0.1 section 3.5.3; AWP 0.2 section 9",
     says="Nothing says whether calling a capability changes anything.",
     fix="Declare side effects for each capability.",
 )
@@ -99,3 +123,13 @@ CAPABILITY_UNCONFIRMED = Rule(
     says="Capabilities that delete do not ask for a human's confirmation.",
     fix="Declare confirmation for calls that cannot be undone.",
 )
+
+ADVICE_UNNAMED = _advice(SERVICE_UNNAMED)
+ADVICE_UNDESCRIBED = _advice(SERVICE_UNDESCRIBED)
+ADVICE_AUTH_UNKNOWN = _advice(SERVICE_AUTH_UNKNOWN)
+ADVICE_UNVERSIONED = _advice(SERVICE_UNVERSIONED)
+ADVICE_CAPABILITY_UNDESCRIBED = _advice(CAPABILITY_UNDESCRIBED)
+ADVICE_WITHOUT_PARAMS = _advice(CAPABILITY_WITHOUT_PARAMS)
+ADVICE_WITHOUT_RESULT = _advice(CAPABILITY_WITHOUT_RESULT)
+ADVICE_UNREACHABLE = _advice(CAPABILITY_UNREACHABLE)
+ADVICE_UNCONFIRMED = _advice(CAPABILITY_UNCONFIRMED)

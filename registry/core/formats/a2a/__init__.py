@@ -20,6 +20,15 @@ FORMAT: Final = Format(
     role=Role.SERVICE,
     read=read,
     rules=rules_in(rules),
+    asks=frozenset(
+        {
+            "service.unnamed",
+            "service.undescribed",
+            "service.unversioned",
+            "capability.undescribed",
+            "capability.unreachable",
+        }
+    ),
     promised_paths=("/.well-known/agent-card.json",),
     accept="application/a2a-agent-card+json",
     cap=CARD_CAP,

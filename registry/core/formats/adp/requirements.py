@@ -93,6 +93,10 @@ CHECKED_BY_GENERAL_RULES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyTyp
         "manifest.claim_elsewhere": ("adp-2-base-site",),
         "endpoint.not_public": ("adp-2-detail-join", "adp-5-endpoint-url"),
         "endpoint.invalid": ("adp-2-detail-join",),
+        "service.unnamed": ("adp-2-name",),
+        "service.undescribed": ("adp-2-description",),
+        "service.auth_unknown": ("adp-2-auth",),
+        "capability.without_params": ("adp-5-parameters",),
     }
 )
 """Requirements that the rules common to all formats check, by rule code."""

@@ -71,13 +71,13 @@ NAME = Rule(
     requirements=("adp-7-snake-case",),
 )
 BASE_SLASH = Rule(
-    "adp.base_slash", WARNING, points=1, section=CONFORMANCE, spec="ADP 1.0 section 2",
+    "adp.base_slash", INFO, points=0, section=CONFORMANCE, spec="ADP 1.0 section 2",
     says="base_url ends with a slash, so joined URLs contain two.",
     fix="Remove the slash.",
     rationale="The reference client appends detail_url as it is written.",
 )
 HEADER = Rule(
-    "adp.header", WARNING, points=1, section=COMPLETENESS, spec="ADP 1.0 section 3",
+    "adp.header", INFO, points=0, section=COMPLETENESS, spec="ADP 1.0 section 3",
     says="auth of type api_key does not name its header.",
     fix="Add header, for example Authorization.",
     requirements=("adp-3-header",),

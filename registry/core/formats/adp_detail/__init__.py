@@ -18,4 +18,5 @@ FORMAT: Final = Format(
     role=Role.ENRICHER,
     read=read,
     rules=rules_in(rules),
+    asks=frozenset({"capability.without_params"}),
 )

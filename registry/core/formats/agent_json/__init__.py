@@ -18,6 +18,7 @@ FORMAT: Final = Format(
     role=Role.SERVICE,
     read=read,
     rules=rules_in(rules),
+    asks=frozenset({"capability.undescribed"}),
     promised_paths=(),
     precedence=60,
 )

@@ -25,6 +25,7 @@ FORMAT: Final = Format(
     role=Role.SERVICE,
     read=read,
     rules=rules_in(rules),
+    asks=frozenset({"capability.undescribed", "capability.unreachable"}),
     probe_paths=(
         ProbePath("S3", 40, "/.well-known/agent-skills/index.json"),
         ProbePath("S1", 50, "/.well-known/agent-skills/index.json", sub_host="docs"),

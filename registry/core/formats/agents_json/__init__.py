@@ -19,6 +19,7 @@ FORMAT: Final = Format(
     role=Role.SERVICE,
     read=read,
     rules=rules_in(rules),
+    asks=frozenset({"capability.undescribed", "capability.without_params"}),
     probe_paths=(ProbePath("S4", 40, "/.well-known/agents.json", when=always),),
     precedence=120,
 )

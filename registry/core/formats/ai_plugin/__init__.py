@@ -19,6 +19,7 @@ FORMAT: Final = Format(
     role=Role.SERVICE,
     read=read,
     rules=rules_in(rules),
+    asks=frozenset({"service.unnamed", "service.undescribed", "service.auth_unknown", "capability.unreachable"}),
     probe_paths=(ProbePath("S4", 30, "/.well-known/ai-plugin.json", when=always),),
     precedence=210,
 )

@@ -18,5 +18,6 @@ FORMAT: Final = Format(
     role=Role.SERVICE,
     read=read,
     rules=rules_in(rules),
+    asks=frozenset({"service.unnamed"}),
     precedence=170,
 )

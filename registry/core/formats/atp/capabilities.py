@@ -68,7 +68,8 @@ def _check(entry: Object, name: str, pointer: str, notes: Notes) -> None:
     method = http_method(entry)
     if method not in ACTION_METHODS:
         notes.add(rules.METHOD, at(pointer, "method"), entry["method"])
-    if method not in SAFE_METHODS and flag_of(entry, "sideEffects") is not True:
+    declared = flag_of(entry, "sideEffects")  # a POST may search, so what its document says of it counts
+    if method not in SAFE_METHODS and declared is not True and not (method == "POST" and declared is False):
         notes.add(rules.SIDE_EFFECTS, at(pointer, "sideEffects"), entry.get("sideEffects", ""))
     confirmation = map_of(entry, "confirmation")
     if flag_of(confirmation, "required") and not text_of(confirmation, "message"):

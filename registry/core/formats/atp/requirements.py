@@ -190,6 +190,10 @@ CHECKED_BY_GENERAL_RULES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyTyp
         "endpoint.not_public": ("atp-3.5-endpoint-uri", "atp-5.1-https"),
         "endpoint.invalid": ("atp-3.5-endpoint-uri",),
         "capability.unconfirmed": ("atp-3.5.3-confirmation", "atp-6.1-destructive"),
+        "service.unnamed": ("atp-3.1-name",),
+        "service.undescribed": ("atp-3.1-description",),
+        "service.unversioned": ("atp-3.1-version",),
+        "capability.unreachable": ("atp-3.5-endpoint-uri",),
     }
 )
 """Requirements that the rules common to all formats check, by rule code."""

@@ -47,7 +47,7 @@ SEMVER = Rule(
     requirements=("atp-3.1-semver", "atp-4.3-semver"),
 )
 ID = Rule(
-    "atp.id", WARNING, points=1, section=CONFORMANCE, spec="ATP 0.1 section 3.5",
+    "atp.id", INFO, points=0, section=CONFORMANCE, spec="ATP 0.1 section 3.5",
     says="An id contains characters other than a-z, 0-9 and hyphens.",
     fix="Use lower case letters, digits and hyphens.",
     rationale="The published JSON Schema requires it; the text does not.",
@@ -78,8 +78,8 @@ METHOD = Rule(
 )
 SIDE_EFFECTS = Rule(
     "atp.side_effects", WARNING, points=5, section=SAFETY, spec="ATP 0.1 section 3.5.3",
-    says="A call that is not GET does not declare side effects.",
-    fix="Set sideEffects to true where the call changes anything; use GET where it does not.",
+    says="A call that is neither GET nor HEAD does not declare side effects, or denies those of its method.",
+    fix="Set sideEffects to true where the call changes anything, and to false for a POST that only reads.",
     requirements=("atp-3.5.3-side-effects", "atp-6.1-destructive"),
 )
 CONFIRMATION = Rule(
@@ -218,7 +218,7 @@ WINDOW = Rule(
     requirements=("atp-3.4-window",),
 )
 PARAMETER_TEXT = Rule(
-    "atp.parameter_text", WARNING, points=0.5, section=COMPLETENESS, spec="ATP 0.1 section 3.5.1",
+    "atp.parameter_text", INFO, points=0, section=COMPLETENESS, spec="ATP 0.1 section 3.5.1",
     says="A parameter has no description.",
     fix="Describe every parameter.",
     requirements=("atp-3.5.1-description",),

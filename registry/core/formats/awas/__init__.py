@@ -6,13 +6,14 @@ from registry.core.format_support.format import Format, PageHint, Role
 from registry.core.format_support.probing import ProbePath
 from registry.core.formats.awas import rules
 from registry.core.formats.awas.actions import SLUG
+from registry.core.formats.awas.dialects import PUBLISHED
 from registry.core.formats.awas.page_hint import has_page_hint
 from registry.core.formats.awas.read import OWN_PATHS, read, weak_dialect
 from registry.core.formats.awas.requirements import CHECKED_BY_GENERAL_RULES, REQUIREMENTS
 from registry.core.formats.awas.write import WRITER
 from registry.core.model.findings import rules_in
 
-__all__ = ["FORMAT", "OWN_PATHS", "weak_dialect"]
+__all__ = ["FORMAT", "OWN_PATHS", "PUBLISHED", "weak_dialect"]
 
 FORMAT: Final = Format(
     slug=SLUG,

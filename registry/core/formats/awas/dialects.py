@@ -40,6 +40,8 @@ DIALECTS: Final = {
     )
 }
 
+PUBLISHED: Final = frozenset(name for name, dialect in DIALECTS.items() if dialect.published)
+
 
 def dialect_of(value: Object) -> str | None:
     """Return the dialect's name, or None for a document that is not AWAS."""

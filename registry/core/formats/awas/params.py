@@ -54,9 +54,11 @@ def _check(parameters: list[Json], pointer: str, notes: Notes) -> None:
     for index, parameter in enumerate(parameters):
         parameter_pointer = at(pointer, index)
         holder = parameter if isinstance(parameter, dict) else {}
-        for key in ("name", "type", "required", "description"):
+        for key in ("name", "type", "required"):
             if key not in holder:
                 notes.add(rules.PARAMETER, at(parameter_pointer, key))
+        if "description" not in holder:
+            notes.add(rules.PARAMETER_TEXT, at(parameter_pointer, "description"))
         choices = holder.get("enum")
         if "enum" in holder and not (isinstance(choices, list) and choices):
             notes.add(rules.ENUM, at(parameter_pointer, "enum"), choices)

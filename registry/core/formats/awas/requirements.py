@@ -130,6 +130,10 @@ CHECKED_BY_GENERAL_RULES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyTyp
         "manifest.claim_elsewhere": ("awas-top-site",),
         "endpoint.not_public": ("awas-top-base-url", "awas-action-url"),
         "endpoint.invalid": ("awas-top-base-url", "awas-action-url", "awas-rule-4"),
+        "service.unnamed": ("awas-top-name",),
+        "service.undescribed": ("awas-top-description",),
+        "capability.undescribed": ("awas-action-description",),
+        "capability.unreachable": ("awas-action-url",),
     }
 )
 """Requirements that the rules common to all formats check, by rule code."""

@@ -36,12 +36,15 @@ ACTION_TEXT = Rule(
 )
 PARAMETER = Rule(
     "awas.parameter", WARNING, points=3, section=CONFORMANCE, spec="AWAS 1.0, Parameter Object Structure",
-    says="A parameter lacks name, type, required or description.",
+    says="A parameter lacks name, type or required.",
     fix="Add the missing member.",
-    requirements=(
-        "awas-parameter-name", "awas-parameter-type", "awas-parameter-required",
-        "awas-parameter-description", "awas-rule-1",
-    ),
+    requirements=("awas-parameter-name", "awas-parameter-type", "awas-parameter-required", "awas-rule-1"),
+)
+PARAMETER_TEXT = Rule(  # without price: the complete example of the specification has such a parameter itself
+    "awas.parameter_text", INFO, points=0, section=CONFORMANCE, spec="AWAS 1.0, Parameter Object Structure",
+    says="A parameter has no description.",
+    fix="Describe every parameter.",
+    requirements=("awas-parameter-description", "awas-rule-1"),
 )
 METHOD = Rule(
     "awas.method", WARNING, points=3, section=CONFORMANCE, spec="AWAS 1.0, Action Object Structure",
@@ -113,7 +116,7 @@ VERSION = Rule(
     requirements=("awas-top-current", "awas-version-form"),
 )
 NO_ACTIONS = Rule(
-    "awas.no_actions", WARNING, points=6, section=COMPLETENESS, spec="AWAS 1.0, Top-Level Properties",
+    "awas.no_actions", WARNING, points=0, section=COMPLETENESS, spec="AWAS 1.0, Top-Level Properties",
     says="The list of actions is empty.",
     fix="Declare at least one action.",
     rationale="The specification's first example has an empty list, but clients cannot use it.",

@@ -165,7 +165,7 @@ def _protocols(body: Object, document: Document, notes: Notes) -> Iterator[Proto
         pointer = at("/protocols", key)
         version = short_text_of(entry, "version")
         if version is None:
-            notes.add(rules.PROTOCOL_VERSION, pointer)
+            notes.add(rules.PAYMENT_VERSION if key == "payment" else rules.PROTOCOL_VERSION, pointer)
         check_protocol(key, entry, pointer, notes)
         holder = entry if isinstance(entry, dict) else {}
         address = endpoint(holder.get("endpoint"), document.url, document, at(pointer, "endpoint"), notes)

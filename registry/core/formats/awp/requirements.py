@@ -157,6 +157,12 @@ CHECKED_BY_GENERAL_RULES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyTyp
         "manifest.claim_elsewhere": ("awp-5-canonical",),
         "endpoint.not_public": ("awp-5.5-url", "awp-9-endpoint-url"),
         "endpoint.invalid": ("awp-5.5-url", "awp-9-endpoint-url"),
+        "service.undescribed": ("awp-5-intent",),
+        "service.auth_unknown": ("awp-9-auth-required",),
+        "capability.undescribed": ("awp-9-description", "awp-15-description"),
+        "capability.without_params": ("awp-9-inputs",),
+        "capability.without_result": ("awp-9-outputs",),
+        "capability.unreachable": ("awp-9-endpoint", "awp-9-endpoint-url"),
     }
 )
 """Requirements that the rules common to all formats check, by rule code."""

@@ -87,7 +87,7 @@ LEGACY = Rule(
     rationale="A dialect from before version 0.1, which is still served.",
 )
 NO_ACTIONS = Rule(
-    "awp.no_actions", WARNING, points=6, section=COMPLETENESS, spec="AWP 0.2 section 9",
+    "awp.no_actions", WARNING, points=0, section=COMPLETENESS, spec="AWP 0.2 section 9",
     says="The list of actions is empty.",
     fix="Declare at least one action.",
     rationale="The specification allows an empty list, but clients cannot use it.",
@@ -128,8 +128,14 @@ PROTOCOL_VERSION = Rule(
     fix="Add the version that the site implements.",
     requirements=("awp-5.5-version",),
 )
+PAYMENT_VERSION = Rule(  # without price: the generic hand-off names no standard, and the text's own example has none
+    "awp.payment_version", INFO, points=0, section=CONFORMANCE, spec="AWP 0.2 section 5.5",
+    says="The generic payment hand-off is declared without a version.",
+    fix="Add a version if the hand-off has one.",
+    requirements=("awp-5.5-version",),
+)
 DEPENDENCY_UNKNOWN = Rule(
-    "awp.dependency_unknown", WARNING, points=2, section=CONFORMANCE, spec="AWP 0.2 section 11",
+    "awp.dependency_unknown", WARNING, points=0, section=CONFORMANCE, spec="AWP 0.2 section 11",
     says="dependencies names an action that is not declared.",
     fix="Declare the action, or remove the dependency.",
     rationale="A prerequisite that does not exist can never be met.",
@@ -185,7 +191,7 @@ PROTOCOL_ENDPOINT = Rule(
     requirements=("awp-5.5-endpoint",),
 )
 ACTION_UNKNOWN = Rule(
-    "awp.action_unknown", WARNING, points=1, section=CONFORMANCE, spec="AWP 0.2 section 7 and 13",
+    "awp.action_unknown", WARNING, points=0, section=CONFORMANCE, spec="AWP 0.2 section 7 and 13",
     says="auth or agent_status names an action that is not declared.",
     fix="Declare the action, or remove its name.",
     requirements=("awp-7-ids", "awp-13-ids"),

@@ -28,6 +28,7 @@ FORMAT: Final = Format(
         mcp_rules.REMOTE,
         mcp_rules.TOOL,
     ),
+    asks=frozenset({"service.unnamed", "service.unversioned", "capability.without_params"}),
     promised_paths=("/.well-known/mcp/server-card.json", "/.well-known/mcp-server-card.json"),
     promised_pattern=re.compile(r"/server-card$"),
     accept="application/mcp-server-card+json",

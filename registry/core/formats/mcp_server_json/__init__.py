@@ -19,5 +19,6 @@ FORMAT: Final = Format(
     role=Role.SERVICE,
     read=read,
     rules=(*rules_in(rules), mcp_rules.REQUIRED, mcp_rules.NO_REMOTE, mcp_rules.REMOTE, mcp_rules.TOOL),
+    asks=frozenset({"service.unnamed", "service.undescribed", "service.unversioned"}),
     precedence=100,
 )

@@ -35,6 +35,7 @@ FORMAT: Final = Format(
     role=Role.SERVICE,
     read=read,
     rules=rules_in(rules),
+    asks=frozenset({"service.unnamed", "service.unversioned"}),
     promised_paths=(),
     promised_pattern=re.compile(r"/(openapi|swagger)\.(json|ya?ml)$"),
     link_relations=("service-desc",),

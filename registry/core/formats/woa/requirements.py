@@ -120,6 +120,8 @@ CHECKED_BY_GENERAL_RULES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyTyp
         "document.content_type": ("woa-9.2-type",),
         "manifest.duplicate_id": ("woa-4.1-unique", "woa-4.1-operation-unique"),
         "endpoint.not_public": ("woa-4.3.1-public", "woa-8.2-validate"),
+        "capability.without_params": ("woa-4.2-inputs",),
+        "capability.without_result": ("woa-4.2-outputs",),
     }
 )
 """Requirements that the rules common to all formats check, by rule code."""
