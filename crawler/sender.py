@@ -37,6 +37,7 @@ class RequestSender:
         self._slot_key: str | None = None
         self.memory = resources.body_memory.reservation()
         self.read_ahead = READ_AHEAD
+        self.spent_seconds = 0.0  # by requests so far, connecting included; pauses, slots and look-ups are not
         self.last = False
 
     async def send(self, probe: Probe, pin: Pin, url: str, seconds: float) -> RawAnswer | FetchFailure:
@@ -78,6 +79,7 @@ class RequestSender:
         finally:
             ended = time.monotonic()
             self._deadlines.host_seconds -= ended - began
+            self.spent_seconds += ended - began
             self._pacer.record_request(ended)
             self._resources.block_budgets.record_request(pin.limiter_key)  # guard: block-budget-count
 

@@ -77,14 +77,14 @@ class FetchSession:
 
         Nearly all requests reuse an open connection to the same host, so that path is kept short.
         """
-        at, began = _now(), time.monotonic()
+        at, before = _now(), self._sender.spent_seconds
         self._budget.expect(probe.cap)
         url: str = probe.url
         hops: tuple[str, ...] = ()
         while True:
             pin = self._dialer.latest(url) or await self._dialer.pin(url)  # guard: one-look-up
             if isinstance(pin, FetchFailure):
-                return failed(probe, pin, at=at, url=url, hops=hops, elapsed_ms=_milliseconds(began))
+                return failed(probe, pin, at=at, url=url, hops=hops, elapsed_ms=self._elapsed_ms(before))
             seconds_left = self._deadlines.host_seconds
             answer = await self._sender.send(probe, pin, url, self._request_timeout)
             if isinstance(answer, FetchFailure):
@@ -96,9 +96,13 @@ class FetchSession:
             if isinstance(step, Follow):
                 url, hops = step.url, (*hops, url)
             elif isinstance(step, FetchFailure):
-                return failed(probe, step, at=at, url=url, hops=hops, pin=pin, elapsed_ms=_milliseconds(began))
+                return failed(probe, step, at=at, url=url, hops=hops, pin=pin, elapsed_ms=self._elapsed_ms(before))
             else:
-                return answered(probe, step, at, url, hops, pin, _milliseconds(began))
+                return answered(probe, step, at, url, hops, pin, self._elapsed_ms(before))
+
+    def _elapsed_ms(self, before: float) -> int:
+        """Return the milliseconds that the site took for its answers since the sender had spent `before`."""
+        return int((self._sender.spent_seconds - before) * 1000)
 
     async def _retry(
         self, probe: Probe, pin: Pin, url: str, first_failure: FetchFailure, spent_seconds: float
@@ -147,10 +151,6 @@ def _step(
         return TWO_LOCATIONS
     decision = redirects(probe, url, answer.headers.get("location"), hops)
     return decision if isinstance(decision, Follow) else FetchFailure(decision.outcome, decision.reason)
-
-
-def _milliseconds(began: float) -> int:
-    return int((time.monotonic() - began) * 1000)
 
 
 def _now() -> datetime:

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from crawler.guards import AddressGuard, Pin
+from crawler.politeness import max_connections
 from crawler.sender import VisitInterrupted
 from crawler.visit import OFF_LOOP_BYTES, Visitor
 from registry.core.model.documents import Fetched, Outcome, Probe, Purpose
@@ -211,6 +212,29 @@ async def test_pauses_are_kept_across_all_hosts_of_a_domain(monkeypatch: pytest.
     assert finished is not None and [host_visit.host for host_visit in finished.visits] == list(hosts)
     assert len(times) > 10
     assert min(later - earlier for earlier, later in pairwise(times)) >= 0.05
+
+
+async def test_the_time_of_an_answer_is_the_sites_time(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The pause between two requests, and the wait for a connection slot, say nothing about the site."""
+    pause, site_seconds = 0.6, 0.2
+
+    async def answer_after_a_moment(exchange: Exchange) -> None:
+        if exchange.path == "/slow":
+            await asyncio.sleep(site_seconds)
+        await exchange.send((moved("/slow") if exchange.path == "/moved" else Reply(b"{}")).encode())
+
+    urls = (f"https://{HOST}/{name}" for name in ("first", "quick", "slow", "moved"))
+    async with visiting(monkeypatch, tmp_path, {HOST: answer_after_a_moment}, request_delay=pause) as (_, visitor):
+        key = (await visitor.guard.pin(HOST)).limiter_key
+        taken = [await visitor.acquire_slot(key) for _ in range(max_connections(key))]
+        fetching = asyncio.create_task(fetch(visitor, *map(probe, urls)))
+        await asyncio.sleep(2 * pause)
+        for slot in taken:
+            await slot.__aexit__(None, None, None)
+        first, quick, slow, redirected = await fetching
+    assert first.elapsed_ms < 1000 * pause and quick.elapsed_ms < 1000 * pause
+    for answer in (slow, redirected):
+        assert 1000 * site_seconds <= answer.elapsed_ms < 1000 * (site_seconds + pause)
 
 
 async def test_the_daily_budget_is_kept_across_all_hosts_of_a_domain(

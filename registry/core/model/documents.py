@@ -81,8 +81,9 @@ class Fetched(NamedTuple):
 
     Either `failure` is set (no usable answer; `reason` is "nxdomain", "connect_timeout", "certificate_expired",
     "redirect_loop" ...) or `status` is. `headers` has lower-case names, repeated fields joined by ", ". `body` is
-    decoded and at most as large as the probe's cap; `truncated` marks a cut text. A tuple, because hundreds of millions
-    are made: a frozen dataclass takes three times as long to make.
+    decoded and at most as large as the probe's cap; `truncated` marks a cut text. `elapsed_ms` is the time that the
+    site took, redirects included; the crawler's own waits and the look-up of the name do not count. A tuple, because
+    hundreds of millions are made: a frozen dataclass takes three times as long to make.
     """
 
     url: str
