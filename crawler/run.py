@@ -89,17 +89,17 @@ def project_settings() -> "ScrapySettings":
 
 
 async def visit_host(name: str, settings: Settings) -> Visit:
-    """Visit one host by the whole plan; store nothing. If it is an alias, visit and return its target host instead.
+    """Visit one host by the whole plan with all paths of all formats; store nothing.
 
-    Raise InvalidName and guards.BadSetup.
+    If it is an alias, visit and return its target host instead. Raise InvalidName and guards.BadSetup.
     """
     async with Visitor(settings) as visitor:
         host = canonical_host(name, exempt=visitor.guard.connect_to.names).host
         pacer, until = visitor.new_pacer(), datetime.now(UTC) + _ONE_VISIT
-        visit = await visitor.visit_host(HostJob(host, whole_plan=True), pacer, until)
+        visit = await visitor.visit_host(HostJob(host, whole_plan=True, named=True), pacer, until)
         if visit.alias_of is None:
             return visit
-        return await visitor.visit_host(HostJob(visit.alias_of, whole_plan=True), pacer, until)
+        return await visitor.visit_host(HostJob(visit.alias_of, whole_plan=True, named=True), pacer, until)
 
 
 async def fetch_url(url: str, settings: Settings) -> ProbeResult:

@@ -55,13 +55,14 @@ class Visitor(CrawlResources):
         started = _now()
         if pacer.remaining < MIN_HOST_BUDGET:  # guard: small-budget
             return skipped(job, started, "domain_budget")
+        request_budget = self.settings.named_request_budget if job.named else self.settings.request_budget
         plan = HostPlan(
             job,
             now=started,
             nonce=secrets.token_hex(16),
             exempt=self.guard.connect_to.entries,
-            budget=min(self.settings.request_budget, pacer.remaining),
-            detail_budget=max(0, min(self.settings.detail_budget, pacer.remaining - self.settings.request_budget)),
+            budget=min(request_budget, pacer.remaining),
+            detail_budget=max(0, min(self.settings.detail_budget, pacer.remaining - request_budget)),
         )
         robots = None
         async with self.session(until, pacer, job.closed) as session:

@@ -138,6 +138,13 @@ class Settings(BaseSettings):
         default=120.0, gt=0, le=3_600, description="Seconds for the visit of one host, waits of politeness not counted."
     )
     request_budget: int = Field(default=40, ge=1, le=200, description="Requests to one host in one visit.")
+    named_request_budget: int = Field(
+        default=60,
+        ge=1,
+        le=200,
+        description="The same for a host that somebody named (a submission, `waypost crawl HOST`, `waypost check "
+        "HOST`): all paths of all formats are requested.",
+    )
     detail_budget: int = Field(default=25, ge=0, le=500, description="ADP capability details fetched in one visit.")
     domain_daily_budget: int = Field(
         default=120, ge=1, le=10_000, description="Requests to one registrable domain in 24 hours, over all its hosts."

@@ -175,6 +175,13 @@ def _status(host_status: HostStatus, base: str) -> submission.StatusData:
         "submitted_at": timestamp(host_status.submitted_at),
         "alias_of": host_status.alias_of,
         "crawl_failures": host_status.crawl_failures,
+        "unasked": {
+            "paths": [
+                {"path": unasked.path, "format": unasked.format, "visit": unasked.visit}
+                for unasked in host_status.unasked.paths
+            ],
+            "next_whole_plan_at": timestamp(host_status.unasked.next_whole_plan_at),
+        },
         "status_url": status_url(base, host_status.host),
     }
 

@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from registry.actions.queries.explain import Explanation, HostRecord, VisitRecord, why_next
+from registry.actions.queries.unasked import Unasked
 from registry.cli.check_result import visible
 from registry.cli.common import DONE, NO
 from registry.cli.show import print_json
@@ -42,7 +43,7 @@ def _account_json(account: Explanation, now: datetime) -> dict[str, Any]:
         "opted_out": account.opted_out,
         "domain": asdict(account.domain),
         "requests_last_24h": account.spent,
-        **({"about": _host_json(account.host, now)} if account.host else {}),
+        **({"about": _host_json(account.host, now), "unasked": asdict(account.unasked)} if account.host else {}),
         "visits": [asdict(visit) for visit in account.visits],
         "hosts": [_host_json(host, now) for host in account.hosts],
     }
@@ -62,14 +63,14 @@ def _print_account(console: Console, account: Explanation, now: datetime) -> Non
     if account.opted_out:
         console.print("  the site opted out: it is not visited and not shown", highlight=False)
     if account.host is not None:
-        _print_host(console, account.host, now)
+        _print_host(console, account.host, account.unasked, now)
     for visit in account.visits:
         _print_visit(console, visit, now)
     if account.hosts:
         _print_other_hosts(console, account, now)
 
 
-def _print_host(console: Console, host: HostRecord, now: datetime) -> None:
+def _print_host(console: Console, host: HostRecord, unasked: Unasked, now: datetime) -> None:
     origin = f"{host.source}, {_relative_time(host.created_at, now)}" + (
         f", by {host.referrer}" if host.referrer else ""
     )
@@ -84,8 +85,24 @@ def _print_host(console: Console, host: HostRecord, now: datetime) -> None:
     if host.robots_at:
         lines["robots.txt"] = f"{host.robots_status or 'could not be read'}, {_relative_time(host.robots_at, now)}"
     lines["next visit"] = f"{_relative_time(shown_time(host.next_visit_at, now), now)}: {why_next(host)}"
+    if unasked.paths:
+        lines["not asked yet"] = _unasked_text(unasked, now)
     for head, text in lines.items():
         console.print(f"  {head + ':':<16}{escape(visible(text))}", highlight=False, soft_wrap=True)
+
+
+def _unasked_text(unasked: Unasked, now: datetime) -> str:
+    """Return the paths by the visit that will request them."""
+    by_visit: dict[int, list[str]] = {}
+    for unasked_path in unasked.paths:
+        by_visit.setdefault(unasked_path.visit, []).append(unasked_path.path)
+    at = unasked.next_whole_plan_at
+    when = "if it is visited" if at is None else f"with the next whole plan, {_relative_time(at, now)}"
+    texts = {1: when, 2: "with the whole plan after it"}
+    return "; ".join(
+        f"{', '.join(paths)} ({texts.get(number, f'{number - 1} whole plans later')})"
+        for number, paths in sorted(by_visit.items())
+    )
 
 
 def _print_visit(console: Console, visit: VisitRecord, now: datetime) -> None:

@@ -118,7 +118,10 @@ def _storable(host: HostRecord) -> HostRecord:
 
 
 def _record(row: Row) -> HostRecord:
-    """Return the host of a row. Undecodable `pending` probes are dropped: the next whole plan finds them again."""
+    """Return the host of a row. Undecodable `pending` probes are dropped: the next whole plan finds them again.
+
+    Undecodable days of further paths are dropped too: those paths are requested again.
+    """
     values = list(row)
     if values[_OUTCOME]:
         values[_OUTCOME] = Outcome(values[_OUTCOME])
@@ -127,7 +130,11 @@ def _record(row: Row) -> HostRecord:
         values[_PENDING] = decode(values[_PENDING])
     except ValueError:
         values[_PENDING] = []
+    try:
+        values[_ASKED] = decode(values[_ASKED])
+    except ValueError:
+        values[_ASKED] = {}
     return HostRecord(*values)
 
 
-_OUTCOME, _WHY, _PENDING = map(_FIELDS.index, ("outcome", "next_visit_why", "pending"))
+_OUTCOME, _WHY, _PENDING, _ASKED = map(_FIELDS.index, ("outcome", "next_visit_why", "pending", "asked"))

@@ -51,6 +51,7 @@ class HostRecord:
     robots_at: datetime | None = None
     pending: list[Any] = field(default_factory=list)  # probes, see registry/actions/frontier/pending.py
     next_visit_why: DueReason = DueReason.NEW
+    asked: dict[str, str] = field(default_factory=dict)  # further paths and their days, see core/visiting/rotation.py
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ import pytest
 from registry.cli.pages.revisit import KINDS, NOTHING, Kind, failing, requests, serving, shop
 from registry.cli.pages.timeline import START, Seen, timeline
 from registry.core.model.documents import Fetched, Outcome, Probe
+from registry.core.visiting.probes import FURTHER
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 QUIET = [kind for kind in KINDS if "changes" not in kind.name and "the same, to be kept" not in kind.name]
@@ -22,7 +23,8 @@ def test_a_host_without_documents_gets_six_visits_in_its_first_year_then_four() 
     visits = list(timeline(NOTHING, days=3 * 365))
     first_year = [visit for visit in visits if visit.at < START + 365 * DAY]
     assert (len(first_year), len(visits)) == (6, 14)
-    assert max(visit.requests for visit in visits) <= 20
+    assert [visit.requests for visit in first_year] == [20, 25, 25, 25, 25, 25], "a few further paths in each revisit"
+    assert max(visit.requests for visit in visits) <= 25
     assert gaps(visits) == sorted(gaps(visits))
     assert not any(visit.is_listed for visit in visits)
 
@@ -48,7 +50,7 @@ def test_a_host_without_changes_is_visited_ever_more_rarely(kind: Kind) -> None:
     late_visits = [visit for visit in visits if visit.at > START + 270 * DAY]
     assert len(late_visits) <= 16 and requests(late_visits) <= 180
     if not visits[0].is_listed:
-        assert requests(visits) <= 330
+        assert requests(visits) <= 330 + 2 * len(FURTHER), "each further path at most twice a year"
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)

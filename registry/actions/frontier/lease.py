@@ -11,6 +11,9 @@ from registry.actions.frontier.seed import SUB_HOST
 from registry.core.model.documents import Outcome
 from registry.core.names.domains import registrable_domain
 from registry.core.names.opt_out import is_covered
+from registry.core.scheduling.reasons import DueReason
+from registry.core.visiting import rotation
+from registry.core.visiting.probes import Step
 from registry.core.visiting.visits import DomainJob, HostJob, KnownDocument, Lease, RobotsRecord
 from registry.store.domains import MAX_ATTEMPTS, SUSPECT_FOR
 from registry.store.records import DocumentRecord, HostRecord
@@ -19,6 +22,20 @@ from registry.store.unit_of_work import Store, UnitOfWork
 WHOLE_PLAN_EVERY: Final = timedelta(days=14)
 ROBOTS_FOR: Final = timedelta(hours=24)
 BUDGET_WINDOW: Final = timedelta(days=1)
+
+ANSWERED: Final = frozenset(
+    {
+        Outcome.FOUND,
+        Outcome.NEGATIVE,
+        Outcome.NOT_A_MANIFEST,
+        Outcome.MALFORMED,
+        Outcome.ABSENT,
+        Outcome.GONE,
+        Outcome.TOO_LARGE,
+        Outcome.UNSUPPORTED_ENCODING,
+    }
+)
+"""Outcomes of a last visit in which the host answered for itself, so that the next one is a revisit."""
 
 _KNOWN: Final = frozenset({Outcome.FOUND, Outcome.NEGATIVE, Outcome.MALFORMED})
 
@@ -115,20 +132,40 @@ def host_job(
 ) -> HostJob:
     """Return the job: to request only known documents, or the whole plan every WHOLE_PLAN_EVERY and if none was found.
 
-    `documents`: all current ones of the host. `closed`: hosts of the domain that opted out.
+    A host that somebody named (a submission, `waypost crawl HOST`) gets all paths of all formats, a submitted one until
+    each was requested once. `documents`: all current ones of the host. `closed`: hosts of the domain that opted out.
     """
     known = [document for document in documents if document.outcome in _KNOWN and document.alias_of is None]
     has_any = any(document.outcome is Outcome.FOUND for document in known)
     whole_plan = host.whole_plan_at is None or not has_any or now - host.whole_plan_at >= WHOLE_PLAN_EVERY
+    further = further_steps(host, known, now)
+    was_submitted = host.submitted_at is not None and any(step.path not in host.asked for step in further)
+    named = whole_plan and (host.next_visit_why is DueReason.ASKED or was_submitted)
+    rotates = whole_plan and not named and not host.pending and host.outcome in ANSWERED
     return HostJob(
         host.host,
         whole_plan,
         tuple(_known_document(document) for document in known),
         probes_from_json(host.pending),
         _robots(host, now),
-        short=host.source == SUB_HOST and host.submitted_at is None and not has_any,
+        short=is_short(host, has_any) and not named,
         closed=tuple(sorted(closed)),
+        named=named,
+        further=tuple(step.path for step in further[: rotation.PER_VISIT]) if rotates else (),
     )
+
+
+def further_steps(host: HostRecord, documents: Iterable[DocumentRecord], now: datetime) -> list[Step]:
+    """Return the steps that a bulk visit leaves out and that may be requested, in the order of their turns."""
+    home = f"https://{host.host}"
+    found = {document.url.removeprefix(home) for document in documents if document.outcome is Outcome.FOUND}
+    steps = rotation.further_steps(host.host, short=is_short(host, bool(found)))
+    return rotation.in_turn(steps, host.asked, found, now.date())
+
+
+def is_short(host: HostRecord, has_documents: bool) -> bool:
+    """Return whether bulk visits request only the short list of the host's label."""
+    return host.source == SUB_HOST and host.submitted_at is None and not has_documents
 
 
 def _known_document(document: DocumentRecord) -> KnownDocument:

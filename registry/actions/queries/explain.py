@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from registry.actions.frontier.lease import BUDGET_WINDOW
+from registry.actions.queries.unasked import LOG_READ, Unasked, unasked
 from registry.core.names.domains import registrable_domain
 from registry.core.names.opt_out import is_covered
 from registry.core.scheduling.reasons import sentence
@@ -19,7 +20,7 @@ class Explanation:
     """What is known of a host and its domain. `host` is None when only other hosts of the domain are known.
 
     `hosts`: the other hosts of the domain. `visits`: of the host, latest first. `spent`: requests made to the domain in
-    the last 24 hours. `opted_out`: whether an opt-out covers the host.
+    the last 24 hours. `opted_out`: whether an opt-out covers the host. `unasked`: what was not requested of it yet.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Explanation:
     visits: Sequence[VisitRecord]
     spent: int
     opted_out: bool
+    unasked: Unasked
 
 
 async def explain(store: Store, host: str, *, visits: int, now: datetime) -> Explanation | None:
@@ -39,15 +41,19 @@ async def explain(store: Store, host: str, *, visits: int, now: datetime) -> Exp
         if domain is None:
             return None
         hosts = {record.host: record for record in await uow.hosts.of([name])}
-        opted_out = (await uow.opt_outs.of([name])).get(name, frozenset())
+        opted_out = is_covered(host, (await uow.opt_outs.of([name])).get(name, frozenset()))
+        known = hosts.pop(host, None)
+        documents = await uow.documents.of([name]) if known is not None else ()
+        log = await uow.ledger.visits(name, host, limit=max(visits, LOG_READ))
         return Explanation(
             name=host,
             domain=domain,
-            host=hosts.pop(host, None),
+            host=known,
             hosts=tuple(hosts.values()),
-            visits=await uow.ledger.visits(name, host, limit=visits) if visits else (),
+            visits=log[:visits],
             spent=(await uow.ledger.spent([name], since=now - BUDGET_WINDOW)).get(name, 0),
-            opted_out=is_covered(host, opted_out),
+            opted_out=opted_out,
+            unasked=unasked(known, documents, log, opted_out=opted_out, now=now) if known is not None else Unasked(),
         )
 
 

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final, Literal
 
 from registry.actions.frontier.seed import SEED_HEAD_START, SUBMISSION_HEAD_START
+from registry.actions.queries.unasked import LOG_READ, Unasked, unasked
 from registry.core.model.documents import Outcome
 from registry.core.model.findings import Severity
 from registry.core.model.listing import Filters
@@ -51,7 +52,7 @@ class HostStatus:
     """`state`: queued (not visited yet, or submitted again and due), listed, not_listed, opted_out.
 
     `reasons`: sentences that say why it is not listed or what is wrong. `next_visit_at` is never in the past; None: not
-    scheduled.
+    scheduled. `unasked`: paths of the plan that were not requested yet.
     """
 
     domain: str
@@ -65,6 +66,7 @@ class HostStatus:
     submitted_at: datetime | None
     alias_of: str | None
     crawl_failures: int
+    unasked: Unasked
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +134,8 @@ async def status(store: Store, host: str, *, now: datetime) -> HostStatus | None
         known = await uow.hosts.get(domain, host)
         record = (await uow.services.of([domain])).get(host)
         findings = await uow.catalogue.findings(domain, host)
-        last = await uow.ledger.visits(domain, host, limit=1)
+        log = await uow.ledger.visits(domain, host, limit=LOG_READ)
+        documents = await uow.documents.of([domain]) if known is not None else ()
     if known is None:
         return None
     is_listed = record is not None and not record.hidden
@@ -142,12 +145,13 @@ async def status(store: Store, host: str, *, now: datetime) -> HostStatus | None
         state=_state(known, is_listed, opted_out, now),
         outcome=known.outcome,
         reason=known.reason,
-        reasons=tuple(_reasons(known, is_listed, opted_out, findings, last))[:MAX_REASONS],
+        reasons=tuple(_reasons(known, is_listed, opted_out, findings, log[:1]))[:MAX_REASONS],
         last_visit_at=known.last_visit_at,
         next_visit_at=shown_time(known.next_visit_at, now),
         submitted_at=known.submitted_at,
         alias_of=known.alias_of,
         crawl_failures=known.soft_failures,
+        unasked=unasked(known, documents, log, opted_out=opted_out, now=now),
     )
 
 

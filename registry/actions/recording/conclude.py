@@ -8,7 +8,7 @@ from statistics import median
 from typing import Final
 
 from registry.actions.frontier.pending import probe_to_json
-from registry.actions.frontier.seed import SEED_HEAD_START
+from registry.actions.frontier.seed import SEED_HEAD_START, SUB_HOST
 from registry.actions.recording.present import Shown, Standing, held_documents, present
 from registry.actions.recording.reconcile import SECOND_LOOK, Documents, is_detail, lose_all, reconcile, visit_record
 from registry.core.model.documents import ABSENCE, Outcome
@@ -19,6 +19,7 @@ from registry.core.scheduling.freshness import lifetime
 from registry.core.scheduling.policy import History, after_spent_budget, earliest, next_visit
 from registry.core.scheduling.reasons import DueReason
 from registry.core.scoring.rubric import VERSION
+from registry.core.visiting import rotation
 from registry.core.visiting.limits import SLOW_DELAY
 from registry.core.visiting.robots import PRODUCT, Robots
 from registry.core.visiting.visits import FinishedDomain, Visit
@@ -233,6 +234,7 @@ def _after_visit(host: HostRecord, visit: Visit, documents: Documents, now: date
         robots_body=robots.body if robots else host.robots_body,
         robots_at=robots.fetched_at if robots else host.robots_at,
         pending=[probe_to_json(probe) for probe in visit.pending],
+        asked=rotation.after_visit(host.asked, visit, short=host.source == SUB_HOST),
     )
 
 
@@ -242,7 +244,8 @@ def _scheduled(compared: Compared, now: datetime) -> HostRecord:
     if compared.is_hidden:
         return replace(host, next_visit_at=None, next_visit_why=DueReason.OPTED_OUT, pending=[])
     if _is_untouched(visit):
-        return replace(host, next_visit_at=after_spent_budget(host.host, now), next_visit_why=DueReason.UNFINISHED)
+        why = DueReason.ASKED if host.next_visit_why is DueReason.ASKED else DueReason.UNFINISHED
+        return replace(host, next_visit_at=after_spent_budget(host.host, now), next_visit_why=why)
     history = _history(compared)
     due = next_visit(visit.outcome, history, now)
     interval_s = None if due is None else round((due - now).total_seconds())
@@ -367,8 +370,9 @@ def _candidates(compared: Compared, now: datetime) -> list[CandidateRecord]:
 
 def _alias_target(compared: Compared, host: str, now: datetime) -> HostRecord:
     """Return the host that this one is an alias of, to be visited in its place."""
-    due = now - SEED_HEAD_START
-    return HostRecord(compared.host.domain, host, "alias", now, due, compared.host.host, compared.host.submitted_at)
+    due, alias = now - SEED_HEAD_START, compared.host
+    why = DueReason.ASKED if alias.next_visit_why is DueReason.ASKED else DueReason.NEW
+    return HostRecord(alias.domain, host, "alias", now, due, alias.host, alias.submitted_at, next_visit_why=why)
 
 
 def _is_untouched(visit: Visit) -> bool:

@@ -18,6 +18,21 @@ from registry.api.schemas.base import (
 )
 
 
+class UnaskedPath(Shape):
+    path: Annotated[str, Field(examples=["/.well-known/x402"])]
+    format: Annotated[str | None, Field(description="The format hoped for.", examples=["x402"])]
+    visit: Annotated[
+        int, Field(description="Which of the coming visits with the whole plan requests it, from 1.", examples=[1])
+    ]
+
+
+class Unasked(Shape):
+    paths: Sequence[UnaskedPath]
+    next_whole_plan_at: Annotated[
+        Timestamp | None, Field(description="null: never on its own.", examples=["2026-11-21T03:00:11.000Z"])
+    ]
+
+
 class StatusData(Shape):
     domain: HostName
     confusable: Confusable
@@ -36,6 +51,9 @@ class StatusData(Shape):
         str | None, Field(description="The host that answers for this one: the apex or www.", examples=[None])
     ]
     crawl_failures: Annotated[int, Field(examples=[0])]
+    unasked: Annotated[
+        Unasked, Field(description="Paths of the probe plan that were not requested yet, and when they will be.")
+    ]
     status_url: StatusUrl
 
 

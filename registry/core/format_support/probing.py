@@ -35,7 +35,8 @@ class ProbePath:
     """A path that is requested although no document points to it (docs/probe-plan.md, "Paths").
 
     Each costs one request to every visited host, unless it is a fallback or has a condition. Within a stage, paths are
-    requested in ascending `order`.
+    requested in ascending `order`. Paths with a condition whose format can describe or name a service are requested
+    without their condition too: all of them from hosts that somebody named, a few in each revisit of others.
     """
 
     stage: str  # "S1" to "S4"
@@ -55,6 +56,11 @@ class Topic:
     words: tuple[bytes, ...]
     pattern: re.Pattern[bytes]
     in_home: bool = False
+
+
+def never(facts: HostFacts) -> bool:
+    """Return False: the condition of a path that few sites use, requested only from named hosts and in revisits."""
+    return False
 
 
 def always(facts: HostFacts) -> bool:

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 from registry.core.format_support.probing import ABSENT
 from registry.core.model.documents import Fetched, Outcome, Probe, Purpose, Via
 from registry.core.names.domains import host_of, parse_https
-from registry.core.visiting import probes, robots_record
+from registry.core.visiting import probes, robots_record, rotation
 from registry.core.visiting.following import DETAIL_REL
 from registry.core.visiting.limits import NO_BUDGET, OTHER_HOST, RequestBudget, StopPolicy
 from registry.core.visiting.pointers import CandidateHosts, PointerQueue
@@ -166,7 +166,8 @@ class HostPlan:
         self._budget.limit_for_delay(robots.crawl_delay)
         for pointer in robots.pointers:
             self._pointers.add(pointer, f"{self._home}robots.txt", 1)
-        if any(probe.purpose is Purpose.MANIFEST for probe in self._job.pending):
+        is_resumed = any(probe.purpose is Purpose.MANIFEST for probe in self._job.pending)
+        if is_resumed:
             yield from self._resume_whole_plan()
         elif self._job.whole_plan or self._job.short:
             yield from self._whole_plan()
@@ -177,6 +178,9 @@ class HostPlan:
             else:
                 yield from self._request(probe)
         yield from self._follow_pointers()
+        if not is_resumed and not only_refusals(self._results.answers):
+            yield from self._request_further()
+            yield from self._follow_pointers()
         if self._job.whole_plan and not self._job.short and found(self._results.answers, host):
             yield from self._request_conditional()
             yield from self._follow_pointers()
@@ -188,12 +192,14 @@ class HostPlan:
         control = yield from self._request(probes.control_probe(host, f"/.well-known/{self._nonce}.json"))
         self._recognise_alias(home, control)
         if self._job.short:
-            label = host.partition(".")[0]
-            yield from self._request_steps(probes.SHORT.get(label, probes.STEPS), final=True)
+            yield from self._request_steps(rotation.short_list(host), final=not self._job.further)
             return
         yield from self._request_steps([step for step in probes.STEPS if step.stage in ("S1", "S2")])
         if not only_refusals(self._results.answers):
-            yield from self._request_steps([step for step in probes.STEPS if step.stage == "S3"], final=True)
+            yield from self._request_steps(
+                [step for step in probes.STEPS if step.stage == "S3"],
+                final=not (self._job.named or self._job.further),
+            )
 
     def _resume_whole_plan(self) -> _Walk:
         """Continue a whole plan that was cut short. Front page and control are needed again to judge the answers."""
@@ -211,6 +217,17 @@ class HostPlan:
             if self._applies(step):
                 self._is_final_step = final and step is steps[-1]
                 yield from self._request(probes.manifest_probe(self._job.host, step))
+        self._is_final_step = False
+
+    def _request_further(self) -> _Walk:
+        """Request what a first bulk visit leaves out: all of it from a named host, else the paths whose turn it is."""
+        steps = rotation.steps_of(self._job)
+        for step in steps:
+            probe = probes.manifest_probe(self._job.host, step)
+            if self._results.has_found(step.fallback_of) or not (self._job.named or self._budget.allows(probe.purpose)):
+                continue  # what a named host has no budget for is pending; rotation comes round again
+            self._is_final_step = step is steps[-1]
+            yield from self._request(probe)
         self._is_final_step = False
 
     def _request_known(self) -> _Walk:

@@ -60,6 +60,13 @@ CONDITIONAL: Final[tuple[tuple[Step, Callable[[HostFacts], bool]], ...]] = tuple
 
 MAX_CONDITIONAL: Final = 9
 
+FURTHER: Final = tuple(
+    step for step, _ in CONDITIONAL if FORMAT_BY_SLUG[step.format or ""].role in (Role.SERVICE, Role.POINTERS)
+)
+"""Conditional paths whose documents can list a host that serves nothing else. They are requested without a condition
+from hosts that somebody named, and a few in each revisit of others (rotation.py). Texts and enrichers are not: they say
+nothing without a service."""
+
 _TOPICS: Final = tuple(topic for form in FORMATS for topic in form.topics)
 _HOME_TOPICS: Final = tuple(topic for topic in _TOPICS if topic.in_home)
 _SEARCHED: Final = 64 * 1024  # bytes of a document that are searched for words

@@ -84,6 +84,13 @@ class VisitResults:
                 return answer.assessment.outcome
         return None
 
+    def has_found(self, path: str | None) -> bool:
+        """True when there is a document at a path of the visited host, of this visit or of an earlier one."""
+        if path is None:
+            return False
+        known = self.known.get(f"https://{self._host}{path}")
+        return self.outcome_of(path) is Outcome.FOUND or (known is not None and known.outcome is Outcome.FOUND)
+
     def _judge(self, probe: Probe, fetched: Fetched) -> Assessment:
         assessment = assess(probe, fetched, self._controls)
         known = self.known.get(probe.url) if assessment.reason == "unchanged" else None

@@ -44,6 +44,8 @@ class HostJob:
     robots: RobotsRecord | None = None
     short: bool = False  # a sub-host of a domain that served a document: only the short list of its label
     closed: tuple[str, ...] = ()  # hosts of the domain that opted out: never requested
+    named: bool = False  # somebody named this host: all paths of all formats are requested
+    further: tuple[str, ...] = ()  # paths that a first bulk visit leaves out and this one requests (rotation.py)
 
 
 @dataclass(frozen=True, slots=True)

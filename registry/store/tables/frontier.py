@@ -66,6 +66,8 @@ class HostRow(Base):
     robots_body: Mapped[Bytes | None]
     robots_at: Mapped[Moment | None]
     pending: Mapped[JsonB] = mapped_column(server_default=text("'[]'"))  # probes left over when a visit's budget ended
+    # Path -> day (ISO 8601) of its last request, of the paths that a first bulk visit leaves out.
+    asked: Mapped[JsonB] = mapped_column(server_default=text("'{}'"))
 
     __table_args__ = ({"postgresql_with": _BUSY},)
 

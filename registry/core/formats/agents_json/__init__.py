@@ -3,7 +3,7 @@
 from typing import Final
 
 from registry.core.format_support.format import Format, Role
-from registry.core.format_support.probing import ProbePath, always
+from registry.core.format_support.probing import ProbePath, always, never
 from registry.core.formats.agents_json import rules
 from registry.core.formats.agents_json.read import SLUG, dialect, read
 from registry.core.model.findings import rules_in
@@ -20,6 +20,9 @@ FORMAT: Final = Format(
     read=read,
     rules=rules_in(rules),
     asks=frozenset({"capability.undescribed", "capability.without_params"}),
-    probe_paths=(ProbePath("S4", 40, "/.well-known/agents.json", when=always),),
+    probe_paths=(
+        ProbePath("S4", 40, "/.well-known/agents.json", when=always),
+        ProbePath("S4", 150, "/agents.json", fallback_of="/.well-known/agents.json", when=never),
+    ),
     precedence=120,
 )

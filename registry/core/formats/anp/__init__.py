@@ -3,6 +3,7 @@
 from typing import Final
 
 from registry.core.format_support.format import Format, Role
+from registry.core.format_support.probing import ProbePath, never
 from registry.core.formats.anp import rules
 from registry.core.formats.anp.read import SLUG, dialect, read
 from registry.core.model.findings import rules_in
@@ -19,5 +20,9 @@ FORMAT: Final = Format(
     read=read,
     rules=rules_in(rules),
     asks=frozenset({"service.unnamed"}),
+    probe_paths=(
+        ProbePath("S4", 220, "/.well-known/agent-descriptions", when=never),
+        ProbePath("S4", 230, "/ad.json", fallback_of="/.well-known/agent-descriptions", when=never),
+    ),
     precedence=170,
 )

@@ -3,7 +3,7 @@
 from typing import Final
 
 from registry.core.format_support.format import Format, PageHint, Role
-from registry.core.format_support.probing import ProbePath
+from registry.core.format_support.probing import ProbePath, never
 from registry.core.formats.awas import rules
 from registry.core.formats.awas.actions import SLUG
 from registry.core.formats.awas.dialects import PUBLISHED
@@ -38,6 +38,7 @@ FORMAT: Final = Format(
         ProbePath("S2", 60, "/.well-known/mcp-manifest.json"),
         ProbePath("S2", 70, "/.well-known/a2a-manifest.json"),
         ProbePath("S2", 80, "/.well-known/awas.json"),
+        ProbePath("S4", 210, "/ai-actions.json", fallback_of="/.well-known/ai-actions.json", when=never),
     ),
     precedence=40,
     writer=WRITER,

@@ -5,7 +5,7 @@ from typing import Final
 
 from registry.core.format_support import mcp_rules
 from registry.core.format_support.format import Format, Role
-from registry.core.format_support.probing import CARD_CAP, HostFacts, ProbePath, Topic
+from registry.core.format_support.probing import CARD_CAP, HostFacts, ProbePath, Topic, never
 from registry.core.formats.mcp_json import rules
 from registry.core.formats.mcp_json.read import SLUG, at_mcp_path, dialect, read
 from registry.core.model.findings import rules_in
@@ -33,6 +33,8 @@ FORMAT: Final = Format(
         ProbePath("S3", 30, "/.well-known/mcp.json", fallback_of=_CARD),
         ProbePath("S1", 20, "/.well-known/mcp.json", fallback_of=_CARD, sub_host="mcp"),
         ProbePath("S4", 50, "/.well-known/mcp", when=_is_mcp_named),
+        ProbePath("S4", 180, "/.well-known/mcp/server-cards.json", fallback_of=_CARD, when=never),
+        ProbePath("S4", 190, "/mcp.json", fallback_of=_CARD, when=never),
     ),
     topics=(
         Topic("mcp", (b"mcp", b"model context protocol"), re.compile(rb"\bmcp\b|model context protocol"), in_home=True),

@@ -5,7 +5,7 @@ from typing import Final
 
 from registry.core.format_support import mcp_rules
 from registry.core.format_support.format import Format, Role
-from registry.core.format_support.probing import CARD_CAP, ProbePath
+from registry.core.format_support.probing import CARD_CAP, ProbePath, never
 from registry.core.formats.mcp_server_card import rules
 from registry.core.formats.mcp_server_card.read import SLUG, by_remotes, by_schema, by_server_info, read
 from registry.core.model.findings import rules_in
@@ -35,6 +35,9 @@ FORMAT: Final = Format(
     cap=CARD_CAP,
     probe_paths=(
         ProbePath("S3", 20, "/.well-known/mcp/server-card.json"),
+        ProbePath(
+            "S4", 170, "/.well-known/mcp-server-card.json", fallback_of="/.well-known/mcp/server-card.json", when=never
+        ),
         ProbePath("S1", 10, "/.well-known/mcp/server-card.json", sub_host="mcp"),
         ProbePath("S1", 40, "/.well-known/mcp/server-card.json", sub_host="docs"),
     ),

@@ -4,6 +4,7 @@ from typing import Final
 
 from registry.core.format_support import mcp_rules
 from registry.core.format_support.format import Format, Role
+from registry.core.format_support.probing import ProbePath, never
 from registry.core.formats.mcp_server_json import rules
 from registry.core.formats.mcp_server_json.read import SLUG, dialect, read
 from registry.core.model.findings import rules_in
@@ -20,5 +21,6 @@ FORMAT: Final = Format(
     read=read,
     rules=(*rules_in(rules), mcp_rules.REQUIRED, mcp_rules.NO_REMOTE, mcp_rules.REMOTE, mcp_rules.TOOL),
     asks=frozenset({"service.unnamed", "service.undescribed", "service.unversioned"}),
+    probe_paths=(ProbePath("S4", 200, "/server.json", when=never),),
     precedence=100,
 )

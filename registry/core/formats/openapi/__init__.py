@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from registry.core.format_support.format import Format, Role
-from registry.core.format_support.probing import CARD_CAP, HostFacts, ProbePath, Topic
+from registry.core.format_support.probing import CARD_CAP, HostFacts, ProbePath, Topic, never
 from registry.core.formats.openapi import rules
 from registry.core.formats.openapi.read import SLUG, dialect, read, yaml
 from registry.core.model.findings import rules_in
@@ -44,6 +44,8 @@ FORMAT: Final = Format(
     probe_paths=(
         ProbePath("S4", 10, "/openapi.json", when=_is_openapi_likely),
         ProbePath("S4", 20, "/openapi.yaml", fallback_of="/openapi.json", when=_is_openapi_likely),
+        ProbePath("S4", 130, "/.well-known/openapi.json", fallback_of="/openapi.json", when=never),
+        ProbePath("S4", 140, "/swagger.json", fallback_of="/openapi.json", when=never),
         ProbePath("S1", 40, "/openapi.json", sub_host="api"),
     ),
     topics=(Topic("openapi", (b"openapi", b"service-desc"), re.compile(rb"openapi|service-desc")),),
