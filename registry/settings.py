@@ -236,8 +236,10 @@ class Settings(BaseSettings):
     )
 
     # logging
-    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
-        default="INFO", description="Least severe log event that is written."
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] | None = Field(
+        default=None,
+        description="Least severe log event that is written. Unset: INFO, but WARNING on a terminal, where the log is "
+        "text; elsewhere each event is a line of JSON.",
     )
 
     @property

@@ -1,6 +1,7 @@
 """The `waypost` command line: each command parses its arguments, calls an action and prints the result.
 
-Packages are imported inside the commands, so that `--help` does not load a web framework. Long, because it declares the
+Packages are imported inside the commands, Rich and pydantic too, so that `--help` and wrong usage answer at once. The
+commands are listed in the order of this module: what people use first stands first. Long, because it declares the
 arguments of all commands except `seed`, `search-keys` and `verify-index`.
 """
 
@@ -9,11 +10,12 @@ import io
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
+from typer.core import TyperGroup
 
+from registry.cli.clean import print_json, print_traceback
 from registry.cli.common import (
     DONE,
     INTERRUPTED,
@@ -21,8 +23,7 @@ from registry.cli.common import (
     USAGE,
     AsJson,
     ConnectTo,
-    console,
-    errors,
+    DataFolder,
     exit_on_error,
     fail,
     print_error,
@@ -32,7 +33,6 @@ from registry.cli.common import (
 )
 from registry.cli.search_keys import search_keys
 from registry.cli.seeding import seeds
-from registry.cli.shutdown import Parent, exit_process
 from registry.cli.verify import verify_index
 
 if TYPE_CHECKING:
@@ -40,21 +40,32 @@ if TYPE_CHECKING:
 
 HELP = """Waypost, the open discovery registry of the agent web.
 
-[bold]Exit codes[/]: 0 success; 1 success with a negative result (nothing found, a check with errors, a refused name);
+Exit codes: 0 success; 1 success with a negative result (nothing found, a check with errors, a refused name);
 2 wrong usage; 3 the registry cannot be reached or is not ready (database, schema, index, port); 130 interrupted.
 """
 
+
+class Commands(TyperGroup):
+    """The commands. A name that is none is refused before the options are parsed, for which Typer loads pydantic."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args and not args[0].startswith("-"):
+            self.resolve_command(ctx, args)
+        return super().parse_args(ctx, args)
+
+
 app = typer.Typer(
-    pretty_exceptions_enable=False, no_args_is_help=True, add_completion=False, rich_markup_mode="rich", help=HELP
+    cls=Commands,
+    pretty_exceptions_enable=False,
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,  # Rich takes longer to import than everything else that `--help` needs
+    help=HELP,
 )
 Metrics = Annotated[
     str | None,
     typer.Option(metavar="HOST:PORT", help="Serve the worker's Prometheus metrics at this address, at /metrics."),
 ]
-
-app.add_typer(seeds, name="seed")
-app.command("search-keys")(search_keys)
-app.command("verify-index")(verify_index)
 
 
 def main() -> None:
@@ -66,6 +77,9 @@ def main() -> None:
         app()
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
+    except Exception as error:
+        print_traceback(error)
+        sys.exit(NO)
 
 
 @app.command()
@@ -79,8 +93,13 @@ def demo(
     serve: Annotated[bool, typer.Option(help="Serve the API at the end; with --no-serve, exit instead.")] = True,
     as_json: AsJson = False,
 ) -> None:
-    """Crawl a sample web over TLS on loopback, index it, search it, serve it. Needs no internet."""
+    """Crawl a sample web, search it and serve the API.
+
+    The sites are served over TLS on loopback; the demo needs no internet, and has a data folder of its own.
+    """
     from registry.cli.demo import run_demo
+    from registry.cli.shutdown import exit_process
+    from registry.cli.terminal import console, errors
 
     settings = read_settings()
     folder = data or settings.data / "demo"
@@ -91,80 +110,18 @@ def demo(
 
 
 @app.command()
-def crawl(
-    names: Annotated[list[str] | None, typer.Argument(metavar="DOMAIN...", help="Hosts to visit now.")] = None,
-    source: Annotated[
-        str | None, typer.Option("--from", metavar="FILE", help="Read hosts from a file instead; - is standard input.")
-    ] = None,
-    urls: Annotated[bool, typer.Option("--urls", help="With --from: take the host of each URL.")] = False,
-    summary: Annotated[
-        bool, typer.Option("--summary", help="With --from and --json: print only the summary, not a line per host.")
-    ] = False,
-    connect_to: ConnectTo = None,
-    as_json: AsJson = False,
-) -> None:
-    """Visit hosts once, store what they serve, and report. Exit code 1 when no host is listed, or one is refused.
-
-    With --from: queue a list of any length (see `waypost seed file`), then crawl until nothing is due, including hosts
-    that were queued before; hosts that were visited recently keep their schedule. Exit code 1 then means that no name
-    of the list was accepted, or that the list was not read to its end.
-    """
-    if bool(names) == (source is not None):
-        fail("give hosts or --from, not both", USAGE)
-    settings = read_settings(connect_to)
-    if source is None:
-        from registry.cli.crawling import run_crawl
-
-        exit_process(run_async(run_crawl(settings, names or (), console=console, as_json=as_json)))
-    from crawler.seeds.opened import opened as opened_list
-    from registry.cli.onepass import run_from
-
-    with exit_on_error(), opened_list(source) as name_list:
-        work = run_from(settings, name_list, urls=urls, console=console, as_json=as_json, summary=summary)
-        code = run_async(work)
-    exit_process(code)
-
-
-@app.command()
-def serve(
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535)] = 8000,
-    metrics: Metrics = None,
-) -> None:
-    """Serve the API. With nothing configured, also run a worker as a child process; `--metrics` applies to it."""
-    from registry.cli.serving import run_serve
-
-    _address(metrics)
-    run_async(run_serve(read_settings(), host, port, metrics))
-    exit_process()
-
-
-@app.command()
-def worker(
-    drain_only: Annotated[bool, typer.Option(help="Only update the search index; do not crawl.")] = False,
-    metrics: Metrics = None,
-    stop_with_stdin: Annotated[bool, typer.Option(hidden=True)] = False,
-) -> None:
-    """Crawl what is due and update the search index, until stopped. Any number of workers may run."""
-    parent = Parent() if stop_with_stdin else None  # before the slow imports
-    from registry.cli.working import run_worker
-
-    listen = _address(metrics)
-    run_async(run_worker(read_settings(), drain_only=drain_only, parent=parent, metrics=listen))
-    exit_process()
-
-
-@app.command()
 def search(
     query: Annotated[str, typer.Argument(help="What an agent needs, in plain words.")],
     limit: Annotated[int, typer.Option(min=1, max=50)] = 5,
+    data: DataFolder = None,
     as_json: AsJson = False,
 ) -> None:
     """Search the registry. Exit code 1 when nothing was found."""
     from registry.cli.show import show_search
+    from registry.cli.terminal import console
 
     raise typer.Exit(
-        run_async(with_registry(lambda waypost: show_search(waypost, query, limit, console, as_json=as_json)))
+        run_async(with_registry(lambda waypost: show_search(waypost, query, limit, console, as_json=as_json), data))
     )
 
 
@@ -221,12 +178,13 @@ def _known_format(slug: str | None) -> str | None:
 
 
 def _show_checked(result: "Checked | Unread", *, as_json: bool) -> None:
-    from registry.cli.check_result import Unread, json_line, print_checked, visible
+    from registry.cli.check_result import Unread, print_checked
+    from registry.cli.terminal import console
 
     if as_json:
-        typer.echo(json_line(result))
+        print_json(result.to_json())
     if isinstance(result, Unread):
-        print_error(visible(f"{result.target}: {result.message}"))
+        print_error(f"{result.target}: {result.message}")
     elif not as_json:
         print_checked(console, result)
 
@@ -234,13 +192,88 @@ def _show_checked(result: "Checked | Unread", *, as_json: bool) -> None:
 @contextlib.contextmanager
 def _visiting_status(target: str, number: int, total: int) -> Iterator[None]:
     """Show on a terminal which target is being visited: a visit may take half a minute. Print nothing elsewhere."""
-    from registry.cli.check_result import visible
+    from registry.cli.terminal import errors, escaped
 
     if not errors.is_terminal:
         yield
         return
-    with errors.status(f"{number}/{total}: visiting {escape(visible(target))}"):
+    with errors.status(f"{number}/{total}: visiting {escaped(target)}"):
         yield
+
+
+@app.command()
+def crawl(
+    names: Annotated[list[str] | None, typer.Argument(metavar="DOMAIN...", help="Hosts to visit now.")] = None,
+    source: Annotated[
+        str | None, typer.Option("--from", metavar="FILE", help="Read hosts from a file instead; - is standard input.")
+    ] = None,
+    urls: Annotated[bool, typer.Option("--urls", help="With --from: take the host of each URL.")] = False,
+    summary: Annotated[
+        bool, typer.Option("--summary", help="With --from and --json: print only the summary, not a line per host.")
+    ] = False,
+    connect_to: ConnectTo = None,
+    data: DataFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Visit hosts once, store what they serve, and report. Exit code 1 when no host is listed, or one is refused.
+
+    With --from: queue a list of any length (see `waypost seed file`), then crawl until nothing is due, including hosts
+    that were queued before; hosts that were visited recently keep their schedule. Exit code 1 then means that no name
+    of the list was accepted, or that the list was not read to its end.
+    """
+    if bool(names) == (source is not None):
+        fail("name hosts to visit, or a list of them with --from, not both; see `waypost crawl --help`", USAGE)
+    settings = read_settings(connect_to, data)
+    from registry.cli.shutdown import exit_process
+    from registry.cli.terminal import console
+
+    if source is None:
+        from registry.cli.crawling import run_crawl
+
+        exit_process(run_async(run_crawl(settings, names or (), console=console, as_json=as_json)))
+    from crawler.seeds.opened import opened as opened_list
+    from registry.cli.onepass import run_from
+
+    with exit_on_error(), opened_list(source) as name_list:
+        work = run_from(settings, name_list, urls=urls, console=console, as_json=as_json, summary=summary)
+        code = run_async(work)
+    exit_process(code)
+
+
+@app.command()
+def serve(
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535)] = 8000,
+    data: DataFolder = None,
+    metrics: Metrics = None,
+) -> None:
+    """Serve the API. With nothing configured, also run a worker as a child process; `--metrics` applies to it."""
+    from registry.cli.serving import run_serve
+    from registry.cli.shutdown import exit_process
+
+    _address(metrics)
+    run_async(run_serve(read_settings(data=data), host, port, metrics))
+    exit_process()
+
+
+@app.command()
+def inspect(
+    domain: Annotated[str, typer.Argument(metavar="DOMAIN", help="A host, or a registrable domain.")],
+    visits: Annotated[int, typer.Option(min=0, max=1_000, help="Number of visits to show, the latest first.")] = 5,
+    data: DataFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show when and how a host was visited, and what comes next.
+
+    Prints the reasons why it is not listed, the requests and answers of each visit, and the reason for the next visit.
+    Exit code 1 when the host is unknown.
+    """
+    from registry.cli.inspection import show_account
+    from registry.cli.terminal import console
+
+    raise typer.Exit(
+        run_async(with_registry(lambda waypost: show_account(waypost, domain, visits, console, as_json=as_json), data))
+    )
 
 
 @app.command()
@@ -248,112 +281,64 @@ def translate(
     target: Annotated[str, typer.Argument(metavar="HOST|FILE", help="A listed host, a file, or - (standard input).")],
     to: Annotated[str, typer.Option(metavar="SLUG", help="awp, atp, awas, adp, woa or a2a.")],
     at: Annotated[str | None, typer.Option(metavar="PATH", help="Path at which the file would be served.")] = None,
+    data: DataFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write a service as a manifest of another format, and report what that format cannot express.
+    """Write a service as a manifest of another format.
 
-    The document goes to standard output, the losses to standard error. Exit code 1 when the format cannot describe the
-    service without inventing facts.
+    What that format cannot express is reported. The document goes to standard output, the losses to standard error.
+    Exit code 1 when the format cannot describe the service without inventing facts.
     """
     from registry.cli.check import CheckOptions, is_file
+    from registry.cli.terminal import errors
     from registry.cli.translate import show, translate_file, translate_host
     from registry.core.translating import TARGETS
 
     if to not in TARGETS:
         fail(f"unknown target format; services can be translated to {', '.join(TARGETS)}", USAGE)
-    settings = read_settings()
+    settings = read_settings(data=data)
     if is_file(target):
         with exit_on_error():
             translation = translate_file(target, CheckOptions(settings, at), to)
     else:
-        translation = run_async(with_registry(lambda waypost: translate_host(waypost, settings, target, to)))
+        translation = run_async(with_registry(lambda waypost: translate_host(waypost, settings, target, to), data))
     raise typer.Exit(show(translation, errors, as_json=as_json))
 
 
 @app.command()
 def submit(
     names: Annotated[list[str], typer.Argument(metavar="DOMAIN...")],
+    data: DataFolder = None,
     as_json: AsJson = False,
 ) -> None:
     """Queue hosts for a visit. Exit code 1 when a name is refused."""
     from registry.cli.show import show_submissions
+    from registry.cli.terminal import console
 
     raise typer.Exit(
-        run_async(with_registry(lambda waypost: show_submissions(waypost, names, console, as_json=as_json)))
+        run_async(with_registry(lambda waypost: show_submissions(waypost, names, console, as_json=as_json), data))
     )
 
 
 @app.command()
-def inspect(
-    domain: Annotated[str, typer.Argument(metavar="DOMAIN", help="A host, or a registrable domain.")],
-    visits: Annotated[int, typer.Option(min=0, max=1_000, help="Number of visits to show, the latest first.")] = 5,
-    as_json: AsJson = False,
+def worker(
+    drain_only: Annotated[bool, typer.Option(help="Only update the search index; do not crawl.")] = False,
+    data: DataFolder = None,
+    metrics: Metrics = None,
+    stop_with_stdin: Annotated[bool, typer.Option(hidden=True)] = False,
 ) -> None:
-    """Show the ledger of a host: its visits, the requests and answers of each, and the reason for the next visit.
+    """Crawl what is due and keep the search index current.
 
-    Exit code 1 when the host is unknown.
+    Runs until stopped. Any number of workers may run.
     """
-    from registry.cli.inspection import show_account
+    from registry.cli.shutdown import Parent, exit_process
 
-    raise typer.Exit(
-        run_async(with_registry(lambda waypost: show_account(waypost, domain, visits, console, as_json=as_json)))
-    )
+    parent = Parent() if stop_with_stdin else None  # before the slow imports
+    from registry.cli.working import run_worker
 
-
-@app.command()
-def forget(
-    name: Annotated[str, typer.Argument(metavar="DOMAIN", help="A registrable domain, or a host and all below it.")],
-    opt_out: Annotated[bool, typer.Option("--opt-out", help="Record an opt-out: it is never visited again.")] = False,
-    reason: Annotated[str, typer.Option(help="Reason, stored in the change feed and with the opt-out.")] = "",
-    as_json: AsJson = False,
-) -> None:
-    """Delete everything stored about a domain; it disappears from all answers at once.
-
-    Without --opt-out it can be named, submitted and visited again. An existing opt-out is kept.
-    """
-    from registry.cli.removal import show_forgotten
-
-    work = with_registry(
-        lambda waypost: show_forgotten(waypost, name, console, opt_out=opt_out, reason=reason, as_json=as_json)
-    )
-    raise typer.Exit(run_async(work))
-
-
-@app.command()
-def optout(
-    name: Annotated[str, typer.Argument(metavar="DOMAIN", help="The host whose opt-out is checked.")],
-    undo: Annotated[bool, typer.Option("--undo", help="Readmit a host that withdrew its opt-out.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="With --undo: do not check the site.")] = False,
-    connect_to: ConnectTo = None,
-    as_json: AsJson = False,
-) -> None:
-    """Check a site's opt-out file and TXT record (see /bot), and apply what they say.
-
-    Exit code 1 when nothing changed because the site does not declare it, or could not be read.
-    """
-    from registry.cli.removal import show_opt_out
-
-    settings = read_settings(connect_to)
-    work = with_registry(
-        lambda waypost: show_opt_out(waypost, settings, name, console, undo=undo, force=force, as_json=as_json)
-    )
-    raise typer.Exit(run_async(work))
-
-
-@app.command()
-def reindex(as_json: AsJson = False) -> None:
-    """Rebuild the search index beside the current one, then swap them."""
-    from registry.cli.show import show_reindex
-
-    run_async(with_registry(lambda waypost: show_reindex(waypost, console, as_json=as_json)))
-
-
-@app.command()
-def rescore(as_json: AsJson = False) -> None:
-    """Score all stored documents with the current rubric, without requests. Exit code 1 when a host fails."""
-    from registry.cli.show import show_rescore
-
-    raise typer.Exit(run_async(with_registry(lambda waypost: show_rescore(waypost, console, as_json=as_json))))
+    listen = _address(metrics)
+    run_async(run_worker(read_settings(data=data), drain_only=drain_only, parent=parent, metrics=listen))
+    exit_process()
 
 
 @app.command()
@@ -364,13 +349,17 @@ def schedule(
     ] = None,
     once: Annotated[bool, typer.Option("--once", help="Run due (or the named) jobs and exit.")] = False,
     show: Annotated[bool, typer.Option("--list", help="Show the jobs with their last and next runs.")] = False,
+    data: DataFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run the recurring jobs (recrawl, rescore, reindex, prune, refresh) until stopped; one process is elected leader.
+    """Run the recurring jobs.
+
+    They are recrawl, rescore, reindex, prune and refresh; they run until stopped, and one process is elected leader.
 
     With --once, for cron and timers: exit code 1 when a job failed or is running in another process.
     """
     from registry.cli import scheduling
+    from registry.cli.terminal import console, errors
     from registry.wiring.schedule import JOB_BY_NAME
 
     if unknown := sorted(set(names or ()) - set(JOB_BY_NAME)):
@@ -378,20 +367,93 @@ def schedule(
     if (names and not once) or (once and show):
         fail("job names need --once; --once and --list are mutually exclusive", USAGE)
     if show:
-        run_async(scheduling.show_schedule(read_settings(), console, as_json=as_json))
+        run_async(scheduling.show_schedule(read_settings(data=data), console, as_json=as_json))
     elif once:
         output = errors if as_json else console
-        raise typer.Exit(run_async(scheduling.run_once(read_settings(), names or (), output, as_json=as_json)))
+        raise typer.Exit(run_async(scheduling.run_once(read_settings(data=data), names or (), output, as_json=as_json)))
     else:
-        run_async(scheduling.run_schedule(read_settings()))
+        run_async(scheduling.run_schedule(read_settings(data=data)))
 
 
 @app.command()
-def migrate() -> None:
+def forget(
+    name: Annotated[str, typer.Argument(metavar="DOMAIN", help="A registrable domain, or a host and all below it.")],
+    opt_out: Annotated[bool, typer.Option("--opt-out", help="Record an opt-out: it is never visited again.")] = False,
+    reason: Annotated[str, typer.Option(help="Reason, stored in the change feed and with the opt-out.")] = "",
+    data: DataFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Delete everything stored about a domain.
+
+    It disappears from all answers at once. Asks first; exit code 1 when nothing was stored. Without --opt-out it can be
+    named, submitted and visited again. An existing opt-out is kept.
+    """
+    from registry.cli.removal import show_forgotten
+    from registry.cli.terminal import console
+
+    work = with_registry(
+        lambda waypost: show_forgotten(waypost, name, console, opt_out=opt_out, reason=reason, as_json=as_json),
+        data,
+    )
+    raise typer.Exit(run_async(work))
+
+
+@app.command()
+def optout(
+    name: Annotated[str, typer.Argument(metavar="DOMAIN", help="The host whose opt-out is checked.")],
+    undo: Annotated[bool, typer.Option("--undo", help="Readmit a host that withdrew its opt-out.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="With --undo: do not check the site.")] = False,
+    connect_to: ConnectTo = None,
+    data: DataFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check whether a site opted out, and apply what it says.
+
+    Reads its opt-out file and TXT record (see /bot). Exit code 1 when nothing changed because the site does not declare
+    it, or could not be read.
+    """
+    from registry.cli.removal import show_opt_out
+    from registry.cli.terminal import console
+
+    settings = read_settings(connect_to, data)
+    work = with_registry(
+        lambda waypost: show_opt_out(waypost, settings, name, console, undo=undo, force=force, as_json=as_json),
+        data,
+    )
+    raise typer.Exit(run_async(work))
+
+
+@app.command()
+def reindex(data: DataFolder = None, as_json: AsJson = False) -> None:
+    """Rebuild the search index.
+
+    The new one is built beside the current one, which then is replaced.
+    """
+    from registry.cli.show import show_reindex
+    from registry.cli.terminal import console
+
+    run_async(with_registry(lambda waypost: show_reindex(waypost, console, as_json=as_json), data))
+
+
+@app.command()
+def rescore(data: DataFolder = None, as_json: AsJson = False) -> None:
+    """Score all stored documents with the current rubric.
+
+    Makes no requests. Exit code 1 when a host fails.
+    """
+    from registry.cli.show import show_rescore
+    from registry.cli.terminal import console
+
+    raise typer.Exit(run_async(with_registry(lambda waypost: show_rescore(waypost, console, as_json=as_json), data)))
+
+
+@app.command()
+def migrate(data: DataFolder = None) -> None:
     """Upgrade the database schema to the version of this program."""
+    from registry.cli.terminal import console
     from registry.wiring import migrate_database
 
-    revision = run_async(migrate_database(read_settings()))
+    revision = run_async(migrate_database(read_settings(data=data)))
     console.print(f"schema is at {revision}")
 
 
@@ -402,3 +464,8 @@ def _address(text: str | None) -> tuple[str, int] | None:
         return None if text is None else address(text)
     except ValueError as error:
         fail(f"--metrics: {error}", USAGE)
+
+
+app.command("verify-index")(verify_index)
+app.command("search-keys")(search_keys)
+app.add_typer(seeds, name="seed")

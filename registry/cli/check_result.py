@@ -1,6 +1,5 @@
-"""The result of a check, as one line of JSON and as text. Nothing in a document can control the terminal."""
+"""The result of a check, as JSON and as text."""
 
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,6 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from registry.cli.clean import visible
 from registry.core.merging.merge import Held
 from registry.core.model.documents import Outcome
 from registry.core.model.findings import Severity
@@ -118,19 +118,9 @@ class Unread:
         }
 
 
-def json_line(result: Checked | Unread) -> str:
-    """Return one JSON object on one line, ASCII only, so that text from a site cannot control a terminal."""
-    return json.dumps(result.to_json(), ensure_ascii=True, separators=(",", ":"))
-
-
 def encodable(text: str) -> str:
     """Return a command line argument as valid Unicode: file names need not be UTF-8."""
     return os.fsencode(text).decode("utf-8", "replace")
-
-
-def visible(text: str) -> str:
-    """Return untrusted text for a terminal: characters that are not printable become escapes."""
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
 
 
 def print_checked(console: Console, checked: Checked) -> None:
@@ -181,4 +171,4 @@ _COLOUR = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "bl
 
 
 def _print_line(console: Console, text: Text) -> None:
-    console.print(text, soft_wrap=True, highlight=False)
+    console.print(text, soft_wrap=True)

@@ -1,30 +1,22 @@
-"""Shared by all commands: consoles, settings, logging, and the mapping of errors to exit codes."""
+"""Shared by all commands: options, settings, and the mapping of errors to exit codes.
+
+Imports only what every command needs: `--help` and wrong usage answer at once. Consoles are in `registry.cli.terminal`.
+"""
 
 import contextlib
-import io
-import json
-import logging
-import sys
-import traceback
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TextIO, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 
-import structlog
 import typer
-from pydantic import ValidationError
-from rich.console import Console
-from rich.text import Text
 
-from registry.settings import Settings
+from registry.cli.clean import visible
 
 if TYPE_CHECKING:
+    from registry.settings import Settings
     from registry.wiring import Waypost
 
 DONE, NO, USAGE, UNAVAILABLE, INTERRUPTED = 0, 1, 2, 3, 130
-
-console = Console()
-errors = Console(stderr=True)
 
 _T = TypeVar("_T")
 
@@ -35,75 +27,50 @@ ConnectTo = Annotated[
         metavar="HOST:PORT:ADDRESS:PORT", help="Reach HOST at a given address, as curl does. May be repeated."
     ),
 ]
+DataFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--data", metavar="DIR", help="Data folder of the registry, instead of WAYPOST_DATA.", show_default=False
+    ),
+]
 
 
 class BadTarget(ValueError):
     """The target is neither a readable file, nor an https URL, nor a host name that may be visited."""
 
 
-def read_settings(connect_to: Sequence[str] | None = None) -> Settings:
-    """Return the settings of the environment; a connect-to table from the command line replaces the configured one.
+def read_settings(connect_to: Sequence[str] | None = None, data: Path | None = None) -> "Settings":
+    """Return the settings of the environment, and start to log. `connect_to` and `data` of the command line replace
+    what is configured.
 
     Exit with USAGE when a setting is invalid.
     """
+    from pydantic import ValidationError
+
+    from registry.cli.logs import log_to_stderr
+    from registry.settings import Settings
+
+    given: dict[str, Any] = {}
+    if connect_to:
+        given["connect_to"] = tuple(connect_to)
+    if data is not None:
+        given["data"] = data.absolute()
     try:
-        settings = Settings(connect_to=tuple(connect_to)) if connect_to else Settings()
+        settings = Settings(**given)
     except ValidationError as error:
         message = "; ".join(
             f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors(include_input=False)
         )
         fail(message, USAGE)
-    _log_to_stderr(settings.log_level)
+    log_to_stderr(settings.log_level)
     return settings
 
 
-def _log_to_stderr(level: str) -> None:
-    """Log one JSON object per line to standard error; libraries from WARNING up."""
-    structlog.configure(
-        processors=[
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso"),
-            structlog.processors.format_exc_info,
-            structlog.processors.JSONRenderer(),
-        ],
-        wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level]),
-        logger_factory=structlog.WriteLoggerFactory(file=cast(TextIO, _StandardError())),
-    )
-    handler = logging.StreamHandler(_StandardError())
-    handler.setFormatter(_RedactingJsonFormatter())
-    logging.basicConfig(level=logging.WARNING, handlers=[handler])
-
-
-class _StandardError(io.TextIOBase):
-    """Write to the current `sys.stderr`: a live view replaces that stream to print log lines above itself."""
-
-    def write(self, text: str) -> int:
-        return sys.stderr.write(text)
-
-    def flush(self) -> None:
-        sys.stderr.flush()
-
-
-class _RedactingJsonFormatter(logging.Formatter):
-    """Format a record as JSON. Messages of libraries may contain text from sites, so only the error's type and source
-    lines are logged."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        entry = {"level": record.levelname.lower(), "logger": record.name}
-        if record.name.partition(".")[0] in ("registry", "crawler"):
-            entry["event"] = record.getMessage()
-        if record.exc_info and record.exc_info[0]:
-            frames = traceback.extract_tb(record.exc_info[2])[-4:]
-            entry["error"] = record.exc_info[0].__name__
-            entry["place"] = " < ".join(f"{Path(frame.filename).name}:{frame.lineno}" for frame in reversed(frames))
-        return json.dumps(entry)
-
-
-async def with_registry(work: "Callable[[Waypost], Awaitable[_T]]") -> _T:
-    """Open the registry, await `work` with it and return its result."""
+async def with_registry(work: "Callable[[Waypost], Awaitable[_T]]", data: Path | None = None) -> _T:
+    """Open the registry (of the data folder `data`, if given), await `work` with it and return its result."""
     from registry.wiring import open_waypost
 
-    async with open_waypost(read_settings()) as waypost:
+    async with open_waypost(read_settings(data=data)) as waypost:
         return await work(waypost)
 
 
@@ -168,5 +135,5 @@ def fail(message: str, code: int) -> NoReturn:
 
 
 def print_error(message: str) -> None:
-    """Print a message as plain text: it may contain user input, which must not be read as markup."""
-    errors.print(Text.assemble(("waypost:", "red"), f" {message}"), highlight=False, soft_wrap=True)
+    """Print a message on standard error as plain text; it may contain text of the user or of a site."""
+    typer.echo(f"{typer.style('waypost:', fg='red')} {visible(message)}", err=True)

@@ -4,13 +4,14 @@ import asyncio
 from collections.abc import Sequence
 
 from rich.console import Console
-from rich.markup import escape
 
 from crawler.run import crawl
+from registry.cli.clean import print_json
 from registry.cli.common import INTERRUPTED, NO
 from registry.cli.live import live_progress
-from registry.cli.show import print_json, show_visited
+from registry.cli.show import show_visited
 from registry.cli.shutdown import exit_after_deadline, stop_on_signals
+from registry.cli.terminal import errors, escaped
 from registry.core.names.domains import Host
 from registry.settings import Settings
 from registry.wiring import Waypost, open_waypost
@@ -26,7 +27,7 @@ async def run_crawl(settings: Settings, names: Sequence[str], *, console: Consol
         accepted = [name for name in names if name not in {refusal.name for refusal in refused}]
         await waypost.frontier.make_due(accepted)
         hosts = waypost.frontier.hosts_of(accepted)
-        with stop_on_signals() as stop, live_progress(Console(stderr=True), quiet=as_json) as progress:
+        with stop_on_signals() as stop, live_progress(errors, quiet=as_json) as progress:
             async with exit_after_deadline(stop):
                 while not stop.is_set() and await waypost.frontier.waiting(hosts):
                     await waypost.crawl.recover()  # takes back the leases of a killed crawl
@@ -48,7 +49,7 @@ async def run_crawl(settings: Settings, names: Sequence[str], *, console: Consol
             if as_json:
                 print_json({"host": refusal.name, "state": "refused", "reasons": [refusal.message]})
             else:
-                console.print(f"{escape(refusal.name)}: refused, {escape(refusal.message)}")
+                console.print(f"{escaped(refusal.name)}: refused, {escaped(refusal.message)}")
         listed = await show_visited(waypost, [host.host for host in hosts], console, as_json=as_json)
     if interrupted:
         return INTERRUPTED

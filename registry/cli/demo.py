@@ -5,8 +5,9 @@ from pathlib import Path
 
 from rich.console import Console
 
+from registry.cli.clean import print_json
 from registry.cli.serving import bound, serve_api
-from registry.cli.show import print_json, print_report
+from registry.cli.show import print_report
 from registry.demo.sites import SAMPLE_WEB
 from registry.demo.tour import crawled, demo_settings
 

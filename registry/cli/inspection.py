@@ -11,9 +11,8 @@ from rich.table import Table
 
 from registry.actions.queries.explain import Explanation, HostRecord, VisitRecord, why_next
 from registry.actions.queries.unasked import Unasked
-from registry.cli.check_result import visible
+from registry.cli.clean import print_json, visible
 from registry.cli.common import DONE, NO
-from registry.cli.show import print_json
 from registry.core.names.domains import host_syntax
 from registry.core.scheduling.reasons import in_words, shown_time
 from registry.wiring import Waypost, utc_now
@@ -27,7 +26,7 @@ async def show_account(waypost: Waypost, name: str, visits: int, console: Consol
         if as_json:
             print_json({"host": host, "known": False})
         else:
-            console.print(f"{escape(host)}: unknown host", highlight=False)
+            console.print(f"{escape(host)}: unknown host")
         return NO
     if as_json:
         print_json(_account_json(account, now))
@@ -59,9 +58,9 @@ def _print_account(console: Console, account: Explanation, now: datetime) -> Non
     domain = account.domain
     state = "being visited now" if domain.is_leased else f"{account.spent} requests in the last 24 h"
     attempts = f", {domain.attempts} unfinished visits in a row" if domain.attempts > 1 else ""
-    console.print(f"[bold]{escape(account.name)}[/] of {escape(domain.domain)}: {state}{attempts}", highlight=False)
+    console.print(f"[bold]{escape(account.name)}[/] of {escape(domain.domain)}: {state}{attempts}")
     if account.opted_out:
-        console.print("  the site opted out: it is not visited and not shown", highlight=False)
+        console.print("  the site opted out: it is not visited and not shown")
     if account.host is not None:
         _print_host(console, account.host, account.unasked, now)
     for visit in account.visits:
@@ -88,7 +87,7 @@ def _print_host(console: Console, host: HostRecord, unasked: Unasked, now: datet
     if unasked.paths:
         lines["not asked yet"] = _unasked_text(unasked, now)
     for head, text in lines.items():
-        console.print(f"  {head + ':':<16}{escape(visible(text))}", highlight=False, soft_wrap=True)
+        console.print(f"  {head + ':':<16}{escape(visible(text))}", soft_wrap=True)
 
 
 def _unasked_text(unasked: Unasked, now: datetime) -> str:

@@ -14,10 +14,11 @@ from crawler.seeds.opened import Opened
 from crawler.stats import CrawlCounts
 from registry.actions.frontier.seed import SeedReport
 from registry.cli import seeding
-from registry.cli.common import DONE, INTERRUPTED, NO, errors
+from registry.cli.clean import print_json
+from registry.cli.common import DONE, INTERRUPTED, NO
 from registry.cli.live import live_progress
-from registry.cli.show import print_json
 from registry.cli.shutdown import stop_on_signals
+from registry.cli.terminal import errors
 from registry.core.model.documents import Outcome
 from registry.core.visiting.visits import Visit
 from registry.settings import Settings

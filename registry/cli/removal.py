@@ -3,11 +3,11 @@
 from dataclasses import asdict
 
 from rich.console import Console
-from rich.markup import escape
 
 from registry.actions.maintenance.opt_out import Verdict
+from registry.cli.clean import print_json
 from registry.cli.common import DONE, NO
-from registry.cli.show import print_json
+from registry.cli.terminal import escaped
 from registry.core.names.domains import host_syntax
 from registry.settings import Settings
 from registry.wiring import Waypost
@@ -34,12 +34,12 @@ async def show_forgotten(
         print_json(asdict(forgotten))
         return DONE
     extent = " and all hosts below it" if forgotten.host != forgotten.domain else ", the whole domain"
-    console.print(f"[bold]{escape(forgotten.host)}[/]{extent}: forgotten", highlight=False)
+    console.print(f"[bold]{escaped(forgotten.host)}[/]{extent}: forgotten")
     for table, count in forgotten.rows.items():
         if count:
-            console.print(f"  {count} {table.replace('_', ' ')}", highlight=False)
+            console.print(f"  {count} {table.replace('_', ' ')}")
     future = "it will not be visited again" if forgotten.stays_out else "it can be named or submitted again"
-    console.print(f"  {future}", highlight=False)
+    console.print(f"  {future}")
     return DONE
 
 
@@ -57,7 +57,7 @@ async def show_opt_out(
     if as_json:
         print_json({"host": host, "wish": "in" if undo else "out", "verdict": verdict})
     else:
-        console.print(f"{escape(host)}: {_MESSAGES[verdict]}", highlight=False)
+        console.print(f"{escaped(host)}: {_MESSAGES[verdict]}")
     return DONE if verdict in _SUCCESSES else NO
 
 

@@ -5,7 +5,6 @@ links, so it is escaped (sections 3.11.5 and 3.11.6) and made printable.
 """
 
 import hashlib
-import json
 import os
 import re
 from collections import Counter
@@ -15,7 +14,8 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
-from registry.cli.check_result import Checked, Unread, encodable, visible
+from registry.cli.check_result import Checked, Unread, encodable
+from registry.cli.clean import json_text, visible
 from registry.core.model.findings import Rule, Severity
 from registry.core.scoring.report import ReportedFinding
 from registry.core.scoring.rubric import RUBRIC, VERSION
@@ -53,7 +53,7 @@ def sarif_log(checked: Sequence[Checked | Unread], *, public_url: str | None = N
         "results": _with_fingerprints(_result(result, finding, index[finding.rule]) for result, finding in findings),
     }
     log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
-    return json.dumps(log, ensure_ascii=True, separators=(",", ":"))
+    return json_text(log)
 
 
 def _rule(rule: Rule, public_url: str | None) -> dict[str, Any]:

@@ -8,14 +8,14 @@ from typing import Any
 
 import structlog
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from crawler.download import download
 from crawler.run import crawl
+from registry.cli.clean import print_json
 from registry.cli.common import DONE, INTERRUPTED, NO
-from registry.cli.show import print_json
 from registry.cli.shutdown import stop_on_signals
+from registry.cli.terminal import escaped
 from registry.core.scheduling.jobs import RunOutcome
 from registry.settings import Settings
 from registry.wiring import Waypost, open_waypost
@@ -76,7 +76,7 @@ async def show_schedule(settings: Settings, console: Console, *, as_json: bool) 
             line.job.name,
             _interval_text(line.interval) if line.interval else "only on request",
             _time_text(last.started_at) if last else "never",
-            escape(f"{last.outcome.value}{f': {last.error}' if last.error else ''}") if last else "",
+            escaped(f"{last.outcome.value}{f': {last.error}' if last.error else ''}") if last else "",
             "" if next_at is None else "due" if next_at <= now else _time_text(next_at),
             line.job.says,
         )
@@ -114,7 +114,7 @@ def _print_run(console: Console, run: RunRecord, *, as_json: bool) -> None:
         f"{name} {_figure_text(value)}" for name, value in run.figures.items() if value not in (0, [], {})
     )
     reason = f" ({run.error})" if run.error else ""
-    console.print(escape(f"{run.job}: {run.outcome.value}{reason}{': ' if figures else ''}{figures}"), highlight=False)
+    console.print(escaped(f"{run.job}: {run.outcome.value}{reason}{': ' if figures else ''}{figures}"))
 
 
 def _figure_text(value: Any) -> str:

@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
-from rich.console import Console
 
-from registry.cli.common import DONE, NO, AsJson, ConnectTo, console, errors, exit_on_error, read_settings, run_async
+from registry.cli.clean import print_json, visible
+from registry.cli.common import DONE, NO, AsJson, ConnectTo, DataFolder, exit_on_error, read_settings, run_async
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from crawler.seeds.opened import Opened
     from registry.actions.frontier.seed import SeedReport
     from registry.core.names.seeds import Refusal, Seed, Seeds
@@ -26,12 +28,12 @@ EXAMPLES = 3
 
 seeds = typer.Typer(
     no_args_is_help=True,
-    rich_markup_mode="rich",
-    help="""Queue the domains that a source names, with where each came from.
+    rich_markup_mode=None,
+    help="""Queue the domains that a source names.
 
-    What is known already stays as it is, so any source may be given again. Exit code 1 when nothing of the source was
-    taken, or when it was not read to its end; single names that are refused are only told.
-    """,
+    Where each came from is stored. What is known already stays as it is, so any source may be given again. Exit code 1
+    when nothing of the source was taken, or when it was not read to its end; single names that are refused are only
+    told. """,
 )
 
 ListFile = Annotated[
@@ -50,22 +52,28 @@ RefusedTo = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """Output options: the file for refusals, and whether to print JSON."""
+    """Options of all sources: the file for refusals, the data folder if one is given, and whether to print JSON."""
 
     refused: Path | None
+    data: Path | None
     as_json: bool
 
 
 @seeds.command()
 def file(
-    target: ListFile, urls: Urls = False, called: Called = None, refused: RefusedTo = None, as_json: AsJson = False
+    target: ListFile,
+    urls: Urls = False,
+    called: Called = None,
+    refused: RefusedTo = None,
+    data: DataFolder = None,
+    as_json: AsJson = False,
 ) -> None:
     """A list with a name on each line; `#` begins a comment."""
     from crawler.seeds.lines import FILE, names
     from crawler.seeds.opened import opened
 
     with exit_on_error(), opened(target) as source:
-        _load(FILE.slug, source, names(source, urls=urls, list_name=called), Told(refused, as_json))
+        _load(FILE.slug, source, names(source, urls=urls, list_name=called), Told(refused, data, as_json))
 
 
 @seeds.command()
@@ -78,6 +86,7 @@ def csv(
     urls: Urls = False,
     called: Called = None,
     refused: RefusedTo = None,
+    data: DataFolder = None,
     as_json: AsJson = False,
 ) -> None:
     """A column of a table, separated by commas, tabs or semicolons, with or without a header."""
@@ -86,12 +95,17 @@ def csv(
 
     with exit_on_error(), opened(target) as source:
         entries = names(source, column=column, urls=urls, list_name=called)
-        _load(CSV.slug, source, islice(entries, limit), Told(refused, as_json))
+        _load(CSV.slug, source, islice(entries, limit), Told(refused, data, as_json))
 
 
 @seeds.command()
 def tranco(
-    target: ListFile, limit: Limit = None, called: Called = None, refused: RefusedTo = None, as_json: AsJson = False
+    target: ListFile,
+    limit: Limit = None,
+    called: Called = None,
+    refused: RefusedTo = None,
+    data: DataFolder = None,
+    as_json: AsJson = False,
 ) -> None:
     """A list of rank,domain; the first rank is visited first."""
     from crawler.seeds.opened import opened
@@ -99,7 +113,7 @@ def tranco(
 
     with exit_on_error(), opened(target) as source:
         entries = names(source, column=TRANCO_COLUMN, list_name=called)
-        _load(TRANCO.slug, source, islice(entries, limit), Told(refused, as_json))
+        _load(TRANCO.slug, source, islice(entries, limit), Told(refused, data, as_json))
 
 
 @seeds.command()
@@ -107,12 +121,13 @@ def sitemap(
     url: Annotated[str, typer.Argument(metavar="URL", help="A sitemap, or an index of sitemaps of the same site.")],
     refused: RefusedTo = None,
     connect_to: ConnectTo = None,
+    data: DataFolder = None,
     as_json: AsJson = False,
 ) -> None:
     """The hosts of the URLs in a sitemap, fetched as politely as any page."""
     from crawler.seeds.sitemap import SITEMAP, names
 
-    settings = read_settings(connect_to)
+    settings = read_settings(connect_to, data)
 
     @contextlib.asynccontextmanager
     async def read(waypost: "Waypost") -> "AsyncIterator[Seeds]":
@@ -121,7 +136,7 @@ def sitemap(
         async with reading(url, waypost, settings) as (reader, canonical):
             yield names(canonical, reader)
 
-    _run_and_exit(_seed(settings, SITEMAP.slug, read, Told(refused, as_json)))
+    _run_and_exit(_seed(settings, SITEMAP.slug, read, Told(refused, data, as_json)))
 
 
 @seeds.command()
@@ -134,6 +149,7 @@ def mcp_registry(
     ] = None,
     refused: RefusedTo = None,
     connect_to: ConnectTo = None,
+    data: DataFolder = None,
     as_json: AsJson = False,
 ) -> None:
     """The hosts of the servers that an MCP registry lists: their endpoints and their web sites."""
@@ -141,14 +157,14 @@ def mcp_registry(
     from crawler.seeds.opened import opened
     from crawler.seeds.source import BadSource
 
-    output = Told(refused, as_json)
+    output = Told(refused, data, as_json)
     with exit_on_error():
         if url is not None and saved_as is not None:
             raise BadSource("--url and --file exclude each other")
         if saved_as is not None:
             with opened(saved_as) as source:
                 _load(MCP_REGISTRY.slug, source, saved(source), output)
-    settings = read_settings(connect_to)
+    settings = read_settings(connect_to, data)
 
     @contextlib.asynccontextmanager
     async def read(waypost: "Waypost") -> "AsyncIterator[Seeds]":
@@ -161,14 +177,15 @@ def mcp_registry(
 
 
 @seeds.command()
-def links(refused: RefusedTo = None, as_json: AsJson = False) -> None:
+def links(refused: RefusedTo = None, data: DataFolder = None, as_json: AsJson = False) -> None:
     """The hosts that stored manifests name and that have not been visited. Exit code 0, also when there are none."""
     from crawler.seeds.links import LINKS, fold
 
     async def seed_links() -> int:
+        from registry.cli.terminal import errors
         from registry.wiring import open_waypost
 
-        async with open_waypost(read_settings()) as waypost:
+        async with open_waypost(read_settings(data=data)) as waypost:
             with _refusal_file(refused) as on_refusal, progress_of(errors) as progress:
                 report = await fold(waypost, on_refusal, progress)
         show(LINKS.slug, report, as_json=as_json)
@@ -187,12 +204,13 @@ def _load(slug: str, source: "Opened", entries: "Iterator[Seed | Refusal]", outp
         finally:
             source.close()  # at exit the event loop waits for its threads, and one may still be reading
 
-    _run_and_exit(_seed(read_settings(), slug, read, output))
+    _run_and_exit(_seed(read_settings(data=output.data), slug, read, output))
 
 
 async def _seed(
     settings: "Settings", slug: str, read: "Callable[[Waypost], AbstractAsyncContextManager[Seeds]]", output: Told
 ) -> int:
+    from registry.cli.terminal import errors
     from registry.wiring import open_waypost
 
     async with open_waypost(settings) as waypost:
@@ -230,10 +248,10 @@ def summary(slug: str, report: "SeedReport") -> dict[str, Any]:
 
 def show(slug: str, report: "SeedReport", *, as_json: bool) -> None:
     """Print the report on standard output, with control characters in the names escaped."""
-    from registry.cli.check_result import visible
+    from registry.cli.terminal import console
 
     if as_json:
-        typer.echo(json.dumps(summary(slug, report)))
+        print_json(summary(slug, report))
         return
     console.print(
         f"{slug}: {report.names} names: {report.hosts} new hosts, {report.domains} new domains,"
@@ -242,13 +260,11 @@ def show(slug: str, report: "SeedReport", *, as_json: bool) -> None:
     )
     for code, count in report.refusals.most_common():
         examples = [refusal for refusal in report.refused if refusal.code == code][:EXAMPLES]
-        console.print(
-            f"  {count} {code}: {visible(examples[0].message)}", highlight=False, markup=False, soft_wrap=True
-        )
+        console.print(f"  {count} {code}: {visible(examples[0].message)}", markup=False, soft_wrap=True)
         for refusal in examples:
-            console.print(f"    {visible(_example(refusal))}", highlight=False, markup=False, soft_wrap=True)
+            console.print(f"    {visible(_example(refusal))}", markup=False, soft_wrap=True)
     if "has_scheme" in report.refusals and slug in ("file", "csv"):
-        console.print("  with --urls the hosts of URLs are taken", highlight=False)
+        console.print("  with --urls the hosts of URLs are taken")
 
 
 def _example(refusal: "Refusal") -> str:
@@ -273,7 +289,7 @@ def _refusal_file(path: Path | None) -> "Iterator[Callable[[Refusal], None]]":
 
 
 @contextlib.contextmanager
-def progress_of(errors: Console) -> "Iterator[Callable[[SeedReport], None]]":
+def progress_of(errors: "Console") -> "Iterator[Callable[[SeedReport], None]]":
     """Yield a progress callback that updates a status line on a terminal and does nothing elsewhere."""
     if not errors.is_terminal:
         yield lambda _: None

@@ -10,6 +10,7 @@ from rich.console import Console
 
 from registry.api.app import create_app, settled
 from registry.cli.shutdown import exit_after_deadline, stop_on_signals
+from registry.cli.terminal import errors
 from registry.settings import Settings
 from registry.wiring import Waypost, child_environment, open_waypost
 from registry.wiring.workers import Worker
@@ -95,8 +96,8 @@ async def serve_api(
             stopping, listens = asyncio.create_task(stop.wait()), asyncio.create_task(server.listens.wait())
             await asyncio.wait({serving, stopping, listens}, return_when=asyncio.FIRST_COMPLETED)
             url = url_of(listening)
-            console.print(f"\nthe API answers at {url} until Ctrl-C, for example", highlight=False)
-            console.print(f"  curl '{url}/api/discover?q=send+an+email'", highlight=False, soft_wrap=True)
+            console.print(f"\nthe API answers at {url} until Ctrl-C, for example")
+            console.print(f"  curl '{url}/api/discover?q=send+an+email'", soft_wrap=True)
             await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
             at_stop()
             server.should_exit = True
@@ -113,10 +114,9 @@ async def run_serve(settings: Settings, host: str, port: int, metrics: str | Non
             settings = settings.model_copy(update={"public_url": url_of(listening)})
         async with open_waypost(settings) as waypost:
             metrics_options = () if metrics is None else ("--metrics", metrics)
-            console = Console(stderr=True)
             if settings.database_url is not None and waypost.index_is_fed():
-                await serve_api(waypost, listening, console)
+                await serve_api(waypost, listening, errors)
                 return
             mode_options = () if settings.database_url is None else ("--drain-only",)
             with Worker(child_environment(settings), *mode_options, *metrics_options) as worker:
-                await serve_api(waypost, listening, console, at_stop=worker.request_stop)
+                await serve_api(waypost, listening, errors, at_stop=worker.request_stop)

@@ -5,15 +5,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-import orjson
-import typer
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from registry.actions.queries.inspect import HostStatus, ServiceView
+from registry.cli.clean import print_json
 from registry.cli.common import DONE, NO
+from registry.cli.terminal import escaped
 from registry.core.model.listing import Query
 from registry.core.names.domains import InvalidName, is_confusable
 from registry.wiring import Waypost
@@ -23,24 +22,17 @@ if TYPE_CHECKING:
     from registry.demo.tour import TourReport
 
 
-def print_json(value: Any) -> None:
-    """Print one JSON object on one line."""
-    typer.echo(orjson.dumps(value, default=str).decode())
-
-
 def print_found(console: Console, result: "Found") -> None:
     """Print one result: host, score, capabilities and matched words. Markup in text from sites is escaped."""
     card = result.card
-    head = f"[cyan]{card.host}[/]  {escape(card.name)}, score [bold]{card.score}[/], {card.trust_level.value}"
+    head = f"[cyan]{card.host}[/]  {escaped(card.name)}, score [bold]{card.score}[/], {card.trust_level.value}"
     warning = ", [yellow]can be taken for another name[/]" if is_confusable(card.host) else ""
-    console.print(f"  {head}, {', '.join(card.formats)}{warning}", highlight=False)
+    console.print(f"  {head}, {', '.join(card.formats)}{warning}")
     for capability in result.capabilities:
         matched_terms = (
-            f" [dim](matched: {escape(', '.join(capability.matched_terms))})[/]" if capability.matched_terms else ""
+            f" [dim](matched: {escaped(', '.join(capability.matched_terms))})[/]" if capability.matched_terms else ""
         )
-        console.print(
-            f"    [green]{escape(capability.name)}[/] {escape(capability.description)}{matched_terms}", highlight=False
-        )
+        console.print(f"    [green]{escaped(capability.name)}[/] {escaped(capability.description)}{matched_terms}")
 
 
 async def show_search(waypost: Waypost, query: str, limit: int, console: Console, *, as_json: bool) -> int:
@@ -83,7 +75,8 @@ async def show_submissions(waypost: Waypost, names: Sequence[str], console: Cons
             print_json(answer)
         else:
             console.print(
-                f"{escape(name)}: {answer['state']}" + (f" ({answer['reason']})" if "reason" in answer else "")
+                f"{escaped(name)}: {answer['state']}"
+                + (f" ({escaped(answer['reason'])})" if "reason" in answer else "")
             )
     return NO if refused else DONE
 
@@ -106,7 +99,7 @@ async def show_rescore(waypost: Waypost, console: Console, *, as_json: bool) -> 
     else:
         console.print(f"{rescored.hosts} hosts scored, {rescored.changed} changed, {len(rescored.failed)} failed")
         for host in rescored.failed:
-            console.print(f"  {escape(host)}: its documents could not be assessed; see the log", highlight=False)
+            console.print(f"  {escaped(host)}: its documents could not be assessed; see the log")
     return NO if rescored.failed else DONE
 
 
@@ -140,7 +133,7 @@ def print_report(console: Console, report: "TourReport") -> None:
         for result in page.hits:
             print_found(console, result)
             for line in report.lost.get(result.card.host, ()):
-                console.print(f"    [dim]{escape(line)}[/]", highlight=False)
+                console.print(f"    [dim]{escaped(line)}[/]")
         if not page.hits:
             console.print("  nothing found")
 
@@ -155,11 +148,11 @@ async def show_visited(waypost: Waypost, hosts: Sequence[str], console: Console,
         if as_json:
             print_json(answer)
             continue
-        console.print(f"[bold]{escape(host)}[/]: {escape(_outcome_text(status))}", highlight=False)
+        console.print(f"[bold]{escaped(host)}[/]: {escaped(_outcome_text(status))}")
         if view:
             record = view.record
             console.print(
-                f"  {escape(record.name)}, score [bold]{record.score}[/], {record.trust_level.value}, "
+                f"  {escaped(record.name)}, score [bold]{record.score}[/], {record.trust_level.value}, "
                 f"{', '.join(record.formats)}, {record.cap_count} capabilities",
                 highlight=False,
             )

@@ -1,24 +1,21 @@
 """`waypost translate`: write a listed host, or a file, as a manifest of another format."""
 
-import json
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-import typer
 from rich.console import Console
 from rich.text import Text
 
 from registry.cli.check import CheckOptions, check_file
-from registry.cli.check_result import visible
+from registry.cli.clean import print_json, visible
+from registry.cli.common import DONE, NO
 from registry.core.names.domains import host_of, host_syntax
 from registry.core.translating import Loss, Translation, Untranslatable, translate
 from registry.settings import Settings
 
 if TYPE_CHECKING:
     from registry.wiring import Waypost
-
-DONE, NO = 0, 1
 
 
 async def translate_host(
@@ -56,22 +53,20 @@ def show(translation: Translation | Untranslatable, errors: Console, *, as_json:
     """Print the document to standard output and the losses to standard error. Return the exit code."""
     if isinstance(translation, Untranslatable):
         if as_json:
-            typer.echo(_json_line({"document": None, "reasons": translation.reasons, "losses": []}))
+            print_json({"document": None, "reasons": translation.reasons, "losses": []})
         for reason in translation.reasons:
             errors.print(Text(visible(f"not translated: {reason}")), soft_wrap=True)
         return NO
     if as_json:
-        typer.echo(
-            _json_line(
-                {
-                    "document": translation.document,
-                    "reasons": [],
-                    "losses": [_loss_json(loss) for loss in translation.losses],
-                }
-            )
+        print_json(
+            {
+                "document": translation.document,
+                "reasons": [],
+                "losses": [_loss_json(loss) for loss in translation.losses],
+            }
         )
     else:
-        typer.echo(json.dumps(translation.document, ensure_ascii=True, indent=2))
+        print_json(translation.document, indent=2)
         for line in loss_lines(translation.losses):
             errors.print(Text(visible(f"lost: {line}")), soft_wrap=True)
     return DONE
@@ -90,8 +85,3 @@ def loss_lines(losses: Iterable[Loss]) -> list[str]:
 
 def _loss_json(loss: Loss) -> dict[str, str]:
     return {"pointer": loss.pointer, "what": loss.what, "why": loss.why}
-
-
-def _json_line(value: object) -> str:
-    """Return one JSON object on one line, ASCII only, so that text from a site cannot control a terminal."""
-    return json.dumps(value, ensure_ascii=True, separators=(",", ":"))

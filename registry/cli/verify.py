@@ -4,12 +4,12 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 
-from registry.cli.common import DONE, NO, AsJson, console, run_async, with_registry
+from registry.cli.common import DONE, NO, AsJson, DataFolder, run_async, with_registry
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from registry.wiring import Waypost
 
 SHOWN = 20
@@ -19,14 +19,23 @@ def verify_index(
     repair: Annotated[
         bool, typer.Option("--repair", help="Queue the differing services, so that the next drain repairs them.")
     ] = False,
+    data: DataFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compare the search index with the database, service by service; exit code 1 when they differ."""
-    raise typer.Exit(run_async(with_registry(lambda waypost: _show(waypost, console, repair=repair, as_json=as_json))))
+    """Compare the search index with the database.
+
+    Every service is compared; exit code 1 when they differ.
+    """
+    from registry.cli.terminal import console
+
+    raise typer.Exit(
+        run_async(with_registry(lambda waypost: _show(waypost, console, repair=repair, as_json=as_json), data))
+    )
 
 
-async def _show(waypost: "Waypost", console: Console, *, repair: bool, as_json: bool) -> int:
-    from registry.cli.show import print_json
+async def _show(waypost: "Waypost", console: "Console", *, repair: bool, as_json: bool) -> int:
+    from registry.cli.clean import print_json
+    from registry.cli.terminal import escaped
 
     comparison = await waypost.search.verify_index(repair=repair)
     if as_json:
@@ -37,7 +46,7 @@ async def _show(waypost: "Waypost", console: Console, *, repair: bool, as_json: 
         hosts: tuple[str, ...] = getattr(comparison, name)
         if hosts:
             suffix = f" and {len(hosts) - SHOWN} more" if len(hosts) > SHOWN else ""
-            console.print(f"{name}: {escape(', '.join(hosts[:SHOWN]))}{suffix}", highlight=False)
+            console.print(f"{name}: {escaped(', '.join(hosts[:SHOWN]))}{suffix}")
     if comparison.repaired:
         console.print("queued: the next drain repairs the index (a running worker, or serve)")
     elif not comparison.wrong:

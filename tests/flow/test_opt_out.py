@@ -8,8 +8,8 @@ import orjson
 import pytest
 
 from crawler.run import crawl
-from registry.cli.common import console
 from registry.cli.removal import show_forgotten, show_opt_out
+from registry.cli.terminal import console
 from tests.flow.test_many_submissions import opened
 from tests.support.builders import adp_manifest
 from tests.support.database import until_true

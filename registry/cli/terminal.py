@@ -1,0 +1,36 @@
+"""The consoles of the commands. What they print contains no control character but line feeds and Rich's own styles."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.markup import escape
+from rich.segment import Segment
+
+from registry.cli.clean import visible, visible_lines
+
+
+class CleanConsole(Console):
+    """A console that cleans every text that it renders, whatever it is part of (a table, a progress bar, a status).
+
+    Highlighting and emoji codes are off: they would change what a site says.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"highlight": False, "emoji": False, **options})
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        for segment in super().render(renderable, options):
+            if segment.control or segment.text.isprintable():
+                yield segment
+            else:
+                yield Segment(visible_lines(segment.text), segment.style)
+
+
+def escaped(text: str) -> str:
+    """Return untrusted text for a string with Rich's markup: printable characters, without markup of its own."""
+    return escape(visible(text))
+
+
+console = CleanConsole()
+errors = CleanConsole(stderr=True)
