@@ -380,6 +380,7 @@ def forget(
     name: Annotated[str, typer.Argument(metavar="DOMAIN", help="A registrable domain, or a host and all below it.")],
     opt_out: Annotated[bool, typer.Option("--opt-out", help="Record an opt-out: it is never visited again.")] = False,
     reason: Annotated[str, typer.Option(help="Reason, stored in the change feed and with the opt-out.")] = "",
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     data: DataFolder = None,
     as_json: AsJson = False,
 ) -> None:
@@ -388,9 +389,13 @@ def forget(
     It disappears from all answers at once. Asks first; exit code 1 when nothing was stored. Without --opt-out it can be
     named, submitted and visited again. An existing opt-out is kept.
     """
-    from registry.cli.removal import show_forgotten
+    from registry.cli.removal import confirm_forgetting, show_forgotten
     from registry.cli.terminal import console
 
+    settings = read_settings(data=data)
+    registry = "the configured database" if settings.database_url else f"the registry in {settings.data}"
+    with exit_on_error():
+        confirm_forgetting(name, registry, opt_out=opt_out, is_confirmed=yes)
     work = with_registry(
         lambda waypost: show_forgotten(waypost, name, console, opt_out=opt_out, reason=reason, as_json=as_json),
         data,

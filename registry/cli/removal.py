@@ -1,14 +1,16 @@
 """`waypost forget` and `waypost optout`: remove hosts from the registry, and readmit them."""
 
+import sys
 from dataclasses import asdict
 
+import typer
 from rich.console import Console
 
 from registry.actions.maintenance.opt_out import Verdict
-from registry.cli.clean import print_json
-from registry.cli.common import DONE, NO
+from registry.cli.clean import print_json, visible
+from registry.cli.common import DONE, NO, USAGE, fail, print_error
 from registry.cli.terminal import escaped
-from registry.core.names.domains import host_syntax
+from registry.core.names.domains import host_syntax, registrable_domain
 from registry.settings import Settings
 from registry.wiring import Waypost
 
@@ -24,23 +26,46 @@ _MESSAGES: dict[Verdict, str] = {
 _SUCCESSES: tuple[Verdict, ...] = ("opted_out", "readmitted", "not_opted_out")
 
 
+def confirm_forgetting(name: str, registry: str, *, opt_out: bool, is_confirmed: bool) -> None:
+    """Ask on a terminal whether everything stored about a host is to be deleted. Raise InvalidName.
+
+    `registry` says which registry. End the command with NO when the answer is no, with USAGE when nobody can be asked.
+    """
+    host = host_syntax(name)
+    if is_confirmed:
+        return
+    extent = "and all hosts below it" if host != registrable_domain(host) else "and all its hosts"
+    if not sys.stdin.isatty():
+        fail(f"this deletes everything stored about {host} {extent}: confirm with --yes", USAGE)
+    future = " and never visit it again" if opt_out else ""
+    question = f"Delete everything stored about {host} {extent} from {registry}{future}?"
+    if not typer.confirm(visible(question), err=True):
+        print_error("nothing was deleted")
+        raise typer.Exit(NO)
+
+
 async def show_forgotten(
     waypost: Waypost, name: str, console: Console, *, opt_out: bool, reason: str, as_json: bool
 ) -> int:
-    """Delete what is stored about a host or domain and print what was deleted. Raise InvalidName."""
+    """Delete what is stored about a host or domain, print what was deleted and return the exit code: NO when nothing
+    was, and no opt-out was requested. Raise InvalidName."""
     forgotten = await waypost.opt_outs.forget(name, opt_out=opt_out, reason=reason)
     await waypost.search.drain()
+    # Visits of the last day stay, without their contents, so that they are counted again by the next call.
+    was_stored = any(count for table, count in forgotten.rows.items() if table != "visits")
+    code = DONE if was_stored or opt_out else NO
     if as_json:
-        print_json(asdict(forgotten))
-        return DONE
+        print_json({**asdict(forgotten), "was_stored": was_stored})
+        return code
     extent = " and all hosts below it" if forgotten.host != forgotten.domain else ", the whole domain"
-    console.print(f"[bold]{escaped(forgotten.host)}[/]{extent}: forgotten")
-    for table, count in forgotten.rows.items():
+    verdict = "forgotten" if was_stored else "nothing was stored"
+    console.print(f"[bold]{escaped(forgotten.host)}[/]{extent}: {verdict}")
+    for table, count in forgotten.rows.items() if was_stored else ():
         if count:
             console.print(f"  {count} {table.replace('_', ' ')}")
     future = "it will not be visited again" if forgotten.stays_out else "it can be named or submitted again"
     console.print(f"  {future}")
-    return DONE
+    return code
 
 
 async def show_opt_out(

@@ -89,7 +89,10 @@ def csv(
     data: DataFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """A column of a table, separated by commas, tabs or semicolons, with or without a header."""
+    """A column of a table of names.
+
+    Commas, tabs or semicolons separate its columns; it may have a header.
+    """
     from crawler.seeds.opened import opened
     from crawler.seeds.tables import CSV, names
 
@@ -124,7 +127,10 @@ def sitemap(
     data: DataFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """The hosts of the URLs in a sitemap, fetched as politely as any page."""
+    """The hosts of the URLs in a sitemap.
+
+    It is fetched as politely as any page.
+    """
     from crawler.seeds.sitemap import SITEMAP, names
 
     settings = read_settings(connect_to, data)
@@ -152,7 +158,10 @@ def mcp_registry(
     data: DataFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """The hosts of the servers that an MCP registry lists: their endpoints and their web sites."""
+    """The hosts of the servers that an MCP registry lists.
+
+    These are the hosts of their endpoints and of their web sites.
+    """
     from crawler.seeds.mcp_registry import MCP_REGISTRY, OFFICIAL, first_page, names, saved
     from crawler.seeds.opened import opened
     from crawler.seeds.source import BadSource
@@ -178,7 +187,10 @@ def mcp_registry(
 
 @seeds.command()
 def links(refused: RefusedTo = None, data: DataFolder = None, as_json: AsJson = False) -> None:
-    """The hosts that stored manifests name and that have not been visited. Exit code 0, also when there are none."""
+    """The hosts that stored manifests name, not visited yet.
+
+    Exit code 0, also when there are none.
+    """
     from crawler.seeds.links import LINKS, fold
 
     async def seed_links() -> int:
