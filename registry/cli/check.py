@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from urllib.parse import quote
@@ -19,7 +19,7 @@ from registry.core.formats import FORMATS
 from registry.core.merging.merge import Held, held_from
 from registry.core.model.documents import Outcome
 from registry.core.model.findings import Finding
-from registry.core.names.domains import InvalidName, host_of
+from registry.core.names.domains import InvalidName, host_of, host_syntax
 from registry.core.reading import rules as reading_rules
 from registry.core.scoring.report import report
 from registry.core.visiting.visits import ProbeResult
@@ -115,6 +115,8 @@ def usual_path(name: str) -> str:
 def check_online(target: str, options: CheckOptions) -> Checked:
     """Visit a host with the whole plan, or fetch one URL. Raise BadTarget, and guards.BadSetup."""
     from crawler.run import fetch_url, visit_host  # loads Scrapy, which files do not need
+    from registry.actions.queries.inspect import alias_reason
+    from registry.actions.queries.preview import reasons_after
 
     is_url = "://" in target
     try:
@@ -123,7 +125,9 @@ def check_online(target: str, options: CheckOptions) -> Checked:
             host = host_of(answer.fetched.final_url) or UNKNOWN_HOST
             return _from_answers(target, host, [answer], None, options)
         visit = asyncio.run(visit_host(target, options.settings))
-        return _from_answers(target, visit.host, visit.answers, (visit.outcome, visit.reason), options)
+        checked = _from_answers(target, visit.host, visit.answers, (visit.outcome, visit.reason), options)
+        alias = (alias_reason(visit.host),) if visit.host != host_syntax(target) else ()
+        return replace(checked, reasons=(*alias, *reasons_after(visit, now=datetime.now(UTC))))
     except InvalidName as error:
         message = "only https URLs on port 443 of public host names are supported"
         raise BadTarget(message if is_url else f"no such file, and not a valid host name: {error}") from error

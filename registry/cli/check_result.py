@@ -23,7 +23,8 @@ class Checked:
     """The result for one target. `documents`: those that exist, in the order of the requests.
 
     `is_file`: the target is a file or standard input, and names its only document. `expected`: the format slug that the
-    caller asked for. `sources`: the bytes of the documents, by URL.
+    caller asked for. `sources`: the bytes of the documents, by URL. `reasons`: those of the status of a visited host
+    (why it is not listed, or what is wrong), as a registry would give them after this visit.
     """
 
     target: str
@@ -34,6 +35,7 @@ class Checked:
     sources: Mapping[str, bytes]
     is_file: bool = False
     expected: str | None = None
+    reasons: tuple[str, ...] = ()
 
     @property
     def is_other_format(self) -> bool:
@@ -68,6 +70,7 @@ class Checked:
             "confusable": self.confusable,
             "outcome": self.outcome.value,
             "reason": self.reason,
+            "reasons": list(self.reasons),
             "score": report.score.value if report.score else None,
             "service": to_json(report.service) if report.service else None,
             "documents": [self._document(document) for document in self.documents],
@@ -110,6 +113,7 @@ class Unread:
             "confusable": False,
             "outcome": "error",
             "reason": encodable(self.message),
+            "reasons": [],
             "score": None,
             "service": None,
             "documents": [],
@@ -138,6 +142,8 @@ def print_checked(console: Console, checked: Checked) -> None:
     _print_line(console, verdict)
     if checked.confusable:
         _print_line(console, Text(f"  {checked.host}: can be taken for another name", "yellow"))
+    for reason in () if checked.report.service else checked.reasons:  # else each is among the findings below
+        _print_line(console, Text(f"  reason: {visible(reason)}"))
     for document in () if checked.is_file else checked.documents:
         outcome = document.assessment.outcome.value
         _print_line(

@@ -1,37 +1,46 @@
 """`waypost inspect`: print the crawl ledger of one domain, as tables or as JSON."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from rich.console import Console
-from rich.markup import escape
+from rich.padding import Padding
 from rich.table import Table
 
 from registry.actions.queries.explain import Explanation, HostRecord, VisitRecord, why_next
+from registry.actions.queries.inspect import HostStatus
 from registry.actions.queries.unasked import Unasked
-from registry.cli.clean import print_json, visible
+from registry.cli.clean import print_json
 from registry.cli.common import DONE, NO
+from registry.cli.terminal import escaped
 from registry.core.names.domains import host_syntax
 from registry.core.scheduling.reasons import in_words, shown_time
 from registry.wiring import Waypost, utc_now
+
+WIDE: Final = 120
+"""Columns of a terminal from which the media types of answers are shown too."""
+
+ANSWER_COLUMNS: Final = 28
+"""Most columns of an answer on a narrower terminal: half of what 80 columns leave, so that most paths fit a line."""
 
 
 async def show_account(waypost: Waypost, name: str, visits: int, console: Console, *, as_json: bool) -> int:
     """Print the ledger of a host and return the exit code. Raise InvalidName."""
     host = host_syntax(name)
     account, now = await waypost.queries.explain(host, visits=visits), utc_now()
+    status = await waypost.queries.status(host)
     if account is None:
         if as_json:
             print_json({"host": host, "known": False})
         else:
-            console.print(f"{escape(host)}: unknown host")
+            console.print(f"{escaped(host)}: unknown host")
         return NO
     if as_json:
-        print_json(_account_json(account, now))
+        print_json({**_account_json(account, now), **_status_json(status)})
     else:
-        _print_account(console, account, now)
+        _print_account(console, account, status, now)
     return DONE
 
 
@@ -54,40 +63,49 @@ def _host_json(host: HostRecord, now: datetime) -> dict[str, Any]:
     return {**members, "next_visit_at": shown_time(host.next_visit_at, now), "next_visit_says": why_next(host)}
 
 
-def _print_account(console: Console, account: Explanation, now: datetime) -> None:
+def _status_json(status: HostStatus | None) -> dict[str, Any]:
+    return {} if status is None else {"state": status.state, "reasons": list(status.reasons)}
+
+
+def _print_account(console: Console, account: Explanation, status: HostStatus | None, now: datetime) -> None:
     domain = account.domain
     state = "being visited now" if domain.is_leased else f"{account.spent} requests in the last 24 h"
     attempts = f", {domain.attempts} unfinished visits in a row" if domain.attempts > 1 else ""
-    console.print(f"[bold]{escape(account.name)}[/] of {escape(domain.domain)}: {state}{attempts}")
+    console.print(f"[bold]{escaped(account.name)}[/] of {escaped(domain.domain)}: {state}{attempts}")
     if account.opted_out:
         console.print("  the site opted out: it is not visited and not shown")
     if account.host is not None:
-        _print_host(console, account.host, account.unasked, now)
+        console.print(
+            _indented(_facts_table([*_status_lines(status), *_host_lines(account.host, account.unasked, now)]))
+        )
     for visit in account.visits:
-        _print_visit(console, visit, now)
+        console.print(f"\n{escaped(_visit_title(visit, now))}")
+        console.print(_indented(_answers_table(visit, has_type=console.width >= WIDE)))
     if account.hosts:
-        _print_other_hosts(console, account, now)
+        console.print("\nOther hosts of the domain")
+        console.print(_indented(_other_hosts_table(account, now)))
 
 
-def _print_host(console: Console, host: HostRecord, unasked: Unasked, now: datetime) -> None:
-    origin = f"{host.source}, {_relative_time(host.created_at, now)}" + (
-        f", by {host.referrer}" if host.referrer else ""
-    )
-    lines = {"named": origin}
+def _status_lines(status: HostStatus | None) -> Iterator[tuple[str, str]]:
+    if status is not None:
+        yield "state", status.state.replace("_", " ")
+        yield from (("reason", reason) for reason in status.reasons)
+
+
+def _host_lines(host: HostRecord, unasked: Unasked, now: datetime) -> Iterator[tuple[str, str]]:
+    named_by = f", by {host.referrer}" if host.referrer else ""
+    yield "named", f"{host.source}, {_relative_time(host.created_at, now)}{named_by}"
     if host.outcome is not None:
         repeats = f", {host.streak} times in a row" if host.streak > 1 else ""
-        lines["last visit"] = (
-            f"{_relative_time(host.last_visit_at, now)}: {_outcome_text(host.outcome.value, host.reason)}{repeats}"
-        )
+        ending = f"{_outcome_text(host.outcome.value, host.reason)}{repeats}"
+        yield "last visit", f"{_relative_time(host.last_visit_at, now)}: {ending}"
     if host.alias_of:
-        lines["answers for it"] = host.alias_of
+        yield "answers for it", host.alias_of
     if host.robots_at:
-        lines["robots.txt"] = f"{host.robots_status or 'could not be read'}, {_relative_time(host.robots_at, now)}"
-    lines["next visit"] = f"{_relative_time(shown_time(host.next_visit_at, now), now)}: {why_next(host)}"
+        yield "robots.txt", f"{host.robots_status or 'could not be read'}, {_relative_time(host.robots_at, now)}"
+    yield "next visit", f"{_relative_time(shown_time(host.next_visit_at, now), now)}: {why_next(host)}"
     if unasked.paths:
-        lines["not asked yet"] = _unasked_text(unasked, now)
-    for head, text in lines.items():
-        console.print(f"  {head + ':':<16}{escape(visible(text))}", soft_wrap=True)
+        yield "not asked yet", _unasked_text(unasked, now)
 
 
 def _unasked_text(unasked: Unasked, now: datetime) -> str:
@@ -104,46 +122,67 @@ def _unasked_text(unasked: Unasked, now: datetime) -> str:
     )
 
 
-def _print_visit(console: Console, visit: VisitRecord, now: datetime) -> None:
+def _indented(table: Table) -> Padding:
+    return Padding(table, (0, 0, 0, 2))
+
+
+def _facts_table(facts: Iterable[tuple[str, str]]) -> Table:
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, text in facts:
+        table.add_row(f"{name}:", escaped(text))
+    return table
+
+
+def _visit_title(visit: VisitRecord, now: datetime) -> str:
     seconds = (visit.finished_at - visit.started_at).total_seconds()
     plan = "whole plan" if visit.whole_plan else "known documents"
-    title = (
+    return (
         f"{visit.started_at:%Y-%m-%d %H:%M:%S} UTC ({_relative_time(visit.started_at, now)}): "
         f"{_outcome_text(visit.outcome.value, visit.reason)}; {plan}, {visit.requests} requests in {seconds:.1f} s"
         + (f" at {visit.address}" if visit.address else "")
     )
-    table = Table(
-        "asked", "status", "outcome", "format", "type", "bytes", "ms", title=escape(title), title_justify="left"
-    )
+
+
+def _answers_table(visit: VisitRecord, *, has_type: bool) -> Table:
+    """Return the requests of a visit, one a row. The path stands last and is folded, so that 80 columns suffice."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("answer", max_width=None if has_type else ANSWER_COLUMNS, overflow="fold")
+    if has_type:
+        table.add_column("type", overflow="fold")
+    table.add_column("bytes", justify="right", no_wrap=True)
+    table.add_column("ms", justify="right", no_wrap=True)
+    table.add_column("asked", overflow="fold")
     for entry in visit.vector:
-        table.add_row(*(escape(visible(cell)) for cell in _cells(visit.host, entry)))
-    console.print(table)
+        answer, media_type, *others = map(escaped, _cells(visit.host, entry))
+        table.add_row(answer, *((media_type,) if has_type else ()), *others)
+    return table
 
 
 def _cells(host: str, entry: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return answer (status, outcome, format), media type, size, time and path of a request."""
     form = "/".join(filter(None, (entry.get("format"), entry.get("dialect"))))
-    redirect = f" -> {entry['final_url']}" if entry.get("final_url") else ""
-    numbers = (str(entry.get(key, "")) for key in ("size", "ms"))
     # robots.txt and the home page are not expected to be manifests, so that outcome is not worth printing.
     reason = entry.get("reason", "")
+    if reason == f"status_{entry.get('status')}":
+        reason = ""
     ending = "read" if reason == entry["purpose"] else _outcome_text(entry["outcome"], reason)
+    answer = " ".join(filter(None, (str(entry.get("status") or ""), ending, form)))
+    redirect = f" -> {entry['final_url']}" if entry.get("final_url") else ""
     path = entry["url"].removeprefix(f"https://{host}") + redirect
-    return path, str(entry.get("status", "")), ending, form, entry.get("type", ""), *numbers
+    return answer, entry.get("type") or "", str(entry.get("size", "")), str(entry.get("ms", "")), path
 
 
-def _print_other_hosts(console: Console, account: Explanation, now: datetime) -> None:
-    table = Table(
-        "host", "named by", "last visit", "next visit", title="Other hosts of the domain", title_justify="left"
-    )
+def _other_hosts_table(account: Explanation, now: datetime) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for name in ("host", "named by", "last visit", "next visit"):
+        table.add_column(name, overflow="fold")
     for host in account.hosts:
         last = _outcome_text(host.outcome.value, host.reason) if host.outcome else "none yet"
-        table.add_row(
-            host.host,
-            escape(host.source),
-            escape(last),
-            escape(_relative_time(shown_time(host.next_visit_at, now), now)),
-        )
-    console.print(table)
+        next_visit = _relative_time(shown_time(host.next_visit_at, now), now)
+        table.add_row(*map(escaped, (host.host, host.source, last, next_visit)))
+    return table
 
 
 def _outcome_text(outcome: str, reason: str) -> str:

@@ -26,8 +26,8 @@ from registry.store.unit_of_work import Store
 
 __all__ = [
     "SLOW_MS", "CapabilityView", "Card", "Health", "HostStatus", "Listed", "Overview", "Queue", "ServiceView", "Sort",
-    "VisitRecord", "capability", "health", "list_services", "overview", "queue", "service", "status", "visits",
-    "waiting",
+    "VisitRecord", "alias_reason", "capability", "health", "list_services", "overview", "queue", "reasons_of",
+    "service", "status", "visits", "waiting",
 ]  # fmt: skip
 
 MAX_REASONS: Final = 20
@@ -145,7 +145,7 @@ async def status(store: Store, host: str, *, now: datetime) -> HostStatus | None
         state=_state(known, is_listed, opted_out, now),
         outcome=known.outcome,
         reason=known.reason,
-        reasons=tuple(_reasons(known, is_listed, opted_out, findings, log[:1]))[:MAX_REASONS],
+        reasons=reasons_of(known, is_listed=is_listed, opted_out=opted_out, findings=findings, last=log[:1]),
         last_visit_at=known.last_visit_at,
         next_visit_at=shown_time(known.next_visit_at, now),
         submitted_at=known.submitted_at,
@@ -153,6 +153,23 @@ async def status(store: Store, host: str, *, now: datetime) -> HostStatus | None
         crawl_failures=known.soft_failures,
         unasked=unasked(known, documents, log, opted_out=opted_out, now=now),
     )
+
+
+def reasons_of(
+    known: HostRecord,
+    *,
+    is_listed: bool,
+    opted_out: bool,
+    findings: Sequence[FindingRecord],
+    last: Sequence[VisitRecord],
+) -> tuple[str, ...]:
+    """Return sentences that say why a host is not listed or what is wrong. `last`: its last visit, if there is one."""
+    return tuple(_reasons(known, is_listed, opted_out, findings, last))[:MAX_REASONS]
+
+
+def alias_reason(target: str) -> str:
+    """Return why a host is not listed for which another host of its domain answers."""
+    return f"{target} answers for this host."
 
 
 async def list_services(
@@ -234,7 +251,7 @@ def _reasons(
     if known.outcome is None:
         return
     if known.alias_of is not None:
-        yield f"{known.alias_of} answers for this host."
+        yield alias_reason(known.alias_of)
     elif known.outcome is not Outcome.FOUND:
         yield _outcome_text(known.outcome.value, known.reason)
     for finding in findings:
