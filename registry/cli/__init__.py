@@ -130,7 +130,9 @@ def check(
     targets: Annotated[
         list[str], typer.Argument(metavar="TARGET...", help="Files, - (standard input), https URLs or domains.")
     ],
-    at: Annotated[str | None, typer.Option(metavar="PATH", help="Path at which the files will be served.")] = None,
+    at: Annotated[
+        str | None, typer.Option(metavar="PATH|URL", help="Path or https URL at which the files will be served.")
+    ] = None,
     form: Annotated[
         str | None,
         typer.Option("--format", metavar="SLUG", help="Expected format of the documents; by default it is recognised."),
@@ -280,7 +282,9 @@ def inspect(
 def translate(
     target: Annotated[str, typer.Argument(metavar="HOST|FILE", help="A listed host, a file, or - (standard input).")],
     to: Annotated[str, typer.Option(metavar="SLUG", help="awp, atp, awas, adp, woa or a2a.")],
-    at: Annotated[str | None, typer.Option(metavar="PATH", help="Path at which the file would be served.")] = None,
+    at: Annotated[
+        str | None, typer.Option(metavar="PATH|URL", help="Path or https URL at which the file would be served.")
+    ] = None,
     data: DataFolder = None,
     as_json: AsJson = False,
 ) -> None:
@@ -299,10 +303,11 @@ def translate(
     settings = read_settings(data=data)
     if is_file(target):
         with exit_on_error():
-            translation = translate_file(target, CheckOptions(settings, at), to)
+            translation, served_as = translate_file(target, CheckOptions(settings, at), to)
     else:
+        served_as = None
         translation = run_async(with_registry(lambda waypost: translate_host(waypost, settings, target, to), data))
-    raise typer.Exit(show(translation, errors, as_json=as_json))
+    raise typer.Exit(show(translation, served_as, errors, as_json=as_json))
 
 
 @app.command()

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from urllib.parse import quote
 
-from registry.cli.check_result import Checked, Unread
+from registry.cli.check_result import Checked, PathFrom, ServedAs, Unread
 from registry.cli.common import BadTarget
 from registry.core.assessing.assess import Assessment
 from registry.core.assessing.drafts import UNKNOWN_HOST, judge_draft
@@ -19,7 +19,7 @@ from registry.core.formats import FORMATS
 from registry.core.merging.merge import Held, held_from
 from registry.core.model.documents import Outcome
 from registry.core.model.findings import Finding
-from registry.core.names.domains import InvalidName, host_of, host_syntax
+from registry.core.names.domains import InvalidName, host_of, host_syntax, parse_https
 from registry.core.reading import rules as reading_rules
 from registry.core.scoring.report import report
 from registry.core.visiting.visits import ProbeResult
@@ -27,6 +27,7 @@ from registry.settings import Settings
 
 MAX_FILE = 16 * 1024 * 1024
 STDIN = "-"
+WELL_KNOWN = ".well-known"
 
 _NOT_SHOWN = frozenset({Outcome.ABSENT, Outcome.SKIPPED})
 
@@ -36,7 +37,7 @@ Progress = Callable[[str, int, int], AbstractContextManager[object]]
 
 @dataclass(frozen=True, slots=True)
 class CheckOptions:
-    """`at`: the path at which files will be served. `expected`: slug of the format that the documents should have."""
+    """`at`: path or https URL at which files will be served. `expected`: slug of the format that they should have."""
 
     settings: Settings
     at: str | None = None
@@ -87,8 +88,7 @@ def read_target(target: str) -> bytes:
 def check_file(target: str, options: CheckOptions) -> Checked:
     """Assess a file or standard input as if its own host served it. Raise BadTarget."""
     raw = read_target(target)
-    default_path = "/" if target == STDIN else usual_path(Path(target).name)
-    path = "/" + (options.at or default_path).removeprefix("/")
+    given_host, path, path_from = place_of(target, options.at)
     if len(raw) > MAX_FILE:
         raw, too_large = b"", Finding(reading_rules.TOO_LARGE, "", f"more than {MAX_FILE} bytes")
         host, url, assessment = (
@@ -97,13 +97,44 @@ def check_file(target: str, options: CheckOptions) -> Checked:
             Assessment(Outcome.TOO_LARGE, "body", findings=(too_large,)),
         )
     else:
-        draft = judge_draft(raw, path, expected=options.expected)
+        draft = judge_draft(raw, path, expected=options.expected, host=given_host)
         host, url, assessment = draft.host, draft.url, draft.assessment
     document = Held(url, url, assessment, b"", datetime.now(UTC))
     file_report = report(host or UNKNOWN_HOST, [document], {url: raw})
+    served_as = ServedAs(host, "--at" if given_host else "document" if host else None, path, path_from)
     return Checked(
-        target, assessment.outcome, assessment.reason, (document,), file_report, {url: raw}, True, options.expected
+        target,
+        assessment.outcome,
+        assessment.reason,
+        (document,),
+        file_report,
+        {url: raw},
+        served_as,
+        options.expected,
     )
+
+
+def place_of(target: str, at: str | None) -> tuple[str | None, str, PathFrom | None]:
+    """Return the host (None if it is not given) and the path at which a file will be served, and what says the path.
+
+    `at` says it. Else a folder `.well-known` does, in which the file lies (RFC 8615: it is at the root of a host), else
+    its name. Raise BadTarget for an `at` that is no path and no https URL.
+    """
+    if at is not None and "://" in at:
+        url = parse_https(at)
+        if url is None:
+            raise BadTarget("--at takes a path, or an https URL on port 443")
+        host = host_of(url) or ""
+        return host, "/" + url.removeprefix(f"https://{host}").removeprefix("/"), "--at"
+    if at is not None:
+        return None, "/" + at.removeprefix("/"), "--at"
+    if target == STDIN:
+        return None, "/", None
+    parts = Path(os.path.abspath(target)).parts  # noqa: PTH100  (a link lies where it lies, not where it leads)
+    if WELL_KNOWN in parts[:-1]:
+        start = len(parts) - 1 - parts[::-1].index(WELL_KNOWN)
+        return None, "/" + "/".join(quote(os.fsencode(part)) for part in parts[start:]), "folder"
+    return None, usual_path(parts[-1]), "name"
 
 
 def usual_path(name: str) -> str:
@@ -144,6 +175,4 @@ def _from_answers(
     relevant = tuple(item for item in documents if item.assessment.outcome not in _NOT_SHOWN) or tuple(documents[:1])
     outcome, reason = visit_outcome or (documents[0].assessment.outcome, documents[0].assessment.reason)
     sources = {answer.fetched.final_url: answer.fetched.body for answer in answers if answer.fetched.body}
-    return Checked(
-        target, outcome, reason, relevant, report(host, documents, sources), sources, False, options.expected
-    )
+    return Checked(target, outcome, reason, relevant, report(host, documents, sources), sources, None, options.expected)

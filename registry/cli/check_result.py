@@ -1,14 +1,15 @@
 """The result of a check, as JSON and as text."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from rich.console import Console
 from rich.text import Text
 
 from registry.cli.clean import visible
+from registry.core.assessing.drafts import UNKNOWN_HOST
 from registry.core.merging.merge import Held
 from registry.core.model.documents import Outcome
 from registry.core.model.findings import Severity
@@ -17,14 +18,46 @@ from registry.core.names.domains import host_of, is_confusable
 from registry.core.reading.positions import place
 from registry.core.scoring.report import Report, ReportedFinding
 
+PathFrom = Literal["--at", "folder", "name"]
+
+
+@dataclass(frozen=True, slots=True)
+class ServedAs:
+    """The place at which a file is taken to be served, and what says so. Nothing is made up.
+
+    `host`: canonical; None when neither the command line nor the document names one. `host_from`: "document" is what
+    the document says of itself. `path_from`: the folder `.well-known` in which the file lies, or its name; None for
+    standard input.
+    """
+
+    host: str | None
+    host_from: Literal["--at", "document"] | None
+    path: str
+    path_from: PathFrom | None
+
+    def to_json(self) -> dict[str, Any]:
+        path = self.path if self.path_from else None
+        return {"host": self.host, "host_from": self.host_from, "path": path, "path_from": self.path_from}
+
+    def in_words(self) -> str:
+        """Return what is assumed, and why, for a person."""
+        if self.host is None:
+            host = "no host: the document names none, and --at https://HOST/PATH gives one"
+        else:
+            origin = "named by --at" if self.host_from == "--at" else "which the document names as its own"
+            host = f"the host {self.host}, {origin}"
+        origins = {"--at": "named by --at", "folder": "where the file lies", "name": "usual for its name"}
+        return host if self.path_from is None else f"{host}; the path {self.path}, {origins[self.path_from]}"
+
 
 @dataclass(frozen=True, slots=True)
 class Checked:
     """The result for one target. `documents`: those that exist, in the order of the requests.
 
-    `is_file`: the target is a file or standard input, and names its only document. `expected`: the format slug that the
-    caller asked for. `sources`: the bytes of the documents, by URL. `reasons`: those of the status of a visited host
-    (why it is not listed, or what is wrong), as a registry would give them after this visit.
+    `served_as`: where a file or standard input, the target's only document, is taken to be served; None for what was
+    fetched. `expected`: the format slug that the caller asked for. `sources`: the bytes of the documents, by URL.
+    `reasons`: those of the status of a visited host (why it is not listed, or what is wrong), as a registry would give
+    them after this visit.
     """
 
     target: str
@@ -33,9 +66,13 @@ class Checked:
     documents: tuple[Held, ...]
     report: Report
     sources: Mapping[str, bytes]
-    is_file: bool = False
+    served_as: ServedAs | None = None
     expected: str | None = None
     reasons: tuple[str, ...] = ()
+
+    @property
+    def is_file(self) -> bool:
+        return self.served_as is not None
 
     @property
     def is_other_format(self) -> bool:
@@ -63,9 +100,15 @@ class Checked:
         """Return the name under which a user finds the document: the file or the URL."""
         return self.target if self.is_file or document is None else document
 
+    def without_placeholder(self, text: str) -> str:
+        """Return a text of the report without the host that stands for the unknown one: URLs become paths."""
+        if self.served_as is None or self.served_as.host is not None:
+            return text
+        return text.replace(f"https://{UNKNOWN_HOST}", "").replace(UNKNOWN_HOST, "")
+
     def to_json(self) -> dict[str, Any]:
         report = self.report
-        return {
+        value = {
             "target": encodable(self.target),
             "confusable": self.confusable,
             "outcome": self.outcome.value,
@@ -73,10 +116,13 @@ class Checked:
             "reasons": list(self.reasons),
             "score": report.score.value if report.score else None,
             "service": to_json(report.service) if report.service else None,
+            "served_as": self.served_as.to_json() if self.served_as else None,
             "documents": [self._document(document) for document in self.documents],
             "findings": [finding.to_json() for finding in report.about(None)],
             "score_lines": report.score_lines(),
         }
+        is_hostless = self.served_as is not None and self.served_as.host is None
+        return _mapped(value, self.without_placeholder) if is_hostless else value
 
     def _document(self, document: Held) -> dict[str, Any]:
         assessment = document.assessment
@@ -116,10 +162,20 @@ class Unread:
             "reasons": [],
             "score": None,
             "service": None,
+            "served_as": None,
             "documents": [],
             "findings": [],
             "score_lines": [],
         }
+
+
+def _mapped(value: Any, change: Callable[[str], str]) -> Any:
+    """Return a JSON value with every text in it changed, keys excepted."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, dict):
+        return {key: _mapped(item, change) for key, item in value.items()}
+    return [_mapped(item, change) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def encodable(text: str) -> str:
@@ -142,6 +198,8 @@ def print_checked(console: Console, checked: Checked) -> None:
     _print_line(console, verdict)
     if checked.confusable:
         _print_line(console, Text(f"  {checked.host}: can be taken for another name", "yellow"))
+    if checked.served_as is not None:
+        _print_line(console, Text(f"  assumed: {visible(checked.served_as.in_words())}", "dim"))
     for reason in () if checked.report.service else checked.reasons:  # else each is among the findings below
         _print_line(console, Text(f"  reason: {visible(reason)}"))
     for document in () if checked.is_file else checked.documents:
@@ -166,7 +224,7 @@ def _finding_text(checked: Checked, reported: ReportedFinding) -> Text:
         location += f":{reported.position.line}:{reported.position.column}"
     text = Text.assemble(f"{location}: ", (rule.severity.value, _COLOUR[rule.severity]), f": {rule.says}")
     if finding.evidence:
-        text.append(f" ({visible(finding.evidence)})", "dim")
+        text.append(f" ({visible(checked.without_placeholder(finding.evidence))})", "dim")
     text.append(f" [{finding.rule.code}{' ' + visible(finding.pointer) if finding.pointer else ''}]", "dim")
     if reported.points:
         text.append(f" -{reported.points:g}")

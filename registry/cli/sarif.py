@@ -95,17 +95,17 @@ def _result(checked: Checked, reported: ReportedFinding, rule_index: int) -> dic
     location: dict[str, Any] = {"physicalLocation": physical}
     if finding.pointer:
         location["logicalLocations"] = [{"fullyQualifiedName": finding.pointer}]
-    evidence = f" ({finding.evidence})" if finding.evidence else ""
+    evidence = checked.without_placeholder(finding.evidence)
     return {
         "ruleId": rule.code,
         "ruleIndex": rule_index,
         "level": _LEVELS[rule.severity],
-        "message": {"text": literal(f"{rule.says}{evidence} {rule.fix}")},
+        "message": {"text": literal(f"{rule.says}{f' ({evidence})' if evidence else ''} {rule.fix}")},
         "locations": [location],
         "properties": {
             "points": reported.points,
             "count": finding.count,
-            "evidence": finding.evidence,
+            "evidence": evidence,
             "spec": rule.spec,
         },
     }

@@ -8,8 +8,10 @@ from rich.console import Console
 from rich.text import Text
 
 from registry.cli.check import CheckOptions, check_file
-from registry.cli.clean import print_json, visible
+from registry.cli.check_result import ServedAs
+from registry.cli.clean import json_text, print_json, visible
 from registry.cli.common import DONE, NO
+from registry.core.assessing.drafts import UNKNOWN_HOST
 from registry.core.names.domains import host_of, host_syntax
 from registry.core.translating import Loss, Translation, Untranslatable, translate
 from registry.settings import Settings
@@ -39,21 +41,35 @@ async def translate_host(
     )
 
 
-def translate_file(target: str, options: CheckOptions, to: str) -> Translation | Untranslatable:
-    """Translate a file or standard input, read as if its own host served it; needs no database. Raise BadTarget."""
+def translate_file(target: str, options: CheckOptions, to: str) -> tuple[Translation | Untranslatable, ServedAs | None]:
+    """Translate a file or standard input, read as if its own host served it, and return where that was taken to be.
+
+    Needs no database. A document that would name a host which nobody named is not written. Raise BadTarget.
+    """
     checked = check_file(target, options)
     report = checked.report
     if report.service is None or report.score is None:
-        return Untranslatable((f"no service is described in it ({checked.reason or checked.outcome.value})",))
-    host = host_of(checked.documents[0].url) or ""
-    return translate(report.service, to, host=host, seen_at=datetime.now(UTC), score=report.score.value)
+        reason = f"no service is described in it ({checked.reason or checked.outcome.value})"
+        return Untranslatable((reason,)), checked.served_as
+    host = host_of(checked.documents[0].url) or UNKNOWN_HOST
+    translation = translate(report.service, to, host=host, seen_at=datetime.now(UTC), score=report.score.value)
+    if isinstance(translation, Translation) and host == UNKNOWN_HOST and host in json_text(translation.document):
+        reason = "the document does not say which host serves it; --at https://HOST/PATH does"
+        return Untranslatable((reason,)), checked.served_as
+    return translation, checked.served_as
 
 
-def show(translation: Translation | Untranslatable, errors: Console, *, as_json: bool) -> int:
-    """Print the document to standard output and the losses to standard error. Return the exit code."""
+def show(
+    translation: Translation | Untranslatable, served_as: ServedAs | None, errors: Console, *, as_json: bool
+) -> int:
+    """Print the document to standard output, what was assumed of a file and the losses to standard error. Return the
+    exit code."""
+    assumed = served_as.to_json() if served_as else None
+    if served_as is not None:
+        errors.print(Text(visible(f"assumed: {served_as.in_words()}")), soft_wrap=True)
     if isinstance(translation, Untranslatable):
         if as_json:
-            print_json({"document": None, "reasons": translation.reasons, "losses": []})
+            print_json({"document": None, "reasons": translation.reasons, "losses": [], "served_as": assumed})
         for reason in translation.reasons:
             errors.print(Text(visible(f"not translated: {reason}")), soft_wrap=True)
         return NO
@@ -63,6 +79,7 @@ def show(translation: Translation | Untranslatable, errors: Console, *, as_json:
                 "document": translation.document,
                 "reasons": [],
                 "losses": [_loss_json(loss) for loss in translation.losses],
+                "served_as": assumed,
             }
         )
     else:

@@ -312,6 +312,75 @@ def test_file_names_may_be_invalid_text() -> None:
     assert check(name).exit_code == check("--sarif", name).exit_code == NO
 
 
+# --- where a file is taken to be served -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "folder", "path"),
+    [
+        ("site/.well-known/agent.json", ".", "/.well-known/agent.json"),
+        ("agent.json", "site/.well-known", "/.well-known/agent.json"),
+        ("agent/details/a b.json", "site/.well-known", "/.well-known/agent/details/a%20b.json"),
+        (".well-known/old/.well-known/agent.json", ".", "/.well-known/agent.json"),
+        (".well-known", ".", "/.well-known"),
+        ("public/agent.json", ".", "/agent.json"),
+        ("public/other.json", ".", "/other.json"),
+    ],
+)
+def test_the_folder_of_a_file_says_its_path(
+    cwd: Path, monkeypatch: pytest.MonkeyPatch, name: str, folder: str, path: str
+) -> None:
+    file = cwd / folder / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(_dumped(complete()))
+    monkeypatch.chdir(cwd / folder)
+    (result,) = checked(name)
+    assert (result["served_as"]["path"], result["documents"][0]["url"]) == (path, f"https://kiosk.example{path}")
+    assert result["served_as"]["path_from"] == ("folder" if path.startswith("/.well-known/") else "name")
+
+
+def test_what_is_assumed_of_a_file_is_said() -> None:
+    assert check(write("agent.json", complete())).stdout.splitlines()[1] == (
+        "  assumed: the host kiosk.example, which the document names as its own; "
+        "the path /agent.json, usual for its name"
+    )
+    at = check("--at", "https://other.example/.well-known/agent", write("agent.json", complete())).stdout
+    assert at.splitlines()[1] == (
+        "  assumed: the host other.example, named by --at; the path /.well-known/agent, named by --at"
+    )
+
+
+def test_no_host_is_made_up_for_a_document_that_names_none() -> None:
+    action = {"id": "rent", "description": "Rents.", "endpoint": "/rent", "method": "POST"}
+    target = write("nameless.json", {"awp_version": "0.2", "intent": "Rents bicycles.", "actions": [action]})
+    assert check(target).stdout.splitlines()[1] == (
+        "  assumed: no host: the document names none, and --at https://HOST/PATH gives one; "
+        "the path /nameless.json, usual for its name"
+    )
+    for options in ((), ("--json",), ("--sarif",)):
+        output = check(*options, target).stdout
+        assert "invalid" not in output and "localhost" not in output
+    (result,) = checked(target)
+    assert (result["served_as"]["host"], result["documents"][0]["url"]) == (None, "/nameless.json")
+    (capability,) = result["service"]["capabilities"]
+    assert capability["invocations"][0]["endpoint"] == "/rent", "as the document says it"
+    assert {line["document"] for line in result["score_lines"]} <= {"/nameless.json", None}
+
+
+def test_standard_input_has_no_assumed_path() -> None:
+    result = CliRunner().invoke(app, ["check", "--json", "-"], input=_dumped(complete()))
+    assert json.loads(result.stdout)["served_as"] == {
+        "host": "kiosk.example", "host_from": "document", "path": None, "path_from": None,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("at", ["http://kiosk.example/agent", "https://kiosk.example:8443/agent", "https://"])
+def test_an_address_that_cannot_serve_the_file_is_refused(at: str) -> None:
+    result = check("--at", at, write("agent.json", complete()))
+    assert result.exit_code == USAGE
+    assert "--at takes a path, or an https URL on port 443" in result.stderr
+
+
 # --- the real command, and real hosts -------------------------------------------------------------------------------
 
 Run = subprocess.CompletedProcess[str]

@@ -12,6 +12,7 @@ from registry.cli import app
 from registry.cli.common import DONE, NO, USAGE
 from registry.core.assessing.assess import assess_body
 from registry.core.model.documents import Outcome
+from registry.core.translating import TARGETS
 from registry.store.engine import make_engine
 from registry.store.unit_of_work import Store
 from tests.support.builders import Page, adp_site, awp_manifest, crawl
@@ -69,7 +70,46 @@ def test_the_path_option_identifies_the_format(tmp_path: Path) -> None:
     file = tmp_path / "draft.json"
     file.write_text(json.dumps({"version": "1.0", "name": "B", "description": "Books.", "actions": [action]}))
     assert translate(str(file), "--to", "atp").exit_code == NO
-    assert translate(str(file), "--to", "atp", "--at", "/.well-known/ai-actions.json").exit_code == DONE
+    at = "https://books.example/.well-known/ai-actions.json"
+    assert translate(str(file), "--to", "atp", "--at", at).exit_code == DONE
+
+
+def test_the_folder_identifies_the_format(tmp_path: Path) -> None:
+    action = {"id": "find", "name": "Find", "description": "Finds a book.", "path": "/find", "method": "GET"}
+    file = tmp_path / "site" / ".well-known" / "ai-actions.json"
+    file.parent.mkdir(parents=True)
+    base = {"version": "1.0", "name": "B", "description": "Books.", "url": "https://books.example"}
+    file.write_text(json.dumps({**base, "actions": [action]}))
+    result = translate(str(file), "--to", "awp")
+    assert result.exit_code == DONE, result.stderr
+    assert result.stderr.splitlines()[0] == (
+        "assumed: the host books.example, which the document names as its own; "
+        "the path /.well-known/ai-actions.json, where the file lies"
+    )
+    assert json.loads(result.stdout)["domain"] == "books.example"
+
+
+def test_no_host_is_made_up(tmp_path: Path) -> None:
+    """A document without a host is translated for the host that its author names, and for no other."""
+    value = awp_manifest(BIKES)
+    del value["domain"]
+    file = tmp_path / "agent.json"
+    file.write_text(json.dumps(value))
+    for target in TARGETS:
+        result = translate(str(file), "--to", target, "--json")
+        assert "invalid" not in result.stdout and "localhost" not in result.stdout and "example" not in result.stdout
+        assert json.loads(result.stdout)["served_as"]["host"] is None
+    refused = translate(str(file), "--to", "awp")
+    assert (refused.exit_code, refused.stdout) == (NO, "")
+    assert (
+        "not translated: the document does not say which host serves it; --at https://HOST/PATH does" in refused.stderr
+    )
+    given = translate(str(file), "--to", "awp", "--at", "https://Rent.Example/agent.json", "--json")
+    output = json.loads(given.stdout)
+    assert (given.exit_code, output["document"]["domain"]) == (DONE, "rent.example")
+    assert output["served_as"] == {
+        "host": "rent.example", "host_from": "--at", "path": "/agent.json", "path_from": "--at",
+    }  # fmt: skip
 
 
 def test_a_file_is_not_translated_to_adp(manifest: str) -> None:

@@ -33,15 +33,22 @@ class Draft:
     assessment: Assessment
 
 
-def judge_draft(raw: bytes, path: str | None, media_type: str | None = None, expected: str | None = None) -> Draft:
+def judge_draft(
+    raw: bytes,
+    path: str | None,
+    media_type: str | None = None,
+    expected: str | None = None,
+    host: str | None = None,
+) -> Draft:
     """Judge the document as if its own host served it at `path` (absolute). Never raises.
 
     `path` None: at the path that its format prescribes. `expected` is the format slug that its author intends, treated
-    like the promise of a pointer.
+    like the promise of a pointer. `host`, canonical, is the host that will serve it, if its author says so; then what
+    the document names counts as a claim only.
     """
     if path is None:
         path = _prescribed_path(raw, media_type, expected)
-    host = _claimed_host(raw)
+    host = host or _claimed_host(raw)
     assessment = _assessed(raw, host, path, media_type, expected)
     if host is None and assessment.service is not None and (host := _host_of_service(assessment.service)) is not None:
         assessment = _assessed(raw, host, path, media_type, expected)
