@@ -5,7 +5,6 @@ from datetime import datetime
 from typing import Annotated
 
 from fastapi import Depends, Query, Request, Response
-from pydantic import BeforeValidator, WithJsonSchema
 
 from registry.actions.queries.discover import DiscoverPage, Found, FoundCapability
 from registry.api.documents import errors, example, not_modified
@@ -14,6 +13,7 @@ from registry.api.params import (
     FACETS,
     FILTER_NAMES,
     FacetNames,
+    Flag,
     Limit,
     SortOrder,
     base_url,
@@ -72,10 +72,7 @@ async def discover(
     sort: SortOrder = "relevance",
     counted: FacetNames = (),
     highlights: Annotated[
-        bool,
-        BeforeValidator(lambda text: text is True or text == "true"),
-        WithJsonSchema({"type": "string"}),
-        Query(description="With the exact text `true`, texts are also returned with the words of the query marked."),
+        Flag, Query(description="`true`: texts are also returned with the words of the query marked.")
     ] = False,
 ) -> Response:
     text = question(q)
@@ -83,7 +80,7 @@ async def discover(
     try:
         page = await registry_of(request).search.discover(query, cursor, facets=[FACETS[name] for name in counted])
     except StaleCursor as error:
-        raise Problem(INVALID_CURSOR, f"Start again without the cursor: {error}.") from None
+        raise Problem(INVALID_CURSOR, f"cursor: start again without it: {error}.") from None
     stems = page.stems if highlights else None
     content = _content(page, text, stems, base_url(request), utc_now())
     if page.facets is not None:

@@ -1,20 +1,20 @@
 """Request parameters, parsed strictly; the OpenAPI document takes their descriptions from here.
 
 `int()` accepts `1_0`, ` 10` and Arabic digits; these parsers accept only what they document. Limits above the maximum
-are reduced to it, as in ADP registries; every other invalid value is refused.
+are reduced to it, as in ADP registries; every other invalid value is refused with a message that says what is allowed.
 """
 
 import re
 from collections.abc import Callable
 from datetime import date, timedelta
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, get_args
 
 from fastapi import Path, Query, Request
 from pydantic import BeforeValidator, WithJsonSchema
 
 from registry.api.problems import INVALID_PARAMETER, UNKNOWN_SERVICE, Problem
 from registry.core.formats import FORMAT_BY_SLUG
-from registry.core.model.listing import Filters, SortBy, TrustLevel
+from registry.core.model.listing import AuthKind, Filters, PricingKind, SideEffects, SortBy, TrustLevel
 from registry.core.model.services import is_semantic_type
 from registry.core.names.domains import InvalidName, host_syntax, registrable_domain
 from registry.core.ranking.text import QUERY_CHARS
@@ -24,10 +24,12 @@ MAX_DISCOVER: Final = 50
 MAX_LIST: Final = 100
 MAX_OFFSET: Final = 100_000
 MAX_WAIT: Final = 20
-_AUTH_TYPES: Final = ("none", "api_key", "oauth2")
-_PRICING_TYPES: Final = ("free", "freemium", "paid")
+_MAX_DAYS: Final = 36_500
+_AUTH_KINDS: Final[tuple[AuthKind, ...]] = get_args(AuthKind)
+_PRICING_KINDS: Final[tuple[PricingKind, ...]] = get_args(PricingKind)
+_SIDE_EFFECTS: Final[tuple[SideEffects, ...]] = get_args(SideEffects)
 _TRUST_LEVELS: Final = tuple(level.value for level in TrustLevel)
-_SORTS: Final[tuple[SortBy, ...]] = ("relevance", "score", "freshness")
+_SORTS: Final[tuple[SortBy, ...]] = get_args(SortBy)
 _PROTOCOL = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z0-9]{1,8}){0,6}")
 _MOST_VALUES: Final = 20
@@ -42,14 +44,26 @@ FILTER_NAMES: Final = (
 )  # fmt: skip
 
 
-def _whole_number(text: Any) -> int:
+def _number_up_to(text: Any, maximum: int) -> int:
+    """Return the whole number, reduced to the maximum. Raise ValueError unless it has one to nine digits."""
     if not isinstance(text, int) and not re.fullmatch("[0-9]{1,9}", str(text)):
-        raise ValueError("must be a whole number of at most nine digits")
+        raise ValueError(f"must be a whole number of at most nine digits, 0 to {maximum}; a larger one is reduced")
+    return min(int(text), maximum)
+
+
+def _number_within(text: Any, maximum: int) -> int:
+    """Return the whole number. Raise ValueError unless it is 0 to the maximum."""
+    if (not isinstance(text, int) and not re.fullmatch("[0-9]{1,9}", str(text))) or int(text) > maximum:
+        raise ValueError(f"must be a whole number, 0 to {maximum}")
     return int(text)
 
 
 def _at_most(maximum: int) -> BeforeValidator:
-    return BeforeValidator(lambda text: min(_whole_number(text), maximum))
+    return BeforeValidator(lambda text: None if text is None else _number_up_to(text, maximum))
+
+
+def _within(maximum: int) -> BeforeValidator:
+    return BeforeValidator(lambda text: None if text is None else _number_within(text, maximum))
 
 
 def _at_most_schema(maximum: int) -> WithJsonSchema:
@@ -62,11 +76,17 @@ def limited(maximum: int) -> tuple[BeforeValidator, WithJsonSchema]:
     return _at_most(maximum), _at_most_schema(maximum)
 
 
-def _percentage(text: Any) -> int:
-    value = _whole_number(text)
-    if value > 100:
-        raise ValueError("must be 0 to 100")
-    return value
+def one_of(*allowed: str) -> BeforeValidator:
+    """Return a parser that accepts exactly these texts."""
+
+    choice = " or ".join(allowed) if len(allowed) < 3 else f"one of {', '.join(allowed)}"
+
+    def parse(text: Any) -> Any:
+        if text not in allowed:
+            raise ValueError(f"must be {choice}")
+        return text
+
+    return BeforeValidator(parse)
 
 
 def _split_values(text: Any) -> tuple[str, ...]:
@@ -119,12 +139,6 @@ def _language(text: str) -> str | None:
     return text.lower() if _LANGUAGE.fullmatch(text.lower()) else None
 
 
-def _flag(text: Any) -> bool | None:
-    if text is None or text in ("true", "false"):
-        return None if text is None else text == "true"
-    raise ValueError("must be true or false")
-
-
 def _day(text: Any) -> date | None:
     if text is None:
         return None
@@ -161,13 +175,13 @@ ListLimit = Annotated[
 ]
 Offset = Annotated[
     int,
-    BeforeValidator(_whole_number),
+    _within(MAX_OFFSET),
     WithJsonSchema({"type": "integer", "minimum": 0, "maximum": MAX_OFFSET}),
-    Query(description=f"Rows to skip, at most {MAX_OFFSET}.", le=MAX_OFFSET, examples=[0]),
+    Query(description=f"Rows to skip, at most {MAX_OFFSET}.", examples=[0]),
 ]
 Wait = Annotated[
     int | None,
-    BeforeValidator(lambda text: None if text is None else min(_whole_number(text), MAX_WAIT)),
+    _at_most(MAX_WAIT),
     _at_most_schema(MAX_WAIT),
     Query(description="Seconds to wait for the visit; 0 answers at once.", examples=[8]),
 ]
@@ -178,8 +192,15 @@ OnlyTrue = Annotated[
     bool,
     BeforeValidator(lambda text: text is True or text == "true"),
     WithJsonSchema({"type": "string"}),
-    Query(description="Only the exact text `true` counts."),
+    Query(description="Only the exact text `true` counts; every other text means no, as in ADP registries."),
 ]
+Flag = Annotated[
+    bool,
+    BeforeValidator(lambda value: value == "true"),
+    one_of("true", "false"),
+    WithJsonSchema({"type": "string", "enum": ["true", "false"]}),
+]
+"""A flag that only this registry has, so that no client relies on other texts."""
 Formats = Annotated[
     tuple[str, ...],
     _choices(*FORMAT_SLUGS),
@@ -187,16 +208,25 @@ Formats = Annotated[
     Query(alias="format", description="Only hosts that serve one of these formats, comma separated."),
 ]
 AuthTypes = Annotated[
-    tuple[str, ...],
-    _choices(*_AUTH_TYPES),
-    _choices_schema(_AUTH_TYPES),
-    Query(alias="auth_type", description="Only services with one of these kinds of authentication, comma separated."),
+    tuple[AuthKind, ...],
+    _choices(*_AUTH_KINDS),
+    _choices_schema(_AUTH_KINDS),
+    Query(
+        alias="auth_type",
+        description="Only services with one of these kinds of authentication, comma separated. `none`: a document says "
+        "that no credential is needed; `unknown`: no document says anything about it. Compared with `auth.type` of a "
+        "row, not with its `auth_type`.",
+    ),
 ]
 PricingTypes = Annotated[
-    tuple[str, ...],
-    _choices(*_PRICING_TYPES),
-    _choices_schema(_PRICING_TYPES),
-    Query(alias="pricing_type", description="Only services with one of these kinds of pricing, comma separated."),
+    tuple[PricingKind, ...],
+    _choices(*_PRICING_KINDS),
+    _choices_schema(_PRICING_KINDS),
+    Query(
+        alias="pricing_type",
+        description="Only services with one of these kinds of pricing, comma separated. `free`: a document says so; "
+        "`unknown`: no document names a price. Compared with `pricing.type` of a row, not with its `pricing_type`.",
+    ),
 ]
 Protocols = Annotated[
     tuple[str, ...],
@@ -208,13 +238,13 @@ Protocols = Annotated[
 ]
 MinScore = Annotated[
     int | None,
-    BeforeValidator(lambda text: None if text is None else _percentage(text)),
+    _within(100),
     WithJsonSchema({"type": "integer", "minimum": 0, "maximum": 100}),
     Query(description="Minimum score."),
 ]
 MaxScore = Annotated[
     int | None,
-    BeforeValidator(lambda text: None if text is None else _percentage(text)),
+    _within(100),
     WithJsonSchema({"type": "integer", "minimum": 0, "maximum": 100}),
     Query(description="Maximum score."),
 ]
@@ -224,13 +254,15 @@ TrustLevels = Annotated[
     _choices_schema(_TRUST_LEVELS),
     Query(alias="trust_level", description="Only these trust levels, comma separated; may include `unverified`."),
 ]
-SideEffects = Annotated[
-    bool | None,
-    BeforeValidator(_flag),
-    WithJsonSchema({"type": "string", "enum": ["true", "false"]}),
+Effects = Annotated[
+    tuple[SideEffects, ...],
+    _choices(*_SIDE_EFFECTS),
+    _choices_schema(_SIDE_EFFECTS),
     Query(
-        description="Only services with a capability that is documented to have side effects (`true`) or to have none "
-        "(`false`); other capabilities are not shown. An undocumented one is neither."
+        alias="side_effects",
+        description="Only services with a capability that is documented to have side effects (`true`), documented to "
+        "have none (`false`), or whose documents do not say (`unknown`), comma separated; other capabilities are not "
+        "shown. What is only inferred, for instance from the HTTP method, counts as `unknown`.",
     ),
 ]
 SemanticTypes = Annotated[
@@ -276,12 +308,13 @@ SeenSince = Annotated[
 ]
 SeenWithin = Annotated[
     int | None,
-    BeforeValidator(lambda text: None if text is None else min(_whole_number(text), 36_500)),
+    _at_most(_MAX_DAYS),
     WithJsonSchema({"type": "integer", "minimum": 0}),
     Query(description="Only services whose documents were seen in this many last days; 0 is today."),
 ]
 SortOrder = Annotated[
     SortBy,
+    one_of(*_SORTS),
     WithJsonSchema({"type": "string", "enum": list(_SORTS)}),
     Query(
         description="`relevance`; with `score` or `freshness`, confident answers are sorted by it, the rest follow by "
@@ -322,7 +355,7 @@ async def filters(
     min_score: MinScore = None,
     max_score: MaxScore = None,
     trust_levels: TrustLevels = (),
-    side_effects: SideEffects = None,
+    side_effects: Effects = (),
     semantic_types: SemanticTypes = (),
     domains: Domains = (),
     tlds: TopLevels = (),

@@ -13,6 +13,9 @@ from registry.core.scheduling.policy import FOUND_MOST
 STALE_AFTER: Final = 2 * FOUND_MOST
 """Twice the longest regular interval between two visits, so that a late crawler does not make a site stale."""
 
+_ADP_DEFAULTS: Final = {"auth_type": "none", "pricing_type": "free"}
+"""What ADP registries answer where nothing is known: their clients know no other values."""
+
 
 def summary(card: Card, base: str, now: datetime) -> schemas.Summary:
     """Return the keys that every row about a service has."""
@@ -22,8 +25,8 @@ def summary(card: Card, base: str, now: datetime) -> schemas.Summary:
         "confusable": is_confusable(card.host),
         "description": card.description,
         "base_url": card.base_url,
-        "auth_type": card.auth_type,
-        "pricing_type": card.pricing_type,
+        "auth_type": _ADP_DEFAULTS["auth_type"] if card.auth_type == "unknown" else card.auth_type,
+        "pricing_type": _ADP_DEFAULTS["pricing_type"] if card.pricing_type == "unknown" else card.pricing_type,
         "verified": card.trust_level is TrustLevel.VERIFIED,
         "trust_level": card.trust_level,
         "category": None,
@@ -31,8 +34,8 @@ def summary(card: Card, base: str, now: datetime) -> schemas.Summary:
         "formats": card.formats,
         "protocols": card.protocols,
         "score": card.score,
-        "auth": auth(card.auth),
-        "pricing": pricing(card.pricing),
+        "auth": auth(card.auth, card.auth_type),
+        "pricing": pricing(card.pricing, card.pricing_type),
         "freshness": freshness(card.last_visit_at, card.seen_at, now),
         "url": service_url(base, card.host),
         "untrusted_text": ["name", "description"],
@@ -48,11 +51,23 @@ def freshness(last_visit_at: datetime | None, seen_at: datetime | None, now: dat
     }
 
 
-def auth(model: dict[str, Any]) -> schemas.Auth:
-    """Return the schemes, with both keys present; `model` is services.Auth as JSON without its defaults."""
-    return {"schemes": model.get("schemes", []), "required": model.get("required")}
+def auth(model: dict[str, Any], kind: str | None = None) -> schemas.Auth:
+    """Return the schemes, with both keys present; `model` is services.Auth as JSON without its defaults.
+
+    `kind` is the value that the filter `auth_type` compares (listing.AuthKind).
+    """
+    shown: schemas.Auth = {"schemes": model.get("schemes", []), "required": model.get("required")}
+    if kind is not None:
+        shown["type"] = kind
+    return shown
 
 
-def pricing(model: dict[str, Any]) -> schemas.Pricing:
-    """Return the pricing with its model present; `model` is services.Pricing as JSON without defaults."""
-    return cast(schemas.Pricing, {"model": "unknown", **model})
+def pricing(model: dict[str, Any], kind: str | None = None) -> schemas.Pricing:
+    """Return the pricing with its model present; `model` is services.Pricing as JSON without defaults.
+
+    `kind` is the value that the filter `pricing_type` compares (listing.PricingKind).
+    """
+    shown = cast(schemas.Pricing, {"model": "unknown", **model})
+    if kind is not None:
+        shown["type"] = kind
+    return shown

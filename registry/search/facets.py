@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date
 from typing import Final
 
-from registry.core.model.listing import Filters, Listing
+from registry.core.model.listing import Filters, Listing, side_effects_word
 
 FACETS: Final[Mapping[str, Callable[[Listing], Iterable[str]]]] = {
     "format": lambda listing: listing.formats,
@@ -19,9 +19,7 @@ FACETS: Final[Mapping[str, Callable[[Listing], Iterable[str]]]] = {
     "semantic": lambda listing: (
         semantic_type for capability in listing.capabilities for semantic_type in capability.semantic_types
     ),
-    "effects": lambda listing: (
-        _effects(capability.side_effects) for capability in listing.capabilities if capability.side_effects is not None
-    ),
+    "effects": lambda listing: (side_effects_word(capability.side_effects) for capability in listing.capabilities),
 }
 """Facet -> function that returns a listing's values of it."""
 
@@ -53,7 +51,7 @@ def facet_filters(filters: Filters) -> Mapping[str, tuple[str, ...]]:
         "tld": filters.tlds,
         "language": filters.languages,
         "semantic": filters.semantic_types,
-        "effects": () if filters.side_effects is None else (_effects(filters.side_effects),),
+        "effects": filters.side_effects,
     }
     return {facet: values for facet, values in values_by_facet.items() if values}
 
@@ -67,10 +65,6 @@ def ranges(filters: Filters) -> Mapping[str, tuple[int, int]]:
     if filters.seen_since is not None:
         bounds["seen"] = (_day(filters.seen_since), TOP)
     return bounds
-
-
-def _effects(value: bool) -> str:
-    return "true" if value else "false"
 
 
 def _day(value: date | None) -> int:

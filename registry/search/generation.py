@@ -33,7 +33,7 @@ from registry.search.column_store import ColumnStore, ColumnStoreWriter, IndexDa
 from registry.search.corpus_counts import CorpusCounts, IndexOutdated, read_stats
 from registry.search.facets import FACETS, NUMBERS, facet_filters, ranges, values_of
 
-LAYOUT = f"3:{RANKER_VERSION}"
+LAYOUT = f"4:{RANKER_VERSION}"
 """Version of a generation's content; an index of another version is rebuilt."""
 
 VECTOR_CANDIDATES: Final = 64

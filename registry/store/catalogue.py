@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, time
 from typing import Any, Final, Literal
 
-from sqlalchemy import ARRAY, ColumnElement, Text, cast, exists, func, null, or_, select, tuple_, type_coerce
-from sqlalchemy.dialects.postgresql import JSONPATH, array
+from sqlalchemy import ARRAY, ColumnElement, Text, case, cast, exists, func, null, or_, select, tuple_, type_coerce
+from sqlalchemy.dialects.postgresql import JSONB, JSONPATH, array
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registry.core.model.listing import Filters, TrustLevel
@@ -204,7 +204,11 @@ FACET_VALUES: Final = 50
 
 
 def _all_at(path: str) -> ColumnElement[Any]:
-    return func.jsonb_path_query_array(ServiceRow.listing, cast(path, JSONPATH))
+    return func.jsonb_path_query_array(ServiceRow.listing, cast(path, JSONPATH), type_=JSONB)
+
+
+def _is_at(path: str) -> ColumnElement[bool]:
+    return func.jsonb_path_exists(ServiceRow.listing, cast(path, JSONPATH))
 
 
 FACET_COLUMNS: Final[dict[str, ColumnElement[Any]]] = {
@@ -217,7 +221,12 @@ FACET_COLUMNS: Final[dict[str, ColumnElement[Any]]] = {
     "tld": func.substring(ServiceRow.host, "[^.]*$"),
     "language": ServiceRow.listing["languages"],
     "semantic": _all_at("$.capabilities[*].semantic_types[*]"),
-    "effects": _all_at("$.capabilities[*].side_effects"),
+    "effects": _all_at("$.capabilities[*].side_effects").op("||")(
+        case(
+            (_is_at("$.capabilities[*] ? (!exists(@.side_effects))"), func.jsonb_build_array("unknown", type_=JSONB)),
+            else_=func.jsonb_build_array(type_=JSONB),
+        )
+    ),
 }
 """The column of each facet's values; the facets are those of the search engines (registry/search/facets.py)."""
 
@@ -234,9 +243,11 @@ def _among(keys: Sequence[Key]) -> ColumnElement[bool]:
 
 
 def _capability_conditions(filters: Filters) -> list[ColumnElement[bool]]:
-    data, conditions = CapabilityRow.data, []
-    if filters.side_effects is not None:
-        conditions.append(data["side_effects"].as_boolean() == filters.side_effects)
+    data = CapabilityRow.data
+    conditions: list[ColumnElement[bool]] = []
+    if filters.side_effects:
+        stated = func.coalesce(data["side_effects"].as_string(), "unknown")
+        conditions.append(stated.in_(filters.side_effects))
     if filters.semantic_types:
         conditions.append(data["tags"].has_any(array(filters.semantic_types)))
     return conditions

@@ -200,15 +200,25 @@ async def test_filters_on_capabilities_also_select_the_capabilities_shown(
         return {hit.card.host: [capability.name for capability in hit.capabilities] for hit in page.hits}
 
     assert (await capabilities_by_host())["both.example"][0] == "send_mail"
-    assert await capabilities_by_host(side_effects=False) == {"both.example": ["read_mail"]}
-    assert await capabilities_by_host(side_effects=True) == {
+    assert await capabilities_by_host(side_effects=("false",)) == {"both.example": ["read_mail"]}
+    assert await capabilities_by_host(side_effects=("true",)) == {
         "both.example": ["send_mail"],
         "mixed.example": ["read_mail"],
     }
-    assert await capabilities_by_host(side_effects=True, semantic_types=("mail:send",)) == {
+    unknown = {"mute.example": ["send_mail"], "mixed.example": ["send_mail"]}
+    assert await capabilities_by_host(side_effects=("unknown",)) == unknown
+    assert (await capabilities_by_host(side_effects=("true", "unknown"))).keys() == {*unknown, "both.example"}
+    assert await capabilities_by_host(side_effects=("true",), semantic_types=("mail:send",)) == {
         "both.example": ["send_mail"]
     }
-    assert await capabilities_by_host(side_effects=False, semantic_types=("mail:send",)) == {}
+    assert await capabilities_by_host(side_effects=("false",), semantic_types=("mail:send",)) == {}
+
+
+async def test_a_page_of_no_rows_has_no_cursor(store: Store, backend: EmbeddedBackend) -> None:
+    await fill(store, backend, listing("a.example", "Mail"), listing("b.example", "Mail"))
+    page = await discover(store, backend, Query("mail", limit=0))
+    assert (page.hits, page.total, page.next_cursor) == ((), 2, None)
+    assert (await discover(store, backend, Query("mail", limit=1))).next_cursor is not None
 
 
 async def test_other_sort_orders_apply_to_relevant_hits_only(store: Store, backend: EmbeddedBackend) -> None:
@@ -260,7 +270,7 @@ async def test_facets_count_all_shown_services(store: Store, backend: EmbeddedBa
         "tld": {"example": 2},
         "language": {"de": 1, "de-at": 1},
         "semantic": {"a:b": 1},
-        "effects": {"true": 1},
+        "effects": {"true": 1, "unknown": 1},
     }
     assert (await discover(store, backend, Query("weather"))).facets is None
 

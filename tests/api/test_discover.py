@@ -35,7 +35,7 @@ async def test_highlights_are_returned_on_request_without_markup(api: Api) -> No
     assert (
         "".join(part["text"] for part in row["highlights"]["description"]).strip("…") in row["service"]["description"]
     )
-    without_highlights = (await api.json("/api/discover", q="rent a bicycle", highlights="yes"))["data"][0]
+    without_highlights = (await api.json("/api/discover", q="rent a bicycle", highlights="false"))["data"][0]
     assert "highlights" not in without_highlights
 
 
@@ -45,8 +45,12 @@ async def test_facets_are_counted_on_request(api: Api) -> None:
     counts = results["facets"]["counts"]
     assert list(counts) == list(FACETS)
     assert results["facets"]["services"] == len(LISTED) - 1 == sum(counts["trust_level"].values())
-    for value, services in counts["format"].items():
-        assert len(hosts(await api.json("/api/discover", q=broad_query, limit=50, format=value))) == services, value
+    assert counts["pricing_type"].keys() == {"freemium", "unknown"}
+    assert counts["side_effects"].keys() == {"true", "false", "unknown"}
+    for name in ("format", "auth_type", "pricing_type", "side_effects"):
+        for value, services in counts[name].items():
+            found = hosts(await api.json("/api/discover", q=broad_query, limit=50, **{name: value}))
+            assert len(found) == services, (name, value)
     assert (await api.get("/api/discover?q=x&facets=price")).status_code == 400
 
 

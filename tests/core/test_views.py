@@ -200,7 +200,7 @@ def test_listing_is_clean_collapsed_and_without_dialects() -> None:
     assert isinstance(listing, Listing)
     assert (listing.name, listing.description) == ("Pigeonpost", "Books parcels.")
     assert listing.formats == ("adp", "a2a")
-    assert (listing.auth_type, listing.pricing_type) == ("api_key", "free")
+    assert (listing.auth_type, listing.pricing_type) == ("api_key", "unknown")
     assert listing.protocols == ("a2a", "mcp")
     assert [(c.name, c.description, c.side_effects) for c in listing.capabilities] == [("book", "Books.", True)]
     assert (listing.domain, listing.host, listing.score, listing.seen_on) == (

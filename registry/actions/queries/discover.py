@@ -156,7 +156,7 @@ async def discover(
     ranking = await _sorted(store, answer.ranking, query)
     offset = query.offset if cursor is None else _offset(cursor, generation, digest, ranking)
     hits, end = await _fill(store, ranking, offset, query)
-    has_more = end < min(len(ranking), MAX_DEPTH)
+    has_more = query.limit > 0 and end < min(len(ranking), MAX_DEPTH)
     is_confident = answer.is_confident or not query.text.strip()
     return DiscoverPage(
         hits=tuple(hits),

@@ -27,8 +27,22 @@ Confusable = Annotated[
 StatusUrl = Annotated[
     str, Field(description="The status of the host in this registry.", examples=[f"{EXAMPLE_SERVICE_URL}/status"])
 ]
-AuthType = Annotated[str, Field(json_schema_extra={"enum": ["none", "api_key", "oauth2"]}, examples=["api_key"])]
-PricingType = Annotated[str, Field(json_schema_extra={"enum": ["free", "freemium", "paid"]}, examples=["freemium"])]
+AuthType = Annotated[
+    str,
+    Field(
+        json_schema_extra={"enum": ["none", "api_key", "oauth2"]},
+        description="For ADP clients, which know no other values: `none` also where nothing is known (`auth.type`).",
+        examples=["api_key"],
+    ),
+]
+PricingType = Annotated[
+    str,
+    Field(
+        json_schema_extra={"enum": ["free", "freemium", "paid"]},
+        description="For ADP clients, which know no other values: `free` also where nothing is known (`pricing.type`).",
+        examples=["freemium"],
+    ),
+]
 Trust = Annotated[
     str, Field(json_schema_extra={"enum": ["verified", "community", "unverified"]}, examples=["verified"])
 ]
@@ -67,6 +81,17 @@ class Auth(Shape):
         ),
     ]
     required: Annotated[bool | None, Field(description="null: the documents do not say.", examples=[True])]
+    type: NotRequired[
+        Annotated[
+            str,
+            Field(
+                json_schema_extra={"enum": ["none", "api_key", "oauth2", "unknown"]},
+                description="The value that the filter `auth_type` compares; `unknown`: no document says whether a "
+                "credential is needed.",
+                examples=["api_key"],
+            ),
+        ]
+    ]
 
 
 class Pricing(Shape):
@@ -75,6 +100,17 @@ class Pricing(Shape):
         Field(
             json_schema_extra={"enum": ["free", "freemium", "paid", "pay_per_call", "unknown"]}, examples=["freemium"]
         ),
+    ]
+    type: NotRequired[
+        Annotated[
+            str,
+            Field(
+                json_schema_extra={"enum": ["free", "freemium", "paid", "unknown"]},
+                description="The value that the filter `pricing_type` compares; `unknown`: no document says what a "
+                "call costs.",
+                examples=["freemium"],
+            ),
+        ]
     ]
 
 

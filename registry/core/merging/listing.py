@@ -11,8 +11,8 @@ from registry.core.formats.adp.manifest_view import (
     adp_pricing_type,
     service_name,
 )
-from registry.core.model.listing import ListedCapability, Listing, TrustLevel
-from registry.core.model.services import Capability, Service, is_semantic_type
+from registry.core.model.listing import AuthKind, ListedCapability, Listing, PricingKind, TrustLevel
+from registry.core.model.services import Auth, Capability, Service, is_semantic_type
 from registry.core.names.domains import host_of, same_site
 from registry.core.reading.plain_text import plain
 
@@ -41,7 +41,7 @@ def make_listing(
     formats: Iterable[str],
     seen_on: date | None,
 ) -> Listing:
-    """Return what search and the interfaces see of a service: texts cleaned and cut, ADP's vocabularies.
+    """Return what search and the interfaces see of a service: texts cleaned and cut, ADP's vocabularies and `unknown`.
 
     `formats` are slugs, or `slug/dialect` pairs of which the slug counts.
     """
@@ -53,8 +53,8 @@ def make_listing(
         trust_level=trust,
         score=score,
         formats=tuple(dict.fromkeys(entry.partition("/")[0] for entry in formats)),
-        auth_type=adp_auth_type(service),
-        pricing_type=adp_pricing_type(service),
+        auth_type=auth_kind(service),
+        pricing_type=pricing_kind(service),
         protocols=tuple(sorted({protocol.id for protocol in service.protocols})),
         capabilities=tuple(
             ListedCapability(
@@ -70,6 +70,30 @@ def make_listing(
         languages=service.languages,
         keywords=_keywords(service),
     )
+
+
+def auth_kind(service: Service) -> AuthKind:
+    """Return ADP's kind of credential, `unknown` where ADP's default `none` would say more than the documents do.
+
+    `none` is known where a document says that no credential is needed or names payment instead of one, for the service
+    or for each of its calls.
+    """
+    kind = adp_auth_type(service)
+    if kind != "none" or _needs_no_credential(service.auth):
+        return kind
+    calls = [call for capability in service.capabilities for call in capability.invocations]
+    is_said = service.auth == Auth() and calls and all(call.auth and _needs_no_credential(call.auth) for call in calls)
+    return "none" if is_said else "unknown"
+
+
+def pricing_kind(service: Service) -> PricingKind:
+    """Return ADP's kind of pricing, `unknown` where ADP's default `free` would say more than the documents do."""
+    kind = adp_pricing_type(service)
+    return "unknown" if kind == "free" and service.pricing.model != "free" else kind
+
+
+def _needs_no_credential(auth: Auth) -> bool:
+    return auth.required is False or any(scheme.type in ("none", "payment") for scheme in auth.schemes)
 
 
 def _keywords(owner: Service | Capability) -> tuple[str, ...]:

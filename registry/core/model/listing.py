@@ -19,12 +19,21 @@ class TrustLevel(StrEnum):
 
 AdpAuthType = Literal["none", "api_key", "oauth2"]
 AdpPricingType = Literal["free", "freemium", "paid"]
+AuthKind = Literal["none", "api_key", "oauth2", "unknown"]
+"""ADP's kinds of credential, and `unknown` where no document says whether one is needed."""
+
+PricingKind = Literal["free", "freemium", "paid", "unknown"]
+"""ADP's kinds of pricing, and `unknown` where no document says what a call costs."""
+
+SideEffects = Literal["true", "false", "unknown"]
+"""What the documents say about side effects of a capability; `unknown` where they say nothing."""
+
 SortBy = Literal["relevance", "score", "freshness"]
 
 
 @dataclass(frozen=True, slots=True)
 class ListedCapability:
-    """`side_effects` None: unknown. `semantic_types` are `namespace:type` (ATP 3.5.2).
+    """`side_effects` None: no document says. `semantic_types` are `namespace:type` (ATP 3.5.2).
 
     `keywords`: example requests and tags; search reads them with the description.
     """
@@ -40,6 +49,8 @@ class ListedCapability:
 class Listing:
     """Everything the index holds of one host; the index is updated when its hash changes.
 
+    `auth_type` and `pricing_type` are what the documents say. ADP has no word for unknown: the interfaces put its
+    defaults in place where its clients read them.
     `languages` are those the documents were served in (Content-Language), lower case, each with its primary language.
     `keywords` as in ListedCapability, of the service as a whole.
     """
@@ -51,8 +62,8 @@ class Listing:
     trust_level: TrustLevel
     score: int
     formats: tuple[str, ...]
-    auth_type: AdpAuthType
-    pricing_type: AdpPricingType
+    auth_type: AuthKind
+    pricing_type: PricingKind
     protocols: tuple[str, ...] = ()
     capabilities: tuple[ListedCapability, ...] = ()
     seen_on: date | None = None
@@ -71,18 +82,19 @@ class Filters:
     values of each filter that is set.
 
     `trust_levels` override `include_unverified`. `side_effects` and `semantic_types` also filter the capabilities
-    shown: only those whose documents state both. `domains` are registrable domains, `tlds` last labels of hosts.
+    shown: only those to which both apply, by what the documents say; nothing inferred counts. `domains` are registrable
+    domains, `tlds` last labels of hosts.
     """
 
     include_unverified: bool = False
     formats: tuple[str, ...] = ()
-    auth_types: tuple[str, ...] = ()
-    pricing_types: tuple[str, ...] = ()
+    auth_types: tuple[AuthKind, ...] = ()
+    pricing_types: tuple[PricingKind, ...] = ()
     protocols: tuple[str, ...] = ()
     min_score: int | None = None
     max_score: int | None = None
     trust_levels: tuple[TrustLevel, ...] = ()
-    side_effects: bool | None = None
+    side_effects: tuple[SideEffects, ...] = ()
     semantic_types: tuple[str, ...] = ()
     domains: tuple[str, ...] = ()
     tlds: tuple[str, ...] = ()
@@ -98,7 +110,14 @@ class Filters:
 
     @property
     def narrows_capabilities(self) -> bool:
-        return self.side_effects is not None or bool(self.semantic_types)
+        return bool(self.side_effects or self.semantic_types)
+
+
+def side_effects_word(stated: bool | None) -> SideEffects:
+    """Return the value of the filter and facet of side effects for what the documents of a capability state."""
+    if stated is None:
+        return "unknown"
+    return "true" if stated else "false"
 
 
 @dataclass(frozen=True, slots=True)

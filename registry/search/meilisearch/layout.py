@@ -20,7 +20,7 @@ from registry.core.ranking import RANKER_VERSION, Record
 from registry.search.backend import SearchDocument
 from registry.search.facets import FACETS, NUMBERS
 
-LAYOUT: Final = f"2:{RANKER_VERSION}"
+LAYOUT: Final = f"3:{RANKER_VERSION}"
 """Version of an index's content; an index of another version is rebuilt."""
 
 PRIMARY_KEY: Final = "id"
