@@ -57,7 +57,7 @@ async def manifest(
     raw: Annotated[OnlyTrue, Query(description="`true`: the bare document, in its own media type.")] = False,
 ) -> Response:
     if format not in TARGETS:
-        raise Problem(INVALID_PARAMETER, "format: is not a target of translation", accepted=list(TARGETS))
+        raise Problem(INVALID_PARAMETER, f"format: must be one of {', '.join(TARGETS)}", accepted=list(TARGETS))
     host = host_in(domain)
     view = await registry_of(request).queries.service(host, include_details=True)
     if view is None:

@@ -1,7 +1,7 @@
 """Every error of the API: RFC 9457 problem details that ADP clients can read too.
 
-A body never carries an exception's text or the client's input. Beside the RFC's members it has `success: false` and
-`error`, the two that clients of an ADP registry read. `type` is the URL of a page of this API
+A body never carries an exception's text or a value that the client sent. Beside the RFC's members it has
+`success: false` and `error`, the two that clients of an ADP registry read. `type` is the URL of a page of this API
 (`GET /api/problems/{slug}`).
 """
 
@@ -245,8 +245,18 @@ def _from_validation(error: RequestValidationError) -> Problem:
 
 
 def _rule(fault: Mapping[str, Any]) -> str:
-    """Return a message of this API's own validators; pydantic's could repeat the input."""
-    if fault["type"] == "missing":
-        return "is required"
-    message = str(fault["msg"])
-    return message.removeprefix("Value error, ") if fault["type"] == "value_error" else "is invalid"
+    """Return what is allowed: a message of this API's own validators, or one made of the limits that a parameter
+    declares; pydantic's could repeat the input."""
+    if fault["type"] == "value_error":
+        return str(fault["msg"]).removeprefix("Value error, ")
+    if (text := _RULES.get(fault["type"])) is not None:
+        return text.format_map(fault.get("ctx", {}))
+    return "is invalid"
+
+
+_RULES: Final = {
+    "missing": "is required",
+    "string_too_long": "must have at most {max_length} characters",
+    "string_pattern_mismatch": "must match the pattern {pattern}",
+}
+"""Pydantic's type of a fault -> message, filled with the limits that the parameter declares."""

@@ -5,10 +5,12 @@ then break the response. `app.router.route_class` does not apply to included rou
 made by `strict_router`.
 """
 
+import re
 from collections import Counter
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from difflib import get_close_matches
 from json import JSONDecodeError
-from typing import Any
+from typing import Any, Final
 
 from fastapi import APIRouter, Request, Response
 from fastapi.dependencies.models import Dependant
@@ -22,6 +24,17 @@ from registry.core.model.documents import Json
 from registry.core.reading.reader import Unreadable, read_json
 
 Endpoint = Callable[[Request], Coroutine[Any, Any, Response]]
+
+_PLAIN_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,39}")
+_MOST_NAMED: Final = 5
+_SYNONYMS: Final[Mapping[str, tuple[str, ...]]] = {
+    "query": ("q", "search"), "question": ("q",), "text": ("q", "search"), "search": ("q",), "q": ("search",),
+    "page": ("cursor", "offset"), "offset": ("cursor",), "skip": ("offset", "cursor"), "after": ("cursor",),
+    "page_size": ("limit",), "per_page": ("limit",), "size": ("limit",), "count": ("limit",),
+    "order": ("sort",), "order_by": ("sort",), "sort_by": ("sort",), "auth": ("auth_type",), "host": ("domain",),
+    "pricing": ("pricing_type",), "price": ("pricing_type",), "trust": ("trust_level",), "lang": ("language",),
+}  # fmt: skip
+"""Names that other APIs use -> parameters of this one, the likeliest first."""
 
 
 class StrictRequest(Request):
@@ -144,8 +157,21 @@ def _refuse_unknown(request: Request, known_names: frozenset[str]) -> None:
     if known_names.issuperset(names) and len(set(names)) == len(names):
         return
     accepted = sorted(known_names)
-    if not known_names.issuperset(names):
+    unknown = [name for name in dict.fromkeys(names) if name not in known_names]
+    if unknown:
         allowed = ", ".join(accepted) if accepted else "none"
-        raise Problem(UNKNOWN_PARAMETER, f"Unknown query parameter; accepted: {allowed}.", accepted=accepted)
+        faults = [_named(name, accepted) for name in unknown[:_MOST_NAMED]]
+        detail = f"Unknown query parameter{'s' if len(faults) > 1 else ''} {', '.join(faults)}. Accepted: {allowed}."
+        raise Problem(UNKNOWN_PARAMETER, detail, accepted=accepted)
     repeated = [name for name, count in Counter(names).items() if count > 1]
     raise Problem(UNKNOWN_PARAMETER, f"Given more than once: {', '.join(repeated)}.", accepted=accepted)
+
+
+def _named(name: str, accepted: Sequence[str]) -> str:
+    """Return a parameter's name, with the accepted one that it may stand for. A name that is no plain word is not
+    repeated: it may be anything."""
+    if not _PLAIN_NAME.fullmatch(name):
+        return "(not a plain name)"
+    similar = [other for other in _SYNONYMS.get(name.lower(), ()) if other in accepted]
+    similar += get_close_matches(name.lower(), accepted, n=1, cutoff=0.7)
+    return f"{name} (did you mean {similar[0]}?)" if similar else name

@@ -4,7 +4,6 @@ from datetime import datetime
 from typing import Annotated, Any, cast
 
 from fastapi import Depends, Query, Request, Response
-from pydantic import WithJsonSchema
 
 from registry.actions.queries.inspect import HostStatus, ServiceView, Sort
 from registry.api.documents import errors, example, not_modified
@@ -17,6 +16,7 @@ from registry.api.params import (
     base_url,
     filters,
     host_in,
+    one_of,
     registry_of,
 )
 from registry.api.problems import INVALID_PARAMETER, NO_DETAIL, UNKNOWN_CAPABILITY, UNKNOWN_SERVICE, Problem
@@ -38,6 +38,7 @@ CATEGORIES = (
     "all", "email", "payments", "storage", "analytics", "communication", "productivity", "developer-tools", "ai-ml",
     "social", "crm", "e-commerce", "location", "authentication", "other",
 )  # fmt: skip
+_SORTS = ("newest", "name", "capabilities", "score", "updated")
 _NO_DETAIL = {
     "detail_not_fetched": "The site's document for this capability has not been read yet.",
     "no_endpoint": "No document of the site names an endpoint for this capability.",
@@ -71,9 +72,7 @@ async def list_services(
         str, Query(description="A category; `all` does not filter.", json_schema_extra={"enum": list(CATEGORIES)})
     ] = "all",
     sort: Annotated[
-        str,
-        WithJsonSchema({"type": "string"}),
-        Query(description="`newest`, `name`, `capabilities`, `score` or `updated`; anything else counts as `newest`."),
+        Sort, one_of(*_SORTS), Query(description="The latest, the best or the largest first, or by name.")
     ] = "newest",
     limit: ListLimit = 50,
     offset: Offset = 0,
@@ -83,7 +82,7 @@ async def list_services(
     base, now = base_url(request), utc_now()
     if category == "all":
         page = await registry_of(request).queries.list_services(
-            narrowed, sort=_sort(sort), limit=limit, offset=offset, text=search.strip()
+            narrowed, sort=sort, limit=limit, offset=offset, text=search.strip()
         )
         rows, total = page.items, page.total
     else:
@@ -104,11 +103,6 @@ async def list_services(
         "next_offset": offset + limit if limit and offset + limit < total else None,
     }
     return json_response(request, content)
-
-
-def _sort(text: str) -> Sort:
-    orders: dict[str, Sort] = {"name": "name", "capabilities": "capabilities", "score": "score", "updated": "updated"}
-    return orders.get(text, "newest")
 
 
 @router.get(
