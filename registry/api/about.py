@@ -1,13 +1,13 @@
 """The registry describes itself: as an agent service in the ADP format, its OpenAPI document, its problem types."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-from fastapi import Request, Response
+from fastapi import Path, Request, Response
 
 from registry.api import problems
 from registry.api.documents import errors, not_modified
-from registry.api.params import CapabilityPath, base_url
+from registry.api.params import base_url
 from registry.api.problems import NOT_FOUND, UNKNOWN_CAPABILITY, Problem
 from registry.api.responses import json_response
 from registry.api.routing import strict_router
@@ -53,8 +53,8 @@ _CAPABILITIES: Final[Mapping[str, dict[str, Any]]] = {
             _parameter(
                 "format", "string", "query", "Only hosts that serve one of these formats, comma separated.", "adp,a2a"
             ),
-            _parameter("auth_type", "string", "query", "none, api_key or oauth2, comma separated.", "none"),
-            _parameter("pricing_type", "string", "query", "free, freemium or paid, comma separated.", "free"),
+            _parameter("auth_type", "string", "query", "none, api_key, oauth2 or unknown, comma separated.", "none"),
+            _parameter("pricing_type", "string", "query", "free, freemium, paid or unknown, comma separated.", "free"),
             _parameter("protocol", "string", "query", "Only services with one of these protocols.", "mcp"),
             _parameter("min_score", "number", "query", "Minimum score, 0 to 100.", 60),
         ],
@@ -127,6 +127,10 @@ async def manifest(request: Request) -> Response:
     return json_response(request, content, cache=_HOUR)
 
 
+OwnCapability = Annotated[str, Path(description="One of the capabilities.", examples=["discover_services"])]
+ProblemSlug = Annotated[str, Path(description="The last part of a `type`.", examples=["unknown-parameter"])]
+
+
 @router.get(
     "/api/capabilities/{name}",
     response_model=CapabilityDetail,
@@ -134,7 +138,7 @@ async def manifest(request: Request) -> Response:
     summary="How to call a capability of this registry",
     description="An Agent Discovery Protocol capability detail, without an envelope.",
 )
-async def own_capability(request: Request, name: CapabilityPath) -> Response:
+async def own_capability(request: Request, name: OwnCapability) -> Response:
     capability = _CAPABILITIES.get(name)
     if capability is None:
         raise Problem(UNKNOWN_CAPABILITY, "This registry has no capability of this name.", accepted=[*_CAPABILITIES])
@@ -171,7 +175,7 @@ async def problem_types(request: Request) -> Response:
     summary="One problem type",
     description="The page that the `type` of an error links to.",
 )
-async def problem_type(request: Request, slug: CapabilityPath) -> Response:
+async def problem_type(request: Request, slug: ProblemSlug) -> Response:
     kind = next((kind for kind in problems.PROBLEM_TYPES if kind.slug == slug), None)
     if kind is None:
         raise Problem(NOT_FOUND, "There is no such problem type.")

@@ -17,6 +17,7 @@ from registry.api import (
     manifests,
     opt_outs,
     problems,
+    reference,
     rubric,
     services,
     submit,
@@ -74,7 +75,20 @@ def make_routes(settings: Settings) -> FastAPI:
     )  # fmt: skip
     app.state.settings = settings
     app.state.base_url = settings.public_url.rstrip("/")
-    for module in (discover, crawl, services, manifests, submit, opt_outs, validate, health, rubric, about, bot):
+    for module in (
+        discover,
+        crawl,
+        services,
+        manifests,
+        submit,
+        opt_outs,
+        validate,
+        health,
+        rubric,
+        about,
+        bot,
+        reference,
+    ):
         app.include_router(module.router)
     app.openapi = lambda: documents.openapi(app)  # type: ignore[method-assign]  # FastAPI documents this way to replace it
     problems.install(app)

@@ -20,6 +20,7 @@ Find a service       {base}/api/discover?q=send+an+email
 List services        {base}/api/services
 Submit a host        POST {base}/api/services {{"domain": "example.org"}}
 How scores are made  {base}/api/rubric
+Reference of the API {base}/docs
 OpenAPI document     {base}/openapi.json
 As an agent service  {base}/.well-known/agent
 The crawler          {base}/bot

@@ -7,8 +7,9 @@ from typing import Annotated, Any, Final, cast
 from fastapi import Query, Request, Response
 
 from registry.actions.queries.explain import Explanation, HostRecord, VisitRecord, why_next
+from registry.api import parsers
 from registry.api.documents import errors, example, not_modified
-from registry.api.params import DomainPath, base_url, host_in, limited, registry_of
+from registry.api.params import DomainPath, base_url, host_in, registry_of
 from registry.api.problems import INVALID_PARAMETER, UNKNOWN_SERVICE, Problem
 from registry.api.responses import REVALIDATE, json_response, status_url, timestamp
 from registry.api.routing import strict_router
@@ -20,7 +21,9 @@ from registry.wiring import utc_now
 MAX_VISITS: Final = 50
 MAX_HOSTS: Final = 100
 
-Visits = Annotated[int, *limited(MAX_VISITS), Query(description="Visits to return, the latest first.", examples=[5])]
+Visits = Annotated[
+    int, *parsers.limited(MAX_VISITS), Query(description="Visits to return, the latest first.", examples=[5])
+]
 
 router = strict_router(tags=["services"])
 

@@ -73,6 +73,9 @@ def _build(app: FastAPI) -> dict[str, Any]:
     for operations in document["paths"].values():
         for operation in operations.values():
             _without_framework_errors(operation)
+            for parameter in operation.get("parameters", ()):
+                if parameter["schema"].get("type") == "array":
+                    parameter |= {"style": "form", "explode": False}  # one value, separated by commas
     schemas = document.setdefault("components", {}).setdefault("schemas", {})
     for name in ("HTTPValidationError", "ValidationError"):
         schemas.pop(name, None)

@@ -4,19 +4,18 @@
 are reduced to it, as in ADP registries; every other invalid value is refused with a message that says what is allowed.
 """
 
-import re
-from collections.abc import Callable
 from datetime import date, timedelta
-from typing import Annotated, Any, Final, get_args
+from typing import Annotated, Final, get_args
 
 from fastapi import Path, Query, Request
 from pydantic import BeforeValidator, WithJsonSchema
 
+from registry.api import parsers
 from registry.api.problems import INVALID_PARAMETER, UNKNOWN_SERVICE, Problem
 from registry.core.formats import FORMAT_BY_SLUG
 from registry.core.model.listing import AuthKind, Filters, PricingKind, SideEffects, SortBy, TrustLevel
 from registry.core.model.services import is_semantic_type
-from registry.core.names.domains import InvalidName, host_syntax, registrable_domain
+from registry.core.names.domains import InvalidName, host_syntax
 from registry.core.ranking.text import QUERY_CHARS
 from registry.wiring import Waypost, utc_now
 
@@ -30,9 +29,6 @@ _PRICING_KINDS: Final[tuple[PricingKind, ...]] = get_args(PricingKind)
 _SIDE_EFFECTS: Final[tuple[SideEffects, ...]] = get_args(SideEffects)
 _TRUST_LEVELS: Final = tuple(level.value for level in TrustLevel)
 _SORTS: Final[tuple[SortBy, ...]] = get_args(SortBy)
-_PROTOCOL = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
-_LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z0-9]{1,8}){0,6}")
-_MOST_VALUES: Final = 20
 FACETS: Final = {
     "format": "format", "auth_type": "auth", "pricing_type": "pricing", "trust_level": "trust", "protocol": "protocol",
     "semantic_type": "semantic", "side_effects": "effects", "domain": "domain", "tld": "tld", "language": "language",
@@ -44,150 +40,29 @@ FILTER_NAMES: Final = (
 )  # fmt: skip
 
 
-def _number_up_to(text: Any, maximum: int) -> int:
-    """Return the whole number, reduced to the maximum. Raise ValueError unless it has one to nine digits."""
-    if not isinstance(text, int) and not re.fullmatch("[0-9]{1,9}", str(text)):
-        raise ValueError(f"must be a whole number of at most nine digits, 0 to {maximum}; a larger one is reduced")
-    return min(int(text), maximum)
-
-
-def _number_within(text: Any, maximum: int) -> int:
-    """Return the whole number. Raise ValueError unless it is 0 to the maximum."""
-    if (not isinstance(text, int) and not re.fullmatch("[0-9]{1,9}", str(text))) or int(text) > maximum:
-        raise ValueError(f"must be a whole number, 0 to {maximum}")
-    return int(text)
-
-
-def _at_most(maximum: int) -> BeforeValidator:
-    return BeforeValidator(lambda text: None if text is None else _number_up_to(text, maximum))
-
-
-def _within(maximum: int) -> BeforeValidator:
-    return BeforeValidator(lambda text: None if text is None else _number_within(text, maximum))
-
-
-def _at_most_schema(maximum: int) -> WithJsonSchema:
-    """Return a schema without a maximum: larger values are accepted and reduced."""
-    return WithJsonSchema({"type": "integer", "minimum": 0, "description": f"Larger values count as {maximum}."})
-
-
-def limited(maximum: int) -> tuple[BeforeValidator, WithJsonSchema]:
-    """Return the annotations of a count of rows: larger values are reduced to the maximum."""
-    return _at_most(maximum), _at_most_schema(maximum)
-
-
-def one_of(*allowed: str) -> BeforeValidator:
-    """Return a parser that accepts exactly these texts."""
-
-    choice = " or ".join(allowed) if len(allowed) < 3 else f"one of {', '.join(allowed)}"
-
-    def parse(text: Any) -> Any:
-        if text not in allowed:
-            raise ValueError(f"must be {choice}")
-        return text
-
-    return BeforeValidator(parse)
-
-
-def _split_values(text: Any) -> tuple[str, ...]:
-    """Return the comma-separated values; FastAPI passes a list of the one value that `StrictRoute` admits."""
-    return tuple(",".join([text] if isinstance(text, str) else text).split(","))
-
-
-def _choices(*allowed: str) -> BeforeValidator:
-    def split(text: Any) -> tuple[str, ...]:
-        values = _split_values(text)
-        if not set(values) <= set(allowed):
-            raise ValueError(f"must be one or more of {', '.join(allowed)}, separated by commas")
-        return values
-
-    return BeforeValidator(split)
-
-
-def _each_parsed(parse: Callable[[str], str | None], description: str) -> BeforeValidator:
-    """Return a parser of at most 20 values, each parsed by `parse`, which returns None for an invalid one."""
-
-    def split(text: Any) -> tuple[str, ...]:
-        values = _split_values(text)
-        parsed = [parse(value) for value in values[: _MOST_VALUES + 1]]
-        if len(values) > _MOST_VALUES or None in parsed:
-            raise ValueError(f"must be {description}, separated by commas, at most {_MOST_VALUES}")
-        return tuple(dict.fromkeys(value for value in parsed if value is not None))
-
-    return BeforeValidator(split)
-
-
-def _matching(pattern: re.Pattern[str]) -> Callable[[str], str | None]:
-    return lambda value: value if pattern.fullmatch(value) else None
-
-
-def _domain(text: str) -> str | None:
-    try:
-        return registrable_domain(host_syntax(text))
-    except InvalidName:
-        return None
-
-
-def _top_level(text: str) -> str | None:
-    try:
-        return host_syntax(f"a.{text.removeprefix('.')}").removeprefix("a.") if text.strip(".") else None
-    except InvalidName:
-        return None
-
-
-def _language(text: str) -> str | None:
-    return text.lower() if _LANGUAGE.fullmatch(text.lower()) else None
-
-
-def _day(text: Any) -> date | None:
-    if text is None:
-        return None
-    if not re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", str(text)):
-        raise ValueError("must be a date such as 2026-11-20")
-    try:
-        return date.fromisoformat(str(text))
-    except ValueError:
-        raise ValueError("must be an existing date such as 2026-11-20") from None
-
-
-def _text_schema(pattern: str) -> WithJsonSchema:
-    return WithJsonSchema({"type": "string", "pattern": pattern})
-
-
-def _choices_schema(allowed: tuple[str, ...]) -> WithJsonSchema:
-    alternatives = "|".join(re.escape(word) for word in allowed)
-    return _text_schema(f"^({alternatives})(,({alternatives}))*$")
-
-
 FORMAT_SLUGS: Final = tuple(sorted(FORMAT_BY_SLUG))
 
 Limit = Annotated[
     int,
-    _at_most(MAX_DISCOVER),
-    _at_most_schema(MAX_DISCOVER),
+    *parsers.limited(MAX_DISCOVER),
     Query(description="Rows to return; 0 returns none.", examples=[10]),
 ]
 ListLimit = Annotated[
     int,
-    _at_most(MAX_LIST),
-    _at_most_schema(MAX_LIST),
+    *parsers.limited(MAX_LIST),
     Query(description="Rows to return; 0 returns none.", examples=[50]),
 ]
 Offset = Annotated[
     int,
-    _within(MAX_OFFSET),
-    WithJsonSchema({"type": "integer", "minimum": 0, "maximum": MAX_OFFSET}),
+    *parsers.within(MAX_OFFSET),
     Query(description=f"Rows to skip, at most {MAX_OFFSET}.", examples=[0]),
 ]
 Wait = Annotated[
     int | None,
-    _at_most(MAX_WAIT),
-    _at_most_schema(MAX_WAIT),
+    *parsers.limited(MAX_WAIT),
     Query(description="Seconds to wait for the visit; 0 answers at once.", examples=[8]),
 ]
-Days = Annotated[
-    int, _at_most(30), _at_most_schema(30), Query(description="How far back the history goes.", examples=[7])
-]
+Days = Annotated[int, *parsers.limited(30), Query(description="How far back the history goes.", examples=[7])]
 OnlyTrue = Annotated[
     bool,
     BeforeValidator(lambda text: text is True or text == "true"),
@@ -197,20 +72,17 @@ OnlyTrue = Annotated[
 Flag = Annotated[
     bool,
     BeforeValidator(lambda value: value == "true"),
-    one_of("true", "false"),
-    WithJsonSchema({"type": "string", "enum": ["true", "false"]}),
+    *parsers.one_of("true", "false"),
 ]
 """A flag that only this registry has, so that no client relies on other texts."""
 Formats = Annotated[
     tuple[str, ...],
-    _choices(*FORMAT_SLUGS),
-    _choices_schema(FORMAT_SLUGS),
+    *parsers.any_of(*FORMAT_SLUGS),
     Query(alias="format", description="Only hosts that serve one of these formats, comma separated."),
 ]
 AuthTypes = Annotated[
     tuple[AuthKind, ...],
-    _choices(*_AUTH_KINDS),
-    _choices_schema(_AUTH_KINDS),
+    *parsers.any_of(*_AUTH_KINDS),
     Query(
         alias="auth_type",
         description="Only services with one of these kinds of authentication, comma separated. `none`: a document says "
@@ -220,8 +92,7 @@ AuthTypes = Annotated[
 ]
 PricingTypes = Annotated[
     tuple[PricingKind, ...],
-    _choices(*_PRICING_KINDS),
-    _choices_schema(_PRICING_KINDS),
+    *parsers.any_of(*_PRICING_KINDS),
     Query(
         alias="pricing_type",
         description="Only services with one of these kinds of pricing, comma separated. `free`: a document says so; "
@@ -230,34 +101,33 @@ PricingTypes = Annotated[
 ]
 Protocols = Annotated[
     tuple[str, ...],
-    _each_parsed(_matching(_PROTOCOL), "protocol names (lower-case letters, digits, dots, hyphens)"),
-    _text_schema("^[a-z0-9][a-z0-9._-]{0,63}(,[a-z0-9][a-z0-9._-]{0,63})*$"),
+    *parsers.each(
+        parsers.protocol,
+        "protocol names (lower-case letters, digits, dots, hyphens)",
+        "^[a-z0-9][a-z0-9._-]{0,63}$",
+    ),
     Query(
         alias="protocol", description="Only services with one of these protocols (`mcp`, `a2a` ...), comma separated."
     ),
 ]
 MinScore = Annotated[
     int | None,
-    _within(100),
-    WithJsonSchema({"type": "integer", "minimum": 0, "maximum": 100}),
+    *parsers.within(100),
     Query(description="Minimum score."),
 ]
 MaxScore = Annotated[
     int | None,
-    _within(100),
-    WithJsonSchema({"type": "integer", "minimum": 0, "maximum": 100}),
+    *parsers.within(100),
     Query(description="Maximum score."),
 ]
 TrustLevels = Annotated[
     tuple[TrustLevel, ...],
-    _choices(*_TRUST_LEVELS),
-    _choices_schema(_TRUST_LEVELS),
+    *parsers.any_of(*_TRUST_LEVELS),
     Query(alias="trust_level", description="Only these trust levels, comma separated; may include `unverified`."),
 ]
 Effects = Annotated[
     tuple[SideEffects, ...],
-    _choices(*_SIDE_EFFECTS),
-    _choices_schema(_SIDE_EFFECTS),
+    *parsers.any_of(*_SIDE_EFFECTS),
     Query(
         alias="side_effects",
         description="Only services with a capability that is documented to have side effects (`true`), documented to "
@@ -267,8 +137,11 @@ Effects = Annotated[
 ]
 SemanticTypes = Annotated[
     tuple[str, ...],
-    _each_parsed(lambda value: value if is_semantic_type(value) else None, "semantic types (`namespace:type`)"),
-    _text_schema("^[a-z]+:[a-z0-9-]+(,[a-z]+:[a-z0-9-]+)*$"),
+    *parsers.each(
+        lambda value: value if is_semantic_type(value) else None,
+        "semantic types (`namespace:type`)",
+        "^[a-z]+:[a-z0-9-]+$",
+    ),
     Query(
         alias="semantic_type",
         description="Only services with a capability of one of these semantic types, comma separated; other "
@@ -277,8 +150,7 @@ SemanticTypes = Annotated[
 ]
 Domains = Annotated[
     tuple[str, ...],
-    _each_parsed(_domain, "domain names"),
-    WithJsonSchema({"type": "string"}),
+    *parsers.each(parsers.domain, "domain names"),
     Query(
         alias="domain",
         description="Only hosts of these registrable domains, comma separated; a host means its domain.",
@@ -286,14 +158,12 @@ Domains = Annotated[
 ]
 TopLevels = Annotated[
     tuple[str, ...],
-    _each_parsed(_top_level, "top level domains"),
-    WithJsonSchema({"type": "string"}),
+    *parsers.each(parsers.top_level, "top level domains"),
     Query(alias="tld", description="Only hosts below these top level domains (`com`, `xn--p1ai`), comma separated."),
 ]
 Languages = Annotated[
     tuple[str, ...],
-    _each_parsed(_language, "language tags (`en`, `de-AT`)"),
-    _text_schema("^[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*(,[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*)*$"),
+    *parsers.each(parsers.language, "language tags (`en`, `de-AT`)", "^[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*$"),
     Query(
         alias="language",
         description="Only services whose documents are served in one of these languages (Content-Language), comma "
@@ -302,20 +172,17 @@ Languages = Annotated[
 ]
 SeenSince = Annotated[
     date | None,
-    BeforeValidator(_day),
-    WithJsonSchema({"type": "string", "format": "date"}),
+    *parsers.day(),
     Query(description="Only services whose documents were seen on this day (UTC) or later.", examples=["2026-11-20"]),
 ]
 SeenWithin = Annotated[
     int | None,
-    _at_most(_MAX_DAYS),
-    WithJsonSchema({"type": "integer", "minimum": 0}),
+    *parsers.limited(_MAX_DAYS),
     Query(description="Only services whose documents were seen in this many last days; 0 is today."),
 ]
 SortOrder = Annotated[
     SortBy,
-    one_of(*_SORTS),
-    WithJsonSchema({"type": "string", "enum": list(_SORTS)}),
+    *parsers.one_of(*_SORTS),
     Query(
         description="`relevance`; with `score` or `freshness`, confident answers are sorted by it, the rest follow by "
         "relevance."
@@ -323,8 +190,7 @@ SortOrder = Annotated[
 ]
 FacetNames = Annotated[
     tuple[str, ...],
-    _choices(*FACETS),
-    _choices_schema(tuple(FACETS)),
+    *parsers.any_of(*FACETS),
     Query(alias="facets", description="Filters whose values are counted, comma separated."),
 ]
 DomainPath = Annotated[

@@ -1,4 +1,4 @@
-"""JSON responses with a strong ETag, or 304 when the client's copy is current; the URLs and timestamps in them.
+"""Responses with a strong ETag, or 304 when the client's copy is current; the URLs and timestamps in them.
 
 FastAPI's `response_model` is used only for the OpenAPI document; encoding the JSON here halves the cost of a response.
 """
@@ -15,6 +15,7 @@ from fastapi import Request, Response
 
 CACHED: Final = "public, max-age=60, stale-while-revalidate=300"
 REVALIDATE: Final = "no-cache"
+PAGE: Final = "public, max-age=3600"
 
 
 def json_response(
@@ -30,7 +31,17 @@ def json_response(
 
     Responses to other methods than GET, and those with another status than 200, get no ETag and `no-store`.
     """
-    body = orjson.dumps(content)
+    return _response(request, orjson.dumps(content), status, cache, headers, media_type)
+
+
+def text_response(request: Request, text: str, *, media_type: str, headers: dict[str, str]) -> Response:
+    """Return a page that changes with this program only, with an ETag as `json_response`."""
+    return _response(request, text.encode(), 200, PAGE, headers, media_type)
+
+
+def _response(
+    request: Request, body: bytes, status: int, cache: str, headers: dict[str, str] | None, media_type: str
+) -> Response:
     response_headers = {"Cache-Control": cache, **(headers or {})}
     if status != 200 or request.method != "GET":
         return Response(body, status, {**response_headers, "Cache-Control": "no-store"}, media_type)

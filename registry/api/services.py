@@ -6,6 +6,7 @@ from typing import Annotated, Any, cast
 from fastapi import Depends, Query, Request, Response
 
 from registry.actions.queries.inspect import HostStatus, ServiceView, Sort
+from registry.api import parsers
 from registry.api.documents import errors, example, not_modified
 from registry.api.params import (
     CapabilityPath,
@@ -16,7 +17,6 @@ from registry.api.params import (
     base_url,
     filters,
     host_in,
-    one_of,
     registry_of,
 )
 from registry.api.problems import INVALID_PARAMETER, NO_DETAIL, UNKNOWN_CAPABILITY, UNKNOWN_SERVICE, Problem
@@ -72,7 +72,7 @@ async def list_services(
         str, Query(description="A category; `all` does not filter.", json_schema_extra={"enum": list(CATEGORIES)})
     ] = "all",
     sort: Annotated[
-        Sort, one_of(*_SORTS), Query(description="The latest, the best or the largest first, or by name.")
+        Sort, *parsers.one_of(*_SORTS), Query(description="The latest, the best or the largest first, or by name.")
     ] = "newest",
     limit: ListLimit = 50,
     offset: Offset = 0,

@@ -123,7 +123,7 @@ async def validate(
     ] = None,
 ) -> Response:
     if form is not None and form not in FORMAT_BY_SLUG:
-        allowed = sorted(FORMAT_BY_SLUG)
+        allowed = list(FORMAT_BY_SLUG)
         raise Problem(INVALID_PARAMETER, f"format: must be one of {', '.join(allowed)}", accepted=allowed)
     raw = await request.body()
     try:

@@ -1,0 +1,131 @@
+"""Parsers of the texts of query parameters, each with the schema that the OpenAPI document shows.
+
+A parser raises ValueError with a message that says what is allowed; the error answers put the parameter's name before
+it and never repeat the text. Annotate a parameter with all that a function of this module returns.
+"""
+
+import re
+from collections.abc import Callable
+from datetime import date
+from typing import Any, Final
+
+from pydantic import BeforeValidator, WithJsonSchema
+
+from registry.core.names.domains import InvalidName, host_syntax, registrable_domain
+
+Parser = tuple[BeforeValidator, WithJsonSchema]
+
+MAX_VALUES: Final = 20
+_PROTOCOL: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+_LANGUAGE: Final = re.compile(r"[a-z]{2,3}(-[a-z0-9]{1,8}){0,6}")
+
+
+def limited(maximum: int) -> Parser:
+    """Return the parser of a count: larger values are reduced to the maximum, so the schema has none."""
+
+    def parse(text: Any) -> int | None:
+        if text is not None and not _is_number(text):
+            raise ValueError(f"must be a whole number of at most nine digits, 0 to {maximum}; a larger one is reduced")
+        return None if text is None else min(int(text), maximum)
+
+    schema = {"type": "integer", "minimum": 0, "description": f"Larger values count as {maximum}."}
+    return BeforeValidator(parse), WithJsonSchema(schema)
+
+
+def within(maximum: int) -> Parser:
+    """Return the parser of a whole number from 0 to the maximum."""
+
+    def parse(text: Any) -> int | None:
+        if text is not None and not (_is_number(text) and int(text) <= maximum):
+            raise ValueError(f"must be a whole number, 0 to {maximum}")
+        return None if text is None else int(text)
+
+    return BeforeValidator(parse), WithJsonSchema({"type": "integer", "minimum": 0, "maximum": maximum})
+
+
+def one_of(*allowed: str) -> Parser:
+    """Return the parser that accepts exactly these texts."""
+    choice = " or ".join(allowed) if len(allowed) < 3 else f"one of {', '.join(allowed)}"
+
+    def parse(text: Any) -> Any:
+        if text not in allowed:
+            raise ValueError(f"must be {choice}")
+        return text
+
+    return BeforeValidator(parse), WithJsonSchema({"type": "string", "enum": list(allowed)})
+
+
+def any_of(*allowed: str) -> Parser:
+    """Return the parser of one or more of these texts, separated by commas."""
+
+    def parse(text: Any) -> tuple[str, ...]:
+        values = _split(text)
+        if not set(values) <= set(allowed):
+            raise ValueError(f"must be one or more of {', '.join(allowed)}, separated by commas")
+        return values
+
+    schema = {"type": "array", "items": {"type": "string", "enum": list(allowed)}}
+    return BeforeValidator(parse), WithJsonSchema(schema)
+
+
+def each(parse_one: Callable[[str], str | None], description: str, pattern: str | None = None) -> Parser:
+    """Return the parser of at most MAX_VALUES texts, separated by commas, that `parse_one` returns a value for."""
+
+    def parse(text: Any) -> tuple[str, ...]:
+        values = _split(text)
+        parsed = [parse_one(value) for value in values[: MAX_VALUES + 1]]
+        if len(values) > MAX_VALUES or None in parsed:
+            raise ValueError(f"must be {description}, separated by commas, at most {MAX_VALUES}")
+        return tuple(dict.fromkeys(value for value in parsed if value is not None))
+
+    item = {"type": "string"} | ({"pattern": pattern} if pattern else {})
+    return BeforeValidator(parse), WithJsonSchema({"type": "array", "items": item, "maxItems": MAX_VALUES})
+
+
+def day() -> Parser:
+    """Return the parser of a date, as ISO 8601 writes it with hyphens."""
+
+    def parse(text: Any) -> date | None:
+        if text is None:
+            return None
+        if not re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", str(text)):
+            raise ValueError("must be a date such as 2026-11-20")
+        try:
+            return date.fromisoformat(str(text))
+        except ValueError:
+            raise ValueError("must be an existing date such as 2026-11-20") from None
+
+    return BeforeValidator(parse), WithJsonSchema({"type": "string", "format": "date"})
+
+
+def protocol(text: str) -> str | None:
+    return text if _PROTOCOL.fullmatch(text) else None
+
+
+def domain(text: str) -> str | None:
+    """Return the registrable domain of a host; None for an invalid name."""
+    try:
+        return registrable_domain(host_syntax(text))
+    except InvalidName:
+        return None
+
+
+def top_level(text: str) -> str | None:
+    """Return the label of a top level domain, with or without a dot before it; None for an invalid one."""
+    try:
+        return host_syntax(f"a.{text.removeprefix('.')}").removeprefix("a.") if text.strip(".") else None
+    except InvalidName:
+        return None
+
+
+def language(text: str) -> str | None:
+    return text.lower() if _LANGUAGE.fullmatch(text.lower()) else None
+
+
+def _is_number(text: Any) -> bool:
+    return isinstance(text, int) or re.fullmatch("[0-9]{1,9}", str(text)) is not None
+
+
+def _split(text: Any) -> tuple[str, ...]:
+    """Return the comma-separated values; FastAPI passes a list of the one value that `StrictRoute` admits."""
+    return tuple(",".join([text] if isinstance(text, str) else text).split(","))

@@ -1,0 +1,308 @@
+"""`GET /docs`: the reference of this API for people, rendered from its OpenAPI document.
+
+One page of plain HTML: no script, no form, nothing from another host. The Content-Security-Policy forbids all of that
+too, so that no text in the page could do it.
+"""
+
+import base64
+import hashlib
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+from urllib.parse import quote, urlencode
+
+import orjson
+from fastapi import Request, Response
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from registry.api.params import base_url
+from registry.api.responses import text_response
+from registry.api.routing import strict_router
+
+TEMPLATES: Final = Path(__file__).with_name("templates")
+_METHODS: Final = ("get", "post", "put", "patch", "delete")
+_STYLE: Final = (TEMPLATES / "reference.css").read_text()
+_STYLE_HASH: Final = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
+HEADERS: Final = {
+    "Content-Security-Policy": f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'",
+    "Referrer-Policy": "no-referrer",
+}
+
+router = strict_router(tags=["about"])
+
+
+class TypePart(NamedTuple):
+    """A piece of the text that names a type; `shape` is the component schema that it links to."""
+
+    text: str
+    shape: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A parameter of an operation, or a member of a shape. `place`: path or query; empty for a member."""
+
+    name: str
+    place: str
+    required: bool
+    type: Sequence[TypePart]
+    texts: Sequence[str]
+    allowed: Sequence[str]
+    default: str | None
+    example: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """An example of a body: its title and JSON."""
+
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One response of an operation. `problems`: slugs of the problem types that it can have."""
+
+    status: str
+    text: str
+    media_types: Sequence[str]
+    type: Sequence[TypePart]
+    problems: Sequence[str]
+    samples: Sequence[Sample]
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    id: str
+    method: str
+    path: str
+    summary: str
+    text: str
+    parameters: Sequence[Member]
+    body: Sequence[TypePart]
+    samples: Sequence[Sample]
+    answers: Sequence[Answer]
+    curl: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    """The operations of one tag."""
+
+    name: str
+    text: str
+    operations: Sequence[Operation]
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    name: str
+    text: str
+    members: Sequence[Member]
+
+
+@router.get("/docs", response_class=Response, summary="The reference of this API", include_in_schema=False)
+async def reference(request: Request) -> Response:
+    page = getattr(request.app.state, "reference", None)
+    if page is None:
+        page = request.app.state.reference = render(request.app.openapi(), base_url(request))
+    return text_response(request, page, media_type="text/html; charset=utf-8", headers=HEADERS)
+
+
+def render(document: Mapping[str, Any], base: str) -> str:
+    """Return the page. `base` is the URL of this API without a trailing slash, for the examples of requests."""
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True,
+    )  # fmt: skip
+    environment.filters["code"] = _with_code
+    return environment.get_template("reference.html.jinja").render(
+        info=document["info"],
+        base=base,
+        chapters=list(chapters(document, base)),
+        shapes=list(shapes(document)),
+        style=Markup(_STYLE),  # noqa: S704  # the file beside the template
+    )
+
+
+def chapters(document: Mapping[str, Any], base: str) -> Iterator[Chapter]:
+    """Yield the tags in their order. An operation stands in the chapter of the first of its tags only."""
+    order = [tag["name"] for tag in document["tags"]]
+    of_tag: dict[str, list[Operation]] = {name: [] for name in order}
+    for path, item in document["paths"].items():
+        for method in _METHODS:
+            if (operation := item.get(method)) is not None:
+                of_tag[min(operation["tags"], key=order.index)].append(_operation(path, method, operation, base))
+    for tag in document["tags"]:
+        yield Chapter(tag["name"], tag["description"], of_tag[tag["name"]])
+
+
+def shapes(document: Mapping[str, Any]) -> Iterator[Shape]:
+    """Yield the component schemas by name."""
+    for name, schema in sorted(document["components"]["schemas"].items()):
+        required = schema.get("required", ())
+        members = [
+            _member(member, "", member in required, part) for member, part in schema.get("properties", {}).items()
+        ]
+        allowed = ", ".join(f"`{value}`" for value in schema.get("enum", ()))
+        texts = [schema.get("description", ""), f"One of {allowed}." if allowed else ""]
+        yield Shape(name, " ".join(filter(None, texts)), members)
+
+
+def _operation(path: str, method: str, operation: Mapping[str, Any], base: str) -> Operation:
+    parameters: Sequence[Mapping[str, Any]] = operation.get("parameters", ())
+    media = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
+    samples = list(_samples(media, "Body"))
+    return Operation(
+        id=re.sub(r"[^a-z0-9]+", "-", f"{method}{path}".lower()).strip("-"),
+        method=method.upper(),
+        path=path,
+        summary=operation["summary"],
+        text=operation["description"],
+        parameters=[
+            _member(entry["name"], entry["in"], entry["required"], entry["schema"], entry.get("description", ""))
+            for entry in parameters
+        ],
+        body=list(_type(media["schema"])) if media else [],
+        samples=samples,
+        answers=[_answer(status, response) for status, response in sorted(operation["responses"].items())],
+        curl=_curl(method, path, parameters, _compact(media), base),
+    )
+
+
+def _member(name: str, place: str, required: bool, schema: Mapping[str, Any], text: str = "") -> Member:
+    examples = schema.get("examples", ())
+    default = schema.get("default")
+    return Member(
+        name=name,
+        place=place,
+        required=required,
+        type=list(_type(schema)),
+        texts=_texts(text, schema),
+        allowed=[_value(value) for value in _allowed(schema)],
+        default=None if default in (None, [], "") else _value(default),
+        example=_value(examples[0]) if len(examples) > 0 else None,
+    )
+
+
+def _texts(text: str, schema: Mapping[str, Any]) -> Sequence[str]:
+    """Return the description of a member, and in a paragraph of its own what its schema adds."""
+    description = text or schema.get("description", "")
+    added = [_bounds(schema), schema.get("description", "") if text else ""]
+    return list(dict.fromkeys(filter(None, (description, " ".join(part for part in added if part != description)))))
+
+
+def _value(value: Any) -> str:
+    """Return a value as it would be written in a URL: texts without quotes."""
+    return value if isinstance(value, str) else _json(value)
+
+
+def _answer(status: str, response: Mapping[str, Any]) -> Answer:
+    content: Mapping[str, Any] = response.get("content", {})
+    media: Mapping[str, Any] = next(iter(content.values()), {})
+    is_problem = int(status) >= 400
+    return Answer(
+        status=status,
+        text=response["description"],
+        media_types=list(content),
+        type=list(_type(media["schema"])) if media.get("schema") else [],
+        problems=list(media.get("examples", ())) if is_problem else [],
+        samples=[] if is_problem else list(_samples(media, f"Answer {status}")),
+    )
+
+
+def _samples(media: Mapping[str, Any], title: str) -> Iterator[Sample]:
+    if "example" in media:
+        yield Sample(title, _json(media["example"], indented=True))
+    for example in media.get("examples", {}).values():
+        yield Sample(f"{title}: {example['summary']}", _json(example["value"], indented=True))
+
+
+def _type(schema: Mapping[str, Any]) -> Iterator[TypePart]:
+    """Yield the pieces of the type's name, such as `list of `, `DiscoverRow`."""
+    if "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        yield TypePart(name, name)
+    elif "anyOf" in schema:
+        for index, alternative in enumerate(schema["anyOf"]):
+            if index:
+                yield TypePart(" or ")
+            yield from _type(alternative)
+    elif "const" in schema:
+        yield TypePart(_json(schema["const"]))
+    elif schema.get("type") == "array":
+        yield TypePart("list of ")
+        yield from _type(schema.get("items", {}))
+    elif isinstance(schema.get("additionalProperties"), dict):
+        yield TypePart("map of text to ")
+        yield from _type(schema["additionalProperties"])
+    else:
+        yield TypePart(schema.get("type", "any value"))
+
+
+def _allowed(schema: Mapping[str, Any]) -> Sequence[Any]:
+    """Return the values that a text, or each text of a list, may have; empty when they are not listed."""
+    values: Sequence[Any] = schema.get("enum") or schema.get("items", {}).get("enum", ())
+    return values
+
+
+def _bounds(schema: Mapping[str, Any]) -> str:
+    """Return the limits of a number or text as a sentence, or an empty text."""
+    alternatives: Iterable[Mapping[str, Any]] = [schema, schema.get("items", {}), *schema.get("anyOf", ())]
+    limits: dict[str, Any] = {}
+    for alternative in alternatives:
+        limits |= {
+            key: alternative[key] for key in ("minimum", "maximum", "maxLength", "maxItems") if key in alternative
+        }
+        limits |= {"format": alternative["format"]} if "format" in alternative else {}
+    said = []
+    if "minimum" in limits:
+        said.append(
+            f"{limits['minimum']} to {limits['maximum']}" if "maximum" in limits else f"{limits['minimum']} or more"
+        )
+    said += [f"at most {limits['maxLength']} characters"] if "maxLength" in limits else []
+    said += [f"at most {limits['maxItems']} values"] if "maxItems" in limits else []
+    said += [f"format {limits['format']}"] if "format" in limits else []
+    return f"{', '.join(said).capitalize()}." if said else ""
+
+
+def _curl(method: str, path: str, parameters: Sequence[Mapping[str, Any]], body: str | None, base: str) -> str:
+    """Return a command with the examples of all path parameters and required parameters."""
+    query = {}
+    for parameter in parameters:
+        examples = parameter["schema"].get("examples") or [""]
+        if parameter["in"] == "path":
+            path = path.replace(f"{{{parameter['name']}}}", quote(str(examples[0]), safe=""))
+        elif parameter["required"]:
+            query[parameter["name"]] = examples[0]
+    url = f"{base}{path}{'?' + urlencode(query) if query else ''}"
+    words = ["curl", *(["-X", method.upper()] if method not in ("get", "post") else []), url]
+    if body is not None:
+        words += ["-H", "Content-Type: application/json", "-d", body]
+    return shlex.join(words)
+
+
+def _compact(media: Mapping[str, Any]) -> str | None:
+    values = (
+        [media["example"]] if "example" in media else [entry["value"] for entry in media.get("examples", {}).values()]
+    )
+    return _json(values[0]) if values else None
+
+
+def _json(value: Any, *, indented: bool = False) -> str:
+    return orjson.dumps(value, option=orjson.OPT_INDENT_2 if indented else None).decode()
+
+
+def _with_code(text: str) -> Markup:
+    """Return a description as HTML: `` `words` `` in backticks as code, all else escaped."""
+    pieces = text.split("`")
+    return Markup("").join(
+        Markup("<code>{}</code>").format(piece) if index % 2 and index < len(pieces) - 1 else escape(piece)
+        for index, piece in enumerate(pieces)
+    )
