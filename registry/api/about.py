@@ -67,6 +67,7 @@ _CAPABILITIES: Final[Mapping[str, dict[str, Any]]] = {
         "method": "GET",
         "parameters": [
             _parameter("search", "string", "query", "Text in the name or description.", "parcel"),
+            _parameter("category", "string", "query", "A category, as in the rows; all does not filter.", "payments"),
             _parameter("sort", "string", "query", "newest, name, capabilities, score or updated.", "newest"),
             _parameter("limit", "number", "query", "Rows, at most 100.", 50),
             _parameter("offset", "number", "query", "Rows to skip.", 0),

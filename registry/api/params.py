@@ -13,6 +13,7 @@ from pydantic import BeforeValidator, WithJsonSchema
 from registry.api import parsers
 from registry.api.problems import INVALID_PARAMETER, UNKNOWN_SERVICE, Problem
 from registry.core.formats import FORMAT_BY_SLUG
+from registry.core.merging.categories import CATEGORIES
 from registry.core.model.listing import AuthKind, Filters, PricingKind, SideEffects, SortBy, TrustLevel
 from registry.core.model.services import is_semantic_type
 from registry.core.names.domains import InvalidName, host_syntax
@@ -23,6 +24,9 @@ MAX_DISCOVER: Final = 50
 MAX_LIST: Final = 100
 MAX_OFFSET: Final = 100_000
 MAX_WAIT: Final = 20
+ALL: Final = "all"
+"""The category that ADP clients send for no filter."""
+
 _MAX_DAYS: Final = 36_500
 _AUTH_KINDS: Final[tuple[AuthKind, ...]] = get_args(AuthKind)
 _PRICING_KINDS: Final[tuple[PricingKind, ...]] = get_args(PricingKind)
@@ -32,6 +36,7 @@ _SORTS: Final[tuple[SortBy, ...]] = get_args(SortBy)
 FACETS: Final = {
     "format": "format", "auth_type": "auth", "pricing_type": "pricing", "trust_level": "trust", "protocol": "protocol",
     "semantic_type": "semantic", "side_effects": "effects", "domain": "domain", "tld": "tld", "language": "language",
+    "category": "category",
 }  # fmt: skip
 """Filter whose values can be counted -> name of its facet in the search engines."""
 
@@ -170,6 +175,15 @@ Languages = Annotated[
         "separated. Most do not say.",
     ),
 ]
+Categories = Annotated[
+    tuple[str, ...],
+    *parsers.any_of(ALL, *CATEGORIES),
+    Query(
+        alias="category",
+        description="Only services of one of these categories, comma separated; `all` does not filter. The category "
+        "is derived from the words of name, tags, first sentence and capabilities; `other` where none fits clearly.",
+    ),
+]
 SeenSince = Annotated[
     date | None,
     *parsers.day(),
@@ -226,6 +240,7 @@ async def filters(
     domains: Domains = (),
     tlds: TopLevels = (),
     languages: Languages = (),
+    categories: Categories = (),
     seen_since: SeenSince = None,
     seen_within_days: SeenWithin = None,
 ) -> Filters:
@@ -245,6 +260,7 @@ async def filters(
         domains=domains,
         tlds=tlds,
         languages=languages,
+        categories=() if ALL in categories else categories,
         seen_since=max(filter(None, (seen_since, earliest_day)), default=None),
     )
 

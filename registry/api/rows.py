@@ -29,7 +29,7 @@ def summary(card: Card, base: str, now: datetime) -> schemas.Summary:
         "pricing_type": _ADP_DEFAULTS["pricing_type"] if card.pricing_type == "unknown" else card.pricing_type,
         "verified": card.trust_level is TrustLevel.VERIFIED,
         "trust_level": card.trust_level,
-        "category": None,
+        "category": card.category,
         "format": card.formats[0] if card.formats else None,
         "formats": card.formats,
         "protocols": card.protocols,

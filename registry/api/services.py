@@ -34,10 +34,6 @@ from registry.core.names.domains import is_confusable
 from registry.core.ranking.text import QUERY_CHARS
 from registry.wiring import utc_now
 
-CATEGORIES = (
-    "all", "email", "payments", "storage", "analytics", "communication", "productivity", "developer-tools", "ai-ml",
-    "social", "crm", "e-commerce", "location", "authentication", "other",
-)  # fmt: skip
 _SORTS = ("newest", "name", "capabilities", "score", "updated")
 _NO_DETAIL = {
     "detail_not_fetched": "The site's document for this capability has not been read yet.",
@@ -58,8 +54,7 @@ router = strict_router(tags=["services"])
         **errors(INVALID_PARAMETER),
     },
     summary="List services",
-    description="All listed services, filtered and sorted; `total` counts every match. Categories exist for clients "
-    "that send them: services have none, so every category but `all` is empty.",
+    description="All listed services, filtered and sorted; `total` counts every match.",
     tags=["discovery"],
 )
 async def list_services(
@@ -68,25 +63,17 @@ async def list_services(
     search: Annotated[
         str, Query(max_length=QUERY_CHARS, description="Part of a name, a description or a host, in any case.")
     ] = "",
-    category: Annotated[
-        str, Query(description="A category; `all` does not filter.", json_schema_extra={"enum": list(CATEGORIES)})
-    ] = "all",
     sort: Annotated[
         Sort, *parsers.one_of(*_SORTS), Query(description="The latest, the best or the largest first, or by name.")
     ] = "newest",
     limit: ListLimit = 50,
     offset: Offset = 0,
 ) -> Response:
-    if category not in CATEGORIES:
-        raise Problem(INVALID_PARAMETER, "category: is not a known category", accepted=list(CATEGORIES))
     base, now = base_url(request), utc_now()
-    if category == "all":
-        page = await registry_of(request).queries.list_services(
-            narrowed, sort=sort, limit=limit, offset=offset, text=search.strip()
-        )
-        rows, total = page.items, page.total
-    else:
-        rows, total = (), 0
+    page = await registry_of(request).queries.list_services(
+        narrowed, sort=sort, limit=limit, offset=offset, text=search.strip()
+    )
+    rows, total = page.items, page.total
     content: discovery.ServiceList = {
         "success": True,
         "data": [

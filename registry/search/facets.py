@@ -16,6 +16,7 @@ FACETS: Final[Mapping[str, Callable[[Listing], Iterable[str]]]] = {
     "domain": lambda listing: (listing.domain,),
     "tld": lambda listing: (listing.host.rpartition(".")[2],),
     "language": lambda listing: listing.languages,
+    "category": lambda listing: (listing.category,) if listing.category else (),
     "semantic": lambda listing: (
         semantic_type for capability in listing.capabilities for semantic_type in capability.semantic_types
     ),
@@ -50,6 +51,7 @@ def facet_filters(filters: Filters) -> Mapping[str, tuple[str, ...]]:
         "domain": filters.domains,
         "tld": filters.tlds,
         "language": filters.languages,
+        "category": filters.categories,
         "semantic": filters.semantic_types,
         "effects": filters.side_effects,
     }

@@ -220,6 +220,7 @@ FACET_COLUMNS: Final[dict[str, ColumnElement[Any]]] = {
     "domain": type_coerce(ServiceRow.domain, Text),
     "tld": func.substring(ServiceRow.host, "[^.]*$"),
     "language": ServiceRow.listing["languages"],
+    "category": type_coerce(ServiceRow.category, Text),
     "semantic": _all_at("$.capabilities[*].semantic_types[*]"),
     "effects": _all_at("$.capabilities[*].side_effects").op("||")(
         case(
@@ -282,6 +283,8 @@ def _conditions(filters: Filters) -> list[ColumnElement[bool]]:
         conditions.append(func.substring(ServiceRow.host, "[^.]*$").in_(filters.tlds))
     if filters.languages:
         conditions.append(ServiceRow.listing["languages"].has_any(array(filters.languages)))
+    if filters.categories:
+        conditions.append(ServiceRow.category.in_(filters.categories))
     if filters.narrows_capabilities:
         row = CapabilityRow
         same_service = (row.domain == ServiceRow.domain) & (row.host == ServiceRow.host)

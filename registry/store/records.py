@@ -104,6 +104,7 @@ class ServiceColumns:
     pricing_type: str
     formats: tuple[str, ...]
     protocols: tuple[str, ...]
+    category: str | None  # None: recorded before there were categories
     cap_count: int
 
 

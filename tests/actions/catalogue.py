@@ -37,6 +37,7 @@ def _record(listing: Listing, hidden: bool) -> ServiceRecord:
         pricing_type=listing.pricing_type,
         formats=listing.formats,
         protocols=listing.protocols,
+        category=listing.category or None,
         cap_count=len(listing.capabilities),
         hidden=hidden,
         crawl_failures=0,

@@ -249,7 +249,7 @@ async def test_facets_count_all_shown_services(store: Store, backend: EmbeddedBa
         store,
         backend,
         hidden_listing,
-        listing("a.example", "Weather", formats=("adp", "mcp"), languages=("de-at", "de")),
+        listing("a.example", "Weather", formats=("adp", "mcp"), languages=("de-at", "de"), category="location"),
         listing(
             "b.example", "Weather", capabilities=(ListedCapability("x", "", True, ("a:b",)), ListedCapability("y"))
         ),
@@ -269,6 +269,7 @@ async def test_facets_count_all_shown_services(store: Store, backend: EmbeddedBa
         "domain": {"a.example": 1, "b.example": 1},
         "tld": {"example": 2},
         "language": {"de": 1, "de-at": 1},
+        "category": {"location": 1},
         "semantic": {"a:b": 1},
         "effects": {"true": 1, "unknown": 1},
     }

@@ -24,11 +24,14 @@ def _pigeon() -> dict[str, Page]:
     manifest = adp_manifest(PIGEON, "create_parcel", "track_parcel", "price_parcel", base_url=PIGEON_BASE)
     manifest["name"] = "Pigeonpost"
     manifest["auth"] = {"type": "api_key", "header": "X-Key", "setup_url": "https://pigeonpost.example/keys"}
+    for entry in manifest["capabilities"]:
+        if entry["name"] != "track_parcel":
+            entry["resource_group"] = "parcels"
     manifest["pricing"] = {"type": "freemium", "plans": [{"name": "Free", "price": "0", "limits": "100 a day"}]}
     return {
         ADP: Page(manifest),
         "/v2/caps/create_parcel": Page(adp_detail("create_parcel")),
-        "/v2/caps/track_parcel": Page(adp_detail("track_parcel")),
+        "/v2/caps/track_parcel": Page({**adp_detail("track_parcel"), "resource_group": "tracking"}),
     }
 
 

@@ -171,6 +171,8 @@ async def test_a_cursor_is_valid_for_its_own_query_only(api: Api) -> None:
         ({"side_effects": "unknown", "format": "a2a,mcp-server-card"}, {CARD}),
         ({"side_effects": "true,false", "format": "awp,a2a,mcp-server-card"}, {BIKES, AWKWARD, TOOLS}),
         ({"semantic_type": "commerce:order"}, set()),
+        ({"category": "location,email"}, {TOOLS}),
+        ({"category": "all"}, LISTED - {FAILING}),
     ],
 )
 async def test_filters_narrow_search_and_list_alike(api: Api, narrowed: dict[str, str], expected: set[str]) -> None:
@@ -253,11 +255,16 @@ async def test_the_list_sorts_and_searches(api: Api) -> None:
     assert hosts(await api.json("/api/services", search="a\x00b")) == []
 
 
-async def test_categories_exist_and_are_empty(api: Api) -> None:
-    assert (await api.json("/api/services", category="all"))["total"] > 0
-    assert (await api.json("/api/services", category="email")) | {"success": True} == {
-        "success": True, "data": [], "total": 0, "page": 1, "totalPages": 1, "next_offset": None,
-    }  # fmt: skip
+async def test_categories_filter_the_list_and_are_in_its_rows(api: Api) -> None:
+    everything = await api.json("/api/services")
+    assert await api.json("/api/services", category="all") == everything
+    categories = {row["domain"]: row["category"] for row in everything["data"]}
+    assert (categories[PIGEON], categories[TOOLS], categories[BIKES]) == ("e-commerce", "location", "other")
+    for category in ("e-commerce", "location", "email", "other"):
+        expected = {host for host, value in categories.items() if value == category}
+        assert set(hosts(await api.json("/api/services", category=category))) == expected
+    found = await api.json("/api/discover", q="send a parcel", category="e-commerce")
+    assert found["data"][0]["service"]["category"] == "e-commerce"
     assert (await api.get("/api/services?category=soup")).status_code == 400
 
 
@@ -290,6 +297,19 @@ async def test_the_manifest_of_an_adp_host_matches_its_document(api: Api) -> Non
     assert data["well_known_url"] == f"https://{PIGEON}/.well-known/agent"
     assert data["score"]["lines"][0]["fix"]
     assert f"https://{PIGEON}/.well-known/agent" in [document["url"] for document in data["documents"]]
+
+
+async def test_resource_groups_of_manifest_and_details_are_shown(api: Api) -> None:
+    """In the manifest with and without details, and in the detail, wherever the host names them."""
+    groups = {"create_parcel": "parcels", "price_parcel": "parcels", "track_parcel": "tracking"}
+    for parameters in ({}, {"include_details": "true"}):
+        manifest = (await api.json(f"/api/services/{PIGEON}", **parameters))["data"]["manifest"]
+        assert {entry["name"]: entry.get("resource_group") for entry in manifest["capabilities"]} == groups
+    for name in ("create_parcel", "track_parcel"):
+        detail = await api.json(f"/api/services/{PIGEON}/capabilities/{name}")
+        assert detail["resource_group"] == groups[name]
+    card = (await api.json(f"/api/services/{CARD}"))["data"]["manifest"]["capabilities"]
+    assert not any("resource_group" in entry for entry in card)  # tags of an A2A skill are no groups
 
 
 @pytest.mark.parametrize(

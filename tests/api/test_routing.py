@@ -81,8 +81,8 @@ async def test_every_parameter_reaches_the_query() -> None:
         "q": "x", "limit": "3", "cursor": "abc", "sort": "score", "facets": ",".join(FACETS), "format": "adp",
         "include_unverified": "true", "auth_type": "none,oauth2", "pricing_type": "free", "trust_level": "verified",
         "protocol": "mcp", "semantic_type": "api:payment", "side_effects": "false", "domain": "a.b.dev", "tld": "dev",
-        "language": "EN", "min_score": "1", "max_score": "99", "seen_since": "2026-11-20", "seen_within_days": "1",
-        "highlights": "true",
+        "category": "email", "language": "EN", "min_score": "1", "max_score": "99", "seen_since": "2026-11-20",
+        "seen_within_days": "1", "highlights": "true",
     }  # fmt: skip
     framework, straight = both_ways()
     expected, actual = [await client.get("/api/discover", params=parameters) for client in (framework, straight)]

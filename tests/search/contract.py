@@ -125,6 +125,8 @@ class BackendContract:
             ({"tlds": ("example",), "formats": ("adp",)}, ["a.example"]),
             ({"tlds": ("org",)}, []),
             ({"languages": ("de",)}, ["b.example"]),
+            ({"categories": ("location", "email")}, ["a.example"]),
+            ({"categories": ("other",)}, []),
             ({"seen_since": date(2026, 11, 20)}, ["a.example"]),
             ({"seen_since": date(2026, 11, 21)}, []),
             ({"seen_since": date(1900, 1, 1)}, ["a.example", "b.example"]),
@@ -143,7 +145,7 @@ class BackendContract:
                     "a.example", "Weather", score=60, auth_type="unknown", pricing_type="paid",
                     protocols=("adp", "mcp"),
                     capabilities=(ListedCapability("read", "", False), ListedCapability("write", "", True)),
-                    seen_on=date(2026, 11, 20),
+                    seen_on=date(2026, 11, 20), category="location",
                 ),
                 listing(
                     "b.example", "Weather", score=80, formats=("awp", "woa"), auth_type="oauth2",

@@ -245,6 +245,7 @@ def _passes(card: Card, filters: Filters, levels: Collection[TrustLevel]) -> boo
         and (not filters.protocols or not set(filters.protocols).isdisjoint(card.protocols))
         and (not filters.auth_types or card.auth_type in filters.auth_types)
         and (not filters.pricing_types or card.pricing_type in filters.pricing_types)
+        and (not filters.categories or card.category in filters.categories)
         and (filters.min_score is None or card.score >= filters.min_score)
         and (filters.max_score is None or card.score <= filters.max_score)
     )

@@ -137,6 +137,7 @@ def _service(
         pricing_type=listing.pricing_type,
         formats=listing.formats,
         protocols=listing.protocols,
+        category=listing.category or None,
         cap_count=min(len(service.capabilities), MAX_CAPABILITIES),
         hidden=standing.is_hidden,
         crawl_failures=standing.crawl_failures,

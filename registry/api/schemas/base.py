@@ -8,6 +8,8 @@ from pydantic import ConfigDict, Field, with_config
 from pydantic.fields import FieldInfo
 from typing_extensions import TypedDict, get_type_hints, is_typeddict
 
+from registry.core.merging.categories import CATEGORIES
+
 EXAMPLE_TIME: Final = "2026-11-20T03:00:11.000Z"
 EXAMPLE_HOST: Final = "api.pigeonpost.example"
 EXAMPLE_SERVICE_URL: Final = f"https://registry.example/api/services/{EXAMPLE_HOST}"
@@ -126,7 +128,15 @@ class Summary(Shape):
     pricing_type: PricingType
     verified: Annotated[bool, Field(description="True exactly if `trust_level` is `verified`.", examples=[True])]
     trust_level: Trust
-    category: Annotated[str | None, Field(description="Always null: services have no category.", examples=[None])]
+    category: Annotated[
+        str | None,
+        Field(
+            json_schema_extra={"enum": [*CATEGORIES, None]},
+            description="Derived from the words of name, tags, first sentence and capabilities; `other` where none "
+            "fits clearly; null if the service was not recorded since categories are derived.",
+            examples=["e-commerce"],
+        ),
+    ]
     format: Annotated[str | None, Field(description="The most expressive format of the host.", examples=["adp"])]
     formats: Annotated[Sequence[str], Field(examples=[["adp"]])]
     protocols: Annotated[Sequence[str], Field(examples=[["adp"]])]

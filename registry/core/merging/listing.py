@@ -11,6 +11,7 @@ from registry.core.formats.adp.manifest_view import (
     adp_pricing_type,
     service_name,
 )
+from registry.core.merging.categories import category_of
 from registry.core.model.listing import AuthKind, ListedCapability, Listing, PricingKind, TrustLevel
 from registry.core.model.services import Auth, Capability, Service, is_semantic_type
 from registry.core.names.domains import host_of, same_site
@@ -69,6 +70,7 @@ def make_listing(
         seen_on=seen_on,
         languages=service.languages,
         keywords=_keywords(service),
+        category=category_of(service),
     )
 
 

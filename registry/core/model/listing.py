@@ -51,6 +51,7 @@ class Listing:
 
     `auth_type` and `pricing_type` are what the documents say. ADP has no word for unknown: the interfaces put its
     defaults in place where its clients read them.
+    `category` is a slug of `merging.categories`; empty in listings made before there were categories.
     `languages` are those the documents were served in (Content-Language), lower case, each with its primary language.
     `keywords` as in ListedCapability, of the service as a whole.
     """
@@ -69,6 +70,7 @@ class Listing:
     seen_on: date | None = None
     languages: tuple[str, ...] = ()
     keywords: tuple[str, ...] = ()
+    category: str = ""
 
     def content_hash(self) -> bytes:
         """Return the sha256 of the canonical JSON of all fields."""
@@ -99,6 +101,7 @@ class Filters:
     domains: tuple[str, ...] = ()
     tlds: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
     seen_since: date | None = None
 
     @property

@@ -24,6 +24,7 @@ class ServiceRow(Base):
     pricing_type: Mapped[str]
     formats: Mapped[list[str]] = mapped_column(ARRAY(Text))
     protocols: Mapped[list[str]] = mapped_column(ARRAY(Text))
+    category: Mapped[str | None]
     cap_count: Mapped[Small]
     hidden: Mapped[bool]
     crawl_failures: Mapped[Small]

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, Literal
 
-from registry.core.formats.adp.manifest_view import CAPABILITY_DESCRIPTION_CHARS, adp_base_url
+from registry.core.formats.adp.manifest_view import CAPABILITY_DESCRIPTION_CHARS, adp_base_url, resource_group
 from registry.core.model.services import Capability, Invocation, InvocationKind, Service
 from registry.core.names.domains import host_of
 from registry.core.reading.plain_text import line, plain
@@ -82,8 +82,8 @@ def _host_detail(host: str, service: Service, capability: Capability) -> dict[st
     if isinstance(source.get("rate_limits"), dict):
         limits = {key: source["rate_limits"].get(key) for key in ("requests_per_minute", "daily_limit")}
         detail["rate_limits"] = {key: value for key, value in limits.items() if _is_number(value)}
-    if isinstance(source.get("resource_group"), str):
-        detail["resource_group"] = line(source["resource_group"], PARAMETER_CHARS)
+    if group := resource_group(capability):
+        detail["resource_group"] = group
     return detail | {"derived": derived, "untrusted_text": True}
 
 

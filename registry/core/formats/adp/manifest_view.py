@@ -17,6 +17,8 @@ DESCRIPTION_CHARS: Final = 4_000
 CAPABILITY_DESCRIPTION_CHARS: Final = 2_000
 KEYWORDS_CHARS: Final = 500
 
+_WITH_GROUPS: Final = ("adp", "adp-detail")
+
 _COLLAPSED: Final[dict[str, AdpAuthType]] = {
     "api_key": "api_key",
     "http_basic": "api_key",
@@ -160,7 +162,18 @@ def _manifest_capability(capability: Capability, base_url: str, detail_url: Call
         "description": plain(capability.description or "", CAPABILITY_DESCRIPTION_CHARS),
         "detail_url": relative_url if capability.detail_url and relative_url.startswith("/") else url,
     }
-    group = (capability.detail or {}).get("resource_group")
-    if isinstance(group, str):
-        entry["resource_group"] = line(group, NAME_CHARS)
+    if group := resource_group(capability):
+        entry["resource_group"] = group
     return entry
+
+
+def resource_group(capability: Capability) -> str | None:
+    """Return the group of capabilities that the detail names, else the entry of the manifest.
+
+    The readers of both put it first among the tags; tags of documents of other formats are no groups.
+    """
+    group = (capability.detail or {}).get("resource_group")
+    source = capability.provenance.get("tags", capability.origin)
+    if not isinstance(group, str) and capability.tags and source is not None and source.format in _WITH_GROUPS:
+        group = capability.tags[0]
+    return line(group, NAME_CHARS) or None if isinstance(group, str) else None
