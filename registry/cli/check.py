@@ -171,7 +171,7 @@ def _from_answers(
     visit_outcome: tuple[Outcome, str] | None,
     options: CheckOptions,
 ) -> Checked:
-    documents = [held_from(answer) for answer in answers]
+    documents = [held_from(answer, answers) for answer in answers]
     relevant = tuple(item for item in documents if item.assessment.outcome not in _NOT_SHOWN) or tuple(documents[:1])
     outcome, reason = visit_outcome or (documents[0].assessment.outcome, documents[0].assessment.reason)
     sources = {answer.fetched.final_url: answer.fetched.body for answer in answers if answer.fetched.body}

@@ -154,7 +154,7 @@ async def test_a_cursor_is_valid_for_its_own_query_only(api: Api) -> None:
         ({"pricing_type": "free"}, set()),
         ({"pricing_type": "unknown,free"}, {BIKES, CARD, TOOLS, AWKWARD}),
         ({"pricing_type": "paid"}, set()),
-        ({"min_score": "100"}, set()),
+        ({"min_score": "100"}, {CARD, TOOLS}),
         ({"min_score": "0"}, LISTED - {FAILING}),
         ({"min_score": "0", "max_score": "0"}, set()),
         ({"max_score": "100"}, LISTED - {FAILING}),

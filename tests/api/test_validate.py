@@ -163,7 +163,7 @@ async def test_each_line_of_a_score_names_its_document(api: Api) -> None:
             assert line.keys() >= {"document", "pointer", "evidence", "count", "section", "severity"}
             assert line["document"] is None or line["document"] in document_urls
             if line["document"] is None:
-                assert line["reason"].partition(".")[0] in {"service", "conflict", "endpoint", "capability"}
+                assert line["reason"].partition(".")[0] in {"service", "conflict", "endpoint", "capability", "advice"}
             traced += line["document"] is not None
     assert traced > 4
 

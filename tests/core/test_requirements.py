@@ -2,7 +2,8 @@
 
 `tests/formats/<slug>/breaches.json` has, for each row that findings report, changes of a valid fixture that break it:
 `set` and `remove` (JSON Pointers), `url`, `headers` (null removes one), `raw`, `cut`, `pad` (bytes), `encoding`,
-`answers` (another response of a URL in the manifest); `base` names another fixture to change.
+`answers` (another response of a URL in the manifest), `observed` (what other answers of the host showed); `base` names
+another fixture to change.
 """
 
 import json
@@ -23,6 +24,7 @@ from registry.core.formats.awas.checks import is_selector
 from registry.core.merging.merge import Held, LocatedFinding, merge
 from registry.core.model.documents import Outcome, Via
 from registry.core.model.findings import Rule
+from registry.core.model.observations import Observation
 from registry.core.scoring.checks import gaps
 from registry.core.scoring.coverage import checks, specified
 from registry.core.scoring.rubric import RUBRIC
@@ -108,7 +110,8 @@ def held(assessment: Assessment, breach: dict[str, Any]) -> Iterator[Held]:
     url = next(
         (origin.document for origin in (assessment.service.provenance if assessment.service else {}).values()), ""
     )
-    yield Held(url, url, assessment, b"manifest", NOW)
+    seen = frozenset(map(Observation, breach.get("observed", ())))
+    yield Held(url, url, assessment, b"manifest", NOW, observed=seen)
     for pointer in assessment.pointers:
         answer = breach.get("answers", {}).get(f"/{(pointer.url or '').split('/', 3)[-1]}")
         if answer is not None and pointer.url is not None:
@@ -122,7 +125,7 @@ def test_every_row_is_unique_and_complete() -> None:
     assert [
         row.id
         for _, row in ROWS
-        if bool(CHECKED_BY[row.id]) == bool(row.unobservable) or not row.says or not row.section
+        if bool(CHECKED_BY[row.id]) == (row.remark is not None) or not row.says or not row.section
     ] == []
 
 

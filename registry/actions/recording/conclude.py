@@ -9,6 +9,7 @@ from typing import Final
 
 from registry.actions.frontier.pending import probe_to_json
 from registry.actions.frontier.seed import SEED_HEAD_START, SUB_HOST
+from registry.actions.recording.compatibility import note_breaking_changes
 from registry.actions.recording.present import Shown, Standing, held_documents, present
 from registry.actions.recording.reconcile import SECOND_LOOK, Documents, is_detail, lose_all, reconcile, visit_record
 from registry.core.model.documents import ABSENCE, Outcome
@@ -137,10 +138,11 @@ def compare(finished: Sequence[FinishedDomain], before: Stored, now: datetime) -
 def conclude(
     comparisons: Sequence[Compared], before: Stored, bodies: Mapping[tuple[str, bytes], bytes], now: datetime
 ) -> Writes:
-    """Return everything to write. `bodies`: stored bodies of documents that the visits did not fetch."""
+    """Return everything to write. `bodies`: stored bodies of documents that the visits did not fetch or replaced."""
     writes = Writes()
     for compared in comparisons:
         domain, host = compared.host.domain, compared.host.host
+        note_breaking_changes(compared.documents, bodies)
         writes.bodies |= compared.documents.bodies
         writes.documents += compared.documents.put.values()
         writes.history += compared.documents.history

@@ -11,6 +11,7 @@ from registry.core.formats.adp.manifest_view import adp_base_url
 from registry.core.merging.listing import make_listing, trust_level
 from registry.core.merging.merge import Held, LocatedFinding, Merged, merge
 from registry.core.model.findings import Finding, Severity
+from registry.core.model.observations import STORED_AS, from_text
 from registry.core.model.services import Service, to_json
 from registry.core.scoring.rubric import VERSION, rule_of
 from registry.core.scoring.score import Score, score
@@ -76,6 +77,7 @@ def held_documents(current: Iterable[Current], bodies: Mapping[tuple[str, bytes]
             document.record.sha256,
             document.record.seen_at,
             document.record.via,
+            from_text(document.record.headers.get(STORED_AS, "")),
         )
         for document in current
         if document.record.alias_of is None
@@ -99,7 +101,8 @@ def assessment_of(current: Current, bodies: Mapping[tuple[str, bytes], bytes]) -
 
 def _served_with(record: DocumentRecord) -> dict[str, str]:
     validators = {"etag": record.etag, "last-modified": record.last_modified}
-    return record.headers | {name: value for name, value in validators.items() if value is not None}
+    fields = {name: value for name, value in record.headers.items() if name != STORED_AS}
+    return fields | {name: value for name, value in validators.items() if value is not None}
 
 
 def same_but_for_dates(service: ServiceRecord, other: ServiceRecord) -> bool:

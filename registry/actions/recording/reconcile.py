@@ -13,9 +13,11 @@ from typing import Any, Final
 from registry.core.assessing.assess import Assessment, keeps_body
 from registry.core.formats import FORMAT_BY_SLUG
 from registry.core.model.documents import ABSENCE, Fetched, Outcome, Probe, Purpose, Via
+from registry.core.model.observations import STORED_AS, from_text, to_text
 from registry.core.names.domains import host_of, same_site
 from registry.core.scoring.rubric import VERSION
 from registry.core.visiting.following import DETAIL_REL
+from registry.core.visiting.observing import observed
 from registry.core.visiting.visits import ProbeResult, Visit
 from registry.store.records import DocumentRecord, VisitRecord
 from registry.store.visit_log_encoding import media_type, pack
@@ -43,7 +45,7 @@ class Documents:
     """The documents of one host after a visit, and the rows to write for them, by URL.
 
     `has_news`: something that the merged service depends on changed. `second_look_at`: when to check again a document
-    that was found before and not now.
+    that was found before and not now. `replaced`: SHA-256 of the previous version of documents that changed.
     """
 
     current: dict[str, Current] = field(default_factory=dict)
@@ -54,6 +56,7 @@ class Documents:
     has_news: bool = False
     has_losses: bool = False
     second_look_at: datetime | None = None
+    replaced: dict[str, bytes] = field(default_factory=dict)
 
 
 def reconcile(domain: str, visit: Visit, stored: Sequence[DocumentRecord], now: datetime) -> Documents:
@@ -70,6 +73,7 @@ def reconcile(domain: str, visit: Visit, stored: Sequence[DocumentRecord], now: 
     if visit.alias_of is not None:
         _miss_all(documents, now)
     _mark_copies(documents, {answer.probe.url for answer in visit.answers})
+    _note_observations(documents, visit)
     return documents
 
 
@@ -122,7 +126,7 @@ def document_record(
         media_type=media_type(fetched.headers.get("content-type")),
         etag=fetched.headers.get("etag"),
         last_modified=fetched.headers.get("last-modified"),
-        headers={name: fetched.headers[name] for name in _HEADERS if name in fetched.headers},
+        headers={name: fetched.headers[name] for name in _HEADERS if name in fetched.headers} | _observed(old),
         via=_via(probe, old),
         findings=findings_json(assessment),
     )
@@ -159,6 +163,8 @@ def _update(documents: Documents, new: DocumentRecord, old: DocumentRecord, answ
     )
     if not same_content:
         documents.has_losses |= old.outcome is Outcome.FOUND and new.outcome is not Outcome.FOUND
+        if old.outcome is new.outcome is Outcome.FOUND and (old.format, old.dialect) == (new.format, new.dialect):
+            documents.replaced[new.url] = old.sha256
         _change(documents, new, answer)
     elif _served(new) != _served(old):
         _replace(documents, Current(replace(new, changed_at=old.changed_at), answer.assessment), history=False)
@@ -269,6 +275,25 @@ def _mark_copies(documents: Documents, answered: Collection[str]) -> None:
         alias_of = original if original != current.record.url else None
         if alias_of != current.record.alias_of:
             _replace(documents, replace(current, record=replace(current.record, alias_of=alias_of)), history=False)
+
+
+def _observed(old: DocumentRecord | None) -> dict[str, str]:
+    return {STORED_AS: old.headers[STORED_AS]} if old is not None and STORED_AS in old.headers else {}
+
+
+def _note_observations(documents: Documents, visit: Visit) -> None:
+    """Store what this visit showed about documents whose formats have rules about that. A change is news."""
+    for current in list(documents.current.values()):
+        record = current.record
+        form = FORMAT_BY_SLUG.get(record.format or "")
+        if record.outcome is not Outcome.FOUND or form is None or not form.observations:
+            continue
+        before = from_text(record.headers.get(STORED_AS, ""))
+        after = observed(visit.answers, record.url, before) & form.observations.keys()
+        if after != before:
+            headers = {name: value for name, value in record.headers.items() if name != STORED_AS}
+            headers |= {STORED_AS: to_text(after)} if after else {}
+            _replace(documents, replace(current, record=replace(record, headers=headers)), history=False)
 
 
 def is_detail(record: DocumentRecord) -> bool:

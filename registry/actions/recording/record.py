@@ -13,6 +13,7 @@ from typing import TypeAlias
 from uuid import UUID
 
 from registry.actions.frontier.apply_opt_out import apply_opt_out
+from registry.actions.recording.compatibility import has_versions
 from registry.actions.recording.conclude import Compared, Stored, Writes, compare, conclude
 from registry.actions.recording.present import needs_body
 from registry.core.model.documents import Outcome
@@ -102,13 +103,20 @@ async def _read(uow: UnitOfWork, domains: Collection[str]) -> Stored:
 
 
 def _bodies_needed(comparisons: Sequence[Compared]) -> set[tuple[str, bytes]]:
-    """Return the stored bodies to load: of hosts that are merged again, the documents this visit did not fetch."""
-    return {
+    """Return the stored bodies to load: of hosts that are merged again, the documents this visit did not fetch, and the
+    previous versions of those that are compared with them."""
+    needed = {
         (current.record.domain, current.record.sha256)
         for compared in comparisons
         if compared.is_merged_again
         for current in compared.documents.current.values()
         if needs_body(current)
+    }
+    return needed | {
+        (compared.host.domain, previous)
+        for compared in comparisons
+        for url, previous in compared.documents.replaced.items()
+        if has_versions(compared.documents.current[url].record.format)
     }
 
 

@@ -64,6 +64,13 @@ def home_pointers(url: str, headers: Mapping[str, str], body: bytes) -> tuple[Po
     return tuple(pointers.values())
 
 
+def header_targets(url: str, headers: Mapping[str, str], relation: str) -> frozenset[str]:
+    """Return the absolute https URLs that the `Link` fields of a page served at `url` name with the relation."""
+    links = _header_links(headers.get("link", ""))
+    targets = (parse_https(href, url) for href, relations in links if relation in relations)
+    return frozenset(target for target in targets if target is not None)
+
+
 def _header_links(field: str) -> Iterator[tuple[str, list[str]]]:
     for value in _LINK_VALUE.finditer(field[:MAX_HEADER]):
         params = {name.lower(): quoted or bare for name, quoted, bare in reversed(_PARAM.findall(value[2]))}

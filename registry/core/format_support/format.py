@@ -11,8 +11,9 @@ from registry.core.format_support.manifest import Notes
 from registry.core.format_support.probing import JSON_CAP, ProbePath, Topic
 from registry.core.format_support.requirements import Requirement
 from registry.core.format_support.writing.task import Writer
-from registry.core.model.documents import Document
+from registry.core.model.documents import Document, Json
 from registry.core.model.findings import Finding, Rule
+from registry.core.model.observations import Observation
 from registry.core.model.services import Service
 
 Read = Callable[[Document, str, Notes], Service]
@@ -58,6 +59,12 @@ class Format:
     asks: frozenset[str] = frozenset()
     """Codes of the rules about what a service lacks (`service.*`, `capability.*`) that the specification demands or
     recommends to state; for formats without a table of requirements. Only what is asked for costs points."""
+
+    observations: Mapping[Observation, Rule] = field(default_factory=lambda: MappingProxyType({}))
+    """Rules about what only several answers show, each with the observation that breaks it."""
+    is_unversioned_break: Callable[[Json, Json], bool | None] | None = None
+    """Says of two versions of a document whether the second breaks callers without a new version (Observation
+    UNVERSIONED_CHANGE); None if it says nothing about that."""
 
     # --- how its documents are found
     probe_paths: tuple[ProbePath, ...] = ()

@@ -18,21 +18,53 @@ class Level(StrEnum):
 MUST, SHOULD, RECOMMENDED, REQUIRED, LIMIT = Level
 
 
+class Verdict(StrEnum):
+    """Why no finding reports a requirement, or whom it binds instead of the site."""
+
+    OURS = "binds us"  # clients and registries: waypost keeps to it
+    CALLERS = "binds callers"  # agents that call the service: waypost calls none
+    NOT_OBSERVABLE = "not observable"  # no visit shows it, as visits are made
+    NOT_GRADED = "not graded"  # a visit may show it, but nothing is concluded from it
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """What is to be known of a requirement that no finding reports. `text` may be "" for CALLERS."""
+
+    verdict: Verdict
+    text: str
+
+
+def ours(text: str) -> Remark:
+    return Remark(Verdict.OURS, text)
+
+
+def callers(text: str) -> Remark:
+    return Remark(Verdict.CALLERS, text)
+
+
+def not_observable(text: str) -> Remark:
+    return Remark(Verdict.NOT_OBSERVABLE, text)
+
+
+def not_graded(text: str) -> Remark:
+    return Remark(Verdict.NOT_GRADED, text)
+
+
 @dataclass(frozen=True, slots=True)
 class Requirement:
     """One requirement of one specification, paraphrased.
 
-    `section` is the section number or, where the text has none, the heading. `unobservable` says why a visit cannot
-    check it, or where waypost itself meets it; "" where rules check it.
+    `section` is the section number or, where the text has none, the heading. `remark` is None where rules check it.
     """
 
     id: str
     section: str
     level: Level
     says: str
-    unobservable: str = ""
+    remark: Remark | None = None
 
 
-CALLER: Final = "Binds agents that call the service; waypost calls none."
-RUNTIME: Final = "Shows only when the service is called; waypost reads documents and calls no service."
-AUTHOR: Final = "Only its author knows; a document does not show it."
+CALLER: Final = callers("")
+RUNTIME: Final = not_observable("Shows only when the service is called; waypost reads documents and calls no service.")
+AUTHOR: Final = not_observable("Only its author knows; a document does not show it.")

@@ -11,6 +11,7 @@ from registry.core.format_support.format import Role
 from registry.core.formats import FORMAT_BY_SLUG, FORMATS
 from registry.core.model.documents import Outcome, Via
 from registry.core.model.findings import EVIDENCE_CHARS, Finding, Rule
+from registry.core.model.observations import Observation
 from registry.core.model.services import Origin, Service
 
 PRECEDENCE: Final = tuple(
@@ -33,6 +34,7 @@ class Held:
     sha256: bytes
     seen_at: datetime
     via: Via | None = None
+    observed: frozenset[Observation] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,15 @@ def described(documents: Sequence[Held]) -> list[tuple[Origin, Service]]:
         for document in documents
         if document.assessment.service is not None
     ]
+
+
+def observations_of(documents: Iterable[Held]) -> Iterator[LocatedFinding]:
+    """Yield what earlier and other answers showed about each document, where its format has a rule about that."""
+    for document in documents:
+        form = FORMAT_BY_SLUG.get(document.assessment.format or "")
+        for observation, rule in form.observations.items() if form else ():
+            if observation in document.observed:
+                yield LocatedFinding(Finding(rule), document.url)
 
 
 def finding(rule: Rule, pointer: str, evidence: str = "") -> Finding:

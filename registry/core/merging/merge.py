@@ -22,6 +22,7 @@ from registry.core.merging.held import (
     formats_of,
     found,
     in_order,
+    observations_of,
     role_of,
     without_copies,
 )
@@ -30,15 +31,17 @@ from registry.core.merging.referrals import with_referrals
 from registry.core.merging.sites import mark_off_site
 from registry.core.model.documents import Outcome
 from registry.core.names.domains import registrable_domain
+from registry.core.visiting.observing import observed
 from registry.core.visiting.visits import ProbeResult
 
 __all__ = ["PRECEDENCE", "Held", "LocatedFinding", "Merged", "held_from", "merge"]
 
 
-def held_from(answer: ProbeResult) -> Held:
-    """Return the answer that the crawler brought back as a document that its host holds."""
-    fetched = answer.fetched
-    return Held(fetched.final_url, answer.probe.url, answer.assessment, fetched.sha256, fetched.at, answer.probe.via)
+def held_from(answer: ProbeResult, answers: Sequence[ProbeResult] = ()) -> Held:
+    """Return the answer that the crawler brought back as a document that its host holds. `answers`: of its visit."""
+    probe, fetched = answer.probe, answer.fetched
+    seen = observed(answers, probe.url)
+    return Held(fetched.final_url, probe.url, answer.assessment, fetched.sha256, fetched.at, probe.via, seen)
 
 
 def merge(host: str, host_documents: Sequence[Held]) -> Merged:
@@ -50,6 +53,7 @@ def merge(host: str, host_documents: Sequence[Held]) -> Merged:
         for document in chain(documents, _broken(host_documents))
         for finding in document.assessment.findings
     ]
+    findings += observations_of(documents)
     documents, detail_findings = with_details(documents, details_of(host_documents))
     documents, signature_findings = with_signatures(documents, host)
     documents, pointer_findings = with_referrals(documents, host_documents, host)

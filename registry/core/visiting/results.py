@@ -12,9 +12,11 @@ from typing import Final
 
 from registry.core.assessing.assess import Assessment, assess, keeps_body, sample
 from registry.core.assessing.controls import Controls
+from registry.core.assessing.links import MAX_HEADER
 from registry.core.assessing.verdicts import READ, retry_after
 from registry.core.model.documents import NO_HEADERS, Fetched, Outcome, Probe, Purpose
 from registry.core.visiting import probes
+from registry.core.visiting.observing import MANIFEST_RELATION
 from registry.core.visiting.visits import HostJob, KnownDocument, ProbeResult
 
 _STORED_HEADERS: Final = (
@@ -109,14 +111,17 @@ def _reduced(
 ) -> ProbeResult:
     """Return the answer with the headers needed later, and with its body only if that is stored.
 
-    `like`: size and digest of another body, shared when they are the same.
+    A front page keeps a `Link` field that names a manifest. `like`: size and digest of another body, shared when they
+    are the same.
     """
     headers = fetched.headers
     if keeps_body(assessment):
         stored = {name: headers[name] for name in _STORED_HEADERS if name in headers}
         return ProbeResult(probe, fetched.reduced(stored, keep_body=True), assessment)
-    content_type_only = _content_type_only(headers.get("content-type"))
-    return ProbeResult(probe, fetched.reduced(content_type_only, keep_body=False, like=like), assessment)
+    kept = _content_type_only(headers.get("content-type"))
+    if probe.purpose is Purpose.HOME and MANIFEST_RELATION in (link := headers.get("link", "")[:MAX_HEADER]):
+        kept = {**kept, "link": link}
+    return ProbeResult(probe, fetched.reduced(kept, keep_body=False, like=like), assessment)
 
 
 @lru_cache(maxsize=256)  # nearly all answers have one of a few types

@@ -11,6 +11,7 @@ from registry.core.format_support.requirements import (
     RECOMMENDED,
     REQUIRED,
     Requirement,
+    ours,
 )
 
 # fmt: off
@@ -68,7 +69,7 @@ REQUIREMENTS: Final = (
     Requirement("adp-5-per-minute", "5", LIMIT, "requests_per_minute is a number"),
     Requirement("adp-5-daily", "5", LIMIT, "daily_limit is a number"),
     Requirement("adp-6-registry", "6", LIMIT, "a registry answers GET /api/discover with services and summaries",
-                "Applies here: registry/api/discover.py implements it."),
+                ours("registry/api/discover.py implements it.")),
     Requirement("adp-6-flow", "6", LIMIT, "agents fetch what they need, when they need it", CALLER),
     Requirement("adp-7-path", "7", MUST, "the manifest is served at /.well-known/agent"),
     Requirement("adp-7-json", "7", MUST, "the answer is JSON and says so"),

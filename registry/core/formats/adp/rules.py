@@ -71,7 +71,7 @@ NAME = Rule(
     requirements=("adp-7-snake-case",),
 )
 BASE_SLASH = Rule(
-    "adp.base_slash", INFO, points=0, section=CONFORMANCE, spec="ADP 1.0 section 2",
+    "adp.base_slash", WARNING, points=0, section=CONFORMANCE, spec="ADP 1.0 section 2",
     says="base_url ends with a slash, so joined URLs contain two.",
     fix="Remove the slash.",
     rationale="The reference client appends detail_url as it is written.",

@@ -10,6 +10,7 @@ from registry.core.formats.atp.read import dialect, lax_dialect, read
 from registry.core.formats.atp.requirements import CHECKED_BY_GENERAL_RULES, REQUIREMENTS
 from registry.core.formats.atp.write import WRITER
 from registry.core.model.findings import rules_in
+from registry.core.model.observations import Observation
 
 __all__ = ["FORMAT", "dialect", "lax_dialect"]
 
@@ -24,6 +25,7 @@ FORMAT: Final = Format(
     rules=rules_in(rules),
     requirements=REQUIREMENTS,
     checked_by_general_rules=CHECKED_BY_GENERAL_RULES,
+    observations={Observation.NOT_REVALIDATED: rules.REVALIDATION, Observation.NO_HOME_LINK: rules.HOME_LINK},
     probe_paths=(
         ProbePath("S2", 20, "/.well-known/agent.json"),
         ProbePath("S1", 20, "/.well-known/agent.json", sub_host="api"),

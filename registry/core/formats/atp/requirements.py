@@ -14,6 +14,10 @@ from registry.core.format_support.requirements import (
     RUNTIME,
     SHOULD,
     Requirement,
+    callers,
+    not_graded,
+    not_observable,
+    ours,
 )
 
 # fmt: off
@@ -22,21 +26,19 @@ REQUIREMENTS: Final = (
     Requirement("atp-2.2-type", "2.2", MUST, "it is answered as application/json"),
     Requirement("atp-2.2-https", "2.2", MUST, "it is served over https"),
     Requirement("atp-2.2-redirect", "2.2", MUST, "plain http redirects to https",
-                "The crawler sends no requests over plain http."),
+                not_observable("Port 80 is never asked: the crawler sends no requests over plain http.")),
     Requirement("atp-2.2-status", "2.2", MUST, "the answer is 200 with a manifest, or 404",
-                "A body with another status is not read as a manifest; the host's status shows the outcome."),
+                not_graded("A body with another status is not read as a manifest, and the status of the host shows the "
+                           "outcome; it costs no points.")),
     Requirement("atp-2.2-valid", "2.2", MUST, "the response is a manifest"),
     Requirement("atp-2.2-cors", "2.2", MUST, "every origin may read the answer"),
     Requirement("atp-2.2-cors-methods", "2.2", MUST, "the methods and headers of other origins are allowed",
-                "Only the response to a preflight request shows them; the crawler sends GET requests only."),
+                not_graded("A GET answer may carry them, but only that to a preflight request must; none is sent.")),
     Requirement("atp-2.2-cache", "2.2", SHOULD, "Cache-Control is sent"),
     Requirement("atp-2.2-max-age", "2.2", RECOMMENDED, "it allows the manifest to be cached for an hour"),
     Requirement("atp-2.2-etag", "2.2", SHOULD, "an ETag is sent"),
-    Requirement("atp-2.2-if-none-match", "2.2", SHOULD, "If-None-Match is answered",
-                "A later visit sends it, but a single response cannot show whether it is honoured."),
-    Requirement("atp-2.2-link", "2.2", SHOULD, "the home page links the manifest in its header",
-                "A visit follows such a link; the page is not a document of the host, so a missing link is "
-                "not graded and rescoring needs no visit."),
+    Requirement("atp-2.2-if-none-match", "2.2", SHOULD, "If-None-Match is answered"),
+    Requirement("atp-2.2-link", "2.2", SHOULD, "the home page links the manifest in its header"),
     Requirement("atp-3.1-name", "3.1", REQUIRED, "the manifest has a name"),
     Requirement("atp-3.1-description", "3.1", REQUIRED, "it has a description"),
     Requirement("atp-3.1-version", "3.1", REQUIRED, "it has a version"),
@@ -115,8 +117,7 @@ REQUIREMENTS: Final = (
     Requirement("atp-3.5.3-confirmation", "3.5.3", SHOULD, "irreversible calls ask for confirmation"),
     Requirement("atp-3.5.3-message", "3.5.3", SHOULD, "the confirmation has a message"),
     Requirement("atp-3.5.3-present", "3.5.3", SHOULD, "agents show the message before they act",
-                "Binds agents that call the service; waypost calls none. The message is part of every answer "
-                "about the capability."),
+                callers("The message is part of every answer about the capability.")),
     Requirement("atp-3.6-id", "3.6", REQUIRED, "a workflow has id"),
     Requirement("atp-3.6-name", "3.6", REQUIRED, "a workflow has name"),
     Requirement("atp-3.6-description", "3.6", REQUIRED, "a workflow has description"),
@@ -139,43 +140,43 @@ REQUIREMENTS: Final = (
     Requirement("atp-3.8-privacy-url", "3.8", LIMIT, "privacyUrl is a URI"),
     Requirement("atp-3.8-conditions", "3.8", LIMIT, "conditional training links its conditions"),
     Requirement("atp-3.8-deny", "3.8", MUST, "nothing is trained on data of a site that denies it",
-                "Applies here: nothing is fitted from documents, the weights in registry/core/ranking/signals/ are "
-                "constants, the sentence vectors come from openly licensed texts "
-                "(registry/search/model/MODEL_CARD.md), and /api/services/{domain} shows the policy. A dump, when"
-                " there is one, must leave these services out, and whoever fits anything from documents must "
-                "honour policies.training first."),
+                ours("Nothing is fitted from documents, the weights in registry/core/ranking/signals/ are constants, "
+                     "the sentence vectors come from openly licensed texts (registry/search/model/MODEL_CARD.md), and "
+                     "/api/services/{domain} shows the policy. A dump, when there is one, must leave these services "
+                     "out, and whoever fits anything from documents must honour policies.training first.")),
     Requirement("atp-3.8-attribution-required", "3.8", MUST, "users of the data cite its source",
-                "Applies here: every answer names the host, and /api/services/{domain} each document and the origin "
-                "of each field, beside the policy. A dump must carry the same names."),
+                ours("Every answer names the host, and /api/services/{domain} each document and the origin of each "
+                     "field, beside the policy. A dump must carry the same names.")),
     Requirement("atp-4.1-headers", "4.1", REQUIRED,
                 "agents send User-Agent, X-ATP-Version and their credentials",
-                "Binds agents that call the service; waypost calls none. The crawler names itself honestly in its"
-                " own User-Agent."),
+                callers("The crawler names itself honestly in its own User-Agent.")),
     Requirement("atp-4.2-errors", "4.2", SHOULD, "errors have a status and a structured body", RUNTIME),
     Requirement("atp-4.3-semver", "4.3", LIMIT, "version is MAJOR.MINOR.PATCH"),
     Requirement("atp-4.3-check", "4.3", SHOULD, "agents check the version of the manifest",
-                "Binds agents that call the service; waypost calls none. The version is part of every answer."),
+                callers("The version is part of every answer.")),
     Requirement("atp-5.1-https", "5.1", MUST, "all traffic is https"),
     Requirement("atp-5.1-reject", "5.1", MUST, "a manifest served over http is rejected"),
     Requirement("atp-5.3-scopes", "5.3", MUST, "sites enforce the scopes of each capability", RUNTIME),
     Requirement("atp-5.3-example", "5.3", MUST, "a scope for reading does not place orders", RUNTIME),
     Requirement("atp-5.4-limits", "5.4", SHOULD, "sites enforce the rate limits that they declare", RUNTIME),
     Requirement("atp-5.4-429", "5.4", SHOULD, "requests beyond them receive 429", RUNTIME),
-    Requirement("atp-5.5-log", "5.5", SHOULD, "sites log what agents do", "Logs stay with the site."),
+    Requirement("atp-5.5-log", "5.5", SHOULD, "sites log what agents do",
+                not_observable("Logs stay with the site.")),
     Requirement("atp-5.6-untrusted", "5.6", SHOULD, "responses of a site are untrusted",
-                "Applies here: invisible characters are removed, texts are plain and marked untrusted in "
-                "every answer (registry/core/reading/plain_text.py)."),
+                ours("Invisible characters are removed, texts are plain and marked untrusted in every answer "
+                     "(registry/core/reading/plain_text.py).")),
     Requirement("atp-5.6-instructions", "5.6", SHOULD, "answers of the API hold no instructions to agents", RUNTIME),
     Requirement("atp-6.1-read-first", "6.1", RECOMMENDED, "operators start with read-only capabilities", AUTHOR),
     Requirement("atp-6.1-auth-first", "6.1", RECOMMENDED, "authentication comes before calls that write",
-                "A call that writes may be public, for example a contact form."),
+                not_graded("A call that writes may be public, for example a contact form.")),
     Requirement("atp-6.1-destructive", "6.1", RECOMMENDED, "destructive calls declare side effects and confirmation"),
-    Requirement("atp-6.1-semantic", "6.1", RECOMMENDED, "semantic types are used where one fits", AUTHOR),
+    Requirement("atp-6.1-semantic", "6.1", RECOMMENDED, "semantic types are used where one fits",
+                not_graded("Only the meaning of a capability shows whether a standard type fits.")),
     Requirement("atp-6.1-size", "6.1", LIMIT, "the manifest stays below 50 KB"),
     Requirement("atp-6.1-version", "6.1", RECOMMENDED, "the manifest is versioned"),
     Requirement("atp-6.2-agents", "6.2", RECOMMENDED, "agents honour policies, confirmations, limits and Cache-Control",
-                "Binds us where we ask: revisits wait for max-age and ask conditionally "
-                "(registry/core/scheduling/policy.py); the rest binds agents that call the service."),
+                ours("Revisits wait for max-age and ask conditionally (registry/core/scheduling/policy.py); the rest "
+                     "binds agents that call the service.")),
 )
 # fmt: on
 

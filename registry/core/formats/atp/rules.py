@@ -178,6 +178,18 @@ ETAG = Rule(
     fix="Send an ETag and answer If-None-Match.",
     requirements=("atp-2.2-etag",),
 )
+REVALIDATION = Rule(
+    "atp.revalidation", WARNING, points=0.5, section=OPERABILITY, spec="ATP 0.1 section 2.2",
+    says="If-None-Match with the current ETag was answered with the whole manifest instead of 304.",
+    fix="Answer If-None-Match with 304 while the ETag is the same.",
+    requirements=("atp-2.2-if-none-match",),
+)
+HOME_LINK = Rule(
+    "atp.home_link", WARNING, points=0.5, section=OPERABILITY, spec="ATP 0.1 section 2.2",
+    says="The front page has no Link field with the relation agent-manifest that names the manifest.",
+    fix="Name /.well-known/agent.json with the relation agent-manifest in a Link field of the front page.",
+    requirements=("atp-2.2-link",),
+)
 OAUTH = Rule(
     "atp.oauth", WARNING, points=3, section=CONFORMANCE, spec="ATP 0.1 section 3.3.1",
     says="An OAuth flow lacks a required URL.",

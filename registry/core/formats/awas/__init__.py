@@ -7,11 +7,13 @@ from registry.core.format_support.probing import ProbePath, never
 from registry.core.formats.awas import rules
 from registry.core.formats.awas.actions import SLUG
 from registry.core.formats.awas.dialects import PUBLISHED
+from registry.core.formats.awas.history import is_unversioned_break
 from registry.core.formats.awas.page_hint import has_page_hint
 from registry.core.formats.awas.read import OWN_PATHS, read, weak_dialect
 from registry.core.formats.awas.requirements import CHECKED_BY_GENERAL_RULES, REQUIREMENTS
 from registry.core.formats.awas.write import WRITER
 from registry.core.model.findings import rules_in
+from registry.core.model.observations import Observation
 
 __all__ = ["FORMAT", "OWN_PATHS", "PUBLISHED", "weak_dialect"]
 
@@ -32,6 +34,8 @@ FORMAT: Final = Format(
     rules=rules_in(rules),
     requirements=REQUIREMENTS,
     checked_by_general_rules=CHECKED_BY_GENERAL_RULES,
+    observations={Observation.UNVERSIONED_CHANGE: rules.UNVERSIONED_CHANGE},
+    is_unversioned_break=is_unversioned_break,
     link_relations=("ai-actions",),
     probe_paths=(
         ProbePath("S2", 50, "/.well-known/ai-actions.json"),

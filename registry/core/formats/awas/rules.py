@@ -161,6 +161,12 @@ RESULT = Rule(
     fix="Add both.",
     requirements=("awas-result-type", "awas-result-selector", "awas-rule-1"),
 )
+UNVERSIONED_CHANGE = Rule(
+    "awas.unversioned_change", INFO, points=0, section=CONFORMANCE, spec="AWAS 1.0, Best Practices",
+    says="Since an earlier visit, an action went or demands more of its callers, under the same version.",
+    fix="Raise the version with changes that break callers.",
+    requirements=("awas-best-6",),
+)
 SELECTOR = Rule(
     "awas.selector", WARNING, points=1, section=CONFORMANCE, spec="AWAS 1.0, Validation",
     says="A selector is not a CSS selector.",
