@@ -26,6 +26,11 @@ BASE = "https://ferry.example/.well-known/agent.json"
             {"type": "freemium", "tiers": [{"name": "Pro", "price": "$9/mo", "limits": "1,000 trips"}, "Crew"]},
             Pricing("freemium", (Plan("Pro", "$9/mo", "1,000 trips"), Plan("Crew"))),
         ),
+        (
+            {"model": "subscription", "details": "Free tier: 20 trips. Crew $12/mo."},
+            Pricing("freemium", note="Free tier: 20 trips. Crew $12/mo."),
+        ),
+        ("Crossings at $0.20 per request", Pricing("pay_per_call", note="Crossings at $0.20 per request")),
         ({"plans": {"basic": 3, "crew": {"price": {"amount": 7, "currency": "NOK"}}}}, Pricing(
             plans=(Plan("basic", "3"), Plan("crew", "7 NOK")))),
         (7, Pricing()),
@@ -49,6 +54,8 @@ def test_pricing(value: Json, pricing: Pricing) -> None:
             Provider(None, None, "a@fjord.example", ("+47 123 45 678",)),
         ),
         ({"support": "Ask at the quay"}, None),
+        ({"supportContact": {"whatsapp": "https://chat.example/fjord"}}, Provider(
+            None, None, "https://chat.example/fjord")),
         ({"contact": ["b@fjord.example", "https://fjord.example/help"]}, Provider(
             None, None, "b@fjord.example", ("https://fjord.example/help",))),
         ({}, None),

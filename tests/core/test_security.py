@@ -108,3 +108,42 @@ def test_a_part_does_not_repeat_what_the_service_says_at_length() -> None:
 )
 def test_loose_authentication(written: Json, expected: Auth) -> None:
     assert loose_auth(written, BASE) == expected
+
+
+def test_schemes_in_a_list() -> None:
+    written: list[Json] = [
+        {"id": "key", "type": "apiKey", "location": "header", "name": "X-Mill-Key", "credentials": "Ask the foreman"},
+        {"type": "oauth2", "tokenUrl": "https://mill.example/token", "scopes": ["read"]},
+        "not a scheme",
+    ]
+    assert schemes_of(written, BASE) == {
+        "key": AuthScheme("api_key", "header", "X-Mill-Key", note="Ask the foreman"),
+        "1": AuthScheme("oauth2", token_url="https://mill.example/token", scopes=("read",)),
+    }
+
+
+@pytest.mark.parametrize(
+    ("written", "auth"),
+    [
+        (
+            {"schemes": ["apiKey"], "apiKeyHeader": "X-Mill-Key"},
+            Auth((AuthScheme("api_key", "header", "X-Mill-Key"),)),
+        ),
+        (
+            {"schemes": ["bearer"], "credentials": "A key as Authorization: Bearer"},
+            Auth((AuthScheme("bearer", "header", "Authorization", "Bearer", note="A key as Authorization: Bearer"),)),
+        ),
+        (
+            {"schemes": {"bearer": {"description": "a"}, "mtls": {}}},
+            Auth((AuthScheme("bearer", "header", "Authorization", "Bearer", note="a"), AuthScheme("mtls"))),
+        ),
+        (["none"], Auth((AuthScheme("none"),), False)),
+        (
+            "No key required for reading",
+            Auth((AuthScheme("none", note="No key required for reading"),), False),
+        ),
+        ({"type": "apiKey", "query_param": "key"}, Auth((AuthScheme("api_key", "query", "key"),))),
+    ],
+)
+def test_spellings_of_early_cards(written: Json, auth: Auth) -> None:
+    assert loose_auth(written, BASE) == auth

@@ -20,6 +20,7 @@ from registry.core.format_support.manifest import (
     short_text_of,
     text_of,
 )
+from registry.core.format_support.prose import stated_pricing
 from registry.core.model.documents import Json
 from registry.core.model.services import Payment, Plan, Pricing, PricingModel, Provider
 from registry.core.reading.plain_text import line
@@ -31,6 +32,7 @@ _ORGANIZATIONS: Final = (
 _CONTACTS: Final = (
     "contact", "contacts", "contact_info", "contactInfo", "contact_email", "contactEmail", "email", "support", "bugs",
     "support_email", "supportEmail", "support_url", "supportUrl", "issues", "phone", "telephone", "whatsapp",
+    "supportContact", "support_contact", "contact_url", "contactUrl", "contactPoint", "contact_point", "feedback",
 )  # fmt: skip
 _CONTACT_PARTS: Final = (*_CONTACTS, "url", "website", "web", "mail", "sales", "security", "privacy", "general", "form")
 _HOMEPAGES: Final = ("homepage", "homePage", "homepage_url", "homepageUrl", "website", "websiteUrl", "website_url")
@@ -66,11 +68,12 @@ def pricing_model(word: str | None) -> PricingModel | None:
 def pricing_of(value: Json, base: str) -> Pricing:
     """Return the pricing in a loose `pricing` member: a word, a sentence, or an object with a model and plans.
 
-    The blank Pricing where nothing is said. A sentence stays a note; no model is guessed from it.
+    The blank Pricing where nothing is said. A sentence stays a note; only fixed phrases in it state a model. A free
+    tier beside what has to be paid is "freemium".
     """
     if isinstance(value, str):
         text = line(value, TEXT_CHARS)
-        return Pricing(pricing_model(text) or "unknown", note=text or None)
+        return Pricing(pricing_model(text) or stated_pricing([text]) or "unknown", note=text or None)
     if isinstance(value, list):
         value = {"plans": value}
     if not isinstance(value, dict):
@@ -83,6 +86,9 @@ def pricing_of(value: Json, base: str) -> Pricing:
     notes = dict.fromkeys(
         text for text in (word if model is None else None, first_text(value, *_NOTE_MEMBERS)) if text is not None
     )
+    stated = stated_pricing((*notes, *(text for plan in plans for text in (plan.name, plan.limits))))
+    if model is None or (model == "paid" and stated == "freemium"):
+        model = stated
     url = next((url for key in _URL_MEMBERS if (url := link(value.get(key), base))), None)
     return Pricing(model or "unknown", plans, url, "; ".join(notes) or None)
 

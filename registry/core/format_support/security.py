@@ -4,12 +4,22 @@ Sources: OpenAPI 3.1 sections 4.8.27 to 4.8.30, Swagger 2.0, A2A SecurityScheme 
 `authentication` members of early A2A cards and MCP documents.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
 from registry.core.format_support.endpoints import link
-from registry.core.format_support.manifest import Object, flag_of, list_of, map_of, short_text_of, text_of, texts_of
+from registry.core.format_support.manifest import (
+    NAME_CHARS,
+    Object,
+    first_text,
+    flag_of,
+    list_of,
+    map_of,
+    short_text_of,
+    texts_of,
+)
 from registry.core.format_support.vocabulary import auth_type
 from registry.core.model.documents import Json
 from registry.core.model.services import Auth, AuthScheme, AuthType
@@ -27,6 +37,29 @@ _WRAPPED: Final = {  # A2A 1.0: the member's name is the kind (a protobuf oneof)
     "openIdConnectSecurityScheme": "openIdConnect",
     "mtlsSecurityScheme": "mutualTLS",
 }
+_OAUTH_URLS: Final = (
+    ("authorizationUrl", "authorization_url", "authorizationEndpoint", "authorization_endpoint"),
+    ("tokenUrl", "token_url", "tokenEndpoint", "token_endpoint"),
+)
+_SETUP_URLS: Final = (
+    "registration", "registration_url", "registrationUrl", "setup_url", "setupUrl", "obtainAt", "signupUrl",
+    "signup_url", "obtain_url", "keys_url",
+)  # fmt: skip
+_NOTES: Final = ("description", "credentials", "note", "instructions", "details")
+_HEADER_NAMES: Final = ("header", "headerName", "header_name", "apiKeyHeader", "api_key_header")
+_QUERY_NAMES: Final = ("query_param", "queryParam", "query", "param", "parameter")
+_SCHEME_LISTS: Final = ("schemes", "methods", "types", "supported")
+_IN_WORDS: Final = (
+    (
+        re.compile(r"\b(?:no|not|without|none)\b.{0,40}\b(?:auth\w*|keys?|log-?in|required|needed)\b", re.IGNORECASE),
+        "none",
+    ),
+    (re.compile(r"\bx402\b|\bpayment\b", re.IGNORECASE), "payment"),
+    (re.compile(r"\boauth", re.IGNORECASE), "oauth2"),
+    (re.compile(r"\bbearer\b", re.IGNORECASE), "bearer"),
+    (re.compile(r"\bapi[ _-]?keys?\b", re.IGNORECASE), "apiKey"),
+)
+"""What a sentence in the place of a scheme's name says; the first that matches counts."""
 _HTTP: Final[dict[AuthType, str]] = {"bearer": "bearer", "http_basic": "basic"}
 _SCOPE_CHARS: Final = 100
 
@@ -34,8 +67,13 @@ _SCOPE_CHARS: Final = 100
 def schemes_of(definitions: Json, base: str) -> dict[str, AuthScheme]:
     """Return the first MAX_SCHEMES of `securitySchemes` or `securityDefinitions` by name.
 
+    Some publishers write a list of schemes instead of a map; these are named by their id, else by their place in it.
     Relative URLs are resolved against `base`.
     """
+    if isinstance(definitions, list):
+        definitions = {
+            short_text_of(item, "id") or str(index): item for index, item in enumerate(definitions[:MAX_SCHEMES])
+        }
     if not isinstance(definitions, dict):
         return {}
     entries = list(definitions.items())[:MAX_SCHEMES]
@@ -46,14 +84,17 @@ def scheme_of(item: Object, base: str) -> AuthScheme:
     """Return one scheme of any of these formats; its type is "custom" where the kind is unknown."""
     item = _unwrapped(item)
     kind = auth_type(short_text_of(item, "type")) or "custom"
-    note = text_of(item, "description")
+    note = first_text(item, *_NOTES)
     if short_text_of(item, "type") == "http":
         return _http(short_text_of(item, "scheme"), note)
     if kind in _HTTP:
         return replace(_http(_HTTP[kind], note), setup_url=_setup_url(item, base))
     if kind == "api_key":
-        location = short_text_of(item, "in") or short_text_of(item, "location") or "header"
-        return AuthScheme("api_key", location, short_text_of(item, "name"), setup_url=_setup_url(item, base), note=note)
+        query = first_text(item, *_QUERY_NAMES, chars=NAME_CHARS)
+        header = first_text(item, *_HEADER_NAMES, chars=NAME_CHARS)
+        place = first_text(item, "in", "location", chars=NAME_CHARS) or ("query" if query and not header else "header")
+        name = short_text_of(item, "name") or header or query
+        return AuthScheme("api_key", place, name, setup_url=_setup_url(item, base), note=note)
     if kind == "oauth2":
         return _oauth2(item, base, note)
     if kind == "openid":
@@ -99,13 +140,21 @@ def operation_auth(part: Object, auth_schemes: Mapping[str, AuthScheme]) -> Auth
 
 
 def loose_auth(authentication: Json, base: str) -> Auth:
-    """Read a loose `authentication` member: a word, or `{required, type, schemes[], in, name, ...}`."""
+    """Read a loose `authentication` member: a word, sentence, list, or `{required, type, schemes, in, name, ...}`.
+
+    `schemes` may also be a map from names to schemes. Members beside a single scheme that is only a word belong to it.
+    """
     if isinstance(authentication, str):
         authentication = {"type": authentication}
+    if isinstance(authentication, list):
+        authentication = {"schemes": authentication}
     if not isinstance(authentication, dict):
         return Auth()
-    items: list[Json] = [*list_of(authentication, "schemes")[:MAX_SCHEMES]]
-    if isinstance(authentication.get("type"), str):
+    shared: Object = {key: value for key, value in authentication.items() if key not in _SCHEME_LISTS}
+    items = [item for key in _SCHEME_LISTS for item in _listed_schemes(authentication.get(key))][:MAX_SCHEMES]
+    if len(items) == 1 and isinstance(items[0], str):
+        items = [{**shared, "type": items[0]}]
+    elif isinstance(authentication.get("type"), str):
         items.append(authentication)
     schemes = dict.fromkeys(scheme for item in items if (scheme := _loose_scheme(item, base)) is not None)
     only_none = bool(schemes) and all(scheme.type == "none" for scheme in schemes)
@@ -113,11 +162,24 @@ def loose_auth(authentication: Json, base: str) -> Auth:
     return Auth(tuple(schemes), False if only_none else required)
 
 
+def _listed_schemes(value: Json) -> list[Json]:
+    """Return the schemes in a list, or in a map, in which a name may stand for the missing type."""
+    if isinstance(value, dict):
+        return [{"type": name, **item} for name, item in value.items() if isinstance(item, dict)]
+    return value if isinstance(value, list) else []
+
+
 def _loose_scheme(item: Json, base: str) -> AuthScheme | None:
     if isinstance(item, str):
-        scheme = scheme_of({"type": item}, base)
-        return replace(scheme, note=line(item, _SCOPE_CHARS)) if scheme.type == "custom" else scheme
-    return scheme_of(item, base) if isinstance(item, dict) else None
+        item = {"type": item}
+    if not isinstance(item, dict):
+        return None
+    scheme, words = scheme_of(item, base), short_text_of(item, "type")
+    if scheme.type != "custom" or words is None or words == "http":
+        return scheme
+    kind = next((kind for pattern, kind in _IN_WORDS if pattern.search(words)), None)
+    named = scheme if kind is None else scheme_of({**item, "type": kind}, base)
+    return named if named.note else replace(named, note=words)
 
 
 def _unwrapped(item: Object) -> Object:
@@ -142,10 +204,11 @@ def _oauth2(item: Object, base: str, note: str | None) -> AuthScheme:
     """Return the scheme with the first URLs found and the scopes of all flows. Swagger 2.0 has no `flows`."""
     flows = [flow for flow in map_of(item, "flows").values() if isinstance(flow, dict)] or [item]
     urls = {
-        key: next((url for flow in flows if (url := link(flow.get(key), base))), None)
-        for key in ("authorizationUrl", "tokenUrl")
+        keys[0]: next((url for flow in flows for key in keys if (url := link(flow.get(key), base))), None)
+        for keys in _OAUTH_URLS
     }
-    scopes = dict.fromkeys(line(scope, _SCOPE_CHARS) for flow in flows for scope in map_of(flow, "scopes"))
+    named = [scope for flow in flows for scope in (*map_of(flow, "scopes"), *list_of(flow, "scopes"))]
+    scopes = dict.fromkeys(line(scope, _SCOPE_CHARS) for scope in named if isinstance(scope, str))
     return AuthScheme(
         "oauth2",
         authorization_url=urls["authorizationUrl"],
@@ -157,7 +220,7 @@ def _oauth2(item: Object, base: str, note: str | None) -> AuthScheme:
 
 
 def _setup_url(item: Object, base: str) -> str | None:
-    urls = (link(item.get(key), base) for key in ("registration", "setup_url", "obtainAt", "signupUrl"))
+    urls = (link(item.get(key), base) for key in _SETUP_URLS)
     return next((url for url in urls if url), None)
 
 
