@@ -1,0 +1,188 @@
+"""Read the addresses of an A2A agent: its interfaces, and what cards name in members of their own."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from registry.core.format_support.endpoints import Endpoint, callable_url, endpoint, link
+from registry.core.format_support.manifest import (
+    MAX_TEXTS,
+    Notes,
+    Object,
+    first_text,
+    list_of,
+    map_of,
+    members,
+    short_text_of,
+    text_of,
+)
+from registry.core.formats.a2a import rules
+from registry.core.model.documents import Document, Json
+from registry.core.model.services import Pointer, Protocol
+from registry.core.reading.json_pointer import at
+
+SLUG = "a2a"
+PATHS = ("/.well-known/agent-card.json", "/.well-known/agent.json")
+MAX_INTERFACES = 50
+
+_SNAKE = re.compile(r"_([a-z])")
+_PAGE = re.compile(r"\.html?$", re.IGNORECASE)
+_MCP = re.compile(r"\bmcp\b|modelcontextprotocol", re.IGNORECASE)
+_AGENT_MEMBERS: Final = ("a2aEndpoint", "a2aUrl", "agentEndpoint", "jsonrpcEndpoint")
+_MCP_MEMBERS: Final = ("mcpEndpoint", "mcpUrl", "mcpServer", "mcpServerUrl", "mcp")
+_HTTP_MEMBERS: Final = ("apiEndpoint", "apiUrl", "apiBaseUrl", "restEndpoint", "httpEndpoint", "serviceUrl", "baseUrl")
+_OTHER_MEMBERS: Final = {"openapi": "openapi", "openapiUrl": "openapi", "graphqlEndpoint": "graphql"}
+_DOCUMENT = re.compile(r"\.(?:json|ya?ml|md|txt)$", re.IGNORECASE)
+_NAMED_KINDS: Final = {"a2a": SLUG, "agent": SLUG, "jsonrpc": SLUG, "mcp": "mcp", "graphql": "graphql"}
+
+
+@dataclass(frozen=True, slots=True)
+class Interface:
+    address: Endpoint
+    binding: str
+    version: str | None
+    pointer: str
+    is_doubtful: bool = False
+
+
+def camel(card: Object) -> Object:
+    """Return the card with members renamed from snake_case to camelCase; a member in camelCase takes precedence."""
+    renamed = {camel_name(key): value for key, value in card.items()}
+    return {**renamed, **{key: value for key, value in card.items() if key in renamed}}
+
+
+def camel_name(key: str) -> str:
+    return _SNAKE.sub(lambda match: match[1].upper(), key)
+
+
+def endpoint_pointer(card: Object) -> str:
+    return "/supportedInterfaces" if "supportedInterfaces" in card else "/url"
+
+
+def interfaces_of(card: Object, document: Document, notes: Notes) -> list[Interface]:
+    """Return the callable interfaces in order of preference; addresses that are not public are left out.
+
+    `url` is left out too where it is only a page or a site, and another member names the address of the agent.
+    """
+    declared = list(_declared(card, notes))
+    if not declared:
+        notes.add(rules.NO_ENDPOINT, endpoint_pointer(card))
+    interfaces = []
+    seen: set[tuple[str, str]] = set()
+    for target, binding, version, pointer in declared:
+        if not isinstance(target, str) or (target, binding) in seen:
+            continue
+        seen.add((target, binding))
+        address = endpoint(target, document.url, document, pointer, notes)
+        if address is not None:
+            is_doubtful = _is_doubtful(address.url, document.url)
+            if is_doubtful:
+                notes.add(rules.ENDPOINT_DOUBTFUL, pointer, target)
+            interfaces.append(Interface(address, binding, version, pointer, is_doubtful))
+    named = [one for one in interfaces if not one.is_doubtful and one.pointer.startswith(_DECIDING)]
+    return [one for one in interfaces if not (named and one.is_doubtful and one.pointer == "/url")]
+
+
+_DECIDING: Final = ("/supportedInterfaces", *(f"/{key}" for key in _AGENT_MEMBERS))
+
+
+def home_of(card: Object, interfaces: list[Interface], document: Document) -> str | None:
+    """Return `url` where it is the site of the publisher, because the agent answers elsewhere or at no address."""
+    address = callable_url(text_of(card, "url") or "", document.url, document.url) if text_of(card, "url") else None
+    if address is None or not _is_bare_site(address.url):
+        return None
+    is_interface = any(one.pointer == "/url" for one in interfaces)
+    return None if is_interface and "://www." not in address.url else link(address.url, document.url)
+
+
+def _declared(card: Object, notes: Notes) -> Iterator[tuple[Json, str, str | None, str]]:
+    """Yield (url, binding, version, pointer).
+
+    The default binding is JSON-RPC (0.2.5 preferredTransport, 1.0 in practice).
+    """
+    supported = list_of(card, "supportedInterfaces")[:MAX_INTERFACES]
+    for pointer, entry in members(supported, "/supportedInterfaces", rules.INTERFACE, notes):
+        item = camel(entry)
+        missing = [key for key in ("url", "protocolBinding", "protocolVersion") if not text_of(item, key)]
+        if missing:
+            notes.add(rules.INTERFACE, pointer, ", ".join(missing))
+        if text_of(item, "url"):
+            binding = first_text(item, "protocolBinding", "transport") or "JSONRPC"
+            yield item["url"], binding, short_text_of(item, "protocolVersion"), at(pointer, "url")
+    version = short_text_of(card, "protocolVersion")
+    for key in _AGENT_MEMBERS:
+        if text_of(card, key):
+            yield card[key], "JSONRPC", version, at("", key)
+    holder, prefix = _transports(card)
+    if text_of(card, "url"):
+        yield card["url"], short_text_of(holder, "preferredTransport") or "JSONRPC", version, "/url"
+    additional = list_of(holder, "additionalInterfaces")[:MAX_INTERFACES]
+    for pointer, item in members(additional, at(prefix, "additionalInterfaces"), rules.INTERFACE, notes):
+        yield item.get("url"), short_text_of(item, "transport") or "JSONRPC", version, at(pointer, "url")
+
+
+def _transports(card: Object) -> tuple[Object, str]:
+    """Return what holds the transports, and the pointer to it; some cards wrap them in `interface`."""
+    wrapped = map_of(card, "interface")
+    is_wrapped = bool(wrapped) and "additionalInterfaces" not in card and "preferredTransport" not in card
+    return (camel(wrapped), "/interface") if is_wrapped else (card, "")
+
+
+def _is_doubtful(url: str, card_url: str) -> bool:
+    without_query = re.split(r"[?#]", url, maxsplit=1)[0]
+    return (
+        _is_bare_site(url)
+        or url == card_url
+        or without_query.endswith(PATHS)
+        or _PAGE.search(without_query) is not None
+    )
+
+
+def _is_bare_site(url: str) -> bool:
+    return re.split(r"[?#]", url, maxsplit=1)[0].partition("://")[2].rstrip("/").count("/") == 0
+
+
+def protocols_of(interfaces: list[Interface], card: Object, document: Document) -> Iterator[Protocol]:
+    """Yield a protocol for each interface, then for each address in a member that no version of A2A defines."""
+    found: set[str | None] = set()
+    for interface in interfaces:
+        found.add(interface.address.url)
+        if _MCP.search(interface.binding):
+            yield Protocol("mcp", interface.version, interface.address.url)
+        else:
+            version = interface.version or short_text_of(card, "protocolVersion")
+            yield Protocol(SLUG, version, interface.address.url, interface.binding, document.url)
+    for kind, target, _ in _other_addresses(card):
+        address = callable_url(target, document.url, document.url)
+        if address is not None and address.url not in found and not _DOCUMENT.search(address.url):
+            found.add(address.url)
+            yield Protocol(kind, None, address.url)
+
+
+def document_pointers(card: Object, document: Document) -> Iterator[Pointer]:
+    """Yield pointers to the documents that such members name instead of an address."""
+    expected = {"mcp": "mcp-server-card", "openapi": "openapi"}
+    for kind, target, pointer in _other_addresses(card):
+        url = link(target, document.url)
+        if url and _DOCUMENT.search(url) and kind in expected:
+            yield Pointer(url, kind, pointer, expected[kind])
+
+
+def _other_addresses(card: Object) -> Iterator[tuple[str, str, str]]:
+    """Yield (protocol, URL, pointer) of the addresses in further members and in a map `endpoints`."""
+    members_by_kind = {
+        **dict.fromkeys(_MCP_MEMBERS, "mcp"),
+        **dict.fromkeys(_HTTP_MEMBERS, "rest"),
+        **_OTHER_MEMBERS,
+    }
+    for key, kind in members_by_kind.items():
+        held = card.get(key)
+        target = first_text(held, "url", "endpoint") if isinstance(held, dict) else text_of(card, key)
+        if target and "/" in target:
+            yield kind, target, at("", key)
+    for name in ("endpoints", "interfaces"):
+        for key, held in list(map_of(card, name).items())[:MAX_TEXTS]:
+            named = first_text(held, "url", "endpoint") if isinstance(held, dict) else held
+            if isinstance(named, str) and "/" in named:
+                yield _NAMED_KINDS.get(camel_name(key).lower(), "rest"), named, at("", name, key)

@@ -1,0 +1,148 @@
+"""Read the skills of an A2A card, with what publishers add to them: parameters, results, prices, own addresses."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from registry.core.format_support.endpoints import endpoint
+from registry.core.format_support.loose import pricing_of
+from registry.core.format_support.loose_schemas import first_parameters, first_result
+from registry.core.format_support.manifest import (
+    ID_CHARS,
+    Notes,
+    Object,
+    first_text,
+    flag_of,
+    has_template,
+    is_repeated,
+    list_of,
+    members,
+    native,
+    short_text_of,
+    slug,
+    text_of,
+    texts_of,
+)
+from registry.core.format_support.security import loose_auth, operation_auth, schemes_of
+from registry.core.format_support.vocabulary import http_method
+from registry.core.formats.a2a import rules
+from registry.core.formats.a2a.addresses import SLUG, Interface, camel
+from registry.core.model.documents import Document, Json
+from registry.core.model.services import Auth, AuthScheme, Capability, Invocation, Origin, Pricing
+from registry.core.reading.json_pointer import at
+
+MODES: Final = ("defaultInputModes", "defaultOutputModes")
+EXAMPLE_CHARS: Final = 500
+REQUIRED: Final = {"0.1": ("id", "name")}
+REQUIRED_LATER: Final = ("id", "name", "description", "tags")
+_PRICES: Final = ("pricing", "price", "cost", "fee")
+_ADDRESSES: Final = ("endpoint", "url", "uri")
+_READ: Final = frozenset({
+    "id", "name", "description", "tags", "examples", "inputModes", "outputModes", "security", "securityRequirements",
+    "inputSchema", "outputSchema", "method", "deprecated", "input_modes", "output_modes", "input_schema",
+    "output_schema",
+})  # fmt: skip
+
+
+def skills_of(
+    card: Object, version: str, interfaces: list[Interface], document: Document, notes: Notes
+) -> Iterator[Capability]:
+    seen: set[str] = set()
+    schemes = schemes_of(card.get("securitySchemes"), document.url)
+    modes = [texts_of(card, key) for key in MODES]
+    for pointer, raw in members(_as_objects(card, notes), "/skills", rules.SKILL, notes):
+        item = camel(raw)
+        name, declared_id = short_text_of(item, "name"), text_of(item, "id", ID_CHARS)
+        if name is None and declared_id is None:
+            notes.add(rules.SKILL, pointer)
+            continue
+        identifier = declared_id or slug(name or "")
+        if is_repeated(identifier, seen, at(pointer, "id"), notes):
+            continue
+        if has_template(item, ("name", "description"), pointer, notes):
+            continue
+        for key in REQUIRED.get(version, REQUIRED_LATER):
+            if key not in item:
+                notes.add(rules.REQUIRED, at(pointer, key))
+        result, result_note = first_result(item)
+        yield Capability(
+            identifier,
+            name or identifier,
+            text_of(item, "description"),
+            params=first_parameters(item),
+            result=result,
+            result_note=result_note,
+            title=short_text_of(item, "title"),
+            deprecated=flag_of(item, "deprecated"),
+            pricing=_pricing(item, document),
+            tags=texts_of(item, "tags"),
+            examples=texts_of(item, "examples", EXAMPLE_CHARS),
+            input_modes=texts_of(item, "inputModes") or modes[0],
+            output_modes=texts_of(item, "outputModes") or modes[1],
+            invocations=tuple(_calls(item, identifier, interfaces, schemes, document, pointer, notes)),
+            native=native(SLUG, raw, _READ),
+        )
+
+
+def _as_objects(card: Object, notes: Notes) -> list[Json]:
+    """Return the skills, with each bare text replaced by an object of that name."""
+    items = list_of(card, "skills")
+    if any(isinstance(item, str) for item in items):
+        notes.add(rules.SKILL_TEXT, "/skills")
+    return [
+        {"id": slug(item), "name": item, "description": item, "tags": []} if isinstance(item, str) else item
+        for item in items
+    ]
+
+
+def _calls(
+    item: Object,
+    identifier: str,
+    interfaces: list[Interface],
+    schemes: dict[str, AuthScheme],
+    document: Document,
+    pointer: str,
+    notes: Notes,
+) -> Iterator[Invocation]:
+    """Yield the calls of a skill: at an address of its own, where it names one, and at the agent's first interface.
+
+    JSON-RPC and HTTP+JSON use POST; other bindings have no method.
+    """
+    origin, auth = Origin(document.url, pointer, SLUG), _auth(item, schemes, document)
+    key = next((key for key in _ADDRESSES if text_of(item, key)), _ADDRESSES[0])
+    interface = interfaces[0] if interfaces else None
+    base = interface.address.url if interface else document.url  # relative addresses are the agent's
+    own = endpoint(item.get(key), base, document, at(pointer, key), notes)
+    if own is not None:
+        method = http_method(item) or http_method(item, "httpMethod")
+        yield Invocation("http", own.url, method, identifier, auth=auth, templated=own.templated, origin=origin)
+    if own is not None and (interface is None or interface.is_doubtful):
+        return
+    uses_post = interface is not None and interface.binding.upper() in ("JSONRPC", "HTTP+JSON", "REST")
+    yield Invocation(
+        "a2a_skill",
+        interface.address.url if interface else None,
+        "POST" if uses_post else None,
+        identifier,
+        auth=auth,
+        templated=interface.address.templated if interface else False,
+        origin=origin,
+    )
+
+
+def _auth(item: Object, schemes: dict[str, AuthScheme], document: Document) -> Auth | None:
+    declared = operation_auth(item, schemes)
+    if declared is not None:
+        return declared
+    auth = loose_auth(item.get("authentication", item.get("auth")), document.url)
+    return auth if auth != Auth() else None
+
+
+def _pricing(item: Object, document: Document) -> Pricing | None:
+    """Return the price of one skill: an object, a number, or words."""
+    for key in _PRICES:
+        held = item.get(key)
+        if isinstance(held, int | float) and not isinstance(held, bool):
+            held = {"price": held, "currency": first_text(item, "currency", "asset") or ""}
+        if held not in (None, "") and (pricing := pricing_of(held, document.url)) != Pricing():
+            return pricing
+    return None
