@@ -6,6 +6,7 @@ other. Each function takes the value as it stands and returns a part of the mode
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from registry.core.format_support.endpoints import link
@@ -37,9 +38,16 @@ _CONTACTS: Final = (
 _CONTACT_PARTS: Final = (*_CONTACTS, "url", "website", "web", "mail", "sales", "security", "privacy", "general", "form")
 _HOMEPAGES: Final = ("homepage", "homePage", "homepage_url", "homepageUrl", "website", "websiteUrl", "website_url")
 _REPOSITORIES: Final = ("repository", "repository_url", "repositoryUrl", "repo", "source_code", "sourceCode", "github")
-_PLAN_LISTS: Final = ("plans", "tiers", "packages")
-_PRICES: Final = ("price", "amount", "cost", "fee", "rate", "price_usd", "priceUsd", "price_usdc", "monthly", "usd")
-_CURRENCIES: Final = ("currency", "asset", "token", "unit_currency")
+_PLAN_LISTS: Final = ("plans", "tiers", "packages", "per_call", "perCall", "prices", "rates")
+_TIER = re.compile(r"free|basic|starter|hobby|standard|pro\b|premium|team|business|enterprise|tier|plan", re.IGNORECASE)
+_UNSET = re.compile(r"(?:SET|YOUR|REPLACE|TODO|ENTER)_[A-Z]")
+_RESERVED: Final = frozenset({*_PLAN_LISTS, "price", "amount", "cost", "fee", "rate", "contact", "currency"})
+_COINS: Final = r"usdc?|usdt|eur|gbp|rlusd|xrp|eth|sol|sats?|cents?"
+_PRICE = re.compile(
+    rf"(?:base_|unit_|monthly_)?(?:price|amount|cost|fee|rate)_?(?i:({_COINS}))?(?:_?[Pp]er_?\w+)?"
+    rf"|per_(?:call|request|query|use)(?:_({_COINS}))?|monthly(?:_({_COINS}))?|({_COINS})"
+)
+_CURRENCIES: Final = ("currency", "asset", "token", "unit_currency", "priceCurrency")
 
 _MODELS: Final[dict[str, PricingModel]] = {
     "free": "free", "opensource": "free", "none": "free", "gratis": "free", "nocharge": "free",
@@ -89,15 +97,20 @@ def pricing_of(value: Json, base: str) -> Pricing:
     stated = stated_pricing((*notes, *(text for plan in plans for text in (plan.name, plan.limits))))
     if model is None or (model == "paid" and stated == "freemium"):
         model = stated
+    if model is None and "free" in {(plan.name or "").lower() for plan in plans} and any(plan.price for plan in plans):
+        model = "freemium"
     url = next((url for key in _URL_MEMBERS if (url := link(value.get(key), base))), None)
     return Pricing(model or "unknown", plans, url, "; ".join(notes) or None)
 
 
 def _plans(value: Object) -> Iterator[Plan | None]:
     """Yield the plans of a pricing object: its list or map of plans, and its own price."""
-    own = _price(value)
+    own = price_of(value)
     if own is not None:
         yield Plan(price=own, limits=first_text(value, "unit", "per", "billing", "period"))
+    for name, item in value.items():
+        if isinstance(item, dict) and name not in _RESERVED and (price_of(item) or _TIER.search(name)):
+            yield _plan(item, line(name, NAME_CHARS))
     for key in _PLAN_LISTS:
         held = value.get(key)
         if isinstance(held, dict):
@@ -115,24 +128,33 @@ def _plan(item: Json, name: str | None) -> Plan | None:
     if not isinstance(item, dict):
         return None
     name = first_text(item, "name", "id", "tier", "title") or name
-    price = _price(item)
+    price = price_of(item)
     limits = first_text(item, "limits", "limit", "quota", "description", "includes", "unit", "per", "period")
     return Plan(name, price, limits) if name or price else None
 
 
-def _price(item: Object) -> str | None:
+def price_of(item: Object) -> str | None:
     """Return the price in an object, with its currency where that is not part of it."""
-    for key in _PRICES:
-        value = item.get(key)
-        text = text_of(item, key, NAME_CHARS)
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            text = f"{value:.12g}"
-        elif isinstance(value, dict):
-            text = _price(value)
+    for key, value in item.items():
+        match = _PRICE.fullmatch(key)
+        if match is None:
+            continue
+        text = _price_text(value)
         if text:
-            currency = first_text(item, *_CURRENCIES, chars=NAME_CHARS)
-            return f"{text} {currency}" if currency and currency.lower() not in text.lower() else text
+            unit_word = short_text_of(item, "unit") or ""
+            named = first_text(item, *_CURRENCIES, chars=NAME_CHARS) or (
+                unit_word if re.fullmatch(_COINS, unit_word, re.IGNORECASE) else None
+            )
+            unit = named or next((word.upper() for word in match.groups() if word), None)
+            period = "/month" if key.startswith("monthly") and not named else ""
+            return f"{text} {unit}{period}" if unit and unit.lower() not in text.lower() else f"{text}{period}"
     return None
+
+
+def _price_text(value: Json) -> str | None:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return f"{value:.12g}"
+    return price_of(value) if isinstance(value, dict) else text_of({"": value}, "", NAME_CHARS)
 
 
 def payment_of(item: Json) -> Payment | None:
@@ -149,6 +171,8 @@ def payment_of(item: Json) -> Payment | None:
         first_text(item, "scheme", "method", chars=NAME_CHARS),
         first_text(item, "resource", chars=2_048),
     )
+    if payment.pay_to and _UNSET.match(payment.pay_to):
+        payment = replace(payment, pay_to=None)
     return payment if payment.amount or payment.pay_to else None
 
 

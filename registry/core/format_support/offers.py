@@ -1,0 +1,226 @@
+"""Read what documents of no fixed shape offer: lists or maps of endpoints, tools, skills and paid resources.
+
+Publishers describe one thing that can be called as `{id, name, description, path, method, parameters, price}` in many
+spellings, as a bare URL, as `POST /path`, or as a map from names to URLs or texts. Nothing is guessed: a call has an
+address only where the document names one.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from registry.core.format_support.endpoints import Endpoint, endpoint
+from registry.core.format_support.loose import payment_of, price_of, pricing_of
+from registry.core.format_support.loose_schemas import first_parameters, first_result
+from registry.core.format_support.manifest import (
+    ID_CHARS,
+    MAX_CAPABILITIES,
+    MAX_TEXTS,
+    Notes,
+    Object,
+    first_text,
+    flag_of,
+    has_template,
+    list_of,
+    map_of,
+    native,
+    short_text_of,
+    slug,
+    texts_of,
+    unique_name,
+)
+from registry.core.format_support.security import NOTHING_NEEDED, loose_auth
+from registry.core.format_support.vocabulary import METHODS, http_method, rate_limit_object, rate_limit_text
+from registry.core.model.documents import Document, Json
+from registry.core.model.services import Auth, Capability, Invocation, InvocationKind, Origin, Plan, Pricing, RateLimit
+from registry.core.reading.json_pointer import at
+from registry.core.reading.plain_text import line
+
+TARGETS: Final = ("resource", "url", "endpoint", "path", "route", "href", "uri", "endpoint_url", "endpointUrl")
+TITLE_CHARS: Final = 120
+PRICE_CHARS: Final = 40  # longer texts are sentences about prices
+_IDS: Final = ("id", "name", "key", "slug", "tool", "action", "operationId", "operation_id", "title", "skill")
+_NAMES: Final = ("name", "title", "displayName", "display_name", "label")
+_DESCRIPTIONS: Final = ("description", "summary", "purpose", "about", "what")
+_PARAMETERS: Final = (
+    "inputSchema", "input_schema", "parameters", "params", "query_params", "queryParams", "query", "input", "inputs",
+    "arguments", "args", "body", "requestBody", "request_body",
+)  # fmt: skip
+_PRICE_MEMBERS: Final = ("pricing", "price", "cost", "fee")
+_ROUTE = re.compile(r"([A-Za-z]{3,7})\s+(\S.*)")
+_EXPRESSED: Final = frozenset({
+    *_IDS[:1], *_NAMES, *_DESCRIPTIONS, *TARGETS, "method", "methods", "tags", "examples", "inputSchema",
+    "outputSchema", "input_schema", "output_schema", "deprecated", "accepts",
+})  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """One entry. `key` is its name in a map; `holder` has the members of the entry, a bare text under its meaning."""
+
+    pointer: str
+    key: str | None
+    holder: Object
+    is_bare: bool = False  # a text instead of an object: its place is that of the entry
+
+
+def offers_in(value: Object, members: tuple[str, ...], prefix: str = "") -> list[Offer]:
+    """Return the entries of the lists and maps at `members`, at most MAX_CAPABILITIES."""
+    offers: list[Offer] = []
+    for member in members:
+        pointer = at(prefix, member)
+        for index, item in enumerate(list_of(value, member)[:MAX_CAPABILITIES]):
+            if (holder := _holder(item, "name")) is not None:
+                offers.append(Offer(at(pointer, index), None, holder, isinstance(item, str)))
+        for name, item in list(map_of(value, member).items())[:MAX_CAPABILITIES]:
+            if (holder := _holder(item, "description")) is not None:
+                offers.append(Offer(at(pointer, name), name, holder, isinstance(item, str)))
+    return offers[:MAX_CAPABILITIES]
+
+
+def _holder(item: Json, meaning: str) -> Object | None:
+    """Return the members of an entry; a bare text is an address where it looks like one, else `meaning`."""
+    if isinstance(item, dict):
+        return item
+    if not isinstance(item, str) or not item.strip():
+        return None
+    return {"route": item} if is_address(item) or _route(item)[0] else {meaning: item}
+
+
+def is_address(text: str) -> bool:
+    return text.strip().startswith(("https://", "http://", "wss://", "/")) and " " not in text.strip()
+
+
+def _route(text: str) -> tuple[str | None, str]:
+    """Return method and address of `POST /path`; the method is None where the text does not begin with one."""
+    match = _ROUTE.fullmatch(text.strip())
+    if match is None or match[1].upper() not in METHODS or not is_address(match[2]):
+        return None, text
+    return match[1].upper(), match[2].strip()
+
+
+def target_of(holder: Object) -> tuple[str | None, str | None, str]:
+    """Return (address as written, method stated beside it, its member); the address is None where there is none."""
+    for key in TARGETS:
+        value = holder.get(key)
+        if isinstance(value, str) and value.strip():
+            method, target = _route(value)
+            if method or is_address(target):
+                return target.strip(), method, key
+    return None, None, TARGETS[0]
+
+
+def resolved(target: str | None, base: str, document: Document, pointer: str, notes: Notes) -> Endpoint | None:
+    """Return the address of an entry. A path is appended to the path of `base`, as publishers of a base mean it."""
+    if target is not None and target.startswith("/") and not target.startswith("//"):
+        origin, prefix = _origin_and_path(base)
+        if prefix and not target.startswith(f"{prefix}/"):
+            target = f"{origin}{prefix}{target}"
+    return endpoint(target, base, document, pointer, notes)
+
+
+def _origin_and_path(base: str) -> tuple[str, str]:
+    scheme, _, rest = re.split(r"[?#]", base, maxsplit=1)[0].partition("://")
+    host, _, path = rest.partition("/")
+    return f"{scheme}://{host}", f"/{path}".rstrip("/")
+
+
+def methods_of(holder: Object) -> list[str | None]:
+    """Return the methods of an entry: `method`, or each of `methods`; [None] where none is stated."""
+    named = (http_method(holder, key) for key in ("method", "httpMethod", "http_method", "verb"))
+    if single := next((method for method in named if method), None):
+        return [single]
+    words = re.split(r"[\s|,/]+", first_text(holder, "method", "methods") or "")
+    several = [word.upper() for word in (*texts_of(holder, "methods"), *words) if word.upper() in METHODS]
+    return [*dict.fromkeys(several)] or [None]
+
+
+def capabilities_of(
+    offer: Offer,
+    base: str,
+    document: Document,
+    format_slug: str,
+    used_names: set[str],
+    notes: Notes,
+    *,
+    kind: InvocationKind = "http",
+    fallback: Endpoint | None = None,
+) -> Iterator[Capability]:
+    """Yield the capability of an entry, one for each method. `fallback` is where entries without an address are called.
+
+    `kind` is that of calls to `fallback`; calls to an address of the entry's own are HTTP requests.
+    """
+    holder = offer.holder
+    if has_template(holder, (*_NAMES[:2], "description"), offer.pointer, notes):
+        return
+    target, routed_method, key = target_of(holder)
+    own = resolved(target, base, document, offer.pointer if offer.is_bare else at(offer.pointer, key), notes)
+    address = own or (fallback if target is None else None)
+    identifier = first_text(holder, *_IDS, chars=ID_CHARS) or (line(offer.key, ID_CHARS) if offer.key else None)
+    description, name = first_text(holder, *_DESCRIPTIONS), first_text(holder, *_NAMES, chars=ID_CHARS)
+    if identifier is None and own is None:
+        return
+    path = _origin_and_path(own.url)[1] if own else ""
+    title = name or (description if description and len(description) <= TITLE_CHARS else None)
+    result, result_note = first_result(holder)
+    call_name = identifier if own is None else None
+    for method in [routed_method] if routed_method else methods_of(holder):
+        unique = unique_name(identifier or slug(path), used_names)
+        call = Invocation(
+            kind if own is None else "http",
+            address.url if address else None,
+            method if own is not None or method else ("POST" if address and kind == "rpc" else None),
+            call_name,
+            auth=_auth(holder, document),
+            rate_limit=_rate_limit(holder),
+            templated=bool(address and address.templated),
+            origin=Origin(document.url, offer.pointer, format_slug),
+        )
+        yield Capability(
+            identifier or unique,
+            unique,
+            description,
+            params=first_parameters(holder, _PARAMETERS) or first_parameters(map_of(holder, "schema"), ("input",)),
+            result=result or first_result(map_of(holder, "schema"), ("output",))[0],
+            result_note=result_note,
+            title=title if title != unique else None,
+            pricing=pricing_in(holder, document),
+            deprecated=flag_of(holder, "deprecated"),
+            tags=texts_of(holder, "tags"),
+            examples=texts_of(holder, "examples", 500),
+            invocations=(call,),
+            native=native(format_slug, holder, _EXPRESSED),
+        )
+
+
+def pricing_in(holder: Object, document: Document) -> Pricing | None:
+    """Return the price of one entry: `pricing`, `price` and their spellings, and payment requirements."""
+    payments = tuple(payment for item in list_of(holder, "accepts")[:MAX_TEXTS] if (payment := payment_of(item)))
+    for key in _PRICE_MEMBERS:
+        held = holder.get(key)
+        if isinstance(held, int | float) and not isinstance(held, bool):
+            held = {"price": held, "currency": first_text(holder, "currency", "asset", "unit") or ""}
+        if isinstance(held, str) and len(held) <= PRICE_CHARS and any(character.isdigit() for character in held):
+            held = {"price": held}
+        pricing = pricing_of(held, document.url)
+        if pricing != Pricing():
+            return Pricing(pricing.model, pricing.plans, pricing.url, pricing.note, payments)
+    price = price_of(holder)
+    plans = (Plan(price=price),) if price else ()
+    return Pricing("unknown", plans, payments=payments) if plans or payments else None
+
+
+def _auth(holder: Object, document: Document) -> Auth | None:
+    for key in ("auth_required", "authRequired", "requires_auth", "requiresAuth"):
+        if flag_of(holder, key) is False:
+            return NOTHING_NEEDED
+    auth = loose_auth(holder.get("authentication", holder.get("auth")), document.url)
+    return auth if auth.schemes or auth.required is not None else None
+
+
+def _rate_limit(holder: Object) -> RateLimit | None:
+    for key in ("rate_limit", "rateLimit"):
+        if (limit := rate_limit_object(holder.get(key)) or rate_limit_text(short_text_of(holder, key))) is not None:
+            return limit
+    return None
