@@ -1,52 +1,84 @@
 """Recognise x402 discovery files and read their resources and prices, which are only claims."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from typing import Final
 
 from registry.core.format_support import common_rules
-from registry.core.format_support.endpoints import Endpoint, endpoint, link
+from registry.core.format_support.endpoints import link, origin_of
+from registry.core.format_support.loose import (
+    contacts_of,
+    homepage_of,
+    license_of,
+    payment_of,
+    price_of,
+    provider_of,
+    repository_of,
+)
 from registry.core.format_support.manifest import (
     MAX_CAPABILITIES,
+    MAX_TEXTS,
+    NAME_CHARS,
     Notes,
     Object,
     clean_json,
+    first_text,
     flag_of,
     list_of,
     map_of,
+    native,
     short_text_of,
-    slug,
     text_of,
     texts_of,
-    unique_name,
     with_provenance,
 )
-from registry.core.format_support.vocabulary import SAFE_METHODS, http_method
+from registry.core.format_support.offers import (
+    Offer,
+    capabilities_of,
+    is_address,
+    methods_of,
+    offers_in,
+    resolved,
+    target_of,
+)
+from registry.core.format_support.prose import stated_pricing
+from registry.core.format_support.vocabulary import http_method
 from registry.core.formats.x402 import rules
 from registry.core.model.documents import Document, Json
 from registry.core.model.services import (
     Auth,
     AuthScheme,
     Capability,
-    Invocation,
-    Origin,
+    Payment,
     Plan,
     Pricing,
+    PricingModel,
     Protocol,
+    Provider,
     Service,
 )
-from registry.core.reading.json_pointer import at
 
 SLUG: Final = "x402"
 _AD_HOC: Final = "adhoc"
-_OWN_KEYS: Final = ("resources", "payTo", "payment", "pricing")
+_OWN_KEYS: Final = ("resources", "payTo", "payment", "pricing", "x402_enabled", "payment_methods")
 _LISTS: Final = ("items", "resources")
-_LOOSE_LISTS: Final = ("endpoints", "tools")
-_TARGETS: Final = ("resource", "url", "endpoint", "path")
-_BASES: Final = ("base_url", "baseUrl", "url")
+_LOOSE_LISTS: Final = (
+    "endpoints", "tools", "payable_endpoints", "paid_endpoints", "capability_catalog", "services", "routes", "apis",
+)  # fmt: skip
+_BASES: Final = ("base_url", "baseUrl", "public_base_url", "api_base", "url", "endpoint")
+_PAYEES: Final = ("payTo", "pay_to", "wallet_address", "wallet", "recipient", "address")
+_RAILS: Final = ("accepts", "rails", "payment_methods", "paymentMethods", "networks")
 _USDC_DECIMALS: Final = 6
 _AMOUNT = re.compile(r"\d{1,30}")
+_PAYEE_OF = re.compile(r"pay_?to_?([a-z0-9]+)", re.IGNORECASE)
+_STATED_PRICE = re.compile(r"(?:[A-Z]+\|)*(GET|POST|PUT|DELETE)(?:\|[A-Z]+)*\s+(/[^\s,;]*)\s+(\$\d[\d.]*)")
+_MAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+_READ: Final = frozenset({
+    "name", "serviceName", "service", "description", "items", "resources", "endpoints", "tools", "payable_endpoints",
+    "capability_catalog", "routes", "tags", "x402Version", "accepts", "version",
+})  # fmt: skip
 
 
 def dialect(document: Document) -> str | None:
@@ -57,7 +89,7 @@ def dialect(document: Document) -> str | None:
     if "x402Version" in value and "skills" not in value and "serverInfo" not in value:
         version = str(value["x402Version"])
         return version if version in ("1", "2") else _AD_HOC
-    return _AD_HOC if value.get("protocol") == SLUG else None
+    return _AD_HOC if value.get("protocol") == SLUG or flag_of(value, "x402_enabled") is not None else None
 
 
 def at_own_path(document: Document) -> str | None:
@@ -71,124 +103,225 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         notes.add(common_rules.DECLARED_INACTIVE, "/enabled", False)
     if dialect == _AD_HOC:
         notes.add(rules.SHAPE)
-    resources = list(_resources(value, dialect, document, notes))
-    if not resources:
+    capabilities = tuple(_capabilities(value, dialect, document, notes))
+    payments = tuple(dict.fromkeys(_payments(value)))[:MAX_TEXTS]
+    is_payable = bool(capabilities or payments)
+    if not capabilities:
         notes.add(rules.NO_RESOURCE, "/resources" if "resources" in value else "/items")
-    version = None if dialect == _AD_HOC else dialect
     service = Service(
-        name=short_text_of(value, "serviceName") or short_text_of(value, "name"),
+        name=_name(value),
         description=text_of(value, "description"),
-        capabilities=tuple(capability for capability, _ in resources),
-        auth=Auth((AuthScheme("none"),), False) if resources else Auth(),
-        pricing=Pricing("pay_per_call", tuple(plan for _, plan in resources if plan is not None)[:100]),
-        protocols=(Protocol(SLUG, version),) if resources else (),
+        provider=_provider(value, document),
+        homepage=homepage_of(value, document.url),
+        docs_url=next((url for key in ("docs", "documentation") if (url := link(value.get(key), document.url))), None),
+        repository=repository_of(value, document.url),
+        license=license_of(value),
+        tags=texts_of(value, "tags"),
+        capabilities=capabilities,
+        auth=Auth((AuthScheme("payment", note=_how_to_pay(value)),)) if is_payable else Auth(),
+        pricing=_pricing(value, capabilities, payments) if is_payable else Pricing(),
+        protocols=tuple(_protocols(value, dialect, is_payable, document)),
+        native=native(SLUG, value, _READ),
     )
     list_pointer = next((f"/{key}" for key in (*_LISTS, *_LOOSE_LISTS) if value.get(key)), "")
-    text_pointers = {
-        "name": "/serviceName" if short_text_of(value, "serviceName") else "/name",
-        "description": "/description",
-    }
+    name_key = next((key for key in _NAMES if short_text_of(value, key)), "name")
+    text_pointers = {"name": f"/{name_key}", "description": "/description", "provider": "", "tags": "/tags"}
     list_pointers = dict.fromkeys(("capabilities", "auth", "pricing", "protocols"), list_pointer)
     return with_provenance(service, document, SLUG, {**text_pointers, **list_pointers})
 
 
-def _resources(
-    value: Object, dialect: str, document: Document, notes: Notes
-) -> Iterator[tuple[Capability, Plan | None]]:
+_NAMES: Final = ("serviceName", "name", "service", "product")
+
+
+def _name(value: Object) -> str | None:
+    return first_text(value, *_NAMES, chars=NAME_CHARS) or short_text_of(map_of(value, "agent"), "name")
+
+
+def _provider(value: Object, document: Document) -> Provider | None:
+    """Return who is paid; a mail address in the instructions counts as a contact where no member names one."""
+    provider = provider_of({key: item for key, item in value.items() if key != "provider"}, document.url)
+    if contacts_of(value):
+        return provider
+    mail = _MAIL.search(text_of(value, "instructions") or "")
+    return replace(provider or Provider(), contact=mail[0]) if mail else provider
+
+
+def _how_to_pay(value: Object) -> str | None:
+    protocol = map_of(value, "payment_protocol")
+    return first_text(value, "instructions") or first_text(protocol, "verification", "description", "note")
+
+
+def _protocols(value: Object, dialect: str, is_payable: bool, document: Document) -> Iterator[Protocol]:
+    if is_payable:
+        yield Protocol(SLUG, None if dialect == _AD_HOC else dialect)
+    for holder in (value, map_of(value, "integration"), map_of(value, "discovery")):
+        target = link(first_text(holder, "mcp_endpoint", "mcpEndpoint", "mcp_url", "mcp"), document.url)
+        if target:
+            yield Protocol("mcp", None, target)
+
+
+# --- resources -------------------------------------------------------------------------------------------------------
+
+
+def _capabilities(value: Object, dialect: str, document: Document, notes: Notes) -> Iterator[Capability]:
+    """Yield the resources, each address, method and description once; later entries complete earlier ones."""
+    base = next((url for key in _BASES if (url := link(value.get(key), document.url))), origin_of(document.url))
     used_names: set[str] = set()
-    for address, pointer, holder in _addressed_resources(value, dialect, document, notes):
-        accepts = next((item for item in list_of(holder, "accepts") if isinstance(item, dict)), None)
-        if accepts is None and dialect != _AD_HOC:
-            notes.add(rules.ACCEPTS, at(pointer, "accepts"))
-        path = address.url.partition("://")[2].partition("?")[0].partition("/")[2]
-        name = unique_name(slug(path), used_names)
-        method = http_method(holder) or http_method(_input(holder))
-        call = Invocation(
-            "http", address.url, method, templated=address.templated, origin=Origin(document.url, pointer, SLUG)
+    offers = _offers(value, dialect, base, document, notes)
+    for offer in offers[:MAX_CAPABILITIES]:
+        holder = offer.holder
+        accepts = list_of(holder, "accepts")
+        if not accepts and dialect != _AD_HOC:
+            notes.add(rules.ACCEPTS, f"{offer.pointer}/accepts")
+        if methods_of(holder) == [None] and (method := http_method(_bazaar_input(holder))):
+            holder = {**holder, "method": method}
+        without_id: Object = {key: item for key, item in holder.items() if key != "type"}
+        found = capabilities_of(replace(offer, holder=without_id), base, document, SLUG, used_names, notes, kind="rpc")
+        for capability in found:
+            yield replace(
+                capability,
+                params=capability.params or _bazaar_schema(holder),
+                pricing=_with_price(capability.pricing, accepts, holder, value),
+            )
+
+
+def _offers(value: Object, dialect: str, base: str, document: Document, notes: Notes) -> list[Offer]:
+    """Return the entries to read: those of the specified lists, else of other lists and of prices with addresses."""
+    offers = offers_in(value, _LISTS)
+    loose: list[Offer] = []
+    if not offers or dialect == _AD_HOC:
+        loose = offers_in(value, _LOOSE_LISTS)
+        loose += _priced(value)
+    if len(offers) + len(loose) > MAX_CAPABILITIES:
+        notes.add(common_rules.TOO_MANY_CAPABILITIES, "/items", len(offers) + len(loose))
+    paths = [offer for offer in offers if (target_of(offer.holder)[0] or "").startswith("/")]
+    if dialect != _AD_HOC and (odd := [*loose, *paths][:1]):  # readable, but not in the specified shape
+        notes.add(rules.SHAPE, odd[0].pointer)
+    stated = _stated_prices(text_of(value, "instructions"))
+    merged: dict[tuple[str, str | None, str], Offer] = {}
+    for offer in (*offers, *loose):
+        target, _, _ = target_of(offer.holder)
+        if target is None and offer in offers:
+            target = "" if "resource" not in offer.holder else None
+        address = resolved(target, base, document, offer.pointer, Notes()) if target else None
+        url = address.url if address else f"{offer.pointer} {target or ''}"
+        described = text_of(offer.holder, "description")
+        method = next(iter(methods_of(offer.holder)), None)
+        known = next(
+            (
+                key
+                for key in merged
+                if key[0] == url
+                and (described is None or key[2] in ("", described))
+                and (method is None or key[1] in (None, method))
+            ),
+            None,
         )
-        capability = Capability(
-            name,
-            name,
-            text_of(holder, "description"),
-            params=_params(holder),
-            side_effects=None if method is None else method not in SAFE_METHODS,
-            tags=texts_of(holder, "tags"),
-            invocations=(call,),
-        )
-        yield capability, _plan(name, accepts) or _loose_plan(name, holder, value)
+        extra = stated.get(_path(url), {})
+        if known is None:
+            merged[url, method, described or ""] = replace(offer, holder={**extra, **offer.holder})
+        else:
+            first = merged[known]
+            merged[known] = replace(first, holder={**offer.holder, **first.holder})
+    return list(merged.values())
 
 
-def _addressed_resources(
-    value: Object, dialect: str, document: Document, notes: Notes
-) -> Iterable[tuple[Endpoint, str, Object]]:
-    """Return (address, pointer, members) per resource; repeated entries of one address are merged, the first wins."""
-    entries = _entries(value, dialect)
-    if len(entries) > MAX_CAPABILITIES:
-        notes.add(common_rules.TOO_MANY_CAPABILITIES, "/items", len(entries))
-    base = next((url for key in _BASES if (url := link(value.get(key), document.url))), document.url)
-    resources: dict[str, tuple[Endpoint, str, Object]] = {}
-    loose_pointer = ""
-    for pointer, item in entries[:MAX_CAPABILITIES]:
-        holder: Object = {"resource": item} if isinstance(item, str) else item if isinstance(item, dict) else {}
-        key = next((member for member in _TARGETS if isinstance(holder.get(member), str)), "resource")
-        target = holder.get(key)
-        if not isinstance(target, str) or not target.startswith(("http", "/")):
-            continue
-        if target.startswith("/") or pointer.split("/")[1] not in _LISTS:
-            loose_pointer = loose_pointer or pointer
-        address = endpoint(target, base, document, at(pointer, key) if isinstance(item, dict) else pointer, notes)
-        if address is not None:
-            _, first_pointer, first_members = resources.get(address.url, (address, pointer, {}))
-            resources[address.url] = (address, first_pointer, {**holder, **first_members})
-    if loose_pointer and dialect != _AD_HOC:  # the resources are readable, but not in the specified shape
-        notes.add(rules.SHAPE, loose_pointer)
-    return resources.values()
+def _path(url: str) -> str:
+    return "/" + url.partition("://")[2].partition("/")[2].partition("?")[0]
 
 
-def _entries(value: Object, dialect: str) -> list[tuple[str, Json]]:
-    """Return (pointer, entry) of the specified lists, and of other lists if the file is ad hoc or those are empty."""
-    entries: list[tuple[str, Json]] = [
-        (at("", key, i), entry) for key in _LISTS for i, entry in enumerate(list_of(value, key))
-    ]
-    if entries and dialect != _AD_HOC:
-        return entries
-    for key in _LOOSE_LISTS:
-        entries += [(at("", key, i), entry) for i, entry in enumerate(list_of(value, key))]
-        entries += [(at("", key, name), entry) for name, entry in map_of(value, key).items()]
-    return entries
+def _stated_prices(text: str | None) -> dict[str, Object]:
+    """Return method and price by path, from instructions such as "GET /report $0.05, POST /scan $0.01"."""
+    return {path: {"method": method, "price": price} for method, path, price in _STATED_PRICE.findall(text or "")}
 
 
-def _input(resource: Object) -> Object:
+def _priced(value: Object) -> list[Offer]:
+    """Return what a map of prices sells: the addresses that a tier names, or the entry itself by its name."""
+    offers: list[Offer] = []
+    for tier in offers_in(value, ("pricing",)):
+        targets = [item for item in list_of(tier.holder, "endpoints") if isinstance(item, str) and is_address(item)]
+        price = price_of(tier.holder)
+        for target in targets[:MAX_TEXTS]:
+            offers.append(
+                Offer(f"{tier.pointer}/endpoints", None, {"route": target, **({"price": price} if price else {})})
+            )
+        if not targets and price and tier.key and isinstance(map_of(value, "pricing").get(tier.key), dict):
+            offers.append(tier)
+    return offers
+
+
+def _bazaar_input(resource: Object) -> Object:
     return map_of(map_of(map_of(map_of(resource, "extensions"), "bazaar"), "info"), "input")
 
 
-def _params(resource: Object) -> Object | None:
+def _bazaar_schema(resource: Object) -> Object | None:
     """Return the schema of the input from the Bazaar extension, as data."""
     schema = map_of(map_of(map_of(resource, "extensions"), "bazaar"), "schema")
     return clean_json(schema) if schema else None
 
 
-def _plan(name: str, accepts: Object | None) -> Plan | None:
+# --- money -----------------------------------------------------------------------------------------------------------
+
+
+def _with_price(pricing: Pricing | None, accepts: list[Json], holder: Object, value: Object) -> Pricing | None:
+    """Return the price of a resource; amounts of the protocol are also shown in the asset's own unit."""
+    plans = [plan for item in accepts[:MAX_TEXTS] if isinstance(item, dict) and (plan := _plan(item))]
+    known = pricing or Pricing()
+    if not plans and not known.plans and known.note is None and (shared := price_of(value)):
+        known = replace(known, plans=(Plan(price=shared),))
+    payment = payment_of({key: item for key, item in holder.items() if key in (*_PAYEES, "network", "asset")})
+    payments = known.payments or ((payment,) if payment else ())
+    known = replace(known, plans=(*dict.fromkeys(plans), *known.plans), payments=payments)
+    return known if known != Pricing() else None
+
+
+def _pricing(value: Object, capabilities: tuple[Capability, ...], payments: tuple[Payment, ...]) -> Pricing:
+    """Return what the service charges: the prices of its resources, and to whom they are paid."""
+    plans = tuple(
+        replace(plan, name=plan.name or capability.name)
+        for capability in capabilities
+        for plan in (capability.pricing or Pricing()).plans
+    )
+    of_calls = (payment for capability in capabilities for payment in (capability.pricing or Pricing()).payments)
+    note = first_text(value, "notes", "note", "instructions")
+    stated = stated_pricing([note, text_of(value, "description"), *(plan.limits for plan in plans)])
+    model: PricingModel = "freemium" if stated == "freemium" else "pay_per_call"
+    return Pricing(
+        model, plans[:MAX_TEXTS], note=note, payments=tuple(dict.fromkeys((*payments, *of_calls)))[:MAX_TEXTS]
+    )
+
+
+def _payments(value: Object) -> Iterator[Payment]:
+    """Yield the ways to pay that the file states for all resources: networks, assets and addresses."""
+    network, asset = first_text(value, "network", "chain"), first_text(value, "asset", "token", "currency")
+    stated = payment_of({key: value[key] for key in _PAYEES if key in value})
+    payee = stated.pay_to if stated else None
+    networks = texts_of(value, "networks") or ((network,) if network else ())
+    by_network = map_of(value, "payToByNetwork")
+    for name in networks[:MAX_TEXTS] or ((None,) if payee else ()):
+        pay_to = short_text_of(by_network, name) if name else None
+        if pay_to or payee:
+            yield Payment(currency=asset, network=name, pay_to=pay_to or payee)
+    for key, held in value.items():
+        match = _PAYEE_OF.fullmatch(key)
+        if match and isinstance(held, str) and match[1].lower() not in ("bynetwork",):
+            yield Payment(network=match[1], pay_to=short_text_of(value, key))
+    for holder in (value, map_of(value, "settlement"), map_of(value, "payment")):
+        for key in _RAILS:
+            for item in list_of(holder, key)[:MAX_TEXTS]:
+                if isinstance(item, dict) and (payment := payment_of(item)):
+                    yield payment
+
+
+def _plan(accepts: Object) -> Plan | None:
     """Return the price. Amounts are in the asset's smallest unit; only the decimals of USDC are known."""
-    if accepts is None:
-        return None
     amount = accepts.get("amount", accepts.get("maxAmountRequired"))
     asset = short_text_of(map_of(accepts, "extra"), "name") or ""
-    limits = " ".join(part for part in (short_text_of(accepts, "network"), short_text_of(accepts, "payTo")) if part)
-    return Plan(name, _price(amount, asset), limits or None)
+    price = _amount(amount, asset)
+    return Plan(price=price) if price else None
 
 
-def _loose_plan(name: str, *holders: Object) -> Plan | None:
-    """Return the price from `price_usd`, a number or a text, which ad hoc files use."""
-    for holder in holders:
-        price = holder.get("price_usd")
-        text = short_text_of(holder, "price_usd") or (f"{price:g}" if isinstance(price, int | float) else None)
-        if text and not isinstance(price, bool):
-            return Plan(name, f"{text} USD")
-    return None
-
-
-def _price(amount: Json, asset: str) -> str | None:
+def _amount(amount: Json, asset: str) -> str | None:
     if not isinstance(amount, str) or not _AMOUNT.fullmatch(amount):
         return None
     if "usd" not in asset.lower():
