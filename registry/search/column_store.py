@@ -20,6 +20,7 @@ from typing import Any, BinaryIO, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from registry.core.model.listing import SearchUnavailable
 from registry.core.ranking import CandidateSet, Capabilities
 from registry.search.backend import SearchDocument
 from registry.search.facets import NUMBERS, values_of
@@ -152,10 +153,15 @@ class ColumnStore:
             scales=_take(self._values["scales"], vector_indexes),
             spreads=entries["spread"],
             model=model,
-            capabilities=lambda index: Capabilities.decode(
-                self._values["capabilities"][slice(*capability_spans[index])].data
-            ),
+            capabilities=lambda index: self._capabilities(*capability_spans[index]),
         )
+
+    def _capabilities(self, start: int, end: int) -> Capabilities:
+        """Decode them. Raise SearchUnavailable, because the ranker calls this after the search has ended."""
+        try:
+            return Capabilities.decode(self._values["capabilities"][start:end].data)
+        except ValueError as error:
+            raise SearchUnavailable("the index cannot be read") from error
 
     def hosts(self, rows: Rows) -> list[str]:
         return self._hosts(*self._bounds("hosts", rows))

@@ -83,6 +83,9 @@ class StaticEmbedder:
                 vectors[row] = self._sum(np.array(encoding.ids))
         return units(vectors)
 
+    def knows(self, word: str) -> bool:
+        return self._tokenizer.token_to_id(word) is not None
+
     def encode_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         return self.encode(texts)
 

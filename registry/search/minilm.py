@@ -80,6 +80,9 @@ class MiniLM:
             vectors[rows] = self._means([encoded[row].ids for row in rows])
         return units(vectors)
 
+    def knows(self, word: str) -> bool:
+        return self._tokenizer.token_to_id(word) is not None
+
     def encode_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         return self.encode(texts)
 
@@ -115,6 +118,9 @@ class TableAndMiniLM:
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return (n, 256) float32 rows of length 1; zeros for a text without tokens."""
         return units(self._table.encode(texts) + self._model.encode(texts) @ self._basis)
+
+    def knows(self, word: str) -> bool:
+        return self._table.knows(word)
 
     def encode_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         return self.encode(texts)

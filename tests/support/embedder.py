@@ -26,6 +26,9 @@ class WordEmbedder:
         units: NDArray[np.float32] = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
         return units
 
+    def knows(self, word: str) -> bool:
+        return word in _SAME
+
     def encode_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         return self.encode(texts)
 

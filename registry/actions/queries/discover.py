@@ -12,7 +12,7 @@ import base64
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -33,6 +33,7 @@ from registry.core.ranking import (
     rank,
 )
 from registry.core.ranking.features import Features
+from registry.core.ranking.spelling import corrected, corrections
 from registry.core.ranking.suggest import Suggestions, suggest
 from registry.search.backend import Backend, Pool
 from registry.store.cards import Card
@@ -114,11 +115,16 @@ class DiscoverPage:
 
 @dataclass(frozen=True, slots=True)
 class SearchAnswer:
-    """A question, the engine's candidate pool for it, and the ranking of the pool."""
+    """A question, the engine's candidate pool for it, and the ranking of the pool.
+
+    `corrected`: word as asked -> the word that was searched instead, for misspelt words; `question` is the corrected
+    one.
+    """
 
     question: ParsedQuery
     pool: Pool
     ranking: Ranking
+    corrected: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_confident(self) -> bool:
@@ -135,7 +141,11 @@ async def ranked(backend: Backend, query: Query, embedder: Embedder | None = Non
     pool = await backend.candidates(question, query.filters, POOL if has_text else MAX_DEPTH)
     if not has_text:
         return SearchAnswer(question, pool, browse(pool.candidates, pool.stats))
-    return SearchAnswer(question, pool, collapse(rank(question, pool.candidates, pool.stats)))
+    replaced = corrections(question, pool.stats, embedder)
+    if replaced:
+        question = parse_query(corrected(question, replaced), embedder)
+        pool = await backend.candidates(question, query.filters, POOL)
+    return SearchAnswer(question, pool, collapse(rank(question, pool.candidates, pool.stats)), replaced)
 
 
 async def discover(

@@ -1,12 +1,11 @@
 """Which capabilities of a service answer the query: those that hold its words and whose vectors are near it."""
 
 from collections.abc import Collection
-from itertools import pairwise
 from typing import Final
 
 from registry.core.model.listing import CapabilityMatch
+from registry.core.ranking.closer import CloseLook, close_look
 from registry.core.ranking.features import DECIMALS, Features, MatchedTerms
-from registry.core.ranking.record import Capabilities
 
 _SHOWN_FROM: Final = 0.6
 """Least share of the best capability's mark that is shown."""
@@ -35,19 +34,19 @@ def matching_capabilities(
     Equals keep the listing's order. Empty if none matches: only the service's own text did, and there are no vectors.
     `terms` are the query's words that the service holds.
     """
-    capabilities = features.candidates.capabilities(candidate)
-    if not capabilities.names:
+    look = close_look(features, candidate)
+    names = look.capabilities.names
+    if not names:
         return ()
-    matched_positions = _matched_positions(capabilities, terms)
-    covers = [sum([terms[position][1] for position in sorted(positions)]) for positions in matched_positions]
-    similarities = _similarities(features, candidate, len(capabilities.names))
+    covers = look.covers[1:].tolist()
+    similarities = _similarities(features, candidate, len(names))
     best_cover, best_similarity = max(covers) or 1.0, max(similarities) or 1.0  # 0 for the best means 0 for all
     marks = [
         round(_MARKS * (cover / best_cover + similarity / best_similarity))
         for cover, similarity in zip(covers, similarities, strict=True)
     ]
     if allowed is not None:
-        marks = [mark if name in allowed else 0 for mark, name in zip(marks, capabilities.names, strict=True)]
+        marks = [mark if name in allowed else 0 for mark, name in zip(marks, names, strict=True)]
     best = max(marks)
     if best <= 0:
         return ()
@@ -55,21 +54,20 @@ def matching_capabilities(
     chosen.sort(key=lambda index: -marks[index])
     return tuple(
         CapabilityMatch(
-            capabilities.names[index],
-            tuple([word for position, (word, _) in terms.items() if position in matched_positions[index]]),
-            round(_SHOWN * covers[index]) / _SHOWN,
+            names[index],
+            _matched_words(look, index, terms),
+            covers[index],
             round(_SHOWN * similarities[index]) / _SHOWN,
         )
         for index in chosen[:at_most]
     )
 
 
-def _matched_positions(capabilities: Capabilities, terms: MatchedTerms) -> list[set[int]]:
-    """Return which of the positions in `terms` the words of each capability hold."""
-    if not terms:
-        return [set()] * len(capabilities.names)
-    positions, starts = capabilities.places.tolist(), capabilities.starts.tolist()
-    return [terms.keys() & positions[start:end] for start, end in pairwise(starts)]
+def _matched_words(look: CloseLook, capability: int, terms: MatchedTerms) -> tuple[str, ...]:
+    """Return the query's words that name or description of the capability hold, in the query's order."""
+    start, end = look.capabilities.starts[capability + 1 : capability + 3].tolist()
+    positions = set(look.capabilities.places[start:end].tolist())
+    return tuple([word for position, (word, _) in terms.items() if position in positions])
 
 
 def _similarities(features: Features, candidate: int, count: int) -> list[float]:

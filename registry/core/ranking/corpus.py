@@ -1,13 +1,14 @@
 """Statistics of the whole collection of one index generation, never of the candidates."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from registry.core.ranking.record import Record
+from registry.core.ranking.vocabulary import Vocabulary
 
 LENGTH_COUNTED: Final = 200
 """Cap in halves, so a hundred words: longer services count as this long in the mean. Otherwise one book in twenty
@@ -21,12 +22,14 @@ def counted(length: int) -> int:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CorpusStats:
-    """`df[i]` services hold the word `terms[i]` (ascending). `mean_length` is weighted, in halves; see `counted`."""
+    """`df[i]` services hold the word `terms[i]` (ascending). `mean_length` is weighted, in halves; see `counted`.
+    `vocabulary`: the words of the services as written, also of some that are gone."""
 
     services: int
     mean_length: float
     terms: NDArray[np.uint32]
     df: NDArray[np.uint32]
+    vocabulary: Vocabulary = field(default_factory=Vocabulary)
 
     @classmethod
     def of(cls, records: Iterable[Record]) -> "CorpusStats":
@@ -36,7 +39,9 @@ class CorpusStats:
             np.concatenate([np.zeros(0, np.uint32), *(record.terms for record in all_records)]), return_counts=True
         )
         total = sum(counted(record.length) for record in all_records)
-        return cls(len(all_records), total / len(all_records) if all_records else 0.0, terms, df.astype(np.uint32))
+        words = frozenset[str]().union(*(record.words for record in all_records))
+        mean_length = total / len(all_records) if all_records else 0.0
+        return cls(len(all_records), mean_length, terms, df.astype(np.uint32), Vocabulary.of(words))
 
     def document_frequency(self, terms: NDArray[np.uint32]) -> NDArray[np.float64]:
         """Return the number of services that hold each of the words; 0 for an unknown word."""

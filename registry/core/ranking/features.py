@@ -1,8 +1,8 @@
 """What every signal is computed from: which words of the query each candidate holds, and how near its rows are."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,9 @@ from registry.core.ranking.fields import WEIGHT_UNIT
 from registry.core.ranking.parsed_query import ParsedQuery
 from registry.core.ranking.record import term_ids
 from registry.core.ranking.vectors import cosines
+
+if TYPE_CHECKING:
+    from registry.core.ranking.closer import CloseLook
 
 DECIMALS: Final = 6
 """Decimals of the numbers shown."""
@@ -57,7 +60,9 @@ class Features:
     the word's position among a candidate's words, -1 if it is not there; `whole` (R,): cosine with the query; `needs`
     (R,): the best one with any of its sentences. Both cosines are 0 if query or candidate has no vector. `covers` (n,):
     the share of the query's weight that a candidate's words match; `nearest` (n,): the cosine of its nearest row, at
-    least 0. `parts`: the rows of each candidate after the first one.
+    least 0. `parts`: the rows of each candidate after the first one. `sentence_covers` (n,): the best
+    cover of one of several sentences; 0 if there is only one. `looks`: candidate -> the closer look at it, for
+    those that were looked at (closer.py).
     """
 
     question: ParsedQuery
@@ -72,6 +77,8 @@ class Features:
     covers: Numbers
     nearest: Numbers
     parts: RowRanges
+    sentence_covers: Numbers
+    looks: dict[int, "CloseLook"] = field(default_factory=dict)
 
     def matched_terms(self, candidate: int) -> MatchedTerms:
         positions = self.places[:, candidate].tolist()
@@ -112,7 +119,19 @@ def extract_features(question: ParsedQuery, candidates: CandidateSet, stats: Cor
         covers=np.round(np.where(places < 0, 0.0, idf[:, None]).sum(axis=0) / weight, DECIMALS),
         nearest=np.round(nearest.clip(0.0), DECIMALS),
         parts=RowRanges(starts + 1, ends, len(whole)),
+        sentence_covers=_sentence_covers(question, idf, places),
     )
+
+
+def _sentence_covers(question: ParsedQuery, idf: Numbers, places: NDArray[np.int64]) -> Numbers:
+    best = np.zeros(places.shape[1])
+    held = np.where(places < 0, 0.0, idf[:, None])
+    for sentence in question.sentences:
+        rows = [row for row, term in enumerate(question.terms) if term in sentence]
+        weight = float(idf[rows].sum())
+        if weight > 0:
+            np.maximum(best, held[rows].sum(axis=0) / weight, out=best)
+    return best
 
 
 def _frequencies(terms: NDArray[np.uint32], candidates: CandidateSet) -> tuple[Numbers, NDArray[np.int64]]:

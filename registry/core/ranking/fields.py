@@ -29,8 +29,9 @@ WEIGHT_UNIT: Final = 2.0
 
 def weighted_texts(listing: Listing) -> Iterator[tuple[int, str]]:
     """Yield (weight in halves, text) of every field."""
-    yield NAME, name_text(listing.name[:NAME_CHARS])
-    yield DESCRIPTION, _own_text(listing)
+    name, description = own_text(listing)
+    yield NAME, name_text(name)
+    yield DESCRIPTION, description
     for name, text in capability_texts(listing):
         yield CAPABILITY_NAME, name_text(name)
         yield CAPABILITY_DESCRIPTION, text
@@ -45,8 +46,9 @@ def capability_texts(listing: Listing) -> Iterator[tuple[str, str]]:
         yield capability.name[:NAME_CHARS], text
 
 
-def _own_text(listing: Listing) -> str:
-    return _with_keywords(listing.description, listing.keywords, DESCRIPTION_CHARS)
+def own_text(listing: Listing) -> tuple[str, str]:
+    """Return the service's name, and its description and keywords, within the bounds."""
+    return listing.name[:NAME_CHARS], _with_keywords(listing.description, listing.keywords, DESCRIPTION_CHARS)
 
 
 def _with_keywords(description: str, keywords: Sequence[str], chars: int) -> str:
@@ -67,8 +69,9 @@ def texts_of(listing: Listing) -> list[str]:
 
     The text of a capability alone does not say what it is about ("list": of what?), so the service's name is added.
     """
-    name = split_name(listing.name[:NAME_CHARS])
-    own = f"{name}. {_own_text(listing)}"
+    name, description = own_text(listing)
+    name = split_name(name)
+    own = f"{name}. {description}"
     parts = [f"{split_name(capability_name)}: {text}" for capability_name, text in capability_texts(listing)]
     rows = [f"{own} {' '.join(parts)}", own, *(f"{name} {part}" for part in parts[:EMBEDDED_CAPABILITIES])]
     return [visible(row)[:_EMBEDDED_CHARS] for row in rows]

@@ -1,13 +1,13 @@
 """A query as the ranker uses it: the text, its words and, with an embedder, its vectors."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from registry.core.ranking.text import QUERY_CHARS, query_terms, sentences, visible
+from registry.core.ranking.text import QUERY_CHARS, directions, query_terms, sentences, visible
 
 _READ_AT_MOST: Final = 10 * QUERY_CHARS
 """Invisible characters do not count towards QUERY_CHARS; this bounds them too."""
@@ -26,6 +26,9 @@ class Embedder(Protocol):
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return (n, dims) for queries: rows of length 1; a zero row for a text without any known token."""
 
+    def knows(self, word: str) -> bool:
+        """Return whether a word in lower case is in the model's vocabulary as it is, so that it is not misspelt."""
+
     def encode_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return (n, dims) for documents, likewise."""
 
@@ -34,7 +37,8 @@ class Embedder(Protocol):
 class ParsedQuery:
     """`terms`: stem -> the user's word. `whole` (dims,) is the text's vector, `needs` (k, dims) those of its sentences.
 
-    Both are None without an embedder, or if it knows no token of the text; `model` is then empty.
+    Both are None without an embedder, or if it knows no token of the text; `model` is then empty. `ways` are pairs of
+    stems, what becomes what (text.directions). `sentences` holds the stems of each, if there are several.
     """
 
     text: str
@@ -42,17 +46,24 @@ class ParsedQuery:
     whole: NDArray[np.float32] | None = None
     needs: NDArray[np.float32] | None = None
     model: str = ""
+    ways: Sequence[tuple[str, str]] = ()
+    sentences: Sequence[frozenset[str]] = ()
 
 
 def parse_query(text: str, embedder: Embedder | None = None) -> ParsedQuery:
     """Parse a text of any bytes and length; only its first QUERY_CHARS visible characters are read."""
     visible_text = visible(text[:_READ_AT_MOST])[:QUERY_CHARS]
-    terms = query_terms(visible_text)
     parts = sentences(visible_text)
+    plain = ParsedQuery(
+        visible_text,
+        query_terms(visible_text),
+        ways=directions(visible_text),
+        sentences=[frozenset(query_terms(part)) for part in parts] if len(parts) > 1 else (),
+    )
     if embedder is None or not parts:
-        return ParsedQuery(visible_text, terms)
+        return plain
     is_single = len(parts) == 1 and parts[0] == " ".join(visible_text.split())
     rows = embedder.encode(parts if is_single else [visible_text, *parts])
     if not rows[0].any():
-        return ParsedQuery(visible_text, terms)
-    return ParsedQuery(visible_text, terms, rows[0], rows if is_single else rows[1:], embedder.id)
+        return plain
+    return replace(plain, whole=rows[0], needs=rows if is_single else rows[1:], model=embedder.id)

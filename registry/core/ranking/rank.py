@@ -2,18 +2,38 @@
 
 A sum of max-normalised scores (a weighted CombSUM, Fox and Shaw 1994) keeps the distances between candidates, which a
 fusion of ranks discards. It is squared because cosines are close together, and a value far from the best says little.
+
+The first candidates are then looked at closely (closer.py), and the part `together` is added: an absolute value, so
+that a service that holds all words of a short question in one place comes before one that holds the rarest often.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 
 from registry.core.ranking.candidates import CandidateSet
+from registry.core.ranking.closer import close_look
 from registry.core.ranking.corpus import CorpusStats
 from registry.core.ranking.features import Features, Numbers, extract_features
 from registry.core.ranking.parsed_query import ParsedQuery
 from registry.core.ranking.signals import SIGNALS
+
+TOGETHER: Final = "together"
+"""Name of the part that is added after a closer look."""
+
+_LOOKED_AT: Final = 24
+"""Candidates that are looked at closely. Looking at all would cost more than everything else."""
+
+_TOGETHER_SHORT: Final = 0.45
+_SHORT_TERMS: Final = 2
+_TOGETHER_LONG: Final = 0.2
+"""Weight of `together`: for a question of one sentence and up to two terms, less with every further one, because a
+service describes with other words what many words ask for; and for a question of several sentences."""
+
+_REVERSED: Final = 0.5
+"""Factor for a service whose texts name the direction of the question ("X to Y") only the other way round."""
 
 _DECIMALS = 9
 """Rounding keeps equal texts equal: sums in another order may differ after the fifteenth decimal."""
@@ -23,8 +43,8 @@ _DECIMALS = 9
 class Ranking:
     """`order`: positions in `features.candidates`, best first, without those that do not match.
 
-    `relevance` (n,), 0 to 1, is the sum of `parts`, which has the names of SIGNALS as keys. `alike`: position -> hosts
-    folded into that hit (collapsing.py).
+    `relevance` (n,), 0 to 1, is the sum of `parts`, which has the names of SIGNALS and TOGETHER as keys. `alike`:
+    position -> hosts folded into that hit (collapsing.py).
     """
 
     features: Features
@@ -53,10 +73,33 @@ def rank(question: ParsedQuery, candidates: CandidateSet, stats: CorpusStats) ->
     tops = raw.max(axis=1, initial=0.0)
     weights = np.where(tops > 0, [signal.weight_for(question) for signal in SIGNALS], 0.0)
     normalised = raw / np.where(tops > 0, tops, 1.0)[:, None]
-    parts = np.round(normalised * normalised * (weights / (weights.sum() or 1.0))[:, None], _DECIMALS)
+    parts = normalised * normalised * (weights / (weights.sum() or 1.0))[:, None]
+    nearest = _order(np.round(parts.sum(axis=0), _DECIMALS), candidates)
+    together = _together(features, nearest[:_LOOKED_AT])
+    share = _weight_together(question)
+    parts = np.vstack([parts * (1 - share), together * together * share])
+    parts[:, [index for index, look in features.looks.items() if look.is_reversed]] *= _REVERSED
+    parts = np.round(parts, _DECIMALS)
     relevance = np.round(parts.sum(axis=0), _DECIMALS)
-    names = [signal.name for signal in SIGNALS]
+    names = [*(signal.name for signal in SIGNALS), TOGETHER]
     return Ranking(features, dict(zip(names, parts, strict=True)), relevance, _order(relevance, candidates))
+
+
+def _together(features: Features, first: Sequence[int]) -> Numbers:
+    """Return (n,), 0 to 1: the share of the question's weight that the best place of a candidate matches, 0 for those
+    after the `first`. For a question of several sentences, the best cover of one of them by all of a candidate."""
+    looks = [close_look(features, candidate) for candidate in first]
+    if features.question.sentences:
+        return features.sentence_covers
+    values = np.zeros(len(features.candidates))
+    values[list(first)] = [look.best_cover for look in looks]
+    return values
+
+
+def _weight_together(question: ParsedQuery) -> float:
+    if question.sentences:
+        return _TOGETHER_LONG
+    return _TOGETHER_SHORT * min(1.0, _SHORT_TERMS / max(1, len(question.terms)))
 
 
 def browse(candidates: CandidateSet, stats: CorpusStats) -> Ranking:

@@ -18,48 +18,61 @@ from numpy.typing import NDArray
 
 from registry.core.model.listing import Listing
 from registry.core.ranking import vectors as packing
-from registry.core.ranking.fields import capability_texts, weighted_texts
-from registry.core.ranking.text import RECIPE, name_text, stems
+from registry.core.ranking.fields import capability_texts, own_text, weighted_texts
+from registry.core.ranking.text import RECIPE, directions, name_text, stemmed, stems, words
+from registry.core.reading.plain_text import split_name
 
-RANKER_VERSION: Final = f"3.{RECIPE}"
+RANKER_VERSION: Final = f"4.{RECIPE}"
 """Version of the record and of its counts. Records of another version are never scored; the index is rebuilt."""
 
 MOST_COUNTED: Final = 255
 """Cap on the count of a word (in halves, as all counts): no honest text uses one so often."""
 
+WAYS: Final = 200
+"""Directions that are kept of one service."""
+
 _HEAD = struct.Struct("<4sIIIIf16s")
-_CAPABILITIES_HEAD = struct.Struct("<III")
-_MAGIC = b"wpr2"
+_CAPABILITIES_HEAD = struct.Struct("<IIII")
+_MAGIC = b"wpr3"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Capabilities:
-    """Names, cut to NAME_CHARS, in the listing's order. `places[starts[i]:starts[i + 1]]` are the positions, in the
-    record's `terms`, of the words in name and description of the i-th."""
+    """Where in a service its words stand. `names` of the n capabilities, cut to NAME_CHARS, in the listing's order.
+
+    `places` are positions in the record's `terms`: `places[starts[0]:starts[1]]` of the words of the service's own name
+    and description, `places[starts[i + 1]:starts[i + 2]]` of the words in name and description of the i-th capability.
+    `ways` (m, 2) are pairs of positions: a text says that the first becomes the second ("HTML to PDF", see
+    text.directions).
+    """
 
     names: tuple[str, ...]
     starts: NDArray[np.uint32]
     places: NDArray[np.uint16]
+    ways: NDArray[np.uint16]
 
     def encode(self) -> bytes:
         names = "\0".join(self.names).encode("utf-8", "surrogatepass")
-        head = _CAPABILITIES_HEAD.pack(len(self.names), len(self.places), len(names))
-        return head + self.starts.astype("<u4").tobytes() + self.places.astype("<u2").tobytes() + names
+        head = _CAPABILITIES_HEAD.pack(len(self.names), len(self.places), len(self.ways), len(names))
+        numbers = (self.starts.astype("<u4"), self.places.astype("<u2"), self.ways.astype("<u2"))
+        return head + b"".join(part.tobytes() for part in numbers) + names
 
     @classmethod
     def decode(cls, raw: bytes | memoryview) -> "Capabilities":
         """Return what `encode` wrote. Raise ValueError on other bytes."""
-        count, position_count, name_bytes = unpack(_CAPABILITIES_HEAD, raw)
-        offset = _CAPABILITIES_HEAD.size
-        if len(raw) != offset + 4 * (count + 1) + 2 * position_count + name_bytes:
+        count, position_count, way_count, name_bytes = unpack(_CAPABILITIES_HEAD, raw)
+        places = _CAPABILITIES_HEAD.size + 4 * (count + 2)
+        ways = places + 2 * position_count
+        if len(raw) != ways + 4 * way_count + name_bytes:
             raise ValueError("not the capabilities of a record")
-        starts = np.frombuffer(raw, "<u4", count + 1, offset)
-        positions = np.frombuffer(raw, "<u2", position_count, offset + 4 * (count + 1))
+        starts = np.frombuffer(raw, "<u4", count + 2, _CAPABILITIES_HEAD.size)
+        positions = np.frombuffer(raw, "<u2", position_count, places)
+        pairs = np.frombuffer(raw, "<u2", 2 * way_count, ways).reshape(way_count, 2)
         text = str(raw[len(raw) - name_bytes :], "utf-8", "surrogatepass")
         names = tuple(text.split("\0")) if count else ()
         if len(names) != count or int(starts[-1]) != position_count:
             raise ValueError("not the capabilities of a record")
-        return cls(names, starts, positions)
+        return cls(names, starts, positions, pairs)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,7 +80,8 @@ class Record:
     """`terms` (ascending) and `counts` are parallel; counts and `length` are weighted, in halves.
 
     `vectors` are the rows of `texts_of`: whole service, own text, capabilities. Without an embedder there are none, and
-    `model` is empty. `spread` is the length of the sum of all rows but the first, each of length 1.
+    `model` is empty. `spread` is the length of the sum of all rows but the first, each of length 1. `words` are those
+    of the texts as written, for the collection's vocabulary; they are not encoded.
     """
 
     length: int
@@ -78,6 +92,7 @@ class Record:
     scales: NDArray[np.float32]
     spread: float
     model: str
+    words: frozenset[str] = frozenset()
 
     def encode(self) -> bytes:
         """Little-endian: head, terms, scales, counts, vectors, capabilities."""
@@ -161,9 +176,12 @@ def index_hash(listing: Listing, model: str = "") -> bytes:
 def make_record(listing: Listing, vectors: NDArray[np.float32] | None = None, model: str = "") -> Record:
     """Return the record of a listing, read within the bounds of fields.py. `vectors` (n, dims): of `texts_of`."""
     counts: Counter[int] = Counter()
+    vocabulary: set[str] = set()
     length = 0
     for weight, text in weighted_texts(listing):
-        ids = term_ids(stems(text)).tolist()
+        written = words(text)
+        vocabulary.update(written)
+        ids = term_ids(stemmed(written)).tolist()
         length += weight * len(ids)
         for term, times in Counter(ids).items():
             counts[term] += weight * times
@@ -180,18 +198,23 @@ def make_record(listing: Listing, vectors: NDArray[np.float32] | None = None, mo
         scale,
         packing.spread(packed[1:], scale[1:]),
         model if len(packed) else "",
+        frozenset(vocabulary),
     )
 
 
 def _capabilities(listing: Listing, terms: NDArray[np.uint32]) -> Capabilities:
     names: list[str] = []
     positions: list[NDArray[np.uint16]] = []
-    for name, text in capability_texts(listing):
+    ways: dict[tuple[str, str], None] = {}
+    for name, text in (own_text(listing), *capability_texts(listing)):
         names.append(name.replace("\0", ""))
         ids = np.unique(term_ids([*stems(name_text(name)), *stems(text)]))
         positions.append(np.searchsorted(terms, ids).astype(np.uint16))
+        ways |= dict.fromkeys((*directions(split_name(name)), *directions(text)))
     starts = np.cumsum([0, *map(len, positions)], dtype=np.uint32)
-    return Capabilities(tuple(names), starts, np.concatenate([np.zeros(0, np.uint16), *positions]))
+    ends = term_ids([stem for way in list(ways)[:WAYS] for stem in way])
+    pairs = np.searchsorted(terms, ends).astype(np.uint16).reshape(len(ends) // 2, 2)
+    return Capabilities(tuple(names[1:]), starts, np.concatenate(positions), pairs)
 
 
 def unpack(layout: struct.Struct, raw: bytes | memoryview) -> tuple[Any, ...]:

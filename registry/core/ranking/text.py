@@ -9,6 +9,8 @@ become plain ones (NFKC), so that no spelling hides a word from search.
 import re
 import threading
 import unicodedata
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 import Stemmer  # type: ignore[import-not-found]  # a C extension without stubs
 
@@ -25,9 +27,15 @@ QUERY_CHARS = 400
 QUERY_TERMS = 64
 """Limits on what is read of a query. Interfaces cut queries and echo the cut text; here they protect the ranker."""
 
+_TOWARDS, _AWAY = frozenset({"to", "into"}), frozenset({"from"})
+_NEAR: Final = 4
+_BESIDE: Final = 2
+"""Of that many words on each side of "to", the nearest so many that are not words of grammar tell what becomes what."""
+
 _TOKEN = re.compile(r"[^\W_]+(?:'[a-z]+)?")
 _SENTENCE_ENDS = re.compile(r"(?<=[.?!])\s+")
-_SENTENCE_WORDS = 3
+_SENTENCE_TERMS: Final = 4
+"""A sentence of fewer terms names no need of its own."""
 
 
 class _PerThread(threading.local):
@@ -65,8 +73,24 @@ def _word(token: str) -> str:
 
 def stems(text: str) -> list[str]:
     """Return the terms of a text, in order, with repeats."""
-    stemmed: list[str] = _LOCAL.stemmer.stemWords([_word(token) for token in _tokens(text)])
-    return stemmed
+    return stemmed(words(text))
+
+
+def stemmed(written: Sequence[str]) -> list[str]:
+    """Return the term of each word."""
+    terms: list[str] = _LOCAL.stemmer.stemWords(written)
+    return terms
+
+
+def words(text: str) -> list[str]:
+    """Return the words of a text as written, in lower case; their stems are `stems(text)`."""
+    return [_word(token) for token in _tokens(text)]
+
+
+def replace_words(text: str, replaced: Mapping[str, str]) -> str:
+    """Return the visible text in lower case, with some of its words (as `words` returns them) replaced by others."""
+    plain = visible(text).lower().replace("\u2019", "'")
+    return _TOKEN.sub(lambda match: replaced.get(_word(match.group()), match.group()), plain)
 
 
 def query_terms(text: str) -> dict[str, str]:
@@ -84,11 +108,40 @@ def query_terms(text: str) -> dict[str, str]:
     return terms
 
 
+def directions(text: str) -> list[tuple[str, str]]:
+    """Return (from, to) pairs of terms for each "X to Y", "X into Y" and "Y from X", at most four for each of these.
+
+    Words of grammar and asking are skipped. "Convert an HTML page to PDF": (html, pdf), (page, pdf).
+    """
+    tokens = _tokens(text)
+    marked = [place for place, token in enumerate(tokens) if token in _TOWARDS or token in _AWAY]
+    pairs: list[tuple[str, str]] = []
+    for place in marked:
+        before = _content(tokens[max(0, place - _NEAR) : place])[-_BESIDE:]
+        after = _content(tokens[place + 1 : place + 1 + _NEAR])[:_BESIDE]
+        sources, targets = (before, after) if tokens[place] in _TOWARDS else (after, before)
+        pairs += [(source, target) for source in sources for target in targets if source != target]
+    return pairs
+
+
+def _content(tokens: list[str]) -> list[str]:
+    stemmed: list[str] = _LOCAL.stemmer.stemWords([_word(token) for token in tokens if token not in REQUEST_WORDS])
+    return stemmed
+
+
 def sentences(text: str) -> list[str]:
     """Return the parts of a request that may each name a need of their own; the whole text if it has only one part.
 
-    Parts of one or two words ("Thanks!") are not needs. Blank text has none.
+    A sentence of few words is read with the one before: mostly it refers to it ("Can you help me find one?"). Blank
+    text has no parts.
     """
-    normalised = " ".join(text[:QUERY_CHARS].split())
-    parts = [part for part in _SENTENCE_ENDS.split(normalised) if len(part.split()) >= _SENTENCE_WORDS]
-    return parts or ([normalised] if normalised else [])
+    parts: list[str] = []
+    is_short = True
+    for sentence in _SENTENCE_ENDS.split(" ".join(text[:QUERY_CHARS].split())):
+        was_short, is_short = is_short, len(query_terms(sentence)) < _SENTENCE_TERMS
+        if parts and (was_short or is_short):
+            parts[-1] += f" {sentence}"
+            is_short = was_short and len(query_terms(parts[-1])) < _SENTENCE_TERMS
+        elif sentence:
+            parts.append(sentence)
+    return parts

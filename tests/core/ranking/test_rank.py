@@ -60,7 +60,7 @@ def test_a_record_weighs_name_description_and_capabilities() -> None:
     assert record.capabilities.names == ("mail",)
     capabilities = record.capabilities
     assert (
-        record.terms[capabilities.places[capabilities.starts[0] : capabilities.starts[1]]].tolist()
+        record.terms[capabilities.places[capabilities.starts[1] : capabilities.starts[2]]].tolist()
         == term_ids(["mail"]).tolist()
     )
 
