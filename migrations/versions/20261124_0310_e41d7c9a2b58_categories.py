@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "e41d7c9a2b58"
-down_revision = "a90f6e1b7c34"
+down_revision = "5c2e91b7d3f0"
 branch_labels = None
 depends_on = None
 
