@@ -162,6 +162,7 @@ ORDER_MATTERS = {
     ("negative", "ucp"),
     ("openapi", "mcp-json"),
     ("awp", "agent-json"),
+    ("agent-json", "aid-like"),
     ("agent-skills-index", "agent-json"),
     ("agent-skills-index", "a2a"),
     ("x402", "mcp-json"),

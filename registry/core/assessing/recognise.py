@@ -128,6 +128,7 @@ ROWS: tuple[RecognitionRow, ...] = (
     RecognitionRow(foreign.ahp, Foreign("ahp")),
     RecognitionRow(foreign.agent_discovery, Foreign("agent-discovery")),
     RecognitionRow(foreign.facts, Foreign("facts")),
+    RecognitionRow(agent_json.wrapped, agent_json.FORMAT),
     RecognitionRow(foreign.aid_like, Foreign("aid-like")),
     RecognitionRow(foreign.workstate, Foreign("workstate")),
     RecognitionRow(oasf.dialect, oasf.FORMAT),
@@ -147,6 +148,9 @@ ROWS: tuple[RecognitionRow, ...] = (
     RecognitionRow(ai_catalog.at_own_path, ai_catalog.FORMAT, only_at=re.compile(r"/(ard|ai-catalog)\.json$")),
     RecognitionRow(ucp.at_own_path, ucp.FORMAT, only_at=re.compile(r"^/\.well-known/ucp(/|$)")),
     RecognitionRow(api_catalog.at_own_path, api_catalog.FORMAT, only_at=re.compile(r"^/\.well-known/api-catalog$")),
+    RecognitionRow(
+        agent_json.at_card_path, agent_json.FORMAT, only_at=re.compile(r"/(ai-)?agents?(-card|-manifest)?(\.json)?$")
+    ),
     # --- only where a pointer promised the format
     RecognitionRow(adp_detail.dialect, adp_detail.FORMAT, promised=True),
     # --- texts: only at their own paths

@@ -161,12 +161,14 @@ def capabilities_of(
     description, name = first_text(holder, *_DESCRIPTIONS), first_text(holder, *_NAMES, chars=ID_CHARS)
     if identifier is None and own is None:
         return
-    path = _origin_and_path(own.url)[1] if own else ""
-    title = name or (description if description and len(description) <= TITLE_CHARS else None)
+    path = (target or "") if (target or "").startswith("/") else _origin_and_path(own.url)[1] if own else ""
+    title = name
+    if identifier is None and description and len(description) <= TITLE_CHARS:
+        title = description
     result, result_note = first_result(holder)
     call_name = identifier if own is None else None
     for method in [routed_method] if routed_method else methods_of(holder):
-        unique = unique_name(identifier or slug(path), used_names)
+        unique = unique_name(identifier or slug(path.partition("?")[0]), used_names)
         call = Invocation(
             kind if own is None else "http",
             address.url if address else None,

@@ -99,7 +99,8 @@ def scheme_of(item: Object, base: str) -> AuthScheme:
         return _oauth2(item, base, note)
     if kind == "openid":
         return AuthScheme("openid", setup_url=link(item.get("openIdConnectUrl"), base), note=note)
-    return AuthScheme(kind, setup_url=_setup_url(item, base), note=note)
+    name = first_text(item, *_HEADER_NAMES, chars=NAME_CHARS)
+    return AuthScheme(kind, "header" if name else None, name, setup_url=_setup_url(item, base), note=note)
 
 
 def required_auth(requirements: Json, auth_schemes: Mapping[str, AuthScheme]) -> Auth | None:

@@ -7,7 +7,6 @@ from typing import Final
 
 from registry.core.format_support.endpoints import Endpoint, callable_url, endpoint, link
 from registry.core.format_support.manifest import (
-    MAX_TEXTS,
     Notes,
     Object,
     first_text,
@@ -17,9 +16,10 @@ from registry.core.format_support.manifest import (
     short_text_of,
     text_of,
 )
+from registry.core.format_support.named_addresses import named_protocols
 from registry.core.formats.a2a import rules
 from registry.core.model.documents import Document, Json
-from registry.core.model.services import Pointer, Protocol
+from registry.core.model.services import Protocol
 from registry.core.reading.json_pointer import at
 
 SLUG = "a2a"
@@ -30,11 +30,6 @@ _SNAKE = re.compile(r"_([a-z])")
 _PAGE = re.compile(r"\.html?$", re.IGNORECASE)
 _MCP = re.compile(r"\bmcp\b|modelcontextprotocol", re.IGNORECASE)
 _AGENT_MEMBERS: Final = ("a2aEndpoint", "a2aUrl", "agentEndpoint", "jsonrpcEndpoint")
-_MCP_MEMBERS: Final = ("mcpEndpoint", "mcpUrl", "mcpServer", "mcpServerUrl", "mcp")
-_HTTP_MEMBERS: Final = ("apiEndpoint", "apiUrl", "apiBaseUrl", "restEndpoint", "httpEndpoint", "serviceUrl", "baseUrl")
-_OTHER_MEMBERS: Final = {"openapi": "openapi", "openapiUrl": "openapi", "graphqlEndpoint": "graphql"}
-_DOCUMENT = re.compile(r"\.(?:json|ya?ml|md|txt)$", re.IGNORECASE)
-_NAMED_KINDS: Final = {"a2a": SLUG, "agent": SLUG, "jsonrpc": SLUG, "mcp": "mcp", "graphql": "graphql"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,36 +148,5 @@ def protocols_of(interfaces: list[Interface], card: Object, document: Document) 
         else:
             version = interface.version or short_text_of(card, "protocolVersion")
             yield Protocol(SLUG, version, interface.address.url, interface.binding, document.url)
-    for kind, target, _ in _other_addresses(card):
-        address = callable_url(target, document.url, document.url)
-        if address is not None and address.url not in found and not _DOCUMENT.search(address.url):
-            found.add(address.url)
-            yield Protocol(kind, None, address.url)
-
-
-def document_pointers(card: Object, document: Document) -> Iterator[Pointer]:
-    """Yield pointers to the documents that such members name instead of an address."""
-    expected = {"mcp": "mcp-server-card", "openapi": "openapi"}
-    for kind, target, pointer in _other_addresses(card):
-        url = link(target, document.url)
-        if url and _DOCUMENT.search(url) and kind in expected:
-            yield Pointer(url, kind, pointer, expected[kind])
-
-
-def _other_addresses(card: Object) -> Iterator[tuple[str, str, str]]:
-    """Yield (protocol, URL, pointer) of the addresses in further members and in a map `endpoints`."""
-    members_by_kind = {
-        **dict.fromkeys(_MCP_MEMBERS, "mcp"),
-        **dict.fromkeys(_HTTP_MEMBERS, "rest"),
-        **_OTHER_MEMBERS,
-    }
-    for key, kind in members_by_kind.items():
-        held = card.get(key)
-        target = first_text(held, "url", "endpoint") if isinstance(held, dict) else text_of(card, key)
-        if target and "/" in target:
-            yield kind, target, at("", key)
-    for name in ("endpoints", "interfaces"):
-        for key, held in list(map_of(card, name).items())[:MAX_TEXTS]:
-            named = first_text(held, "url", "endpoint") if isinstance(held, dict) else held
-            if isinstance(named, str) and "/" in named:
-                yield _NAMED_KINDS.get(camel_name(key).lower(), "rest"), named, at("", name, key)
+    others = (protocol for protocol in named_protocols(card, document) if protocol.endpoint not in found)
+    yield from others

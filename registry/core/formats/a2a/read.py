@@ -21,6 +21,7 @@ from registry.core.format_support.manifest import (
     texts_of,
     with_provenance,
 )
+from registry.core.format_support.named_addresses import named_documents
 from registry.core.format_support.prose import says_no_auth, stated_pricing
 from registry.core.format_support.security import NOTHING_NEEDED, loose_auth, required_auth, schemes_of
 from registry.core.format_support.signatures import canonical, header_of, signatures_of
@@ -30,7 +31,6 @@ from registry.core.formats.a2a.addresses import (
     SLUG,
     camel,
     camel_name,
-    document_pointers,
     endpoint_pointer,
     home_of,
     interfaces_of,
@@ -130,7 +130,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         auth=_auth(card, document),
         pricing=_pricing(card, document),
         protocols=tuple(protocols_of(interfaces, card, document)),
-        pointers=(*_key_set_pointers(identity, document), *document_pointers(card, document)),
+        pointers=(*_key_set_pointers(identity, document), *named_documents(card, document)),
         identity=identity,
         claims=_claims(card, document, notes),
         native=native(SLUG, raw, _expressed(raw)),

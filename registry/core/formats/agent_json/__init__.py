@@ -3,11 +3,13 @@
 from typing import Final
 
 from registry.core.format_support.format import Format, Role
-from registry.core.formats.agent_json import rules
+from registry.core.formats.agent_json import adhoc, rules
 from registry.core.formats.agent_json.read import SLUG, dialect, read
 from registry.core.model.findings import rules_in
 
-__all__ = ["FORMAT", "dialect"]
+__all__ = ["FORMAT", "at_card_path", "dialect", "wrapped"]
+
+at_card_path, wrapped = adhoc.dialect, adhoc.wrapped
 
 FORMAT: Final = Format(
     slug=SLUG,

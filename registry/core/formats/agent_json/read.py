@@ -1,14 +1,16 @@
 """Read agent.json 1.x: intents that agents can request, with parameters, prices and endpoints.
 
-Sections refer to the agent.json specification 1.4. `extensions` are ignored, as section 10.2 demands.
+Sections refer to the agent.json specification 1.4. `extensions` are kept as they are, without a meaning (section 10.2).
 """
 
 import math
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Final
 
 from registry.core.format_support.endpoints import claim, endpoint
+from registry.core.format_support.loose import homepage_of, license_of, payment_of, provider_of, repository_of
 from registry.core.format_support.manifest import (
     ID_CHARS,
     MAX_TEXTS,
@@ -17,12 +19,14 @@ from registry.core.format_support.manifest import (
     Object,
     clean_json,
     count_of,
+    first_text,
     flag_of,
     has_template,
     is_repeated,
     list_of,
     map_of,
     members,
+    native,
     short_text_of,
     text_of,
     texts_of,
@@ -30,13 +34,14 @@ from registry.core.format_support.manifest import (
 )
 from registry.core.format_support.params import object_schema, property_of
 from registry.core.format_support.vocabulary import http_method
-from registry.core.formats.agent_json import rules
+from registry.core.formats.agent_json import adhoc, rules
 from registry.core.model.documents import Document, Json
 from registry.core.model.services import (
     Capability,
     Identity,
     Invocation,
     Origin,
+    Payment,
     Plan,
     Policies,
     Pricing,
@@ -47,15 +52,21 @@ from registry.core.names.domains import host_of, same_site
 from registry.core.reading.json_pointer import at
 from registry.core.reading.plain_text import line
 
-SLUG: Final = "agent-json"
+SLUG: Final = adhoc.SLUG
 _VERSIONS: Final = frozenset({"1.0", "1.1", "1.2", "1.3", "1.4"})
 _METHODS: Final = frozenset({"GET", "POST", "PUT", "DELETE"})
 _TYPES: Final = frozenset({"string", "integer", "number", "boolean", "array", "object"})
-_SIDE_EFFECTS: Final = {"GET": False, "PUT": True, "DELETE": True}  # POST is also used for searches
 _SNAKE_CASE = re.compile(r"[a-z][a-z0-9_]*")
 _ED25519_KEY = re.compile(r"[A-Za-z0-9_-]{43}")
 _MARKS: Final = ("intents", "payout_address", "version")
 _REWARDS: Final = ("bounty", "incentive")
+_INTENT_READ: Final = frozenset({
+    "name", "description", "endpoint", "method", "parameters", "returns", "price", "tags",
+})  # fmt: skip
+_BODY_READ: Final = frozenset({
+    "version", "display_name", "description", "intents", "origin", "payout_address", "identity", "commitments",
+    "homepage", "tags",
+})  # fmt: skip
 _PARTIES: Final = ("orchestrator", "platform", "referrer")
 _POINTERS: Final = {
     "name": "/display_name",
@@ -81,6 +92,8 @@ def dialect(document: Document) -> str | None:
 
 
 def read(document: Document, dialect: str, notes: Notes) -> Service:
+    if dialect == adhoc.AD_HOC:
+        return adhoc.read(document, notes)
     body = document.value if isinstance(document.value, dict) else {}
     version = short_text_of(body, "version")
     if version not in _VERSIONS:
@@ -96,11 +109,22 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         name=None if has_template(body, ("display_name",), "", notes) else short_text_of(body, "display_name"),
         description=None if has_template(body, ("description",), "", notes) else text_of(body, "description"),
         capabilities=tuple(capability for capability, _, _ in intents),
-        pricing=Pricing("pay_per_call" if plans else "unknown", plans, note="; ".join(rewards[:MAX_TEXTS]) or None),
+        pricing=Pricing(
+            "pay_per_call" if plans else "unknown",
+            plans,
+            note="; ".join(rewards[:MAX_TEXTS]) or None,
+            payments=tuple(dict.fromkeys(_payment_ways(body)))[:MAX_TEXTS],
+        ),
         policies=Policies(hints=_commitments(body, notes)),
         protocols=(Protocol(SLUG, version), *_payments(body, notes)),
         identity=_identity(map_of(body, "identity")),
+        provider=provider_of(body, document.url),
+        homepage=homepage_of(body, document.url),
+        repository=repository_of(body, document.url),
+        license=license_of(body),
+        tags=texts_of(body, "tags"),
         claims=claims,
+        native=native(SLUG, body, _BODY_READ),
     )
     return with_provenance(service, document, SLUG, _POINTERS)
 
@@ -150,11 +174,14 @@ def _intents(body: Object, document: Document, notes: Notes) -> Iterator[tuple[C
             description,
             params=_params(intent, pointer, notes),
             result=_returns(map_of(intent, "returns")),
-            side_effects=_SIDE_EFFECTS.get(method or ""),
+            tags=texts_of(intent, "tags"),
             invocations=tuple(_invocations(intent, pointer, name, method, document, notes)),
+            native=native(SLUG, intent, _INTENT_READ),
         )
-        rewards = _rewards(intent)
-        yield capability, _plan(name, intent, pointer, notes), f"{name}: {rewards}" if rewards else None
+        rewards, plan = _rewards(intent), _plan(name, intent, pointer, notes)
+        if plan is not None:
+            capability = replace(capability, pricing=Pricing("pay_per_call", (plan,)))
+        yield capability, plan, f"{name}: {rewards}" if rewards else None
 
 
 def _method(intent: Object, pointer: str, notes: Notes) -> str | None:
@@ -288,6 +315,16 @@ def _payments(body: Object, notes: Notes) -> Iterator[Protocol]:
         protocol = line(key, ID_CHARS)
         if protocol and isinstance(wrapper[key], dict) and flag_of(wrapper[key], "supported") is not False:
             yield Protocol(protocol)
+
+
+def _payment_ways(body: Object) -> Iterator[Payment]:
+    """Yield the networks of x402 with asset and recipient (sections 4.8 and 4.9)."""
+    x402 = map_of(map_of(body, "payments"), "x402") or map_of(body, "x402")
+    recipient = first_text(x402, "recipient", "payTo") or short_text_of(body, "payout_address")
+    networks = list_of(x402, "networks") or ([x402] if short_text_of(x402, "network") else [])
+    for network in networks[:MAX_TEXTS]:
+        if isinstance(network, dict) and (payment := payment_of({"recipient": recipient, **network})) is not None:
+            yield payment
 
 
 def _number(holder: Json, key: str) -> str | None:

@@ -69,3 +69,8 @@ X402 = Rule(
     says="The x402 object does not say whether it is supported, or one of its networks lacks network or asset.",
     fix="Add supported to x402, and network and asset to each of its networks.",
 )
+AD_HOC = Rule(
+    "agent_json.adhoc", WARNING, points=6, section=CONFORMANCE, spec="agent.json 1.3; A2A 1.0 AgentCard",
+    says="The card follows no specification; what it names was read as far as it is clear.",
+    fix="Publish a card of a specification that clients know, such as an A2A agent card.",
+)
