@@ -25,7 +25,9 @@ from registry.api.routing import strict_router
 from registry.api.rows import auth, freshness, pricing, summary
 from registry.api.schemas import discovery, submission
 from registry.api.schemas import service as schemas
+from registry.core.calling.call import SERVICE_EFFORT
 from registry.core.calling.record import capability_record
+from registry.core.calling.schemas import Effort
 from registry.core.formats.adp.detail_view import adp_detail, why_no_detail
 from registry.core.formats.adp.manifest_view import adp_manifest
 from registry.core.model.listing import Filters, TrustLevel
@@ -109,8 +111,8 @@ async def capability(request: Request, domain: DomainPath, name: CapabilityPath)
     view = await registry_of(request).queries.capability(host, name)
     if view is None:
         raise Problem(UNKNOWN_CAPABILITY, "No listed service of this host has a capability of this name.")
-    detail = adp_detail(host, view.service, view.capability)
     record = capability_record(view.service, view.capability)
+    detail = adp_detail(host, view.service, view.capability, record.get("call", {}).get("example"))
     if detail is None:
         reason = why_no_detail(view.capability)
         raise Problem(
@@ -273,12 +275,13 @@ def _grade(view: ServiceView) -> schemas.Grade:
 def _add_to_entries(manifest: dict[str, Any], host: str, view: ServiceView, include_details: bool) -> None:
     """Add id and title to each entry; with details `detail`, or `record` where no HTTP call is known."""
     capability_by_name = {item.name: item for item in view.service.capabilities}
+    effort = Effort(SERVICE_EFFORT)
     for entry in manifest["capabilities"]:
         capability = capability_by_name[entry["name"]]
         entry["id"] = capability.id
         if capability.title:
             entry["title"] = capability.title
         if include_details:
-            detail = adp_detail(host, view.service, capability)
-            record = capability_record(view.service, capability)
+            record = capability_record(view.service, capability, effort)
+            detail = adp_detail(host, view.service, capability, record.get("call", {}).get("example"))
             entry["record" if detail is None else "detail"] = record | (detail or {})

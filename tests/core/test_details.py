@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from registry.core.calling.call import call_of
 from registry.core.formats.adp.detail_view import adp_detail, why_no_detail
 from registry.core.model.services import Capability, Confirmation, Invocation, Origin, RateLimit, Service
 
@@ -15,7 +16,8 @@ WEIGHT = {"name": "weight_g", "type": "number", "description": "Grams.", "requir
 
 
 def detail_of(capability: Capability, service: Service = BASE) -> dict[str, Any]:
-    detail = adp_detail(HOST, service, capability)
+    call = call_of(service, capability)
+    detail = adp_detail(HOST, service, capability, call.get("example") if call else None)
     assert detail is not None
     return detail
 
@@ -65,15 +67,23 @@ def test_a_detail_document_is_returned_unchanged() -> None:
 
 def test_missing_examples_are_generated_and_marked() -> None:
     served = {"endpoint": "/parcels", "method": "GET", "parameters": [{"name": "page", "example": 2}]}
-    detail = detail_of(Capability("l", "l", detail_url=f"https://{HOST}/v2/caps/l", detail=served))
+    params = {"properties": {"page": {"examples": [2]}, "size": {"type": "integer"}}, "required": ["size"]}
+    call = Invocation("http", f"https://{HOST}/v2/parcels", "GET")
+    url = f"https://{HOST}/v2/caps/l"
+    detail = detail_of(Capability("l", "l", params=params, detail_url=url, detail=served, invocations=(call,)))
     assert detail["request_example"] == {
         "method": "GET",
-        "url": f"https://{HOST}/v2/parcels",
+        "url": f"https://{HOST}/v2/parcels?page=2&size=1",
         "headers": {},
-        "query": {"page": 2},
     }
     assert detail["response_example"] == {}
     assert detail["derived"] == ["request_example", "response_example"]
+
+
+def test_without_a_known_call_only_method_and_address_are_shown() -> None:
+    served = {"endpoint": "/parcels", "method": "GET", "parameters": []}
+    detail = detail_of(Capability("l", "l", detail_url=f"https://{HOST}/v2/caps/l", detail=served))
+    assert detail["request_example"] == {"method": "GET", "url": f"https://{HOST}/v2/parcels", "headers": {}}
 
 
 @pytest.mark.parametrize(
@@ -115,6 +125,7 @@ def test_a_schema_becomes_parameters() -> None:
         ("odd", "string", False, "body"),
     ]
     assert detail["request_example"]["body"] == {"to": "a@b.dev", "count": 1}
+    assert detail["request_example"]["url"] == f"https://{HOST}/m/example"
     assert detail["rate_limits"] == {"requests_per_minute": 30}
     assert detail["auth_scopes"] == ["m"]
     assert detail["derived"] == ["request_example", "response_example"]

@@ -1,8 +1,87 @@
-"""The credentials of a call, completed by what the service says of the same schemes."""
+"""The credentials of a call: completed by what the service says of the same schemes, and placed in its request.
 
-from dataclasses import fields, replace
+A credential is shown as a placeholder in capitals, `YOUR_API_KEY`, which needs no quoting in URLs, headers and shells.
+"""
 
-from registry.core.model.services import Auth, AuthScheme
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, Final
+
+from registry.core.model.services import Auth, AuthScheme, AuthType, Input, Invocation, Service
+from registry.core.reading.plain_text import line
+
+MAX_ALTERNATIVES: Final = 10
+NOTE_CHARS: Final = 500
+
+_TOKEN: Final = "YOUR_ACCESS_TOKEN"  # noqa: S105 - a placeholder
+_AUTHORIZATION: Final[Mapping[AuthType, tuple[str, str]]] = {
+    "bearer": ("Bearer", _TOKEN),
+    "oauth2": ("Bearer", _TOKEN),  # RFC 6750 section 2.1
+    "openid": ("Bearer", _TOKEN),
+    "http_basic": ("Basic", "YOUR_BASE64_OF_USER_AND_PASSWORD"),  # RFC 7617: base64 of user:password
+}
+_PLACES: Final = ("header", "query", "cookie", "path", "body")
+_UNPLACED: Final[Mapping[AuthType, str]] = {
+    "payment": "paid for by the protocol after the answer 402, not by a fixed credential",
+    "did": "a signature made for each request",
+    "mtls": "a client certificate of the connection",
+}
+_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,200}")
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """A credential in a request. `place` None: it is not carried as a value, or no document says where; see `note`."""
+
+    type: AuthType
+    place: str | None = None
+    name: str | None = None
+    prefix: str | None = None
+    placeholder: str | None = None
+    note: str | None = None
+
+    @property
+    def value(self) -> str:
+        """The text that the request carries, with the placeholder."""
+        return " ".join(part for part in (self.prefix, self.placeholder) if part)
+
+    def to_json(self) -> dict[str, Any]:
+        members = {"type": self.type, "in": self.place, "name": self.name, "prefix": self.prefix}
+        members |= {"placeholder": self.placeholder, "value": self.value or None, "note": self.note}
+        return {key: value for key, value in members.items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """Any one of `alternatives` suffices; all credentials of it are needed. `required` None: not stated."""
+
+    required: bool | None
+    alternatives: tuple[tuple[Credential, ...], ...]
+
+    @property
+    def chosen(self) -> tuple[Credential, ...]:
+        """Those of the example: the first alternative whose places are all known; none where none is required."""
+        if self.required is False:
+            return ()
+        sendable = (one for one in self.alternatives if all(credential.place for credential in one))
+        return next(sendable, self.alternatives[0] if self.alternatives else ())
+
+    def to_json(self) -> dict[str, Any]:
+        alternatives = [[credential.to_json() for credential in one] for one in self.alternatives]
+        return {"required": self.required, "alternatives": alternatives}
+
+
+def credentials_of(service: Service, call: Invocation) -> Credentials:
+    """Return the credentials of a call: its own, else those of the service."""
+    auth = completed(call.auth if call.auth is not None else service.auth, service.auth)
+    schemes = auth.schemes
+    sets = [tuple(schemes[index] for index in indexes if 0 <= index < len(schemes)) for indexes in auth.combinations]
+    alternatives = [one for one in sets if one] or [(scheme,) for scheme in schemes]
+    credentials = tuple(tuple(_placed(scheme) for scheme in one if scheme.type != "none") for one in alternatives)
+    kept = tuple(one for one in credentials if one)[:MAX_ALTERNATIVES]
+    required = False if schemes and all(scheme.type == "none" for scheme in schemes) else auth.required
+    return Credentials(required, kept)
 
 
 def completed(auth: Auth, known: Auth) -> Auth:
@@ -13,6 +92,48 @@ def completed(auth: Auth, known: Auth) -> Auth:
     """
     by_identity = {_identity(scheme): scheme for scheme in reversed(known.schemes)}
     return replace(auth, schemes=tuple(_filled(scheme, by_identity.get(_identity(scheme))) for scheme in auth.schemes))
+
+
+def placeholder(name: str | None) -> str:
+    """Return the placeholder of a named value: `X-Acme-Key` is YOUR_ACME_KEY; without a name YOUR_API_KEY."""
+    words = re.sub(r"[^A-Z0-9]+", "_", (name or "").upper().removeprefix("X-")).strip("_")[:60]
+    return f"YOUR_{words}" if words and words != "AUTHORIZATION" else "YOUR_API_KEY"
+
+
+def inputs_json(inputs: Iterable[Input]) -> list[dict[str, Any]]:
+    """Return the values that a caller supplies, with what the document says of each."""
+    keys = ("name", "description", "required", "secret", "value", "default")
+    rows = [{key: getattr(item, key) for key in keys} | {"choices": list(item.choices) or None} for item in inputs]
+    return [{key: value for key, value in row.items() if value is not None} for row in rows]
+
+
+def input_value(item: Input) -> str:
+    """Return what an example carries for a value of the caller: the fixed one, the default, or a placeholder."""
+    if item.value and "{" not in item.value:
+        return item.value
+    if item.value:  # fixed but for variables, such as "Bearer {token}"
+        return re.sub(r"\{([^{}]*)\}", lambda match: placeholder(match[1]), item.value)
+    return item.default or (item.choices[0] if item.choices else placeholder(item.name))
+
+
+def is_header_name(name: str | None) -> bool:
+    """Return whether a text is the name of a header field (RFC 9110 section 5.1)."""
+    return name is not None and _HEADER_NAME.fullmatch(name) is not None
+
+
+def _placed(scheme: AuthScheme) -> Credential:
+    note = line(scheme.note, NOTE_CHARS) if scheme.note else None
+    if scheme.type in _UNPLACED:
+        return Credential(scheme.type, note=note or _UNPLACED[scheme.type])
+    if scheme.type in _AUTHORIZATION and scheme.location in (None, "header"):
+        prefix, token = _AUTHORIZATION[scheme.type]
+        name = scheme.name if is_header_name(scheme.name) else "Authorization"
+        return Credential(scheme.type, "header", name, prefix if scheme.prefix is None else scheme.prefix, token, note)
+    place = scheme.location if scheme.location in _PLACES else None
+    if place is None or scheme.name is None or (place == "header" and not is_header_name(scheme.name)):
+        return Credential(scheme.type, note=note or "no document says where the request carries it")
+    token = _AUTHORIZATION[scheme.type][1] if scheme.type in _AUTHORIZATION else placeholder(scheme.name)
+    return Credential(scheme.type, place, scheme.name, scheme.prefix or None, token, note)
 
 
 def _identity(scheme: AuthScheme) -> tuple[str, str | None, str | None]:

@@ -5,7 +5,9 @@ from typing import Any, Final
 
 from pydantic import TypeAdapter
 
+from registry.core.calling.call import call_of, source_of
 from registry.core.calling.credentials import completed
+from registry.core.calling.schemas import Effort
 from registry.core.format_support.vocabulary import SAFE_METHODS
 from registry.core.formats.adp.detail_view import preferred_call
 from registry.core.formats.adp.manifest_view import CAPABILITY_DESCRIPTION_CHARS
@@ -24,11 +26,12 @@ _CAPABILITY: Final[TypeAdapter[Capability]] = TypeAdapter(Capability)
 _AUTH: Final[TypeAdapter[Auth]] = TypeAdapter(Auth)
 
 
-def capability_record(service: Service, capability: Capability) -> dict[str, Any]:
+def capability_record(service: Service, capability: Capability, effort: Effort | None = None) -> dict[str, Any]:
     """Return what is known of a capability, JSON-ready.
 
     `service` may be without its other capabilities. A key is absent where the documents say nothing, except
-    `side_effects`: null there means unknown. `input_schema` and `output_schema` are JSON Schemas as data.
+    `side_effects`: null there means unknown. `input_schema` and `output_schema` are JSON Schemas as data. `call` is
+    absent where the documents do not suffice for a call. `effort` is shared by the capabilities of one answer.
     """
     said = _CAPABILITY.dump_python(capability, mode="json", exclude_defaults=True)
     chosen = preferred_call(capability) or next(iter(capability.invocations), None)
@@ -48,7 +51,9 @@ def capability_record(service: Service, capability: Capability) -> dict[str, Any
         "scopes": list(chosen.scopes) if chosen and chosen.scopes else None,
     }
     record = {key: value for key, value in record.items() if value is not None}
-    return {**record, "side_effects": capability.side_effects, "invocations": ways(capability)}
+    record |= {"side_effects": capability.side_effects, "invocations": ways(capability)}
+    call = call_of(service, capability, effort)
+    return record if call is None else {**record, "call": call}
 
 
 def inferred_side_effects(capability: Capability) -> dict[str, Any] | None:
@@ -79,7 +84,7 @@ def _way(call: Invocation) -> dict[str, Any]:
         "off_site": call.off_site,
     }
     if call.origin is not None:
-        way["source"] = {"document": call.origin.document, "pointer": call.origin.pointer, "format": call.origin.format}
+        way["source"] = source_of(call.origin)
     return way
 
 

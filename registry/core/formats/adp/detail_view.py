@@ -2,8 +2,8 @@
 
 Clients use `endpoint`, `method` and `parameters` without checks, so these are always present. Without a known HTTP
 call there is no detail (`adp_detail` returns None and `why_no_detail` the reason), because an invented endpoint would
-send credentials to the wrong server. Missing examples are built from known values and listed in `derived`; an
-undescribed response is an empty object.
+send credentials to the wrong server. A missing `request_example` is the example of `core/calling`, which the caller
+passes in; it is listed in `derived`. An undescribed response is an empty object.
 """
 
 import re
@@ -35,13 +35,18 @@ _PLACEHOLDER = re.compile(r"\{([^{}]+)\}")
 _METHOD = re.compile(r"[A-Z]{1,20}")
 
 
-def adp_detail(host: str, service: Service, capability: Capability) -> dict[str, Any] | None:
-    """Return the CapabilityDetail, or None where no HTTP call is known (see `why_no_detail`)."""
-    host_detail = _host_detail(host, service, capability)
+def adp_detail(
+    host: str, service: Service, capability: Capability, example: Mapping[str, Any] | None = None
+) -> dict[str, Any] | None:
+    """Return the CapabilityDetail, or None where no HTTP call is known (see `why_no_detail`).
+
+    `example` is a request that was derived (`call_of(...)["example"]`); without one only method and URL are shown.
+    """
+    host_detail = _host_detail(host, service, capability, example)
     if host_detail is not None:
         return host_detail
     call = preferred_call(capability)
-    return None if call is None else _detail_from_call(capability, call)
+    return None if call is None else _detail_from_call(capability, call, example)
 
 
 def why_no_detail(capability: Capability) -> NoDetail:
@@ -54,7 +59,9 @@ def why_no_detail(capability: Capability) -> NoDetail:
     return "no_method" if any(_is_https(url) for url in endpoints) else "not_http"
 
 
-def _host_detail(host: str, service: Service, capability: Capability) -> dict[str, Any] | None:
+def _host_detail(
+    host: str, service: Service, capability: Capability, example: Mapping[str, Any] | None
+) -> dict[str, Any] | None:
     """Return the host's own detail document, reduced to ADP's members of the right type; None without a usable one."""
     source = capability.detail
     if source is None:
@@ -76,7 +83,7 @@ def _host_detail(host: str, service: Service, capability: Capability) -> dict[st
         "method": method.upper(),
         "parameters": [parameter for parameter in parameters if parameter is not None][:MAX_PARAMETERS],
     }
-    derived = _add_examples(detail, source, _request(method.upper(), url, detail["parameters"]))
+    derived = _add_examples(detail, source, _request(method.upper(), url, example))
     if isinstance(source.get("auth_scopes"), list):
         detail["auth_scopes"] = [scope for scope in source["auth_scopes"] if isinstance(scope, str)]
     if isinstance(source.get("rate_limits"), dict):
@@ -119,18 +126,21 @@ def _add_examples(detail: dict[str, Any], source: Mapping[str, Any], request: di
 def preferred_call(capability: Capability) -> Invocation | None:
     """Return the invocation to describe: plain HTTP before protocols over HTTP, on-site before off-site."""
     usable = [
-        call for call in capability.invocations if call.kind != "pointer" and _is_https(call.endpoint) and _method(call)
+        call
+        for call in capability.invocations
+        if call.kind != "pointer" and _is_https(call.endpoint) and method_of(call)
     ]
     return min(usable, key=lambda call: (call.kind != "http", call.off_site), default=None)
 
 
-def _method(call: Invocation) -> str | None:
+def method_of(call: Invocation) -> str | None:
+    """Return the HTTP method of a call in capitals: the document's, else the one that its protocol fixes."""
     method = (call.method or _METHODS.get(call.kind) or "").upper()
     return method if _METHOD.fullmatch(method) else None
 
 
-def _detail_from_call(capability: Capability, call: Invocation) -> dict[str, Any]:
-    method, endpoint = _method(call) or "", call.endpoint or ""
+def _detail_from_call(capability: Capability, call: Invocation, example: Mapping[str, Any] | None) -> dict[str, Any]:
+    method, endpoint = method_of(call) or "", call.endpoint or ""
     parameters = list(_parameters(capability.params, endpoint, method, dict(call.places)))
     detail: dict[str, Any] = {
         "name": capability.name,
@@ -138,7 +148,7 @@ def _detail_from_call(capability: Capability, call: Invocation) -> dict[str, Any
         "endpoint": endpoint,
         "method": method,
         "parameters": parameters,
-        "request_example": _with_envelope(capability, call, _request(method, endpoint, parameters)),
+        "request_example": _request(method, endpoint, example),
         "response_example": {},
     }
     if call.scopes:
@@ -194,32 +204,9 @@ def _adp_type(rules: Mapping[str, Any]) -> str:
     return _TYPES.get(kind, "string") if isinstance(kind, str) else "string"
 
 
-def _request(method: str, url: str, parameters: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return an example request, filled with the examples and defaults of the documents."""
-    arguments = {
-        parameter["name"]: parameter.get("example", parameter.get("default"))
-        for parameter in parameters
-        if parameter.get("in") != "path"
-    }
-    arguments = {name: value for name, value in arguments.items() if value is not None}
-    request: dict[str, Any] = {"method": method, "url": url, "headers": {}}
-    if arguments:
-        request["query" if method in ("GET", "HEAD", "DELETE") else "body"] = arguments
-    return request
-
-
-def _with_envelope(capability: Capability, call: Invocation, request: dict[str, Any]) -> dict[str, Any]:
-    """Return the request with its arguments in the protocol's envelope (MCP or Web of Agents), if the call is named."""
-    arguments = request.get("body", {})
-    if call.kind == "mcp_tool" and call.name:  # Model Context Protocol, tools/call over JSON-RPC 2.0
-        parameters = {"name": call.name, "arguments": arguments}
-        request["body"] = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": parameters}
-    elif call.origin is not None and call.origin.format == "woa" and call.kind == "rpc" and call.name:
-        # Web of Agents draft-00: the id is the agent's, or `agent.operation`
-        agent = capability.id.removesuffix(f".{call.name}")
-        operation = {} if agent == capability.id else {"operation": call.name}
-        request["body"] = {"agent": agent, **operation, "input": arguments}
-    return request
+def _request(method: str, url: str, example: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the derived example, else what is known of a request without one."""
+    return dict(example) if example else {"method": method, "url": url, "headers": {}}
 
 
 def _is_public_https(url: str) -> bool:

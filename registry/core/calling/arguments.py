@@ -1,0 +1,95 @@
+"""The arguments of an example call: a valid value for each required parameter, and the document's own for others."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from registry.core.calling.examples import Filler, Unfillable
+from registry.core.calling.schemas import Effort, Root, fault, keywords
+from registry.core.format_support.params import MAX_PARAMS
+
+NOT_DESCRIBED: Final = "no document describes the parameters"
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """What an example lacks, and why."""
+
+    what: str
+    why: str
+
+    def to_json(self) -> dict[str, str]:
+        return {"what": self.what, "why": self.why}
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """`derived` names the arguments whose value was made, because the document gives none that is valid."""
+
+    values: dict[str, Any]
+    derived: tuple[str, ...] = ()
+    missing: tuple[Missing, ...] = ()
+
+
+def arguments_of(params: Mapping[str, Any] | None, effort: Effort) -> Arguments:
+    """Return the arguments of an example call under `params`, a JSON Schema of an object."""
+    if params is None:
+        return Arguments({}, missing=(Missing("parameters", NOT_DESCRIBED),))
+    root = Root(params, effort)
+    settled = root.settled(params)
+    filler = Filler(root)
+    whole = filler.documented({key: value for key, value in params.items() if key in ("examples", "example")})
+    if whole and isinstance(whole[0], dict) and fault(settled, whole[0]) is None:
+        return Arguments(whole[0])
+    required = _required(root, params, filler)
+    complete = _with_documented(root, params, required)
+    if fault(settled, complete.values) is None:
+        return complete
+    problem = fault(settled, required.values)
+    if problem is None or required.missing:
+        return required
+    return _as_a_whole(root, params, settled, Arguments({}, missing=(Missing("parameters", problem),)))
+
+
+def _required(root: Root, params: Mapping[str, Any], filler: Filler) -> Arguments:
+    """Return values of the required properties alone, each by itself."""
+    rules = keywords(params)
+    properties = rules.get("properties", {})
+    values, derived, missing = {}, [], []
+    for name in rules.get("required", ())[:MAX_PARAMS]:
+        filler.made = False
+        try:
+            values[name] = filler.value(properties.get(name, True))
+        except Unfillable as error:
+            missing.append(Missing(name, str(error)))
+            continue
+        derived += [name] if filler.made else []
+    return Arguments(values, tuple(derived), tuple(missing))
+
+
+def _with_documented(root: Root, params: Mapping[str, Any], required: Arguments) -> Arguments:
+    """Return the arguments with optional ones for which the document has an example or a default."""
+    properties = keywords(params).get("properties", {})
+    values = dict(required.values)
+    for name, schema in list(properties.items())[:MAX_PARAMS]:
+        resolved = root.resolved(schema)
+        if name in values or isinstance(resolved, bool) or not {"examples", "example", "default"} & resolved.keys():
+            continue
+        given = {key: value for key, value in resolved.items() if key not in ("enum", "const")}
+        own = Filler(root).documented(given)
+        values |= {name: own[0]} if own else {}
+    order = {name: position for position, name in enumerate(properties)}
+    ordered = dict(sorted(values.items(), key=lambda item: order.get(item[0], len(order))))
+    return Arguments(ordered, required.derived, required.missing)
+
+
+def _as_a_whole(root: Root, params: Mapping[str, Any], settled: Any, otherwise: Arguments) -> Arguments:
+    """Return values for a schema that says more than its properties do, such as `anyOf` beside them."""
+    filler = Filler(root)
+    try:
+        values = filler.value({key: value for key, value in params.items() if key not in ("default", "enum", "const")})
+    except Unfillable as error:
+        return Arguments({}, missing=(Missing("parameters", str(error)),))
+    if not isinstance(values, dict) or fault(settled, values) is not None:
+        return otherwise
+    return Arguments(values, tuple(values))

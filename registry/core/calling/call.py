@@ -1,0 +1,81 @@
+"""How one capability is called, ready to be sent: from this answer alone, in the capability's own protocol."""
+
+from typing import Any, Final
+
+from registry.core.calling.a2a import message_call
+from registry.core.calling.http import http_call
+from registry.core.calling.mcp import server_call, tool_call
+from registry.core.calling.schemas import Effort
+from registry.core.calling.template import address_of, template
+from registry.core.calling.woa import envelope_call
+from registry.core.format_support.writing.calls import agent_and_operation
+from registry.core.formats.adp.detail_view import method_of, preferred_call
+from registry.core.model.services import Capability, Invocation, Origin, Service
+
+SERVICE_EFFORT: Final = 200_000
+"""How many parts of schemas may be looked at for all capabilities of one answer."""
+
+_MCP_SERVER: Final = "mcp:"
+
+
+def call_of(service: Service, capability: Capability, effort: Effort | None = None) -> dict[str, Any] | None:
+    """Return how the capability is called; None where it cannot be called from what its documents say.
+
+    `service` may be without its other capabilities. `effort` is shared by the capabilities of one answer.
+    """
+    effort = effort or Effort()
+    preferred = preferred_call(capability)
+    for call in (*((preferred,) if preferred else ()), *capability.invocations):
+        is_sent = (call.endpoint or "").startswith("https://") and method_of(call) is not None
+        found = (_by_kind if is_sent else _elsewhere)(service, capability, call, effort)
+        if found is not None:
+            return found if call.origin is None else {**found, "source": source_of(call.origin)}
+    return None
+
+
+def source_of(origin: Origin) -> dict[str, str]:
+    """Return where a document describes a call."""
+    return {"document": origin.document, "pointer": origin.pointer, "format": origin.format}
+
+
+def _by_kind(service: Service, capability: Capability, call: Invocation, effort: Effort) -> dict[str, Any] | None:
+    if call.kind == "http":
+        return http_call(service, capability, call, method_of(call) or "", effort)
+    if call.kind == "mcp_tool":
+        return tool_call(service, capability, call, effort)
+    if call.kind == "a2a_skill":
+        return message_call(service, capability, call)
+    if call.kind == "navigation":
+        return _page(call)
+    if call.kind != "rpc":
+        return None
+    ids = agent_and_operation(capability, call)
+    if ids is not None:
+        return envelope_call(service, capability, call, *ids, effort)
+    return _by_protocol(service, capability, call)
+
+
+def _by_protocol(service: Service, capability: Capability, call: Invocation) -> dict[str, Any] | None:
+    """Return the call of an address that speaks a protocol as a whole; None where its messages are not known."""
+    if capability.id.startswith(_MCP_SERVER):
+        return server_call(service, call)
+    spoken = {protocol.id for protocol in service.protocols if protocol.endpoint == call.endpoint}
+    if spoken == {"a2a"}:
+        return message_call(service, capability, call)
+    return server_call(service, call) if spoken == {"mcp"} else None
+
+
+def _elsewhere(service: Service, capability: Capability, call: Invocation, effort: Effort) -> dict[str, Any] | None:
+    """Return a call without an address: of a server that is started on the caller's machine, or of a URI to open."""
+    if call.kind == "navigation" and call.name:
+        return {"kind": "navigation", "open": call.name}
+    if call.endpoint is not None or not service.packages:
+        return None
+    if call.kind == "mcp_tool":
+        return tool_call(service, capability, call, effort)
+    return server_call(service, call) if capability.id.startswith(_MCP_SERVER) else None
+
+
+def _page(call: Invocation) -> dict[str, Any]:
+    """Return a page for people: opened, not called."""
+    return {"kind": "navigation", "open": template(address_of(call.endpoint or ""), ())}

@@ -1,0 +1,305 @@
+"""Example values for JSON Schemas: the document's own where they are valid, else made from the schema.
+
+Deterministic and bounded. A value that was made is checked against the schema wherever it is not valid by construction.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from registry.core.calling import patterns
+from registry.core.calling.schemas import Root, Schema, is_checkable, is_number, is_valid, keywords
+
+MAX_DEPTH: Final = 12
+MAX_CANDIDATES: Final = 10
+MAX_ITEMS: Final = 50
+MAX_VARIANTS: Final = 12
+MAX_TEXT: Final = 2_000
+
+TEXT: Final = "example"
+
+_FORMATS: Final = {
+    "date-time": "2026-01-31T12:00:00Z", "date": "2026-01-31", "time": "12:00:00Z", "duration": "P1D",
+    "email": "name@example.com", "idn-email": "name@example.com", "hostname": "example.com",
+    "idn-hostname": "example.com", "ipv4": "192.0.2.1", "ipv6": "2001:db8::1", "uri": "https://example.com/",
+    "url": "https://example.com/", "uri-reference": "/example", "iri": "https://example.com/",
+    "iri-reference": "/example", "uri-template": "https://example.com/{id}",
+    "uuid": "123e4567-e89b-42d3-a456-426614174000", "json-pointer": "/example", "relative-json-pointer": "0",
+    "regex": "^a$", "byte": "ZXhhbXBsZQ==", "base64": "ZXhhbXBsZQ==", "int32": "1", "int64": "1", "decimal": "1.00",
+}  # fmt: skip
+_COMBINED: Final = ("allOf", "anyOf", "oneOf", "if", "then", "else", "not", "dependentSchemas", "contains")
+_BY_KEYWORD: Final = (
+    ("object", ("properties", "required", "additionalProperties", "minProperties", "patternProperties")),
+    ("array", ("items", "prefixItems", "minItems", "maxItems", "uniqueItems")),
+    ("string", ("pattern", "format", "minLength", "maxLength")),
+    ("number", ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")),
+)
+
+
+class Unfillable(Exception):
+    """No valid value could be made; the text says why."""
+
+
+class Filler:
+    """Makes values for the parts of one schema. `made` becomes true when a value is not the document's own."""
+
+    def __init__(self, root: Root) -> None:
+        self.root, self.made = root, False
+
+    def value(self, schema: object, depth: int = 0) -> Any:
+        """Return a value that is valid under `schema`. Raises Unfillable."""
+        resolved = self.root.resolved(schema)
+        if resolved is False:
+            raise Unfillable("no value is allowed")
+        if resolved is True or isinstance(resolved, bool):
+            return self._new(TEXT)
+        if depth > MAX_DEPTH or not self.root.effort.spend():
+            raise Unfillable("the schema is nested too deep or too large")
+        own = self.documented(resolved)
+        if own:
+            return own[0]
+        rules = keywords(resolved)
+        if "const" in rules or "enum" in rules:
+            raise Unfillable("none of the listed values is valid")
+        return self._from(rules, resolved, depth)
+
+    def documented(self, schema: object) -> list[Any]:
+        """Return a list of the first value that the document itself gives for `schema` and that is valid, or of none.
+
+        Examples come before defaults and listed values; null and empty texts are used only where they are listed.
+        """
+        resolved = self.root.resolved(schema)
+        if isinstance(resolved, bool):
+            return []
+        for value in _documented(resolved):
+            if self.fits(resolved, value):
+                return [value]
+        return []
+
+    def fits(self, schema: object, value: Any) -> bool:
+        return is_valid(self.root.settled(schema), value)
+
+    def _from(self, rules: dict[str, Any], schema: Schema, depth: int) -> Any:
+        reason = "no value could be made"
+        has_parts = any(key in rules for key in _COMBINED)
+        for variant in _variants(rules, self.root):
+            try:
+                nested = any(key in variant for key in ("allOf", "anyOf", "oneOf"))
+                value = self.value(variant, depth + 1) if nested or _listed(variant) else self._typed(variant, depth)
+            except Unfillable as error:
+                reason = str(error)
+                continue
+            if not has_parts or self.fits(schema, value):
+                return value
+            reason = "no value that fits all parts of the schema could be made"
+        raise Unfillable(reason)
+
+    def _typed(self, rules: dict[str, Any], depth: int) -> Any:
+        kind = _type(rules)
+        if kind == "object":
+            return self._object(rules, depth)
+        if kind == "array":
+            return self._array(rules, depth)
+        if kind == "string":
+            return self._new(self._text(rules))
+        if kind in ("integer", "number"):
+            return self._new(self._number(rules, kind))
+        return self._new({"boolean": True, "null": None}.get(kind, TEXT))
+
+    def _new(self, value: Any) -> Any:
+        self.made = True
+        return value
+
+    def _object(self, rules: dict[str, Any], depth: int) -> dict[str, Any]:
+        properties = rules.get("properties", {})
+        names = [name for name in properties if name in rules.get("required", ())]
+        names += [name for name in rules.get("required", ()) if name not in properties]
+        least = rules.get("minProperties", 0)
+        names += [name for name in properties if name not in names][: max(0, least - len(names))]
+        names += [f"key{number}" for number in range(1, least - len(names) + 1) if number <= MAX_ITEMS]
+        filled: dict[str, Any] = {}
+        waiting = list(names)
+        while waiting:
+            name = waiting.pop(0)
+            if name in filled:
+                continue
+            try:
+                filled[name] = self.value(self._member(rules, name), depth + 1)
+            except Unfillable as error:
+                raise Unfillable(f"{name}: {error}") from None
+            waiting += rules.get("dependentRequired", {}).get(name, ())
+        return filled
+
+    def _member(self, rules: dict[str, Any], name: str) -> object:
+        properties = rules.get("properties", {})
+        return properties[name] if name in properties else rules.get("additionalProperties", True)
+
+    def _array(self, rules: dict[str, Any], depth: int) -> list[Any]:
+        least, most = rules.get("minItems", 0), rules.get("maxItems", MAX_ITEMS)
+        count = max(least, min(1, most), min(len(rules.get("prefixItems", ())), most))
+        if count > MAX_ITEMS:
+            raise Unfillable(f"needs {least} items")
+        items: list[Any] = []
+        for index in range(int(count)):
+            prefix = rules.get("prefixItems", ())
+            schema = prefix[index] if index < len(prefix) else rules.get("items", True)
+            try:
+                value = self.value(schema, depth + 1)
+            except Unfillable:
+                if index >= least:
+                    break
+                raise
+            if rules.get("uniqueItems") and value in items:
+                value = self._another(schema, value, items)
+            items.append(value)
+        return items
+
+    def _another(self, schema: object, value: Any, items: Sequence[Any]) -> Any:
+        """Return a valid item that is not in `items`."""
+        resolved = self.root.resolved(schema)
+        listed = resolved.get("enum", ()) if isinstance(resolved, Mapping) else ()
+        candidates: list[Any] = list(listed)[:MAX_ITEMS] if isinstance(listed, list | tuple) else []
+        if isinstance(value, str):
+            candidates += [f"{value}{len(items)}", f"{len(items)}"]
+        elif is_number(value):
+            candidates += [value + len(items), value - len(items)]
+        for candidate in candidates:
+            if candidate not in items and self.fits(schema, candidate):
+                return candidate
+        raise Unfillable("not enough different items could be made")
+
+    def _text(self, rules: dict[str, Any]) -> str:
+        least, most = rules.get("minLength", 0), rules.get("maxLength", MAX_TEXT)
+        if least > MAX_TEXT or least > most:
+            raise Unfillable(f"needs a text of {least} characters")
+        known = _FORMATS.get(rules.get("format", ""), TEXT)
+        if "pattern" not in rules:
+            text: str = (known + "x" * max(0, int(least) - len(known)))[: int(most)]
+            if rules.get("format") in _FORMATS and not is_valid(rules, text):
+                raise Unfillable(f"no text of the format {rules['format']} with this length could be made")
+            return text
+        guesses = (known, TEXT, "1") if is_checkable(rules["pattern"]) else ()
+        for text in (*guesses, *patterns.texts(rules["pattern"])):
+            if least <= len(text) <= most and is_valid(rules, text):
+                return text
+        raise Unfillable(f"no text that matches {rules['pattern'][:200]} could be made")
+
+    def _number(self, rules: dict[str, Any], kind: str) -> int | float:
+        for value in _numbers(rules, kind):
+            if is_valid(rules, value):
+                return value
+        raise Unfillable("no number within the limits could be made")
+
+
+def _documented(schema: Schema) -> Iterator[Any]:
+    if "const" in schema:
+        yield schema["const"]
+        return
+    examples = schema.get("examples")
+    candidates: list[Any] = []
+    if isinstance(examples, Mapping):  # OpenAPI: {name: {value}}
+        examples = [item.get("value") for item in list(examples.values())[:MAX_CANDIDATES] if isinstance(item, Mapping)]
+    if isinstance(examples, list | tuple):
+        candidates += examples[:MAX_CANDIDATES]
+    candidates += [schema[key] for key in ("example", "default") if key in schema]
+    yield from (value for value in candidates if value is not None and value != "")
+    listed = schema.get("enum")
+    if isinstance(listed, list | tuple):
+        yield from sorted(listed[:MAX_CANDIDATES], key=lambda value: value is None or value == "")
+
+
+def _listed(rules: Mapping[str, Any]) -> bool:
+    return "enum" in rules or "const" in rules
+
+
+def _type(rules: dict[str, Any]) -> str:
+    declared = rules.get("type")
+    if isinstance(declared, str):
+        return declared
+    types = declared or []
+    kind = next((kind for kind in types if kind != "null"), "null" if types else None)
+    return kind or next((kind for kind, keys in _BY_KEYWORD if any(key in rules for key in keys)), "")
+
+
+def _variants(rules: dict[str, Any], root: Root) -> Iterator[dict[str, Any]]:
+    """Yield schemas without combinators, each a way to satisfy the schema; some may turn out not to."""
+    base = {key: value for key, value in rules.items() if key not in _COMBINED}
+    for part in rules.get("allOf", ())[:MAX_VARIANTS]:
+        base = _merged(base, root.resolved(part))
+    variants = [base]
+    for key in ("anyOf", "oneOf"):
+        branches = [root.resolved(branch) for branch in rules.get(key, ())[:MAX_VARIANTS]]
+        if branches:
+            branches.sort(key=_is_null)
+            variants = [_merged(variant, branch) for variant in variants for branch in branches][:MAX_VARIANTS]
+    yield from variants
+    for variant in variants:
+        for key in ("then", "else"):
+            if key in rules:
+                yield _merged(variant, root.resolved(rules[key]))
+
+
+def _is_null(branch: Schema | bool) -> bool:
+    return not isinstance(branch, bool) and branch.get("type") == "null"
+
+
+def _merged(first: dict[str, Any], second: Schema | bool) -> dict[str, Any]:
+    """Return rules under which a value satisfies both, as far as that can be said by keywords."""
+    if isinstance(second, bool):
+        return first if second else {**first, "enum": []}
+    other = keywords(second)
+    merged = {**first, **other}
+    for key in ("properties", "patternProperties", "dependentRequired"):
+        if key in first and key in other:
+            both = first[key].keys() & other[key].keys()
+            united = {name: {"allOf": [first[key][name], other[key][name]]} for name in both if key == "properties"}
+            merged[key] = {**first[key], **other[key], **united}
+    if "required" in first and "required" in other:
+        merged["required"] = list(dict.fromkeys((*first["required"], *other["required"])))
+    if "type" in first and "type" in other:
+        merged["type"] = _common_types(first["type"], other["type"]) or other["type"]
+    if "enum" in first and "enum" in other:
+        merged["enum"] = [value for value in first["enum"] if value in other["enum"]]
+    for key, pick in (("minimum", max), ("minLength", max), ("minItems", max), ("minProperties", max),
+                      ("exclusiveMinimum", max), ("maximum", min), ("maxLength", min), ("maxItems", min),
+                      ("maxProperties", min), ("exclusiveMaximum", min)):  # fmt: skip
+        if key in first and key in other:
+            merged[key] = pick(first[key], other[key])
+    for key in ("allOf", "anyOf", "oneOf"):
+        if key in first and key in other:
+            merged[key] = other[key]
+            merged["allOf"] = [*merged.get("allOf", ()), {key: first[key]}]
+    for key in ("examples", "example", "default"):
+        if key in second and key not in first:
+            merged[key] = second[key]
+    return merged
+
+
+def _common_types(first: str | list[str], second: str | list[str]) -> list[str]:
+    firsts, seconds = ([kinds] if isinstance(kinds, str) else kinds for kinds in (first, second))
+    common = [kind for kind in firsts if kind in seconds]
+    if "integer" in firsts + seconds and "number" in firsts + seconds and "integer" not in common:
+        common.append("integer")
+    return common
+
+
+def _numbers(rules: dict[str, Any], kind: str) -> Iterator[int | float]:
+    """Yield candidates, the simplest first."""
+    low = max((rules[key] for key in ("minimum", "exclusiveMinimum") if key in rules), default=None)
+    high = min((rules[key] for key in ("maximum", "exclusiveMaximum") if key in rules), default=None)
+    step = rules.get("multipleOf", 1)
+    candidates: list[int | float] = [1, 0]
+    for bound, sign in ((low, 1), (high, -1)):
+        if bound is not None and abs(bound) < 2**53:
+            towards = math.ceil if sign > 0 else math.floor
+            candidates += [bound, towards(bound), towards(bound) + sign, bound + sign * step]
+            if abs(bound / step) < 2**53:
+                multiple = towards(bound / step)
+                candidates += [multiple * step, (multiple + sign) * step]
+    if low is not None and high is not None:
+        candidates.append(low + (high - low) / 2)
+    candidates.append(step)
+    for value in candidates:
+        whole = int(value) if math.isfinite(value) and value == int(value) else None
+        if whole is not None or kind == "number":
+            yield value if whole is None else whole

@@ -1,0 +1,174 @@
+"""How a capability is called by plain HTTP: its parameters in the places of a request."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from registry.core.calling.arguments import Arguments, Missing, arguments_of
+from registry.core.calling.credentials import Credentials, credentials_of, placeholder
+from registry.core.calling.request import JSON, Request
+from registry.core.calling.schemas import Effort, Root, keywords
+from registry.core.calling.template import Address, address_of, template, varname
+from registry.core.format_support.params import MAX_PARAMS, with_path_variables
+from registry.core.model.services import Capability, Invocation, Service
+
+_WITHOUT_BODY: Final = frozenset({"GET", "HEAD", "DELETE"})
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A parameter and where the request carries it. `exploded`: several pairs of a query, from a list or an object."""
+
+    name: str
+    place: str
+    required: bool
+    schema: Any
+    exploded: bool = False
+
+
+def http_call(
+    service: Service, capability: Capability, call: Invocation, method: str, effort: Effort
+) -> dict[str, Any]:
+    """Return how the capability is called by HTTP. `method` is in capitals; the call has an https endpoint."""
+    address = address_of(call.endpoint or "")
+    params = with_path_variables(capability.params, call.endpoint)
+    parameters = placed(params, call, address, method)
+    credentials = credentials_of(service, call)
+    arguments = arguments_of(params, effort)
+    request = filled(parameters, arguments, call, address, method)
+    missing = [*arguments.missing, *add_credentials(request, credentials)]
+    add_variables(request, arguments.derived)
+    has_body = any(parameter.place in ("body", "whole_body") for parameter in parameters)
+    content_type = request.content_type or ((call.media_type or JSON) if has_body else None)
+    described: dict[str, Any] = {
+        "method": method,
+        "url": template(address, [(p.name, p.exploded) for p in parameters if p.place == "query"]),
+        "headers": fixed_headers(call) or None,
+        "content_type": content_type,
+        "parameters": [_parameter(parameter) for parameter in parameters] or None,
+        "body_schema": _body_schema(parameters) if has_body else None,
+    }
+    return finished("http", described, credentials, request, arguments.derived, missing)
+
+
+def finished(
+    kind: str,
+    described: Mapping[str, Any],
+    credentials: Credentials,
+    request: Request,
+    derived: tuple[str, ...],
+    missing: list[Missing],
+) -> dict[str, Any]:
+    """Return the members that every call over HTTP has."""
+    return {
+        "kind": kind,
+        "request": {key: value for key, value in described.items() if value is not None},
+        "credentials": credentials.to_json(),
+        "example": request.to_json(),
+        "curl": request.curl(),
+        "derived": list(derived),
+        "missing": [part.to_json() for part in missing],
+    }
+
+
+def placed(params: Mapping[str, Any] | None, call: Invocation, address: Address, method: str) -> list[Placed]:
+    """Return the parameters in the order of the document. Where it does not say their places, path variables are in the
+    path, others in the query of GET, HEAD and DELETE, and in the body of other methods."""
+    rules = keywords(params or {})
+    properties, required = rules.get("properties", {}), rules.get("required", ())
+    known, root = dict(call.places), Root(params or {})
+    usual = "query" if method in _WITHOUT_BODY else "body"
+    parameters = []
+    for name in list(dict.fromkeys((*properties, *required)))[:MAX_PARAMS]:
+        schema = properties.get(name, True)
+        in_path = name in address.variables
+        place = "path" if in_path else known.get(name) or ("query" if name in address.query else usual)
+        if place == "path" and not in_path:
+            place = usual
+        exploded = place == "query" and _is_list(root.resolved(schema))
+        parameters.append(Placed(name, place, in_path or name in required, schema, exploded))
+    return parameters
+
+
+def filled(parameters: list[Placed], arguments: Arguments, call: Invocation, address: Address, method: str) -> Request:
+    """Return the request with the arguments in their places."""
+    request = Request(method, address, headers=fixed_headers(call))
+    members: dict[str, Any] = {}
+    places = {parameter.name: parameter.place for parameter in parameters}
+    usual = "query" if method in _WITHOUT_BODY else "body"
+    for name, value in arguments.values.items():
+        place = places.get(name, usual)
+        if place == "path":
+            request.path[name] = value
+        elif place == "query":
+            request.add_query(name, value)
+        elif place == "header":
+            request.add_header(name, value)
+        elif place == "cookie":
+            request.add_cookie(name, value)
+        elif place == "whole_body":
+            request.body = value
+        else:
+            members[name] = value
+    if members and not request.has_body:
+        request.body = members
+    elif any(parameter.place == "body" for parameter in parameters) and not request.has_body:
+        request.body = {}
+    if request.has_body:
+        request.content_type = call.media_type or JSON
+    return request
+
+
+def add_credentials(request: Request, credentials: Credentials) -> list[Missing]:
+    """Add the credentials of the example; return those that cannot be placed."""
+    missing = []
+    for credential in credentials.chosen:
+        if credential.place is None:
+            missing.append(Missing(f"credential {credential.type}", credential.note or "its place is not known"))
+        else:
+            request.add(credential)
+    if credentials.required and not credentials.alternatives:
+        missing.append(Missing("credential", "required, but no document says which"))
+    return missing
+
+
+def add_variables(request: Request, derived: Collection[str] = ()) -> None:
+    """Fill the variables of the address that have no value with placeholders.
+
+    In the host, also those whose value was made: it would name somebody else's site.
+    """
+    host = request.address.url.partition("://")[2].partition("/")[0]
+    for name in request.address.variables:
+        if name not in request.path or (name in derived and f"{{{name}}}" in host):
+            request.path[name] = placeholder(name)
+
+
+def fixed_headers(call: Invocation) -> dict[str, str]:
+    """Return the headers that the document fixes, as far as they can be sent."""
+    request = Request("GET", Address("", ()))
+    for name, value in call.headers:
+        request.add_header(name, value)
+    return request.headers
+
+
+def _parameter(parameter: Placed) -> dict[str, Any]:
+    row: dict[str, Any] = {"name": parameter.name, "in": parameter.place, "required": parameter.required}
+    if parameter.place in ("path", "query") and varname(parameter.name) != parameter.name:
+        row["variable"] = varname(parameter.name)
+    return row
+
+
+def _body_schema(parameters: list[Placed]) -> Any:
+    whole = next((parameter.schema for parameter in parameters if parameter.place == "whole_body"), None)
+    if whole is not None:
+        return whole
+    members = [parameter for parameter in parameters if parameter.place == "body"]
+    schema: dict[str, Any] = {"type": "object", "properties": {p.name: p.schema for p in members}}
+    required = [parameter.name for parameter in members if parameter.required]
+    return {**schema, "required": required} if required else schema
+
+
+def _is_list(schema: Any) -> bool:
+    declared = schema.get("type") if isinstance(schema, Mapping) else None
+    kinds = declared if isinstance(declared, list | tuple) else [declared]
+    return any(kind in ("array", "object") for kind in kinds)

@@ -1,0 +1,245 @@
+"""Texts that match a regular expression (ECMA-262, as JSON Schema uses it), for examples.
+
+The usual syntax is understood: alternatives, groups, classes, quantifiers, anchors. Lookaround, back references and
+flags are not; nothing is ever matched here, so that no pattern can take long.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+MAX_PARTS: Final = 1_000
+MAX_DEPTH: Final = 20
+
+_EXTRA: Final = (0, 1, 3, 7, 15, 31, 63)  # repetitions above the least, where a quantifier allows them
+_LIKED: Final = "aA1e0x-_. "
+_CLASSES: Final = {
+    "d": [("0", "9")],
+    "w": [("a", "z"), ("A", "Z"), ("0", "9"), ("_", "_")],
+    "s": [(" ", " "), ("\t", "\r")],
+}
+_CONTROLS: Final = {"t": "\t", "n": "\n", "r": "\r", "f": "\f", "v": "\v", "0": "\0"}
+_LETTERS: Final = [("a", "z"), ("A", "Z")]
+_PROPERTIES: Final = {"L": _LETTERS, "Letter": _LETTERS, "Lu": [("A", "Z")], "Ll": [("a", "z")], "N": [("0", "9")],
+                      "Nd": [("0", "9")], "P": [("-", ".")], "Zs": [(" ", " ")]}  # fmt: skip
+
+Ranges = list[tuple[str, str]]
+
+
+class _Unsupported(Exception):
+    """The pattern uses syntax that is not understood."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Chars:
+    ranges: Ranges
+    negated: bool = False
+
+    def __contains__(self, char: str) -> bool:
+        return any(low <= char <= high for low, high in self.ranges) != self.negated
+
+    def choice(self) -> str:
+        """Return a printable character of the set, a letter or digit where there is one."""
+        candidates: list[str] = [*_LIKED, *(low for low, _ in self.ranges), *map(chr, range(33, 127))]
+        char = next((char for char in candidates if char in self and char.isprintable()), None)
+        if char is None:
+            raise _Unsupported
+        return char
+
+
+@dataclass(frozen=True, slots=True)
+class _Repeat:
+    part: "_Part"
+    least: int
+    most: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Sequence:
+    parts: "tuple[_Part, ...]"
+
+
+_Part = _Chars | _Repeat | _Sequence
+
+
+def texts(pattern: str) -> Iterator[str]:
+    """Yield a few texts that the pattern describes, from the shortest on; none where its syntax is not understood.
+
+    An anchor in the middle of a pattern may make a text wrong: the caller checks.
+    """
+    try:
+        part = _Reader(pattern).whole()
+        seen = set()
+        for extra in _EXTRA:
+            text = "".join(_written(part, extra, [MAX_PARTS]))
+            if text not in seen:
+                seen.add(text)
+                yield text
+    except (_Unsupported, RecursionError):
+        return
+
+
+def _written(part: _Part, extra: int, left: list[int]) -> Iterator[str]:
+    """Yield the characters of a text; `left` holds how many parts may still be written."""
+    left[0] -= 1
+    if left[0] < 0:
+        raise _Unsupported
+    if isinstance(part, _Chars):
+        yield part.choice()
+    elif isinstance(part, _Sequence):
+        for inner in part.parts:
+            yield from _written(inner, extra, left)
+    else:
+        count = part.least + extra if part.most is None else min(part.most, part.least + extra)
+        for _ in range(count):
+            yield from _written(part.part, extra, left)
+
+
+class _Reader:
+    """A recursive descent over the pattern; of several alternatives the first is kept."""
+
+    def __init__(self, pattern: str) -> None:
+        self._pattern, self._at = pattern, 0
+
+    def whole(self) -> _Part:
+        part = self._alternatives(0)
+        if self._at < len(self._pattern):
+            raise _Unsupported
+        return part
+
+    def _peek(self) -> str:
+        return self._pattern[self._at] if self._at < len(self._pattern) else ""
+
+    def _next(self) -> str:
+        char = self._peek()
+        if not char:
+            raise _Unsupported
+        self._at += 1
+        return char
+
+    def _took(self, text: str) -> bool:
+        if not self._pattern.startswith(text, self._at):
+            return False
+        self._at += len(text)
+        return True
+
+    def _alternatives(self, depth: int) -> _Part:
+        if depth > MAX_DEPTH:
+            raise _Unsupported
+        first = self._sequence(depth)
+        while self._took("|"):
+            self._sequence(depth)
+        return first
+
+    def _sequence(self, depth: int) -> _Part:
+        parts: list[_Part] = []
+        while self._peek() not in ("", "|", ")"):
+            part = self._atom(depth)
+            if part is not None:
+                parts.append(self._quantified(part))
+        return _Sequence(tuple(parts))
+
+    def _atom(self, depth: int) -> _Part | None:
+        """Return the next part; None for an anchor, which stands for no character."""
+        char = self._next()
+        if char in "^$":
+            return None
+        if char == "(":
+            return self._group(depth)
+        if char == "[":
+            return self._class()
+        if char == ".":
+            return _Chars([("\n", "\n"), ("\r", "\r")], negated=True)
+        if char == "\\":
+            return None if self._took("b") else self._escape()
+        if char in "*+?":
+            raise _Unsupported
+        return _Chars([(char, char)])
+
+    def _group(self, depth: int) -> _Part:
+        if self._took("?"):
+            if self._took("<") and self._peek() not in "=!":
+                while self._next() != ">":
+                    pass
+            elif not self._took(":"):
+                raise _Unsupported
+        part = self._alternatives(depth + 1)
+        if not self._took(")"):
+            raise _Unsupported
+        return part
+
+    def _quantified(self, part: _Part) -> _Part:
+        bounds: tuple[int, int | None]
+        if self._took("*"):
+            bounds = (0, None)
+        elif self._took("+"):
+            bounds = (1, None)
+        elif self._took("?"):
+            bounds = (0, 1)
+        elif self._peek() == "{":
+            bounds = self._counted()
+        else:
+            return part
+        self._took("?")  # lazy
+        return _Repeat(part, *bounds)
+
+    def _counted(self) -> tuple[int, int | None]:
+        end = self._pattern.find("}", self._at)
+        least, comma, most = self._pattern[self._at + 1 : end].partition(",")
+        if end < 0 or not (least.isascii() and least.isdigit()) or len(least) > 9 or len(most) > 9:
+            raise _Unsupported
+        if most and not (most.isascii() and most.isdigit()):
+            raise _Unsupported
+        self._at = end + 1
+        return int(least), int(most) if most else None if comma else int(least)
+
+    def _class(self) -> _Chars:
+        negated, ranges = self._took("^"), []
+        while not self._took("]"):
+            low = self._class_member()
+            if len(low) == 1 and low[0][0] == low[0][1] and self._peek() == "-" and not self._at_end_of_class():
+                self._next()
+                high = self._class_member()
+                if len(high) != 1 or high[0][0] != high[0][1]:
+                    raise _Unsupported
+                low = [(low[0][0], high[0][0])]
+            ranges += low
+        return _Chars(ranges, negated)
+
+    def _at_end_of_class(self) -> bool:
+        return self._pattern[self._at + 1 : self._at + 2] == "]"
+
+    def _class_member(self) -> Ranges:
+        char = self._next()
+        if char != "\\":
+            return [(char, char)]
+        if self._took("b"):
+            return [("\b", "\b")]
+        chars = self._escape()
+        if chars.negated:
+            raise _Unsupported
+        return chars.ranges
+
+    def _escape(self) -> _Chars:
+        char = self._next()
+        if char.lower() in _CLASSES:
+            return _Chars(_CLASSES[char.lower()], negated=char.isupper())
+        if char in "pP" and self._took("{"):
+            name = self._pattern[self._at : self._pattern.find("}", self._at)]
+            self._at += len(name) + 1
+            if name not in _PROPERTIES:
+                raise _Unsupported
+            return _Chars(_PROPERTIES[name], negated=char == "P")
+        if char in "ux":
+            digits = self._pattern[self._at : self._at + (4 if char == "u" else 2)]
+            self._at += len(digits)
+            try:
+                code = chr(int(digits, 16))
+            except ValueError:
+                raise _Unsupported from None
+            return _Chars([(code, code)])
+        if char in _CONTROLS:
+            return _Chars([(_CONTROLS[char], _CONTROLS[char])])
+        if char.isalnum():
+            raise _Unsupported
+        return _Chars([(char, char)])

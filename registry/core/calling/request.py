@@ -1,0 +1,102 @@
+"""A request with example values: as data, and as a `curl` line."""
+
+import json
+import re
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from registry.core.calling.credentials import Credential, is_header_name
+from registry.core.calling.template import Address, expanded, query_pairs, text_of
+
+JSON: Final = "application/json"
+FORM: Final = "application/x-www-form-urlencoded"
+MULTIPART: Final = "multipart/form-data"
+
+_NO_BODY: Final = object()
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]+")
+
+
+@dataclass(slots=True)
+class Request:
+    """One request with example values. `body` is a JSON value; `content_type` says how it is written."""
+
+    method: str
+    address: Address
+    path: dict[str, Any] = field(default_factory=dict)
+    query: list[tuple[str, str]] = field(default_factory=list)
+    headers: dict[str, str] = field(default_factory=dict)
+    cookies: list[tuple[str, str]] = field(default_factory=list)
+    body: Any = _NO_BODY
+    content_type: str | None = None
+
+    @property
+    def has_body(self) -> bool:
+        return self.body is not _NO_BODY
+
+    def add_header(self, name: str, value: Any) -> None:
+        """Set a header, unless its name could not be one; control characters of the value become blanks."""
+        if is_header_name(name):
+            self.headers[name] = _CONTROL.sub(" ", text_of(value)).strip()
+
+    def add(self, credential: Credential) -> None:
+        """Put a credential where it belongs; one without a place is left out."""
+        name = credential.name or ""
+        if credential.place == "header":
+            self.add_header(name, credential.value)
+        elif credential.place == "query":
+            self.query.append((name, credential.value))
+        elif credential.place == "cookie":
+            self.add_cookie(name, credential.value)
+        elif credential.place == "path":
+            self.path[name] = credential.value
+        elif credential.place == "body" and (not self.has_body or isinstance(self.body, dict)):
+            self.body = {**(self.body if self.has_body else {}), name: credential.value}
+
+    def add_cookie(self, name: str, value: Any) -> None:
+        """Add a cookie, unless its name could not be one (RFC 6265 section 4.1.1)."""
+        if is_header_name(name):
+            self.cookies.append((name, re.sub(r"[\x00-\x20\x7f\",;\\]+", "_", text_of(value))))
+
+    def add_query(self, name: str, value: Any) -> None:
+        self.query += query_pairs(name, value)
+
+    @property
+    def url(self) -> str:
+        return expanded(self.address, self.path, self.query)
+
+    @property
+    def all_headers(self) -> dict[str, str]:
+        headers = dict(self.headers)
+        if self.cookies:
+            headers["Cookie"] = "; ".join(f"{name}={value}" for name, value in self.cookies)
+        if self.has_body and self.content_type:
+            headers.setdefault("Content-Type", self.content_type)
+        return headers
+
+    def to_json(self) -> dict[str, Any]:
+        example: dict[str, Any] = {"method": self.method, "url": self.url, "headers": self.all_headers}
+        return {**example, "body": self.body} if self.has_body else example
+
+    def curl(self) -> str:
+        """Return the request as a line for a POSIX shell; every text of the site is one quoted word."""
+        words = ["curl", "--globoff", "--request", self.method, "--url", self.url]
+        is_multipart = self.has_body and self.content_type == MULTIPART
+        for name, value in self.all_headers.items():
+            if not (is_multipart and name == "Content-Type"):  # curl adds the boundary
+                words += ["--header", f"{name}: {value}"]
+        if is_multipart:
+            for name, value in (self.body if isinstance(self.body, Mapping) else {}).items():
+                words += ["--form-string", _CONTROL.sub(" ", f"{name}={text_of(value)}")]
+        elif self.has_body:
+            words += ["--data-raw", self.body_text()]
+        return shlex.join(words)
+
+    def body_text(self) -> str:
+        """Return the body as it is sent; for multipart, which has no single form, as JSON."""
+        if self.content_type == FORM and isinstance(self.body, Mapping):
+            return urlencode([pair for name, value in self.body.items() for pair in query_pairs(name, value)])
+        is_json = self.content_type is None or "json" in self.content_type or not isinstance(self.body, str)
+        return json.dumps(self.body, ensure_ascii=False) if is_json else str(self.body)

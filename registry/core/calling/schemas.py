@@ -1,0 +1,252 @@
+"""Schemas of documents as finite JSON Schemas of draft 2020-12, and whether a value is valid under one.
+
+Documents write several drafts and OpenAPI's variants, with mistakes. `keywords` keeps what has a defined meaning, so
+that what is compiled here has no reference, no recursion and a bounded size; patterns are matched in linear time.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, Final
+
+import jsonschema_rs
+
+from registry.core.reading.plain_text import line
+
+MAX_DEPTH: Final = 16
+MAX_NODES: Final = 4_000
+MAX_PATTERN_CHARS: Final = 1_000
+FAULT_CHARS: Final = 300
+
+_MAX_REFERENCES: Final = 8  # a longer chain of references is not followed
+_REGEX_BYTES: Final = 300_000
+_TYPES: Final = ("string", "integer", "number", "boolean", "object", "array", "null")
+_COUNTS: Final = frozenset({
+    "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "minContains", "maxContains",
+})  # fmt: skip
+_BOUNDS: Final = {"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"}
+_ONE: Final = ("not", "if", "then", "else", "items", "additionalProperties", "propertyNames", "contains")
+_LISTS: Final = ("allOf", "anyOf", "oneOf", "prefixItems")
+_MAPS: Final = ("properties", "patternProperties", "dependentSchemas")
+_PATTERNS: Final = ("pattern", "patternProperties")
+
+Schema = Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class Effort:
+    """How many parts of schemas may still be looked at: shared by the capabilities of one answer."""
+
+    left: int = MAX_NODES
+
+    def spend(self) -> bool:
+        """Return whether one more part may be looked at."""
+        self.left -= 1
+        return self.left >= 0
+
+
+@dataclass(slots=True)
+class Root:
+    """A whole schema, into which references point. `cut` is set once a part was not followed."""
+
+    schema: Schema
+    effort: Effort = field(default_factory=Effort)
+    cut: bool = False
+
+    def resolved(self, schema: object) -> Schema | bool:
+        """Return the schema that `schema` is or refers to, inside the root only; True (anything) where that fails."""
+        if isinstance(schema, bool):
+            return schema
+        for _ in range(_MAX_REFERENCES):
+            if not isinstance(schema, Mapping):
+                return True
+            reference = schema.get("$ref")
+            if not isinstance(reference, str):
+                return schema
+            siblings = {key: value for key, value in schema.items() if key != "$ref"}
+            target = self._target(reference)
+            if isinstance(target, bool) or target is None:
+                self.cut = self.cut or target is None
+                return target if target is False else siblings or True
+            schema = {**target, **siblings}
+        self.cut = True
+        return True
+
+    def settled(self, schema: object, depth: int = 0) -> Any:
+        """Return a finite schema without references: True (anything) below MAX_DEPTH, and once the effort is spent."""
+        resolved = self.resolved(schema)
+        if isinstance(resolved, bool):
+            return resolved
+        if depth >= MAX_DEPTH or not self.effort.spend():
+            self.cut = True
+            return True
+        kept = keywords(resolved)
+        for key in _ONE:
+            if key in kept:
+                kept[key] = self.settled(kept[key], depth + 1)
+        for key in _LISTS:
+            if key in kept:
+                kept[key] = [self.settled(item, depth + 1) for item in kept[key]]
+        for key in _MAPS:
+            if key in kept:
+                kept[key] = {name: self.settled(item, depth + 1) for name, item in kept[key].items()}
+        return kept
+
+    def _target(self, reference: str) -> Schema | bool | None:
+        if reference == "#":
+            return self.schema
+        if not reference.startswith("#/"):
+            return None
+        value: Any = self.schema
+        for part in reference[2:].split("/"):
+            key = part.replace("~1", "/").replace("~0", "~")
+            value = value.get(key) if isinstance(value, Mapping) else None
+        return value if isinstance(value, Mapping | bool) else None
+
+
+def keywords(schema: Schema) -> dict[str, Any]:
+    """Return the keywords of one level in the form of draft 2020-12; malformed ones are left out.
+
+    OpenAPI 3.0 and draft 4 are rewritten: `nullable`, boolean `exclusiveMinimum`, `items` as a list.
+    """
+    kept = {key: value for key, value in schema.items() if key in _MEANT and _MEANT[key](value)}
+    if types := _types(schema):
+        kept["type"] = types if len(types) > 1 else types[0]
+    if "required" in kept:
+        kept["required"] = _texts(kept["required"])
+    if "dependentRequired" in kept:
+        kept["dependentRequired"] = {name: _texts(names) for name, names in kept["dependentRequired"].items()}
+    _rewrite(schema, kept)
+    return kept
+
+
+def _rewrite(schema: Schema, kept: dict[str, Any]) -> None:
+    for exclusive, inclusive in _BOUNDS.items():
+        if schema.get(exclusive) is True and inclusive in kept:
+            kept[exclusive] = kept.pop(inclusive)
+    if isinstance(schema.get("items"), list | tuple) and schema["items"]:
+        kept.setdefault("prefixItems", list(schema["items"]))
+    if "enum" in kept and schema.get("nullable") is True and None not in kept["enum"]:
+        kept["enum"] = [*kept["enum"], None]
+
+
+def is_valid(settled: Any, value: Any) -> bool:
+    """Return whether `value` is valid under a settled schema, formats included."""
+    return fault(settled, value) is None
+
+
+def fault(settled: Any, value: Any) -> str | None:
+    """Return where and why `value` is not valid under a settled schema; None if it is, or if nothing can be said.
+
+    Patterns that cannot be matched in linear time (lookaround, back references) are not checked.
+    """
+    try:
+        error = next(iter(_validator(settled).iter_errors(value)), None)
+    except (ValueError, OverflowError, RecursionError):
+        return None
+    if error is None:
+        return None
+    place = "/".join(str(part) for part in error.instance_path)
+    message = line(str(error.message), FAULT_CHARS)
+    return f"at /{place}: {message}" if place else message
+
+
+def is_checkable(pattern: str) -> bool:
+    """Return whether a pattern can be matched in linear time."""
+    try:
+        _compiled({"pattern": pattern})
+    except ValueError:
+        return False
+    return True
+
+
+def is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _validator(settled: Any) -> jsonschema_rs.Draft202012Validator:
+    try:
+        return _compiled(settled)
+    except jsonschema_rs.ValidationError:
+        return _compiled(_without_patterns(settled))
+
+
+def _compiled(settled: Any) -> jsonschema_rs.Draft202012Validator:
+    return jsonschema_rs.Draft202012Validator(
+        settled, validate_formats=True, offline=True, pattern_options=_regex_options()
+    )
+
+
+def _without_patterns(settled: Any) -> Any:
+    if isinstance(settled, list):
+        return [_without_patterns(item) for item in settled]
+    if not isinstance(settled, dict):
+        return settled
+    kept = {key: value for key, value in settled.items() if key not in _PATTERNS}
+    for key in (*_ONE, *_LISTS):
+        if key in kept:
+            kept[key] = _without_patterns(kept[key])
+    for key in _MAPS:
+        if key in kept:
+            kept[key] = {name: _without_patterns(item) for name, item in kept[key].items()}
+    if "patternProperties" in settled:
+        kept.pop("additionalProperties", None)
+    return kept
+
+
+@lru_cache(maxsize=1)
+def _regex_options() -> jsonschema_rs.RegexOptions:
+    """Return options under which matching takes linear time, without lookaround and backreferences."""
+    return jsonschema_rs.RegexOptions(size_limit=_REGEX_BYTES, dfa_size_limit=_REGEX_BYTES)
+
+
+def _texts(value: object) -> list[str]:
+    items = value if isinstance(value, list | tuple) else ()
+    return list(dict.fromkeys(item for item in items if isinstance(item, str)))
+
+
+def _types(schema: Schema) -> list[str]:
+    declared = schema.get("type")
+    names = declared if isinstance(declared, list | tuple) else [declared]
+    types = list(dict.fromkeys(name for name in names if isinstance(name, str) and name in _TYPES))
+    return [*types, "null"] if types and schema.get("nullable") is True and "null" not in types else types
+
+
+def _is_count(value: object) -> bool:
+    if isinstance(value, float):
+        return value.is_integer() and 0 <= value < 2**53
+    return is_number(value) and isinstance(value, int) and 0 <= value < 2**53
+
+
+def _is_step(value: object) -> bool:
+    return is_number(value) and isinstance(value, int | float) and value > 0
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, list | tuple) and bool(value)
+
+
+def _is_rule(value: object) -> bool:
+    return isinstance(value, str) and len(value) <= MAX_PATTERN_CHARS
+
+
+def _is_map(value: object) -> bool:
+    return isinstance(value, Mapping)
+
+
+def _is_schema(value: object) -> bool:
+    return isinstance(value, Mapping | bool)
+
+
+_MEANT: Final[Mapping[str, Callable[[object], bool]]] = {
+    **dict.fromkeys(_COUNTS, _is_count),
+    **dict.fromkeys(("minimum", "maximum", *_BOUNDS), is_number),
+    "multipleOf": _is_step,
+    "const": lambda value: True,
+    "uniqueItems": lambda value: isinstance(value, bool),
+    **dict.fromkeys(("enum", "required", *_LISTS), _is_list),
+    **dict.fromkeys(("pattern", "format"), _is_rule),
+    **dict.fromkeys((*_MAPS, "dependentRequired"), _is_map),
+    **dict.fromkeys(_ONE, _is_schema),
+}
+"""The keywords that are kept, with what their values must be."""
