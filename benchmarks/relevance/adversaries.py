@@ -10,6 +10,7 @@ from pathlib import Path
 
 from benchmarks.crawl.report import machine, table, write_into
 from benchmarks.relevance.collection import Collection, Unreadable, read, shared_folders
+from benchmarks.relevance.measures import Interval
 from benchmarks.relevance.odd import disturbed
 from benchmarks.relevance.spam import TRICKS, harms
 from benchmarks.relevance.unanswerable import collect_evidence, evaluate
@@ -68,10 +69,14 @@ async def _no_answer(collection: Collection, every: int) -> Rows:
     result = evaluate(questions)
     rows: Rows = [("", "questions", "AUROC", "`confident`, %", f"above {result.threshold:.2f}, %")]
     for sort, share_above in result.above_threshold.items():
-        area = f"{result.auroc[sort]:.3f}" if sort in result.auroc else ""
+        area = _area(result.auroc[sort]) if sort in result.auroc else ""
         count = sum(question.sort == sort for question in questions)
         rows.append((sort, f"{count:,}", area, f"{result.flagged[sort]:.1f}", f"{share_above:.1f}"))
     return rows
+
+
+def _area(interval: Interval) -> str:
+    return f"{interval.mean:.3f} ({interval.low:.3f} to {interval.high:.3f})"
 
 
 async def _odd(collection: Collection, every: int) -> Rows:

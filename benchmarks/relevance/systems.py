@@ -28,6 +28,7 @@ from registry.core.ranking import (
     Embedder,
     ParsedQuery,
     Ranking,
+    answers,
     collapse,
     fields,
     parse_query,
@@ -136,7 +137,7 @@ async def _answers(backend: Backend, question_text: str, variants: Sequence[Vari
 def _order(variant: Variant, question: ParsedQuery, candidates: CandidateSet, stats: CorpusStats) -> list[str]:
     signals = tuple(signal for signal in SIGNALS if signal.name != variant.without)
     with _changed(((_MODULE, "SIGNALS", signals),)):
-        ranking = collapse(_MODULE.rank(question, candidates, stats))
+        ranking = collapse(answers(_MODULE.rank(question, candidates, stats)))
     return _by_ranks(ranking) if variant.by_ranks else ranking.hosts
 
 
@@ -155,7 +156,7 @@ async def ranking_of(backend: Backend, question_text: str, embedder: Embedder | 
     """Return the product's ranking for a question."""
     question = parse_query(question_text, embedder)
     pool = await backend.candidates(question, Filters(), POOL)
-    return collapse(rank(question, pool.candidates, pool.stats))
+    return collapse(answers(rank(question, pool.candidates, pool.stats)))
 
 
 def documents(listings: Sequence[Listing], embedder: Embedder | None) -> list[SearchDocument]:

@@ -10,13 +10,17 @@ import string
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from pathlib import Path
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.relevance.collection import Collection, LabelledQuery
-from benchmarks.relevance.systems import documents, indexed, ranking_of
+from benchmarks.relevance.measures import Interval
+from benchmarks.relevance.systems import documents, indexed
+from registry.actions.queries.discover import ranked
+from registry.core.model.listing import Query
 from registry.core.ranking import Embedder, explain
 from registry.search.backend import Backend
 
@@ -25,45 +29,28 @@ ANSWERED, REMOVED, OUTSIDE, NONSENSE = "answered", "its services removed", "outs
 _REMOVED_SHARE: Final = 4  # one service in this many is removed
 _MADE_UP: Final = 150
 
-_OUTSIDE: Final = (
-    "tie my shoes", "hold my hand while I cry", "who am I, really", "scratch my back, lower, a little to the left",
-    "make the neighbour's rooster stop", "what did I dream last night", "unburn this toast", "find my left sock",
-    "convince my cat that Mondays exist", "be quiet", "tell my grandmother in heaven that I miss her",
-    "why do people yawn when others do", "hold the ladder for a moment", "is this seat taken", "bring back the 90s",
-    "wash behind my ears", "I stubbed my toe and it hurts", "peel this orange for me", "smell this milk, is it off?",
-    "stop the rain on my wedding day by asking it nicely", "raise my children", "remember where I parked yesterday",
-    "carry the piano up to the fourth floor with your own hands", "what is the sound of one hand clapping",
-    "do I look good in this hat", "forgive me", "swap bodies with my sister for a week", "grow my hair faster tonight",
-    "make my boss laugh at my joke", "open this jar, the lid is stuck", "fluff the pillows", "chase away the wasp",
-    "count the freckles on my nose", "water is wet, prove me wrong", "blow out the candles", "push me on the swing",
-    "turn back time to before I said that", "pass the salt", "teach the goldfish to dance on its tail",
-    "bite this thread off", "wake me with a kiss", "is my soup too hot to eat", "shake hands with the president for me",
-    "crack my knuckles", "make Tuesday come twice", "unspill the coffee from the carpet", "thread this needle",
-    "guess which hand the coin is in", "stand in line for me and hum", "jump over the puddle",
-)  # fmt: skip
+_OUTSIDE: Final = Path(__file__).with_name("outside.txt")
+"""One request per line that no registry of services answers: favours, chores, small talk, wishes."""
+
+_RESAMPLES: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One question, and the product's evidence for its best answer. The flag `confident` depends on `mark`."""
+    """One question, and the product's evidence for its best answer. The flag `confident` depends on its `mark`."""
 
     qid: str
     sort: str
-    cover: float
-    similarity: float
+    mark: float
     confident: bool
-
-    @property
-    def mark(self) -> float:
-        return (self.cover + self.similarity) / 2
 
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """Results on the test half. `above_threshold`: questions of each sort above it; `flagged`: confident ones; in per
-    cent."""
+    """Results on the test half, except `auroc`, for which nothing is chosen: it is of all questions, with its interval.
+    `above_threshold`: questions of each sort above it; `flagged`: confident ones; in per cent."""
 
-    auroc: dict[str, float]
+    auroc: dict[str, Interval]
     threshold: float
     above_threshold: dict[str, float]
     flagged: dict[str, float]
@@ -76,10 +63,14 @@ async def collect_evidence(collection: Collection, embedder: Embedder | None, ev
     for query in collection.queries[::every]:
         if sort := _sort(query, removed):
             questions.append((query.qid, query.text, sort))
-    questions += [(f"outside {number}", text, OUTSIDE) for number, text in enumerate(_OUTSIDE)]
+    questions += [(f"outside {number}", text, OUTSIDE) for number, text in enumerate(outside())]
     questions += [(f"nonsense {number}", text, NONSENSE) for number, text in enumerate(_nonsense(_MADE_UP))]
     async with indexed(embedder, documents(remaining, embedder)) as backend:
         return [await _evidence(backend, qid, text, sort, embedder) for qid, text, sort in questions]
+
+
+def outside() -> list[str]:
+    return _OUTSIDE.read_text(encoding="utf-8").splitlines()
 
 
 def evaluate(questions: Sequence[Evidence]) -> Results:
@@ -89,9 +80,10 @@ def evaluate(questions: Sequence[Evidence]) -> Results:
     threshold = float(np.quantile([question.mark for question in tuning_half if question.sort == ANSWERED], 0.1))
     sorts = list(dict.fromkeys(question.sort for question in test_half))
     by_sort = {sort: [question for question in test_half if question.sort == sort] for sort in sorts}
+    all_marks = {sort: np.array([question.mark for question in questions if question.sort == sort]) for sort in sorts}
     marks = {sort: np.array([question.mark for question in group]) for sort, group in by_sort.items()}
     return Results(
-        {sort: auroc(marks[ANSWERED], marks[sort]) for sort in sorts if sort != ANSWERED},
+        {sort: auroc_interval(all_marks[ANSWERED], all_marks[sort]) for sort in sorts if sort != ANSWERED},
         threshold,
         {sort: 100 * float((values >= threshold).mean()) for sort, values in marks.items()},
         {sort: 100 * float(np.mean([question.confident for question in group])) for sort, group in by_sort.items()},
@@ -106,6 +98,16 @@ def auroc(positive: NDArray[np.float64], negative: NDArray[np.float64]) -> float
     return float((below + upto).sum() / 2 / (len(positive) * len(negative)))
 
 
+def auroc_interval(positive: NDArray[np.float64], negative: NDArray[np.float64]) -> Interval:
+    """Return the AUROC with its 95 % interval, by bootstrap over the questions of both sorts."""
+    chance = np.random.default_rng(0)
+    areas = [
+        auroc(chance.choice(positive, len(positive)), chance.choice(negative, len(negative))) for _ in range(_RESAMPLES)
+    ]
+    low, high = np.quantile(areas, [0.025, 0.975])
+    return Interval(auroc(positive, negative), float(low), float(high))
+
+
 def _sort(query: LabelledQuery, removed: set[str]) -> str | None:
     """Return the sort of a question; None without labels, or when only some of its answers were removed."""
     if not query.grades:
@@ -116,11 +118,11 @@ def _sort(query: LabelledQuery, removed: set[str]) -> str | None:
 
 
 async def _evidence(backend: Backend, qid: str, text: str, sort: str, embedder: Embedder | None) -> Evidence:
-    ranking = await ranking_of(backend, text, embedder)
+    ranking = (await ranked(backend, Query(text), embedder)).ranking
     if not len(ranking):
-        return Evidence(qid, sort, 0.0, 0.0, confident=False)
+        return Evidence(qid, sort, 0.0, confident=False)
     best = explain(ranking, 0)
-    return Evidence(qid, sort, best.cover, best.similarity, best.confident)
+    return Evidence(qid, sort, best.confidence, best.confident)
 
 
 def _nonsense(count: int) -> list[str]:

@@ -24,15 +24,14 @@ from registry.core.ranking import (
     Embedder,
     ParsedQuery,
     Ranking,
+    answers,
     browse,
     collapse,
-    confidence,
-    confident,
+    evidence,
     explain,
     parse_query,
     rank,
 )
-from registry.core.ranking.features import Features
 from registry.core.ranking.spelling import corrected, corrections
 from registry.core.ranking.suggest import Suggestions, suggest
 from registry.search.backend import Backend, Pool
@@ -49,8 +48,6 @@ ALIKE: Final = 5
 """Maximum number of near-duplicates listed with a hit."""
 
 _CARDS_AT_ONCE: Final = 10
-_TOP: Final = 10
-"""An answer is confident when one of its first so many hits is."""
 
 
 class FoundCapability(NamedTuple):
@@ -88,8 +85,8 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Facets:
-    """`counts`: facet -> value -> number of services, over the `services` that were ranked and are shown, not over all
-    services."""
+    """`counts`: facet -> value -> number of services, over the `services` that answer and are shown: those that
+    `total` counts, but for services that were hidden since the index was written."""
 
     services: int
     counts: Mapping[str, Mapping[str, int]]
@@ -97,10 +94,11 @@ class Facets:
 
 @dataclass(frozen=True, slots=True)
 class DiscoverPage:
-    """`total` counts all matches in the index; pages end where the ranked pool ends, or at REACH.
+    """`total` counts the services that answer, those far below the first one left out; without a question, all in the
+    index that pass the filters. Pages end where the answers end, or at MAX_DEPTH.
 
     `generation` identifies the state of the index that answered, its last commit included. `stems` are those of the
-    question's words. `suggestions` are given when the answer is not `confident`.
+    question's words. `corrected`: as in SearchAnswer. `suggestions` are given when the answer is not `confident`.
     """
 
     hits: tuple[Found, ...]
@@ -108,6 +106,7 @@ class DiscoverPage:
     next_cursor: str | None
     generation: str
     confident: bool = True
+    corrected: Mapping[str, str] = field(default_factory=dict)
     stems: frozenset[str] = frozenset()
     facets: Facets | None = None
     suggestions: Suggestions | None = None
@@ -128,7 +127,7 @@ class SearchAnswer:
 
     @property
     def is_confident(self) -> bool:
-        return any(_is_confident(self.ranking.features, index) for index in self.ranking.order[:_TOP])
+        return is_confident(self.ranking)
 
 
 async def ranked(backend: Backend, query: Query, embedder: Embedder | None = None) -> SearchAnswer:
@@ -145,7 +144,13 @@ async def ranked(backend: Backend, query: Query, embedder: Embedder | None = Non
     if replaced:
         question = parse_query(corrected(question, replaced), embedder)
         pool = await backend.candidates(question, query.filters, POOL)
-    return SearchAnswer(question, pool, collapse(rank(question, pool.candidates, pool.stats)), replaced)
+    ranking = answers(rank(question, pool.candidates, pool.stats))
+    return SearchAnswer(question, pool, collapse(ranking), replaced)
+
+
+def is_confident(ranking: Ranking) -> bool:
+    """Return whether the first answer is one: what comes after it does not make it right."""
+    return bool(ranking.order) and evidence(ranking.features, ranking.order[0]).is_confident
 
 
 async def discover(
@@ -167,16 +172,18 @@ async def discover(
     offset = query.offset if cursor is None else _offset(cursor, generation, digest, ranking)
     hits, end = await _fill(store, ranking, offset, query)
     has_more = query.limit > 0 and end < min(len(ranking), MAX_DEPTH)
-    is_confident = answer.is_confident or not query.text.strip()
+    has_text = bool(query.text.strip())
+    answers_query = is_confident(ranking) or not has_text
     return DiscoverPage(
         hits=tuple(hits),
-        total=answer.pool.matching,
+        total=len(ranking) if has_text else answer.pool.matching,
         next_cursor=_cursor(generation, digest, end, _host(ranking, end - 1) if end else "") if has_more else None,
         generation=generation,
-        confident=is_confident,
+        confident=answers_query,
+        corrected=answer.corrected,
         stems=frozenset(answer.question.terms),
         facets=await _facet_counts(store, ranking, facets, query.filters) if facets else None,
-        suggestions=None if is_confident else await _suggestions(backend, answer, query, embedder),
+        suggestions=None if answers_query else await _suggestions(backend, answer, query, embedder),
     )
 
 
@@ -195,7 +202,7 @@ async def _sorted(store: Store, ranking: Ranking, query: Query) -> Ranking:
             for index, host in zip(ranking.order, ranking.hosts, strict=True)
         }
     has_text = bool(query.text.strip())
-    matching = [index for index in ranking.order if not has_text or _is_confident(ranking.features, index)]
+    matching = [index for index in ranking.order if not has_text or evidence(ranking.features, index).is_confident]
     others = [index for index in ranking.order if index not in set(matching)]
     return replace(ranking, order=(*sorted(matching, key=lambda index: -sort_keys[index]), *others))
 
@@ -294,14 +301,6 @@ async def _suggestions(backend: Backend, answer: SearchAnswer, query: Query, emb
         with suppress(SearchUnavailable):
             without_filters = (await ranked(backend, replace(query, filters=unfiltered), embedder)).is_confident
     return suggest(answer.question, answer.pool.stats, without_filters=without_filters)
-
-
-def _is_confident(features: Features, index: int) -> bool:
-    return confident(
-        confidence.cover(features, index),
-        confidence.similarity(features, index),
-        has_vectors=features.question.whole is not None,
-    )
 
 
 def _host(ranking: Ranking, position: int) -> str:

@@ -150,8 +150,9 @@ class Hit(NamedTuple):
     """One ranked service and the reasons for its rank.
 
     `relevance` (0 to 1) is comparable within one answer only: the best candidate has nearly 1 even for nonsense.
-    `parts` splits it by the names of core/ranking/signals; their sum is the relevance. `cover` (share of the query's
-    weight that its words match) and `similarity` (cosine) are comparable between answers and decide `confident`.
+    `parts` splits it by the names of core/ranking/signals and rank; their sum is the relevance. `cover` (share of the
+    query's weight that its words match), `similarity` (cosine) and `confidence`, which decides `confident`, are
+    comparable between answers.
     `alike` are near-duplicates on the same registrable domain.
     """
 
@@ -164,6 +165,7 @@ class Hit(NamedTuple):
     similarity: float
     confident: bool
     alike: tuple[str, ...]
+    confidence: float = 0.0
 
 
 class SearchUnavailable(Exception):

@@ -2,17 +2,17 @@
 
 Engines only propose services. The order is decided here, from a record of each candidate that was made when it was
 indexed and from statistics of the whole collection, so that every engine returns the same answer. The files in reading
-order, for a service: fields, record; for a query: parsed_query, features, signals/, rank, explain.
+order, for a service: fields, record; for a query: parsed_query, features, signals/, closer, rank, confidence, explain.
 """
 
 from registry.core.ranking.candidates import CandidateSet
 from registry.core.ranking.collapsing import collapse
-from registry.core.ranking.confidence import confident
+from registry.core.ranking.confidence import evidence
 from registry.core.ranking.corpus import CorpusStats
 from registry.core.ranking.explain import explain
 from registry.core.ranking.fields import indexed_text, texts_of
 from registry.core.ranking.parsed_query import Embedder, ParsedQuery, parse_query
-from registry.core.ranking.rank import Ranking, browse, rank
+from registry.core.ranking.rank import Ranking, answers, browse, rank
 from registry.core.ranking.record import RANKER_VERSION, Capabilities, Record, index_hash, make_record, term_ids
 
 __all__ = [
@@ -24,9 +24,10 @@ __all__ = [
     "ParsedQuery",
     "Ranking",
     "Record",
+    "answers",
     "browse",
     "collapse",
-    "confident",
+    "evidence",
     "explain",
     "index_hash",
     "indexed_text",

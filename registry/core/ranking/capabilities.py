@@ -1,14 +1,21 @@
 """Which capabilities of a service answer the query: those that hold its words and whose vectors are near it."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from registry.core.model.listing import CapabilityMatch
+from registry.core.ranking.actions import Action, action_of_capability, action_of_question
 from registry.core.ranking.closer import CloseLook, close_look
 from registry.core.ranking.features import DECIMALS, Features, MatchedTerms
+from registry.core.ranking.parsed_query import ParsedQuery
 
 _SHOWN_FROM: Final = 0.6
 """Least share of the best capability's mark that is shown."""
+
+_SAME_ACTION: Final = 1.2
+_OTHER_ACTION: Final = 0.9
+_UNASKED_REMOVAL: Final = 0.8
+"""Factors of a capability's mark, see `_factors`. Between them and 1, results hardly change."""
 
 _MARKS: Final = 5e8
 """Marks are integers, the best 1e9: equal texts must stay equal, in whatever order numbers were added up."""
@@ -45,6 +52,7 @@ def matching_capabilities(
         round(_MARKS * (cover / best_cover + similarity / best_similarity))
         for cover, similarity in zip(covers, similarities, strict=True)
     ]
+    marks = [round(mark * factor) for mark, factor in zip(marks, _factors(features.question, names), strict=True)]
     if allowed is not None:
         marks = [mark if name in allowed else 0 for mark, name in zip(marks, names, strict=True)]
     best = max(marks)
@@ -61,6 +69,22 @@ def matching_capabilities(
         )
         for index in chosen[:at_most]
     )
+
+
+def _factors(question: ParsedQuery, names: Sequence[str]) -> list[float]:
+    """Return the factor of each capability: more for the action that the question asks for, less for another one, and
+    for removing something when nobody asked for that."""
+    asked = action_of_question(question.text)
+    factors: list[float] = []
+    for name in names:
+        action = action_of_capability(name)
+        if action is Action.REMOVE and asked is not Action.REMOVE:
+            factors.append(_UNASKED_REMOVAL)
+        elif action is None or asked is None:
+            factors.append(1.0)
+        else:
+            factors.append(_SAME_ACTION if action is asked else _OTHER_ACTION)
+    return factors
 
 
 def _matched_words(look: CloseLook, capability: int, terms: MatchedTerms) -> tuple[str, ...]:

@@ -1,28 +1,60 @@
-"""Decide whether a hit answers the query at all. The relevance cannot: the best candidate has nearly 1 for nonsense.
+"""Decide whether a hit answers the query at all. The relevance cannot: the best candidate has a high one for nonsense.
 
-Raw values can: the share of the query's weight that the candidate's words match, and the cosine.
+Absolute values can: the share of the query's weight that the candidate's words match, and its cosines. Neither does
+alone. Of a request in words of its own, a service holds few; and the nearest vector is near for many a question that it
+does not answer. Their geometric mean asks for both.
 """
 
-from typing import Final
+from math import sqrt
+from typing import Final, NamedTuple
 
+from registry.core.ranking.closer import close_look
 from registry.core.ranking.features import Features
 
-_COVER_WEIGHT: Final = 0.5
-_THRESHOLD: Final = 0.32
-"""Words and cosine have equal weight; docs/search-lab.md says how the threshold was chosen."""
+_BOTH_WEIGHT: Final = 0.4
+_TOPIC_WEIGHT: Final = 0.35
+_NEED_WEIGHT: Final = 0.25
+"""Weights, proportional to those of a logistic regression: docs/search-lab.md says on which questions."""
+
+THRESHOLD: Final = 0.42
+_COVER_THRESHOLD: Final = 0.45
+"""Least confidence of an answer, with and without vectors."""
+
+_ALL: Final = 0.999
+"""Cover of a question all of whose words match."""
 
 
-def cover(features: Features, candidate: int) -> float:
-    """Return the share of the query's idf that the candidate's words match, 0 to 1."""
-    return float(features.covers[candidate])
+class Evidence(NamedTuple):
+    """`cover`: the share of the query's idf that the candidate's words match. `similarity`: the cosine of the query
+    with the candidate's nearest row, at least 0. `confidence`: both, and more, in one number. All 0 to 1."""
+
+    cover: float
+    similarity: float
+    confidence: float
+    is_confident: bool
 
 
-def similarity(features: Features, candidate: int) -> float:
-    """Return the cosine of the query with the candidate's nearest row; 0 if there is none, or it is negative."""
-    return float(features.nearest[candidate])
+def evidence(features: Features, candidate: int) -> Evidence:
+    """Return the evidence that the candidate answers the query. One that says the reverse ("X to Y") does not."""
+    cover, similarity = float(features.covers[candidate]), float(features.nearest[candidate])
+    confidence, threshold = cover, _COVER_THRESHOLD
+    if features.question.whole is not None:
+        start, end = features.candidates.row_starts[candidate : candidate + 2].tolist()
+        need = max(0.0, float(features.needs[start:end].max(initial=0.0)))
+        topic = max(0.0, float(features.whole[start])) if end > start else 0.0
+        matched = max(cover, float(features.sentence_covers[candidate])) if _holds_object(features, candidate) else 0.0
+        confidence = _BOTH_WEIGHT * sqrt(matched * need) + _TOPIC_WEIGHT * topic + _NEED_WEIGHT * need
+        threshold = THRESHOLD
+        if features.question.is_name and cover >= _ALL:
+            confidence = cover  # the vector of a word that the model does not know says nothing
+    is_confident = confidence >= threshold and not close_look(features, candidate).is_reversed
+    return Evidence(cover, similarity, round(confidence, 6), is_confident)
 
 
-def confident(cover: float, cosine: float, *, has_vectors: bool = True) -> bool:
-    """True when cover and cosine together reach the threshold; without vectors, cover alone must."""
-    combined = _COVER_WEIGHT * cover + (1 - _COVER_WEIGHT) * cosine if has_vectors else cover
-    return combined >= _THRESHOLD
+def _holds_object(features: Features, candidate: int) -> bool:
+    """Return whether the candidate's words match what the question is about, not only what is to be done with it."""
+    objects = features.question.objects
+    held = features.places[:, candidate].tolist()
+    return not objects or any(
+        place >= 0 for stem, place in zip(features.question.terms, held, strict=True) if stem in objects
+    )

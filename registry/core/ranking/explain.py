@@ -3,8 +3,8 @@
 from collections.abc import Collection
 
 from registry.core.model.listing import Hit
-from registry.core.ranking import confidence
 from registry.core.ranking.capabilities import SHOWN_AT_MOST, matching_capabilities
+from registry.core.ranking.confidence import evidence
 from registry.core.ranking.rank import Ranking
 
 
@@ -15,8 +15,7 @@ def explain(
     candidate = ranking.order[position]
     features = ranking.features
     terms = features.matched_terms(candidate)
-    cover = confidence.cover(features, candidate)
-    similarity = confidence.similarity(features, candidate)
+    found = evidence(features, candidate)
     return Hit(
         host=features.candidates.hosts[candidate],
         relevance=float(ranking.relevance[candidate]),
@@ -24,7 +23,8 @@ def explain(
         capabilities=matching_capabilities(features, candidate, terms, capabilities, allowed),
         parts={name: float(values[candidate]) for name, values in ranking.parts.items()},
         alike=ranking.alike.get(candidate, ()),
-        cover=cover,
-        similarity=similarity,
-        confident=confidence.confident(cover, similarity, has_vectors=features.question.whole is not None),
+        cover=found.cover,
+        similarity=found.similarity,
+        confident=found.is_confident,
+        confidence=found.confidence,
     )

@@ -7,6 +7,7 @@ from typing import Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from registry.core.ranking.actions import head_verb
 from registry.core.ranking.text import QUERY_CHARS, directions, query_terms, sentences, visible
 
 _READ_AT_MOST: Final = 10 * QUERY_CHARS
@@ -39,6 +40,8 @@ class ParsedQuery:
 
     Both are None without an embedder, or if it knows no token of the text; `model` is then empty. `ways` are pairs of
     stems, what becomes what (text.directions). `sentences` holds the stems of each, if there are several.
+    `is_name`: the embedder has a vector, but knows none of the words as a whole, as with most names of services.
+    `objects`: stems of which an answer must hold one, see `objects_of`; empty if any other will do.
     """
 
     text: str
@@ -48,16 +51,20 @@ class ParsedQuery:
     model: str = ""
     ways: Sequence[tuple[str, str]] = ()
     sentences: Sequence[frozenset[str]] = ()
+    is_name: bool = False
+    objects: frozenset[str] = frozenset()
 
 
 def parse_query(text: str, embedder: Embedder | None = None) -> ParsedQuery:
     """Parse a text of any bytes and length; only its first QUERY_CHARS visible characters are read."""
     visible_text = visible(text[:_READ_AT_MOST])[:QUERY_CHARS]
     parts = sentences(visible_text)
+    terms, ways = query_terms(visible_text), directions(visible_text)
     plain = ParsedQuery(
         visible_text,
-        query_terms(visible_text),
-        ways=directions(visible_text),
+        terms,
+        ways=ways,
+        objects=objects_of(visible_text, terms, ways),
         sentences=[frozenset(query_terms(part)) for part in parts] if len(parts) > 1 else (),
     )
     if embedder is None or not parts:
@@ -66,4 +73,21 @@ def parse_query(text: str, embedder: Embedder | None = None) -> ParsedQuery:
     rows = embedder.encode(parts if is_single else [visible_text, *parts])
     if not rows[0].any():
         return plain
-    return replace(plain, whole=rows[0], needs=rows if is_single else rows[1:], model=embedder.id)
+    return replace(
+        plain,
+        whole=rows[0],
+        needs=rows if is_single else rows[1:],
+        model=embedder.id,
+        is_name=not any(embedder.knows(word) for word in plain.terms.values()),
+    )
+
+
+def objects_of(text: str, terms: Mapping[str, str], ways: Sequence[tuple[str, str]]) -> frozenset[str]:
+    """Return the stems of what the question is about: without its verb, and of "X to Y" alone, the X.
+
+    A service that does the same to other things matches the verb; it answers only if it is near in meaning, too.
+    """
+    if len(terms) == 2 and len(ways) == 1 and set(ways[0]) == set(terms):
+        return frozenset({ways[0][0]})
+    verb = head_verb(text)
+    return frozenset(stem for stem, word in terms.items() if word != verb) if verb in terms.values() else frozenset()

@@ -8,7 +8,7 @@ that a service that holds all words of a short question in one place comes befor
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
@@ -34,6 +34,9 @@ service describes with other words what many words ask for; and for a question o
 
 _REVERSED: Final = 0.5
 """Factor for a service whose texts name the direction of the question ("X to Y") only the other way round."""
+
+_LEAST_SHARE: Final = 0.2
+"""Least share of the first one's relevance. docs/search-lab.md has the figures for other shares."""
 
 _DECIMALS = 9
 """Rounding keeps equal texts equal: sums in another order may differ after the fifteenth decimal."""
@@ -99,7 +102,7 @@ def _together(features: Features, first: Sequence[int]) -> Numbers:
 def _weight_together(question: ParsedQuery) -> float:
     if question.sentences:
         return _TOGETHER_LONG
-    return _TOGETHER_SHORT * min(1.0, _SHORT_TERMS / max(1, len(question.terms)))
+    return _TOGETHER_SHORT * min(1.0, _SHORT_TERMS / max(1, len(question.terms))) ** 2
 
 
 def browse(candidates: CandidateSet, stats: CorpusStats) -> Ranking:
@@ -110,6 +113,14 @@ def browse(candidates: CandidateSet, stats: CorpusStats) -> Ranking:
         range(len(candidates)), key=lambda candidate: (-candidates.scores[candidate], candidates.hosts[candidate])
     )
     return Ranking(features, {}, zeros, tuple(by_score))
+
+
+def answers(ranking: Ranking) -> Ranking:
+    """Return the ranking without the candidates far below the first one, which only fill the list."""
+    if not ranking.order:
+        return ranking
+    least = _LEAST_SHARE * ranking.relevance[ranking.order[0]]
+    return replace(ranking, order=tuple([index for index in ranking.order if ranking.relevance[index] >= least]))
 
 
 def _order(relevance: Numbers, candidates: CandidateSet) -> tuple[int, ...]:

@@ -1,0 +1,66 @@
+"""What kind of action a question asks for, and what kind a capability is: by the verbs that APIs name their calls with.
+
+Only a verb at the beginning of a question is its action: "schedule a meeting", but not "the schedule of the meeting".
+"""
+
+from enum import Enum
+from functools import lru_cache
+from itertools import pairwise
+
+from registry.core.ranking.stopwords import REQUEST_WORDS
+from registry.core.ranking.text import words
+from registry.core.reading.plain_text import split_name
+
+
+class Action(Enum):
+    READ = "read"
+    CREATE = "create"
+    CHANGE = "change"
+    REMOVE = "remove"
+    SEND = "send"
+    SCHEDULE = "schedule"
+
+
+_VERBS = {
+    Action.READ: "get list read show view find search look lookup retrieve fetch browse check query see display which",
+    Action.CREATE: "create add make new generate build open start post submit register insert upload",
+    Action.CHANGE: "update edit change modify set rename move patch replace put upsert",
+    Action.REMOVE: "delete remove cancel archive void destroy clear revoke erase drop",
+    Action.SEND: "send deliver dispatch transmit",
+    Action.SCHEDULE: "schedule book reserve plan",
+}
+_ACTION_OF = {verb: action for action, verbs in _VERBS.items() for verb in verbs.split()}
+
+
+_DETERMINERS = frozenset(
+    ["a", "an", "the", "my", "our", "your", "his", "her", "their", "this", "that", "these", "those", "some", "any"]
+)
+
+
+def head_verb(text: str) -> str | None:
+    """Return the verb that a question begins with, as written in lower case; None if it begins with another word.
+
+    It is a verb of APIs, or any word before an article or possessive: "rent a van", "play my song"; not "rain here".
+    """
+    written = words(text)
+    for word, following in pairwise(written):
+        if word not in REQUEST_WORDS:
+            return word if word in _ACTION_OF or following in _DETERMINERS else None
+    return None
+
+
+def action_of_question(text: str) -> Action | None:
+    """Return the action of the first verb, before which only words of asking may stand; None if there is none."""
+    for word in words(text):
+        if word in _ACTION_OF:
+            return _ACTION_OF[word]
+        if word not in REQUEST_WORDS:
+            return None
+    return None
+
+
+@lru_cache(maxsize=10_000)
+def action_of_capability(name: str) -> Action | None:
+    """Return the action of the first or last word of a name (`invoices_create`, `Create invoice`)."""
+    parts = words(split_name(name))
+    return next((_ACTION_OF[part] for part in (parts[:1] + parts[-1:]) if part in _ACTION_OF), None)
