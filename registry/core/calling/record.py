@@ -43,6 +43,7 @@ def capability_record(service: Service, capability: Capability, effort: Effort |
         "input_schema": said.get("params"),
         "output_schema": said.get("result"),
         "confirmation": _confirmation(capability),
+        "confirmation_required": capability.confirmation.required if capability.confirmation else None,
         "side_effects_inferred": inferred_side_effects(capability),
         **{key: said.get(key) for key in _SAID},
         "pricing": said.get("pricing"),

@@ -9,9 +9,21 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Final, TypeVar
 
+from registry.core.format_support.security import NOTHING_NEEDED
 from registry.core.merging import capabilities
 from registry.core.merging.access import united_auth
-from registry.core.model.services import Identity, Origin, Pointer, Policies, Pricing, Protocol, Relations, Service
+from registry.core.model.services import (
+    Auth,
+    Capability,
+    Identity,
+    Origin,
+    Pointer,
+    Policies,
+    Pricing,
+    Protocol,
+    Relations,
+    Service,
+)
 from registry.core.names.domains import host_of, registrable_domain
 
 Parts = Sequence[tuple[Origin, Service]]
@@ -48,21 +60,30 @@ def united(parts: Parts) -> Service:
         values[name] = _by_field(name, parts, provenance)
     auth, auth_provenance = united_auth([(place(*part, "auth"), part[1].auth) for part in parts])
     provenance |= auth_provenance
+    united_capabilities = capabilities.merged(services)
+    if auth == Auth() and _is_open(united_capabilities):
+        auth = NOTHING_NEEDED
     first_with_capabilities = next((part for part in parts if part[1].capabilities), None)
     if first_with_capabilities:
         provenance["capabilities"] = place(*first_with_capabilities, "capabilities")
     return Service(
         **values,  # type: ignore[arg-type]  # names and values are those of Service's own fields
-        capabilities=capabilities.merged(services),
+        capabilities=united_capabilities,
         auth=auth,
         protocols=_protocols(parts, provenance),
         pointers=_pointers(services),
         identity=_identity(parts, provenance),
         claims=_claims(parts, provenance),
-        native=_native(services),
+        native=_native(parts, provenance),
         synthetic=all(s.synthetic for s in services),
         provenance=provenance,
     )
+
+
+def _is_open(united_capabilities: Sequence[Capability]) -> bool:
+    """True when every call of every capability says that it needs no credentials: then the service needs none."""
+    calls = [call for capability in united_capabilities for call in capability.invocations]
+    return bool(calls) and all(call.auth is not None and call.auth.required is False for call in calls)
 
 
 def place(origin: Origin, service: Service, *names: str) -> Origin:
@@ -190,11 +211,13 @@ def _claims(parts: Parts, provenance: dict[str, Origin]) -> dict[str, str]:
     return claims
 
 
-def _native(services: Iterable[Service]) -> dict[str, dict[str, object]]:
+def _native(parts: Parts, provenance: dict[str, Origin]) -> dict[str, dict[str, object]]:
     """Return the members that only one format knows; of two documents of one format, the first value of a member."""
     native: dict[str, dict[str, object]] = {}
-    for service in services:
+    for origin, service in parts:
         for slug, members in service.native.items():
+            if slug not in native and provenance.setdefault("native", origin) != origin:
+                provenance[f"native/{slug}"] = origin
             native[slug] = {**members, **native.get(slug, {})}
     return native
 

@@ -3,9 +3,11 @@
 from pathlib import Path
 from typing import Any
 
+from registry.core.format_support.security import NOTHING_NEEDED
 from registry.core.merging import rules as merging_rules
+from registry.core.merging.fields import united
 from registry.core.merging.merge import PRECEDENCE, Held, merge
-from registry.core.model.services import Capability, Service
+from registry.core.model.services import Auth, Capability, Invocation, Origin, Service
 from tests.support.holding import findings_of, held
 from tests.support.shared import ROOT
 
@@ -171,3 +173,15 @@ def test_a_synthetic_capability_keeps_its_place() -> None:
 def test_the_page_lists_the_formats_in_their_order() -> None:
     page = Path(ROOT, "docs", "merge.md").read_text(encoding="utf-8")
     assert [page.index(f"`{slug}`") for slug in PRECEDENCE] == sorted(page.index(f"`{slug}`") for slug in PRECEDENCE)
+
+
+def test_a_service_whose_calls_all_say_so_needs_no_credentials() -> None:
+    """ "No authentication" is said, not guessed: every call states it."""
+    open_call = Invocation("http", "https://ferry.example/trips", "GET", auth=NOTHING_NEEDED)
+    silent_call = Invocation("http", "https://ferry.example/boats", "GET")
+    origin = Origin("https://ferry.example/agent.json", "", "awp")
+    said = Service(capabilities=(Capability("a", "a", invocations=(open_call,)),))
+    unsaid = Service(capabilities=(*said.capabilities, Capability("b", "b", invocations=(silent_call,))))
+    assert united([(origin, said)]).auth == NOTHING_NEEDED
+    assert united([(origin, unsaid)]).auth == Auth()
+    assert united([(origin, Service(capabilities=(Capability("a", "a"),)))]).auth == Auth()

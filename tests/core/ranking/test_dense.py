@@ -89,7 +89,9 @@ def test_the_parts_are_named_and_make_up_the_relevance() -> None:
 
 
 def test_every_sentence_of_a_query_is_a_need() -> None:
-    query = parse_query("I want to know the weather forecast of tomorrow morning. Then pay the money for a bill at the bank.", WORDS)
+    query = parse_query(
+        "I want to know the weather forecast of tomorrow morning. Then pay the money for a bill at the bank.", WORDS
+    )
     assert query.needs is not None
     assert len(query.needs) == 2
     candidates = [Candidate(listed.host, listed.score, record(listed)) for listed in (RAIN, BANK, POST)]

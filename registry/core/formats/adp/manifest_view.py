@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from registry.core.model.listing import AdpAuthType, AdpPricingType
-from registry.core.model.services import AuthScheme, Capability, Pricing, Service
+from registry.core.model.services import AuthScheme, Capability, Service
 from registry.core.reading.plain_text import line, plain
 
 ADP_VERSION: Final = "1.0"
@@ -72,7 +72,8 @@ def adp_manifest(host: str, service: Service, detail_url: Callable[[str], str]) 
         "base_url": base_url,
         "auth": adp_auth(service),
     }
-    if service.pricing != Pricing():
+    if service.pricing.model != "unknown" or _is_payment_only(service):
+        # ADP has no word for unknown pricing, but pricing may be left out (section 4)
         manifest["pricing"] = adp_pricing(service)
     manifest["capabilities"] = [
         _manifest_capability(capability, base_url, detail_url)

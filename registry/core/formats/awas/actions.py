@@ -25,6 +25,7 @@ from registry.core.format_support.manifest import (
     text_of,
     texts_of,
 )
+from registry.core.format_support.security import NOTHING_NEEDED
 from registry.core.format_support.vocabulary import (
     auth_type,
     http_method,
@@ -49,6 +50,8 @@ _READ: Final = frozenset({
     "required_scopes", "side_effect", "reversible", "requires_user_confirmation",
 })  # fmt: skip
 """Members that the model expresses. Results, which are selectors of a page, and statuses stay as they are written."""
+_CALLED: Final = frozenset({"", "api", "http", "https", "rest", "endpoint", "webhook", "form"})
+"""Types of actions that are HTTP calls, whose method must be named."""
 _ID_1_1 = re.compile(r"[a-z_][a-z0-9_]*")
 _WINDOW = re.compile(r"\d+[smhd]")
 _SCHEME = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]*:", re.IGNORECASE)
@@ -128,7 +131,7 @@ def _call(catalogue: ActionCatalogue, action: Object, name: str, pointer: str) -
         notes.add(rules.ACTION_REQUIRED, at(pointer, dialect.targets[0]), name)
         return None
     declared_method = first_text(action, *dialect.methods, chars=20)
-    if _is_navigation(action, declared_method, action[target_key]):
+    if _is_navigation(action, declared_method, action[target_key], dialect.published):
         if declared_method is not None and dialect.published:
             notes.add(rules.METHOD, at(pointer, dialect.methods[0]), declared_method)
         return _navigation(catalogue, action[target_key], at(pointer, target_key), origin)
@@ -152,13 +155,15 @@ def _call(catalogue: ActionCatalogue, action: Object, name: str, pointer: str) -
     )
 
 
-def _is_navigation(action: Object, declared_method: str | None, target: Json) -> bool:
+def _is_navigation(action: Object, declared_method: str | None, target: Json, is_published: bool) -> bool:
     """Return whether the action opens a page or another scheme (`tel:`) instead of calling an API."""
     kind = (short_text_of(action, "type") or "").lower()
     has_other_scheme = isinstance(target, str) and _SCHEME.match(target.strip()) is not None
     return (
         (declared_method or "").lower() == "navigate"
         or (declared_method is None and kind.startswith("navigat"))
+        # undocumented dialects name what a page does ("client_side_helper") instead of a method
+        or (declared_method is None and not is_published and kind not in _CALLED)
         or has_other_scheme
     )
 
@@ -182,8 +187,10 @@ def _auth(catalogue: ActionCatalogue, action: Object) -> Auth | None:
         if is_required is not None:
             headers = texts_of(action, "auth_headers")
             header_schemes = tuple(AuthScheme("api_key", "header", header) for header in headers)
-            together = (tuple(range(len(headers))),) if is_required and len(headers) > 1 else ()
-            return Auth((header_schemes or catalogue.auth.schemes) if is_required else (), is_required, together)
+            together = (tuple(range(len(headers))),) if len(headers) > 1 else ()
+            if not is_required:
+                return NOTHING_NEEDED
+            return Auth(header_schemes or catalogue.auth.schemes, True, together)
     return None
 
 

@@ -21,6 +21,7 @@ from registry.core.format_support.manifest import (
     text_of,
 )
 from registry.core.format_support.params import Definitions
+from registry.core.format_support.security import NOTHING_NEEDED
 from registry.core.format_support.vocabulary import ACTION_METHODS, http_method, rate_limit_text
 from registry.core.formats.awp import rules
 from registry.core.formats.awp.checks import check_action
@@ -133,7 +134,7 @@ def _auth(surface: Surface, action: Object, name: str) -> Auth | None:
     is_required = declared if declared is not None else surface.needing_auth.get(name)
     if is_required is None:
         return None
-    return Auth(surface.auth.schemes if is_required else (), is_required)
+    return Auth(surface.auth.schemes, True) if is_required else NOTHING_NEEDED
 
 
 def _capability(surface: Surface, action: Object, name: str, pointer: str, call: Invocation) -> Capability:
