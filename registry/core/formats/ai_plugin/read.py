@@ -4,16 +4,20 @@ The API description is at `api.url`. One capability represents it, so that searc
 `auth.verification_tokens` is never read.
 """
 
+from dataclasses import replace
 from typing import Final
 
 from registry.core.format_support import common_rules
 from registry.core.format_support.endpoints import link
+from registry.core.format_support.loose import homepage_of, provider_of
 from registry.core.format_support.manifest import (
+    MAX_TEXTS,
     Notes,
     Object,
     first_text,
     has_placeholder,
     map_of,
+    native,
     short_text_of,
     slug,
     text_of,
@@ -40,6 +44,12 @@ _NAMES: Final = ("name_for_model", "name_for_human")
 _OTHERS: Final = ("schema_version", "description_for_model", "description_for_human")
 
 
+_READ: Final = frozenset({
+    "schema_version", "name_for_human", "description_for_human", "description_for_model", "logo_url", "contact_email",
+    "legal_info_url", "auth",
+})  # fmt: skip
+
+
 def dialect(document: Document) -> str | None:
     """Return the schema's version, "v1" where none is declared; None for a document that is not a plugin."""
     value = document.value
@@ -60,12 +70,14 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     service = Service(
         name=name,
         description=first_text(value, "description_for_human", "description_for_model"),
-        provider=_provider(value),
+        provider=_provider(value, document),
+        homepage=homepage_of(value, document.url),
         icon_url=link(value.get("logo_url"), document.url),
         capabilities=(_capability(value, name, target, document),) if name and target else (),
         auth=_auth(map_of(value, "auth"), document),
         policies=Policies(terms_url=link(value.get("legal_info_url"), document.url)),
         pointers=(pointer,) if pointer else (),
+        native=native(SLUG, value, _READ),
     )
     return with_provenance(service, document, SLUG, {**_POINTERS, **_text_pointers(value)})
 
@@ -112,9 +124,13 @@ def _capability(value: Object, name: str, target: str, document: Document) -> Ca
     return Capability(identifier, identifier, description, invocations=(call,))
 
 
-def _provider(value: Object) -> Provider | None:
+def _provider(value: Object, document: Document) -> Provider | None:
     contact = short_text_of(value, "contact_email")
-    return Provider(contact=contact) if contact else None
+    named = provider_of({key: item for key, item in value.items() if key != "contact_email"}, document.url)
+    if named is not None and contact is not None:
+        others = tuple(address for address in (named.contact, *named.contacts) if address and address != contact)
+        return replace(named, contact=contact, contacts=others)
+    return named or (Provider(contact=contact) if contact else None)
 
 
 def _auth(auth: Object, document: Document) -> Auth:
@@ -123,7 +139,8 @@ def _auth(auth: Object, document: Document) -> Auth:
         return Auth()
     if kind == "oauth2":
         urls = (link(auth.get(key), document.url) for key in ("client_url", "authorization_url"))
-        return Auth((AuthScheme("oauth2", authorization_url=next(urls), token_url=next(urls)),), True)
+        scopes = tuple(dict.fromkeys((text_of(auth, "scope") or "").replace(",", " ").split()))[:MAX_TEXTS]
+        return Auth((AuthScheme("oauth2", authorization_url=next(urls), token_url=next(urls), scopes=scopes),), True)
     if kind == "api_key":
         return Auth((_secret_scheme(auth, document),), True)
     return Auth((AuthScheme(kind),), kind != "none")
