@@ -146,6 +146,7 @@ ROWS: tuple[RecognitionRow, ...] = (
     RecognitionRow(agent_skills_index.at_own_path, agent_skills_index.FORMAT, only_at=re.compile(r"/(agent-)?skills/")),
     RecognitionRow(x402.at_own_path, x402.FORMAT, only_at=re.compile(r"x402")),
     RecognitionRow(ai_catalog.at_own_path, ai_catalog.FORMAT, only_at=re.compile(r"/(ard|ai-catalog)\.json$")),
+    RecognitionRow(acp.at_own_path, acp.FORMAT, only_at=re.compile(r"^/\.well-known/acp(\.json)?$")),
     RecognitionRow(ucp.at_own_path, ucp.FORMAT, only_at=re.compile(r"^/\.well-known/ucp(/|$)")),
     RecognitionRow(api_catalog.at_own_path, api_catalog.FORMAT, only_at=re.compile(r"^/\.well-known/api-catalog$")),
     RecognitionRow(

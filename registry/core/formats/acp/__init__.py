@@ -6,10 +6,10 @@ from typing import Final
 from registry.core.format_support.format import Format, Role
 from registry.core.format_support.probing import HostFacts, ProbePath, Topic
 from registry.core.formats.acp import rules
-from registry.core.formats.acp.read import SLUG, dialect, read
+from registry.core.formats.acp.read import SLUG, at_own_path, dialect, read
 from registry.core.model.findings import rules_in
 
-__all__ = ["FORMAT", "dialect"]
+__all__ = ["FORMAT", "at_own_path", "dialect"]
 
 
 def _is_shop(facts: HostFacts) -> bool:

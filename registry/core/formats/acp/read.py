@@ -5,12 +5,15 @@ from collections.abc import Iterator
 from typing import Final
 
 from registry.core.format_support.endpoints import Endpoint, endpoint, link
+from registry.core.format_support.loose import provider_of
+from registry.core.format_support.loose_card import loose_card
 from registry.core.format_support.manifest import (
     MAX_TEXTS,
     Notes,
     Object,
     list_of,
     map_of,
+    native,
     short_text_of,
     text_of,
     with_provenance,
@@ -23,7 +26,9 @@ from registry.core.model.services import (
     Capability,
     Invocation,
     Origin,
+    Payment,
     Pointer,
+    Pricing,
     Protocol,
     Provider,
     Service,
@@ -44,12 +49,31 @@ _DISCOVERY: Final = {
 }  # fmt: skip
 
 
+_AD_HOC: Final = "adhoc"
+_OWN_KEYS: Final = (
+    "acp", "acp_version", "acpVersion", "protocol_version", "api_base_url", "checkout", "checkout_url", "merchant",
+    "commerce", "endpoints", "services", "payment_methods",
+)  # fmt: skip
+_READ: Final = frozenset({"api_base_url", "contact"})
+_PAID: Final = ("x402", "mpp", "lightning", "l402")
+
+
 def dialect(document: Document) -> str | None:
     return "" if map_of(document.value, "protocol").get("name") == SLUG else None
 
 
+def at_own_path(document: Document) -> str | None:
+    """Recognise a file of another shape that names the protocol, an API or a checkout. Only for the protocol's path."""
+    value = document.value
+    return _AD_HOC if isinstance(value, dict) and any(key in value for key in _OWN_KEYS) else None
+
+
 def read(document: Document, dialect: str, notes: Notes) -> Service:
     value = document.value if isinstance(document.value, dict) else {}
+    if dialect == _AD_HOC:
+        notes.add(rules.SHAPE)
+        pointers = tuple(_pointers(value, document))
+        return loose_card(value, document, SLUG, notes, pointers=pointers, pricing=_pricing(value))
     protocol = map_of(value, "protocol")
     _grade(value, protocol, notes)
     if not text_of(value, "api_base_url"):
@@ -60,12 +84,14 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         notes.add(rules.REQUIRED, "/capabilities/services")
     version = short_text_of(protocol, "version")
     service = Service(
-        provider=_provider(value),
+        provider=_provider(value, document),
         base_url=base.url if base else None,
         capabilities=tuple(_capability(name, pointer, base, document) for name, pointer in services),
         auth=Auth((AuthScheme("bearer", "header", "Authorization", "Bearer"),), True) if services else Auth(),
         protocols=(Protocol(SLUG, version, base.url, "rest"),) if base and services else (),
+        pricing=_pricing(value),
         pointers=tuple(_pointers(value, document)),
+        native=native(SLUG, value, _READ),
     )
     return with_provenance(service, document, SLUG, _POINTERS)
 
@@ -109,12 +135,28 @@ def _capability(name: str, pointer: str, base: Endpoint | None, document: Docume
         templated=bool(url and base and base.templated),
         origin=Origin(document.url, pointer, SLUG),
     )
-    return Capability(name, name, side_effects=True if url else None, invocations=(call,))
+    return Capability(name, name, invocations=(call,))
 
 
-def _provider(value: Object) -> Provider | None:
+def _provider(value: Object, document: Document) -> Provider | None:
     contact = short_text_of(value, "contact")
-    return Provider(contact=contact) if contact else None
+    return provider_of(value, document.url) or (Provider(contact=contact) if contact else None)
+
+
+def _pricing(value: Object) -> Pricing:
+    """Return the ways to pay; those of calls, not of goods, mean that calls are paid for."""
+    methods = list_of(map_of(value, "capabilities"), "supported_payment_methods")[:MAX_TEXTS]
+    payments = tuple(
+        Payment(
+            currency=short_text_of(item, "token") or short_text_of(item, "currency"),
+            network=short_text_of(item, "network"),
+            scheme=short_text_of(item, "type"),
+        )
+        for item in methods
+        if isinstance(item, dict) and short_text_of(item, "type")
+    )
+    is_paid = any((payment.scheme or "").lower() in _PAID for payment in payments)
+    return Pricing("pay_per_call" if is_paid else "unknown", payments=payments)
 
 
 def _pointers(value: Object, document: Document) -> Iterator[Pointer]:

@@ -19,3 +19,8 @@ SERVICE = Rule(
     says="A service is not one that the protocol defines.",
     fix="List checkout, orders, delegate_payment or carts.",
 )
+SHAPE = Rule(
+    "acp.shape", WARNING, points=4, section=CONFORMANCE, spec="ACP discovery, DiscoveryDocument",
+    says="The file does not have the specified structure; what it names was read as far as it is clear.",
+    fix="Write protocol, api_base_url, transports and capabilities.services as the specification defines them.",
+)

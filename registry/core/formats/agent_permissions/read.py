@@ -13,6 +13,7 @@ from registry.core.format_support.manifest import (
     list_of,
     map_of,
     members,
+    native,
     short_text_of,
     text_of,
     with_provenance,
@@ -50,6 +51,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     service = Service(
         policies=Policies(hints=dict(list(hints.items())[:MAX_TEXTS])),
         pointers=tuple(_apis(value, document, notes))[:MAX_TEXTS],
+        native=native(SLUG, value, ()),
     )
     return with_provenance(service, document, SLUG, {"policies": "/resource_rules", "pointers": "/api"})
 

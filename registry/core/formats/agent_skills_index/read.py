@@ -5,22 +5,29 @@ from collections.abc import Iterator
 from typing import Final
 
 from registry.core.format_support.endpoints import link
+from registry.core.format_support.loose import homepage_of, license_of, provider_of, repository_of
+from registry.core.format_support.loose_schemas import first_parameters, first_result
 from registry.core.format_support.manifest import (
     ID_CHARS,
+    NAME_CHARS,
     Notes,
     Object,
+    first_text,
     has_template,
     is_repeated,
     list_of,
+    map_of,
     members,
+    native,
     short_text_of,
     text_of,
     texts_of,
     with_provenance,
 )
+from registry.core.format_support.security import loose_auth
 from registry.core.formats.agent_skills_index import rules
 from registry.core.model.documents import Document, Json
-from registry.core.model.services import Capability, Invocation, Origin, Service
+from registry.core.model.services import Auth, Capability, Invocation, Origin, Service
 from registry.core.reading.json_pointer import at
 
 SLUG: Final = "agent-skills-index"
@@ -30,6 +37,15 @@ _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _LONGEST: Final = 1_024
 _AD_HOC: Final = "adhoc"
+_TARGETS: Final = ("url", "href", "path", "location")
+_READ: Final = frozenset({"$schema", "name", "description", "skills", "publisher", "url", "tags", "license"})
+_SKILL_READ: Final = frozenset({
+    "id", "name", "description", "tags", "url", "href", "inputSchema", "outputSchema", "examples", "title",
+})  # fmt: skip
+_POINTERS: Final = {
+    "name": "/name", "description": "/description", "provider": "/publisher", "homepage": "/publisher",
+    "capabilities": "/skills", "tags": "/tags", "license": "/license",
+}  # fmt: skip
 
 
 def dialect(document: Document) -> str | None:
@@ -64,10 +80,22 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     service = Service(
         name=short_text_of(value, "name"),
         description=text_of(value, "description"),
+        provider=provider_of(value, document.url),
+        homepage=_homepage(value, document),
+        repository=repository_of(value, document.url),
+        license=license_of(value),
+        tags=texts_of(value, "tags"),
         capabilities=tuple(_skills(value, document, notes)),
+        native=native(SLUG, value, _READ),
     )
-    return with_provenance(
-        service, document, SLUG, {"name": "/name", "description": "/description", "capabilities": "/skills"}
+    return with_provenance(service, document, SLUG, _POINTERS)
+
+
+def _homepage(value: Object, document: Document) -> str | None:
+    """Return the publisher's home page, or the page of the skills that `url` names."""
+    publisher = map_of(value, "publisher")
+    return (
+        homepage_of(value, document.url) or homepage_of(publisher, document.url) or link(value.get("url"), document.url)
     )
 
 
@@ -88,15 +116,26 @@ def _skills(value: Object, document: Document, notes: Notes) -> Iterator[Capabil
             continue
         if has_template(item, ("name", "description"), pointer, notes, "url"):
             continue
-        target = link(item.get("url"), document.url)
+        target = next((url for key in _TARGETS if (url := link(item.get(key), document.url))), None)
         _grade(item, name, target, pointer, notes)
+        result, result_note = first_result(item)
+        auth = loose_auth(item.get("authentication", item.get("auth")), document.url)
+        call = Invocation(
+            "instructions", auth=auth if auth != Auth() else None, origin=Origin(document.url, pointer, SLUG)
+        )
         yield Capability(
-            name,
+            text_of(item, "id", ID_CHARS) or name,
             name,
             description,
+            params=first_parameters(item),
+            result=result,
+            result_note=result_note,
+            title=first_text(item, "title", "displayName", "display_name", chars=NAME_CHARS),
             tags=texts_of(item, "tags"),
+            examples=texts_of(item, "examples", 500),
             docs_url=target or _file(item, document),
-            invocations=(Invocation("instructions", origin=Origin(document.url, pointer, SLUG)),),
+            invocations=(call,),
+            native=native(SLUG, item, _SKILL_READ),
         )
 
 

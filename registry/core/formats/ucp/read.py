@@ -6,13 +6,16 @@ from dataclasses import dataclass
 from typing import Final
 
 from registry.core.format_support.endpoints import Endpoint, endpoint, link
+from registry.core.format_support.loose_card import loose_card
 from registry.core.format_support.manifest import (
     ID_CHARS,
     MAX_TEXTS,
     Notes,
     Object,
+    first_text,
     list_of,
     map_of,
+    native,
     short_text_of,
     text_of,
     with_provenance,
@@ -41,6 +44,8 @@ _AD_HOC: Final = "adhoc"
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _TRANSPORTS: Final = ("rest", "mcp", "a2a", "embedded")
 _IDENTITY: Final = "identity_linking"
+_READ: Final = frozenset({"version", "signing_keys", "keys"})
+_CAPABILITY_READ: Final = frozenset({"name", "spec", "title", "description"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +85,8 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         notes.add(rules.SHAPE)
         if "ucp" in value:
             notes.add(rules.NOT_AN_OBJECT, "/ucp", value["ucp"])
-        return Service(pointers=tuple(_ad_hoc_pointers(value, document))[:MAX_TEXTS])
+        pointers = tuple(_ad_hoc_pointers(value, document))[:MAX_TEXTS]
+        return loose_card(value, document, SLUG, notes, pointers=pointers, pricing=_pricing(value, {}))
     profile = map_of(value, "ucp")
     _grade(profile, dialect, notes)
     bindings = list(_bindings(profile, document, notes))
@@ -93,6 +99,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         protocols=tuple(_protocols(bindings)),
         pointers=tuple(_pointers(bindings))[:MAX_TEXTS],
         identity=Identity(keys=public_keys(keys)),
+        native=native(SLUG, {**{key: item for key, item in value.items() if key != SLUG}, **profile}, _READ),
     )
     field_pointers = {"version": "/ucp/version", "capabilities": "/ucp/capabilities", "protocols": "/ucp/services"}
     pricing_pointer = "/ucp/payment_handlers" if map_of(profile, "payment_handlers") else "/payment/handlers"
@@ -165,7 +172,15 @@ def _capabilities(profile: Object, bindings: list[_Binding], document: Document)
             origin=Origin(document.url, pointer, SLUG),
         )
         specification = link(first.get("spec"), document.url) if isinstance(first, dict) else None
-        yield Capability(identifier, identifier, docs_url=specification, invocations=(call,))
+        yield Capability(
+            identifier,
+            identifier,
+            short_text_of(first, "description"),
+            title=short_text_of(first, "title"),
+            docs_url=specification,
+            invocations=(call,),
+            native=native(SLUG, first, _CAPABILITY_READ),
+        )
 
 
 def _serving_binding(name: str, bindings: list[_Binding]) -> _Binding | None:
@@ -226,7 +241,8 @@ def _keys(value: Object, profile: Object) -> tuple[str, list[Json]]:
 
 def _pricing(value: Object, profile: Object) -> Pricing:
     names: list[str | None] = list(map_of(profile, "payment_handlers"))
-    names += [short_text_of(item, "name") for item in list_of(map_of(value, "payment"), "handlers")]
+    for listed in (list_of(map_of(value, "payment"), "handlers"), list_of(value, "payment_handlers")):
+        names += [first_text(item, "name", "type", "id") for item in listed]
     note = ", ".join(name for name in names[:MAX_TEXTS] if name)
     return Pricing(note=line(f"payment handlers: {note}", ID_CHARS)) if note else Pricing()
 

@@ -1,0 +1,69 @@
+"""Read a file at the path of a format that has none of the format's structure, as far as its members are clear."""
+
+from typing import Final
+
+from registry.core.format_support.endpoints import link, origin_of
+from registry.core.format_support.loose import homepage_of, license_of, pricing_of, provider_of, repository_of
+from registry.core.format_support.manifest import (
+    MAX_TEXTS,
+    Notes,
+    Object,
+    native,
+    short_text_of,
+    text_of,
+    texts_of,
+    with_provenance,
+)
+from registry.core.format_support.named_addresses import named_documents, named_protocols
+from registry.core.format_support.offers import capabilities_of, offers_in, target_of
+from registry.core.format_support.security import loose_auth
+from registry.core.model.documents import Document
+from registry.core.model.services import Pointer, Pricing, Service
+
+_LISTS: Final = ("services", "endpoints", "actions", "tools", "operations")
+_BASES: Final = ("api_base_url", "api_base", "base_url", "baseUrl", "api_url", "url")
+_DOCS: Final = ("documentation", "docs", "documentation_url", "docs_url")
+_FIELDS: Final = (
+    "name", "description", "provider", "homepage", "docs_url", "repository", "license", "capabilities", "auth",
+    "pricing", "protocols", "tags",
+)  # fmt: skip
+
+
+def loose_card(
+    value: Object,
+    document: Document,
+    format_slug: str,
+    notes: Notes,
+    *,
+    pointers: tuple[Pointer, ...] = (),
+    pricing: Pricing | None = None,
+) -> Service:
+    """Return who publishes the file, the entries with an address, and the protocols and documents that it names.
+
+    `pointers` and `pricing` are what the format itself found; the members' own prices count where `pricing` is blank.
+    """
+    base = next((url for key in _BASES if (url := link(value.get(key), document.url))), origin_of(document.url))
+    used_names: set[str] = set()
+    capabilities = tuple(
+        capability
+        for offer in offers_in(value, _LISTS)
+        if target_of(offer.holder)[0]
+        for capability in capabilities_of(offer, base, document, format_slug, used_names, notes)
+    )
+    service = Service(
+        name=short_text_of(value, "name"),
+        description=text_of(value, "description"),
+        provider=provider_of(value, document.url),
+        homepage=homepage_of(value, document.url),
+        docs_url=next((url for key in _DOCS if (url := link(value.get(key), document.url))), None),
+        repository=repository_of(value, document.url),
+        license=license_of(value),
+        tags=texts_of(value, "tags"),
+        capabilities=capabilities,
+        auth=loose_auth(value.get("authentication", value.get("auth")), document.url),
+        pricing=pricing if pricing not in (None, Pricing()) else pricing_of(value.get("pricing"), document.url),
+        protocols=tuple(named_protocols(value, document)),
+        pointers=(*pointers, *named_documents(value, document))[:MAX_TEXTS],
+        native=native(format_slug, value, ("name", "description", "tags")),
+    )
+    return with_provenance(service, document, format_slug, {**dict.fromkeys(_FIELDS, ""), "name": "/name"})
