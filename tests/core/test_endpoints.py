@@ -3,7 +3,7 @@
 import pytest
 
 from registry.core.format_support import common_rules
-from registry.core.format_support.endpoints import Endpoint, claim, endpoint, link
+from registry.core.format_support.endpoints import Endpoint, claim, endpoint, link, page
 from registry.core.format_support.manifest import Notes
 from registry.core.model.documents import Document, Json
 from registry.core.model.findings import Finding
@@ -126,3 +126,11 @@ def test_unverified_claims_are_kept_with_a_finding(domain: str, warned: bool) ->
     notes = Notes()
     assert claim(domain, Document(b"", None, SERVED), "/domain", notes) == domain
     assert bool(notes.findings()) is warned
+
+
+def test_the_address_of_a_page_keeps_the_place_in_it() -> None:
+    assert page("https://shop.example/#Docs", SERVED) == "https://shop.example/#Docs"
+    assert page("/docs", SERVED) == link("/docs", SERVED) == "https://api.shop.example/docs"
+    assert page("https://shop.example/#" + "d" * 3_000, SERVED) == "https://shop.example/"
+    assert page("http://shop.example/#docs", SERVED) is None
+    assert page(7, SERVED) is None

@@ -52,7 +52,7 @@ def test_a_further_header_that_adp_demands_is_needed_at_once() -> None:
 
 def test_adp_addresses_for_people_keep_their_fragment() -> None:
     assert adp({"header": "X-Key", "setup_url": f"{HOST}/account#keys"}).schemes[0].setup_url == f"{HOST}/account#keys"
-    assert adp({"header": "X-Key", "setup_url": f"{HOST}/a#<b>"}).schemes[0].setup_url == f"{HOST}/a"
+    assert adp({"header": "X-Key", "setup_url": f"{HOST}/a#<b>"}).schemes[0].setup_url == f"{HOST}/a#%3Cb%3E"
 
 
 def awp(action: dict[str, Any], **members: Any) -> Service:

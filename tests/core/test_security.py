@@ -147,3 +147,19 @@ def test_schemes_in_a_list() -> None:
 )
 def test_spellings_of_early_cards(written: Json, auth: Auth) -> None:
     assert loose_auth(written, BASE) == auth
+
+
+KEYS = {name: AuthScheme("api_key", "header", name) for name in ("a", "b", "c")}
+
+
+def test_schemes_that_are_needed_at_once_are_told_from_alternatives() -> None:
+    at_once = required_auth([{"a": [], "b": []}, {"c": []}], KEYS)
+    assert at_once == Auth(tuple(KEYS.values()), True, ((0, 1), (2,)))
+    alternatives = required_auth([{"a": []}, {"b": []}], KEYS)
+    assert alternatives is not None
+    assert alternatives.combinations == ()
+
+
+def test_the_page_that_gives_out_keys_keeps_the_place_in_it() -> None:
+    scheme = scheme_of({"type": "apiKey", "name": "X-Key", "obtainAt": "https://mill.example/#keys"}, BASE)
+    assert scheme.setup_url == "https://mill.example/#keys"

@@ -19,7 +19,6 @@ MAX_URL_CHARS = 2_048
 
 _VARIABLE = re.compile(r"\{[^{}/]*\}")
 _COLON_VARIABLE = re.compile(r"(?<=/):[A-Za-z_]\w*")
-_FRAGMENT = re.compile(r"[A-Za-z0-9._~!$&'()*+,;=:@/?%-]{1,200}")  # RFC 3986 section 3.5
 _STAND_IN = "x0variable0x"
 
 
@@ -80,10 +79,11 @@ def link(target: Json, base: str) -> str | None:
 
 
 def page(target: Json, base: str) -> str | None:
-    """Return a `link` for people, with its fragment, which names the part of a page that they should read."""
-    address = link(target, base)
-    fragment = target.strip().partition("#")[2] if isinstance(target, str) else ""
-    return f"{address}#{fragment}" if address and _FRAGMENT.fullmatch(fragment) else address
+    """Return `target` as `link` does, with its fragment: for pages that people read and nobody fetches here."""
+    url = link(target, base)
+    parsed = parse_url(target.strip(), base) if url is not None and isinstance(target, str) else None
+    fragment = parsed.href.partition("#")[2] if parsed is not None else ""
+    return f"{url}#{fragment}" if fragment and len(f"{url}#{fragment}") <= MAX_URL_CHARS else url
 
 
 def parses(target: str, base: str) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from registry.core.format_support.endpoints import link
+from registry.core.format_support.endpoints import link, page
 from registry.core.format_support.manifest import (
     NAME_CHARS,
     Object,
@@ -112,16 +112,25 @@ def required_auth(requirements: Json, auth_schemes: Mapping[str, AuthScheme]) ->
     if not isinstance(requirements, list):
         return None
     used: dict[str, AuthScheme] = {}
+    sets: list[list[str]] = []
     optional = not requirements
     for alternative in requirements[:MAX_ALTERNATIVES]:
         scopes_by_scheme = _alternative(alternative)
         optional = optional or not scopes_by_scheme
-        for name, scopes in list(scopes_by_scheme.items())[:MAX_ALTERNATIVES]:
-            if name in auth_schemes:
-                used.setdefault(name, _with_scopes(auth_schemes[name], scopes))
+        together = [name for name in list(scopes_by_scheme)[:MAX_ALTERNATIVES] if name in auth_schemes]
+        for name in together:
+            used.setdefault(name, _with_scopes(auth_schemes[name], scopes_by_scheme[name]))
+        sets += [together] if together else []
     if not used and optional:
         return NOTHING_NEEDED
-    return Auth(tuple(used.values()), not optional)
+    return Auth(tuple(used.values()), not optional, _combinations(list(used), sets))
+
+
+def _combinations(names: list[str], sets: list[list[str]]) -> tuple[tuple[int, ...], ...]:
+    """Return the sets of schemes that are needed at once, as indexes; nothing where each suffices alone."""
+    if all(len(together) == 1 for together in sets):
+        return ()
+    return tuple(dict.fromkeys(tuple(names.index(name) for name in together) for together in sets))
 
 
 def operation_auth(part: Object, auth_schemes: Mapping[str, AuthScheme]) -> Auth | None:
@@ -221,7 +230,7 @@ def _oauth2(item: Object, base: str, note: str | None) -> AuthScheme:
 
 
 def _setup_url(item: Object, base: str) -> str | None:
-    urls = (link(item.get(key), base) for key in _SETUP_URLS)
+    urls = (page(item.get(key), base) for key in _SETUP_URLS)
     return next((url for url in urls if url), None)
 
 
