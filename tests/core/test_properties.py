@@ -72,8 +72,7 @@ def test_an_unknown_field_changes_nothing(fixture: Fixture, key: str, value: Any
 
 
 def without_documents(service: Service | None) -> Service | None:
-    """Return the service without what holds the whole document or unread members of it: served capability details of
-    ADP, signed text, and members that only the format knows."""
+    """Return the service without what holds members as they stand: `native`, served details of ADP, signed text."""
     capabilities = tuple(replace(capability, detail=None) for capability in service.capabilities) if service else ()
     return service and replace(service, capabilities=capabilities, identity=Service().identity, native={})
 
