@@ -14,12 +14,12 @@ MAX_PARAMS: Final = 500
 MAX_ENUM: Final = 500
 MAX_EXPANSION: Final = 500_000  # characters that inlined definitions may add to one document
 
-_JSON_TYPES: Final = frozenset({"string", "number", "integer", "boolean", "array", "object", "null"})
+JSON_TYPES: Final = frozenset({"string", "number", "integer", "boolean", "array", "object", "null"})
 _OTHER_NAMES: Final = {
     "str": "string", "text": "string", "int": "integer", "long": "integer", "float": "number", "double": "number",
     "decimal": "number", "bool": "boolean", "list": "array", "dict": "object", "map": "object", "json": "object",
 }  # fmt: skip
-_FORMATS: Final = {"url": "uri", "link": "uri", "datetime": "date-time", "timestamp": "date-time"}
+_FORMATS: Final = {"url": "uri", "link": "uri", "datetime": "date-time", "timestamp": "date-time", "file": "binary"}
 _NUMBERS: Final = ("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems")
 _TEXTS: Final = ("format", "pattern")
 _VARIABLES = re.compile(r"(?<!\{)\{([A-Za-z_][\w.-]*)\}|(?<=/):([A-Za-z_]\w*)")
@@ -96,7 +96,7 @@ def type_of(kind: Json) -> dict[str, Any]:
     if len(name) <= NAME_CHARS and (list_match := _LIST.fullmatch(name)) is not None:
         return {"type": "array", "items": type_of(list_match[1])}
     type_name = _OTHER_NAMES.get(name.lower(), name.lower())
-    if type_name in _JSON_TYPES:
+    if type_name in JSON_TYPES:
         return {"type": type_name}
     return {"type": "string", "format": _FORMATS.get(name.lower()) or line(name, NAME_CHARS)}
 

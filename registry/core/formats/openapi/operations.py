@@ -4,31 +4,32 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from registry.core.format_support import common_rules
-from registry.core.format_support.endpoints import MAX_URL_CHARS, Endpoint, link
+from registry.core.format_support.endpoints import MAX_URL_CHARS, page
+from registry.core.format_support.loose import payment_of, pricing_of
 from registry.core.format_support.manifest import (
     ID_CHARS,
-    NAME_CHARS,
     Notes,
     Object,
     first_text,
     flag_of,
     list_of,
     map_of,
+    other_members,
     short_text_of,
     slug,
     text_of,
     texts_of,
     unique_name,
 )
-from registry.core.format_support.params import MAX_PARAMS, object_schema, property_of
 from registry.core.format_support.security import operation_auth
-from registry.core.format_support.vocabulary import SAFE_METHODS
 from registry.core.formats.openapi import rules
+from registry.core.formats.openapi.inputs import inputs_of
+from registry.core.formats.openapi.outputs import errors_of, result_of
 from registry.core.formats.openapi.schemas import Schemas
+from registry.core.formats.openapi.servers import Base, list_base
 from registry.core.model.documents import Document, Json
-from registry.core.model.services import AuthScheme, Capability, Invocation, Origin
+from registry.core.model.services import AuthScheme, Capability, Confirmation, Invocation, Origin, Plan, Pricing
 from registry.core.reading.json_pointer import at
-from registry.core.reading.plain_text import line
 
 PAID: Final = "x-payment-info"
 PAID_SERVICE: Final = "x-service-info"
@@ -36,49 +37,73 @@ PAID_TAG: Final = "payment"
 
 MAX_OPERATIONS: Final = 5_000
 
-_METHODS: Final = ("get", "head", "post", "put", "patch", "delete")
+_METHODS: Final = ("get", "head", "query", "post", "put", "patch", "delete")
+_PRICES: Final = ("x-pricing", "x-price", "x-cost", "x-x402", "x-402", "x-payment")
+_NATIVE_CHARS: Final = 2_000
+_READ: Final = frozenset(
+    {
+        "operationId", "summary", "parameters", "requestBody", "responses", "deprecated", "tags", "security", "servers",
+        "externalDocs", "consumes", "produces", "schemes", "callbacks", "description", "x-codeSamples",
+        "x-code-samples", "x-openai-isConsequential",
+    }
+)  # fmt: skip
 
 
 def read(
-    value: Object, base: Endpoint | None, auth_schemes: Mapping[str, AuthScheme], document: Document, notes: Notes
+    value: Object, base: Base, auth_schemes: Mapping[str, AuthScheme], document: Document, notes: Notes
 ) -> tuple[Capability, ...]:
     """Return one capability for each of the first MAX_OPERATIONS operations."""
     return tuple(_operations(value, base, auth_schemes, document, notes))
 
 
 def _operations(
-    value: Object, base: Endpoint | None, auth_schemes: Mapping[str, AuthScheme], document: Document, notes: Notes
+    value: Object, base: Base, auth_schemes: Mapping[str, AuthScheme], document: Document, notes: Notes
 ) -> Iterator[Capability]:
     ids: set[str] = set()
     operations = list(_listed_operations(value))
-    schemas = Schemas(value, notes)
+    schemas = Schemas(value, notes, min(len(operations), MAX_OPERATIONS))
     if len(operations) > MAX_OPERATIONS:
         notes.add(common_rules.TOO_MANY_CAPABILITIES, "/paths", len(operations))
     for path, method, path_item, operation in operations[:MAX_OPERATIONS]:
+        schemas.begin_operation()
         pointer = at("", "paths", path, method)
         operation_id = text_of(operation, "operationId", ID_CHARS) or slug(f"{method} {path}")
         if operation_id in ids:
             notes.add(rules.OPERATION_ID, pointer, operation_id)
         name = unique_name(operation_id, ids)
+        called = _called(path, path_item, operation, base, document, notes)
+        address = called.address.url + path if called.address else None
+        inputs = inputs_of(value, path_item, operation, address or path, called.variables, schemas)
+        result, result_note = result_of(operation, schemas)
+        auth = operation_auth(operation, auth_schemes)
         call = Invocation(
             "http",
-            base.url + path if base else None,
+            address,
             method.upper(),
-            auth=operation_auth(operation, auth_schemes),
-            templated="{" in path or (base is not None and base.templated),
+            auth=auth,
+            scopes=tuple(dict.fromkeys(scope for scheme in auth.schemes for scope in scheme.scopes)) if auth else (),
+            places=tuple(inputs.places.items()),
+            media_type=inputs.media_type,
+            templated="{" in path or (called.address is not None and called.address.templated),
             origin=Origin(document.url, pointer, "openapi"),
         )
         yield Capability(
             name,
             name,
             first_text(operation, "description", "summary"),
-            params=_params(path_item, operation, schemas),
-            result=_result(operation, schemas),
-            side_effects=method.upper() not in SAFE_METHODS,
+            params=inputs.schema,
+            result=result,
+            title=short_text_of(operation, "summary"),
+            confirmation=Confirmation(True) if flag_of(operation, "x-openai-isConsequential") else None,
+            idempotency_key=inputs.idempotency_key,
+            errors=errors_of(operation, schemas),
+            result_note=result_note,
+            pricing=_pricing(operation, document),
             deprecated=flag_of(operation, "deprecated"),
             tags=(*texts_of(operation, "tags"), *((PAID_TAG,) if PAID in operation else ())),
-            docs_url=link(map_of(operation, "externalDocs").get("url"), document.url),
+            docs_url=page(map_of(operation, "externalDocs").get("url"), document.url),
             invocations=(call,),
+            native=_native(operation, inputs.styles, schemas),
         )
 
 
@@ -86,44 +111,59 @@ def _listed_operations(value: Object) -> Iterator[tuple[str, str, Object, Object
     """Yield (path, method, path item, operation); a path without a leading slash could change the host."""
     for path, item in map_of(value, "paths").items():
         if isinstance(item, dict) and path.startswith("/") and len(path) <= MAX_URL_CHARS:
+            path_item = _path_item(value, item)
             for method in _METHODS:
-                operation = item.get(method)
+                operation = path_item.get(method)
                 if isinstance(operation, dict):
-                    yield path, method, item, operation
+                    yield path, method, path_item, operation
 
 
-def _params(path_item: Object, operation: Object, schemas: Schemas) -> dict[str, Any]:
-    """Return the parameters of path and operation and the members of a JSON body as one object schema."""
-    properties: dict[str, dict[str, Any]] = {}
-    required: list[str] = []
-    body: Json = operation.get("requestBody")
-    for item in (*list_of(path_item, "parameters"), *list_of(operation, "parameters"))[:MAX_PARAMS]:
-        parameter = schemas.resolve(item)
-        name = short_text_of(parameter, "name")
-        if short_text_of(parameter, "in") == "body":  # Swagger 2.0
-            body = {"content": {"application/json": parameter}}
-        elif name is not None and schemas.affordable(parameter):
-            properties[name] = {**schemas.member(parameter.get("schema")), **property_of(parameter)}
-            required += [name] if parameter.get("required") is True else []
-    schema = schemas.resolve(_json_schema(schemas.resolve(body)))
-    members = map_of(schema, "properties")
-    if members and schemas.affordable(members):
-        for name, item in list(members.items())[:MAX_PARAMS]:
-            properties.setdefault(line(name, NAME_CHARS), schemas.member(item))
-        required += [name for name in list_of(schema, "required") if isinstance(name, str)]
-    return object_schema(properties.items(), required)
+def _path_item(value: Object, item: Object) -> Object:
+    """Return a path item, with the members of the one in `components` that it may refer to (OpenAPI 3.1)."""
+    target = item.get("$ref")
+    prefix = "#/components/pathItems/"
+    if not isinstance(target, str) or not target.startswith(prefix):
+        return item
+    key = target.removeprefix(prefix).replace("~1", "/").replace("~0", "~")
+    return {**map_of(map_of(map_of(value, "components"), "pathItems"), key), **item}
 
 
-def _result(operation: Object, schemas: Schemas) -> dict[str, Any] | None:
-    """Return the schema of the first successful (2xx) answer."""
-    responses = map_of(operation, "responses")
-    success = next((responses[code] for code in sorted(responses) if code.startswith("2")), None)
-    response = schemas.resolve(success)
-    schema = schemas.resolve(_json_schema(response) or response.get("schema"))
-    return schemas.whole(schema)
+def _called(path: str, path_item: Object, operation: Object, base: Base, document: Document, notes: Notes) -> Base:
+    """Return the server of an operation: its own, else that of its path, else that of the whole description."""
+    for holder, pointer in ((operation, at("", "paths", path)), (path_item, at("", "paths", path))):
+        if servers := list_of(holder, "servers"):
+            return list_base(servers, pointer, document, notes) or base
+    return base
 
 
-def _json_schema(holder: Object) -> Json:
-    content = map_of(holder, "content")
-    media_type = next((media_type for media_type in content if "json" in media_type), next(iter(content), ""))
-    return map_of(content, media_type).get("schema")
+def _pricing(operation: Object, document: Document) -> Pricing | None:
+    """Return what this operation costs, as far as one of the known extensions says it."""
+    info = map_of(operation, PAID)
+    if info:
+        price, payment = _price(info.get("price", info.get("amount"))), payment_of(info)
+        plans = (Plan(price=price, limits=text_of(info.get("price"), "mode")),) if price else ()
+        return Pricing("pay_per_call", plans, payments=(payment,) if payment else ())
+    held: Json = next((operation[key] for key in _PRICES if operation.get(key)), None)
+    pricing, payment = pricing_of(held, document.url), payment_of(held)
+    if payment is not None:
+        pricing = Pricing(pricing.model, pricing.plans, pricing.url, pricing.note, (payment,))
+    return pricing if pricing != Pricing() else None
+
+
+def _price(value: Json) -> str | None:
+    """Return a price of the Machine Payments Protocol: an amount, or `{mode, amount or min and max, currency}`."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return f"{value:.12g}"
+    if not isinstance(value, dict):
+        return short_text_of({"price": value}, "price")
+    parts = [text for key in ("amount", "min", "max") if (text := _price(value.get(key)))]
+    currency = short_text_of(value, "currency")
+    return " ".join((" to ".join(parts), *((currency,) if currency else ()))) if parts else None
+
+
+def _native(operation: Object, styles: Mapping[str, Any], schemas: Schemas) -> dict[str, dict[str, Any]]:
+    """Return the extensions of an operation and how values of its parameters are written, as far as affordable."""
+    members = other_members(operation, _READ, _NATIVE_CHARS)
+    if styles:
+        members["styles"] = dict(styles)
+    return {"openapi": members} if members and schemas.affordable(len(str(members))) else {}

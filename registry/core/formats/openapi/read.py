@@ -1,31 +1,30 @@
 """Recognise OpenAPI 2.0 to 3.2, in JSON or YAML, and read it: every operation is an HTTP capability."""
 
 import re
-from typing import Final
+from dataclasses import replace
+from typing import Any, Final
 
-from registry.core.format_support.endpoints import Endpoint, endpoint, link, origin_of
+from registry.core.format_support.endpoints import page
+from registry.core.format_support.loose import license_of, pricing_of
 from registry.core.format_support.manifest import (
     Notes,
     Object,
     first_text,
     list_of,
     map_of,
+    native,
+    other_members,
     short_text_of,
     text_of,
     texts_of,
     with_provenance,
 )
-from registry.core.format_support.security import required_auth, schemes_of
+from registry.core.format_support.prose import says_no_auth
+from registry.core.format_support.security import NOTHING_NEEDED, required_auth, schemes_of
 from registry.core.formats.openapi import operations, rules
+from registry.core.formats.openapi.servers import root_base
 from registry.core.model.documents import Document
-from registry.core.model.services import (
-    Auth,
-    Capability,
-    Policies,
-    Pricing,
-    Provider,
-    Service,
-)
+from registry.core.model.services import Auth, AuthScheme, Capability, Policies, Pricing, Provider, Service
 
 SLUG: Final = "openapi"
 _YAML: Final = "yaml"
@@ -54,6 +53,17 @@ def yaml(document: Document) -> str | None:
     return _YAML if _YAML_VERSION.search(text) and _YAML_INFO.search(text) else None
 
 
+_READ: Final = frozenset(
+    {
+        "openapi", "swagger", "info", "servers", "host", "basePath", "schemes", "paths", "components", "definitions",
+        "parameters", "responses", "securityDefinitions", "security", "externalDocs", "consumes", "produces",
+        "webhooks", "jsonSchemaDialect", "$schema",
+    }
+)  # fmt: skip
+_INFO_READ: Final = frozenset({"title", "description", "version", "contact", "license", "termsOfService", "x-logo"})
+_PRICES: Final = ("x-pricing", "x-price", "pricing")
+
+
 # --- reading --------------------------------------------------------------------------------------------------------
 
 
@@ -61,27 +71,38 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     value = document.value if isinstance(document.value, dict) else {}
     info = map_of(value, "info")
     _grade(value, info, notes)
-    base = _base(value, document, notes)
+    base = root_base(value, document, notes)
     auth_schemes = schemes_of(
         map_of(value, "securityDefinitions") or map_of(map_of(value, "components"), "securitySchemes"), document.url
     )
-    contact = map_of(info, "contact")
     capabilities = operations.read(value, base, auth_schemes, document, notes)
+    paid_service = map_of(value, operations.PAID_SERVICE)
+    pages = map_of(paid_service, "docs")
+    docs = (map_of(value, "externalDocs").get("url"), info.get("x-docs"), pages.get("apiReference"))
+    homepages = (pages.get("homepage"), info.get("x-homepage"), info.get("x-website"))
     service = Service(
         name=short_text_of(info, "title"),
         description=first_text(info, "description", "summary"),
-        provider=_provider(contact, document),
+        provider=_provider(map_of(info, "contact"), document),
         version=short_text_of(info, "version"),
-        base_url=base.url if base else None,
-        docs_url=link(map_of(value, "externalDocs").get("url"), document.url),
+        base_url=base.address.url if base.address else None,
+        homepage=next((url for target in homepages if (url := page(target, document.url))), None),
+        docs_url=next((url for target in docs if (url := page(target, document.url))), None),
+        icon_url=page(first_text(map_of(info, "x-logo"), "url") or text_of(info, "x-logo"), document.url),
+        license=license_of(info),
+        tags=texts_of(paid_service, "categories"),
         capabilities=capabilities,
-        auth=required_auth(value.get("security"), auth_schemes) or Auth(tuple(dict.fromkeys(auth_schemes.values()))),
-        pricing=_pricing(value, capabilities),
-        policies=Policies(terms_url=link(info.get("termsOfService"), document.url)),
+        auth=_auth(value, info, auth_schemes, capabilities),
+        pricing=_pricing(value, info, capabilities, document),
+        policies=Policies(terms_url=page(info.get("termsOfService"), document.url)),
+        native=_native(value, info),
     )
-    return with_provenance(
-        service, document, SLUG, {**_POINTERS, "auth": _auth_pointer(value), "pricing": _payment_pointer(value) or ""}
-    )
+    field_pointers = {
+        "auth": _auth_pointer(value),
+        "pricing": _payment_pointer(value) or "",
+        "base_url": "/host" if "swagger" in value else "/servers/0/url",
+    }
+    return with_provenance(service, document, SLUG, {**_POINTERS, **field_pointers})
 
 
 _POINTERS = {
@@ -89,7 +110,10 @@ _POINTERS = {
     "description": "/info/description",
     "provider": "/info/contact",
     "version": "/info/version",
-    "base_url": "/servers/0/url",
+    "homepage": f"/{operations.PAID_SERVICE}/docs/homepage",
+    "icon_url": "/info/x-logo",
+    "license": "/info/license",
+    "tags": f"/{operations.PAID_SERVICE}/categories",
     "docs_url": "/externalDocs/url",
     "capabilities": "/paths",
     "policies": "/info/termsOfService",
@@ -109,9 +133,29 @@ def _provider(contact: Object, document: Document) -> Provider | None:
     name, mail, url = (
         short_text_of(contact, "name"),
         short_text_of(contact, "email"),
-        link(contact.get("url"), document.url),
+        page(contact.get("url"), document.url),
     )
     return Provider(name, url, mail or url) if name or mail or url else None
+
+
+def _auth(
+    value: Object, info: Object, auth_schemes: dict[str, AuthScheme], capabilities: tuple[Capability, ...]
+) -> Auth:
+    """Return what every operation needs unless it says otherwise.
+
+    Without `security` for the whole description: "none" where each operation says so itself or a text says it of an API
+    without schemes, else the schemes that are defined, of which some operations may need some.
+    """
+    stated = required_auth(value.get("security"), auth_schemes)
+    if stated is not None:
+        return stated
+    own = [call.auth for capability in capabilities for call in capability.invocations]
+    if own and all(auth is not None and auth == own[0] for auth in own):
+        return own[0] or Auth()
+    if auth_schemes:
+        return Auth(tuple(dict.fromkeys(auth_schemes.values())))
+    is_open = says_no_auth((text_of(info, "description"), text_of(info, "summary")))
+    return NOTHING_NEEDED if is_open else Auth()
 
 
 def _auth_pointer(value: Object) -> str:
@@ -120,35 +164,25 @@ def _auth_pointer(value: Object) -> str:
     return "/securityDefinitions" if "swagger" in value else "/components/securitySchemes"
 
 
-def _pricing(value: Object, capabilities: tuple[Capability, ...]) -> Pricing:
-    """Return pay-per-call pricing if members of the Machine Payments Protocol announce a payment: only a claim."""
+def _pricing(value: Object, info: Object, capabilities: tuple[Capability, ...], document: Document) -> Pricing:
+    """Return the prices of the API. Members of the Machine Payments Protocol announce a payment: only a claim."""
+    held = next((holder[key] for holder in (info, value) for key in _PRICES if holder.get(key)), None)
+    pricing = pricing_of(held, document.url)
     pointer = _payment_pointer(value)
-    if pointer is not None:
-        return Pricing("pay_per_call", note=pointer.removeprefix("/"))
+    if pricing.model == "unknown" and pointer is not None:
+        return replace(pricing, model="pay_per_call", note=pricing.note or pointer.removeprefix("/"))
     paid = any(operations.PAID_TAG in capability.tags for capability in capabilities)
-    return Pricing("pay_per_call", note=operations.PAID) if paid else Pricing()
+    return Pricing("pay_per_call", note=operations.PAID) if paid and pricing == Pricing() else pricing
 
 
 def _payment_pointer(value: Object) -> str | None:
     return next((f"/{key}" for key in (operations.PAID, operations.PAID_SERVICE) if key in value), None)
 
 
-# --- the server -----------------------------------------------------------------------------------------------------
-
-
-def _base(value: Object, document: Document, notes: Notes) -> Endpoint | None:
-    """Return the first server's URL; paths are appended to it as text (OpenAPI 3.1 section 4.8.8.1)."""
-    target, pointer = _server(value, document)
-    if target is None or not target.startswith("http") or "{" in target:
-        notes.add(rules.SERVER, pointer, target or "")
-    resolved = endpoint(target or "/", document.url, document, pointer, notes)
-    return Endpoint(resolved.url.partition("?")[0].rstrip("/"), resolved.templated) if resolved else None
-
-
-def _server(value: Object, document: Document) -> tuple[str | None, str]:
-    if "swagger" not in value:
-        return text_of(next(iter(list_of(value, "servers")), None), "url"), "/servers/0/url"
-    schemes = texts_of(value, "schemes")
-    scheme = "https" if not schemes or "https" in schemes else schemes[0]
-    host = short_text_of(value, "host") or origin_of(document.url).split("/")[2]
-    return f"{scheme}://{host}{text_of(value, 'basePath') or ''}", "/host"
+def _native(value: Object, info: Object) -> dict[str, dict[str, Any]]:
+    """Return what the description says beyond the fields of the model: other servers, tags and extensions."""
+    others = list_of(value, "servers")[1:]
+    has_terms = isinstance(info.get("license"), dict) and len(map_of(info, "license")) > 1
+    about = other_members(info, _INFO_READ - {"license"} if has_terms else _INFO_READ)
+    kept = {key: item for key, item in value.items() if key not in _READ}
+    return native(SLUG, {**kept, "servers": others, "info": about}, frozenset())

@@ -1,90 +1,347 @@
 """Resolve references and schemas of a description, only inside the document and within a budget.
 
-A description of 4 MB may refer to one large schema from thousands of operations; inlined, that would be gigabytes.
+A description of 4 MB may refer to one large schema from thousands of operations; inlined, that would be gigabytes. Each
+operation has a share of what may be written; a schema that is larger is shown with fewer of its references resolved.
 """
 
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final
+from urllib.parse import unquote
 
-from registry.core.format_support.manifest import Notes, Object, clean_json
-from registry.core.format_support.params import property_of
+from registry.core.format_support.manifest import NAME_CHARS, TEXT_CHARS, Notes, Object
+from registry.core.format_support.params import JSON_TYPES, type_of
+from registry.core.format_support.shapes import Kind, is_list, is_map, is_number, is_text
 from registry.core.formats.openapi import rules
 from registry.core.model.documents import Json
+from registry.core.reading.plain_text import line, plain
 
 MAX_WRITTEN: Final = 2_000_000
-"""Most characters of schemas that are inlined for all operations of one document."""
+"""Most characters of schemas and texts that are written for all operations of one document."""
 
+_MAX_ONE: Final = 150_000  # most characters of one schema
+_LEAST_SHARE: Final = 2_000  # characters that an operation may always write while the budget lasts
+_SHARES: Final = 8  # an operation may use so many times its equal share: most need less than theirs
+_MAX_DEPTH: Final = 5  # references inside references that are resolved, if the share allows
+_MAX_LEVELS: Final = 40  # nested values of one schema
 _MAX_REFERENCES: Final = 4  # a longer chain of references is not resolved
 _MEMBER_COST: Final = 8
 
+_VALUES: Final = frozenset({"example", "examples", "default", "enum", "const"})  # values, not schemas
+_NAMED: Final = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
+_UNUSED: Final = frozenset({"xml", "externalDocs"})
+_TEXTS: Final = frozenset({"description", "title", "example", "examples", "$comment"})
+_KEYWORDS: Final[Mapping[str, Kind]] = {
+    **dict.fromkeys(("required", "enum", "examples", "allOf", "anyOf", "oneOf"), is_list),
+    **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"), is_number),
+    **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems"), is_number),
+    **dict.fromkeys(("pattern", "format"), is_text),
+    "properties": is_map,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Reference:
+    """A reference in a cleaned schema, with the members beside it."""
+
+    target: str
+    others: dict[str, Any]
+
+
+@dataclass(slots=True)
+class _Own:
+    """A cleaned schema in which references stand as they are: its size in characters, its height in nested values, and
+    its references, each with the number of values around it. Schemas that contain each other have the same `circle`.
+    `source` keeps the id() of the schema its own."""
+
+    source: Json
+    value: Any = None
+    size: int = 0
+    height: int = 0
+    references: list[tuple[str, int]] = field(default_factory=list)
+    circle: int | None = None
+
+
+_Left = tuple[int, int]
+"""How many references inside references are still resolved, and how many that lead back into a circle."""
+
 
 class Schemas:
-    """Resolves references within the budget. Only local ones (`#/a/b`) are followed; others are noted, not fetched."""
+    """Resolves references within the budget. Only local ones (`#/a/b`) are followed; others are noted, not fetched.
 
-    def __init__(self, root: Object, notes: Notes) -> None:
+    A schema is cleaned once, and written once for each depth; the operations that name it share the result. Its size
+    is known before it is written. A schema that contains itself is shown within itself once.
+    """
+
+    def __init__(self, root: Object, notes: Notes, operations: int) -> None:
         self._root, self._notes = root, notes
         self._budget_left = MAX_WRITTEN
+        self._operations_left = operations + 1
         self._is_cut_noted = False
-        self._weights: dict[int, int] = {}  # by id(), which stays valid because the document outlives this object
-        self._cleaned: dict[int, dict[str, Any]] = {}
+        self._keys: dict[str, str] = {}
+        self._owns: dict[int, _Own] = {}
+        self._targets: dict[str, _Own] = {}
+        self._measures: dict[tuple[str, _Left], tuple[int, int]] = {}
+        self._written: dict[tuple[str, _Left | None], dict[str, Any]] = {}
+        self._circles = 0
+
+    def begin_operation(self) -> None:
+        """Give the next operation its share of what is left; called once for each."""
+        self._operations_left = max(1, self._operations_left - 1)
 
     def resolve(self, value: Json) -> Object:
-        """Return the object that `value` is or refers to, or an empty one."""
+        """Return the object that `value` is or refers to, or an empty one. Members beside `$ref` replace its own."""
         for _ in range(_MAX_REFERENCES):
             if not isinstance(value, dict):
                 return {}
             target = value.get("$ref")
             if not isinstance(target, str):
                 return value
+            others = {key: item for key, item in value.items() if key != "$ref"}
             value = self._referenced_value(target)
+            if others and isinstance(value, dict):
+                value = {**value, **others}
         return {}
 
-    def affordable(self, value: Json) -> bool:
-        """Return whether the budget suffices to inline `value`, and charge its size if so."""
-        weight = self._weights.get(id(value))
-        if weight is None:
-            weight = self._weights[id(value)] = _weight(value)
-        if weight > self._budget_left:
-            if not self._is_cut_noted:
-                self._notes.add(rules.CUT)
-            self._is_cut_noted = True
+    def affordable(self, cost: int) -> bool:
+        """Return whether the operation may write `cost` more characters, and charge them if so."""
+        if cost > self._share():
+            self._note_cut()
             return False
-        self._budget_left -= weight
+        self._budget_left -= cost
         return True
 
-    def whole(self, schema: Object) -> dict[str, Any] | None:
-        """Return the cleaned schema; None if it is empty or over budget. References inside it are not resolved."""
-        if not schema or not self.affordable(schema):
-            return None
-        if id(schema) not in self._cleaned:
-            self._cleaned[id(schema)] = clean_json(schema)
-        return self._cleaned[id(schema)]
+    def text(self, value: str | None) -> str | None:
+        """Return a text if it is affordable."""
+        return value if value and self.affordable(_MEMBER_COST + len(value)) else None
 
-    def member(self, schema: Json) -> dict[str, Any]:
-        """Return the schema of one property, with its own reference resolved; empty if that is over budget."""
-        resolved = self.resolve(schema)
-        if resolved is not schema and not self.affordable(resolved):
-            return {}
-        return property_of(resolved)
+    def whole(self, schema: Json) -> dict[str, Any] | None:
+        """Return the cleaned schema with its references resolved as deep as the share allows.
+
+        None if it is no object, empty, or too large even without them. A reference that is not resolved leaves an
+        object whose `$comment` says so. The result may be shared by several operations: it must not be changed.
+        """
+        share = self._share()
+        if not isinstance(schema, dict) or not schema or share <= 0:
+            return None
+        own = self._own(schema)
+        for depth in range(_MAX_DEPTH, -1, -1):
+            size, height = self._measure(own, (depth, 1))
+            if size <= share and height <= _MAX_LEVELS:
+                self._budget_left -= size
+                if depth < _MAX_DEPTH:
+                    self._note_cut()
+                written = self._write(own.value, own.circle, (depth, 1))
+                return written if isinstance(written, dict) else None
+        self._note_cut()
+        return None
+
+    def _share(self) -> int:
+        share = max(_LEAST_SHARE, _SHARES * self._budget_left // self._operations_left)
+        return min(share, self._budget_left, _MAX_ONE)
+
+    def _note_cut(self) -> None:
+        if not self._is_cut_noted:
+            self._notes.add(rules.CUT)
+        self._is_cut_noted = True
+
+    # --- one schema as it stands ------------------------------------------------------------------------------------
+
+    def _own(self, schema: Json) -> _Own:
+        own = self._owns.get(id(schema))
+        if own is None:
+            own = self._owns[id(schema)] = _Own(schema)
+            own.value = self._cleaned(schema, own, 0)
+        return own
+
+    def _cleaned(self, value: Json, own: _Own, level: int) -> Any:
+        if isinstance(value, dict):
+            return self._schema(value, own, level + 1)
+        if isinstance(value, list):
+            own.size += _MEMBER_COST
+            return [self._cleaned(item, own, level + 1) for item in value]
+        return self._value(value, own)
+
+    def _schema(self, schema: Object, own: _Own, level: int) -> Any:
+        own.height = max(own.height, level)
+        target = schema.get("$ref")
+        if isinstance(target, str):
+            own.references.append((target, level))
+            own.size += 4 * _MEMBER_COST + len(target)
+            schema = {key: item for key, item in schema.items() if key != "$ref"}
+        result: dict[str, Any] = {}
+        for key, value in schema.items():
+            if value is None or key in _UNUSED:
+                continue
+            own.size += _MEMBER_COST + len(key)
+            if key in _VALUES:
+                result[key] = self._value(value, own)
+            elif key in _NAMED and isinstance(value, dict):
+                members = {}
+                for name, item in value.items():
+                    own.size += _MEMBER_COST + len(name)
+                    members[self._key(name)] = self._cleaned(item, own, level + 1)
+                result[key] = members
+            else:
+                result[self._key(key)] = self._cleaned(value, own, level)
+        result = in_json_schema(result)
+        return _Reference(target, result) if isinstance(target, str) else result
+
+    def _value(self, value: Json, own: _Own) -> Any:
+        own.size += _MEMBER_COST
+        if isinstance(value, str):
+            own.size += len(value)
+            return plain(value, TEXT_CHARS)
+        if isinstance(value, list):
+            return [self._value(item, own) for item in value]
+        if isinstance(value, dict):
+            own.size += sum(map(len, value))
+            return {self._key(key): self._value(item, own) for key, item in value.items()}
+        return value
+
+    def _key(self, key: str) -> str:
+        if key not in self._keys:
+            self._keys[key] = line(key, NAME_CHARS)
+        return self._keys[key]
+
+    # --- with its references ----------------------------------------------------------------------------------------
+
+    def _measure(self, own: _Own, left: _Left) -> tuple[int, int]:
+        """Return size and height of a schema whose references are resolved as far as `left` allows."""
+        size, height = own.size, own.height
+        for target, level in own.references:
+            inner_left = self._inside(own.circle, target, left)
+            if inner_left is not None:
+                key = target, inner_left
+                if key not in self._measures:
+                    self._measures[key] = self._measure(self._target(target), inner_left)
+                inner_size, inner_height = self._measures[key]
+                size, height = size + inner_size, max(height, level + inner_height)
+        return size, height
+
+    def _inside(self, circle: int | None, target: str, left: _Left) -> _Left | None:
+        """Return what is left inside of a reference from a schema of `circle`; None: it is not resolved."""
+        depth, repeats = left
+        if depth == 0:
+            return None
+        if circle is None or self._target(target).circle != circle:
+            return depth - 1, 1
+        return (depth - 1, 0) if repeats else None
+
+    def _write(self, value: Any, circle: int | None, left: _Left) -> Any:
+        if isinstance(value, dict):
+            written = {key: self._write(item, circle, left) for key, item in value.items()}
+            return united(written) if "allOf" in written else written
+        if isinstance(value, list):
+            return [self._write(item, circle, left) for item in value]
+        if not isinstance(value, _Reference):
+            return value
+        found = self._found(value.target, self._inside(circle, value.target, left))
+        return united({**found, **self._write(value.others, circle, left)}) if value.others else found
+
+    def _found(self, target: str, left: _Left | None) -> dict[str, Any]:
+        """Return the schema that a reference names, or a note of why it is not shown."""
+        key = target, left
+        if key not in self._written:
+            own = self._target(target)
+            name = line(target.rpartition("/")[2], NAME_CHARS)
+            if own.value is None:
+                self._written[key] = {"$comment": f"{name} is not part of the document"}
+            elif left is None:
+                kind = own.value.get("type") if isinstance(own.value, dict) else None
+                self._written[key] = {"$comment": f"{name} is not shown in full", **({"type": kind} if kind else {})}
+            else:
+                written = self._write(own.value, own.circle, left)
+                self._written[key] = written if isinstance(written, dict) else {}
+        return self._written[key]
+
+    def _target(self, target: str) -> _Own:
+        if target not in self._targets:
+            self._find_circles(target)
+        return self._targets[target]
+
+    def _find_circles(self, first: str) -> None:
+        """Clean all schemas that `first` leads to and number the circles among them (Tarjan's algorithm).
+
+        Not recursive: a description may chain thousands of schemas.
+        """
+        order: dict[str, int] = {}
+        lowest: dict[str, int] = {}
+        path: list[str] = []
+        waiting: list[tuple[str, Iterator[str]]] = []
+
+        def enter(target: str) -> None:
+            value = self._referenced_value(target)
+            own = self._own(value) if isinstance(value, dict) else _Own(None)
+            self._targets[target] = own
+            order[target] = lowest[target] = len(order)
+            path.append(target)
+            waiting.append((target, iter([inner for inner, _ in own.references])))
+
+        enter(first)
+        while waiting:
+            target, inner_targets = waiting[-1]
+            inner = next((inner for inner in inner_targets), None)
+            if inner is None:
+                waiting.pop()
+                if waiting:
+                    lowest[waiting[-1][0]] = min(lowest[waiting[-1][0]], lowest[target])
+                if lowest[target] == order[target]:
+                    self._circles += 1
+                    members = path[path.index(target) :]
+                    del path[-len(members) :]
+                    for member in members:
+                        self._targets[member].circle = self._circles
+            elif inner not in self._targets:
+                enter(inner)
+            elif inner in lowest and self._targets[inner].circle is None:
+                lowest[target] = min(lowest[target], order[inner])
 
     def _referenced_value(self, reference: str) -> Json:
         if not reference.startswith("#/"):
             self._notes.add(rules.REFERENCE, "", reference)
             return None
         value: Json = self._root
-        for part in reference[2:].split("/"):
+        for part in unquote(reference[2:]).split("/"):
             value = value.get(part.replace("~1", "/").replace("~0", "~")) if isinstance(value, dict) else None
         return value
 
 
-def _weight(value: Json) -> int:
-    """Return the approximate size of `value` in characters; counting stops above MAX_WRITTEN."""
-    total, waiting = 0, [value]
-    while waiting and total <= MAX_WRITTEN:
-        item = waiting.pop()
-        total += _MEMBER_COST + (len(item) if isinstance(item, str) else 0)
-        if isinstance(item, dict):
-            total += sum(len(key) for key in item)
-            waiting.extend(item.values())
-        elif isinstance(item, list):
-            waiting.extend(item)
-    return total
+def in_json_schema(schema: dict[str, Any]) -> dict[str, Any]:
+    """Change the keywords of OpenAPI 2.0 and 3.0 that JSON Schema 2020-12 writes in another way; return `schema`.
+
+    Words for types that JSON Schema lacks become formats. A keyword with a value of the wrong type is removed.
+    """
+    kind = schema.get("type")
+    if isinstance(kind, str) and kind not in JSON_TYPES:
+        schema |= {**type_of(kind), **({"format": schema["format"]} if "format" in schema else {})}
+    for keyword, limit in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
+        if schema.get(keyword) is True and limit in schema:
+            schema[keyword] = schema[limit]
+    if "example" in schema:
+        example = schema.pop("example")
+        schema["examples"] = schema["examples"] if isinstance(schema.get("examples"), list) else [example]
+    for keyword, is_valid in _KEYWORDS.items():
+        if keyword in schema and not is_valid(schema[keyword]):
+            del schema[keyword]
+    return schema
+
+
+def united(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema with the members of its `allOf` in one object; unchanged where two of them disagree."""
+    parts = schema.get("allOf")
+    if not isinstance(parts, list) or not all(isinstance(part, dict) for part in parts):
+        return schema
+    whole: dict[str, Any] = {}
+    for part in (*parts, {key: value for key, value in schema.items() if key != "allOf"}):
+        for key, value in part.items():
+            known = whole.get(key)
+            if key == "properties" and isinstance(known, dict) and isinstance(value, dict):
+                whole[key] = {**known, **value}
+            elif key == "required" and isinstance(known, list) and isinstance(value, list):
+                whole[key] = [*known, *(name for name in value if name not in known)]
+            elif key in whole and key not in _TEXTS and known != value:
+                return schema
+            else:
+                whole[key] = value
+    return whole

@@ -1,0 +1,48 @@
+"""Read what an operation answers: the schema of success, what is said of it, and its errors."""
+
+import re
+from typing import Any, Final
+
+from registry.core.format_support.manifest import Object, map_of, text_of
+from registry.core.formats.openapi.inputs import chosen_content
+from registry.core.formats.openapi.schemas import Schemas
+from registry.core.model.documents import Json
+
+MAX_ERRORS: Final = 20
+ERROR_CHARS: Final = 300
+_SUCCESS: Final = re.compile(r"2\d\d|2XX", re.IGNORECASE)
+_ERROR: Final = re.compile(r"[45](\d\d|XX)", re.IGNORECASE)
+
+
+def result_of(operation: Object, s: Schemas) -> tuple[dict[str, Any] | None, str | None]:
+    """Return the schema of the first successful (2xx) answer, or of the default one, and what is said of it."""
+    responses = map_of(operation, "responses")
+    code = next((code for code in sorted(responses) if _SUCCESS.fullmatch(code)), None)
+    if code is None and "default" in responses:
+        code = "default"
+    response = s.resolve(responses.get(code)) if code is not None else {}
+    _, content = chosen_content(response)
+    held = response.get("schema") if content is None else content.get("schema")
+    schema = s.whole(held)
+    example = _example(response, content)
+    if example is not None and "examples" not in (schema or {}) and (written := s.whole({"examples": [example]})):
+        schema = {**(schema or {}), **written}
+    return schema, s.text(text_of(response, "description"))
+
+
+def errors_of(operation: Object, s: Schemas) -> dict[str, str]:
+    """Return what the description says of the answers of class 4xx and 5xx, by code."""
+    responses = map_of(operation, "responses")
+    codes = [code for code in responses if _ERROR.fullmatch(code)][:MAX_ERRORS]
+    texts = {code: s.text(text_of(s.resolve(responses[code]), "description", ERROR_CHARS)) for code in codes}
+    return {code: text for code, text in texts.items() if text}
+
+
+def _example(response: Object, content: Object | None) -> Json:
+    """Return the example of an answer; OpenAPI 2.0 lists them by media type."""
+    if content is None:
+        return next(iter(map_of(response, "examples").values()), None)
+    if "example" in content:
+        return content["example"]
+    first = next(iter(map_of(content, "examples").values()), None)
+    return first.get("value") if isinstance(first, dict) else None
