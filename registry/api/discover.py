@@ -49,8 +49,10 @@ router = strict_router(QueryRoute, tags=["discovery"])
     summary="Find services by a sentence",
     description="Ranks the listed services by how well they answer `q`, with the capabilities that match. Relevance "
     "alone orders the rows, unless `sort` is given; `score` is the quality of what the site serves. `detail_url` is "
-    "the site's own document if it has one, otherwise this registry's. If nothing answers the query well, `confident` "
-    "is false, the rows are the nearest matches, and `suggestions` says what to search for instead.",
+    "the site's own document if it has one, otherwise this registry's. Rows far below the "
+    "first are left out. If the first row does not answer the query well, `confident` is false, the rows are the "
+    "nearest matches, and `suggestions` says what to search for instead. Words that no service holds and that look "
+    "misspelt are corrected; `corrected` says which.",
 )
 async def discover(
     request: Request,
@@ -105,6 +107,7 @@ def _content(
         "next_cursor": page.next_cursor,
         "generation": page.generation,
         "confident": page.confident,
+        "corrected": page.corrected,
     }
 
 
@@ -122,6 +125,7 @@ def _row(result: Found, stems: Collection[str] | None, base: str, now: datetime)
             "parts": {name: rounded(part) for name, part in hit.parts.items()},
             "cover": rounded(hit.cover),
             "similarity": rounded(hit.similarity),
+            "confidence": rounded(hit.confidence),
         },
         "alike": result.alike,
     }

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from registry.actions.indexing.drain import drain
 from registry.actions.indexing.reindex import reindex
-from registry.actions.queries.discover import MAX_DEPTH, DiscoverPage, discover
+from registry.actions.queries.discover import MAX_DEPTH, DiscoverPage, discover, is_confident, ranked
 from registry.core.model.listing import (
     Filters,
     ListedCapability,
@@ -22,7 +22,7 @@ from registry.core.model.listing import (
     StaleCursor,
     TrustLevel,
 )
-from registry.core.ranking import ParsedQuery
+from registry.core.ranking import ParsedQuery, explain
 from registry.core.ranking.suggest import Suggestions
 from registry.search.backend import Pool
 from registry.search.embedded import EmbeddedBackend
@@ -284,12 +284,44 @@ async def test_a_search_without_a_confident_answer_has_suggestions(store: Store,
     await fill(store, backend, MAIL, SHOP, MAPS)
     confident_page = await discover(store, backend, Query("send an email"))
     assert (confident_page.confident, confident_page.suggestions) == (True, None)
-    unconfident_page = await discover(store, backend, Query("emial"))
-    assert (unconfident_page.confident, unconfident_page.hits) == (False, ())
-    assert unconfident_page.suggestions == Suggestions((), {"emial": ("email",)}, False)
+    unconfident_page = await discover(store, backend, Query("bake an email cake"))
+    assert (unconfident_page.confident, unconfident_page.total) == (False, 1)
+    assert unconfident_page.suggestions == Suggestions(("email",), {}, False)
     filtered_page = await discover(store, backend, Query("send an email", filters=Filters(formats=("awp",))))
     assert filtered_page.suggestions is not None
     assert (filtered_page.suggestions.known, filtered_page.suggestions.without_filters) == (("send", "email"), True)
+
+
+async def test_misspelt_words_are_corrected_and_named(store: Store, backend: EmbeddedBackend) -> None:
+    await fill(store, backend, MAIL, SHOP, MAPS)
+    page = await discover(store, backend, Query("send an emial"))
+    assert (page.confident, page.corrected) == (True, {"emial": "email"})
+    (first,) = page.hits
+    assert (first.card.host, first.matched_terms) == (MAIL.host, ("send", "email"))
+    assert (await discover(store, backend, Query("send an email"))).corrected == {}
+
+
+async def test_the_first_answer_is_judged_not_those_after_it(store: Store, backend: EmbeddedBackend) -> None:
+    await fill(store, backend, listing("speech.example", "Text to speech"), listing("text.example", "Speech to text"))
+    ranking = (await ranked(backend, Query("speech to text"))).ranking
+    assert ranking.hosts == ["text.example", "speech.example"]
+    assert is_confident(ranking)
+    turned = replace(ranking, order=ranking.order[::-1])
+    assert [explain(turned, position).confident for position in (0, 1)] == [False, True]
+    assert not is_confident(turned)
+    assert not is_confident(replace(ranking, order=()))
+
+
+async def test_total_and_facets_count_what_answers(store: Store, backend: EmbeddedBackend) -> None:
+    near = listing("near.example", "Parcel tracking: track a parcel", ("track_parcel", "track a parcel"))
+    far = [listing(f"h{n}.example", f"Shop {n}: {'anything else ' * 40} parcel") for n in range(7)]
+    await fill(store, backend, near, *far)
+    page = await discover(store, backend, Query("track a parcel"), facets=["format"])
+    assert [hit.card.host for hit in page.hits] == ["near.example"]
+    assert (page.total, page.next_cursor) == (1, None)
+    assert page.facets is not None
+    assert (page.facets.services, page.facets.counts["format"]) == (1, {"adp": 1})
+    assert (await discover(store, backend, Query(""))).total == 8
 
 
 async def test_a_failing_query_for_suggestions_keeps_the_answer(

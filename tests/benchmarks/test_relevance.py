@@ -11,10 +11,10 @@ import pytest
 from benchmarks.relevance import __main__ as command
 from benchmarks.relevance import spam, systems
 from benchmarks.relevance.collection import Collection, Unreadable, read, shared_folders
-from benchmarks.relevance.measures import differences, means, score
+from benchmarks.relevance.measures import Interval, differences, means, score
 from benchmarks.relevance.odd import DISTURBED
 from benchmarks.relevance.plain import PlainBM25
-from benchmarks.relevance.unanswerable import ANSWERED, NONSENSE, Evidence, auroc, evaluate
+from benchmarks.relevance.unanswerable import ANSWERED, NONSENSE, Evidence, auroc, auroc_interval, evaluate, outside
 from registry.core.model.listing import Listing
 from registry.core.names.domains import registrable_domain
 from registry.core.ranking.fields import CAPABILITIES
@@ -175,10 +175,12 @@ def test_auroc_and_the_halves() -> None:
     assert auroc(np.array([2.0, 3.0]), np.array([1.0])) == 1.0
     assert auroc(np.array([1.0]), np.array([1.0])) == 0.5
     assert auroc(np.array([1.0, 3.0]), np.array([2.0])) == 0.5
-    questions = [Evidence(f"a{n}", ANSWERED, 0.8, 0.8, confident=True) for n in range(40)]
-    questions += [Evidence(f"n{n}", NONSENSE, 0.0, 0.1, confident=False) for n in range(40)]
+    questions = [Evidence(f"a{n}", ANSWERED, 0.8, confident=True) for n in range(40)]
+    questions += [Evidence(f"n{n}", NONSENSE, 0.1, confident=False) for n in range(40)]
     result = evaluate(questions)
-    assert result.auroc == {NONSENSE: 1.0}
+    assert result.auroc == {NONSENSE: Interval(1.0, 1.0, 1.0)}
+    assert auroc_interval(np.array([1.0, 3.0]), np.array([2.0])) == Interval(0.5, 0.0, 1.0)
+    assert len(set(outside())) >= 500
     assert (result.above_threshold, result.flagged) == (
         {ANSWERED: 100.0, NONSENSE: 0.0},
         {ANSWERED: 100.0, NONSENSE: 0.0},

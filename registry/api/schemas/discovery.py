@@ -34,7 +34,7 @@ class RankingReason(Shape):
         Mapping[str, float],
         Field(
             description="The parts of the relevance; they add up to it.",
-            examples=[{"words": 0.3, "topic": 0.28, "need": 0.35}],
+            examples=[{"words": 0.2, "topic": 0.24, "need": 0.18, "together": 0.31}],
         ),
     ]
     cover: Annotated[
@@ -43,6 +43,10 @@ class RankingReason(Shape):
     ]
     similarity: Annotated[
         float, Field(description="Similarity in meaning: the cosine of the vectors, 0 to 1.", examples=[0.58])
+    ]
+    confidence: Annotated[
+        float,
+        Field(description="Words and meaning in one number, 0 to 1; decides `confident`.", examples=[0.64]),
     ]
 
 
@@ -87,7 +91,7 @@ class DiscoverRow(Shape):
 
 
 class FacetCounts(Shape):
-    services: Annotated[int, Field(description="Services counted: those that were ranked for this query.")]
+    services: Annotated[int, Field(description="Services counted: those that `total` counts.")]
     counts: Annotated[
         Mapping[str, Mapping[str, int]], Field(description="Filter -> value -> services, at most 50 values each.")
     ]
@@ -108,7 +112,7 @@ class Discovered(Succeeded):
     ]
     result_count: Annotated[int, Field(description="Rows in this answer.", examples=[1])]
     data: list[DiscoverRow]
-    total: Annotated[int, Field(description="Services that matched; an estimate for large result sets.", examples=[1])]
+    total: Annotated[int, Field(description="Services that answer the query: all rows of all pages.", examples=[1])]
     next_cursor: Annotated[
         str | None,
         Field(description="The cursor for the next rows of the same query; null at the end.", examples=[None]),
@@ -116,7 +120,11 @@ class Discovered(Succeeded):
     generation: Annotated[str, Field(description="The state of the index that answered.", examples=["5f0e1c2d9a47.12"])]
     confident: Annotated[
         bool,
-        Field(description="false: nothing answers the query well; these rows are the nearest.", examples=[True]),
+        Field(description="Of the first row. false: it does not answer the query well.", examples=[True]),
+    ]
+    corrected: Annotated[
+        Mapping[str, str],
+        Field(description="Misspelt word of the query -> the word that was searched instead.", examples=[{}]),
     ]
     facets: NotRequired[Annotated[FacetCounts, Field(description="With `facets`.")]]
     suggestions: NotRequired[Annotated[Suggested, Field(description="If the answer is not confident.")]]

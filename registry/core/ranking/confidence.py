@@ -16,7 +16,7 @@ _TOPIC_WEIGHT: Final = 0.35
 _NEED_WEIGHT: Final = 0.25
 """Weights, proportional to those of a logistic regression: docs/search-lab.md says on which questions."""
 
-THRESHOLD: Final = 0.42
+THRESHOLD: Final = 0.44
 _COVER_THRESHOLD: Final = 0.45
 """Least confidence of an answer, with and without vectors."""
 

@@ -18,18 +18,18 @@ _WORDS: Final = 6
 def neighbours(word: str, stats: CorpusStats, at_most: int) -> tuple[str, ...]:
     """Return known words spelt nearly like an unknown one, each of another stem, the likeliest first.
 
-    Fewer edits are likelier, then words that more services hold.
+    Fewer edits are likelier, then words that begin alike, then those that more services hold.
     """
     near = stats.vocabulary.near(word)
     roots = stems(" ".join(neighbour.word for neighbour in near))
     frequencies = stats.document_frequency(term_ids(roots)).tolist()
     order = sorted(
-        (neighbour.edits, -frequency, neighbour.word, root)
+        (neighbour.edits, neighbour.word[0] != word[0], -frequency, neighbour.word, root)
         for neighbour, root, frequency in zip(near, roots, frequencies, strict=True)
         if frequency
     )
     best: dict[str, str] = {}
-    for _, _, spelling, root in order:
+    for *_, spelling, root in order:
         best.setdefault(root, spelling)
     return tuple(best.values())[:at_most]
 

@@ -34,7 +34,7 @@ _BESIDE: Final = 2
 
 _TOKEN = re.compile(r"[^\W_]+(?:'[a-z]+)?")
 _SENTENCE_ENDS = re.compile(r"(?<=[.?!])\s+")
-_SENTENCE_TERMS: Final = 4
+_SENTENCE_TERMS: Final = 5
 """A sentence of fewer terms names no need of its own."""
 
 

@@ -90,7 +90,8 @@ def test_the_parts_are_named_and_make_up_the_relevance() -> None:
 
 def test_every_sentence_of_a_query_is_a_need() -> None:
     query = parse_query(
-        "I want to know the weather forecast of tomorrow morning. Then pay the money for a bill at the bank.", WORDS
+        "I want to know the weather forecast of tomorrow morning in Bern. Then pay money for two bills at the bank.",
+        WORDS,
     )
     assert query.needs is not None
     assert len(query.needs) == 2
@@ -106,8 +107,8 @@ def test_every_sentence_of_a_query_is_a_need() -> None:
 def test_the_topic_weighs_less_with_more_needs() -> None:
     topic = next(signal for signal in SIGNALS if signal.name == "topic")
     once, twice = (
-        parse_query("weather forecast tomorrow morning", WORDS),
-        parse_query("Weather forecast tomorrow morning. Pay the money of bills in euro.", WORDS),
+        parse_query("weather forecast tomorrow morning Bern", WORDS),
+        parse_query("Weather forecast tomorrow morning Bern. Pay the money of two bills in euro.", WORDS),
     )
     assert (topic.weight_for(once), topic.weight_for(twice)) == (topic.weight, topic.weight / 2)
     assert topic.weight_for(parse_query("weather")) == topic.weight

@@ -1,0 +1,131 @@
+"""What the closer look sees: words that stand together, and directions."""
+
+import pytest
+
+from registry.core.model.listing import Listing
+from registry.core.ranking import CorpusStats, Ranking, answers, explain, make_record, parse_query, rank
+from registry.core.ranking.actions import Action, action_of_capability, action_of_question, head_verb
+from registry.core.ranking.closer import close_look
+from registry.core.ranking.rank import TOGETHER
+from registry.core.ranking.text import directions, sentences
+from tests.search.listings import listing
+from tests.support.candidates import Candidate, side_by_side
+
+
+def ranked(text: str, *listings: Listing) -> Ranking:
+    candidates = [Candidate(listed.host, listed.score, make_record(listed)) for listed in listings]
+    return rank(
+        parse_query(text), side_by_side(candidates), CorpusStats.of(candidate.record for candidate in candidates)
+    )
+
+
+def test_words_in_one_place_come_before_words_in_several() -> None:
+    apart = listing("apart.example", "Sensors", ("readings", "air of a place"), ("numbers", "quality of a place"))
+    together = listing("together.example", "Sensors", ("readings", "air quality of a place"), ("numbers", "of a place"))
+    ranking = ranked("air quality", apart, together)
+    assert ranking.hosts == ["together.example", "apart.example"]
+    assert ranking.parts["words"][0] >= ranking.parts["words"][1]
+    apart_look, together_look = (close_look(ranking.features, candidate) for candidate in (0, 1))
+    assert apart_look.covers.tolist() == pytest.approx([0.0, 0.5, 0.5])
+    assert together_look.covers.tolist() == pytest.approx([0.0, 1.0, 0.0])
+
+
+def test_the_own_text_is_a_place() -> None:
+    ranking = ranked("single sign-on", listing("a.example", "Access: single sign-on for all", ("list_users", "users")))
+    assert close_look(ranking.features, 0).covers.tolist() == pytest.approx([1.0, 0.0])
+
+
+def test_the_parts_differ_from_row_to_row_and_add_up() -> None:
+    ranking = ranked(
+        "air quality",
+        listing("a.example", "Air quality", ("measure", "air quality")),
+        listing("b.example", "Air freight", ("send", "freight by air")),
+        listing("c.example", "Quality of life"),
+    )
+    hits = [explain(ranking, position) for position in range(3)]
+    assert len({tuple(hit.parts.items()) for hit in hits}) == 3
+    for hit in hits:
+        assert sum(hit.parts.values()) == pytest.approx(hit.relevance)
+        assert hit.parts[TOGETHER] > 0
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("html to pdf", [("html", "pdf")]),
+        ("a PDF from HTML", [("html", "pdf")]),
+        ("Convert an HTML page into PDF files", [("html", "pdf"), ("page", "pdf"), ("html", "file"), ("page", "file")]),
+        ("I want to fly", []),
+        ("to", []),
+        ("", []),
+    ],
+)
+def test_directions_are_what_becomes_what(text: str, expected: list[tuple[str, str]]) -> None:
+    assert sorted(directions(text)) == sorted(expected)
+
+
+def test_the_reverse_direction_is_no_answer() -> None:
+    reverse = listing("reverse.example", "Voices", ("text_to_speech", "text to speech"), score=90)
+    right = listing("right.example", "Listening machines of every kind", ("write_down", "speech to text, in words"))
+    ranking = ranked("speech to text", reverse, right)
+    assert ranking.hosts == ["right.example", "reverse.example"]
+    assert [explain(ranking, position).confident for position in (0, 1)] == [True, False]
+    both = listing("both.example", "Both", ("text_to_speech", "text to speech, or speech to text"))
+    assert explain(ranked("speech to text", both), 0).confident
+
+
+def test_rows_far_below_the_first_are_left_out() -> None:
+    near = listing("near.example", "Parcel tracking: track a parcel", ("track_parcel", "track a parcel"))
+    far = [listing(f"far{n}.example", f"Shop {n}: " + "anything else " * 40 + "parcel") for n in range(5)]
+    ranking = ranked("track parcel", near, *far)
+    assert len(ranking) == 6
+    assert answers(ranking).hosts == ["near.example"]
+    assert len(answers(ranked("nothing", near))) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "action", "verb"),
+    [
+        ("please delete my account", Action.REMOVE, "delete"),
+        ("create invoice", Action.CREATE, "create"),
+        ("I want to rent a van", None, "rent"),
+        ("job postings", None, None),
+        ("the schedule of the meeting", Action.SCHEDULE, "schedule"),
+        ("", None, None),
+    ],
+)
+def test_the_action_of_a_question_is_its_first_verb(text: str, action: Action | None, verb: str | None) -> None:
+    assert (action_of_question(text), head_verb(text)) == (action, verb)
+
+
+def test_the_action_of_a_capability_is_in_its_name() -> None:
+    names = ("invoices_create", "deleteInvoice", "Get weather", "weather", "")
+    assert [action_of_capability(name) for name in names] == [
+        Action.CREATE,
+        Action.REMOVE,
+        Action.READ,
+        None,
+        None,
+    ]
+
+
+def test_capabilities_of_the_asked_action_come_first() -> None:
+    calls = [("invoices_delete", "an invoice"), ("invoices_list", "an invoice"), ("invoices_create", "an invoice")]
+    for question, expected in (("create an invoice", 2), ("delete an invoice", 0), ("show an invoice", 1)):
+        best = explain(ranked(question, listing("a.example", "Books", *calls)), 0).capabilities[0]
+        assert best.name == calls[expected][0]
+    assert explain(ranked("invoice", listing("a.example", "x", *calls)), 0).capabilities[0].name == "invoices_list"
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("I need to buy a phone with a good camera. Can you help me find one?", 1),
+        ("Weather forecast for Sunday morning in Bern. Then book two seats on the morning train!", 2),
+        ("Hello! I need to buy a phone with a good camera today.", 1),
+        (" ", 0),
+    ],
+)
+def test_a_sentence_of_few_words_is_read_with_its_neighbour(text: str, parts: int) -> None:
+    assert len(sentences(text)) == parts
+    assert " ".join(sentences(text)) == text.strip()

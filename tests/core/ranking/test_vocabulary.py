@@ -1,0 +1,108 @@
+"""Words that are spelt nearly like another one, and which words of a question are corrected."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from registry.core.ranking import CorpusStats, make_record, parse_query
+from registry.core.ranking.spelling import corrected, corrections, neighbours
+from registry.core.ranking.vocabulary import LONGEST, Neighbour, Vocabulary, decode, encode, is_kept
+from tests.search.listings import listing
+from tests.support.embedder import WordEmbedder
+
+STATS = CorpusStats.of(
+    make_record(listing(f"h{n}.example", text))
+    for n, text in enumerate(
+        ["Invoice parser: reads invoices", "Invoice mailer", "PDF printer", "Shipping label", "Move a booking"]
+    )
+)
+LETTERS = st.text(alphabet="abcé", min_size=3, max_size=8)
+
+
+class Knowing(WordEmbedder):
+    def __init__(self, *known: str) -> None:
+        super().__init__()
+        self._known = known
+
+    def knows(self, word: str) -> bool:
+        return word in self._known
+
+
+def distance(first: str, second: str) -> int:
+    """Optimal string alignment, written for one pair."""
+    rows = [[max(row, column) for column in range(len(second) + 1)] for row in range(len(first) + 1)]
+    for row in range(1, len(first) + 1):
+        for column in range(1, len(second) + 1):
+            rows[row][column] = min(
+                rows[row - 1][column] + 1,
+                rows[row][column - 1] + 1,
+                rows[row - 1][column - 1] + (first[row - 1] != second[column - 1]),
+            )
+            if first[row - 2 : row] == second[column - 2 : column][::-1] and min(row, column) > 1:
+                rows[row][column] = min(rows[row][column], rows[row - 2][column - 2] + 1)
+    return rows[-1][-1]
+
+
+@given(LETTERS, st.sets(LETTERS, max_size=30))
+def test_neighbours_are_the_words_within_the_edits_that_the_length_allows(word: str, words: set[str]) -> None:
+    allowed = 2 if len(word) >= 6 else 1
+    expected = [
+        Neighbour(other, edits)
+        for other in sorted(words)
+        if 0 < (edits := distance(word, other)) <= allowed
+        and (edits == 1 or other[0] == word[0])
+        and (len(word) > 3 or sorted(word) == sorted(other))
+    ]
+    assert Vocabulary.of(words).near(word) == expected
+
+
+@pytest.mark.parametrize("word", ["", "ab", "mp3", "w" * (LONGEST + 1), "a b", "天"])
+def test_other_words_have_no_neighbours(word: str) -> None:
+    assert not is_kept(word)
+    assert Vocabulary.of([word, "word"]).near(word) == []
+
+
+@given(st.sets(st.text(max_size=25)))
+def test_a_vocabulary_is_read_back_unchanged(words: set[str]) -> None:
+    assert decode(encode(words)) == {word for word in words if is_kept(word)}
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("invocie parsr", {"invocie": "invoice", "parsr": "parser"}),
+        ("pfd", {"pfd": "pdf"}),
+        ("shiping lable", {"shiping": "shipping", "lable": "label"}),
+        ("invoice", {}),
+        ("zebra", {}),
+        ("天気 ééé", {}),
+    ],
+)
+def test_misspelt_words_are_corrected(question: str, expected: dict[str, str]) -> None:
+    assert corrections(parse_query(question), STATS, None) == expected
+
+
+def test_a_word_that_the_embedder_knows_is_spelt_right() -> None:
+    question = parse_query("movie")
+    assert corrections(question, STATS, Knowing()) == {"movie": "move"}
+    assert corrections(question, STATS, Knowing("movie")) == {}
+
+
+def test_the_word_of_most_services_is_the_likeliest() -> None:
+    assert neighbours("invoces", STATS, 3)[0] == "invoices"
+    stats = CorpusStats.of(
+        make_record(listing(f"h{n}.example", text)) for n, text in enumerate(["Brake", "Bread", "Bread", "Break"])
+    )
+    assert neighbours("breax", stats, 2) == ("bread", "break")
+
+
+def test_only_the_misspelt_words_are_replaced() -> None:
+    question = parse_query("Read my Invocie, please: INVOCIE no. 7")
+    assert corrected(question, {"invocie": "invoice"}) == "read my invoice, please: invoice no. 7"
+
+
+def test_words_of_services_that_are_gone_are_no_corrections() -> None:
+    stats = CorpusStats(
+        1, 1.0, STATS.terms[:0], STATS.df[:0], Vocabulary.of(["invoice"])
+    )  # the vocabulary forgets a word with the next build only
+    assert corrections(parse_query("invocie"), stats, None) == {}
