@@ -21,7 +21,8 @@ from pyreqwest.exceptions import (
 )
 
 from crawler.guards import AddressRefused, Pin, Unresolved
-from crawler.transport import RawAnswer, UnusableAnswer
+from crawler.response_body import UnusableAnswer
+from crawler.transport import RawAnswer
 from registry.core.model.documents import Fetched, Outcome, Probe
 
 
@@ -139,7 +140,7 @@ CLOSED_WHILE_IDLE: Final = frozenset({"closed", "reset"})
 
 def request_headers(probe: Probe) -> dict[str, str]:
     """Return the probe's own request fields; conditional ones when an earlier visit stored valid validators."""
-    headers = {"Accept": probe.accept}
+    headers = {"Accept": probe.accept, **(dict(probe.post.headers) if probe.post else {})}
     if probe.etag and _FIELD_VALUE.fullmatch(probe.etag):  # guard: validator-syntax
         headers["If-None-Match"] = probe.etag
     if probe.last_modified and _FIELD_VALUE.fullmatch(probe.last_modified):

@@ -66,8 +66,9 @@ class RequestSender:
                 keep_head=keeps_head(probe),
                 seconds=min(seconds, self._deadlines.host_seconds),
                 memory=self.memory,
-                ahead=self.read_ahead,
+                ahead=0 if probe.post else self.read_ahead,  # a stream may pause after its reply
                 last=self.last,
+                post=probe.post,
             )
         except Exception as error:
             self.memory.discard()

@@ -22,11 +22,15 @@ from crawler.politeness import RequestPacer
 from crawler.resources import CrawlResources
 from crawler.sender import RequestSender
 from crawler.transport import RawAnswer
-from registry.core.model.documents import Fetched, Probe
+from registry.core.model.documents import Fetched, Outcome, Probe
 from registry.core.visiting.redirects import STATUSES, Follow, Stop, redirect
 
 RECORD_MARGIN: Final = timedelta(seconds=30)
 """Visits end this long before their lease does, so that their results can still be recorded under it."""
+
+
+SAME_METHOD: Final = frozenset({307, 308})
+"""Redirects after which a POST stays a POST (RFC 9110 section 15.4)."""
 
 
 class RedirectPolicy(Protocol):
@@ -147,6 +151,8 @@ def _step(
     """Return where a redirect leads, why it is not followed, or the answer itself when it is not a redirect."""
     if answer.status not in STATUSES:
         return answer
+    if probe.post is not None and answer.status not in SAME_METHOD:  # guard: post-redirect-method
+        return FetchFailure(Outcome.SERVER_ERROR, "redirect_post")
     if "location" in answer.repeated:  # guard: one-location
         return TWO_LOCATIONS
     decision = redirects(probe, url, answer.headers.get("location"), hops)

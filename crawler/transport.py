@@ -11,9 +11,7 @@ hashed names) replace it, as with OpenSSL; a client reads them when it is built.
 import asyncio
 import atexit
 import contextlib
-import re
 import time
-import zlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -24,8 +22,11 @@ from pyreqwest.exceptions import BuilderError, ReadTimeoutError, RequestTimeoutE
 from pyreqwest.http import HeaderMap
 from pyreqwest.response import ResponseBodyReader
 
-from crawler.body_memory import FREE_PER_VISIT, BodyMemoryExhausted, BodyMemoryReservation
+from crawler.body_memory import BodyMemoryReservation
+from crawler.event_stream import ReplyWatch
 from crawler.guards import BadSetup, Pin
+from crawler.response_body import Body, UnusableAnswer, coding_of
+from registry.core.model.documents import Post
 
 HEADER_CAP: Final = 64 * 1024
 """Bytes of the header section (docs/safety.md). The HTTP parser itself stops at about 400 KiB or 100 fields."""
@@ -58,15 +59,6 @@ atexit.register(time.sleep, 0.1)
 
 class NoTrustStore(BadSetup):
     """No certificate authority could be read, so no server can be verified."""
-
-
-class UnusableAnswer(Exception):
-    """The server answered, but the answer cannot be used. `reason` is a key of outcomes.UNUSABLE."""
-
-    def __init__(self, reason: str, detail: str = "") -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.detail = detail
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,14 +224,17 @@ async def ask(
     memory: BodyMemoryReservation,
     ahead: int,
     last: bool = False,
+    post: Post | None = None,
 ) -> RawAnswer:
-    """GET `url`, which must be on `pin.host`, within `seconds` in total and `cap` decoded bytes of body.
+    """GET `url`, which must be on `pin.host`, or `post` to it, within `seconds` and `cap` decoded bytes of body.
 
     `ahead`: bytes of the body that are read before the head is returned, which saves a thread switch for each small
     page. If the body breaks off within them, the status is lost too; with 0 it is kept.
 
     `last`: the connection is closed after the answer (RFC 9112 section 9.6). `memory` is the reservation that the body
     counts against; when it is exhausted, raise UnusableAnswer("no_room").
+
+    An event stream that answers a `post` is read as far as the reply, since its server may never end it.
 
     A body over the cap is cut and marked `truncated` with `keep_head`, else it is UnusableAnswer("body"). Of answers
     that are not documents only a short beginning is kept, even if the rest breaks off: their status suffices.
@@ -248,8 +243,9 @@ async def ask(
     # The transport enforces the deadline: an asyncio timeout costs 10 us, as much as the rest of this function.
     if not url.startswith(f"https://{pin.host}/"):  # guard: pinned-host
         raise AssertionError(f"{pin.host} is not the host of the URL")  # the pin would not apply, so do not connect
+    builder = client.get(url) if post is None else client.post(url).body_bytes(post.body)
     # guard: request-timeout
-    request = client.get(url).timeout(timedelta(seconds=seconds)).streamed_read_buffer_limit(ahead)
+    request = builder.timeout(timedelta(seconds=seconds)).streamed_read_buffer_limit(ahead)
     for name, value in headers.items():
         request = request.header(name, value)
     if last:
@@ -258,8 +254,9 @@ async def ask(
         async with request.build_streamed() as response:
             fields, repeated = _fields(response.headers)
             status = response.status
-            collector = _Body(cap if status in DOCUMENT else min(cap, PAGE_KEPT), memory)  # guard: page-size
-            body, truncated = await _read(response.body_reader, status, fields, collector, keep_head)
+            collector = Body(cap if status in DOCUMENT else min(cap, PAGE_KEPT), memory)  # guard: page-size
+            watch = ReplyWatch.of(post, fields)
+            body, truncated = await _read(response.body_reader, status, fields, collector, keep_head, watch)
             return RawAnswer(status, fields, repeated, body, truncated)
     except ReadTimeoutError:  # while reading the body; the head has arrived
         raise UnusableAnswer("read_timeout") from None
@@ -292,7 +289,12 @@ def _texts(headers: HeaderMap) -> dict[str, str | list[str]]:
 
 
 async def _read(
-    reader: ResponseBodyReader, status: int, fields: Mapping[str, str], body: "_Body", keep_head: bool
+    reader: ResponseBodyReader,
+    status: int,
+    fields: Mapping[str, str],
+    body: Body,
+    keep_head: bool,
+    watch: ReplyWatch | None,
 ) -> tuple[bytes, bool]:
     """Return the body and whether it is truncated. Stop at Content-Length, which saves a quarter of all reads."""
     is_document = status in DOCUMENT
@@ -300,13 +302,16 @@ async def _read(
     length = _length(fields.get("content-length"))
     try:
         if coding := fields.get("content-encoding"):
-            body.decode(_coding(coding))
+            body.decode(coding_of(coding))
         while received != length and (chunk := await reader.read_chunk()) is not None:
             received += len(chunk)
             chunk_count += 1
             if chunk_count > MAX_CHUNKS:  # guard: body-chunks
                 raise UnusableAnswer("chunks")
-            body.feed(chunk.to_bytes())
+            piece = chunk.to_bytes()
+            body.feed(piece)
+            if watch is not None and watch.is_over(piece):
+                return body.head, False
             if body.full and (is_document or received > PAGE_DRAINED):  # guard: page-drain
                 break
         body.finish()
@@ -322,79 +327,3 @@ async def _read(
 def _length(field: str | None) -> int | None:
     """Return the value of a Content-Length that is one plain number; the HTTP parser has refused contradictory ones."""
     return int(field) if field and field.isascii() and field.isdigit() and len(field) < 16 else None
-
-
-_TOKEN = re.compile(r"[a-z0-9!#$%&'*+.^_`|~-]{1,20}")
-
-
-def _coding(field: str) -> str:
-    """Return "identity" or "gzip", the codings that were offered. Raise UnusableAnswer("encoding") for others."""
-    codings = [coding for part in field.split(",") if (coding := part.strip().lower()) not in ("", "identity")]
-    if not codings:
-        return "identity"
-    if codings in (["gzip"], ["x-gzip"]):
-        return "gzip"
-    # guard: unknown-encoding
-    raise UnusableAnswer("encoding", codings[0] if len(codings) == 1 and _TOKEN.fullmatch(codings[0]) else "other")
-
-
-class _Body:
-    """Collects a body in chunks and keeps at most `cap` decoded bytes; `full` is set when there are more.
-
-    gzip must be exactly one complete member. The decoder's output is limited to what still fits, so a bomb is never
-    unpacked.
-    """
-
-    def __init__(self, cap: int, memory: BodyMemoryReservation) -> None:
-        self._cap = cap
-        self._memory = memory
-        self._parts: list[bytes] = []
-        self._size = 0
-        self._gzip: zlib._Decompress | None = None
-        self._has_input = False
-        self.full = False
-
-    @property
-    def head(self) -> bytes:
-        return b"".join(self._parts)[: self._cap]
-
-    def decode(self, coding: str) -> None:
-        if coding == "gzip":
-            self._gzip = zlib.decompressobj(wbits=31)
-
-    def feed(self, chunk: bytes) -> None:
-        if self.full:
-            return
-        if self._gzip is None:
-            self._keep(chunk)
-        else:
-            self._has_input = self._has_input or bool(chunk)
-            self._unpack(self._gzip, chunk)
-
-    def finish(self) -> None:
-        """Raise UnusableAnswer for a truncated gzip stream. An empty body needs no gzip frame (204, 304)."""
-        if self._gzip is not None and self._has_input and not self.full and not self._gzip.eof:
-            raise UnusableAnswer("gzip_truncated")  # guard: gzip-complete
-
-    def _unpack(self, gzip: "zlib._Decompress", chunk: bytes) -> None:
-        if gzip.eof and chunk:
-            raise UnusableAnswer("gzip_trailing_data")
-        try:
-            self._keep(gzip.decompress(chunk, self._cap + 1 - self._size))  # guard: gzip-cap
-        except zlib.error:
-            raise UnusableAnswer("gzip_corrupt") from None
-        if gzip.unused_data:  # guard: gzip-one-member
-            raise UnusableAnswer("gzip_trailing_data")
-
-    def _keep(self, data: bytes) -> None:
-        self._parts.append(data)
-        self._size += len(data)
-        self.full = self._size > self._cap
-        if self._size > FREE_PER_VISIT:
-            self._reserve_memory()
-
-    def _reserve_memory(self) -> None:
-        try:
-            self._memory.grow_to(self._size)
-        except BodyMemoryExhausted:
-            raise UnusableAnswer("no_room") from None

@@ -61,6 +61,8 @@ class Visitor(CrawlResources):
             now=started,
             nonce=secrets.token_hex(16),
             exempt=self.guard.connect_to.entries,
+            lists_tools=self.settings.mcp_tools == "all"
+            or (self.settings.mcp_tools == "named" and (job.named or job.lists_tools)),
             budget=min(request_budget, pacer.remaining),
             detail_budget=max(0, min(self.settings.detail_budget, pacer.remaining - request_budget)),
         )

@@ -146,6 +146,11 @@ class Settings(BaseSettings):
         "HOST`): all paths of all formats are requested.",
     )
     detail_budget: int = Field(default=25, ge=0, le=500, description="ADP capability details fetched in one visit.")
+    mcp_tools: Literal["off", "named", "all"] = Field(
+        default="named",
+        description="Whose MCP servers are asked for their tools (`tools/list`), where a card names an endpoint that "
+        "needs no credentials. `named`: hosts that somebody named or submitted. `all`: every host with such a card.",
+    )
     domain_daily_budget: int = Field(
         default=120, ge=1, le=10_000, description="Requests to one registrable domain in 24 hours, over all its hosts."
     )

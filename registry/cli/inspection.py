@@ -170,7 +170,8 @@ def _cells(host: str, entry: Mapping[str, Any]) -> tuple[str, ...]:
     ending = "read" if reason == entry["purpose"] else _outcome_text(entry["outcome"], reason)
     answer = " ".join(filter(None, (str(entry.get("status") or ""), ending, form)))
     redirect = f" -> {entry['final_url']}" if entry.get("final_url") else ""
-    path = entry["url"].removeprefix(f"https://{host}") + redirect
+    rpc_method = f" {entry['rpc']}" if "rpc" in entry else ""
+    path = entry["url"].removeprefix(f"https://{host}") + redirect + rpc_method
     return answer, entry.get("type") or "", str(entry.get("size", "")), str(entry.get("ms", "")), path
 
 

@@ -92,7 +92,7 @@ def unpack(host: str, packed: bytes) -> list[dict[str, Any]]:
     """Return one object per answer, without absent members. Raise ValueError for bytes that `pack` did not write.
 
     Members: url, stage, purpose, outcome, reason, format, dialect, status, type, size, sha256 (its start), ms,
-    final_url, hops, via.
+    final_url, hops, via, rpc (the method of a message).
     """
     if not packed:
         return []
@@ -128,6 +128,7 @@ def _details(answer: ProbeResult) -> Mapping[str, Any]:
         "final_url": fetched.final_url if fetched.final_url != probe.url else None,
         "hops": list(fetched.hops) or None,
         "via": asdict(probe.via) if probe.via else None,
+        "rpc": probe.post.method if probe.post else None,
     }
     cleaned: dict[str, Any] = clean_json({key: value for key, value in details.items() if value is not None})
     return cleaned

@@ -8,7 +8,8 @@ import pytest
 
 from crawler import transport
 from crawler.body_memory import BodyMemoryBudget
-from crawler.transport import UnusableAnswer, ask
+from crawler.response_body import UnusableAnswer
+from crawler.transport import ask
 from tests.crawler.support import fetch, probe, visiting
 from tests.support.sites import LOOPBACK, Reply, raw_port
 

@@ -32,11 +32,13 @@ ALLOWED = {
     "registry/core/merging/held.py": "ADP capability details count only through their manifest",
     "registry/core/merging/listing.py": "a listing carries the answers that ADP defines",
     "registry/core/merging/referrals.py": "link relations of catalogues, and documents of ADP and MCP that are gone",
+    "registry/core/merging/tool_lists.py": "tools of an MCP server count only through the card that names it",
     "registry/core/model/services.py": "`did` is also a way to authenticate",
     "registry/core/translating/read_back.py": "reads an ADP manifest back together with its details",
     "registry/core/translating/translation.py": "AWP defines the marks of synthetic documents",
     "registry/core/visiting/robots.py": "two formats define fields of robots.txt",
     "registry/core/visiting/summary.py": "identifiers of RPC protocols, one of which is spelled like its format",
+    "registry/core/visiting/tool_lists.py": "cards of MCP servers name the endpoints that are asked for their tools",
 }
 """Modules outside the folders of formats that name a format, and why."""
 

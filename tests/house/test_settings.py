@@ -73,6 +73,7 @@ def test_each_variable_sets_its_field(monkeypatch: pytest.MonkeyPatch) -> None:
         "suffix_list_url": "https://mirror.example/list", "ipv4_registry_url": "", "ipv6_registry_url": "",
         "trusted_proxies": "192.0.2.1", "log_level": "ERROR", "submit_wait": "15", "embedding": "minilm",
         "meili_url": "http://search.example:7700", "meili_index": "others",
+        "mcp_tools": "all",
     }  # fmt: skip
     for name in FIELDS:
         monkeypatch.setenv(

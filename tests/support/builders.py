@@ -106,7 +106,7 @@ def awp_manifest(host: str) -> dict[str, Any]:
 
 def visit(job: HostJob, site: Site, now: datetime = NOW) -> Visit:
     """Return the visit that the plan makes of a host with these pages. It starts and ends at `now`."""
-    plan = HostPlan(job, now=now, nonce="0123456789abcdef" * 2)
+    plan = HostPlan(job, now=now, nonce="0123456789abcdef" * 2, lists_tools=job.lists_tools)
     while (probe := plan.next()) is not None:
         plan.take(probe, answer(probe, site, now))
     return plan.finish(now, now)

@@ -61,6 +61,8 @@ class Exchange:
     headers: Mapping[str, str]  # lower-case names
     connection: int  # number of the connection, from 1
     writer: asyncio.StreamWriter = field(repr=False)
+    method: str = "GET"
+    body: bytes = b""
 
     async def send(self, data: bytes) -> None:
         self.writer.write(data)
@@ -176,7 +178,9 @@ class Sites:
             try:
                 while not writer.is_closing():
                     head = await reader.readuntil(b"\r\n\r\n")
-                    await self._answer(_exchange(head, number, writer))
+                    exchange = _exchange(head, number, writer)
+                    exchange.body = await reader.readexactly(int(exchange.headers.get("content-length", "0")))
+                    await self._answer(exchange)
             finally:
                 writer.close()
 
@@ -215,7 +219,8 @@ def _choose(site: Site, path: str) -> Answer:
 def _exchange(head: bytes, number: int, writer: asyncio.StreamWriter) -> Exchange:
     lines = head.decode("latin-1").split("\r\n")
     headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines[1:] if line)}
-    return Exchange(headers.get("host", ""), lines[0].split(" ")[1], headers, number, writer)
+    method, path, _ = lines[0].split(" ")
+    return Exchange(headers.get("host", ""), path, headers, number, writer, method)
 
 
 @contextlib.asynccontextmanager

@@ -12,7 +12,7 @@ from registry.core.model.documents import Outcome
 from registry.core.names.domains import registrable_domain
 from registry.core.names.opt_out import is_covered
 from registry.core.scheduling.reasons import DueReason
-from registry.core.visiting import rotation
+from registry.core.visiting import rotation, tool_lists
 from registry.core.visiting.probes import Step
 from registry.core.visiting.visits import DomainJob, HostJob, KnownDocument, Lease, RobotsRecord
 from registry.store.domains import MAX_ATTEMPTS, SUSPECT_FOR
@@ -151,6 +151,7 @@ def host_job(
         short=is_short(host, has_any) and not named,
         closed=tuple(sorted(closed)),
         named=named,
+        lists_tools=named or host.submitted_at is not None or any(map(_is_tool_list, known)),
         further=tuple(step.path for step in further[: rotation.PER_VISIT]) if rotates else (),
     )
 
@@ -166,6 +167,10 @@ def further_steps(host: HostRecord, documents: Iterable[DocumentRecord], now: da
 def is_short(host: HostRecord, has_documents: bool) -> bool:
     """Return whether bulk visits request only the short list of the host's label."""
     return host.source == SUB_HOST and host.submitted_at is None and not has_documents
+
+
+def _is_tool_list(document: DocumentRecord) -> bool:
+    return document.via is not None and document.via.rel == tool_lists.REL
 
 
 def _known_document(document: DocumentRecord) -> KnownDocument:

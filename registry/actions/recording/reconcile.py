@@ -25,7 +25,8 @@ from registry.store.visit_log_encoding import media_type, pack
 SECOND_LOOK: Final = timedelta(hours=6)
 MAX_BODY_FINDINGS: Final = 500
 
-_DOCUMENTS: Final = frozenset({Purpose.MANIFEST, Purpose.POINTER, Purpose.DETAIL})
+_DOCUMENTS: Final = frozenset({Purpose.MANIFEST, Purpose.POINTER, Purpose.DETAIL, Purpose.TOOLS})
+_OF_THE_SITE: Final = frozenset({Purpose.DETAIL, Purpose.TOOLS})
 _BODIES: Final = frozenset({Outcome.FOUND, Outcome.NEGATIVE, Outcome.MALFORMED})
 _SAYS_NO: Final = ABSENCE | {Outcome.MALFORMED}
 # What findings and later assessments can depend on; other headers, such as cookies, are never stored.
@@ -309,9 +310,9 @@ def _preference(current: Current) -> tuple[int, int, str]:
 
 
 def _belongs_to(answer: ProbeResult, host: str) -> bool:
-    """Return whether the host itself answered; details may come from any host of the same site."""
+    """Return whether the host itself answered; details and lists of tools may come from any host of the same site."""
     server = host_of(answer.fetched.final_url) or ""
-    return server == host or (answer.probe.purpose is Purpose.DETAIL and same_site(server, host))
+    return server == host or (answer.probe.purpose in _OF_THE_SITE and same_site(server, host))
 
 
 def _is_worth_keeping(answer: ProbeResult) -> bool:

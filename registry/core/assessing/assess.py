@@ -25,7 +25,7 @@ from registry.core.reading.reader import BOM, Unreadable, is_html, looks_like_js
 
 _MAX_ALTERNATIVES = 10
 _HEAD_BYTES = 4096
-_NOT_MANIFESTS = frozenset({Purpose.ROBOTS, Purpose.HOME, Purpose.CONTROL})
+_NOT_MANIFESTS = frozenset({Purpose.ROBOTS, Purpose.HOME, Purpose.CONTROL, Purpose.RPC})
 _PAGE_HINTS = tuple(form.page_hint for form in FORMATS if form.page_hint)
 _BODIES = frozenset({Outcome.FOUND, Outcome.NEGATIVE, Outcome.MALFORMED})
 

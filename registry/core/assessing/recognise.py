@@ -39,6 +39,7 @@ from registry.core.formats import (
     mcp_json,
     mcp_server_card,
     mcp_server_json,
+    mcp_tools_list,
     oasf,
     oauth_authorization_server,
     oauth_protected_resource,
@@ -154,6 +155,7 @@ ROWS: tuple[RecognitionRow, ...] = (
     ),
     # --- only where a pointer promised the format
     RecognitionRow(adp_detail.dialect, adp_detail.FORMAT, promised=True),
+    RecognitionRow(mcp_tools_list.dialect, mcp_tools_list.FORMAT, promised=True),
     # --- texts: only at their own paths
     RecognitionRow(
         openapi.yaml,

@@ -29,6 +29,7 @@ from registry.core.merging.held import (
 from registry.core.merging.identity import with_signatures
 from registry.core.merging.referrals import with_referrals
 from registry.core.merging.sites import mark_off_site
+from registry.core.merging.tool_lists import with_tool_lists
 from registry.core.model.documents import Outcome
 from registry.core.names.domains import registrable_domain
 from registry.core.visiting.observing import observed
@@ -47,7 +48,7 @@ def held_from(answer: ProbeResult, answers: Sequence[ProbeResult] = ()) -> Held:
 def merge(host: str, host_documents: Sequence[Held]) -> Merged:
     """Return one service from all current documents of `host`, in any order. Never raises on assessed documents."""
     host_documents = in_order(host_documents)
-    documents = without_copies(found(host_documents))
+    documents = with_tool_lists(without_copies(found(host_documents)))
     findings = [
         LocatedFinding(finding, document.url)
         for document in chain(documents, _broken(host_documents))

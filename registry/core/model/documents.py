@@ -61,6 +61,17 @@ class Purpose(StrEnum):
     MANIFEST = "manifest"
     POINTER = "pointer"
     DETAIL = "detail"
+    RPC = "rpc"  # one message to an MCP endpoint
+    TOOLS = "tools"  # what the endpoint replied in all: a document that was requested by POST
+
+
+class Post(NamedTuple):
+    """The message of a POST. `method`: of JSON-RPC; `headers`: names as sent; `request_id`: None expects no reply."""
+
+    method: str
+    body: bytes
+    headers: tuple[tuple[str, str], ...]
+    request_id: int | None = None
 
 
 class Probe(NamedTuple):
@@ -74,6 +85,7 @@ class Probe(NamedTuple):
     via: Via | None = None
     etag: str | None = None
     last_modified: str | None = None
+    post: Post | None = None  # None: a GET
 
 
 class Fetched(NamedTuple):

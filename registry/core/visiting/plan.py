@@ -5,15 +5,14 @@ answers, so that the code reads in the order of the requests. What the visit kno
 `RequestBudget` and `StopPolicy` (limits.py), `VisitResults`, `RobotsCache`, `PointerQueue` and `CandidateHosts`.
 """
 
-import hashlib
 from collections.abc import Collection, Generator, Sequence
 from datetime import datetime
 from typing import Final, TypeAlias
 
 from registry.core.format_support.probing import ABSENT
-from registry.core.model.documents import Fetched, Outcome, Probe, Purpose, Via
-from registry.core.names.domains import host_of, parse_https
-from registry.core.visiting import probes, robots_record, rotation
+from registry.core.model.documents import Fetched, Outcome, Probe, Purpose
+from registry.core.names.domains import host_of
+from registry.core.visiting import known, probes, robots_record, rotation, tool_lists
 from registry.core.visiting.following import DETAIL_REL
 from registry.core.visiting.limits import NO_BUDGET, OTHER_HOST, RequestBudget, StopPolicy
 from registry.core.visiting.pointers import CandidateHosts, PointerQueue
@@ -22,7 +21,7 @@ from registry.core.visiting.results import VisitResults
 from registry.core.visiting.robots import Robots
 from registry.core.visiting.robots_cache import RobotsCache
 from registry.core.visiting.summary import found, gone_away, host_facts, moved_to, only_refusals, served_here, summarise
-from registry.core.visiting.visits import HostJob, KnownDocument, ProbeResult, Visit
+from registry.core.visiting.visits import HostJob, ProbeResult, Visit
 
 MAX_PENDING: Final = 500
 
@@ -48,10 +47,11 @@ class HostPlan:
         now: datetime,
         nonce: str,
         exempt: Collection[str] = (),
+        lists_tools: bool = False,
         budget: int = probes.BUDGET,
         detail_budget: int = probes.DETAIL_BUDGET,
     ) -> None:
-        self._job, self._now, self._nonce = job, now, nonce
+        self._job, self._now, self._nonce, self._lists_tools = job, now, nonce, lists_tools
         self._home = f"https://{job.host}/"
         self._budget, self._stop = RequestBudget(budget, detail_budget), StopPolicy()
         self._results = VisitResults(job)
@@ -113,6 +113,8 @@ class HostPlan:
         decision = redirect(from_url, location, earlier_hops, probe.purpose)
         if isinstance(decision, Stop):
             return decision
+        if probe.post and self._host(decision.url) != self._host(from_url):  # guard: post-redirect-host
+            return Stop(Outcome.REFUSED, "redirect_other_host_post")
         if not self._budget.allows(probe.purpose, len(hops) + 2):
             return Stop(Outcome.SKIPPED, NO_BUDGET)  # guard: redirect-budget
         if probe.purpose is Purpose.ROBOTS:
@@ -184,6 +186,8 @@ class HostPlan:
         if self._job.whole_plan and not self._job.short and found(self._results.answers, host):
             yield from self._request_conditional()
             yield from self._follow_pointers()
+        if self._lists_tools and self._job.whole_plan:
+            yield from self._list_tools()
         yield from self._request_details()
 
     def _whole_plan(self) -> _Walk:
@@ -233,13 +237,13 @@ class HostPlan:
     def _request_known(self) -> _Walk:
         """Request documents of earlier visits: details with the whole plan only, or when their manifest changed."""
         for document in self._job.known:
-            if "#" in document.url:
-                continue  # carried inside another document
+            if "#" in document.url or (document.via is not None and document.via.rel == tool_lists.REL):
+                continue  # carried inside another document; requested by POST
             if document.via is not None and document.via.rel == DETAIL_REL:
                 if self._job.whole_plan:
                     self._pointers.details.append(probes.detail_probe(document.url, document.via))
             elif document.outcome in (Outcome.FOUND, Outcome.NEGATIVE, Outcome.MALFORMED):
-                yield from self._request(self._probe_for(document))
+                yield from self._request(known.probe_for(self._job.host, document))
 
     def _request_conditional(self) -> _Walk:
         """Stage S4: docs/probe-plan.md, "Conditions"."""
@@ -251,6 +255,30 @@ class HostPlan:
             if (yield from self._request(probes.manifest_probe(self._job.host, step))) is not None:
                 requested += 1
                 facts = host_facts(self._job.host, self._results.answers, self._results.home_topics)
+
+    def _list_tools(self) -> _Walk:
+        """Stage S6: docs/probe-plan.md, "Tools"."""
+        for url, via in tool_lists.endpoints(self._job.host, found(self._results.answers, self._job.host)):
+            if url in self._visited:
+                continue
+            self._visited[url] = None
+            listed = yield from tool_lists.listed(url, via, self._exchange)
+            self._results.answers.append(tool_lists.answer(url, via, listed, self._now))
+
+    def _exchange(self, probe: Probe) -> Generator[Probe, Fetched, Fetched | None]:
+        """Return the answer to one message; None where it was not sent. The same URL gets several messages."""
+        if self._stop.ended:
+            return None
+        robots = yield from self._rules_for(probe.url)
+        if robots is None or not self._budget.allows(probe.purpose):
+            return None
+        if not robots.allowed(probe.url):  # guard: robots-of-tools
+            return Fetched(
+                probe.url, probe.url, self._now, failure=Outcome.DISALLOWED, reason=robots.reason or "robots"
+            )
+        fetched = yield probe
+        self._record(probe, fetched, 1 + len(fetched.hops))
+        return fetched
 
     def _follow_pointers(self) -> _Walk:
         self._pointers.collect(self._results)
@@ -268,10 +296,7 @@ class HostPlan:
         """Return the answer; None where nothing was requested: a known URL, a spent budget, or an ended visit."""
         if self._stop.ended or probe.url in self._visited:
             return None
-        robots = self._robots.get(host := self._host(probe.url))
-        if robots is None:
-            yield from self._read_robots(host)
-            robots = self._robots.get(host)
+        robots = yield from self._rules_for(probe.url)
         if robots is None or not self._budget.allows(probe.purpose):
             self._pending.append(probe)
             return None
@@ -281,7 +306,8 @@ class HostPlan:
             refusal = Fetched(probe.url, probe.url, self._now, failure=Outcome.DISALLOWED, reason=reason)
             return self._record(probe, refusal, requests=0)
         if self._results.known:
-            probe = self._with_validators(probe)
+            known_document = self._results.known.get(probe.url)
+            probe = known.with_validators(probe, known_document, whole_plan=self._job.whole_plan)
         fetched = yield probe
         answer = self._record(probe, fetched, 1 + len(fetched.hops))
         if self._deferred and probe.url in self._deferred:
@@ -291,6 +317,13 @@ class HostPlan:
         if probe.purpose is Purpose.MANIFEST and _is_in_doubt(answer):
             yield from self._request_control_like(probe, answer, fetched)
         return answer
+
+    def _rules_for(self, url: str) -> Generator[Probe, Fetched, Robots | None]:
+        """Return the rules of a host's robots.txt, which is requested if it was not yet; None: it was not read."""
+        host = self._host(url)
+        if self._robots.get(host) is None:
+            yield from self._read_robots(host)
+        return self._robots.get(host)
 
     def _read_robots(self, host: str) -> _Walk:
         if self._robots.use_stored(host, self._now):
@@ -309,12 +342,8 @@ class HostPlan:
             return  # it was compared with a control when it was found
         if not served_here(answer, self._job.host):
             return
-        name = probe.url.rpartition("/")[2]
-        if name.endswith((".txt", ".md")):
-            control = f"/{self._random_name('text')}.txt"
-        elif "." not in name:
-            control = f"/.well-known/{self._random_name('bare')}"
-        else:
+        control = probes.control_like(probe.url, self._nonce)
+        if control is None:
             return
         if (yield from self._request(probes.control_probe(self._job.host, control))) is not None:
             self._results.reassess(answer, fetched)
@@ -328,7 +357,7 @@ class HostPlan:
         if host == self._job.host:
             self._stop.observe(answer.assessment)
         else:  # the answer of a redirect's target is not about this host
-            self._candidates.add(host, "redirect", probe.url)
+            self._candidates.add(host, "mcp" if probe.post else "redirect", probe.url)
         if fetched.failure is Outcome.REDIRECTED_AWAY:
             self._candidates.add(fetched.reason.removeprefix("to "), "redirect", probe.url)
         return answer
@@ -361,27 +390,6 @@ class HostPlan:
     def _host(self, url: str) -> str:
         """Return the host of a canonical URL; nearly always the one that is visited."""
         return self._job.host if url.startswith(self._home) else host_of(url) or ""
-
-    def _random_name(self, shape: str) -> str:
-        return hashlib.sha256(f"{self._nonce} {shape}".encode()).hexdigest()[:32]
-
-    def _with_validators(self, probe: Probe) -> Probe:
-        """Add the validators of a known document (RFC 9110 section 13)."""
-        known = self._results.known.get(probe.url)
-        if known is None or known.outcome not in (Outcome.FOUND, Outcome.NEGATIVE):
-            return probe
-        via = probe.via or known.via
-        if self._job.whole_plan:  # pointers, conditions and controls depend on the body: it is fetched again
-            return probe._replace(via=via)
-        return probe._replace(etag=known.etag, last_modified=known.last_modified, via=via)
-
-    def _probe_for(self, document: KnownDocument) -> Probe:
-        url = parse_https(document.url) or document.url
-        for step in probes.STEPS:
-            if url == f"https://{self._job.host}{step.path}":
-                return probes.manifest_probe(self._job.host, step)
-        expected = document.via.expected if document.via else document.format
-        return probes.pointer_probe(url, document.via or Via(url, "", "known", expected), expected)
 
 
 def _is_in_doubt(answer: ProbeResult) -> bool:

@@ -4,6 +4,7 @@ A request URL is always a canonical host with one of these paths, or a pointer t
 walks through this table.
 """
 
+import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -102,6 +103,21 @@ def home_probe(host: str) -> Probe:
 
 def control_probe(host: str, path: str) -> Probe:
     return Probe(f"https://{host}{path}", Purpose.CONTROL, "S0", _ANY_JSON, TEXT_CAP)
+
+
+def control_like(url: str, nonce: str) -> str | None:
+    """Return the path of a further control for a URL whose name has no extension, or that of a text; None for others.
+
+    The name is random, and the same for all URLs of one kind.
+    """
+    name = url.rpartition("/")[2]
+    if name.endswith((".txt", ".md")):
+        return f"/{_random_name(nonce, 'text')}.txt"
+    return None if "." in name else f"/.well-known/{_random_name(nonce, 'bare')}"
+
+
+def _random_name(nonce: str, kind: str) -> str:
+    return hashlib.sha256(f"{nonce} {kind}".encode()).hexdigest()[:32]
 
 
 def manifest_probe(host: str, step: Step) -> Probe:

@@ -45,6 +45,7 @@ class HostJob:
     short: bool = False  # a sub-host of a domain that served a document: only the short list of its label
     closed: tuple[str, ...] = ()  # hosts of the domain that opted out: never requested
     named: bool = False  # somebody named this host: all paths of all formats are requested
+    lists_tools: bool = False  # the tools of its MCP servers may be listed: it was named, submitted, or listed before
     further: tuple[str, ...] = ()  # paths that a first bulk visit leaves out and this one requests (rotation.py)
 
 

@@ -7,6 +7,7 @@ from tests.guards.guard import NEVER, SKIP, Edit, Guard
 _VISIT = "tests/crawler/test_visit.py::"
 _ANSWERS = "tests/crawler/test_outcomes.py::test_a_failing_response_has_its_outcome_and_reason"
 _DOMAIN = "tests/core/test_domains.py::"
+_TOOLS = "tests/crawler/test_tool_lists.py::"
 _PLAN = "tests/core/plan/"
 _REDIRECT = "tests/core/test_verdicts.py::"
 
@@ -111,5 +112,37 @@ GUARDS: Final = (
         "robots.txt of the host that a redirect leads to",
         Edit(" if .* else ", " if True else "),
         (f"{_PLAN}test_redirects.py::test_robots_txt_also_applies_to_the_target_of_a_redirect",),
+    ),
+    # messages to MCP servers
+    Guard(
+        "tools-same-site",
+        "MCP servers of other sites are not asked",
+        Edit(r" and same_site\(.*?\)"),
+        (f"{_TOOLS}test_some_endpoints_are_never_asked",),
+    ),
+    Guard("robots-of-tools", "robots.txt counts for MCP endpoints", NEVER, (f"{_TOOLS}test_robots_txt_is_obeyed",)),
+    Guard(
+        "tools-pages",
+        "pages of MCP tools are counted",
+        Edit(r"range\(\w+\)", "range(30)"),
+        (f"{_TOOLS}test_endless_pages_are_cut",),
+    ),
+    Guard(
+        "session-id-syntax",
+        "MCP session ids are checked",
+        NEVER,
+        (f"{_TOOLS}test_a_session_id_that_is_no_field_value_is_not_sent",),
+    ),
+    Guard(
+        "post-redirect-host",
+        "MCP messages stay on their host",
+        NEVER,
+        (f"{_TOOLS}test_a_post_is_not_redirected_away",),
+    ),
+    Guard(
+        "post-redirect-method",
+        "MCP messages stay a POST",
+        NEVER,
+        (f"{_TOOLS}test_a_post_is_not_redirected_away",),
     ),
 )
