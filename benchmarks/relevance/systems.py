@@ -20,8 +20,8 @@ import numpy as np
 from benchmarks.relevance.collection import Collection
 from benchmarks.relevance.measures import Scores, score
 from benchmarks.relevance.plain import PlainBM25
-from registry.actions.queries.discover import POOL
-from registry.core.model.listing import Filters, Listing
+from registry.actions.queries.discover import POOL, ranked
+from registry.core.model.listing import Filters, Listing, Query
 from registry.core.ranking import (
     CandidateSet,
     CorpusStats,
@@ -33,7 +33,6 @@ from registry.core.ranking import (
     fields,
     parse_query,
     parsed_query,
-    rank,
     record,
     text,
 )
@@ -154,9 +153,7 @@ def _by_ranks(ranking: Ranking) -> list[str]:
 
 async def ranking_of(backend: Backend, question_text: str, embedder: Embedder | None) -> Ranking:
     """Return the product's ranking for a question."""
-    question = parse_query(question_text, embedder)
-    pool = await backend.candidates(question, Filters(), POOL)
-    return collapse(answers(rank(question, pool.candidates, pool.stats)))
+    return (await ranked(backend, Query(question_text), embedder)).ranking
 
 
 def documents(listings: Sequence[Listing], embedder: Embedder | None) -> list[SearchDocument]:

@@ -18,9 +18,7 @@ from numpy.typing import NDArray
 
 from benchmarks.relevance.collection import Collection, LabelledQuery
 from benchmarks.relevance.measures import Interval
-from benchmarks.relevance.systems import documents, indexed
-from registry.actions.queries.discover import ranked
-from registry.core.model.listing import Query
+from benchmarks.relevance.systems import documents, indexed, ranking_of
 from registry.core.ranking import Embedder, explain
 from registry.search.backend import Backend
 
@@ -118,7 +116,7 @@ def _sort(query: LabelledQuery, removed: set[str]) -> str | None:
 
 
 async def _evidence(backend: Backend, qid: str, text: str, sort: str, embedder: Embedder | None) -> Evidence:
-    ranking = (await ranked(backend, Query(text), embedder)).ranking
+    ranking = await ranking_of(backend, text, embedder)
     if not len(ranking):
         return Evidence(qid, sort, 0.0, confident=False)
     best = explain(ranking, 0)

@@ -5,8 +5,8 @@ from typing import Final
 
 from registry.core.model.listing import CapabilityMatch
 from registry.core.ranking.actions import Action, action_of_capability, action_of_question
-from registry.core.ranking.closer import CloseLook, close_look
-from registry.core.ranking.features import DECIMALS, Features, MatchedTerms
+from registry.core.ranking.closer import close_look
+from registry.core.ranking.features import DECIMALS, CloseLook, Features, MatchedTerms
 from registry.core.ranking.parsed_query import ParsedQuery
 
 _SHOWN_FROM: Final = 0.6

@@ -4,28 +4,10 @@ A service of fifty capabilities holds most words somewhere. What it can do for t
 service's own description, says with the query's words together.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
-from registry.core.ranking.features import DECIMALS, Features, Numbers
+from registry.core.ranking.features import DECIMALS, CloseLook, Features, Numbers
 from registry.core.ranking.record import Capabilities
-
-
-class CloseLook(NamedTuple):
-    """`covers` (n + 1,): the share of the query's weight that each place's words match, the service's own text first.
-
-    `is_reversed`: its texts name a direction of the query ("HTML to PDF") only the other way round.
-    """
-
-    capabilities: Capabilities
-    covers: Numbers
-    is_reversed: bool
-
-    @property
-    def best_cover(self) -> float:
-        """The cover of the best place, 0 to 1."""
-        return float(self.covers.max())
 
 
 def close_look(features: Features, candidate: int) -> CloseLook:

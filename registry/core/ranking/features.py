@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +11,8 @@ from registry.core.ranking.candidates import CandidateSet
 from registry.core.ranking.corpus import CorpusStats
 from registry.core.ranking.fields import WEIGHT_UNIT
 from registry.core.ranking.parsed_query import ParsedQuery
-from registry.core.ranking.record import term_ids
+from registry.core.ranking.record import Capabilities, term_ids
 from registry.core.ranking.vectors import cosines
-
-if TYPE_CHECKING:
-    from registry.core.ranking.closer import CloseLook
 
 DECIMALS: Final = 6
 """Decimals of the numbers shown."""
@@ -28,6 +25,22 @@ Numbers = NDArray[np.float64]
 MatchedTerms = Mapping[int, tuple[str, float]]
 """The query's words that a candidate holds, in the query's order: position among the candidate's words -> the word and
 its share of the query's weight."""
+
+
+class CloseLook(NamedTuple):
+    """What closer.py sees in a candidate. `covers` (places,): the share of the query's weight that each place's words
+    match, the service's own text first, then its capabilities.
+
+    `is_reversed`: its texts name a direction of the query ("HTML to PDF") only the other way round.
+    """
+
+    capabilities: Capabilities
+    covers: Numbers
+    is_reversed: bool
+
+    @property
+    def best_cover(self) -> float:
+        return float(self.covers.max())
 
 
 class RowRanges:
@@ -78,7 +91,7 @@ class Features:
     nearest: Numbers
     parts: RowRanges
     sentence_covers: Numbers
-    looks: dict[int, "CloseLook"] = field(default_factory=dict)
+    looks: dict[int, CloseLook] = field(default_factory=dict)
 
     def matched_terms(self, candidate: int) -> MatchedTerms:
         positions = self.places[:, candidate].tolist()
