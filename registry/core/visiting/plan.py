@@ -227,11 +227,10 @@ class HostPlan:
         """Request what a first bulk visit leaves out: all of it from a named host, else the paths whose turn it is."""
         steps = rotation.steps_of(self._job)
         for step in steps:
-            probe = probes.manifest_probe(self._job.host, step)
-            if self._results.has_found(step.fallback_of) or not (self._job.named or self._budget.allows(probe.purpose)):
-                continue  # what a named host has no budget for is pending; rotation comes round again
+            if self._results.has_found(step.fallback_of):
+                continue
             self._is_final_step = step is steps[-1]
-            yield from self._request(probe)
+            yield from self._request(probes.manifest_probe(self._job.host, step))
         self._is_final_step = False
 
     def _request_known(self) -> _Walk:

@@ -60,9 +60,10 @@ def test_a_named_host_gets_every_path_of_every_format_that_lists_a_host() -> Non
     assert done.pending == () and done.requests <= 45
 
 
-def test_nothing_is_lost_when_the_budget_of_a_named_host_ends() -> None:
+@pytest.mark.parametrize("job", [NAMED, HostJob(HOST, whole_plan=True, further=tuple(FURTHER))])
+def test_nothing_is_lost_when_the_budget_ends(job: HostJob) -> None:
     web = Web({HOST: {}})
-    first = visit(web, job=NAMED, budget=30)
+    first = visit(web, job=job, budget=30)
     second = visit(web, job=HostJob(HOST, whole_plan=True, pending=first.pending, robots=first.robots), budget=30)
     assert set(FURTHER) <= {*paths(first), *paths(second)} and first.pending and not second.pending
 
