@@ -17,7 +17,7 @@ from registry.core.assessing.assess import Assessment
 from registry.core.assessing.drafts import UNKNOWN_HOST, judge_draft
 from registry.core.formats import FORMATS
 from registry.core.merging.merge import Held, held_from
-from registry.core.model.documents import Outcome
+from registry.core.model.documents import Outcome, Purpose
 from registry.core.model.findings import Finding
 from registry.core.names.domains import InvalidName, host_of, host_syntax, parse_https
 from registry.core.reading import rules as reading_rules
@@ -171,7 +171,8 @@ def _from_answers(
     visit_outcome: tuple[Outcome, str] | None,
     options: CheckOptions,
 ) -> Checked:
-    documents = [held_from(answer, answers) for answer in answers]
+    # single messages to an MCP endpoint are no documents: what it listed in all follows them
+    documents = [held_from(answer, answers) for answer in answers if answer.probe.purpose is not Purpose.RPC]
     relevant = tuple(item for item in documents if item.assessment.outcome not in _NOT_SHOWN) or tuple(documents[:1])
     outcome, reason = visit_outcome or (documents[0].assessment.outcome, documents[0].assessment.reason)
     sources = {answer.fetched.final_url: answer.fetched.body for answer in answers if answer.fetched.body}
