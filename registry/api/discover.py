@@ -24,7 +24,7 @@ from registry.api.params import (
 from registry.api.problems import INVALID_CURSOR, INVALID_PARAMETER, Problem
 from registry.api.responses import capability_url, json_response, rounded
 from registry.api.routing import QueryRoute, strict_router
-from registry.api.rows import summary
+from registry.api.rows import confirmation, summary
 from registry.api.schemas import discovery as schemas
 from registry.core.formats.adp.manifest_view import CAPABILITY_DESCRIPTION_CHARS
 from registry.core.model.listing import Filters, StaleCursor
@@ -143,11 +143,13 @@ def _capability(
         "description": description,
         "detail_url": capability.detail_url or capability_url(base, host, capability.name),
         "side_effects": capability.side_effects,
+        "confirmation": confirmation(capability.confirmation),
         "why": {
             "matched_terms": capability.matched_terms,
             "score": rounded(capability.cover),
             "similarity": rounded(capability.similarity),
         },
+        "untrusted_text": ["name", "description", "confirmation.message"],
     }
     if stems is not None:
         row["highlights"] = highlight(description, stems)

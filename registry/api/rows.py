@@ -6,8 +6,10 @@ from typing import Any, Final, cast
 from registry.actions.queries.inspect import Card
 from registry.api.responses import service_url, timestamp
 from registry.api.schemas import base as schemas
+from registry.core.formats.adp.detail_view import PARAMETER_CHARS
 from registry.core.model.listing import TrustLevel
 from registry.core.names.domains import is_confusable
+from registry.core.reading.plain_text import plain
 from registry.core.scheduling.policy import FOUND_MOST
 
 STALE_AFTER: Final = 2 * FOUND_MOST
@@ -36,10 +38,20 @@ def summary(card: Card, base: str, now: datetime) -> schemas.Summary:
         "score": card.score,
         "auth": auth(card.auth, card.auth_type),
         "pricing": pricing(card.pricing, card.pricing_type),
+        "version": card.version,
+        "operational": card.operational,
         "freshness": freshness(card.last_visit_at, card.seen_at, now),
         "url": service_url(base, card.host),
-        "untrusted_text": ["name", "description"],
+        "untrusted_text": ["name", "description", "version"],
     }
+
+
+def confirmation(model: dict[str, Any] | None) -> schemas.Confirmation | None:
+    """Return whether a person must agree to a call, and the question for them; None: the documents do not say."""
+    if model is None:
+        return None
+    message = model.get("message")
+    return {"required": model["required"], "message": plain(message, PARAMETER_CHARS) if message else None}
 
 
 def freshness(last_visit_at: datetime | None, seen_at: datetime | None, now: datetime) -> schemas.Freshness:

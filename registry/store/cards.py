@@ -23,13 +23,15 @@ class CardCapability(NamedTuple):
     description: str | None
     detail_url: str | None  # absolute URL of the host's own detail document
     side_effects: bool | None = None
+    confirmation: dict[str, Any] | None = None  # services.Confirmation as JSON, without defaults
 
 
 @dataclass(slots=True)
 class Card(ServiceColumns):
     """A service in a list. `capabilities` are filled when cards are fetched by key, not in long lists.
 
-    `auth` and `pricing` are services.Auth and services.Pricing as JSON, without defaults.
+    `auth` and `pricing` are services.Auth and services.Pricing as JSON, without defaults. `version` is the service's
+    own; `operational` what its document says of its state, None if nothing.
     """
 
     crawl_failures: int
@@ -39,15 +41,19 @@ class Card(ServiceColumns):
     last_visit_at: datetime | None = None
     auth: dict[str, Any] = field(default_factory=dict)
     pricing: dict[str, Any] = field(default_factory=dict)
+    version: str | None = None
+    operational: bool | None = None
     capabilities: tuple[CardCapability, ...] = ()
 
 
-COLUMNS: Final = tuple(Card.__dataclass_fields__)[:-4]
-"""Columns of `services`, in order. In a row `last_visit_at`, `auth`, `pricing` and the capabilities follow."""
+COLUMNS: Final = tuple(Card.__dataclass_fields__)[:-6]
+"""Columns of `services`, in order. In a row the remaining fields follow: the time, then JSON."""
 
 _CARDS: Final = f"""
 SELECT {", ".join(f"s.{name}" for name in COLUMNS)}, h.last_visit_at, s.model->'auth', s.model->'pricing',
-       (SELECT jsonb_agg(jsonb_build_array(c.name, c.data->'description', c.data->'detail_url', c.data->'side_effects')
+       s.model->'version', s.model#>'{{relations,operational}}',
+       (SELECT jsonb_agg(jsonb_build_array(c.name, c.data->'description', c.data->'detail_url', c.data->'side_effects',
+                                           c.data->'confirmation')
                          ORDER BY c.position)
         FROM capabilities c WHERE c.domain = s.domain AND c.host = s.host AND c.name = ANY(%(names)s::text[]))
 FROM unnest(%(domains)s::text[], %(hosts)s::text[]) AS k(domain, host)
@@ -88,7 +94,7 @@ def cards(rows: Iterable[Row]) -> Iterable[Card]:
     """Yield one card per row. A row holds all fields of a card in order, jsonb as bytes."""
     for row in rows:
         card = Card(*row)
-        auth, pricing, capabilities = (_decoded(value, card.host) for value in row[-3:])
+        auth, pricing, card.version, card.operational, capabilities = (_decoded(value, card.host) for value in row[-5:])
         card.trust_level = TrustLevel(card.trust_level)
         card.formats, card.protocols = tuple(card.formats), tuple(card.protocols)
         card.auth, card.pricing = auth or {}, pricing or {}

@@ -195,6 +195,8 @@ _CARD_COLUMNS: Final = (
     .scalar_subquery(),
     ServiceRow.model["auth"],
     ServiceRow.model["pricing"],
+    ServiceRow.model["version"],
+    ServiceRow.model["relations"]["operational"],
     null(),
 )
 """The columns that `cards` expects, without capabilities."""

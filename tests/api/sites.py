@@ -73,6 +73,13 @@ def _tools() -> dict[str, Any]:
     }
 
 
+def _bikes() -> dict[str, Page]:
+    """Return pages of a service that is down, with a call that cannot be undone."""
+    manifest = awp_manifest(BIKES)
+    manifest["actions"][0]["sensitivity"] = "irreversible"
+    return {"/agent.json": Page(manifest | {"agent_status": {"operational": False}})}
+
+
 def _awkward() -> dict[str, Page]:
     """Return pages with a name that needs every kind of percent-encoding, and text that hides an instruction."""
     manifest = awp_manifest(AWKWARD)
@@ -85,7 +92,7 @@ def _awkward() -> dict[str, Page]:
 
 SITES: dict[str, Site] = {
     PIGEON: _pigeon(),
-    BIKES: {"/agent.json": Page(awp_manifest(BIKES))},
+    BIKES: _bikes(),
     CARD: {"/.well-known/agent-card.json": Page(_card())},
     TOOLS: {"/.well-known/mcp/server-card.json": Page(_tools())},
     ELSEWHERE: adp_site(ELSEWHERE, "sell_shoes", base_url="https://api.elsewhere.dev"),

@@ -6,6 +6,7 @@ import pytest
 
 from registry.api.params import FACETS
 from tests.api.conftest import Api
+from tests.api.sites import BIKES, CARD
 from tests.api.test_contract import LISTED, hosts
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -27,6 +28,26 @@ async def test_confidence_and_suggestions_are_returned(api: Api) -> None:
     filtered = await api.json("/api/discover", q="rent a bicycle", format="a2a", min_score="1")
     assert filtered["suggestions"]["without_filters"] == ["format", "min_score"]
     assert filtered["suggestions"]["known_words"] == ["rent", "bicycle"]
+
+
+async def test_a_row_warns_before_the_call(api: Api) -> None:
+    """AWP section 9: irreversible actions need confirmation; section 13: the surface may be out of service."""
+    row = (await api.json("/api/discover", q="rent a bicycle"))["data"][0]
+    assert row["service"]["domain"] == BIKES
+    assert row["service"]["operational"] is False
+    assert row["matching_capabilities"][0]["confirmation"] == {"required": True, "message": None}
+    assert {"name", "description"} <= set(row["matching_capabilities"][0]["untrusted_text"])
+    parcel = (await api.json("/api/discover", q="track a parcel"))["data"][0]
+    assert (parcel["service"]["operational"], parcel["service"]["version"]) == (None, None)
+    assert parcel["matching_capabilities"][0]["confirmation"] is None
+    card = (await api.json("/api/discover", q="book a restaurant table"))["data"][0]["service"]
+    assert (card["domain"], card["version"]) == (CARD, "1.2.0")
+
+
+async def test_rows_of_the_list_tell_state_and_version_too(api: Api) -> None:
+    rows = {row["domain"]: row for row in (await api.json("/api/services", limit=50))["data"]}
+    assert (rows[BIKES]["operational"], rows[CARD]["operational"]) == (False, None)
+    assert (rows[BIKES]["version"], rows[CARD]["version"]) == (None, "1.2.0")
 
 
 async def test_highlights_are_returned_on_request_without_markup(api: Api) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import orjson
 
@@ -52,7 +52,8 @@ _CARDS_AT_ONCE: Final = 10
 
 class FoundCapability(NamedTuple):
     """`detail_url` is the absolute URL of the host's own document, `cover` the share of the query that the capability
-    covers, 0 to 1, and `similarity` its cosine with the query. `side_effects` is None when they are not declared."""
+    covers, 0 to 1, and `similarity` its cosine with the query. `side_effects` is None when they are not declared;
+    `confirmation` is services.Confirmation as JSON, without defaults."""
 
     name: str
     description: str
@@ -61,6 +62,7 @@ class FoundCapability(NamedTuple):
     matched_terms: tuple[str, ...]
     cover: float
     similarity: float
+    confirmation: dict[str, Any] | None = None
 
 
 class Found(NamedTuple):
@@ -280,6 +282,7 @@ def _capabilities(card: Card, matches: Sequence[CapabilityMatch]) -> tuple[Found
             match.matched_terms,
             match.score,
             match.similarity,
+            card_capability.confirmation,
         )
         for match in matches
         if (card_capability := current.get(match.name))
