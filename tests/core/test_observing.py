@@ -3,6 +3,8 @@
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from registry.core.assessing.assess import Assessment
 from registry.core.formats.awas.history import is_unversioned_break
@@ -56,6 +58,25 @@ def test_observations_are_stored_as_a_text() -> None:
     assert from_text(to_text(BOTH)) == BOTH
     assert from_text("gone_since not_revalidated") == {Observation.NOT_REVALIDATED}
     assert (to_text([]), from_text("")) == ("", frozenset())
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda values: (
+        st.lists(values, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["version", "actions", "id", "path", "parameters", "name", "required"]), values
+        )
+    ),
+    max_leaves=20,
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(ANYTHING, ANYTHING)
+def test_no_two_values_raise_when_they_are_compared(before: Any, after: Any) -> None:
+    assert is_unversioned_break(before, after) in (True, False, None)
+    assert is_unversioned_break(before, before) is None or not isinstance(before, dict)
 
 
 ACTION: dict[str, Any] = {
