@@ -6,7 +6,6 @@ from typing import Any, Final, cast
 from registry.actions.queries.inspect import Card
 from registry.api.responses import service_url, timestamp
 from registry.api.schemas import base as schemas
-from registry.core.formats.adp.detail_view import PARAMETER_CHARS
 from registry.core.model.listing import TrustLevel
 from registry.core.names.domains import is_confusable
 from registry.core.reading.plain_text import plain
@@ -14,6 +13,8 @@ from registry.core.scheduling.policy import FOUND_MOST
 
 STALE_AFTER: Final = 2 * FOUND_MOST
 """Twice the longest regular interval between two visits, so that a late crawler does not make a site stale."""
+
+MESSAGE_CHARS: Final = 2_000
 
 _ADP_DEFAULTS: Final = {"auth_type": "none", "pricing_type": "free"}
 """What ADP registries answer where nothing is known: their clients know no other values."""
@@ -51,7 +52,7 @@ def confirmation(model: dict[str, Any] | None) -> schemas.Confirmation | None:
     if model is None:
         return None
     message = model.get("message")
-    return {"required": model["required"], "message": plain(message, PARAMETER_CHARS) if message else None}
+    return {"required": model["required"], "message": plain(message, MESSAGE_CHARS) if message else None}
 
 
 def freshness(last_visit_at: datetime | None, seen_at: datetime | None, now: datetime) -> schemas.Freshness:

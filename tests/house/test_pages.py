@@ -17,7 +17,9 @@ DOCS = ROOT / "docs"
 DECISIONS = sorted((DOCS / "adr").glob("*.md"))
 TEXTS = sorted([*DOCS.rglob("*.md"), *ROOT.glob("*.md")])
 
-GENERAL = frozenset({"document", "manifest", "endpoint", "pointer", "signature", "conflict", "service", "capability"})
+GENERAL = frozenset(
+    {"advice", "document", "manifest", "endpoint", "pointer", "signature", "conflict", "service", "capability"}
+)
 """Families of rules that belong to no single format."""
 
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
