@@ -21,7 +21,8 @@ METHOD: Final = (
     "what no document says (`service.*`, `capability.*`) are collected.",
     "A document is graded against its own specification. What that demands, or says should be, costs points; what it "
     "only recommends, and what its own examples leave out, is a note. What other specifications ask for (a price, a "
-    "rate limit, a provider, terms of use ...) is advice: a finding of severity info, without price (`advice.*`). So "
+    "rate limit, a provider, terms of use ...) is advice: a finding of severity info, without price (`advice.*`, and "
+    "the rules of `service.*` and `capability.*` that cost nothing). So "
     "the complete example of a specification, served as it demands, loses no point.",
     "A host with documents of several formats is graded by the demands of all of them: what is missing costs points if "
     "at least one of the formats asks for it and no document of the host states it; for a capability, only the "
