@@ -11,6 +11,7 @@ from typing import Any, Final, Literal
 
 from registry.actions.frontier.seed import SEED_HEAD_START, SUBMISSION_HEAD_START
 from registry.actions.queries.unasked import LOG_READ, Unasked, unasked
+from registry.core.merging.rules import NOT_LISTED
 from registry.core.model.documents import Outcome
 from registry.core.model.findings import Severity
 from registry.core.model.listing import Filters
@@ -256,7 +257,9 @@ def _reasons(
         yield _outcome_text(known.outcome.value, known.reason)
     for finding in findings:
         rule = rule_of(finding.reason)
-        if rule is not None and rule.severity is Severity.ERROR:
+        if rule in NOT_LISTED:
+            yield f"{rule.says} ({finding.evidence})" if finding.evidence else rule.says
+        elif rule is not None and rule.severity is Severity.ERROR:
             yield f"{_path(known.host, finding.document)}{finding.pointer and '#' + finding.pointer}: {rule.says}"
     if not is_listed and last:
         yield from _unread_answers(known.host, last[0].vector)

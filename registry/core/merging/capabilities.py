@@ -101,6 +101,14 @@ def _distinct(invocations: Iterable[Invocation]) -> tuple[Invocation, ...]:
 
 
 def _with_unique_names(capabilities: Sequence[Capability]) -> tuple[Capability, ...]:
-    """Make names unique within the service by suffixes: they are segments of this registry's URLs."""
+    """Make names unique within the service by suffixes: they are segments of this registry's URLs.
+
+    A capability whose name gets a suffix keeps the document's name as its title.
+    """
     used_names = {".", ".."}  # clients resolve these before a request (RFC 3986 section 5.2.4)
-    return tuple(replace(capability, name=unique_name(capability.name, used_names)) for capability in capabilities)
+    result = []
+    for capability in capabilities:
+        name = unique_name(capability.name, used_names)
+        title = capability.title or (capability.name if name != capability.name else None)
+        result.append(replace(capability, name=name, title=title))
+    return tuple(result)

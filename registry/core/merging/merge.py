@@ -8,7 +8,6 @@ question has its own module in `merging/`.
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
-from registry.core.format_support.format import Role
 from registry.core.merging.access import Metadata
 from registry.core.merging.conflicts import conflicts
 from registry.core.merging.details import details_of, with_details
@@ -19,14 +18,15 @@ from registry.core.merging.held import (
     LocatedFinding,
     Merged,
     described,
+    finding,
     formats_of,
     found,
     in_order,
     observations_of,
-    role_of,
     without_copies,
 )
 from registry.core.merging.identity import with_signatures
+from registry.core.merging.offering import reason_not_to_list
 from registry.core.merging.referrals import with_referrals
 from registry.core.merging.sites import mark_off_site
 from registry.core.merging.tool_lists import with_tool_lists
@@ -50,9 +50,9 @@ def merge(host: str, host_documents: Sequence[Held]) -> Merged:
     host_documents = in_order(host_documents)
     documents = with_tool_lists(without_copies(found(host_documents)))
     findings = [
-        LocatedFinding(finding, document.url)
+        LocatedFinding(one, document.url)
         for document in chain(documents, _broken(host_documents))
-        for finding in document.assessment.findings
+        for one in document.assessment.findings
     ]
     findings += observations_of(documents)
     documents, detail_findings = with_details(documents, details_of(host_documents))
@@ -60,12 +60,14 @@ def merge(host: str, host_documents: Sequence[Held]) -> Merged:
     documents, pointer_findings = with_referrals(documents, host_documents, host)
     findings += (*detail_findings, *signature_findings, *pointer_findings)
     formats_and_urls = formats_of(documents), tuple(document.url for document in documents)
-    if not any(_describes_service(document) for document in documents):
-        return Merged(None, tuple(findings), *formats_and_urls)
     parts = described(Metadata.set_aside(documents))
     service = Metadata(documents, host).complete(united(parts))
+    reason = reason_not_to_list(documents, service) if documents else None
+    if reason is not None or not documents:
+        findings += [LocatedFinding(finding(reason, "", ", ".join(formats_and_urls[0])))] if reason else []
+        return Merged(None, tuple(findings), *formats_and_urls)
     service, off_site_findings = mark_off_site(service, registrable_domain(host))
-    findings += (LocatedFinding(finding) for finding in chain(conflicts(parts), off_site_findings))
+    findings += (LocatedFinding(one) for one in chain(conflicts(parts), off_site_findings))
     return Merged(service, tuple(findings), *formats_and_urls)
 
 
@@ -74,11 +76,3 @@ def _broken(host_documents: Iterable[Held]) -> Iterator[Held]:
     return (
         document for document in host_documents if document.assessment.outcome in (Outcome.MALFORMED, Outcome.NEGATIVE)
     )
-
-
-def _describes_service(document: Held) -> bool:
-    """True when the document alone makes its host a service. A list of other servers, for example, does not."""
-    service = document.assessment.service
-    if role_of(document) is not Role.SERVICE or service is None:
-        return False
-    return bool(service.capabilities or service.protocols or service.name)

@@ -5,6 +5,7 @@ the best texts for search. An entry for another host is left to that host. If a 
 server answers instead of its card, that is a finding of the document that names it.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,19 +13,24 @@ from typing import Final
 
 from registry.core.format_support.format import Role
 from registry.core.format_support.manifest import MAX_TEXTS
-from registry.core.formats import adp
+from registry.core.formats import adp, ai_catalog, api_catalog
 from registry.core.merging import rules
 from registry.core.merging.capabilities import origin_of
 from registry.core.merging.held import ANSWERED, Held, LocatedFinding, finding, path_of, role_of
+from registry.core.merging.offering import describes_service
 from registry.core.model.documents import Outcome
 from registry.core.model.services import Capability, Invocation, Origin, Protocol, Service
-from registry.core.names.domains import host_of
+from registry.core.names.domains import host_of, same_site
 
 _NAMED: Final = frozenset(
     {"entry", "service-desc", "service-meta", "describedby", "api-catalog", "item", "api.url", "source", "agent_card",
      "openapi", "discovery", "server", "serverCard", "server_card", "ucp-profile", "acp-discovery", "jku"}
 )  # fmt: skip
 """Relations of pointers whose URL the document itself states. Others are inferred here, so a miss is not its fault."""
+_REFERRING: Final = frozenset({"pointer", "instructions"})
+_PUBLISHER: Final = re.compile(r"urn:air?:([a-z0-9.-]+\.[a-z0-9-]+):", re.IGNORECASE)
+"""The publisher in the identifier of an entry (ARD 0.91)."""
+_CARD_TYPES: Final = (("a2a-agent-card", "a2a"), ("agent-card", "a2a"), ("mcp-server", "mcp"))
 _LIVE: Final = frozenset({"status_405", "status_406", "event_stream"})
 _LIVE_ENDINGS: Final = ("/mcp", "/sse")
 
@@ -38,6 +44,7 @@ class _HostContext:
     carried: dict[tuple[str, str], int] = field(default_factory=dict)
     skills: dict[str, tuple[int, int]] = field(default_factory=dict)  # docs_url -> indexes of document and capability
     missed: dict[str, Held] = field(default_factory=dict)
+    is_alone: bool = False  # no document but catalogues, and what they carry, says what the host offers
 
 
 def with_referrals(
@@ -61,6 +68,7 @@ def with_referrals(
                 live_protocols.append(live_server[1])
             elif role_of(document) is not Role.POINTERS or _is_own(capability, context):
                 capabilities.append(capability)
+                live_protocols += _card_protocol(capability) if role_of(document) is Role.POINTERS else ()
         protocols = (*services[index].protocols, *live_protocols)
         services[index] = replace(services[index], capabilities=tuple(capabilities), protocols=protocols)
     for index, entries in entries_by_target.items():
@@ -75,6 +83,7 @@ def with_referrals(
 
 def _host_context(documents: Sequence[Held], host_documents: Sequence[Held], host: str) -> _HostContext:
     context = _HostContext(host)
+    context.is_alone = not any(describes_service(document) and not _is_carried(document) for document in documents)
     for index, document in enumerate(documents):
         context.found.setdefault(document.url, index)
         context.found.setdefault(document.requested, index)
@@ -116,12 +125,44 @@ def _url(capability: Capability) -> str | None:
 
 
 def _is_own(capability: Capability, context: _HostContext) -> bool:
-    """True when the entry names something on this host that is not known to be missing."""
+    """True when the entry is the host's own.
+
+    Beside other documents of the host, that is an entry for something on this host that is not known to be missing. A
+    catalogue that stands alone says itself what its publisher offers: all entries of its registrable domain, by their
+    address or their publisher's name, and those that it describes in full.
+    """
+    if any(call.kind not in _REFERRING for call in capability.invocations):
+        return True
     url = _url(capability)
-    if url is None or host_of(url) != context.host:
+    if url is not None and host_of(url) == context.host:
+        missed = context.missed.get(url)
+        return context.is_alone or missed is None or missed.assessment.outcome not in (Outcome.ABSENT, Outcome.GONE)
+    if not context.is_alone:
         return False
-    missed = context.missed.get(url)
-    return missed is None or missed.assessment.outcome not in (Outcome.ABSENT, Outcome.GONE)
+    if url is None or same_site(host_of(url) or "", context.host):
+        return True
+    publisher = _PUBLISHER.match(capability.id)
+    is_described = any(call.auth is not None for call in capability.invocations) or capability.docs_url is not None
+    origin = origin_of(capability)
+    is_api = origin is not None and origin.format == api_catalog.FORMAT.slug
+    return (publisher is not None and same_site(publisher[1].lower(), context.host)) or (is_api and is_described)
+
+
+def _is_carried(document: Held) -> bool:
+    """True for the value of an entry, which is judged as a document of its own; its URL has a fragment."""
+    return document.via is not None and "#" in document.url
+
+
+def _card_protocol(capability: Capability) -> tuple[Protocol, ...]:
+    """Return the protocol of an entry that names a card, where nothing else tells of it."""
+    kind = next((str(kind) for key in ("type", "mediaType") if (kind := _entry_members(capability).get(key))), "")
+    url = _url(capability)
+    protocol = next((protocol for word, protocol in _CARD_TYPES if word in kind.lower()), None)
+    return (Protocol(protocol, card_url=url),) if protocol and url else ()
+
+
+def _entry_members(capability: Capability) -> Mapping[str, object]:
+    return capability.native.get(ai_catalog.FORMAT.slug, {})
 
 
 def _is_instruction(capability: Capability) -> bool:

@@ -56,3 +56,21 @@ ENDPOINT_OFF_SITE = Rule(
     says="Endpoints are on another site than the one that served the document.",
     fix="Serve a document on the host of the endpoints too, so that this host need not speak for it.",
 )
+NOTHING_CALLABLE = Rule(
+    "listing.nothing_callable", INFO, points=0, section=COMPLETENESS,
+    spec="ADP 1.0 section 2; A2A 1.0 AgentCard.supportedInterfaces; MCP server card v1 (SEP-2127)",
+    says="Nothing that the documents of this host describe can be called by others, so it is not listed.",
+    fix="Name a public https address at which the service answers, or a package to run; fill in templates.",
+)
+ONLY_TEXTS = Rule(
+    "listing.only_texts", INFO, points=0, section=COMPLETENESS, spec="llmstxt.org; ADP 1.0 section 2",
+    says="This host has only texts and policies, which describe nothing to call, so it is not listed.",
+    fix="Publish a manifest, a card or an API description of what agents can call.",
+)
+ONLY_ELSEWHERE = Rule(
+    "listing.only_elsewhere", INFO, points=0, section=COMPLETENESS, spec="ARD 0.91 entries; RFC 9727 section 4",
+    says="The documents of this host only name what other sites offer, so it is not listed.",
+    fix="List what this site offers itself, or publish its own manifest.",
+)
+NOT_LISTED = frozenset({NOTHING_CALLABLE, ONLY_TEXTS, ONLY_ELSEWHERE})
+"""Why a host with documents is not listed; exactly one of them is found then."""

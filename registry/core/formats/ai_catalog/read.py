@@ -8,7 +8,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from registry.core.format_support.endpoints import claim, link
+from registry.core.format_support.endpoints import claim, link, origin_of
+from registry.core.format_support.loose import license_of, provider_of, repository_of
+from registry.core.format_support.loose_card import loose_card
 from registry.core.format_support.manifest import (
     ID_CHARS,
     MAX_TEXTS,
@@ -18,6 +20,7 @@ from registry.core.format_support.manifest import (
     list_of,
     map_of,
     members,
+    native,
     short_text_of,
     text_of,
     texts_of,
@@ -33,6 +36,12 @@ _AD_HOC: Final = "adhoc"
 _URN = re.compile(r"urn:(air?):([a-z0-9.-]+\.[a-z0-9-]+)(:[^:\s]+)+", re.IGNORECASE)
 _QUERIES: Final = range(2, 6)
 _QUERY_CHARS: Final = 500
+_QUERIES_KEY: Final = "representativeQueries"
+_TAGS: Final = ("tags", "capabilities")
+_INLINE: Final = ("data", "inline")
+_READ: Final = frozenset({
+    "identifier", "displayName", "description", "url", "tags", "capabilities", _QUERIES_KEY, "extensions",
+})  # fmt: skip
 _LOOSE_LISTS: Final = {
     "agentCards": "a2a", "mcpServers": "mcp-server-card", "services": None, "resources": None,
 }  # fmt: skip
@@ -49,6 +58,7 @@ _SNIFFED: Final = frozenset(
      "text/markdown"}
 )  # fmt: skip
 """Types that promise no format; the content decides."""
+_CARD: Final = frozenset({"$schema", "serverInfo", "remotes", "packages"})
 _REGISTRY: Final = frozenset({"application/ai-registry", "application/ai-registry+json"})
 """Types of search interfaces, which are recorded but never called."""
 _OPENAPI = re.compile(r"application/(openapi\b|vnd\.oai\.openapi\b|rest-api\+json)")
@@ -91,14 +101,19 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     value = document.value if isinstance(document.value, dict) else {}
     if dialect == _AD_HOC:
         notes.add(rules.SHAPE)
-        return Service(pointers=tuple(_ad_hoc_pointers(value, document))[:MAX_TEXTS])
+        pointers = tuple(_ad_hoc_pointers(value, document))[:MAX_TEXTS]
+        return loose_card(value, document, SLUG, notes, pointers=pointers)
     host = map_of(value, "host")
     entries = list(_entries(value, document, notes))
     own_trust = map_of(value, "trustManifest")
     trust = own_trust or map_of(host, "trustManifest")
     service = Service(
         name=short_text_of(host, "displayName"),
+        provider=provider_of(trust, document.url),
+        homepage=_homepage(host, document),
         docs_url=link(host.get("documentationUrl"), document.url),
+        repository=repository_of(map_of(trust, "source"), document.url),
+        license=license_of(map_of(trust, "source")),
         icon_url=link(host.get("logoUrl"), document.url),
         capabilities=tuple(capability for capability, _ in entries),
         policies=Policies(
@@ -107,6 +122,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         ),
         claims=_claims(host, document, notes),
         pointers=tuple(pointer for _, pointer in entries if pointer is not None),
+        native=native(SLUG, value, ("specVersion", "entries", "host")),
     )
     pointer_by_field = {
         "policies": "/trustManifest" if own_trust else "/host/trustManifest",
@@ -121,6 +137,12 @@ _POINTERS: Final = {
     "icon_url": "/host/logoUrl",
     "capabilities": "/entries",
 }
+
+
+def _homepage(host: Object, document: Document) -> str | None:
+    """Return the documentation where it is a site's front page: a catalogue has no member for a home page."""
+    url = link(host.get("documentationUrl"), document.url)
+    return url if url is not None and url == origin_of(url) else None
 
 
 def _claims(host: Object, document: Document, notes: Notes) -> dict[str, str]:
@@ -180,16 +202,27 @@ def _grade(item: Object, identifier: str, kind: str, pointer: str, document: Doc
 def _capability(item: Object, identifier: str, kind: str, target: str | None, origin: Origin) -> Capability:
     """Return the provisional capability: instructions for a skill, for anything else a pointer to its document."""
     is_skill = _SKILL.fullmatch(_media_type(kind)) is not None
+    kept = {key: value for key, value in item.items() if key not in _INLINE or _is_small(value)}
+    extensions = map_of(item, "extensions").values()
+    holders: list[Object] = [item, *(extension for extension in extensions if isinstance(extension, dict))][:MAX_TEXTS]
     call = Invocation("instructions" if is_skill else "pointer", None if is_skill else target, origin=origin)
     return Capability(
         identifier,
         short_text_of(item, "displayName") or identifier.rpartition(":")[2],
         text_of(item, "description"),
-        tags=tuple(dict.fromkeys((*texts_of(item, "tags"), *texts_of(item, "capabilities")))),
-        examples=texts_of(item, "representativeQueries", _QUERY_CHARS),
+        tags=tuple(dict.fromkeys(text for key in _TAGS for holder in holders for text in texts_of(holder, key))),
+        examples=tuple(
+            dict.fromkeys(text for holder in holders for text in texts_of(holder, _QUERIES_KEY, _QUERY_CHARS))
+        ),
         docs_url=target if is_skill else None,
         invocations=(call,),
+        native=native(SLUG, kept, _READ),
     )
+
+
+def _is_small(data: Json) -> bool:
+    """Return whether an inline value only says where something is; whole documents are judged by themselves."""
+    return isinstance(data, dict) and not any(isinstance(value, list | dict) for value in data.values())
 
 
 def _media_type(kind: str) -> str:
@@ -208,6 +241,13 @@ def _pointer(item: Object, kind: str, target: str | None, inline_key: str, point
     expected = "openapi" if _OPENAPI.match(media_type) else _PROMISES.get(media_type)
     if inline_key in item:
         data = item[inline_key]
+        if (
+            expected == "mcp-server-card"
+            and isinstance(data, dict)
+            and list_of(data, "tools")
+            and not _CARD & set(data)
+        ):
+            expected = "mcp-json"  # a list of tools without what makes it a card
         return Pointer(None, "entry", at(pointer, inline_key), expected, data) if isinstance(data, dict) else None
     return Pointer(target, "entry", at(pointer, "url"), expected) if target else None
 

@@ -8,20 +8,39 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from registry.core.format_support.endpoints import link
+from registry.core.format_support.endpoints import endpoint, link
+from registry.core.format_support.loose import payment_of, price_of
+from registry.core.format_support.loose_card import loose_card
 from registry.core.format_support.manifest import (
     MAX_TEXTS,
     Notes,
     Object,
     list_of,
+    map_of,
     members,
+    native,
     short_text_of,
+    slug,
     text_of,
+    texts_of,
+    unique_name,
     with_provenance,
 )
+from registry.core.format_support.security import loose_auth
 from registry.core.formats.api_catalog import rules
 from registry.core.model.documents import Document, Json
-from registry.core.model.services import Group, Origin, Pointer, Policies, Service
+from registry.core.model.services import (
+    Auth,
+    Capability,
+    Group,
+    Invocation,
+    Origin,
+    Plan,
+    Pointer,
+    Policies,
+    Pricing,
+    Service,
+)
 from registry.core.reading.json_pointer import at
 
 SLUG: Final = "api-catalog"
@@ -37,6 +56,8 @@ _FOLLOWED: Final = {
     "acp-discovery": "acp",
 }
 """Relations whose targets are fetched. `item` is added if its type is a document; payment resources are not fetched."""
+_API_BASES: Final = ("baseUrl", "base_url", "url", "endpoint")
+_API_DOCS: Final = ("documentation", "docs", "documentationUrl", "docs_url", "humanURL")
 _DOCUMENT_TYPES: Final = ("json", "yaml")
 
 
@@ -53,6 +74,7 @@ def at_own_path(document: Document) -> str | None:
 
 def read(document: Document, dialect: str, notes: Notes) -> Service:
     value = document.value if isinstance(document.value, dict) else {}
+    extra = loose_card(value, document, SLUG, Notes())  # members beside the linkset, which RFC 9727 does not define
     if dialect == _LOOSE:
         value = {"linkset": [{"anchor": document.url, "apis": value.get("apis", value.get("api-catalog"))}]}
     has_links = False
@@ -83,9 +105,20 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         pointers += ad_hoc_pointers
     if not has_links:
         notes.add(rules.EMPTY, "/linkset")
+    apis = tuple(_described_apis(value, document, notes))
+    only = apis[0] if len(apis) == 1 else None
     service = Service(
+        name=extra.name or (only.name if only else None),
+        description=extra.description or (only.description if only else None),
+        provider=extra.provider,
+        homepage=extra.homepage,
         base_url=groups[0].url if groups else None,
-        docs_url=target_by_relation.get("service-doc"),
+        docs_url=target_by_relation.get("service-doc") or extra.docs_url or (only.docs_url if only else None),
+        capabilities=(*extra.capabilities, *apis),
+        auth=extra.auth if extra.auth != Auth() else (only.invocations[0].auth if only else None) or Auth(),
+        pricing=_pricing(value, extra),
+        protocols=extra.protocols,
+        native=native(SLUG, value, ("linkset", "apis", "api-catalog", "name", "description", "endpoints")),
         policies=Policies(
             terms_url=target_by_relation.get("terms-of-service"), privacy_url=target_by_relation.get("privacy-policy")
         ),
@@ -102,8 +135,52 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         for name, rel in relation_by_field.items()
         if rel in pointer_by_relation
     }
-    service_with_origins = with_provenance(service, document, SLUG, {"base_url": "/linkset", "groups": "/linkset"})
+    pointer_by_field = {
+        **dict.fromkeys(("base_url", "groups", "capabilities", "name", "description", "auth", "pricing"), "/linkset"),
+        **dict.fromkeys(extra.provenance, ""),
+    }
+    service_with_origins = with_provenance(service, document, SLUG, pointer_by_field)
     return replace(service_with_origins, provenance={**service_with_origins.provenance, **sources})
+
+
+def _described_apis(value: Object, document: Document, notes: Notes) -> Iterator[Capability]:
+    """Yield an entry for each API that the catalogue itself describes: `apis[]{name, baseUrl, specUrl, auth}`."""
+    used_names: set[str] = set()
+    members_of = [(at("", "linkset", index), item) for index, item in enumerate(list_of(value, "linkset")[:MAX_TEXTS])]
+    for prefix, member in members_of:
+        for index, item in enumerate(list_of(member, "apis")[:MAX_TEXTS]):
+            name = short_text_of(item, "name") or short_text_of(item, "title")
+            if not isinstance(item, dict) or name is None:
+                continue
+            pointer = at(prefix, "apis", index)
+            key = next((key for key in _API_BASES if text_of(item, key)), _API_BASES[0])
+            address = endpoint(item.get(key), document.url, document, at(pointer, key), notes)
+            auth = loose_auth(item.get("authentication", item.get("auth")), document.url)
+            call = Invocation(
+                "pointer",
+                link(item.get("specUrl"), document.url) or (address.url if address else None),
+                auth=auth if auth != Auth() else None,
+                origin=Origin(document.url, pointer, SLUG),
+            )
+            yield Capability(
+                slug(name),
+                unique_name(name, used_names),
+                text_of(item, "description"),
+                tags=texts_of(item, "tags"),
+                docs_url=next((url for key in _API_DOCS if (url := link(item.get(key), document.url))), None),
+                invocations=(call,),
+                native=native(SLUG, item, ("name", "description", "tags")),
+            )
+
+
+def _pricing(value: Object, extra: Service) -> Pricing:
+    """Return the prices in members that name them, or those of a payment protocol."""
+    payment = map_of(value, "payment")
+    price = price_of(payment)
+    if extra.pricing != Pricing() or not (price or payment_of(payment)):
+        return extra.pricing
+    is_per_call = "x402" in (short_text_of(payment, "protocol") or "")
+    return Pricing("pay_per_call" if is_per_call else "unknown", (Plan(price=price),) if price else ())
 
 
 def _title(member: Object) -> str | None:
