@@ -103,14 +103,16 @@ async def list_services(
         **errors(UNKNOWN_SERVICE, UNKNOWN_CAPABILITY, NO_DETAIL, own={NO_DETAIL.slug: {"reason": "no_endpoint"}}),
     },
     summary="How to call one capability",
-    description="An Agent Discovery Protocol capability detail without an envelope, for services of every format. "
+    description="Found by its name, else by the id that its document gives it. `call` is ready to be sent: the request "
+    "as a template, the credentials, and an example. The rest is an Agent Discovery Protocol capability detail without "
+    "an envelope, for services of every format. "
     "If no HTTP call is known, the answer is a 404 that says why: endpoints are never invented.",
 )
 async def capability(request: Request, domain: DomainPath, name: CapabilityPath) -> Response:
     host = host_in(domain)
     view = await registry_of(request).queries.capability(host, name)
     if view is None:
-        raise Problem(UNKNOWN_CAPABILITY, "No listed service of this host has a capability of this name.")
+        raise Problem(UNKNOWN_CAPABILITY, "No listed service of this host has a capability of this name or id.")
     record = capability_record(view.service, view.capability)
     detail = adp_detail(host, view.service, view.capability, record.get("call", {}).get("example"))
     if detail is None:

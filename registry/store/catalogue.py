@@ -18,7 +18,7 @@ from registry.store.engine import decode
 from registry.store.records import DocumentRecord, FindingRecord, ServiceRecord
 from registry.store.services import Services, service_record
 from registry.store.tables import CapabilityRow, FindingRow, HostRow, ServiceRow
-from registry.store.values import key_name
+from registry.store.values import clean, key_name
 
 Sort = Literal["score", "name", "newest", "updated", "capabilities"]
 SLOW_MS: Final = 5_000
@@ -95,16 +95,23 @@ class Catalogue:
         )
 
     async def capability(self, domain: str, host: str, name: str) -> tuple[ServiceRecord, dict[str, Any]] | None:
-        """Return the service without capabilities, and the capability as JSON (services.Capability) with detail."""
+        """Return the service without capabilities, and the capability as JSON (services.Capability) with detail.
+
+        `name` is the capability's name, else the id that its document gives it; of several with one id the first.
+        """
         service_statement = select(ServiceRow.__table__).where(*_of_host(ServiceRow, domain, host), ~ServiceRow.hidden)
         row = (await self._connection.execute(service_statement)).mappings().first()
         if row is None:
             return None
-        capability_statement = select(CapabilityRow.data, CapabilityRow.detail).where(
-            *_of_host(CapabilityRow, domain, host), CapabilityRow.name == key_name(name)
-        )
-        found = (await self._connection.execute(capability_statement)).first()
-        return None if found is None else (service_record(row), _capability(found.data, found.detail))
+        by_id = CapabilityRow.data["id"].as_string() == clean(name)
+        for condition in (CapabilityRow.name == key_name(name), by_id):
+            statement = select(CapabilityRow.data, CapabilityRow.detail).where(
+                *_of_host(CapabilityRow, domain, host), condition
+            )
+            found = (await self._connection.execute(statement.order_by(CapabilityRow.position).limit(1))).first()
+            if found is not None:
+                return service_record(row), _capability(found.data, found.detail)
+        return None
 
     async def findings(self, domain: str, host: str) -> tuple[FindingRecord, ...]:
         row = FindingRow

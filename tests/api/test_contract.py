@@ -359,6 +359,22 @@ async def test_capabilities_of_every_format_are_bare_details(api: Api, host: str
     assert (detail["name"], detail["endpoint"], detail["method"]) == (name, endpoint, "POST")
 
 
+async def test_a_capability_is_found_by_its_id_too(api: Api) -> None:
+    by_id = await api.json(f"/api/services/{CARD}/capabilities/book_table")
+    assert (by_id["id"], by_id["name"]) == ("book_table", "Book a table")
+    assert by_id == await api.json(f"/api/services/{CARD}/capabilities/{quote('Book a table')}")
+
+
+async def test_a_capability_says_how_it_is_called(api: Api) -> None:
+    detail = await api.json(f"/api/services/{CARD}/capabilities/book_table")
+    body = detail["call"]["example"]["body"]
+    assert (body["method"], detail["call"]["example"]["headers"]["Authorization"]) == (
+        "message/send",
+        "Bearer YOUR_ACCESS_TOKEN",
+    )
+    assert detail["request_example"] == detail["call"]["example"]
+
+
 async def test_a_capability_without_a_detail_is_a_404_with_a_reason(api: Api) -> None:
     response = await api.get(f"/api/services/{PIGEON}/capabilities/price_parcel")
     assert response.status_code == 404

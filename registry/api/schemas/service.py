@@ -18,6 +18,7 @@ from registry.api.schemas.base import (
     Timestamp,
     Trust,
 )
+from registry.api.schemas.call import Call
 
 
 class ManifestCapability(Shape):
@@ -232,6 +233,7 @@ class CapabilityDetail(Shape):
     invocations: NotRequired[
         Annotated[list[dict[str, Any]], Field(description="Every known way to call it.", examples=[[]])]
     ]
+    call: NotRequired[Annotated[Call, Field(description="The first of them, ready to be sent.")]]
     auth: NotRequired[
         Annotated[
             dict[str, Any],

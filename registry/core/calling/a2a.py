@@ -20,16 +20,16 @@ _MESSAGE_ID: Final = "123e4567-e89b-42d3-a456-426614174000"
 def message_call(service: Service, capability: Capability, call: Invocation) -> dict[str, Any] | None:
     """Return the request that sends the agent a message for this skill, in the version and binding of its card.
 
-    None for other bindings, such as gRPC. A card without a version is called as 0.3 (`message/send`). Skills have no input schema: the text is the skill's
-    first example, else derived from its name.
+    None where the agent has only other bindings, such as gRPC. A card without a version is called as 0.3. Skills have
+    no input schema: the text is the skill's first example, else derived from its name.
     """
     protocol = _protocol(service, call.endpoint)
-    version = _version(protocol)
-    binding = ((protocol.transport if protocol is not None else None) or _RPC).upper()
+    version, binding = _version(protocol), _binding(protocol)
     if binding not in (_RPC, *_HTTP):
         return None
     is_http = binding in _HTTP
-    request = Request("POST", address_of(_address(call.endpoint or "", version, is_http)), content_type=JSON)
+    endpoint = (protocol.endpoint if protocol is not None else None) or call.endpoint or ""
+    request = Request("POST", address_of(_address(endpoint, version, is_http)), content_type=JSON)
     if version >= (1, 0):
         request.add_header("A2A-Version", f"{version[0]}.{version[1]}")
     headers = dict(request.headers)
@@ -50,9 +50,15 @@ def message_call(service: Service, capability: Capability, call: Invocation) -> 
 
 
 def _protocol(service: Service, endpoint: str | None) -> Protocol | None:
-    entries = [protocol for protocol in service.protocols if protocol.id == "a2a"]
-    exact = next((protocol for protocol in entries if protocol.endpoint == endpoint), None)
-    return exact or next(iter(entries), None)
+    """Return the interface of the endpoint if it is called over HTTP, else the first that is, else any."""
+    entries = [protocol for protocol in service.protocols if protocol.id == "a2a" and protocol.endpoint]
+    entries.sort(key=lambda protocol: protocol.endpoint != endpoint)
+    usable = (protocol for protocol in entries if _binding(protocol) in (_RPC, *_HTTP))
+    return next(usable, next(iter(entries), None))
+
+
+def _binding(protocol: Protocol | None) -> str:
+    return ((protocol.transport if protocol is not None else None) or _RPC).upper()
 
 
 def _version(protocol: Protocol | None) -> tuple[int, int]:

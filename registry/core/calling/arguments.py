@@ -31,8 +31,11 @@ class Arguments:
     missing: tuple[Missing, ...] = ()
 
 
-def arguments_of(params: Mapping[str, Any] | None, effort: Effort) -> Arguments:
-    """Return the arguments of an example call under `params`, a JSON Schema of an object."""
+def arguments_of(params: Mapping[str, Any] | None, effort: Effort, given: Mapping[str, Any] | None = None) -> Arguments:
+    """Return the arguments of an example call under `params`, a JSON Schema of an object.
+
+    `given` are values by name from an example request of the document: used where they are valid.
+    """
     if params is None:
         return Arguments({}, missing=(Missing("parameters", NOT_DESCRIBED),))
     root = Root(params, effort)
@@ -41,7 +44,7 @@ def arguments_of(params: Mapping[str, Any] | None, effort: Effort) -> Arguments:
     whole = filler.documented({key: value for key, value in params.items() if key in ("examples", "example")})
     if whole and isinstance(whole[0], dict) and fault(settled, whole[0]) is None:
         return Arguments(whole[0])
-    required = _required(root, params, filler)
+    required = _required(root, params, filler, given or {})
     complete = _with_documented(root, params, required)
     if fault(settled, complete.values) is None:
         return complete
@@ -51,12 +54,15 @@ def arguments_of(params: Mapping[str, Any] | None, effort: Effort) -> Arguments:
     return _as_a_whole(root, params, settled, Arguments({}, missing=(Missing("parameters", problem),)))
 
 
-def _required(root: Root, params: Mapping[str, Any], filler: Filler) -> Arguments:
-    """Return values of the required properties alone, each by itself."""
+def _required(root: Root, params: Mapping[str, Any], filler: Filler, given: Mapping[str, Any]) -> Arguments:
+    """Return values of the required properties alone, each by itself, and of those that are given."""
     rules = keywords(params)
     properties = rules.get("properties", {})
     values, derived, missing = {}, [], []
+    known = {name: value for name, value in given.items() if filler.fits(properties.get(name, False), value)}
     for name in rules.get("required", ())[:MAX_PARAMS]:
+        if name in known:
+            continue
         filler.made = False
         try:
             values[name] = filler.value(properties.get(name, True))
@@ -64,7 +70,7 @@ def _required(root: Root, params: Mapping[str, Any], filler: Filler) -> Argument
             missing.append(Missing(name, str(error)))
             continue
         derived += [name] if filler.made else []
-    return Arguments(values, tuple(derived), tuple(missing))
+    return Arguments({**values, **known}, tuple(derived), tuple(missing))
 
 
 def _with_documented(root: Root, params: Mapping[str, Any], required: Arguments) -> Arguments:

@@ -34,7 +34,7 @@ def http_call(
     params = with_path_variables(capability.params, call.endpoint)
     parameters = placed(params, call, address, method)
     credentials = credentials_of(service, call)
-    arguments = arguments_of(params, effort)
+    arguments = arguments_of(params, effort, _given(capability))
     request = filled(parameters, arguments, call, address, method)
     missing = [*arguments.missing, *add_credentials(request, credentials)]
     add_variables(request, arguments.derived)
@@ -48,7 +48,8 @@ def http_call(
         "parameters": [_parameter(parameter) for parameter in parameters] or None,
         "body_schema": _body_schema(parameters) if has_body else None,
     }
-    return finished("http", described, credentials, request, arguments.derived, missing)
+    call_members = finished("http", described, credentials, request, arguments.derived, missing)
+    return {**call_members, "arguments": arguments.values}
 
 
 def finished(
@@ -149,6 +150,13 @@ def fixed_headers(call: Invocation) -> dict[str, str]:
     for name, value in call.headers:
         request.add_header(name, value)
     return request.headers
+
+
+def _given(capability: Capability) -> dict[str, Any]:
+    """Return values by name from the request that the document of the host shows (ADP `request_example`)."""
+    shown = (capability.detail or {}).get("request_example")
+    parts = [shown.get(key) for key in ("query", "body")] if isinstance(shown, Mapping) else []
+    return {name: value for part in parts if isinstance(part, Mapping) for name, value in part.items()}
 
 
 def _parameter(parameter: Placed) -> dict[str, Any]:

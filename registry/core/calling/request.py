@@ -39,6 +39,8 @@ class Request:
     def add_header(self, name: str, value: Any) -> None:
         """Set a header, unless its name could not be one; control characters of the value become blanks."""
         if is_header_name(name):
+            for known in [known for known in self.headers if known.lower() == name.lower()]:
+                del self.headers[known]
             self.headers[name] = _CONTROL.sub(" ", text_of(value)).strip()
 
     def add(self, credential: Credential) -> None:
@@ -47,7 +49,7 @@ class Request:
         if credential.place == "header":
             self.add_header(name, credential.value)
         elif credential.place == "query":
-            self.query.append((name, credential.value))
+            self.query = [pair for pair in self.query if pair[0] != name] + [(name, credential.value)]
         elif credential.place == "cookie":
             self.add_cookie(name, credential.value)
         elif credential.place == "path":
@@ -58,6 +60,7 @@ class Request:
     def add_cookie(self, name: str, value: Any) -> None:
         """Add a cookie, unless its name could not be one (RFC 6265 section 4.1.1)."""
         if is_header_name(name):
+            self.cookies = [pair for pair in self.cookies if pair[0] != name]
             self.cookies.append((name, re.sub(r"[\x00-\x20\x7f\",;\\]+", "_", text_of(value))))
 
     def add_query(self, name: str, value: Any) -> None:

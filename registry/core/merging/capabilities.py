@@ -7,7 +7,7 @@ from typing import Final
 from registry.core.format_support.manifest import unique_name
 from registry.core.format_support.params import with_path_variables
 from registry.core.merging.held import same_name
-from registry.core.model.services import Capability, Invocation, Origin, Service
+from registry.core.model.services import Capability, Invocation, Origin, Relations, Service
 
 _NOTHING: Final[tuple[object, ...]] = (None, "", (), {})
 _OWN: Final = frozenset({"id", "name", "invocations", "native", "origin", "provenance"})
@@ -20,6 +20,36 @@ def merged(services: Sequence[Service]) -> tuple[Capability, ...]:
 
     No invocation is lost: two capabilities of one document stay two, whatever they share. Names are unique.
     """
+    return _with_unique_names([_with_path_variables(capability) for capability in _united(services)[0]])
+
+
+def with_known_ids(relations: Relations, services: Sequence[Service]) -> Relations:
+    """Return relations that refer to capabilities by ids that they have after `merged`.
+
+    A capability that two documents describe keeps the id of the first; what the second document says of its own id
+    is said of that one.
+    """
+    ids = {name: kept for name, kept in _united(services)[1].items() if name != kept}
+    if not ids:
+        return relations
+
+    def known(names: Iterable[str]) -> tuple[str, ...]:
+        return tuple(ids.get(name, name) for name in names)
+
+    return replace(
+        relations,
+        workflows=tuple(replace(workflow, steps=known(workflow.steps)) for workflow in relations.workflows),
+        dependencies={ids.get(name, name): known(names) for name, names in relations.dependencies.items()},
+        degraded=known(relations.degraded),
+    )
+
+
+def _united(services: Sequence[Service]) -> tuple[list[Capability], dict[str, str]]:
+    """Return the capabilities, and for each id in any document the id of the capability that it became.
+
+    An id that a capability kept stays what it is, even where another document uses it for another capability.
+    """
+    ids: dict[str, str] = {}
     result: list[Capability] = []
     documents_of: list[set[int]] = []  # capabilities of one document are never united: two may share an RPC endpoint
     positions: dict[Hashable, int] = {}
@@ -37,9 +67,10 @@ def merged(services: Sequence[Service]) -> tuple[Capability, ...]:
             else:
                 result[position] = joined(result[position], capability)
                 documents_of[position].add(document_index)
+            ids.setdefault(capability.id, result[position].id)
             for key in keys:
                 positions.setdefault(key, position)
-    return _with_unique_names([_with_path_variables(capability) for capability in result])
+    return result, ids | {capability.id: capability.id for capability in result}
 
 
 def joined(first: Capability, second: Capability) -> Capability:

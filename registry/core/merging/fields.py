@@ -8,7 +8,7 @@ import re
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
-from typing import Final, TypeVar
+from typing import Final, TypeVar, cast
 
 from registry.core.format_support.security import NOTHING_NEEDED
 from registry.core.merging import capabilities
@@ -60,6 +60,7 @@ def united(parts: Parts) -> Service:
         )
     for name in _BY_FIELD:
         values[name] = _by_field(name, parts, provenance)
+    values["relations"] = capabilities.with_known_ids(cast(Relations, values["relations"]), services)
     auth, auth_provenance = united_auth([(place(*part, "auth"), part[1].auth) for part in parts])
     provenance |= auth_provenance
     united_capabilities = capabilities.merged(services)

@@ -1,0 +1,55 @@
+"""What documents say of each other's capabilities refers to ids that exist after merging."""
+
+from registry.core.merging.capabilities import merged, with_known_ids
+from registry.core.model.services import Capability, Invocation, Origin, Relations, Service, Workflow
+
+HOST = "https://ferry.example"
+
+
+def service(slug: str, *ids: str, relations: Relations = Relations()) -> Service:  # noqa: B008 - a frozen value
+    return Service(
+        capabilities=tuple(
+            Capability(
+                id,
+                f"{slug} {id}",
+                invocations=(
+                    Invocation("http", f"{HOST}/{position}", "GET", origin=Origin(f"{HOST}/{slug}", f"/{id}", slug)),
+                ),
+            )
+            for position, id in enumerate(ids)
+        ),
+        relations=relations,
+    )
+
+
+def test_relations_follow_the_id_that_a_capability_keeps() -> None:
+    relations = Relations(
+        workflows=(Workflow("trip", steps=("find", "reserve")),),
+        dependencies={"reserve": ("find",)},
+        degraded=("reserve",),
+    )
+    services = [service("awp", "search", "book"), service("atp", "find", "reserve", relations=relations)]
+    known = with_known_ids(relations, services)
+    ids = {capability.id for capability in merged(services)}
+    assert ids == {"search", "book"}
+    assert known.workflows[0].steps == ("search", "book")
+    assert (known.dependencies, known.degraded) == ({"book": ("search",)}, ("book",))
+
+
+def test_ids_that_a_capability_kept_and_unknown_ones_stay() -> None:
+    relations = Relations(dependencies={"book": ("search", "call the harbour")})
+    services = [service("awp", "search", "book"), service("atp", "find", "reserve")]
+    assert with_known_ids(relations, services) == relations
+
+
+def test_a_repeated_name_changes_no_id() -> None:
+    origins = [Origin(f"{HOST}/a", f"/{number}", "a2a") for number in (1, 2)]
+    calls = [(Invocation("a2a_skill", f"{HOST}/a2a", "POST", origin=origin),) for origin in origins]
+    capabilities = (
+        Capability("one", "Search", invocations=calls[0]),
+        Capability("two", "Search", invocations=calls[1]),
+    )
+    relations = Relations(workflows=(Workflow("both", steps=("one", "two")),))
+    united = merged([Service(capabilities=capabilities)])
+    assert [(capability.id, capability.name) for capability in united] == [("one", "Search"), ("two", "Search-2")]
+    assert with_known_ids(relations, [Service(capabilities=capabilities)]) == relations
