@@ -37,6 +37,7 @@ from registry.core.ranking import (
     text,
 )
 from registry.core.ranking.signals import SIGNALS
+from registry.core.ranking.spelling import corrected, corrections
 from registry.search.backend import Backend, SearchDocument, make_documents
 from registry.search.embedded import EmbeddedBackend
 from registry.search.embedding import default_embedder
@@ -125,8 +126,12 @@ async def _answers(backend: Backend, question_text: str, variants: Sequence[Vari
     answers: list[tuple[str, list[str]]] = []
     for changes in dict.fromkeys(each_variant.while_asking for each_variant in variants):
         with _changed(changes):
-            question = parse_query(question_text, variants[0].embedder())
+            embedder = variants[0].embedder()
+            question = parse_query(question_text, embedder)
             pool = await backend.candidates(question, Filters(), POOL)
+            if replaced := corrections(question, pool.stats, embedder):
+                question = parse_query(corrected(question, replaced), embedder)
+                pool = await backend.candidates(question, Filters(), POOL)
             for variant in variants:
                 if variant.while_asking == changes:
                     answers.append((variant.name, _order(variant, question, pool.candidates, pool.stats)[:_DEPTH]))

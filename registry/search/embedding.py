@@ -37,6 +37,12 @@ TEXT_CHARS = 4_096
 """A text is truncated to this before it is tokenised, to bound the work; TOKENS tokens of any language fit."""
 
 
+_ENDINGS = ("s", "es", "ed", "ing", "er", "ers", "ly", "ings")
+_LONG_BASE = 5
+_PLURAL_BASE = 3
+"""Letters of a word that is known without its ending; shorter ones often double their last letter before it."""
+
+
 class ModelFileError(SearchUnavailable):
     """A model file is missing, damaged, or not the one that this version of the code was measured with."""
 
@@ -84,7 +90,7 @@ class StaticEmbedder:
         return units(vectors)
 
     def knows(self, word: str) -> bool:
-        return self._tokenizer.token_to_id(word) is not None
+        return knows_word(self._tokenizer, word)
 
     def encode_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         return self.encode(texts)
@@ -140,6 +146,20 @@ def verified(path: Path, expected: str) -> memoryview:
     if digest != expected:
         raise ModelFileError(f"{path}: sha256 is {digest}, this version needs {expected}; install the package again")
     return raw
+
+
+def knows_word(tokenizer: Any, word: str) -> bool:
+    """Return whether the word, or the one that it is an inflection of, is a token.
+
+    Only long words of one ending count: "grooming" comes from "groom", but "shiping" not from "ship".
+    """
+    bases = [word, *(word.removesuffix(ending) for ending in _ENDINGS if word.endswith(ending))]
+    bases += [f"{base}e" for base in bases[1:]]
+    return any(
+        tokenizer.token_to_id(base) is not None
+        for base in bases
+        if base == word or len(base) >= _LONG_BASE or (word == f"{base}s" and len(base) >= _PLURAL_BASE)
+    )
 
 
 def read_tokenizer(raw: bytes) -> Any:

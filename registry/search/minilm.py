@@ -28,6 +28,7 @@ from registry.search.embedding import (
     ModelFileError,
     StaticEmbedder,
     default_embedder,
+    knows_word,
     model_id,
     read_tokenizer,
     unicode_text,
@@ -81,7 +82,7 @@ class MiniLM:
         return units(vectors)
 
     def knows(self, word: str) -> bool:
-        return self._tokenizer.token_to_id(word) is not None
+        return knows_word(self._tokenizer, word)
 
     def encode_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         return self.encode(texts)

@@ -18,10 +18,10 @@ LONGEST: Final = 20
 MOST_WORDS: Final = 200_000
 """Words of one collection; further ones are not kept."""
 
-_ONE_EDIT_FROM: Final = 4
-_TWO_EDITS_FROM: Final = 6
-"""Letters from which on so many edits are allowed, as in the fuzzy queries of Lucene; of three letters, two may be
-swapped."""
+_REPLACED_FROM: Final = 5
+_TWO_EDITS_FROM: Final = 8
+"""Letters from which on a letter may be replaced, and from which on two edits are allowed: of shorter words, too many
+real ones differ by that. Of three letters, two may be swapped; of four, one may also be missing or too many."""
 
 _LETTER_BITS: Final = 63
 
@@ -70,8 +70,9 @@ class Vocabulary:
         allowed = 2 if len(word) >= _TWO_EDITS_FROM else 1
         differences = np.bitwise_count(table.letters ^ _letters(word))
         is_near = (np.abs(table.lengths - len(word)) <= allowed) & (differences <= 2 * allowed)
-        if len(word) < _ONE_EDIT_FROM:
-            is_near &= (table.lengths == len(word)) & (differences == 0)
+        if len(word) < _REPLACED_FROM:
+            is_other_length = (table.lengths != len(word)) & (len(word) > SHORTEST)
+            is_near &= is_other_length | ((table.lengths == len(word)) & (differences == 0))
         rows = np.flatnonzero(is_near)
         edits = _distances(word, table.codes[rows], table.lengths[rows])
         return [
