@@ -68,3 +68,4 @@ clean:           ## forget the environment
 .venv/.done: pyproject.toml uv.lock | $(UV)
 	$(UV) sync --frozen -q --python $(PYTHON)
 	@touch $@
+	@echo "the command is $(CURDIR)/.venv/bin/waypost"

@@ -24,6 +24,7 @@ from registry.cli.common import (
     AsJson,
     ConnectTo,
     DataFolder,
+    demo_folder,
     exit_on_error,
     fail,
     print_error,
@@ -102,7 +103,7 @@ def demo(
     from registry.cli.terminal import console, errors
 
     settings = read_settings()
-    folder = data or settings.data / "demo"
+    folder = data or demo_folder(settings)
     run_async(
         run_demo(folder.absolute(), port, sites, serve=serve, console=errors if as_json else console, as_json=as_json)
     )

@@ -66,6 +66,11 @@ def read_settings(connect_to: Sequence[str] | None = None, data: Path | None = N
     return settings
 
 
+def demo_folder(settings: "Settings") -> Path:
+    """Return the data folder that `waypost demo` uses unless another is given."""
+    return settings.data / "demo"
+
+
 async def with_registry(work: "Callable[[Waypost], Awaitable[_T]]", data: Path | None = None) -> _T:
     """Open the registry (of the data folder `data`, if given), await `work` with it and return its result."""
     from registry.wiring import open_waypost

@@ -1,6 +1,8 @@
 """The command `demo`."""
 
 import contextlib
+import shlex
+import sys
 from pathlib import Path
 
 from rich.console import Console
@@ -12,6 +14,11 @@ from registry.demo.sites import SAMPLE_WEB
 from registry.demo.tour import crawled, demo_settings
 
 
+def _program() -> str:
+    """Return how this command was called, as it can be called again from the same folder."""
+    return shlex.quote(sys.argv[0]) if Path(sys.argv[0]).name == "waypost" else "waypost"
+
+
 async def run_demo(data: Path, port: int, sites: Path | None, *, serve: bool, console: Console, as_json: bool) -> None:
     """Crawl the sample web and print the report; with `serve`, serve the API on its database until interrupted."""
     with bound("127.0.0.1", port) if serve else contextlib.nullcontext() as listening:
@@ -21,5 +28,8 @@ async def run_demo(data: Path, port: int, sites: Path | None, *, serve: bool, co
                 print_json(report.to_json())
             else:
                 print_report(console, report)
+            if not as_json:
+                console.print("\nthe same registry, from another terminal:")
+                console.print(f"  {_program()} search 'send an email' --data {shlex.quote(str(data))}", soft_wrap=True)
             if listening:
                 await serve_api(waypost, listening, console, at_stop=worker.request_stop)

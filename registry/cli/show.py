@@ -11,7 +11,7 @@ from rich.table import Table
 
 from registry.actions.queries.inspect import HostStatus, ServiceView
 from registry.cli.clean import print_json
-from registry.cli.common import DONE, NO
+from registry.cli.common import DONE, NO, demo_folder, print_error
 from registry.cli.terminal import escaped
 from registry.core.model.listing import Query
 from registry.core.names.domains import InvalidName, is_confusable
@@ -20,6 +20,10 @@ from registry.wiring import Waypost
 if TYPE_CHECKING:
     from registry.actions.queries.discover import Found
     from registry.demo.tour import TourReport
+
+
+DEMO_MARK = "demo.lock"
+"""A file that the demo creates in its data folder."""
 
 
 def print_found(console: Console, result: "Found") -> None:
@@ -44,9 +48,25 @@ async def show_search(waypost: Waypost, query: str, limit: int, console: Console
             print_json(_result_json(result))
         else:
             print_found(console, result)
-    if not page.hits and not as_json:
-        console.print("nothing found")
+    if not page.hits:
+        if not as_json:
+            console.print("nothing found")
+        await _hint_at_empty_registry(waypost)
     return DONE if page.hits else NO
+
+
+async def _hint_at_empty_registry(waypost: Waypost) -> None:
+    """Say on standard error that this registry lists nothing, and where that of the demo is, if there is one."""
+    if (await waypost.queries.overview()).services:
+        return
+    settings = waypost.settings
+    if settings.database_url is not None:
+        print_error("this registry (DATABASE_URL) lists no service yet")
+        return
+    print_error(f"this registry ({settings.data}) lists no service yet; `waypost crawl` and `waypost seed` fill it")
+    demo = demo_folder(settings)
+    if (demo / DEMO_MARK).exists():
+        print_error(f"`make demo` filled another one: add --data {demo}, or set WAYPOST_DATA={demo}")
 
 
 def _result_json(result: "Found") -> dict[str, Any]:
