@@ -18,7 +18,7 @@ from registry.core.format_support.named_addresses import named_documents, named_
 from registry.core.format_support.offers import capabilities_of, offers_in, target_of
 from registry.core.format_support.security import loose_auth
 from registry.core.model.documents import Document
-from registry.core.model.services import Pointer, Pricing, Service
+from registry.core.model.services import Pointer, Pricing, Protocol, Service
 
 _LISTS: Final = ("services", "endpoints", "actions", "tools", "operations")
 _BASES: Final = ("api_base_url", "api_base", "base_url", "baseUrl", "api_url", "url")
@@ -37,10 +37,12 @@ def loose_card(
     *,
     pointers: tuple[Pointer, ...] = (),
     pricing: Pricing | None = None,
+    protocol: Protocol | None = None,
 ) -> Service:
     """Return who publishes the file, the entries with an address, and the protocols and documents that it names.
 
-    `pointers` and `pricing` are what the format itself found; the members' own prices count where `pricing` is blank.
+    `pointers`, `pricing` and `protocol` are what the format itself found; the members' own prices count where `pricing`
+    is blank.
     """
     base = next((url for key in _BASES if (url := link(value.get(key), document.url))), origin_of(document.url))
     used_names: set[str] = set()
@@ -62,7 +64,7 @@ def loose_card(
         capabilities=capabilities,
         auth=loose_auth(value.get("authentication", value.get("auth")), document.url),
         pricing=pricing if pricing not in (None, Pricing()) else pricing_of(value.get("pricing"), document.url),
-        protocols=tuple(named_protocols(value, document)),
+        protocols=(*((protocol,) if protocol else ()), *named_protocols(value, document)),
         pointers=(*pointers, *named_documents(value, document))[:MAX_TEXTS],
         native=native(format_slug, value, ("name", "description", "tags")),
     )

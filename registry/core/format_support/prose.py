@@ -19,7 +19,7 @@ _NO_AUTH = re.compile(
 _CURRENCY = r"(?:USDC?|USDT|EUR|GBP|XRP|ETH|BTC|SOL|DAI|sats?|cents?)"
 _UNITS = r"(?:call|request|query|audit|task|job|scan|search|check|image|lookup|message|minute|transaction|use|report)"
 _PER_CALL = re.compile(
-    rf"\bpay[- ]per[- ](?:call|use|request|query|task|job|scan|crawl|report)\b"
+    rf"\bpa(?:y|id)[- ]per[- ](?:call|use|request|query|task|job|scan|crawl|report)\b"
     rf"|\bpay[- ]as[- ]you[- ]go\b|\bx402 (?:micro-?)?payments?\b"
     rf"|(?:[$€£]\s?\d[\d.,]*|\b\d[\d.,]*\s?{_CURRENCY})\s*(?:/|per|a|each)\s*(?:API )?{_UNITS}\b",
     re.IGNORECASE,
@@ -31,6 +31,9 @@ _FREE = re.compile(
 )
 
 
+_SOME_FREE = re.compile(r"(?<!feel )(?<![-\w])free(?![-\w]| (?:of|from|form|text|will)\b)", re.IGNORECASE)
+
+
 def says_no_auth(texts: Iterable[str | None]) -> bool:
     """Return whether one of the texts says that no authentication is required."""
     return any(_NO_AUTH.search(text[:_CHARS]) for text in texts if text)
@@ -39,11 +42,11 @@ def says_no_auth(texts: Iterable[str | None]) -> bool:
 def stated_pricing(texts: Iterable[str | None]) -> PricingModel | None:
     """Return the pricing model that the texts state; None where they do not.
 
-    A free tier beside prices is "freemium". That something is free counts only if no price is stated.
+    Something free beside what is paid for is "freemium". That something is free counts only if no price is stated.
     """
     whole = "\n".join(text[:_CHARS] for text in texts if text)
     if _FREE_TIER.search(whole):
         return "freemium"
     if _PER_CALL.search(whole):
-        return "pay_per_call"
+        return "freemium" if _SOME_FREE.search(whole) else "pay_per_call"
     return "free" if _FREE.search(whole) else None

@@ -19,6 +19,10 @@ PRECEDENCE: Final = tuple(
 )
 """Which document counts when those of one host differ: native manifests, cards, descriptions, catalogues, texts."""
 
+_AD_HOC: Final = "adhoc"
+_LAST_SPECIFIED: Final = max(
+    PRECEDENCE.index(form.slug) for form in FORMATS if form.slug in PRECEDENCE and form.role is not Role.TEXT
+)
 DETAIL: Final = "adp-detail"
 _BETWEEN = re.compile(r"[\W_]+")
 ANSWERED: Final = frozenset({Outcome.FOUND, Outcome.NEGATIVE, Outcome.MALFORMED})
@@ -123,12 +127,17 @@ def path_of(url: str) -> str:
     return "/" + url.partition("://")[2].partition("/")[2]
 
 
-def _rank(document: Held) -> tuple[bool, int, int, str]:
-    """Return the sort key: native before synthetic (AWP section 14), then PRECEDENCE, then preferred paths."""
+def _rank(document: Held) -> tuple[bool, int, int, int, str]:
+    """Return the sort key: native before synthetic (AWP section 14), then PRECEDENCE, then preferred paths.
+
+    A document of a format's path in a shape of its own comes after all that follow a specification, before texts.
+    """
     slug = document.assessment.format or ""
     form = FORMAT_BY_SLUG.get(slug)
     synthetic = document.assessment.service is not None and document.assessment.service.synthetic
     precedence = PRECEDENCE.index(slug) if slug in PRECEDENCE else len(PRECEDENCE)
+    is_ad_hoc = document.assessment.dialect == _AD_HOC and slug in PRECEDENCE
+    rank = max(precedence, _LAST_SPECIFIED) if is_ad_hoc else precedence
     paths = form.paths if form else ()
     path = path_of(document.url)
-    return synthetic, precedence, paths.index(path) if path in paths else len(paths), document.url
+    return synthetic, rank, precedence, paths.index(path) if path in paths else len(paths), document.url

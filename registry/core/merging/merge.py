@@ -62,7 +62,7 @@ def merge(host: str, host_documents: Sequence[Held]) -> Merged:
     formats_and_urls = formats_of(documents), tuple(document.url for document in documents)
     parts = described(Metadata.set_aside(documents))
     service = Metadata(documents, host).complete(united(parts))
-    reason = reason_not_to_list(documents, service) if documents else None
+    reason = reason_not_to_list(documents, service, host) if documents else None
     if reason is not None or not documents:
         findings += [LocatedFinding(finding(reason, "", ", ".join(formats_and_urls[0])))] if reason else []
         return Merged(None, tuple(findings), *formats_and_urls)

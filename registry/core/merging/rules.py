@@ -72,5 +72,10 @@ ONLY_ELSEWHERE = Rule(
     says="The documents of this host only name what other sites offer, so it is not listed.",
     fix="List what this site offers itself, or publish its own manifest.",
 )
-NOT_LISTED = frozenset({NOTHING_CALLABLE, ONLY_TEXTS, ONLY_ELSEWHERE})
+TEMPLATE = Rule(
+    "listing.template", INFO, points=0, section=COMPLETENESS, spec="RFC 2606 section 3; RFC 8615 section 4",
+    says="The document is a template: its name is a placeholder, or its domain is reserved; it is not listed.",
+    fix="Fill in the name, the description and the domain of the service.",
+)
+NOT_LISTED = frozenset({NOTHING_CALLABLE, ONLY_TEXTS, ONLY_ELSEWHERE, TEMPLATE})
 """Why a host with documents is not listed; exactly one of them is found then."""

@@ -12,7 +12,6 @@ from registry.core.format_support.manifest import (
     MAX_TEXTS,
     Notes,
     Object,
-    first_text,
     list_of,
     map_of,
     native,
@@ -32,7 +31,6 @@ from registry.core.model.services import (
     Invocation,
     Origin,
     Pointer,
-    Pricing,
     Protocol,
     Service,
 )
@@ -86,7 +84,14 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         if "ucp" in value:
             notes.add(rules.NOT_AN_OBJECT, "/ucp", value["ucp"])
         pointers = tuple(_ad_hoc_pointers(value, document))[:MAX_TEXTS]
-        return loose_card(value, document, SLUG, notes, pointers=pointers, pricing=_pricing(value, {}))
+        return loose_card(
+            value,
+            document,
+            SLUG,
+            notes,
+            pointers=pointers,
+            protocol=Protocol(SLUG, short_text_of(value, "ucp_version")),
+        )
     profile = map_of(value, "ucp")
     _grade(profile, dialect, notes)
     bindings = list(_bindings(profile, document, notes))
@@ -95,15 +100,13 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         version=short_text_of(profile, "version"),
         capabilities=tuple(_capabilities(profile, bindings, document)),
         auth=_auth(profile, document),
-        pricing=_pricing(value, profile),
         protocols=tuple(_protocols(bindings)),
         pointers=tuple(_pointers(bindings))[:MAX_TEXTS],
         identity=Identity(keys=public_keys(keys)),
         native=native(SLUG, {**{key: item for key, item in value.items() if key != SLUG}, **profile}, _READ),
     )
     field_pointers = {"version": "/ucp/version", "capabilities": "/ucp/capabilities", "protocols": "/ucp/services"}
-    pricing_pointer = "/ucp/payment_handlers" if map_of(profile, "payment_handlers") else "/payment/handlers"
-    other_pointers = {"auth": "/ucp/capabilities", "pricing": pricing_pointer, "identity": keys_pointer}
+    other_pointers = {"auth": "/ucp/capabilities", "identity": keys_pointer}
     return with_provenance(service, document, SLUG, {**field_pointers, **other_pointers})
 
 
@@ -237,14 +240,6 @@ def _keys(value: Object, profile: Object) -> tuple[str, list[Json]]:
             if keys := list_of(holder, key):
                 return at(pointer, key), keys
     return "", []
-
-
-def _pricing(value: Object, profile: Object) -> Pricing:
-    names: list[str | None] = list(map_of(profile, "payment_handlers"))
-    for listed in (list_of(map_of(value, "payment"), "handlers"), list_of(value, "payment_handlers")):
-        names += [first_text(item, "name", "type", "id") for item in listed]
-    note = ", ".join(name for name in names[:MAX_TEXTS] if name)
-    return Pricing(note=line(f"payment handlers: {note}", ID_CHARS)) if note else Pricing()
 
 
 def _ad_hoc_pointers(value: Object, document: Document) -> Iterator[Pointer]:
