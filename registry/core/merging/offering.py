@@ -15,6 +15,9 @@ from registry.core.names.domains import host_of
 _USABLE: Final = frozenset({"instructions", "navigation", "pointer"})
 """Kinds of calls that need no address: a text to follow, a page to operate, a value in a catalogue."""
 _PLACEHOLDER: Final = re.compile(r"\{\{|<[A-Za-z][A-Za-z0-9 _-]*>|\bYOUR_[A-Z]")
+_TO_AUTHOR: Final = re.compile(
+    r"(?:describe|enter|insert|explain|write|replace|your|todo|a (?:short|brief))\b", re.IGNORECASE
+)
 _RESERVED: Final = frozenset({"example.com", "example.org", "example.net"})
 """RFC 2606 section 3: names that belong to nobody, and stand in every sample."""
 _REFUSALS: Final = frozenset({
@@ -50,12 +53,16 @@ def reason_not_to_list(documents: Sequence[Held], service: Service, host: str) -
 
 
 def is_template(service: Service, host: str) -> bool:
-    """Return whether the name is still a placeholder, or the service claims a domain reserved for documentation."""
+    """Return whether the name is still a placeholder, or a sample asks its author for the description.
+
+    A sample claims a domain reserved for documentation; a description alone may ask its readers for something.
+    """
     if service.name is not None and _PLACEHOLDER.search(service.name):
         return True
     claims = (service.claims.get(key) or "" for key in ("domain", "origin"))
     claimed_hosts = {host_of(claim if "://" in claim else f"https://{claim}") for claim in claims if claim}
-    return bool(claimed_hosts & _RESERVED) and host not in claimed_hosts
+    is_sample = bool(claimed_hosts & _RESERVED) and host not in claimed_hosts
+    return is_sample and _TO_AUTHOR.match(service.description or "") is not None
 
 
 def is_callable(service: Service) -> bool:

@@ -74,7 +74,7 @@ ONLY_ELSEWHERE = Rule(
 )
 TEMPLATE = Rule(
     "listing.template", INFO, points=0, section=COMPLETENESS, spec="RFC 2606 section 3; RFC 8615 section 4",
-    says="The document is a template: its name is a placeholder, or its domain is reserved; it is not listed.",
+    says="The document is a template: its name is a placeholder, or it is an unchanged sample; it is not listed.",
     fix="Fill in the name, the description and the domain of the service.",
 )
 NOT_LISTED = frozenset({NOTHING_CALLABLE, ONLY_TEXTS, ONLY_ELSEWHERE, TEMPLATE})

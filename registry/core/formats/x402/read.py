@@ -76,7 +76,7 @@ _PAYEE_OF = re.compile(r"pay_?to_?([a-z0-9]+)", re.IGNORECASE)
 _STATED_PRICE = re.compile(r"(?:[A-Z]+\|)*(GET|POST|PUT|DELETE)(?:\|[A-Z]+)*\s+(/[^\s,;]*)\s+(\$\d[\d.]*)")
 _MAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _READ: Final = frozenset({
-    "name", "serviceName", "service", "description", "items", "resources", "endpoints", "tools", "payable_endpoints",
+    "name", "serviceName", "description", "items", "resources", "endpoints", "tools", "payable_endpoints",
     "capability_catalog", "routes", "tags", "x402Version", "accepts", "version",
 })  # fmt: skip
 
