@@ -17,7 +17,7 @@ class Call(Shape):
         str,
         Field(
             description="`http`, `mcp_tool`, `mcp_server` (a server whose tools no document lists), `a2a_skill`, "
-            "`woa`, or `navigation` (a page to `open`).",
+            "`woa_operation`, or `navigation` (a page to `open`).",
             examples=["http"],
         ),
     ]

@@ -10,6 +10,12 @@ from registry.core.format_support.params import MAX_PARAMS
 
 NOT_DESCRIBED: Final = "no document describes the parameters"
 
+_NO_EXAMPLES: Final = (
+    "default",
+    "enum",
+    "const",
+)  # of all arguments together: a default says what happens without them
+
 
 @dataclass(frozen=True, slots=True)
 class Missing:
@@ -41,8 +47,9 @@ def arguments_of(params: Mapping[str, Any] | None, effort: Effort, given: Mappin
     root = Root(params, effort)
     settled = root.settled(params)
     filler = Filler(root)
-    whole = filler.documented({key: value for key, value in params.items() if key in ("examples", "example")})
-    if whole and isinstance(whole[0], dict) and fault(settled, whole[0]) is None:
+    described = {key: value for key, value in params.items() if key not in _NO_EXAMPLES}
+    whole = filler.documented(described) if {"examples", "example"} & params.keys() else []
+    if whole and isinstance(whole[0], dict):
         return Arguments(whole[0])
     required = _required(root, params, filler, given or {})
     complete = _with_documented(root, params, required)
@@ -93,7 +100,7 @@ def _as_a_whole(root: Root, params: Mapping[str, Any], settled: Any, otherwise: 
     """Return values for a schema that says more than its properties do, such as `anyOf` beside them."""
     filler = Filler(root)
     try:
-        values = filler.value({key: value for key, value in params.items() if key not in ("default", "enum", "const")})
+        values = filler.value({key: value for key, value in params.items() if key not in _NO_EXAMPLES})
     except Unfillable as error:
         return Arguments({}, missing=(Missing("parameters", str(error)),))
     if not isinstance(values, dict) or fault(settled, values) is not None:

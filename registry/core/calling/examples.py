@@ -5,7 +5,7 @@ Deterministic and bounded. A value that was made is checked against the schema w
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from registry.core.calling import patterns
 from registry.core.calling.schemas import Root, Schema, is_checkable, is_number, is_valid, keywords
@@ -34,6 +34,9 @@ _BY_KEYWORD: Final = (
     ("string", ("pattern", "format", "minLength", "maxLength")),
     ("number", ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")),
 )
+
+
+_T = TypeVar("_T")
 
 
 class Unfillable(Exception):
@@ -106,7 +109,7 @@ class Filler:
             return self._new(self._number(rules, kind))
         return self._new({"boolean": True, "null": None}.get(kind, TEXT))
 
-    def _new(self, value: Any) -> Any:
+    def _new(self, value: _T) -> _T:
         self.made = True
         return value
 
@@ -128,7 +131,7 @@ class Filler:
             except Unfillable as error:
                 raise Unfillable(f"{name}: {error}") from None
             waiting += rules.get("dependentRequired", {}).get(name, ())
-        return filled
+        return filled or self._new(filled)
 
     def _member(self, rules: dict[str, Any], name: str) -> object:
         properties = rules.get("properties", {})
@@ -152,7 +155,7 @@ class Filler:
             if rules.get("uniqueItems") and value in items:
                 value = self._another(schema, value, items)
             items.append(value)
-        return items
+        return items or self._new(items)
 
     def _another(self, schema: object, value: Any, items: Sequence[Any]) -> Any:
         """Return a valid item that is not in `items`."""

@@ -33,4 +33,4 @@ def envelope_call(
     credentials = credentials_of(service, call)
     missing = [*arguments.missing, *add_credentials(request, credentials)]
     add_variables(request)
-    return finished("woa", described, credentials, request, arguments.derived, missing)
+    return finished("woa_operation", described, credentials, request, arguments.derived, missing)

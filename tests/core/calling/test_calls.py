@@ -1,0 +1,414 @@
+"""How a capability is called: template, credentials, example and command line of each protocol."""
+
+import json
+import shlex
+from dataclasses import replace
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from registry.core.assessing.assess import assess_body
+from registry.core.calling.call import call_of
+from registry.core.calling.record import capability_record
+from registry.core.calling.schemas import Effort
+from registry.core.calling.template import address_of, template, varname
+from registry.core.model.services import (
+    Auth,
+    AuthScheme,
+    Capability,
+    Input,
+    Invocation,
+    Origin,
+    Package,
+    Protocol,
+    Service,
+)
+from tests.core.manifests import JSON_FIXTURES, Fixture, altered
+
+HOST = "https://api.ferry.example"
+KEY = AuthScheme("api_key", "header", "X-Ferry-Key")
+PARAMS = {
+    "type": "object",
+    "properties": {
+        "id": {"type": "integer", "minimum": 7},
+        "lang": {"enum": ["nb", "en"]},
+        "tags": {"type": "array", "items": {"type": "string"}, "minItems": 2},
+        "X-Trace": {"type": "string", "examples": ["abc"]},
+        "tenant": {"type": "string", "default": "north"},
+        "seats": {"type": "integer"},
+    },
+    "required": ["id", "lang", "tags", "seats"],
+}
+PLACES = (("id", "path"), ("lang", "query"), ("tags", "query"), ("X-Trace", "header"), ("tenant", "cookie"),
+          ("seats", "body"))  # fmt: skip
+PUT = Invocation("http", f"{HOST}/trips/{{id}}", "PUT", places=PLACES, headers=(("X-Version", "3"),), templated=True)
+
+
+def called(*calls: Invocation, service: Service | None = None, **members: Any) -> dict[str, Any]:
+    capability = Capability("trip", "trip", **{"params": PARAMS, **members}, invocations=calls)
+    call = call_of(service or Service(), capability)
+    assert call is not None
+    parsed: dict[str, Any] = json.loads(json.dumps(call))
+    return parsed
+
+
+def test_an_http_call_is_a_template_and_a_complete_example() -> None:
+    call = called(PUT, service=Service(auth=Auth((KEY,), True)))
+    assert call["request"] == {
+        "method": "PUT",
+        "url": f"{HOST}/trips/{{id}}{{?lang,tags*}}",
+        "headers": {"X-Version": "3"},
+        "content_type": "application/json",
+        "parameters": [
+            {"name": name, "in": place, "required": name in PARAMS["required"]} for name, place in PLACES
+        ],
+        "body_schema": {"type": "object", "properties": {"seats": {"type": "integer"}}, "required": ["seats"]},
+    }  # fmt: skip
+    assert call["credentials"] == {
+        "required": True,
+        "alternatives": [
+            [{"type": "api_key", "in": "header", "name": "X-Ferry-Key", "placeholder": "YOUR_FERRY_KEY",
+              "value": "YOUR_FERRY_KEY"}]
+        ],
+    }  # fmt: skip
+    assert call["example"] == {
+        "method": "PUT",
+        "url": f"{HOST}/trips/7?lang=nb&tags=example&tags=example",
+        "headers": {
+            "X-Version": "3",
+            "X-Trace": "abc",
+            "X-Ferry-Key": "YOUR_FERRY_KEY",
+            "Cookie": "tenant=north",
+            "Content-Type": "application/json",
+        },
+        "body": {"seats": 1},
+    }
+    assert (call["derived"], call["missing"]) == (["id", "tags", "seats"], [])
+    words = shlex.split(call["curl"])
+    assert words[:6] == ["curl", "--globoff", "--request", "PUT", "--url", call["example"]["url"]]
+    assert words[-2:] == ["--data-raw", '{"seats": 1}']
+    assert [words[at + 1] for at, word in enumerate(words) if word == "--header"] == [
+        f"{name}: {value}" for name, value in call["example"]["headers"].items()
+    ]
+
+
+def test_without_places_the_method_decides() -> None:
+    params = {"properties": {"q": {"default": "a"}}}
+    get = called(Invocation("http", f"{HOST}/search?x=1", "GET"), params=params)
+    assert get["request"]["url"] == f"{HOST}/search?x=1{{&q}}"
+    assert get["example"]["url"] == f"{HOST}/search?x=1&q=a"
+    post = called(Invocation("http", f"{HOST}/search", "POST"), params=params)
+    assert post["example"]["body"] == {"q": "a"}
+
+
+@pytest.mark.parametrize(
+    ("scheme", "place", "value"),
+    [
+        (AuthScheme("bearer", "header", "Authorization", "Bearer"), "header", "Bearer YOUR_ACCESS_TOKEN"),
+        (AuthScheme("oauth2"), "header", "Bearer YOUR_ACCESS_TOKEN"),
+        (AuthScheme("http_basic"), "header", "Basic YOUR_BASE64_OF_USER_AND_PASSWORD"),
+        (AuthScheme("api_key", "header", "Authorization", "Token"), "header", "Token YOUR_API_KEY"),
+        (AuthScheme("api_key", "query", "appid"), "query", "YOUR_APPID"),
+        (AuthScheme("session", "cookie", "sid"), "cookie", "YOUR_SID"),
+        (AuthScheme("custom", "body", "token"), "body", "YOUR_TOKEN"),
+        (AuthScheme("api_key", "path", "key"), "path", "YOUR_KEY"),
+    ],
+)
+def test_a_credential_is_put_where_the_document_says(scheme: AuthScheme, place: str, value: str) -> None:
+    params = {"properties": {"appid": {"type": "string"}}, "required": ["appid"]}  # also listed as a parameter
+    invocation = Invocation("http", f"{HOST}/trips/{{key}}", "POST", places=(("appid", "query"),))
+    call = called(invocation, service=Service(auth=Auth((scheme,), True)), params=params)
+    (credential,) = call["credentials"]["alternatives"][0]
+    assert (credential["in"], credential["value"]) == (place, value)
+    example, url = call["example"], urlsplit(call["example"]["url"])
+    assert {
+        "header": lambda: example["headers"].get("Authorization"),
+        "query": lambda: dict(parse_qsl(url.query))["appid"],
+        "cookie": lambda: example["headers"]["Cookie"].partition("=")[2],
+        "body": lambda: example["body"]["token"],
+        "path": lambda: url.path.rpartition("/")[2],
+    }[place]() == value
+    assert url.query.count("appid") == 1
+
+
+def test_credentials_that_are_needed_at_once_are_all_sent() -> None:
+    schemes = (AuthScheme("api_key", "query", "app"), KEY, AuthScheme("mtls"))
+    call = called(PUT, service=Service(auth=Auth(schemes, True, ((2,), (0, 1)))))
+    assert [len(one) for one in call["credentials"]["alternatives"]] == [1, 2]
+    assert "app=YOUR_APP" in call["example"]["url"]
+    assert call["example"]["headers"]["X-Ferry-Key"] == "YOUR_FERRY_KEY"
+    assert call["missing"] == []
+
+
+@pytest.mark.parametrize("auth", [Auth((AuthScheme("none"),), False), Auth((KEY,), False), Auth()])
+def test_without_a_need_no_credential_is_sent(auth: Auth) -> None:
+    call = called(replace(PUT, auth=auth))
+    assert "X-Ferry-Key" not in call["example"]["headers"]
+    assert call["missing"] == []
+
+
+@pytest.mark.parametrize(
+    ("auth", "what"),
+    [
+        (Auth((AuthScheme("api_key"),), True), "credential api_key"),
+        (Auth((AuthScheme("payment"),), True), "credential payment"),
+        (Auth((), True), "credential"),
+    ],
+)
+def test_a_credential_without_a_place_is_missing(auth: Auth, what: str) -> None:
+    assert [part["what"] for part in called(replace(PUT, auth=auth))["missing"]] == [what]
+
+
+def test_a_form_and_a_whole_body() -> None:
+    params = {"properties": {"a": {"const": "x y"}, "b": {"const": True}}, "required": ["a", "b"]}
+    places = (("a", "body"), ("b", "body"))
+    form = Invocation("http", HOST + "/f", "POST", places=places, media_type="application/x-www-form-urlencoded")
+    assert shlex.split(called(form, params=params)["curl"])[-1] == "a=x+y&b=true"
+    parts = shlex.split(called(replace(form, media_type="multipart/form-data"), params=params)["curl"])
+    assert parts[-4:] == ["--form-string", "a=x y", "--form-string", "b=true"]
+    assert "Content-Type: multipart/form-data" not in parts
+    whole = replace(form, places=(("a", "whole_body"),), media_type="text/plain")
+    assert (
+        shlex.split(called(whole, params={"properties": {"a": {"const": "hi"}}, "required": ["a"]})["curl"])[-1] == "hi"
+    )
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "expected"),
+    [
+        (f"{HOST}/:id/x", f"{HOST}/{{id}}/x"),
+        (f"{HOST}/{{user-id}}", f"{HOST}/{{user%2Did}}"),
+        (f"{HOST}/{{+path}}", f"{HOST}/{{path}}"),
+        (f"{HOST}/{{id:[0-9]+}}", f"{HOST}/{{id}}"),
+        (f"{HOST}/a b{{?x,y}}#top", f"{HOST}/a%20b"),
+        (f"{HOST}/{{}}", f"{HOST}/%7B%7D"),
+    ],
+)
+def test_addresses_become_templates(endpoint: str, expected: str) -> None:
+    assert template(address_of(endpoint), ()) == expected
+    assert varname("a..b-~é") == "a%2E%2Eb%2D%7E%C3%A9"
+
+
+def test_a_variable_of_the_host_stays_a_placeholder() -> None:
+    call = called(Invocation("http", "https://{tenant}.ferry.example/x", "GET", templated=True), params=None)
+    assert call["example"]["url"] == "https://YOUR_TENANT.ferry.example/x"
+
+
+HOSTILE = "a'; rm -rf / #$(id)`id`\"\n\x1b[31m\\"
+
+
+def test_texts_of_the_site_stay_single_words_of_the_command() -> None:
+    params = {
+        "properties": {name: {"const": HOSTILE} for name in ("p", "q", "h", HOSTILE)},
+        "required": ["p", "q", "h"],
+    }
+    places = (("p", "path"), ("q", "query"), ("h", "header"), (HOSTILE, "header"))
+    auth = Auth((AuthScheme("api_key", "header", "@/etc/passwd", note=HOSTILE),), True)
+    headers = (("X-Ok", HOSTILE), ("X\r\nEvil", "1"))
+    invocation = Invocation("http", f"{HOST}/{{p}}", "POST", places=places, auth=auth, headers=headers)
+    call = called(invocation, params=params)
+    words = shlex.split(call["curl"])
+    assert words[:4] == ["curl", "--globoff", "--request", "POST"]
+    assert all(word.startswith("--") for word in words[4::2])
+    assert words[5].startswith(f"{HOST}/a%27%3B%20rm%20-rf%20%2F")
+    assert not any("\n" in word or "\x1b" in word or word.startswith("@") for word in words)
+    assert "Evil" not in call["curl"]
+
+
+# --- MCP ------------------------------------------------------------------------------------------------------------
+
+TOOL = Invocation("mcp_tool", f"{HOST}/mcp", "POST", "get_trip")
+ARGUMENTS = {"type": "object", "properties": {"id": {"const": 7}}, "required": ["id"]}
+
+
+def test_a_tool_is_called_by_json_rpc() -> None:
+    service = Service(name="Ferry", auth=Auth((KEY,), True), protocols=(Protocol("mcp", "2025-06-18", f"{HOST}/mcp"),))
+    call = called(TOOL, service=service, params=ARGUMENTS)
+    assert call["example"]["body"] == {
+        "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "get_trip", "arguments": {"id": 7}},
+    }  # fmt: skip
+    assert call["example"]["headers"]["MCP-Protocol-Version"] == "2025-06-18"
+    assert call["initialize"]["body"]["params"]["protocolVersion"] == "2025-06-18"
+    assert call["client_configuration"] == {
+        "mcpServers": {"Ferry": {"url": f"{HOST}/mcp", "headers": {"X-Ferry-Key": "YOUR_FERRY_KEY"}}}
+    }
+
+
+def test_the_stateless_revision_carries_what_the_handshake_agreed_on() -> None:
+    service = Service(protocols=(Protocol("mcp", "2026-07-28", f"{HOST}/mcp"),))
+    call = called(TOOL, service=service, params=ARGUMENTS)
+    assert call["example"]["body"]["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"] == "2026-07-28"
+    assert (call["example"]["headers"]["Mcp-Method"], call["example"]["headers"]["Mcp-Name"]) == (
+        "tools/call",
+        "get_trip",
+    )
+    assert "initialize" not in call
+
+
+def test_headers_of_a_remote_are_sent_with_placeholders() -> None:
+    headers = (
+        Input("X-Region", required=True, choices=("eu", "us")),
+        Input("Authorization", required=True, secret=True, value="Bearer {token}"),
+        Input("X-Optional", required=False),
+        Input("Bad Name", required=True),
+    )
+    service = Service(protocols=(Protocol("mcp", None, f"{HOST}/mcp", headers=headers),))
+    call = called(TOOL, service=service, params=ARGUMENTS)
+    wanted = {"X-Region": "eu", "Authorization": "Bearer YOUR_TOKEN"}
+    assert call["example"]["headers"].items() >= wanted.items()
+    assert call["client_configuration"]["mcpServers"]["server"]["headers"] == wanted
+
+
+@pytest.mark.parametrize(
+    ("package", "start"),
+    [
+        (Package("npm", "@ferry/mcp", "1.2.0"), {"command": "npx", "args": ["-y", "@ferry/mcp@1.2.0"]}),
+        (
+            Package("npm", "ferry", command="npx", runtime_arguments=("--yes",), arguments=("serve",)),
+            {"command": "npx", "args": ["--yes", "ferry", "serve"]},
+        ),
+        (Package("pypi", "ferry", "2"), {"command": "uvx", "args": ["ferry==2"]}),
+        (
+            Package("nuget", "Ferry", "3", arguments=("--stdio",)),
+            {"command": "dnx", "args": ["Ferry@3", "--yes", "--", "--stdio"]},
+        ),
+        (
+            Package("oci", "registry.example/ferry", "4", environment=(Input("FERRY_KEY", secret=True),)),
+            {
+                "command": "docker",
+                "args": ["run", "-i", "--rm", "-e", "FERRY_KEY", "registry.example/ferry:4"],
+                "env": {"FERRY_KEY": "YOUR_FERRY_KEY"},
+            },
+        ),
+        (
+            Package("oci", "registry.example/ferry:5", "4", runtime_arguments=("run", "--network", "host")),
+            {"command": "docker", "args": ["run", "-i", "--rm", "--network", "host", "registry.example/ferry:5"]},
+        ),
+        (Package(command="ferry-mcp", arguments=("-v",)), {"command": "ferry-mcp", "args": ["-v"]}),
+    ],
+)
+def test_a_package_is_started(package: Package, start: dict[str, Any]) -> None:
+    service = Service(name="Ferry", packages=(package,))
+    capability = Capability("mcp:ferry", "ferry", invocations=(Invocation("instructions"),))
+    call = call_of(service, capability)
+    assert call is not None
+    assert call["client_configuration"] == {"mcpServers": {"Ferry": start}}
+    assert call["packages"][0]["start"] == start
+    assert call["transport"] == "stdio"
+
+
+def test_a_file_is_downloaded_and_an_unknown_registry_is_shown() -> None:
+    bundle = Package("mcpb", f"{HOST}/ferry.mcpb", sha256="0a", environment=(Input("A", "What for.", required=False),))
+    service = Service(packages=(bundle, Package("cargo", "ferry", "1")))
+    capability = Capability("mcp:ferry", "ferry", invocations=(Invocation("instructions"),))
+    call = call_of(service, capability)
+    assert call is not None and "client_configuration" not in call
+    assert call["packages"] == [
+        {"registry": "mcpb", "identifier": f"{HOST}/ferry.mcpb", "download": f"{HOST}/ferry.mcpb", "sha256": "0a",
+         "environment": [{"name": "A", "description": "What for.", "required": False}]},
+        {"registry": "cargo", "identifier": "ferry", "version": "1"},
+    ]  # fmt: skip
+
+
+def test_a_server_without_tools_is_asked_for_them() -> None:
+    call = called(
+        Invocation("rpc", f"{HOST}/mcp", "POST"), service=Service(protocols=(Protocol("mcp", None, f"{HOST}/mcp"),))
+    )
+    assert (call["kind"], call["example"]["body"]["method"]) == ("mcp_server", "tools/list")
+
+
+# --- A2A, WoA, pages ------------------------------------------------------------------------------------------------
+
+SKILL = Invocation("a2a_skill", f"{HOST}/a2a", "POST", "trip")
+
+
+@pytest.mark.parametrize(
+    ("version", "binding", "url", "method"),
+    [
+        (None, None, "/a2a", "message/send"),
+        ("0.1", "JSONRPC", "/a2a", "tasks/send"),
+        ("0.2.6", "JSONRPC", "/a2a", "message/send"),
+        ("0.3.0", "HTTP+JSON", "/a2a/v1/message:send", None),
+        ("1.0", "JSONRPC", "/a2a", "SendMessage"),
+        ("1.0", "HTTP+JSON", "/a2a/message:send", None),
+    ],
+)
+def test_a_skill_is_asked_in_the_version_of_its_card(
+    version: str | None, binding: str | None, url: str, method: str | None
+) -> None:
+    service = Service(protocols=(Protocol("a2a", version, f"{HOST}/a2a", binding),))
+    call = called(SKILL, service=service, examples=("When does the next ferry leave?",))
+    assert call["example"]["url"] == HOST + url
+    assert call["example"]["body"].get("method") == method
+    assert "When does the next ferry leave?" in json.dumps(call["example"]["body"])
+    assert call["example"]["headers"].get("A2A-Version") == ("1.0" if version == "1.0" else None)
+    assert call["derived"] == []
+
+
+def test_another_interface_is_taken_where_the_first_is_not_http() -> None:
+    grpc = Protocol("a2a", "1.0", f"{HOST}/a2a", "GRPC")
+    service = Service(protocols=(grpc, Protocol("a2a", "0.3", f"{HOST}/rpc", "JSONRPC")))
+    assert called(SKILL, service=service)["example"]["url"] == f"{HOST}/rpc"
+    assert call_of(Service(protocols=(grpc,)), Capability("t", "t", invocations=(SKILL,))) is None
+
+
+def test_a_woa_operation_is_called_with_the_whole_envelope() -> None:
+    origin = Origin(f"{HOST}/.well-known/woa.json", "/agents/0/operations/0", "woa")
+    capability = Capability("ferry.trip", "Ferry: trip", params=ARGUMENTS, invocations=(
+        Invocation("rpc", f"{HOST}/invoke", "POST", "trip", origin=origin),))  # fmt: skip
+    call = call_of(Service(), capability)
+    assert call is not None
+    assert call["example"]["body"] == {"agent": "ferry", "operation": "trip", "input": {"id": 7}}
+    assert call["request"]["body_schema"]["properties"]["input"] == ARGUMENTS
+    assert call["source"] == {"document": origin.document, "pointer": origin.pointer, "format": "woa"}
+
+
+def test_a_page_is_opened() -> None:
+    assert called(Invocation("navigation", f"{HOST}/trips/{{id}}"))["open"] == f"{HOST}/trips/{{id}}"
+    assert called(Invocation("navigation", name="tel:+4712345678"))["open"] == "tel:+4712345678"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        Invocation("http"),
+        Invocation("http", f"{HOST}/x"),
+        Invocation("http", "http://api.ferry.example/x", "GET"),
+        Invocation("pointer", f"{HOST}/x", "GET"),
+        Invocation("instructions"),
+        Invocation("rpc", f"{HOST}/x", "POST"),
+        Invocation("rpc", "wss://api.ferry.example/x"),
+        Invocation("mcp_tool", name="x"),
+    ],
+)
+def test_what_the_documents_do_not_suffice_for_is_not_called(call: Invocation) -> None:
+    capability = Capability("x", "x", invocations=(call,))
+    assert call_of(Service(), capability) is None
+    assert "call" not in capability_record(Service(), capability)
+
+
+def test_the_capabilities_of_one_answer_share_their_effort() -> None:
+    effort = Effort(3)
+    first, second = (
+        call_of(Service(), Capability("x", "x", params=ARGUMENTS, invocations=(TOOL,)), effort) for _ in "ab"
+    )
+    assert first is not None and second is not None
+    assert (first["missing"], bool(second["missing"])) == ([], True)
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], deadline=None)
+@given(st.sampled_from(JSON_FIXTURES).flatmap(lambda fixture: st.tuples(st.just(fixture), altered(fixture.value))))
+def test_any_document_gives_calls_of_json(drawn: tuple[Fixture, Any]) -> None:
+    fixture, value = drawn
+    service = assess_body(
+        json.dumps(value).encode(), fixture.url, fixture.media_type, {}, expected=fixture.expected
+    ).service
+    for capability in service.capabilities[:20] if service else ():
+        call = call_of(service or Service(), capability)
+        if call is not None and "curl" in call:
+            json.dumps(call)
+            assert shlex.split(call["curl"])[0] == "curl"
+            assert "\n" not in call["example"]["url"]
