@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from crawler import transport
+from crawler import response_body, transport
 from crawler.body_memory import BodyMemoryBudget
 from crawler.response_body import UnusableAnswer
 from crawler.transport import ask
@@ -59,7 +59,7 @@ async def test_proxies_of_the_environment_are_not_used(monkeypatch: pytest.Monke
 
 
 def test_a_decompression_bomb_is_unpacked_only_up_to_its_cap() -> None:
-    body = transport._Body(1_000, BodyMemoryBudget(1).reservation())
+    body = response_body.Body(1_000, BodyMemoryBudget(1).reservation())
     body.decode("gzip")
     body.feed(gzip.compress(b"[" * 10_000_000))
     assert body.full and sum(map(len, body._parts)) == 1_001
@@ -78,12 +78,12 @@ async def test_a_body_in_too_many_chunks_is_refused(monkeypatch: pytest.MonkeyPa
     for pieces, is_refused in ((10, False), (20, True)):
         source = Drips()
         source.read = 20 - pieces
-        body = transport._Body(1_000, BodyMemoryBudget(1).reservation())
+        body = response_body.Body(1_000, BodyMemoryBudget(1).reservation())
         if is_refused:
             with pytest.raises(UnusableAnswer, match="chunks"):
-                await transport._read(source, 200, {}, body, False)  # type: ignore[arg-type]  # a reader of ours
+                await transport._read(source, 200, {}, body, False, None)  # type: ignore[arg-type]  # a reader of ours
         else:
-            await transport._read(source, 200, {}, body, False)  # type: ignore[arg-type]  # a reader of ours
+            await transport._read(source, 200, {}, body, False, None)  # type: ignore[arg-type]  # a reader of ours
 
 
 class _Chunk(bytes):
