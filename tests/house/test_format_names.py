@@ -28,6 +28,7 @@ ALLOWED = {
     "registry/core/calling/record.py": "shows the call that the ADP detail describes",
     "registry/core/format_support/loose.py": "`x402` is also a word for a pricing model",
     "registry/core/format_support/mcp_parts.py": "shared by the three formats of MCP: an endpoint points to its card",
+    "registry/core/format_support/named_addresses.py": "cards of many formats name protocols and documents of others",
     "registry/core/format_support/oauth.py": "shared by the two formats of OAuth metadata: one points to the other",
     "registry/core/format_support/vocabulary.py": "`did` and `x402` are also ways to authenticate",
     "registry/core/format_support/writing/calls.py": "WoA's protocol identifier, which other formats can carry",

@@ -49,6 +49,7 @@ def reasons(merged: Merged) -> list[Rule]:
         (card(url="localhost:8080"), rules.NOTHING_CALLABLE),
         (card(name="io.example.<owner>/<server-name>"), rules.TEMPLATE),
         (held(HOST, "/agent.json", AWP), rules.TEMPLATE),
+        (held(HOST, "/llms.txt", "# Lamps\n\n> All about lamps.\n", media_type="text/plain"), rules.ONLY_TEXTS),
         (catalogue(entry("far", "application/openapi+json", url="https://other.example.net/api.json")
                    | {"identifier": "urn:air:other.example.net:x:far"}), rules.ONLY_ELSEWHERE),
     ],

@@ -65,7 +65,9 @@ def dialect(document: Document) -> str | None:
 def at_own_path(document: Document) -> str | None:
     """Recognise a file of another shape that names the protocol, an API or a checkout. Only for the protocol's path."""
     value = document.value
-    return _AD_HOC if isinstance(value, dict) and any(key in value for key in _OWN_KEYS) else None
+    names_another = short_text_of(map_of(value, "protocol"), "name") is not None
+    has_own_key = isinstance(value, dict) and any(key in value for key in _OWN_KEYS)
+    return _AD_HOC if has_own_key and not names_another else None
 
 
 def read(document: Document, dialect: str, notes: Notes) -> Service:
