@@ -1,11 +1,24 @@
-"""Tools and remotes of MCP documents."""
+"""Tools, resources, remotes and packages of MCP documents."""
+
+import pytest
 
 from registry.core.format_support import common_rules, mcp_rules
 from registry.core.format_support.endpoints import Endpoint
 from registry.core.format_support.manifest import MAX_CAPABILITIES, Notes
-from registry.core.format_support.mcp_parts import card_pointer, remotes, tools, whole_server
+from registry.core.format_support.mcp_inputs import headers_of, inputs_of
+from registry.core.format_support.mcp_packages import installed, package_of
+from registry.core.format_support.mcp_parts import (
+    card_pointer,
+    context_offers,
+    keeps_tools_to_itself,
+    listed_tools,
+    tool_entries,
+    tools,
+    whole_server,
+)
+from registry.core.format_support.mcp_remotes import configured_servers, described_remotes, remotes
 from registry.core.model.documents import Document, Json
-from registry.core.model.services import Capability, Origin
+from registry.core.model.services import Capability, Input, Origin
 
 DOCUMENT = Document(b"", {}, "https://marsh.example/.well-known/mcp.json")
 ADDRESS = Endpoint("https://marsh.example/mcp")
@@ -94,3 +107,140 @@ def test_a_server_without_known_tools_is_one_capability_with_a_name_for_a_path()
     assert (capability.id, capability.name) == ("mcp:example.marsh/birds", "birds")
     local_server = whole_server("n", "T", None, None, Origin(DOCUMENT.url, "", "mcp-server-json"), local=True)
     assert [(call.kind, call.endpoint) for call in local_server.invocations] == [("instructions", None)]
+
+
+def test_a_tool_keeps_its_title_and_the_hints_that_no_field_has() -> None:
+    hints: Json = {"title": "Count birds", "openWorldHint": True, "readOnlyHint": True, "idempotentHint": True}
+    tool = read([{"name": "count", "annotations": hints}])[0]
+    assert (tool.title, tool.side_effects, tool.idempotent) == ("Count birds", False, True)
+    assert tool.native == {"mcp-json": {"annotations": {"openWorldHint": True}}}
+    assert read([{"name": "count", "title": "count"}])[0].title is None
+
+
+def test_a_schema_is_kept_whole_and_a_loose_list_of_parameters_becomes_one() -> None:
+    schema: Json = {"$ref": "#/$defs/q", "$defs": {"q": {"type": "object", "properties": {"n": {"type": "integer"}}}}}
+    assert read([{"name": "t", "inputSchema": schema}])[0].params == schema
+    loose = read([{"name": "t", "inputSchema": {"n": "integer (required)"}}])[0].params
+    assert loose == {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"tools": [{"name": "a"}, {"name": "b"}]},
+        {"tools": {"a": {"description": "A"}, "b": {"inputSchema": {}}}},
+        {"tools": {"free": [{"name": "a"}], "paid": [{"name": "b", "price": 1}]}},
+        {"tools": {"count": 2, "available": ["a", "b"]}},
+        {"tools": {"a": "Counts birds", "b": "Counts geese"}},
+        {"capabilities": {"tools": ["a", "b"]}},
+        {"capabilities": {"tools": {"available": [{"name": "a"}, {"name": "b"}]}}},
+        {"mcp": {"tools": ["a", "b"]}},
+    ],
+)
+def test_tools_are_found_in_every_shape(document: dict[str, Json]) -> None:
+    found = listed_tools(tool_entries(document), ADDRESS, DOCUMENT, "mcp-json", Notes())
+    assert [tool.name for tool in found] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"tools": ["dynamic"]},
+        {"tools": {"count": 39, "categories": ["energy"]}},
+        {"tools": 14},
+        {"capabilities": {"tools": {"listChanged": True}}},
+        {"capabilities": {"tools": True}},
+    ],
+)
+def test_a_count_or_a_promise_of_tools_is_no_tool(document: dict[str, Json]) -> None:
+    assert tool_entries(document) == []
+    assert keeps_tools_to_itself(document) is (document.get("tools") != ["dynamic"])
+
+
+def test_a_resource_on_the_web_is_fetched_and_another_is_read_at_the_server() -> None:
+    resources: Json = [{"uri": "https://marsh.example/today", "name": "today"}, {"uri": "marsh://map", "name": "map"}]
+    today, marsh_map = context_offers({"resources": resources}, ADDRESS, DOCUMENT, "mcp-json", Notes())
+    assert [(call.kind, call.method, call.endpoint) for call in today.invocations] == [
+        ("http", "GET", "https://marsh.example/today")
+    ]
+    assert [(call.kind, call.name, call.endpoint) for call in marsh_map.invocations] == [
+        ("rpc", "resources/read", ADDRESS.url)
+    ]
+    assert marsh_map.params == {
+        "type": "object",
+        "properties": {"uri": {"type": "string", "format": "uri", "const": "marsh://map"}},
+        "required": ["uri"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("document", "addresses"),
+    [
+        ({"url": "https://marsh.example/mcp"}, ["https://marsh.example/mcp"]),
+        (
+            {"url": "https://marsh.example", "mcp_endpoint": "https://marsh.example/mcp"},
+            ["https://marsh.example/mcp"],
+        ),
+        ({"transport": {"type": "sse", "url": "https://marsh.example/sse"}}, ["https://marsh.example/sse"]),
+        (
+            {"transport": {"streamable_http": "https://marsh.example/mcp", "sse": "https://marsh.example/sse"}},
+            ["https://marsh.example/mcp", "https://marsh.example/sse"],
+        ),
+        ({"transports": {"json-rpc": {"url": "https://marsh.example/"}}}, ["https://marsh.example/"]),
+        ({"endpoints": [{"url": "https://marsh.example/mcp", "type": "sse"}]}, ["https://marsh.example/mcp"]),
+        (
+            {"endpoints": {"mcp": "https://marsh.example/mcp", "docs": "https://marsh.example/docs"}},
+            ["https://marsh.example/mcp"],
+        ),
+        ({"transport": {"type": "none", "url": "https://marsh.example/mcp"}}, []),
+        ({"transport": "stdio"}, []),
+    ],
+)
+def test_addresses_are_found_in_every_shape(document: dict[str, Json], addresses: list[str]) -> None:
+    found = described_remotes(document, DOCUMENT, Notes())
+    assert [remote.protocol.endpoint for remote in found] == addresses
+
+
+def test_servers_are_listed_in_maps_and_lists() -> None:
+    entry: Json = {"url": "https://marsh.example/mcp"}
+    assert configured_servers({"mcpServers": {"a": entry}}) == [("/mcpServers/a", "a", entry)]
+    assert configured_servers({"servers": [entry, 7]}) == [("/servers/0", None, entry)]
+    assert configured_servers({"mcp_servers": ["https://marsh.example/mcp"]}) == [("/mcp_servers/0", None, entry)]
+
+
+def test_secrets_of_several_headers_are_needed_at_once() -> None:
+    headers: Json = [{"name": name, "isSecret": True, "isRequired": True} for name in ("X-Id", "X-Key")]
+    remote: Json = {"type": "sse", "url": "https://marsh.example/sse", "headers": headers}
+    found = remotes({"remotes": [remote]}, DOCUMENT, Notes())
+    assert found.auth.combinations == ((0, 1),)
+
+
+def test_a_credential_that_stands_in_a_configuration_is_never_repeated() -> None:
+    plain, secret = headers_of({"Authorization": "Bearer abc123", "X-Region": "north"})
+    assert plain == (Input("X-Region", value="north"),)
+    assert [(one.scheme.type, one.scheme.name, one.scheme.note, one.required) for one in secret] == [
+        ("bearer", "Authorization", None, None)
+    ]
+    assert inputs_of({"MARSH_TOKEN": "abc123", "LEVEL": "info", "HOME": "${HOME}"}) == (
+        Input("MARSH_TOKEN"),
+        Input("LEVEL", value="info"),
+        Input("HOME", description="${HOME}"),
+    )
+
+
+def test_arguments_are_words_of_a_command_line() -> None:
+    arguments: Json = [
+        {"type": "positional", "valueHint": "target dir", "isRequired": True},
+        {"type": "named", "name": "--mode", "default": "local"},
+        {"type": "named", "name": "--rm", "value": "--rm"},
+        {"type": "named", "name": "--verbose"},
+        "plain",
+        7,
+    ]
+    package = package_of({"identifier": "p", "packageArguments": arguments}, DOCUMENT.url)
+    assert package.arguments == ("{target_dir}", "--mode", "local", "--rm", "plain")
+
+
+def test_only_single_commands_are_read_as_installations() -> None:
+    document: Json = {"install": {"a": "npx -y marsh", "b": "curl https://x.example | sh", "c": "npx 'open", "d": 7}}
+    assert [(package.command, package.arguments) for package in installed(document)] == [("npx", ("-y", "marsh"))]

@@ -1,17 +1,18 @@
-"""Parts that all documents about MCP servers share: tools, remotes, and the capability for a whole server.
+"""Parts that all documents about MCP servers share: tools, resources, prompts, and the capability for a whole server.
 
-Model Context Protocol 2025-06-18 (Tool), server card v1 (SEP-2127), server.json of the MCP registry.
+Model Context Protocol 2025-06-18 (Tool, Resource, Prompt), server card v1 (SEP-2127), server.json of the MCP registry.
 """
 
-import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
-from registry.core.format_support import mcp_rules
-from registry.core.format_support.endpoints import Endpoint, endpoint
+from registry.core.format_support import common_rules, mcp_rules
+from registry.core.format_support.endpoints import Endpoint, callable_url, origin_of, page
+from registry.core.format_support.loose_schemas import first_parameters, first_result, parameters_of
 from registry.core.format_support.manifest import (
     ID_CHARS,
+    MAX_CAPABILITIES,
+    NAME_CHARS,
     Notes,
     Object,
     clean_json,
@@ -19,67 +20,80 @@ from registry.core.format_support.manifest import (
     flag_of,
     has_template,
     is_repeated,
-    list_of,
     map_of,
-    members,
+    native,
     short_text_of,
     text_of,
     texts_of,
 )
-from registry.core.format_support.params import list_schema
+from registry.core.format_support.mcp_inputs import flag
+from registry.core.format_support.offers import methods_of, pricing_in, resolved, target_of
+from registry.core.format_support.params import JSON_TYPES, object_schema
+from registry.core.format_support.security import loose_auth
+from registry.core.format_support.vocabulary import rate_limit_object, rate_limit_text
 from registry.core.model.documents import Document, Json
 from registry.core.model.services import (
     Auth,
-    AuthScheme,
     Capability,
     Confirmation,
     Invocation,
     Origin,
     Pointer,
     Protocol,
+    RateLimit,
 )
 from registry.core.reading.json_pointer import at
 
-MAX_REMOTES: Final = 50
-_ANGLED = re.compile(r"<([A-Za-z][\w-]*)>")
-TRANSPORTS: Final = frozenset({"streamable-http", "sse", "streamable", "streamable_http", "http", "https"})
+Entries = list[tuple[str, Json]]
+"""Pointers and values of what a document lists."""
+
+_SCHEMAS: Final = ("inputSchema", "input_schema", "schema")
+_PARAMETERS: Final = ("parameters", "params", "input", "inputs", "arguments", "args")
+_RESULTS: Final = ("outputSchema", "output_schema")
+_CONFIRMED: Final = (
+    "requiresConfirmation", "requires_confirmation", "confirmationRequired", "confirmation_required",
+    "requires_approval", "requiresApproval",
+)  # fmt: skip
+_LISTS: Final = ("available", "list", "items", "names", "tools", "free", "paid")  # lists of tools below `tools`
+_READ: Final = frozenset({
+    "name", "title", "description", "inputSchema", "input_schema", "outputSchema", "output_schema", "tags", "examples",
+    "deprecated", *_CONFIRMED, *_SCHEMAS, *_PARAMETERS,
+})  # fmt: skip
+_HINTS: Final = frozenset({"readOnlyHint", "idempotentHint", "title"})
 
 
-@dataclass(frozen=True, slots=True)
-class Remotes:
-    """The endpoints of a server. `address` is the first one that can be called."""
-
-    protocols: tuple[Protocol, ...]
-    auth: Auth
-    address: Endpoint | None
+# --- tools ----------------------------------------------------------------------------------------------------------
 
 
-def remotes(holder: Object, document: Document, notes: Notes) -> Remotes:
-    """Return what `remotes[]{type, url, headers[]}` declares; `transport_type` is the spelling of 2025-05."""
-    protocols: list[Protocol] = []
-    addresses: list[Endpoint] = []
-    secrets: list[tuple[AuthScheme, bool]] = []
-    for pointer, item in members(list_of(holder, "remotes")[:MAX_REMOTES], "/remotes", mcp_rules.REMOTE, notes):
-        transport = short_text_of(item, "type") or short_text_of(item, "transport_type")
-        if transport not in TRANSPORTS or not text_of(item, "url"):
-            notes.add(mcp_rules.REMOTE, pointer, transport or "")
-        address = endpoint(_with_variables(item.get("url")), document.url, document, at(pointer, "url"), notes)
-        if address is None:
-            continue
-        addresses.append(address)
-        versions = texts_of(item, "supportedProtocolVersions") or texts_of(item, "protocolVersions")
-        protocols.append(Protocol("mcp", max(versions, default=None), address.url, transport))
-        secrets += _secrets(item)
-    schemes = tuple(dict.fromkeys(scheme for scheme, _ in secrets))
-    required = any(is_required for _, is_required in secrets) if schemes else None
-    return Remotes(tuple(protocols), Auth(schemes, required), addresses[0] if addresses else None)
+def tool_entries(holder: Object) -> Entries:
+    """Return the tools of a document: a list, a map by name, or lists below names such as `free` and `paid`.
+
+    A list that holds only the word "dynamic" lists no tool (SEP-1649).
+    """
+    capabilities = map_of(holder, "capabilities")
+    places = (
+        ("/tools", holder.get("tools")),
+        ("/capabilities/tools", capabilities.get("tools")),
+        ("/mcp/tools", map_of(holder, "mcp").get("tools")),
+        ("/server/tools", map_of(holder, "server").get("tools")),
+    )
+    return next((entries for pointer, value in places if (entries := _entries(value, pointer))), [])
 
 
-def listed_tools(holder: Object) -> tuple[list[Json], str]:
-    """Return the tools of a document, from either member that may hold them, and the pointer to them."""
-    if items := list_of(holder, "tools"):
-        return items, "/tools"
-    return list_of(map_of(map_of(holder, "capabilities"), "tools"), "available"), "/capabilities/tools/available"
+def _entries(value: Json, pointer: str) -> Entries:
+    if isinstance(value, list):
+        is_dynamic = value == ["dynamic"]
+        return [] if is_dynamic else [(at(pointer, index), item) for index, item in enumerate(value)]
+    found: Entries = []
+    for key, item in value.items() if isinstance(value, dict) else ():
+        below = at(pointer, key)
+        if isinstance(item, dict) and any(word in item for word in ("description", "inputSchema", "input_schema")):
+            found.append((below, {"name": key, **item}))
+        elif isinstance(item, list) and (key in _LISTS or all(isinstance(one, dict) for one in item)):
+            found += _entries(item, below)
+        elif isinstance(item, str) and " " in item.strip():
+            found.append((below, {"name": key, "description": item}))
+    return found
 
 
 def tools(
@@ -89,8 +103,217 @@ def tools(
 
     Tools without a name, with a repeated name or with unrendered texts are left out, with findings.
     """
-    tool_objects: list[Json] = [{"name": item} if isinstance(item, str) else item for item in items]
-    return tuple(_tools(tool_objects, pointer, address, document, format_slug, notes))
+    return listed_tools(_entries(items, pointer), address, document, format_slug, notes)
+
+
+def listed_tools(
+    entries: Entries, address: Endpoint | None, document: Document, format_slug: str, notes: Notes
+) -> tuple[Capability, ...]:
+    """Return the capabilities of tools, as `tools` does, wherever they are listed."""
+    if len(entries) > MAX_CAPABILITIES:
+        notes.add(common_rules.TOO_MANY_CAPABILITIES, entries[0][0].rpartition("/")[0], len(entries))
+    return tuple(_tools(entries[:MAX_CAPABILITIES], address, document, format_slug, notes))
+
+
+def _tools(
+    entries: Entries, address: Endpoint | None, document: Document, format_slug: str, notes: Notes
+) -> Iterator[Capability]:
+    seen: set[str] = set()
+    for pointer, value in entries:
+        item: Object = {"name": value} if isinstance(value, str) else value if isinstance(value, dict) else {}
+        name = first_text(item, "name", "id", chars=ID_CHARS)
+        if name is None:
+            notes.add(mcp_rules.TOOL, pointer, "" if isinstance(value, dict) else value)
+            continue
+        repeated = is_repeated(name, seen, at(pointer, "name"), notes)
+        if not repeated and not has_template(item, ("name", "description"), pointer, notes):
+            yield _tool(item, name, address, Origin(document.url, pointer, format_slug), document, notes)
+
+
+def _tool(
+    item: Object, name: str, address: Endpoint | None, origin: Origin, document: Document, notes: Notes
+) -> Capability:
+    """Return the capability of a tool. Hints are what the server says of itself; `destructiveHint` means something only
+    for a tool that is not read-only (Model Context Protocol 2025-06-18, ToolAnnotations)."""
+    hints = map_of(item, "annotations")
+    read_only, destructive = flag_of(hints, "readOnlyHint"), flag_of(hints, "destructiveHint")
+    side_effects = True if destructive and not read_only else None if read_only is None else not read_only
+    confirmed = flag(item, *_CONFIRMED)
+    if confirmed is None and destructive and not read_only:
+        confirmed = True
+    result, result_note = _schema(item, _RESULTS), None
+    if result is None:
+        result, result_note = first_result(item)
+    kept = {**item, "annotations": {key: value for key, value in hints.items() if key not in _HINTS}}
+    return Capability(
+        name,
+        name,
+        first_text(item, "description", "summary", "title"),
+        params=_schema(item, _SCHEMAS) or first_parameters(item, (*_SCHEMAS, *_PARAMETERS)),
+        result=result,
+        result_note=result_note,
+        title=_other(first_text(item, "title", "displayName", "display_name", chars=NAME_CHARS), name)
+        or _other(short_text_of(hints, "title"), name),
+        side_effects=side_effects,
+        confirmation=None if confirmed is None else Confirmation(confirmed),
+        idempotent=flag_of(hints, "idempotentHint"),
+        pricing=pricing_in(item, document),
+        deprecated=flag_of(item, "deprecated"),
+        tags=texts_of(item, "tags"),
+        examples=texts_of(item, "examples", 500),
+        docs_url=page(first_text(item, "documentation", "docs", "documentationUrl", "docs_url"), document.url),
+        invocations=_calls(item, name, address, origin, document, notes),
+        native=native(origin.format, kept, _READ),
+    )
+
+
+def _other(text: str | None, name: str) -> str | None:
+    return text if text != name else None
+
+
+def _calls(
+    item: Object, name: str, address: Endpoint | None, origin: Origin, document: Document, notes: Notes
+) -> tuple[Invocation, ...]:
+    """Return how a tool is called: by its name at the server, and by HTTP where it has a method or the only address."""
+    auth = loose_auth(item.get("authentication", item.get("auth")), document.url)
+    own_auth = auth if auth != Auth() else None
+    limit = _rate_limit(item)
+    call = Invocation(
+        "mcp_tool",
+        address.url if address else None,
+        "POST",
+        name,
+        auth=own_auth,
+        scopes=texts_of(item, "scopes"),
+        rate_limit=limit,
+        templated=address.templated if address else False,
+        origin=origin,
+    )
+    target, routed_method, key = target_of(item)
+    method = routed_method or next(iter(methods_of(item)), None)
+    if target is None or (method is None and (address is not None or key not in ("endpoint", "path", "route"))):
+        return (call,)
+    own = resolved(target, origin_of(document.url), document, at(origin.pointer, key), notes)
+    if own is None:
+        return (call,)
+    http = Invocation("http", own.url, method, auth=own_auth, rate_limit=limit, templated=own.templated, origin=origin)
+    return (http,) if address is None else (call, http)
+
+
+def _rate_limit(item: Object) -> RateLimit | None:
+    for key in ("rate_limit", "rateLimit"):
+        if (limit := rate_limit_object(item.get(key)) or rate_limit_text(short_text_of(item, key))) is not None:
+            return limit
+    return None
+
+
+def _schema(item: Object, keys: tuple[str, ...]) -> dict[str, Any] | None:
+    """Return the first schema found, as data for the caller: it is never compiled, resolved or matched."""
+    for key in keys:
+        value = item.get(key)
+        if not isinstance(value, dict):
+            continue
+        kind = value.get("type")
+        is_schema = isinstance(value.get("properties"), dict) or (isinstance(kind, str) and kind in JSON_TYPES)
+        if is_schema or not value or any(word in value for word in ("$ref", "$defs", "allOf", "anyOf", "oneOf")):
+            schema: dict[str, Any] = clean_json(value)
+            return schema
+        return parameters_of(value)
+    return None
+
+
+# --- resources and prompts ------------------------------------------------------------------------------------------
+
+
+def context_offers(
+    holder: Object, address: Endpoint | None, document: Document, format_slug: str, notes: Notes
+) -> tuple[Capability, ...]:
+    """Return the resources and prompts of a server that lists no tools, as capabilities.
+
+    They are read with `resources/read` and `prompts/get`: the name of the call is the method, the parameters of the
+    capability are its parameters. A resource whose URI is https is fetched from the web directly (Model Context
+    Protocol 2025-06-18, Common URI Schemes).
+    """
+    seen: set[str] = set()
+    found: list[Capability] = []
+    for key in ("resources", "resourceTemplates", "prompts"):
+        listed = holder.get(key) or map_of(holder, "capabilities").get(key)
+        for pointer, value in _entries(listed, f"/{key}")[:MAX_CAPABILITIES]:
+            item: Object = {"name": value} if isinstance(value, str) else value if isinstance(value, dict) else {}
+            name = first_text(item, "name", "title", "uri", "uriTemplate", chars=ID_CHARS)
+            if name is None:
+                continue
+            is_blank = has_template(item, ("name", "description"), pointer, notes)
+            if not is_blank and not is_repeated(name, seen, at(pointer, "name"), notes):
+                origin = Origin(document.url, pointer, format_slug)
+                offer = _prompt if key == "prompts" else _resource
+                found.append(offer(item, name, address, origin, document))
+    return tuple(found[:MAX_CAPABILITIES])
+
+
+def keeps_tools_to_itself(holder: Object) -> bool:
+    """Return whether a document says that the server has tools, but not which."""
+    declared = map_of(holder, "capabilities").get("tools")
+    counts = (holder.get(key) for key in ("tools_count", "toolsCount", "tool_count", "toolCount", "tools"))
+    is_counted = any(isinstance(count, int) and count > 0 for count in counts) or bool(map_of(holder, "tools"))
+    is_declared = declared is True or isinstance(declared, dict)
+    return (is_declared or is_counted) and holder.get("tools") != [] and not tool_entries(holder)
+
+
+def _resource(item: Object, name: str, address: Endpoint | None, origin: Origin, document: Document) -> Capability:
+    uri, template = text_of(item, "uri", 2_000), first_text(item, "uriTemplate", "uri_template", chars=2_000)
+    schema: dict[str, Any] = {"type": "string", "format": "uri"}
+    if uri is not None:
+        schema["const"] = uri
+    elif template is not None:
+        schema["description"] = f"An address that follows the template {template}"
+    direct = callable_url(uri, document.url, document.url) if uri is not None and uri.startswith("https://") else None
+    call = _context_call("resources/read", address, origin)
+    if direct is not None:
+        call = Invocation("http", direct.url, "GET", templated=direct.templated, origin=origin)
+    kind = first_text(item, "mimeType", "mime_type", chars=NAME_CHARS)
+    return Capability(
+        name,
+        name,
+        first_text(item, "description", "title"),
+        params=object_schema([("uri", schema)], ["uri"]) if direct is None else None,
+        title=_other(short_text_of(item, "title"), name),
+        output_modes=(kind,) if kind else (),
+        invocations=(call,),
+        native=native(origin.format, item, frozenset({"name", "title", "description", "mimeType", "mime_type"})),
+    )
+
+
+def _prompt(item: Object, name: str, address: Endpoint | None, origin: Origin, document: Document) -> Capability:
+    arguments = parameters_of(item.get("arguments"))
+    if arguments is not None:  # all are texts in the protocol
+        described = arguments.get("properties", {})
+        arguments["properties"] = {key: {"type": "string", **value} for key, value in described.items()}
+    properties = [("name", {"type": "string", "const": name}), *([("arguments", arguments)] if arguments else ())]
+    required = ["name", *(["arguments"] if arguments and arguments.get("required") else ())]
+    return Capability(
+        name,
+        name,
+        first_text(item, "description", "title"),
+        params=object_schema(properties, required),
+        title=_other(short_text_of(item, "title"), name),
+        invocations=(_context_call("prompts/get", address, origin),),
+        native=native(origin.format, item, frozenset({"name", "title", "description", "arguments"})),
+    )
+
+
+def _context_call(method: str, address: Endpoint | None, origin: Origin) -> Invocation:
+    return Invocation(
+        "rpc",
+        address.url if address else None,
+        "POST",
+        method,
+        templated=address.templated if address else False,
+        origin=origin,
+    )
+
+
+# --- servers --------------------------------------------------------------------------------------------------------
 
 
 def whole_server(
@@ -138,11 +361,6 @@ def card_pointer(address: Endpoint | None, pointer: str) -> tuple[Pointer, ...]:
     return (Pointer(f"{base}/server-card", "mcp", pointer, "mcp-server-card"),)
 
 
-def _with_variables(url: Json) -> Json:
-    """Return a URL with `<YOUR_TOKEN>` rewritten as `{your_token}`: a value that the caller fills in."""
-    return _ANGLED.sub(lambda match: f"{{{match[1].lower()}}}", url) if isinstance(url, str) else url
-
-
 def tools_or_server(
     tool_capabilities: tuple[Capability, ...],
     name: str | None,
@@ -155,90 +373,3 @@ def tools_or_server(
     if tool_capabilities or not name or not address:
         return tool_capabilities
     return (whole_server(name, title, description, address, origin),)
-
-
-def _tools(
-    items: list[Json], pointer: str, address: Endpoint | None, document: Document, format_slug: str, notes: Notes
-) -> Iterator[Capability]:
-    seen: set[str] = set()
-    for item_pointer, item in members(items, pointer, mcp_rules.TOOL, notes):
-        name = text_of(item, "name", ID_CHARS)
-        if name is None:
-            notes.add(mcp_rules.TOOL, item_pointer)
-            continue
-        repeated = is_repeated(name, seen, at(item_pointer, "name"), notes)
-        if not repeated and not has_template(item, ("name", "description"), item_pointer, notes):
-            yield _tool(item, name, address, Origin(document.url, item_pointer, format_slug))
-
-
-def _tool(item: Object, name: str, address: Endpoint | None, origin: Origin) -> Capability:
-    hints = map_of(item, "annotations")
-    read_only, destructive = flag_of(hints, "readOnlyHint"), flag_of(hints, "destructiveHint")
-    side_effects = True if destructive and not read_only else None if read_only is None else not read_only
-    return Capability(
-        name,
-        name,
-        first_text(item, "description", "title"),
-        params=_schema(item, "inputSchema", "input_schema") or _parameters(item.get("parameters")),
-        result=_schema(item, "outputSchema", "output_schema"),
-        side_effects=side_effects,
-        confirmation=Confirmation(True) if destructive and not read_only else None,
-        idempotent=flag_of(hints, "idempotentHint"),
-        tags=texts_of(item, "tags"),
-        invocations=(
-            Invocation(
-                "mcp_tool",
-                address.url if address else None,
-                "POST",
-                name,
-                templated=address.templated if address else False,
-                origin=origin,
-            ),
-        ),
-    )
-
-
-def _schema(item: Object, *keys: str) -> Object | None:
-    """Return the first schema found, as data for the caller: it is never compiled, resolved or matched."""
-    schema = next((value for key in keys if isinstance(value := item.get(key), dict)), None)
-    return None if schema is None else clean_json(schema)
-
-
-def _parameters(parameters: Json) -> Object | None:
-    """Return a schema from `parameters` (in no version of the protocol): a schema, a list, or a map by name."""
-    if isinstance(parameters, list):
-        return list_schema(parameters) if parameters else None
-    if not isinstance(parameters, dict) or not parameters:
-        return None
-    if isinstance(parameters.get("properties"), dict) or parameters.get("type") == "object":
-        schema: Object = clean_json(parameters)
-        return schema
-    items: list[Json] = [{"name": name, **item} for name, item in parameters.items() if isinstance(item, dict)]
-    return list_schema(items) if items else None
-
-
-def _secrets(remote: Object) -> list[tuple[AuthScheme, bool]]:
-    """Return headers that carry a secret, and whether each is required. Other headers are no credentials."""
-    secrets = []
-    for header in list_of(remote, "headers")[:MAX_REMOTES]:
-        name = short_text_of(header, "name")
-        if isinstance(header, dict) and name and _is_secret(header):
-            is_required = _flag(header, "isRequired", "is_required") is True
-            secrets.append((_header_scheme(header, name), is_required))
-    return secrets
-
-
-def _header_scheme(header: Object, name: str) -> AuthScheme:
-    note = text_of(header, "description")
-    if name.lower() == "authorization" and (text_of(header, "value") or "").lower().startswith("bearer"):
-        return AuthScheme("bearer", "header", name, "Bearer", note=note)
-    return AuthScheme("api_key", "header", name, note=note)
-
-
-def _is_secret(header: Object) -> bool:
-    variables = map_of(header, "variables").values()
-    return any(_flag(holder, "isSecret", "is_secret") is True for holder in (header, *variables))
-
-
-def _flag(holder: Json, *keys: str) -> bool | None:
-    return next((flag for key in keys if (flag := flag_of(holder, key)) is not None), None)

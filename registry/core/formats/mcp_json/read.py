@@ -1,42 +1,59 @@
 """Recognise and read MCP discovery files that follow no specification.
 
-They are flat files, lists of servers or client configurations. Without a specification few rules apply: a flat file
-needs an endpoint or a tool. Lists and client configurations name other servers, so they yield only pointers.
+They are flat files, lists of servers or client configurations. Without a specification few rules apply: a file needs an
+endpoint, a tool or a package. Publishers serve lists and client configurations to describe their own servers: those of
+one site are what the host offers, servers of several other sites are only pointed to.
 """
 
 from collections.abc import Iterator
+from typing import Any, Final
 
 from registry.core.format_support import common_rules, mcp_rules
-from registry.core.format_support.endpoints import Endpoint, endpoint, link
+from registry.core.format_support.endpoints import Endpoint, link
 from registry.core.format_support.manifest import (
     MAX_TEXTS,
-    NAME_CHARS,
     Notes,
     Object,
     first_text,
     flag_of,
     has_placeholder,
-    list_of,
-    map_of,
-    members,
-    short_text_of,
-    text_of,
     with_provenance,
 )
-from registry.core.format_support.mcp_parts import card_pointer, listed_tools, tools, tools_or_server
-from registry.core.format_support.security import loose_auth
+from registry.core.format_support.mcp_parts import (
+    card_pointer,
+    context_offers,
+    keeps_tools_to_itself,
+    listed_tools,
+    tool_entries,
+    whole_server,
+)
+from registry.core.format_support.mcp_remotes import (
+    Remote,
+    address_key,
+    configured_servers,
+    described_remotes,
+    remote_of,
+    united,
+)
+from registry.core.format_support.mcp_service import (
+    CONTEXT,
+    READ,
+    TITLES,
+    base_service,
+    first_pointer,
+    mcp_auth,
+    name_of,
+    other_facts,
+)
 from registry.core.formats.mcp_json import rules
 from registry.core.model.documents import Document, Json
-from registry.core.model.services import Origin, Pointer, Pricing, Protocol, Provider, Service
+from registry.core.model.services import Capability, Origin, Pointer, Service
+from registry.core.names.domains import host_of, registrable_domain, same_site
 from registry.core.reading.json_pointer import at
+from registry.core.reading.plain_text import line
 
 SLUG = "mcp-json"
 _CLIENT, _SERVERS, _FLAT, _FLAT_TOOLS, _AD_HOC = "client-config", "servers", "flat", "flat-tools", "adhoc"
-_ADDRESSES = (
-    *("mcp_endpoint", "mcpEndpoint", "mcp_server", "mcpServer", "mcp_url", "mcpUrl"),
-    *("endpoint", "server_url", "serverUrl", "url"),
-)
-"""Members that may hold the server's address, the most specific first: a bare `url` is often the site's."""
 _SERVER_KEYS = ("url", "endpoint", "transport", "tools")
 _LINKS = {
     "openapi": "openapi",
@@ -68,13 +85,16 @@ def dialect(document: Document) -> str | None:
 
 
 def at_mcp_path(document: Document) -> str | None:
-    """Recognise any document with tools or with the protocol's name. A weak test, for paths that contain mcp."""
+    """Recognise any document with tools, an address or the protocol's name. A weak test, for paths that contain mcp."""
     value = document.value
     if not isinstance(value, dict):
         return None
     protocol = value.get("protocol")
     mentions_mcp = isinstance(protocol, str) and protocol.upper() == "MCP"
-    return _AD_HOC if mentions_mcp or isinstance(value.get("tools"), list) else None
+    if mentions_mcp or tool_entries(value) or configured_servers(value) or isinstance(value.get("tools"), list):
+        return _AD_HOC
+    is_named = any(isinstance(value.get(key), str) for key in ("name", "description", "version"))
+    return _AD_HOC if is_named and described_remotes(value, document, Notes()) else None
 
 
 def _is_servers(servers: Json) -> bool:
@@ -90,106 +110,157 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     notes.add(rules.UNSPECIFIED, "", dialect)
     if flag_of(value, "enabled") is False:
         notes.add(common_rules.DECLARED_INACTIVE, "/enabled", False)
-    if dialect == _CLIENT:
-        return Service(pointers=tuple(_configured_servers(value, document, notes))[:MAX_TEXTS])
-    if dialect == _SERVERS:
-        return Service(pointers=tuple(_listed_servers(value, document, notes))[:MAX_TEXTS])
-    return _flat_service(value, document, notes)
-
-
-def _configured_servers(value: Object, document: Document, notes: Notes) -> Iterator[Pointer]:
-    """Yield pointers to the cards of servers with an address; commands to start a local server are ignored."""
-    for name, server in list(map_of(value, "mcpServers").items())[:MAX_TEXTS]:
-        if isinstance(server, dict) and server.get("url"):
-            pointer = at("", "mcpServers", name, "url")
-            yield from card_pointer(endpoint(server["url"], document.url, document, pointer, notes), pointer)
-
-
-def _listed_servers(value: Object, document: Document, notes: Notes) -> Iterator[Pointer]:
-    """Yield a pointer per entry: the card that it names, or the card beside the server's address."""
-    for pointer, item in members(list_of(value, "servers"), "/servers", mcp_rules.REMOTE, notes):
-        key = "url" if "url" in item else "endpoint"
-        address = endpoint(item.get(key), document.url, document, at(pointer, key), notes)
-        if address is not None and address.url.endswith(".json"):
-            yield Pointer(address.url, "server", at(pointer, key), "mcp-server-card")
-        else:
-            yield from card_pointer(address, at(pointer, key))
-
-
-def _flat_service(value: Object, document: Document, notes: Notes) -> Service:
-    address, address_pointer = _address(value, document, notes)
-    items, tools_pointer = listed_tools(value)
-    if not address_pointer:
-        notes.add(mcp_rules.NO_REMOTE if items else mcp_rules.NOTHING, "/endpoint")
-    name = None if has_placeholder(value.get("name")) else short_text_of(value, "name")
-    title = first_text(value, "title", "displayName", "display_name", chars=NAME_CHARS)
-    description = text_of(value, "description")
-    tool_capabilities = tools(items, tools_pointer, address, document, SLUG, notes)
-    origin = Origin(document.url, "", SLUG)
+    if has_placeholder(value.get("name")):
+        notes.add(common_rules.TEMPLATE, "/name", value["name"])
+    servers = configured_servers(value)
+    listed, card_pointers = _listed(servers, document, notes)
+    own = described_remotes(value, document, notes)
+    chosen, others = _of_one_site(listed, own, document)
+    protocols, remotes_auth, address = united([*own, *(remote for _, _, remote in chosen)])
+    entries = tool_entries(value) or [entry for _, item, _ in chosen for entry in tool_entries(item)]
+    tool_capabilities = listed_tools(entries, address, document, SLUG, notes)
+    offered = tool_capabilities or context_offers(value, address, document, SLUG, notes)
+    described = base_service([value, *_only_server(servers)], value, document)
+    is_shown_whole = not offered or (not tool_capabilities and keeps_tools_to_itself(value))
+    whole = _whole_servers(value, described, own, chosen, servers, document) if is_shown_whole else ()
+    if not own and not servers:
+        notes.add(mcp_rules.NO_REMOTE if entries or described["packages"] else mcp_rules.NOTHING, "/endpoint")
     service = Service(
-        name=title or name,
-        description=description,
-        provider=_provider(value, document),
-        version=short_text_of(value, "version"),
-        homepage=link(first_text(value, "homepage", "website"), document.url),
-        docs_url=link(first_text(value, "documentation", "documentation_url", "docs"), document.url),
-        capabilities=tools_or_server(tool_capabilities, name, title, description, address, origin),
-        auth=loose_auth(_first_member(value, "authentication", "auth"), document.url),
-        pricing=Pricing("pay_per_call", note="payment") if map_of(value, "payment") else Pricing(),
-        protocols=_protocols(value, address),
-        pointers=(*_links(value, document), *card_pointer(address, address_pointer)),
+        **described,
+        capabilities=(*whole, *offered),
+        auth=mcp_auth(value, remotes_auth, described["description"], document.url),
+        protocols=protocols,
+        pointers=tuple(
+            dict.fromkeys((*_links(value, document), *card_pointers, *_cards([*own, *others, *chosen_of(chosen)])))
+        )[:MAX_TEXTS],
+        native=other_facts(SLUG, value, READ if tool_capabilities or not offered else READ | CONTEXT, {}),
     )
-    title_key = next((key for key in ("title", "displayName", "display_name") if text_of(value, key)), "name")
-    auth_pointer = "/authentication" if "authentication" in value else "/auth"
-    field_pointers = {
-        "name": f"/{title_key}",
-        "protocols": address_pointer,
-        "capabilities": tools_pointer if tool_capabilities else "",
-        "auth": auth_pointer,
-    }
-    return with_provenance(service, document, SLUG, {**_POINTERS, **field_pointers})
+    return with_provenance(service, document, SLUG, _sources(value, own, servers, entries if tool_capabilities else []))
 
 
-_POINTERS = {
-    "description": "/description",
-    "version": "/version",
-    "provider": "/provider",
-    "homepage": "/homepage",
-    "docs_url": "/documentation",
-    "pricing": "/payment",
+Listed = tuple[str, Object, Remote]
+"""Name, entry and address of a server in a list."""
+
+
+def chosen_of(listed: list[Listed]) -> list[Remote]:
+    return [remote for _, _, remote in listed]
+
+
+def _listed(
+    servers: list[tuple[str, str | None, Object]], document: Document, notes: Notes
+) -> tuple[list[Listed], list[Pointer]]:
+    """Return the servers of a list that clients may call, and pointers to the cards that it names instead."""
+    listed: list[Listed] = []
+    pointers: list[Pointer] = []
+    for pointer, name, entry in servers:
+        key = address_key(entry)
+        if key is None:
+            continue
+        remote = remote_of(entry, key, pointer, document, notes)
+        if remote.address is None:
+            continue
+        if remote.address.url.endswith(".json"):
+            pointers.append(Pointer(remote.address.url, "server", at(pointer, key), "mcp-server-card"))
+        else:
+            label = first_text(entry, *TITLES, "name", "id") or name or host_of(remote.address.url) or "server"
+            listed.append((line(label, 100), entry, remote))
+    return listed, pointers
+
+
+def _of_one_site(listed: list[Listed], own: list[Remote], document: Document) -> tuple[list[Listed], list[Remote]]:
+    """Return the listed servers that are the host's, and the others: a client's configuration names servers of anybody.
+
+    They are those on the site that serves the document, else on the site of the address that the document names as its
+    own, else all if they are on one site.
+    """
+    sites = [_site(remote.address) for _, _, remote in listed]
+    serving = host_of(document.url)
+    hosts = [host_of(remote.address.url) if remote.address else None for _, _, remote in listed]
+    here = [host is not None and serving is not None and same_site(host, serving) for host in hosts]
+    own_site = next((_site(remote.address) for remote in own if remote.address), None)
+    if any(here):
+        is_chosen = here
+    elif own_site is not None:
+        is_chosen = [site == own_site for site in sites]
+    else:
+        is_chosen = [len(set(sites)) == 1] * len(sites)
+    chosen = [entry for entry, taken in zip(listed, is_chosen, strict=True) if taken]
+    return chosen, [entry[2] for entry, taken in zip(listed, is_chosen, strict=True) if not taken]
+
+
+def _site(address: Endpoint | None) -> str | None:
+    host = host_of(address.url) if address is not None else None
+    return (registrable_domain(host) or host) if host is not None else None
+
+
+def _only_server(servers: list[tuple[str, str | None, Object]]) -> list[Object]:
+    """Return the entry of the only server: what it says of itself is said of the service."""
+    if len(servers) != 1:
+        return []
+    _, name, entry = servers[0]
+    return [{"name": name, **entry} if name is not None else entry]
+
+
+def _whole_servers(
+    value: Object,
+    described: dict[str, Any],
+    own: list[Remote],
+    chosen: list[Listed],
+    servers: list[tuple[str, str | None, Object]],
+    document: Document,
+) -> Iterator[Capability]:
+    """Yield a capability for each server that can be called, else for each that is started by a command or package."""
+    name, description = name_of(value), described["description"]
+    title = described["name"] if described["name"] != name else None
+    address = next((remote for remote in own if remote.address), None)
+    if address is not None and name is not None:
+        yield whole_server(name, title, description, address.address, Origin(document.url, "", SLUG))
+        return
+    for label, entry, remote in chosen:
+        text = first_text(entry, "description", "instructions") or (description if len(chosen) == 1 else None)
+        yield whole_server(
+            label, None, text, remote.address, Origin(document.url, remote.pointer.rpartition("/")[0], SLUG)
+        )
+    if chosen or address is not None or not described["packages"]:
+        return
+    started = [(name, pointer) for pointer, name, entry in servers if isinstance(entry.get("command"), str) and name]
+    for label, pointer in started or ([(name, "")] if name is not None else []):
+        yield whole_server(label, None, description, None, Origin(document.url, pointer, SLUG), local=True)
+
+
+def _cards(remotes: list[Remote]) -> Iterator[Pointer]:
+    for remote in remotes:
+        yield from card_pointer(remote.address, remote.pointer)
+
+
+_SOURCES: Final = {
+    "name": (*TITLES, "name"),
+    "description": ("description", "summary", "tagline"),
+    "version": ("version",),
+    "provider": ("provider", "vendor", "publisher", "author", "contact"),
+    "homepage": ("homepage", "website", "websiteUrl"),
+    "docs_url": ("documentation", "documentationUrl", "documentation_url", "docs", "links"),
+    "icon_url": ("icons", "icon", "logo"),
+    "repository": ("repository", "source", "links"),
+    "license": ("license",),
+    "tags": ("tags", "keywords", "categories"),
+    "pricing": ("pricing", "payment", "payments", "pricing_model"),
+    "policies": ("rate_limit", "rateLimits", "terms", "links"),
+    "packages": ("packages", "install", "mcpServers", "servers"),
+    "auth": ("authentication", "auth", "mcpServers", "servers"),
 }
 
 
-def _first_member(value: Object, *keys: str) -> Json:
-    return next((value[key] for key in keys if key in value), None)
-
-
-def _address(value: Object, document: Document, notes: Notes) -> tuple[Endpoint | None, str]:
-    """Return the server's address from any known member, and the pointer to it ("" where there is none)."""
-    transport, endpoints = map_of(value, "transport"), map_of(value, "endpoints")
-    candidates: list[tuple[Json, str]] = [(value.get(key), f"/{key}") for key in _ADDRESSES]
-    candidates += [(endpoints.get("mcp"), "/endpoints/mcp")]
-    candidates += [(transport.get(key), f"/transport/{key}") for key in ("url", "endpoint")]
-    target, pointer = next(((t, p) for t, p in candidates if isinstance(t, str) and t.strip()), (None, ""))
-    return endpoint(target, document.url, document, pointer, notes), pointer
-
-
-def _protocols(value: Object, address: Endpoint | None) -> tuple[Protocol, ...]:
-    if address is None:
-        return ()
-    version = first_text(value, "protocolVersion", "protocol_version", "mcp_version", "mcp-version", chars=NAME_CHARS)
-    transport = short_text_of(value, "transport") or short_text_of(map_of(value, "transport"), "type")
-    return (Protocol("mcp", version, address.url, transport),)
-
-
-def _provider(value: Object, document: Document) -> Provider | None:
-    provider = _first_member(value, "provider", "vendor", "publisher", "author")
-    if isinstance(provider, str):
-        provider = {"name": provider}
-    name = first_text(provider, "name", "organization", chars=NAME_CHARS)
-    contact = first_text(value, "contact", "contact_email", "support", chars=NAME_CHARS)
-    url = link(provider.get("url"), document.url) if isinstance(provider, dict) else None
-    return Provider(name, url, contact) if name or contact else None
+def _sources(
+    value: Object,
+    own: list[Remote],
+    servers: list[tuple[str, str | None, Object]],
+    entries: list[tuple[str, Json]],
+) -> dict[str, str]:
+    """Return pointers to the members that the fields of the service are taken from."""
+    first = own[0].pointer if own else servers[0][0] if servers else ""
+    of_list = {"protocols": first, "capabilities": entries[0][0].rpartition("/")[0] if entries else ""}
+    return {**{field: first_pointer(value, *keys) for field, keys in _SOURCES.items()}, **of_list}
 
 
 def _links(value: Object, document: Document) -> Iterator[Pointer]:

@@ -1,14 +1,15 @@
 """Recognise and read MCP server cards: v1 (SEP-2127, final) and the SEP-1649 draft, which most sites still serve.
 
-A v1 card lists no tools by design, so one capability represents the whole server for search.
+A v1 card lists no tools by design, so one capability represents the whole server for search. Many cards mix the members
+of both; each is read wherever it stands.
 """
 
 import re
+from typing import Any, Final
 
 from registry.core.format_support import common_rules, mcp_rules
-from registry.core.format_support.endpoints import Endpoint, claim, endpoint, link
+from registry.core.format_support.endpoints import Endpoint, claim, link
 from registry.core.format_support.manifest import (
-    NAME_CHARS,
     Notes,
     Object,
     first_text,
@@ -16,22 +17,22 @@ from registry.core.format_support.manifest import (
     has_placeholder,
     list_of,
     map_of,
-    short_text_of,
     text_of,
     with_provenance,
 )
 from registry.core.format_support.mcp_parts import (
     card_pointer,
+    context_offers,
+    keeps_tools_to_itself,
     listed_tools,
-    remotes,
-    tools,
-    tools_or_server,
+    tool_entries,
     whole_server,
 )
-from registry.core.format_support.security import loose_auth
+from registry.core.format_support.mcp_remotes import Remotes, described_remotes, remotes, united
+from registry.core.format_support.mcp_service import CONTEXT, READ, TITLES, base_service, mcp_auth, name_of, other_facts
 from registry.core.formats.mcp_server_card import rules
-from registry.core.model.documents import Document, Json
-from registry.core.model.services import Origin, Pointer, Protocol, Provider, Service
+from registry.core.model.documents import Document
+from registry.core.model.services import Capability, Origin, Pointer, Service
 
 SLUG = "mcp-server-card"
 _V1, _SEP1649 = "v1", "sep1649"
@@ -39,6 +40,7 @@ _SCHEMA = "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.
 _SCHEMA_LIKE = re.compile(r"static\.modelcontextprotocol\.io/.*server-card\.schema\.json")
 _NAME = re.compile(r"[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+")
 _RANGE = re.compile(r"[\^~*]|[<>]|\.x\b|\|\|")
+_READ: Final = READ | {"openapi"}
 _LONGEST = {"name": 200, "version": 255, "description": 100, "title": 100}
 
 
@@ -67,50 +69,108 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     card = document.value if isinstance(document.value, dict) else {}
     if flag_of(card, "enabled") is False:
         notes.add(common_rules.DECLARED_INACTIVE, "/enabled", False)
-    return _draft(card, document, notes) if dialect == _SEP1649 else _final(card, document, notes)
-
-
-def _final(card: Object, document: Document, notes: Notes) -> Service:
-    _grade(card, notes)
-    endpoints = remotes(card, document, notes)
-    if not list_of(card, "remotes"):
-        notes.add(mcp_rules.NO_REMOTE, "/remotes")
-    name = short_text_of(card, "name")
-    if has_placeholder(card.get("name")):
-        name = None
-        notes.add(common_rules.TEMPLATE, "/name", card["name"])
-    title = short_text_of(card, "title")
-    description = text_of(card, "description")
-    tool_capabilities = tools(list_of(card, "tools"), "/tools", endpoints.address, document, SLUG, notes)
-    origin = Origin(document.url, "", SLUG)
-    server_capabilities = (
-        (whole_server(name, title, description, endpoints.address, origin),) if name and not tool_capabilities else ()
-    )
+    if dialect == _V1:
+        _grade(card, notes)
+    info = map_of(card, "serverInfo")
+    # the members of each draft stand where it puts them; the other place fills what is missing
+    holders = [card, info] if dialect == _V1 and info else [info, card] if info else [card]
+    for holder, pointer in ((card, "/name"), (info, "/serverInfo/name")):
+        if has_placeholder(holder.get("name")):
+            notes.add(common_rules.TEMPLATE, pointer, holder["name"])
+    endpoints = _endpoints(card, document, notes)
+    address = endpoints.address
+    entries = tool_entries(card)
+    tool_capabilities = listed_tools(entries, address, document, SLUG, notes)
+    offered = tool_capabilities or context_offers(card, address, document, SLUG, notes)
+    described = base_service(holders, card, document)
+    is_shown_whole = not offered or (not tool_capabilities and keeps_tools_to_itself(card))
+    whole = _whole(holders, described, address, document) if is_shown_whole else ()
     service = Service(
-        name=title or name,
-        description=description,
-        version=short_text_of(card, "version"),
-        homepage=link(card.get("websiteUrl"), document.url),
-        docs_url=link(map_of(card, "repository").get("url"), document.url),
-        icon_url=_icon(card, document),
-        capabilities=tool_capabilities or server_capabilities,
-        auth=endpoints.auth,
+        **described,
+        capabilities=(*whole, *offered),
+        auth=mcp_auth(card, endpoints.auth, described["description"], document.url),
         protocols=endpoints.protocols,
+        pointers=(*_pointers(card, document), *_card_pointers(card, endpoints, document)),
         claims=_claims(card, document, notes),
+        native=other_facts(
+            SLUG,
+            card,
+            _READ if tool_capabilities or not offered else _READ | CONTEXT,
+            {"variables": dict(endpoints.variables)},
+        ),
     )
-    field_pointers = {"name": "/title" if title else "/name", "capabilities": "/tools" if tool_capabilities else ""}
-    return with_provenance(service, document, SLUG, {**_POINTERS, **field_pointers})
+    if not endpoints.protocols and not _names_an_address(card):
+        is_empty = dialect == _SEP1649 and not offered and not service.packages
+        kind = map_of(card, "transport").get("type", "")
+        notes.add(mcp_rules.NOTHING if is_empty else mcp_rules.NO_REMOTE, _place_of_address(dialect), kind)
+    origin = offered[0].invocations[0].origin if offered else None
+    capabilities_pointer = origin.pointer.rpartition("/")[0] if origin else _info(card)
+    return with_provenance(service, document, SLUG, {**_sources(card, dialect), "capabilities": capabilities_pointer})
 
 
-_POINTERS = {
-    "description": "/description",
-    "version": "/version",
-    "homepage": "/websiteUrl",
-    "docs_url": "/repository/url",
-    "icon_url": "/icons/0",
-    "auth": "/remotes",
-    "protocols": "/remotes",
-    "claims": "/websiteUrl",
+def _endpoints(card: Object, document: Document, notes: Notes) -> Remotes:
+    """Return the addresses in `remotes`, then those in `transport` and its spellings."""
+    listed = remotes(card, document, notes)
+    if listed.protocols:
+        return listed
+    protocols, auth, address = united(described_remotes(card, document, notes))
+    return Remotes(protocols, auth, address, listed.variables)
+
+
+def _names_an_address(card: Object) -> bool:
+    transport = map_of(card, "transport")
+    is_named = first_text(transport, "url", "endpoint") is not None and transport.get("type") != "none"
+    return bool(list_of(card, "remotes")) or is_named
+
+
+def _place_of_address(dialect: str) -> str:
+    return "/remotes" if dialect == _V1 else "/transport"
+
+
+def _whole(
+    holders: list[Object], described: dict[str, Any], address: Endpoint | None, document: Document
+) -> tuple[Capability, ...]:
+    """Return the server as one capability, if it has a name and can be called or installed."""
+    name = next((name for holder in holders if (name := name_of(holder))), None)
+    is_local = address is None
+    if name is None or (is_local and not described["packages"]):
+        return ()
+    title = described["name"] if described["name"] != name else None
+    origin = Origin(document.url, "/packages" if is_local else "", SLUG)
+    return (whole_server(name, title, described["description"], address, origin, local=is_local),)
+
+
+def _info(card: Object) -> str:
+    return "/serverInfo" if isinstance(card.get("serverInfo"), dict) else ""
+
+
+def _sources(card: Object, dialect: str) -> dict[str, str]:
+    """Return pointers to the members that fields are taken from: of the card, or of `serverInfo`."""
+    info = map_of(card, "serverInfo")
+    sources = {}
+    for field, keys in _MEMBERS.items():
+        places = [(f"/{key}", key in card) for key in keys], [(f"/serverInfo/{key}", key in info) for key in keys]
+        ordered = [*places[0], *places[1]] if dialect == _V1 else [*places[1], *places[0]]
+        sources[field] = next((place for place, is_there in ordered if is_there), "")
+    return sources
+
+
+_MEMBERS = {
+    "name": (*TITLES, "name"),
+    "description": ("description",),
+    "version": ("version",),
+    "provider": ("vendor", "provider", "publisher", "author", "contact"),
+    "homepage": ("homepage", "websiteUrl", "website"),
+    "docs_url": ("documentation", "documentationUrl"),
+    "repository": ("repository",),
+    "icon_url": ("icons", "iconUrl"),
+    "license": ("license",),
+    "tags": ("tags", "keywords"),
+    "pricing": ("pricing", "payment"),
+    "packages": ("packages",),
+    "auth": ("authentication", "auth", "remotes"),
+    "protocols": ("remotes", "transport", "endpoint", "url"),
+    "claims": ("websiteUrl",),
 }
 
 
@@ -131,94 +191,6 @@ def _grade(card: Object, notes: Notes) -> None:
         notes.add(rules.SCHEMA, "/$schema", card.get("$schema", ""))
 
 
-def _draft(card: Object, document: Document, notes: Notes) -> Service:
-    info = map_of(card, "serverInfo")
-    transport = map_of(card, "transport")
-    address = _address(transport, document, notes)
-    items, tools_pointer = listed_tools(card)
-    if not _has_address(transport):
-        notes.add(mcp_rules.NO_REMOTE if items else mcp_rules.NOTHING, "/transport", transport.get("type", ""))
-    name = short_text_of(info, "name")
-    title = first_text(info, "title", "displayName", chars=NAME_CHARS)
-    description = first_text(info, "description") or text_of(card, "description")
-    tool_capabilities = tools(items, tools_pointer, address, document, SLUG, notes)
-    origin = Origin(document.url, "", SLUG)
-    service = Service(
-        name=title or name,
-        description=description,
-        provider=_vendor(info, document),
-        version=short_text_of(info, "version"),
-        homepage=_first_link(document, info, card, "homepage", "websiteUrl"),
-        docs_url=_first_link(document, info, card, "documentation", "documentationUrl"),
-        icon_url=_first_link(document, info, card, "iconUrl"),
-        capabilities=tools_or_server(tool_capabilities, name, title, description, address, origin),
-        auth=loose_auth(card.get("authentication"), document.url),
-        protocols=_protocols(transport, card, address),
-        pointers=(*_pointers(card, document), *card_pointer(address, _address_pointer(transport))),
-    )
-    description_pointer = "/serverInfo/description" if text_of(info, "description") else "/description"
-    field_pointers = {
-        "name": f"/serverInfo/{'title' if text_of(info, 'title') else 'name'}",
-        "description": description_pointer,
-    }
-    capabilities_pointer = tools_pointer if tool_capabilities else "/serverInfo"
-    return with_provenance(
-        service, document, SLUG, {**_DRAFT_POINTERS, **field_pointers, "capabilities": capabilities_pointer}
-    )
-
-
-_DRAFT_POINTERS = {
-    "version": "/serverInfo/version",
-    "provider": "/serverInfo",
-    "homepage": "/serverInfo",
-    "docs_url": "/serverInfo",
-    "icon_url": "/serverInfo",
-    "protocols": "/transport",
-    "auth": "/authentication",
-}
-
-
-def _has_address(transport: Object) -> bool:
-    return short_text_of(transport, "type") != "none" and first_text(transport, "url", "endpoint") is not None
-
-
-def _address(transport: Object, document: Document, notes: Notes) -> Endpoint | None:
-    if not _has_address(transport):
-        return None
-    pointer = _address_pointer(transport)
-    return endpoint(transport.get(pointer.rpartition("/")[2]), document.url, document, pointer, notes)
-
-
-def _address_pointer(transport: Object) -> str:
-    return "/transport/url" if text_of(transport, "url") else "/transport/endpoint"
-
-
-def _protocols(transport: Object, card: Object, address: Endpoint | None) -> tuple[Protocol, ...]:
-    if address is None:
-        return ()
-    versions = (short_text_of(transport, "protocolVersion"), short_text_of(card, "protocolVersion"))
-    return (Protocol("mcp", next((v for v in versions if v), None), address.url, short_text_of(transport, "type")),)
-
-
-def _vendor(info: Object, document: Document) -> Provider | None:
-    vendor: Json = info.get("vendor", info.get("provider"))
-    if isinstance(vendor, str):
-        vendor = {"name": vendor}
-    name, contact = short_text_of(vendor, "name"), short_text_of(info, "contact")
-    url = link(vendor.get("url"), document.url) if isinstance(vendor, dict) else None
-    return Provider(name, url, contact) if name or contact else None
-
-
-def _first_link(document: Document, info: Object, card: Object, *keys: str) -> str | None:
-    links = (link(holder.get(key), document.url) for holder in (info, card) for key in keys)
-    return next((url for url in links if url), None)
-
-
-def _icon(card: Object, document: Document) -> str | None:
-    icon = next(iter(list_of(card, "icons")), None)
-    return link(icon.get("src", icon.get("url")), document.url) if isinstance(icon, dict) else None
-
-
 def _claims(card: Object, document: Document, notes: Notes) -> dict[str, str]:
     claimed = claim(card.get("websiteUrl"), document, "/websiteUrl", notes)
     return {"website": claimed} if claimed else {}
@@ -227,3 +199,12 @@ def _claims(card: Object, document: Document, notes: Notes) -> dict[str, str]:
 def _pointers(card: Object, document: Document) -> tuple[Pointer, ...]:
     target = link(card.get("openapi"), document.url)
     return (Pointer(target, "openapi", "/openapi", "openapi"),) if target else ()
+
+
+def _card_pointers(card: Object, endpoints: Remotes, document: Document) -> tuple[Pointer, ...]:
+    """Return the pointer to the final card of a server that a draft describes."""
+    if list_of(card, "remotes"):
+        return ()
+    transport = map_of(card, "transport")
+    pointer = "/transport/url" if text_of(transport, "url") else "/transport/endpoint" if transport else "/transport"
+    return tuple(found for found in card_pointer(endpoints.address, pointer) if found.url != document.url)

@@ -4,9 +4,11 @@ Only `remotes` can be called; callers install `packages` themselves, so those yi
 """
 
 import re
+from typing import Final
 
 from registry.core.format_support import common_rules, mcp_rules
-from registry.core.format_support.endpoints import Endpoint, link
+from registry.core.format_support.endpoints import Endpoint, page
+from registry.core.format_support.loose import license_of, provider_of, repository_of
 from registry.core.format_support.manifest import (
     Notes,
     Object,
@@ -14,11 +16,15 @@ from registry.core.format_support.manifest import (
     has_placeholder,
     list_of,
     map_of,
+    native,
     short_text_of,
     text_of,
+    texts_of,
     with_provenance,
 )
-from registry.core.format_support.mcp_parts import remote_cards, remotes, tools, whole_server
+from registry.core.format_support.mcp_packages import argument_details, packages_of
+from registry.core.format_support.mcp_parts import listed_tools, remote_cards, tool_entries, whole_server
+from registry.core.format_support.mcp_remotes import remotes
 from registry.core.formats.mcp_server_json import rules
 from registry.core.model.documents import Document, Json
 from registry.core.model.services import Capability, Origin, Service
@@ -27,6 +33,11 @@ from registry.core.reading.json_pointer import at
 SLUG = "mcp-server-json"
 _DATED = re.compile(r"/(\d{4}-\d{2}-\d{2})/server\.schema\.json")
 _REQUIRED = ("name", "description")
+_ANGLED: Final = re.compile(r"<[A-Za-z][\w .-]*>")
+_READ: Final = frozenset({
+    "$schema", "name", "title", "description", "version", "version_detail", "websiteUrl", "website_url", "homepage",
+    "repository", "packages", "remotes", "tools", "license", "keywords", "tags",
+})  # fmt: skip
 
 
 def dialect(document: Document) -> str | None:
@@ -34,9 +45,12 @@ def dialect(document: Document) -> str | None:
     value = document.value
     if not isinstance(value, dict):
         return None
-    match = _DATED.search(text_of(value, "$schema") or "")
+    schema = text_of(value, "$schema") or ""
+    match = _DATED.search(schema)
     if match:
         return match[1]
+    if "server-card" in schema:  # a card that also lists packages
+        return None
     return "no-schema" if isinstance(value.get("packages"), list) and "name" in value else None
 
 
@@ -44,24 +58,60 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     value = document.value if isinstance(document.value, dict) else {}
     _grade(value, notes)
     endpoints = remotes(value, document, notes)
-    name, title = short_text_of(value, "name"), short_text_of(value, "title")
-    tool_capabilities = tools(list_of(value, "tools"), "/tools", endpoints.address, document, SLUG, notes)
+    name, title = _name(value, notes), short_text_of(value, "title")
+    entries = tool_entries(value)
+    tool_capabilities = listed_tools(entries, endpoints.address, document, SLUG, notes)
     service = Service(
         name=title or name,
         description=text_of(value, "description"),
+        provider=provider_of(value, document.url),
         version=_version(value),
-        homepage=link(first_text(value, "websiteUrl", "website_url", "homepage"), document.url),
-        docs_url=link(map_of(value, "repository").get("url"), document.url),
+        homepage=page(first_text(value, "websiteUrl", "website_url", "homepage"), document.url),
+        docs_url=page(first_text(value, "documentationUrl", "documentation", "docs"), document.url),
+        icon_url=page(_icon(value), document.url),
+        repository=repository_of(value, document.url),
+        license=license_of(value),
+        tags=texts_of(value, "keywords") or texts_of(value, "tags"),
         capabilities=tool_capabilities or _server_capability(value, name, title, endpoints.address, document),
         auth=endpoints.auth,
         protocols=endpoints.protocols,
+        packages=packages_of(value, document.url),
         pointers=remote_cards(endpoints.protocols, document),
+        native=native(
+            SLUG,
+            {
+                **value,
+                "repository": {key: item for key, item in map_of(value, "repository").items() if key != "url"},
+                "release_date": map_of(value, "version_detail").get("release_date"),
+                "variables": dict(endpoints.variables),
+                "arguments": list(argument_details(value)),
+            },
+            _READ - {"repository"},
+        ),
     )
     text_pointers = {"name": "/title" if title else "/name", "description": "/description", "version": "/version"}
-    link_pointers = {"homepage": "/websiteUrl", "docs_url": "/repository/url"}
-    capabilities_pointer = "/tools" if tool_capabilities else "/remotes" if endpoints.protocols else "/packages"
+    link_pointers = {"homepage": "/websiteUrl", "repository": "/repository/url", "packages": "/packages"}
+    tools_pointer = entries[0][0].rpartition("/")[0] if tool_capabilities else None
+    capabilities_pointer = tools_pointer or ("/remotes" if endpoints.protocols else "/packages")
     other_pointers = {"protocols": "/remotes", "auth": "/remotes", "capabilities": capabilities_pointer}
-    return with_provenance(service, document, SLUG, {**text_pointers, **link_pointers, **other_pointers})
+    extra_pointers = {"provider": "", "docs_url": "", "icon_url": "", "license": "/license", "tags": "/keywords"}
+    return with_provenance(
+        service, document, SLUG, {**text_pointers, **link_pointers, **other_pointers, **extra_pointers}
+    )
+
+
+def _name(value: Object, notes: Notes) -> str | None:
+    """Return the name of the record; None for that of a template, `io.github.<owner>/<server>`."""
+    name = short_text_of(value, "name")
+    if name is not None and _ANGLED.search(name):
+        notes.add(common_rules.TEMPLATE, "/name", name)
+        return None
+    return None if has_placeholder(value.get("name")) else name
+
+
+def _icon(value: Object) -> str | None:
+    icon = next(iter(list_of(value, "icons")), None)
+    return first_text(icon, "src", "url") or first_text(value, "iconUrl", "icon")
 
 
 def _grade(value: Object, notes: Notes) -> None:

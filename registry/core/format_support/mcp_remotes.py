@@ -1,0 +1,219 @@
+"""Read the addresses of MCP servers, with the headers, variables and credentials that each demands.
+
+Sources: server card v1 (SEP-2127) and server.json, `Remote`; lists of servers, and `mcpServers` of client
+configurations, which publishers also serve as descriptions of their own servers.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from registry.core.format_support import mcp_rules
+from registry.core.format_support.endpoints import Endpoint, endpoint
+from registry.core.format_support.manifest import (
+    MAX_TEXTS,
+    NAME_CHARS,
+    Notes,
+    Object,
+    first_text,
+    list_of,
+    map_of,
+    members,
+    other_members,
+    short_text_of,
+    text_of,
+    texts_of,
+)
+from registry.core.format_support.mcp_inputs import Credential, headers_of, variables_of
+from registry.core.format_support.security import loose_auth
+from registry.core.model.documents import Document, Json
+from registry.core.model.services import Auth, Input, Protocol
+from registry.core.reading.json_pointer import at
+
+MAX_REMOTES: Final = 50
+TRANSPORTS: Final = frozenset({"streamable-http", "sse", "streamable", "streamable_http", "http", "https"})
+ADDRESS_KEYS: Final = (
+    "url", "endpoint", "serverUrl", "server_url", "httpUrl", "uri", "mcp_endpoint", "mcpEndpoint", "mcp_url", "mcpUrl",
+    "href", "baseUrl", "base_url", "server",
+)  # fmt: skip
+VERSION_KEYS: Final = ("protocolVersion", "protocol_version", "mcp_version", "mcp-version", "mcpVersion")
+TOP_KEYS: Final = (
+    *("mcp_endpoint", "mcpEndpoint", "mcp_server", "mcpServer", "mcp_url", "mcpUrl"),
+    *("endpoint", "server_url", "serverUrl", "url", "mcp"),
+)
+"""Members of a document that may hold the server's address, the most specific first: a bare `url` is often the
+site's."""
+_TRANSPORT_NAME = re.compile(r"(?:mcp|sse|stream|http|json-?rpc|remote|websocket|ws)", re.IGNORECASE)
+_ANGLED = re.compile(r"<([A-Za-z][\w-]*)>")
+
+
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """One address of a server; `pointer` leads to it. `protocol` has no endpoint where clients may not call it."""
+
+    pointer: str
+    protocol: Protocol
+    address: Endpoint | None
+    auth: Auth
+    variables: tuple[Input, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Remotes:
+    """The endpoints of a server. `address` is the first one that can be called."""
+
+    protocols: tuple[Protocol, ...]
+    auth: Auth
+    address: Endpoint | None
+    variables: Mapping[str, Any]  # of templated addresses, as the document describes them, without secrets
+
+
+def remotes(holder: Object, document: Document, notes: Notes) -> Remotes:
+    """Return what `remotes[]{type, url, headers[], variables{}}` declares; `transport_type` is from May 2025."""
+    found: list[Remote] = []
+    variables: dict[str, Any] = {}
+    for pointer, item in members(list_of(holder, "remotes")[:MAX_REMOTES], "/remotes", mcp_rules.REMOTE, notes):
+        transport = short_text_of(item, "type") or short_text_of(item, "transport_type")
+        if transport not in TRANSPORTS or not text_of(item, "url"):
+            notes.add(mcp_rules.REMOTE, pointer, transport or "")
+        remote = remote_of(item, "url", pointer, document, notes)
+        if remote.address is not None:
+            found.append(remote)
+            public = {variable.name for variable in remote.variables}
+            variables |= {k: v for k, v in other_members(map_of(item, "variables"), ()).items() if k in public}
+    protocols, auth, address = united(found)
+    return Remotes(protocols, auth, address, variables)
+
+
+def remote_of(item: Object, key: str, pointer: str, document: Document, notes: Notes) -> Remote:
+    """Return the remote that an object describes, whose address stands at `key`."""
+    address = endpoint(with_variables(item.get(key)), document.url, document, at(pointer, key), notes)
+    plain, secrets = headers_of(item.get("headers"))
+    variables: tuple[Input, ...] = ()
+    if address is not None and (described := map_of(item, "variables")):
+        variables, in_url = variables_of(address.url, described)
+        secrets += in_url
+    versions = texts_of(item, "supportedProtocolVersions") or texts_of(item, "protocolVersions")
+    version = max(versions, default=None) or first_text(item, *VERSION_KEYS, chars=NAME_CHARS)
+    protocol = Protocol("mcp", version, address.url if address else None, transport_of(item), headers=plain)
+    declared = loose_auth(item.get("authentication", item.get("auth")), document.url)
+    return Remote(at(pointer, key), protocol, address, _with_secrets(declared, secrets), variables)
+
+
+def described_remotes(value: Object, document: Document, notes: Notes) -> list[Remote]:
+    """Return the addresses that a document without `remotes` names, each once: a member of its own, `transport`,
+    `transports` or `endpoints`. The version and the transport of the document are those of its first address."""
+    found: list[Remote] = []
+    key = next((k for k in TOP_KEYS if isinstance(value.get(k), str) and str(value[k]).strip()), None)
+    places: list[tuple[str, Object, str]] = [("", value, key)] if key is not None else []
+    places += [
+        place
+        for name in ("transport", "transports", "endpoints", "endpoint", "mcp", "server", "connection")
+        for place in _places(value.get(name), at("", name), only_mcp=name in ("endpoints", "server"))
+    ]
+    for pointer, item, key in places[:MAX_REMOTES]:
+        remote = remote_of(item, key, pointer, document, notes)
+        known = {other.protocol.endpoint for other in found}
+        if remote.address is None or remote.address.url not in known:
+            found.append(remote)
+    version = max(
+        texts_of(value, "supportedProtocolVersions") or texts_of(value, "protocolVersions"), default=None
+    ) or first_text(value, *VERSION_KEYS, chars=NAME_CHARS)
+    return [
+        replace(remote, protocol=replace(remote.protocol, version=remote.protocol.version or version))
+        for remote in found
+    ]
+
+
+def _places(value: Json, pointer: str, *, only_mcp: bool) -> Iterator[tuple[str, Object, str]]:
+    """Yield (pointer, object, member) of the addresses in a member: an object with one, a list of objects, or a map
+    from transports to addresses or objects."""
+    if isinstance(value, list):
+        for index, item in enumerate(value[:MAX_REMOTES]):
+            if isinstance(item, dict) and (key := address_key(item)) is not None:
+                yield at(pointer, index), item, key
+    elif isinstance(value, dict) and value.get("type") != "none":
+        key = None if only_mcp else address_key(value)
+        if key is not None:
+            yield pointer, value, key
+            return
+        for name, item in value.items():
+            if not _TRANSPORT_NAME.search(name):
+                continue
+            if isinstance(item, str) and _looks_like_url(item):
+                yield pointer, {name: item, **({} if name.lower() == "mcp" else {"type": name})}, name
+            elif isinstance(item, dict) and (key := address_key(item)) is not None:
+                yield at(pointer, name), {**({} if name.lower() == "mcp" else {"type": name}), **item}, key
+
+
+def transport_of(item: Object) -> str | None:
+    """Return the name of the transport: `type`, or `transport`, which may be a text or hold a type."""
+    names = (item.get("transport"), item.get("transportType"), item.get("transport_type"), item.get("type"))
+    texts = [first_text(n, "type", "name") if isinstance(n, dict) else short_text_of({"": n}, "") for n in names]
+    listed = next(iter(texts_of(item, "transport") or texts_of(item, "transports")), None)
+    return next((text for text in texts if text), None) or listed
+
+
+def united(found: Iterable[Remote]) -> tuple[tuple[Protocol, ...], Auth, Endpoint | None]:
+    """Return the protocols of all remotes, what they demand, and the first address."""
+    callable_ones = [remote for remote in found if remote.address is not None]
+    protocols = tuple(dict.fromkeys(remote.protocol for remote in callable_ones))
+    auths = [remote.auth for remote in callable_ones if remote.auth != Auth()]
+    schemes = tuple(dict.fromkeys(scheme for auth in auths for scheme in auth.schemes))
+    required = next((auth.required for auth in auths if auth.required), next((auth.required for auth in auths), None))
+    if len(schemes) > 1 and any(scheme.type == "none" for scheme in schemes):  # one address is open, another is not
+        schemes, required = tuple(scheme for scheme in schemes if scheme.type != "none"), None
+    combinations = auths[0].combinations if len(set(auths)) == 1 else ()
+    return protocols, Auth(schemes, required, combinations), callable_ones[0].address if callable_ones else None
+
+
+def configured_servers(value: Object) -> list[tuple[str, str | None, Object]]:
+    """Return (pointer, name, entry) for the servers that a document lists: `mcpServers`, `servers` and their spellings,
+    each a map by name or a list."""
+    found: list[tuple[str, str | None, Object]] = []
+    for key in ("mcpServers", "mcp_servers", "servers", "mcp"):
+        held = value.get(key)
+        if isinstance(held, dict) and key == "mcp" and address_key(held):
+            found.append((at("", key), None, held))
+        elif isinstance(held, dict):
+            entries = list(held.items())[:MAX_REMOTES]
+            found += [(at("", key, name), name, _entry(item)) for name, item in entries if _is_entry(item)]
+        elif isinstance(held, list):
+            items = enumerate(held[:MAX_REMOTES])
+            found += [(at("", key, i), None, _entry(item)) for i, item in items if _is_entry(item)]
+    return found[:MAX_REMOTES]
+
+
+def _is_entry(item: Json) -> bool:
+    if isinstance(item, dict):
+        return address_key(item) is not None or isinstance(item.get("command"), str) or "tools" in item
+    return isinstance(item, str) and item.strip().startswith("https://")
+
+
+def _entry(item: Json) -> Object:
+    return item if isinstance(item, dict) else {"url": item}
+
+
+def address_key(item: Object) -> str | None:
+    """Return the member of an entry that holds its address."""
+    return next((key for key in ADDRESS_KEYS if isinstance(item.get(key), str) and _looks_like_url(item[key])), None)
+
+
+def _looks_like_url(text: Json) -> bool:
+    return isinstance(text, str) and text.strip().startswith(("https://", "http://", "wss://", "ws://", "/", "{", "."))
+
+
+def with_variables(url: Json) -> Json:
+    """Return a URL with `<YOUR_TOKEN>` rewritten as `{your_token}`: a value that the caller fills in."""
+    return _ANGLED.sub(lambda match: f"{{{match[1].lower()}}}", url) if isinstance(url, str) else url
+
+
+def _with_secrets(declared: Auth, secrets: list[Credential]) -> Auth:
+    """Return what a remote declares, else the secrets that it wants: all that it requires at once."""
+    if not secrets or declared.schemes:
+        return declared
+    needed = {secret.scheme: secret.required for secret in secrets[:MAX_TEXTS]}
+    at_once = tuple(index for index, is_required in enumerate(needed.values()) if is_required)
+    required = True if at_once else None if None in needed.values() else False
+    return Auth(tuple(needed), required, (at_once,) if len(at_once) > 1 else ())
