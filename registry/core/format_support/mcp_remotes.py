@@ -37,7 +37,8 @@ ADDRESS_KEYS: Final = (
     "url", "endpoint", "serverUrl", "server_url", "httpUrl", "uri", "mcp_endpoint", "mcpEndpoint", "mcp_url", "mcpUrl",
     "href", "baseUrl", "base_url", "server",
 )  # fmt: skip
-VERSION_KEYS: Final = ("protocolVersion", "protocol_version", "mcp_version", "mcp-version", "mcpVersion")
+_VERSION_KEYS: Final = ("mcp_version", "mcp-version", "mcpVersion")  # of the protocol, or of a scheme of one's own
+_VERSION: Final = re.compile(r"\d{4}-\d{2}(?:-\d{2})?\S*")  # those of the protocol are dates
 TOP_KEYS: Final = (
     *("mcp_endpoint", "mcpEndpoint", "mcp_server", "mcpServer", "mcp_url", "mcpUrl"),
     *("endpoint", "server_url", "serverUrl", "url", "mcp"),
@@ -45,6 +46,9 @@ TOP_KEYS: Final = (
 """Members of a document that may hold the server's address, the most specific first: a bare `url` is often the
 site's."""
 _TRANSPORT_NAME = re.compile(r"(?:mcp|sse|stream|http|json-?rpc|remote|websocket|ws)", re.IGNORECASE)
+_EXPRESSED: Final = frozenset({
+    "type", "transport_type", "url", "headers", "variables", "supportedProtocolVersions", "protocolVersions",
+})  # fmt: skip
 _ANGLED = re.compile(r"<([A-Za-z][\w-]*)>")
 
 
@@ -95,7 +99,7 @@ def remote_of(item: Object, key: str, pointer: str, document: Document, notes: N
         variables, in_url = variables_of(address.url, described)
         secrets += in_url
     versions = texts_of(item, "supportedProtocolVersions") or texts_of(item, "protocolVersions")
-    version = max(versions, default=None) or first_text(item, *VERSION_KEYS, chars=NAME_CHARS)
+    version = max(versions, default=None) or _version(item)
     protocol = Protocol("mcp", version, address.url if address else None, transport_of(item), headers=plain)
     declared = loose_auth(item.get("authentication", item.get("auth")), document.url)
     return Remote(at(pointer, key), protocol, address, _with_secrets(declared, secrets), variables)
@@ -119,7 +123,7 @@ def described_remotes(value: Object, document: Document, notes: Notes) -> list[R
             found.append(remote)
     version = max(
         texts_of(value, "supportedProtocolVersions") or texts_of(value, "protocolVersions"), default=None
-    ) or first_text(value, *VERSION_KEYS, chars=NAME_CHARS)
+    ) or _version(value)
     return [
         replace(remote, protocol=replace(remote.protocol, version=remote.protocol.version or version))
         for remote in found
@@ -145,6 +149,19 @@ def _places(value: Json, pointer: str, *, only_mcp: bool) -> Iterator[tuple[str,
                 yield pointer, {name: item, **({} if name.lower() == "mcp" else {"type": name})}, name
             elif isinstance(item, dict) and (key := address_key(item)) is not None:
                 yield at(pointer, name), {**({} if name.lower() == "mcp" else {"type": name}), **item}, key
+
+
+def _version(item: Object) -> str | None:
+    if stated := first_text(item, "protocolVersion", "protocol_version", chars=NAME_CHARS):
+        return stated
+    versions = (first_text(item, key, chars=NAME_CHARS) for key in _VERSION_KEYS)
+    return next((version for version in versions if version and _VERSION.fullmatch(version)), None)
+
+
+def other_remote_members(holder: Object) -> list[dict[str, Any]]:
+    """Return what `remotes` say beyond the fields of the model, one object for each; [] for nothing."""
+    others = [other_members(item, _EXPRESSED) for item in list_of(holder, "remotes")[:MAX_REMOTES]]
+    return others if any(others) else []
 
 
 def transport_of(item: Object) -> str | None:

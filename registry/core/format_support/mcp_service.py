@@ -50,7 +50,7 @@ _PRIVACY: Final = ("privacy", "privacyPolicy", "privacy_policy", "privacyUrl", "
 _TAGS: Final = ("tags", "keywords", "categories")
 _RATES: Final = ("rate_limit", "rateLimit", "rate_limits", "rateLimits")
 _AUTHS: Final = ("authentication", "auth", "authorization", "security")
-_PRICES: Final = ("pricing", "payment", "payments", "price", "billing", "x402")
+_PRICES: Final = ("pricing", "payment", "payments", "price", "billing")
 
 READ: Final = frozenset({
     "$schema", "name", *TITLES, "description", "version", "tools", *_DOCS, "homepage", "website", "websiteUrl",
@@ -196,7 +196,9 @@ def _pricing(holders: list[Object], base: str) -> Pricing:
                 pricing = pricing_of(held, base)
             parts = (held, *held.values()) if isinstance(held, dict) else ()
             payments += [payment for part in parts if (payment := payment_of(part)) is not None]
-            is_paid = is_paid or (key in ("payment", "payments", "x402") and isinstance(held, dict) and bool(held))
+            is_paid = is_paid or (key in ("payment", "payments") and isinstance(held, dict) and bool(held))
+        others = (payment_of(held) for key, held in holder.items() if key not in _PRICES)
+        payments += [payment for payment in others if payment is not None and payment.pay_to]
     word = _first(short_text_of(holder, "pricing_model") for holder in holders)
     model = pricing.model
     if model == "unknown" and word:

@@ -213,6 +213,8 @@ def _whole_servers(
     name, description = name_of(value), described["description"]
     title = described["name"] if described["name"] != name else None
     address = next((remote for remote in own if remote.address), None)
+    if name is None and address is not None and address.address and not has_placeholder(value.get("name")):
+        name = host_of(address.address.url)
     if address is not None and name is not None:
         yield whole_server(name, title, description, address.address, Origin(document.url, "", SLUG))
         return

@@ -28,7 +28,7 @@ from registry.core.format_support.mcp_parts import (
     tool_entries,
     whole_server,
 )
-from registry.core.format_support.mcp_remotes import Remotes, described_remotes, remotes, united
+from registry.core.format_support.mcp_remotes import Remotes, described_remotes, other_remote_members, remotes, united
 from registry.core.format_support.mcp_service import CONTEXT, READ, TITLES, base_service, mcp_auth, name_of, other_facts
 from registry.core.formats.mcp_server_card import rules
 from registry.core.model.documents import Document
@@ -40,7 +40,7 @@ _SCHEMA = "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.
 _SCHEMA_LIKE = re.compile(r"static\.modelcontextprotocol\.io/.*server-card\.schema\.json")
 _NAME = re.compile(r"[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+")
 _RANGE = re.compile(r"[\^~*]|[<>]|\.x\b|\|\|")
-_READ: Final = READ | {"openapi"}
+_READ: Final = (READ - {"remotes"}) | {"openapi"}
 _LONGEST = {"name": 200, "version": 255, "description": 100, "title": 100}
 
 
@@ -96,7 +96,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
             SLUG,
             card,
             _READ if tool_capabilities or not offered else _READ | CONTEXT,
-            {"variables": dict(endpoints.variables)},
+            {"variables": dict(endpoints.variables), "remotes": list(other_remote_members(card))},
         ),
     )
     if not endpoints.protocols and not _names_an_address(card):

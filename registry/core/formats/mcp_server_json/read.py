@@ -24,7 +24,7 @@ from registry.core.format_support.manifest import (
 )
 from registry.core.format_support.mcp_packages import argument_details, packages_of
 from registry.core.format_support.mcp_parts import listed_tools, remote_cards, tool_entries, whole_server
-from registry.core.format_support.mcp_remotes import remotes
+from registry.core.format_support.mcp_remotes import other_remote_members, remotes
 from registry.core.formats.mcp_server_json import rules
 from registry.core.model.documents import Document, Json
 from registry.core.model.services import Capability, Origin, Service
@@ -84,9 +84,10 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
                 "repository": {key: item for key, item in map_of(value, "repository").items() if key != "url"},
                 "release_date": map_of(value, "version_detail").get("release_date"),
                 "variables": dict(endpoints.variables),
+                "remotes": list(other_remote_members(value)),
                 "arguments": list(argument_details(value)),
             },
-            _READ - {"repository"},
+            _READ - {"repository", "remotes"},
         ),
     )
     text_pointers = {"name": "/title" if title else "/name", "description": "/description", "version": "/version"}

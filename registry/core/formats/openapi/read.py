@@ -185,4 +185,6 @@ def _native(value: Object, info: Object) -> dict[str, dict[str, Any]]:
     has_terms = isinstance(info.get("license"), dict) and len(map_of(info, "license")) > 1
     about = other_members(info, _INFO_READ - {"license"} if has_terms else _INFO_READ)
     kept = {key: item for key, item in value.items() if key not in _READ}
+    if text_of(value.get("externalDocs"), "description"):  # may be another page than the documentation of the host
+        kept["externalDocs"] = value["externalDocs"]
     return native(SLUG, {**kept, "servers": others, "info": about}, frozenset())
