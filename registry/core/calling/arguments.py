@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from registry.core.calling.examples import Filler, Unfillable
+from registry.core.calling.examples import Filler, Unfillable, is_plain
 from registry.core.calling.schemas import Effort, Root, fault, keywords
 from registry.core.format_support.params import MAX_PARAMS
 
@@ -45,14 +45,17 @@ def arguments_of(params: Mapping[str, Any] | None, effort: Effort, given: Mappin
     if params is None:
         return Arguments({}, missing=(Missing("parameters", NOT_DESCRIBED),))
     root = Root(params, effort)
-    settled = root.settled(params)
     filler = Filler(root)
     described = {key: value for key, value in params.items() if key not in _NO_EXAMPLES}
     whole = filler.documented(described) if {"examples", "example"} & params.keys() else []
     if whole and isinstance(whole[0], dict):
         return Arguments(whole[0])
-    required = _required(root, params, filler, given or {})
-    complete = _with_documented(root, params, required)
+    rules = keywords(params)
+    required = _required(rules, filler, given or {})
+    complete = _with_documented(root, rules, required)
+    if is_plain(rules):
+        return complete
+    settled = root.settled(params)
     if fault(settled, complete.values) is None:
         return complete
     problem = fault(settled, required.values)
@@ -61,9 +64,8 @@ def arguments_of(params: Mapping[str, Any] | None, effort: Effort, given: Mappin
     return _as_a_whole(root, params, settled, Arguments({}, missing=(Missing("parameters", problem),)))
 
 
-def _required(root: Root, params: Mapping[str, Any], filler: Filler, given: Mapping[str, Any]) -> Arguments:
+def _required(rules: Mapping[str, Any], filler: Filler, given: Mapping[str, Any]) -> Arguments:
     """Return values of the required properties alone, each by itself, and of those that are given."""
-    rules = keywords(params)
     properties = rules.get("properties", {})
     values, derived, missing = {}, [], []
     known = {name: value for name, value in given.items() if filler.fits(properties.get(name, False), value)}
@@ -80,9 +82,9 @@ def _required(root: Root, params: Mapping[str, Any], filler: Filler, given: Mapp
     return Arguments({**values, **known}, tuple(derived), tuple(missing))
 
 
-def _with_documented(root: Root, params: Mapping[str, Any], required: Arguments) -> Arguments:
+def _with_documented(root: Root, rules: Mapping[str, Any], required: Arguments) -> Arguments:
     """Return the arguments with optional ones for which the document has an example or a default."""
-    properties = keywords(params).get("properties", {})
+    properties = rules.get("properties", {})
     values = dict(required.values)
     for name, schema in list(properties.items())[:MAX_PARAMS]:
         resolved = root.resolved(schema)

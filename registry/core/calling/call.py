@@ -12,7 +12,7 @@ from registry.core.format_support.writing.calls import agent_and_operation
 from registry.core.formats.adp.detail_view import method_of, preferred_call
 from registry.core.model.services import Capability, Invocation, Origin, Service
 
-SERVICE_EFFORT: Final = 200_000
+SERVICE_EFFORT: Final = 150_000
 """How many parts of schemas may be looked at for all capabilities of one answer."""
 
 _MCP_SERVER: Final = "mcp:"

@@ -18,6 +18,8 @@ MAX_TEXT: Final = 2_000
 
 TEXT: Final = "example"
 
+_SHOWN_DEPTH: Final = 3  # names in a reason
+
 _FORMATS: Final = {
     "date-time": "2026-01-31T12:00:00Z", "date": "2026-01-31", "time": "12:00:00Z", "duration": "P1D",
     "email": "name@example.com", "idn-email": "name@example.com", "hostname": "example.com",
@@ -28,6 +30,8 @@ _FORMATS: Final = {
     "regex": "^a$", "byte": "ZXhhbXBsZQ==", "base64": "ZXhhbXBsZQ==", "int32": "1", "int64": "1", "decimal": "1.00",
 }  # fmt: skip
 _COMBINED: Final = ("allOf", "anyOf", "oneOf", "if", "then", "else", "not", "dependentSchemas", "contains")
+_CHECKED: Final = (*_COMBINED, "patternProperties", "propertyNames", "maxProperties", "maxContains", "minContains")
+"""Keywords that the made values do not follow by construction: these are checked."""
 _BY_KEYWORD: Final = (
     ("object", ("properties", "required", "additionalProperties", "minProperties", "patternProperties")),
     ("array", ("items", "prefixItems", "minItems", "maxItems", "uniqueItems")),
@@ -84,7 +88,7 @@ class Filler:
 
     def _from(self, rules: dict[str, Any], schema: Schema, depth: int) -> Any:
         reason = "no value could be made"
-        has_parts = any(key in rules for key in _COMBINED)
+        has_parts = any(key in rules for key in _CHECKED)
         for variant in _variants(rules, self.root):
             try:
                 nested = any(key in variant for key in ("allOf", "anyOf", "oneOf"))
@@ -129,7 +133,8 @@ class Filler:
             try:
                 filled[name] = self.value(self._member(rules, name), depth + 1)
             except Unfillable as error:
-                raise Unfillable(f"{name}: {error}") from None
+                is_deep = depth > _SHOWN_DEPTH
+                raise Unfillable(str(error) if is_deep else f"{name}: {error}") from None
             waiting += rules.get("dependentRequired", {}).get(name, ())
         return filled or self._new(filled)
 
@@ -209,6 +214,14 @@ def _documented(schema: Schema) -> Iterator[Any]:
     listed = schema.get("enum")
     if isinstance(listed, list | tuple):
         yield from sorted(listed[:MAX_CANDIDATES], key=lambda value: value is None or value == "")
+
+
+def is_plain(rules: Mapping[str, Any]) -> bool:
+    """Return whether values of all properties, each valid, make a valid object under these keywords."""
+    is_object = _type({"type": "object", **rules}) == "object"
+    return is_object and not any(
+        key in rules for key in (*_CHECKED, "dependentRequired", "minProperties", "enum", "const")
+    )
 
 
 def _listed(rules: Mapping[str, Any]) -> bool:

@@ -6,6 +6,7 @@ flags are not; nothing is ever matched here, so that no pattern can take long.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 MAX_PARTS: Final = 1_000
@@ -62,21 +63,23 @@ class _Sequence:
 _Part = _Chars | _Repeat | _Sequence
 
 
-def texts(pattern: str) -> Iterator[str]:
-    """Yield a few texts that the pattern describes, from the shortest on; none where its syntax is not understood.
+@lru_cache(maxsize=1_000)
+def texts(pattern: str) -> tuple[str, ...]:
+    """Return a few texts that the pattern describes, from the shortest on; none where its syntax is not understood.
 
     An anchor in the middle of a pattern may make a text wrong: the caller checks.
     """
     try:
         part = _Reader(pattern).whole()
-        seen = set()
-        for extra in _EXTRA:
-            text = "".join(_written(part, extra, [MAX_PARTS]))
-            if text not in seen:
-                seen.add(text)
-                yield text
     except (_Unsupported, RecursionError):
-        return
+        return ()
+    found: list[str] = []
+    for extra in _EXTRA:
+        try:
+            found.append("".join(_written(part, extra, [MAX_PARTS])))
+        except _Unsupported:
+            break
+    return tuple(dict.fromkeys(found))
 
 
 def _written(part: _Part, extra: int, left: list[int]) -> Iterator[str]:

@@ -4,6 +4,7 @@ Documents write several drafts and OpenAPI's variants, with mistakes. `keywords`
 that what is compiled here has no reference, no recursion and a bounded size; patterns are matched in linear time.
 """
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -14,12 +15,13 @@ import jsonschema_rs
 from registry.core.reading.plain_text import line
 
 MAX_DEPTH: Final = 16
-MAX_NODES: Final = 4_000
+MAX_NODES: Final = 1_500
 MAX_PATTERN_CHARS: Final = 1_000
 FAULT_CHARS: Final = 300
 
 _MAX_REFERENCES: Final = 8  # a longer chain of references is not followed
 _REGEX_BYTES: Final = 300_000
+_CACHED_CHARS: Final = 500
 _TYPES: Final = ("string", "integer", "number", "boolean", "object", "array", "null")
 _COUNTS: Final = frozenset({
     "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "minContains", "maxContains",
@@ -151,6 +153,7 @@ def fault(settled: Any, value: Any) -> str | None:
     return f"at /{place}: {message}" if place else message
 
 
+@lru_cache(maxsize=1_000)
 def is_checkable(pattern: str) -> bool:
     """Return whether a pattern can be matched in linear time."""
     try:
@@ -165,6 +168,17 @@ def is_number(value: object) -> bool:
 
 
 def _validator(settled: Any) -> jsonschema_rs.Draft202012Validator:
+    text = json.dumps(settled, ensure_ascii=True)
+    return _cached(text) if len(text) <= _CACHED_CHARS else _tolerant(settled)
+
+
+@lru_cache(maxsize=1_000)
+def _cached(text: str) -> jsonschema_rs.Draft202012Validator:
+    """Return the validator of a short schema, as JSON: the parameters of many operations are alike."""
+    return _tolerant(json.loads(text))
+
+
+def _tolerant(settled: Any) -> jsonschema_rs.Draft202012Validator:
     try:
         return _compiled(settled)
     except jsonschema_rs.ValidationError:
