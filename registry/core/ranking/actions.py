@@ -49,6 +49,7 @@ def head_verb(text: str) -> str | None:
     return None
 
 
+@lru_cache(maxsize=1_000)
 def action_of_question(text: str) -> Action | None:
     """Return the action of the first verb, before which only words of asking may stand; None if there is none."""
     for word in words(text):

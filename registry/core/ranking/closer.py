@@ -6,8 +6,7 @@ service's own description, says with the query's words together.
 
 import numpy as np
 
-from registry.core.ranking.features import DECIMALS, CloseLook, Features, Numbers
-from registry.core.ranking.record import Capabilities
+from registry.core.ranking.features import DECIMALS, CloseLook, Features
 
 
 def close_look(features: Features, candidate: int) -> CloseLook:
@@ -18,21 +17,10 @@ def close_look(features: Features, candidate: int) -> CloseLook:
     return look
 
 
-def _look(features: Features, candidate: int) -> CloseLook:
-    capabilities = features.candidates.capabilities(candidate)
-    start, end = features.candidates.term_starts[candidate : candidate + 2].tolist()
-    weights = np.zeros(end - start)
-    places = features.places[:, candidate]
-    held = places >= 0
-    weights[places[held]] = features.idf[held]
-    sums = np.zeros(len(capabilities.places) + 1)
-    np.cumsum(np.take(weights, capabilities.places, mode="clip"), out=sums[1:])
-    totals = np.take(sums, capabilities.starts, mode="clip")
-    covers: Numbers = np.round((totals[1:] - totals[:-1]) / (float(features.idf.sum()) or 1.0), DECIMALS)
-    return CloseLook(capabilities, covers, _is_reversed(features, candidate, capabilities))
-
-
-def _is_reversed(features: Features, candidate: int, capabilities: Capabilities) -> bool:
+def says_the_reverse(features: Features, candidate: int) -> bool:
+    """Return whether the candidate's texts name a direction of the query ("HTML to PDF") only the other way round."""
+    if not features.question.ways:
+        return False
     place_of = dict(zip(features.question.terms, features.places[:, candidate].tolist(), strict=True))
     asked = {
         (source, target)
@@ -41,5 +29,17 @@ def _is_reversed(features: Features, candidate: int, capabilities: Capabilities)
     }
     if not asked:
         return False
-    told = set(map(tuple, capabilities.ways.tolist()))
+    told = set(map(tuple, close_look(features, candidate).capabilities.ways.tolist()))
     return asked.isdisjoint(told) and any((target, source) in told for source, target in asked)
+
+
+def _look(features: Features, candidate: int) -> CloseLook:
+    capabilities = features.candidates.capabilities(candidate)
+    start, end = features.candidates.term_starts[candidate : candidate + 2].tolist()
+    weights = np.zeros(end - start)
+    for place, (_, share) in features.matched_terms(candidate).items():
+        weights[place] = share
+    sums = np.zeros(len(capabilities.places) + 1)
+    weights.take(capabilities.places, mode="clip").cumsum(out=sums[1:])
+    totals = sums.take(capabilities.starts, mode="clip")
+    return CloseLook(capabilities, (totals[1:] - totals[:-1]).round(DECIMALS))

@@ -8,7 +8,7 @@ does not answer. Their geometric mean asks for both.
 from math import sqrt
 from typing import Final, NamedTuple
 
-from registry.core.ranking.closer import close_look
+from registry.core.ranking.closer import says_the_reverse
 from registry.core.ranking.features import Features
 
 _BOTH_WEIGHT: Final = 0.4
@@ -47,7 +47,7 @@ def evidence(features: Features, candidate: int) -> Evidence:
         threshold = THRESHOLD
         if features.question.is_name and cover >= _ALL:
             confidence = cover  # the vector of a word that the model does not know says nothing
-    is_confident = confidence >= threshold and not close_look(features, candidate).is_reversed
+    is_confident = confidence >= threshold and not says_the_reverse(features, candidate)
     return Evidence(cover, similarity, round(confidence, 6), is_confident)
 
 

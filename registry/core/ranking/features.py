@@ -30,13 +30,10 @@ its share of the query's weight."""
 class CloseLook(NamedTuple):
     """What closer.py sees in a candidate. `covers` (places,): the share of the query's weight that each place's words
     match, the service's own text first, then its capabilities.
-
-    `is_reversed`: its texts name a direction of the query ("HTML to PDF") only the other way round.
     """
 
     capabilities: Capabilities
     covers: Numbers
-    is_reversed: bool
 
     @property
     def best_cover(self) -> float:

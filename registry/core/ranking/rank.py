@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 
 from registry.core.ranking.candidates import CandidateSet
-from registry.core.ranking.closer import close_look
+from registry.core.ranking.closer import close_look, says_the_reverse
 from registry.core.ranking.corpus import CorpusStats
 from registry.core.ranking.features import Features, Numbers, extract_features
 from registry.core.ranking.parsed_query import ParsedQuery
@@ -23,14 +23,16 @@ from registry.core.ranking.signals import SIGNALS
 TOGETHER: Final = "together"
 """Name of the part that is added after a closer look."""
 
-_LOOKED_AT: Final = 24
+_LOOKED_AT: Final = 12
 """Candidates that are looked at closely. Looking at all would cost more than everything else."""
 
 _TOGETHER_SHORT: Final = 0.45
 _SHORT_TERMS: Final = 2
+_MANY_TERMS: Final = 6
 _TOGETHER_LONG: Final = 0.2
 """Weight of `together`: for a question of one sentence and up to two terms, less with every further one, because a
-service describes with other words what many words ask for; and for a question of several sentences."""
+service describes with other words what many words ask for, and none above `_MANY_TERMS`; and for a question of several
+sentences."""
 
 _REVERSED: Final = 0.5
 """Factor for a service whose texts name the direction of the question ("X to Y") only the other way round."""
@@ -77,11 +79,11 @@ def rank(question: ParsedQuery, candidates: CandidateSet, stats: CorpusStats) ->
     weights = np.where(tops > 0, [signal.weight_for(question) for signal in SIGNALS], 0.0)
     normalised = raw / np.where(tops > 0, tops, 1.0)[:, None]
     parts = normalised * normalised * (weights / (weights.sum() or 1.0))[:, None]
-    nearest = _order(np.round(parts.sum(axis=0), _DECIMALS), candidates)
-    together = _together(features, nearest[:_LOOKED_AT])
     share = _weight_together(question)
+    first = _order(np.round(parts.sum(axis=0), _DECIMALS), candidates)[:_LOOKED_AT] if share or question.ways else ()
+    together = _together(features, first) if share else np.zeros(len(candidates))
     parts = np.vstack([parts * (1 - share), together * together * share])
-    parts[:, [index for index, look in features.looks.items() if look.is_reversed]] *= _REVERSED
+    parts[:, [candidate for candidate in first if says_the_reverse(features, candidate)]] *= _REVERSED
     parts = np.round(parts, _DECIMALS)
     relevance = np.round(parts.sum(axis=0), _DECIMALS)
     names = [*(signal.name for signal in SIGNALS), TOGETHER]
@@ -91,18 +93,23 @@ def rank(question: ParsedQuery, candidates: CandidateSet, stats: CorpusStats) ->
 def _together(features: Features, first: Sequence[int]) -> Numbers:
     """Return (n,), 0 to 1: the share of the question's weight that the best place of a candidate matches, 0 for those
     after the `first`. For a question of several sentences, the best cover of one of them by all of a candidate."""
-    looks = [close_look(features, candidate) for candidate in first]
     if features.question.sentences:
         return features.sentence_covers
     values = np.zeros(len(features.candidates))
-    values[list(first)] = [look.best_cover for look in looks]
+    matched = np.count_nonzero(features.places >= 0, axis=0)
+    several = matched >= 2  # a single word stands in some place, so that place matches all that the candidate matches
+    values[list(first)] = features.covers[list(first)]
+    for candidate in first:
+        if several[candidate]:
+            values[candidate] = close_look(features, candidate).best_cover
     return values
 
 
 def _weight_together(question: ParsedQuery) -> float:
     if question.sentences:
         return _TOGETHER_LONG
-    return _TOGETHER_SHORT * min(1.0, _SHORT_TERMS / max(1, len(question.terms))) ** 2
+    terms = max(1, len(question.terms))
+    return _TOGETHER_SHORT * min(1.0, _SHORT_TERMS / terms) ** 2 if terms <= _MANY_TERMS else 0.0
 
 
 def browse(candidates: CandidateSet, stats: CorpusStats) -> Ranking:
