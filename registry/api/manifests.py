@@ -1,11 +1,11 @@
 """`GET /api/services/{domain}/manifest/{format}`: a service as a document of a format that its host may not serve.
 
-Always generated and marked synthetic, even if the host serves the format itself: `native_url` then says where, and
-agents should prefer that document (AWP 0.2 section 14).
+Generated and marked synthetic, unless the host serves the format itself: then its own document is returned as it is,
+and `native_url` says where it is served (AWP 0.2 section 14: agents should prefer that).
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Final
 
 from fastapi import Path, Query, Request, Response
@@ -18,7 +18,7 @@ from registry.api.responses import capability_url, json_response
 from registry.api.routing import strict_router
 from registry.api.schemas.service import Translated, TranslationLoss
 from registry.core.model.documents import Outcome
-from registry.core.translating import TARGETS, Loss, Translation, Untranslatable, translate
+from registry.core.translating import TARGETS, Loss, Source, Translation, Untranslatable, translate
 
 MAX_POINTERS: Final = 20
 _REFUSED: Final = {"reasons": ["an ATP capability is an HTTP call; 3 of 3 capabilities: called through MCP, not by "
@@ -46,23 +46,34 @@ router = strict_router(tags=["services"])
     },
     summary="One service as a manifest of another format",
     description="A synthetic document of the format, made from everything that the host's documents declare and valid "
-    "by the format's own rules, with a list of what it cannot express. If the format cannot express anything true "
-    "about the service, the answer is a 409 with the reasons: no endpoint, method, parameter or authentication is "
-    "invented.",
+    "by the format's own rules, with a list of what it cannot express: each member of those documents that it does not "
+    "express. A document of the format that the host serves itself is returned as it is. If the format cannot express "
+    "anything true about the service, the answer is a 409 with the reasons: no endpoint, method, parameter, version or "
+    "authentication is invented.",
 )
 async def manifest(
     request: Request,
     domain: DomainPath,
     format: FormatPath,
     raw: Annotated[OnlyTrue, Query(description="`true`: the bare document, in its own media type.")] = False,
+    version: Annotated[
+        str | None,
+        Query(
+            description="Version of the document, for formats that need one, where no document of the host names one.",
+            min_length=1,
+            max_length=64,
+        ),
+    ] = None,
 ) -> Response:
     if format not in TARGETS:
         raise Problem(INVALID_PARAMETER, f"format: must be one of {', '.join(TARGETS)}", accepted=list(TARGETS))
     host = host_in(domain)
-    view = await registry_of(request).queries.service(host, include_details=True)
+    queries = registry_of(request).queries
+    view = await queries.service(host, include_details=True)
     if view is None:
         raise Problem(UNKNOWN_SERVICE, "No service is listed under this host.")
-    translation = await asyncio.to_thread(_translated, view, format, base_url(request))
+    sources = await queries.sources(host)
+    translation = await asyncio.to_thread(_translated, view, sources, format, base_url(request), version)
     if isinstance(translation, Untranslatable):
         raise Problem(
             UNTRANSLATABLE, f"The format {format} cannot express this service.", reasons=list(translation.reasons)
@@ -72,7 +83,9 @@ async def manifest(
     return json_response(request, _content(view, format, translation))
 
 
-def _translated(view: ServiceView, target: str, base: str) -> Translation | Untranslatable:
+def _translated(
+    view: ServiceView, sources: Sequence[Source], target: str, base: str, version: str | None
+) -> Translation | Untranslatable:
     record = view.record
     return translate(
         view.service,
@@ -81,6 +94,8 @@ def _translated(view: ServiceView, target: str, base: str) -> Translation | Untr
         seen_at=record.seen_at,
         score=record.score,
         detail_url=lambda name: capability_url(base, record.host, name),
+        sources=sources,
+        version=version,
     )
 
 
@@ -91,9 +106,10 @@ def _content(view: ServiceView, target: str, translation: Translation) -> Transl
         "media_type": translation.media_type,
         "document": translation.document,
         "losses": grouped(translation.losses),
-        "source_formats": view.record.formats,
-        "native_url": _native_url(view, target),
-        "synthetic": True,
+        "compared_with": translation.compared_with,
+        "source_formats": (target,) if translation.own_url else view.record.formats,
+        "native_url": translation.own_url or _native_url(view, target),
+        "synthetic": translation.own_url is None,
         "untrusted_text": ["document", "losses.what"],
     }
 
@@ -107,12 +123,19 @@ def _native_url(view: ServiceView, target: str) -> str | None:
 
 
 def grouped(losses: Iterable[Loss]) -> list[TranslationLoss]:
-    """Return one row per kind of loss, with its first MAX_POINTERS JSON pointers; the most frequent first."""
-    pointers_by_kind: dict[tuple[str, str], list[str]] = {}
+    """Return one row per kind of loss and document, with its first MAX_POINTERS JSON pointers; the most frequent
+    first."""
+    pointers_by_kind: dict[tuple[str, str, str | None], list[str]] = {}
     for loss in losses:
-        pointers_by_kind.setdefault((loss.what, loss.why), []).append(loss.pointer)
+        pointers_by_kind.setdefault((loss.what, loss.why, loss.document), []).append(loss.pointer)
     rows: list[TranslationLoss] = [
-        {"what": part, "why": reason, "count": len(pointers), "pointers": pointers[:MAX_POINTERS]}
-        for (part, reason), pointers in pointers_by_kind.items()
+        {
+            "what": part,
+            "why": reason,
+            "document": document,
+            "count": len(pointers),
+            "pointers": pointers[:MAX_POINTERS],
+        }
+        for (part, reason, document), pointers in pointers_by_kind.items()
     ]
     return sorted(rows, key=lambda row: -row["count"])

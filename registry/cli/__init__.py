@@ -286,6 +286,10 @@ def translate(
     at: Annotated[
         str | None, typer.Option(metavar="PATH|URL", help="Path or https URL at which the file would be served.")
     ] = None,
+    version: Annotated[
+        str | None,
+        typer.Option(metavar="VERSION", help="Version of the manifest, if its format needs one and none is known."),
+    ] = None,
     data: DataFolder = None,
     as_json: AsJson = False,
 ) -> None:
@@ -304,10 +308,12 @@ def translate(
     settings = read_settings(data=data)
     if is_file(target):
         with exit_on_error():
-            translation, served_as = translate_file(target, CheckOptions(settings, at), to)
+            translation, served_as = translate_file(target, CheckOptions(settings, at), to, version)
     else:
         served_as = None
-        translation = run_async(with_registry(lambda waypost: translate_host(waypost, settings, target, to), data))
+        translation = run_async(
+            with_registry(lambda waypost: translate_host(waypost, settings, target, to, version), data)
+        )
     raise typer.Exit(show(translation, served_as, errors, as_json=as_json))
 
 

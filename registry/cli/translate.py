@@ -1,6 +1,7 @@
 """`waypost translate`: write a listed host, or a file, as a manifest of another format."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -8,12 +9,12 @@ from rich.console import Console
 from rich.text import Text
 
 from registry.cli.check import CheckOptions, check_file
-from registry.cli.check_result import ServedAs
+from registry.cli.check_result import ServedAs, encodable
 from registry.cli.clean import json_text, print_json, visible
 from registry.cli.common import DONE, NO
 from registry.core.assessing.drafts import UNKNOWN_HOST
 from registry.core.names.domains import host_of, host_syntax
-from registry.core.translating import Loss, Translation, Untranslatable, translate
+from registry.core.translating import Loss, Source, Translation, Untranslatable, translate
 from registry.settings import Settings
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 async def translate_host(
-    waypost: "Waypost", settings: Settings, name: str, target: str
+    waypost: "Waypost", settings: Settings, name: str, target: str, version: str | None = None
 ) -> Translation | Untranslatable:
     """Translate the listed service of a host. Raise InvalidName for an invalid host name."""
     from registry.api.responses import capability_url  # loads a web framework, which files do not need
@@ -38,25 +39,43 @@ async def translate_host(
         seen_at=view.record.seen_at,
         score=view.record.score,
         detail_url=lambda capability: capability_url(base, host, capability),
+        sources=await waypost.queries.sources(host),
+        version=version,
     )
 
 
-def translate_file(target: str, options: CheckOptions, to: str) -> tuple[Translation | Untranslatable, ServedAs | None]:
+def translate_file(
+    target: str, options: CheckOptions, to: str, version: str | None = None
+) -> tuple[Translation | Untranslatable, ServedAs | None]:
     """Translate a file or standard input, read as if its own host served it, and return where that was taken to be.
 
-    Needs no database. A document that would name a host which nobody named is not written. Raise BadTarget.
+    Needs no database. A document that would name a host which nobody named is not written. The document of a loss is
+    the file. Raise BadTarget.
     """
     checked = check_file(target, options)
     report = checked.report
     if report.service is None or report.score is None:
         reason = f"no service is described in it ({checked.reason or checked.outcome.value})"
         return Untranslatable((reason,)), checked.served_as
-    host = host_of(checked.documents[0].url) or UNKNOWN_HOST
-    translation = translate(report.service, to, host=host, seen_at=datetime.now(UTC), score=report.score.value)
-    if isinstance(translation, Translation) and host == UNKNOWN_HOST and host in json_text(translation.document):
+    document = checked.documents[0]
+    host = host_of(document.url) or UNKNOWN_HOST
+    source = Source(document.url, checked.sources[document.url], document.assessment.format or "")
+    translation = translate(
+        report.service,
+        to,
+        host=host,
+        seen_at=datetime.now(UTC),
+        score=report.score.value,
+        sources=(source,),
+        version=version,
+    )
+    if isinstance(translation, Untranslatable):
+        return translation, checked.served_as
+    if translation.own_url is None and host == UNKNOWN_HOST and host in json_text(translation.document):
         reason = "the document does not say which host serves it; --at https://HOST/PATH does"
         return Untranslatable((reason,)), checked.served_as
-    return translation, checked.served_as
+    losses = tuple(replace(loss, document=target if loss.document else None) for loss in translation.losses)
+    return replace(translation, losses=losses), checked.served_as
 
 
 def show(
@@ -69,7 +88,15 @@ def show(
         errors.print(Text(visible(f"assumed: {served_as.in_words()}")), soft_wrap=True)
     if isinstance(translation, Untranslatable):
         if as_json:
-            print_json({"document": None, "reasons": translation.reasons, "losses": [], "served_as": assumed})
+            print_json(
+                {
+                    "document": None,
+                    "reasons": translation.reasons,
+                    "losses": [],
+                    "compared_with": None,
+                    "served_as": assumed,
+                }
+            )
         for reason in translation.reasons:
             errors.print(Text(visible(f"not translated: {reason}")), soft_wrap=True)
         return NO
@@ -79,6 +106,7 @@ def show(
                 "document": translation.document,
                 "reasons": [],
                 "losses": [_loss_json(loss) for loss in translation.losses],
+                "compared_with": translation.compared_with,
                 "served_as": assumed,
             }
         )
@@ -93,12 +121,20 @@ def loss_lines(losses: Iterable[Loss]) -> list[str]:
     """Return one line for each kind of loss, with its first JSON pointer and the number of others."""
     pointers_by_kind: dict[tuple[str, str], list[str]] = {}
     for loss in losses:
-        pointers_by_kind.setdefault((loss.what, loss.why), []).append(loss.pointer)
+        pointers_by_kind.setdefault((loss.what, loss.why), []).append(_place(loss))
     return [
         f"{part}: {reason} ({pointers[0]}" + (f" and {len(pointers) - 1} more)" if len(pointers) > 1 else ")")
         for (part, reason), pointers in pointers_by_kind.items()
     ]
 
 
-def _loss_json(loss: Loss) -> dict[str, str]:
-    return {"pointer": loss.pointer, "what": loss.what, "why": loss.why}
+def _place(loss: Loss) -> str:
+    """Return where the lost part is: in the file, in a document of the host, or in the model of the service."""
+    if loss.document is None:
+        return f"{loss.pointer} of the service"
+    return f"{loss.document}#{loss.pointer}" if "://" in loss.document else loss.pointer
+
+
+def _loss_json(loss: Loss) -> dict[str, str | None]:
+    document = None if loss.document is None else encodable(loss.document)
+    return {"document": document, "pointer": loss.pointer, "what": loss.what, "why": loss.why}

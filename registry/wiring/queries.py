@@ -4,7 +4,9 @@ from collections.abc import Sequence
 
 from registry.actions.queries import explain as explaining
 from registry.actions.queries import inspect
+from registry.actions.queries import sources as reading_sources
 from registry.core.model.listing import Filters
+from registry.core.translating import Source
 from registry.store.unit_of_work import Store
 from registry.wiring.clock import utc_now
 
@@ -20,6 +22,9 @@ class QueryActions:
 
     async def service(self, host: str, *, include_details: bool = False) -> inspect.ServiceView | None:
         return await inspect.service(self._store, host, include_details=include_details)
+
+    async def sources(self, host: str) -> Sequence[Source]:
+        return await reading_sources.sources(self._store, host)
 
     async def capability(self, host: str, name: str) -> inspect.CapabilityView | None:
         return await inspect.capability(self._store, host, name)

@@ -261,14 +261,23 @@ class CapabilityDetail(Shape):
 
 class TranslationLoss(Shape):
     what: Annotated[
-        str, Field(description="The part of the service that the document cannot express.", examples=["name"])
+        str, Field(description="The member or part that the translation cannot express.", examples=["name"])
     ]
     why: Annotated[str, Field(examples=["AWP has no place for it"])]
+    document: Annotated[
+        str | None,
+        Field(
+            description="The document of the host that the pointers lead into; null: the service as waypost models it "
+            "(`manifest` of `/api/services/{domain}`).",
+            examples=["https://api.pigeonpost.example/.well-known/agent.json"],
+        ),
+    ]
     count: Annotated[int, Field(description="The number of such losses.", examples=[1])]
     pointers: Annotated[
         list[str],
         Field(
-            description="JSON Pointers into the service as waypost models it; the first of them.",
+            description="JSON Pointers into the document; the first of them. Nothing at or below one is expressed, or "
+            "not exactly, as `why` says.",
             examples=[["/name"]],
         ),
     ]
@@ -282,7 +291,8 @@ class Translated(Succeeded):
     document: Annotated[
         dict[str, Any],
         Field(
-            description="Marked as synthetic: in its own members (AWP), or in `x-synthetic`.",
+            description="Marked as synthetic: in its own members (AWP), or in `x-synthetic`. A document of the host "
+            "itself has no marks.",
             examples=[
                 {
                     "awp_version": "0.2",
@@ -310,6 +320,13 @@ class Translated(Succeeded):
         ),
     ]
     losses: list[TranslationLoss]
+    compared_with: Annotated[
+        Literal["documents", "model"],
+        Field(
+            description="What the losses are counted against: the documents of the host, member by member, or the "
+            "service as waypost models it, where no document with members is stored."
+        ),
+    ]
     source_formats: Annotated[
         Sequence[str], Field(description="Formats of the documents that this one is made from.", examples=[["adp"]])
     ]
@@ -317,5 +334,5 @@ class Translated(Succeeded):
         str | None,
         Field(description="Where the host serves this format itself; prefer that document.", examples=[None]),
     ]
-    synthetic: Literal[True]
+    synthetic: Annotated[bool, Field(description="False for a document that the host serves itself.", examples=[True])]
     untrusted_text: Annotated[list[str], Field(examples=[["document", "losses.what"]])]

@@ -77,6 +77,9 @@ class Format:
     link_relations: tuple[str, ...] = ()  # followed in `Link` fields and in the head of the front page
     names_documents: bool = False  # True: its text is searched for pointers
     page_hint: PageHint | None = None
+    marks: frozenset[str] = frozenset()
+    """Members at the top of a document that state only its format and the version of that; those that recognition needs
+    count without being listed."""
     absence_member: str | None = None
     """The member whose `"available": false` declares that the site does not offer the protocol."""
     follows_redirects: bool = True  # False: a document that was reached through a redirect does not count

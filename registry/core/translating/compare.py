@@ -16,6 +16,9 @@ from registry.core.reading.json_pointer import at
 
 MAX_PARAMETER_LOSSES: Final = 100  # of one capability, one by one
 
+NATIVE: Final = "members of its format"
+IN_ENVELOPE: Final = "they are members of `input` in the envelope of the Web of Agents (draft-00 section 5.1)"
+
 _SERVICE: Final = (
     ("name", "name"),
     ("description", "description"),
@@ -31,7 +34,7 @@ _SERVICE: Final = (
     ("repository", "repository"),
     ("license", "licence"),
     ("packages", "packages"),
-    ("native", "members of its format"),
+    ("native", NATIVE),
     ("languages", "languages"),
     ("tags", "tags"),
     ("examples", "examples"),
@@ -78,7 +81,7 @@ _CAPABILITY: Final = (
     ("pricing/url", "pricing URL"),
     ("pricing/note", "note on pricing"),
     ("pricing/payments", "payments"),
-    ("native", "members of its format"),
+    ("native", NATIVE),
     ("deprecated", "deprecation"),
     ("tags", "tags"),
     ("examples", "examples"),
@@ -138,8 +141,7 @@ def _compare_capability(task: Task, source: EntrySource, received: Capability, s
     for name, label in _CAPABILITY:
         _compare_part(task, f"{pointer}/{name}", label, _value_at(original, name), _value_at(received, name))
     if source.enveloped:
-        reason = "they are members of `input` in the envelope of the Web of Agents (draft-00 section 5.1)"
-        task.note_loss(f"{pointer}/params", "parameters one by one", reason)
+        task.note_loss(f"{pointer}/params", "parameters one by one", IN_ENVELOPE)
     else:
         _compare_params(task, f"{pointer}/params", original.params, received.params)
     for number, invocation in enumerate(original.invocations):
@@ -208,10 +210,23 @@ def _limit_losses(task: Task, pointer: str, start: int) -> None:
 
 
 def _compare_part(task: Task, pointer: str, label: str, original: Any, received: Any) -> None:
+    if label == NATIVE:
+        _compare_native(task, pointer, original, received)
+        return
     if any(original is unknown or (type(original) is type(unknown) and original == unknown) for unknown in _UNKNOWN):
         return
     if original != received:
         _note_loss(task, pointer, label, inexact=received not in _UNKNOWN)
+
+
+def _compare_native(
+    task: Task, pointer: str, original: Mapping[str, Mapping[str, Any]], received: Mapping[str, Mapping[str, Any]]
+) -> None:
+    """Note each member of a format that is not received; the marks of a translation are such members as well."""
+    for slug, members in original.items():
+        for key, value in members.items():
+            if received.get(slug, {}).get(key) != value:
+                _note_loss(task, at(pointer, slug, key), NATIVE, inexact=key in received.get(slug, {}))
 
 
 def _note_loss(task: Task, pointer: str, label: str, *, inexact: bool) -> None:

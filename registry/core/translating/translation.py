@@ -2,20 +2,32 @@
 
 A document in which the validator of this registry finds an error is never returned: the service is Untranslatable. So
 is one for which the format would need a statement that no document of the host makes (AWP section 14).
+
+A format that the host serves itself is not written: its own document is returned as it is.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from registry.core.format_support.format import Format
 from registry.core.format_support.writing.task import CannotWrite, Loss, Task, Writer, Written
 from registry.core.formats import FORMATS
 from registry.core.model.services import Service
-from registry.core.translating.compare import compare
+from registry.core.translating.compare import IN_ENVELOPE, compare
 from registry.core.translating.read_back import read_back
+from registry.core.translating.source_losses import Received, compare_sources, received_of
+from registry.core.translating.sources import (
+    Readable,
+    Source,
+    clean_copy,
+    model,
+    origins_of,
+    own_document,
+    readable,
+)
 
 GENERATOR: Final = "waypost"
 EXTENSION: Final = "x-synthetic"
@@ -30,12 +42,18 @@ TARGETS: Final = tuple(_TARGETS)
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """`document` is JSON-ready; `media_type` is how it would be served at `path`; `losses` in no particular order."""
+    """`document` is JSON-ready; `media_type` is how it would be served at `path`; `losses` in no particular order.
+
+    `compared_with`: what the losses were counted against. `own_url`: where the host serves this document itself; None
+    for a generated one.
+    """
 
     document: dict[str, Any]
     losses: tuple[Loss, ...]
     media_type: str
     path: str
+    compared_with: Literal["documents", "model"] = "model"
+    own_url: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +72,18 @@ def translate(
     seen_at: datetime,
     score: int,
     detail_url: Callable[[str], str] | None = None,
+    sources: Sequence[Source] = (),
+    version: str | None = None,
 ) -> Translation | Untranslatable:
     """Return the service as a document of the format `target`, or why there is none.
 
     `target` is one of TARGETS; KeyError for another. Never raises on a service made by a reader or the merge.
     `host`: canonical, the host the service was found on. `seen_at` (aware): when its documents were last seen, the
     document's `last_verified`. `score`: 0 to 100. `detail_url`: absolute URL of the ADP capability detail that this
-    registry serves for the name of a capability; None where it serves none.
+    registry serves for the name of a capability; None where it serves none. `sources`: the documents that the service
+    was merged from. One of the format `target` is returned as it is; else losses are counted against them, and against
+    the model without them or for what comes from a text. `version`: what the caller calls the version of the document,
+    for formats that demand one, where no document of the host names one.
 
     Confidence (AWP section 14) is score/100, times the share of the capabilities that the document carries, times the
     source's own confidence where the host serves a synthetic document itself. It expresses how much of a
@@ -68,15 +91,120 @@ def translate(
     expresses half of the service. Age is not part of it: `last_verified` states that.
     """
     form, writer = _TARGETS[target]
-    task = Task(service, host, writer.title, detail_url)
+    read_sources = [source for source in map(readable, sources) if source is not None]
+    own = own_document(read_sources, target)
+    if own is not None:
+        return _own(service, form, writer.title, own, read_sources)
+    service = replace(service, version=service.version or version)
     try:
-        written = writer.write(task)
-        document = {**written.document, **_marks(target, _confidence(service, written, score), seen_at)}
-        received = read_back(task, target, document, written)
-    except CannotWrite as refusal:
-        return Untranslatable(refusal.reasons, tuple(task.losses))
+        task, written, received, document = _written(service, target, writer, host, seen_at, score, detail_url)
+    except _Refused as refusal:
+        return Untranslatable(refusal.reasons, refusal.losses)
+    notes = tuple(task.losses)
     compare(task, written, received)
-    return Translation(document, tuple(task.losses), form.media_types[0], form.paths[0])
+    if not read_sources:
+        return Translation(document, tuple(task.losses), form.media_types[0], form.paths[0])
+    client = received_of(writer.title, received, document)
+    for source, entry in zip(written.sources, model(received, "").capabilities, strict=True):
+        for origin in origins_of(service.capabilities[source.capability]):
+            client.entries[origin.document, origin.pointer] = entry[1]
+            if source.enveloped:
+                client.reasons[origin.document, origin.pointer] = IN_ENVELOPE
+    losses = _losses(service, task.losses, notes, client, read_sources)
+    return Translation(document, tuple(losses), form.media_types[0], form.paths[0], "documents")
+
+
+class _Refused(Exception):
+    """No document could be written, with native members or without."""
+
+    def __init__(self, reasons: tuple[str, ...], losses: tuple[Loss, ...]) -> None:
+        super().__init__("; ".join(reasons))
+        self.reasons = reasons
+        self.losses = losses
+
+
+def _written(
+    service: Service,
+    target: str,
+    writer: Writer,
+    host: str,
+    seen_at: datetime,
+    score: int,
+    detail_url: Callable[[str], str] | None,
+) -> tuple[Task, Written, Service, dict[str, Any]]:
+    """Return the written document with its task and what a client reads in it. Raise _Refused.
+
+    Members that only this format knows are written back; if the document is not valid with them, it has none.
+    """
+    for candidate in (service, _without_native(service, target)):
+        task = Task(candidate, host, writer.title, detail_url)
+        try:
+            written = writer.write(task)
+            document = {**written.document, **_marks(target, _confidence(service, written, score), seen_at)}
+            received = read_back(task, target, document, written)
+        except CannotWrite as refusal:
+            refused = _Refused(refusal.reasons, tuple(task.losses))
+            if candidate == service and _has_native(service, target):
+                continue
+            raise refused from None
+        task.service = service
+        return task, written, received, document
+    raise AssertionError("the second candidate is returned or refused")
+
+
+def _own(service: Service, form: Format, title: str, own: Readable, sources: Sequence[Readable]) -> Translation:
+    """Return the document that the host serves itself; other documents of the format are compared with it."""
+    url, document = own.source.url, clean_copy(own)
+    own_service = own.service(own.value)
+    client = received_of(title, own_service, document)
+    others = [source for source in sources if source is not own and source.form is form]
+    entries = dict(model(own_service, url).capabilities)
+    for capability in service.capabilities if others else ():
+        places = [(origin.document, origin.pointer) for origin in origins_of(capability)]
+        found = next((entries[pointer] for source, pointer in places if source == url and pointer in entries), None)
+        client.entries |= dict.fromkeys(places, found) if found is not None else {}
+    losses = compare_sources(others, client)
+    return Translation(document, tuple(losses), form.media_types[0], form.paths[0], "documents", url)
+
+
+def _losses(
+    service: Service, of_model: Sequence[Loss], notes: Sequence[Loss], client: Received, sources: Sequence[Readable]
+) -> list[Loss]:
+    """Return the losses against the sources, then what only the model shows: substituted texts, and losses of what
+    comes from documents that have no keys."""
+    compared = {source.source.url for source in sources}
+    rest = []
+    for loss in of_model:
+        places = _places(service, loss.pointer)
+        if loss.what.startswith("capability "):
+            client.left_out |= dict.fromkeys(places, loss.why)
+        if (loss in notes and not loss.what.startswith("capability ")) or not compared & {url for url, _ in places}:
+            rest.append(loss)
+    return [*compare_sources(sources, client), *rest]
+
+
+def _places(service: Service, pointer: str) -> list[tuple[str, str]]:
+    """Return the documents that state a part of the service, each with the place of the part's capability or field."""
+    _, field, *further = pointer.split("/")
+    if field == "capabilities":
+        capability = service.capabilities[int(further[0])]
+        return [(origin.document, origin.pointer) for origin in origins_of(capability)]
+    origins = (service.provenance.get(name) for name in ("/".join((field, *further[:1])), field))
+    return [(origin.document, origin.pointer) for origin in origins if origin is not None]
+
+
+def _has_native(service: Service, target: str) -> bool:
+    return target in service.native or any(target in capability.native for capability in service.capabilities)
+
+
+def _without_native(service: Service, target: str) -> Service:
+    """Return the service without the members that only the format `target` knows."""
+
+    def others(native: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+        return {slug: members for slug, members in native.items() if slug != target}
+
+    capabilities = tuple(replace(capability, native=others(capability.native)) for capability in service.capabilities)
+    return replace(service, native=others(service.native), capabilities=capabilities)
 
 
 def _confidence(service: Service, written: Written, score: int) -> float:

@@ -21,12 +21,14 @@ _NAME_CHARS: Final = 120
 class Loss:
     """Something that a translated document does not express.
 
-    `pointer`: JSON Pointer into `services.to_json` of the service. `what`: the part in a few words. `why`: one clause.
+    `pointer`: JSON Pointer into the source document at the URL `document`; into `services.to_json` of the service where
+    that is None. `what`: the part in a few words. `why`: one clause.
     """
 
     pointer: str
     what: str
     why: str
+    document: str | None = None
 
 
 class CannotWrite(Exception):

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from registry.core.format_support.manifest import NAME_CHARS
 from registry.core.format_support.writing.calls import callable_address
+from registry.core.format_support.writing.native import with_native
 from registry.core.format_support.writing.task import CannotWrite, EntrySource, Task, Writer, Written
 from registry.core.format_support.writing.texts import (
     capability_description,
@@ -19,6 +20,7 @@ from registry.core.format_support.writing.texts import (
     service_name,
     unique,
 )
+from registry.core.formats.a2a.addresses import SLUG
 from registry.core.model.services import Auth, AuthScheme, Capability, Protocol, Service
 
 PROTOCOL: Final = "a2a"
@@ -63,7 +65,8 @@ def write(task: Task) -> Written:
         **_security(service.auth, is_version_1),
         "skills": skills,
     }
-    return Written({key: value for key, value in card.items() if value is not None}, sources)
+    members = {key: value for key, value in card.items() if value is not None}
+    return Written(with_native(SLUG, service, members), sources)
 
 
 def _interfaces(protocols: list[Protocol]) -> dict[str, Any]:
@@ -108,7 +111,7 @@ def _skills(task: Task, interface: Protocol) -> tuple[list[dict[str, Any]], list
             "outputModes": capability.output_modes,
         }
         skill |= {key: list(texts) for key, texts in optional.items() if texts}
-        skills.append(skill)
+        skills.append(with_native(SLUG, capability, skill))
         sources.append(EntrySource(index, invocation_index))
     return skills, sources
 

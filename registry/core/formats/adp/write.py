@@ -15,6 +15,7 @@ from registry.core.format_support.writing.calls import (
     auth_of_call,
     callable_address,
 )
+from registry.core.format_support.writing.native import with_native
 from registry.core.format_support.writing.task import EntrySource, Task, Writer, Written
 from registry.core.format_support.writing.texts import (
     capability_description,
@@ -28,6 +29,7 @@ from registry.core.format_support.writing.texts import (
 from registry.core.formats import adp
 from registry.core.formats.adp.detail_view import adp_detail
 from registry.core.formats.adp.manifest_view import ADP_VERSION, adp_auth, adp_auth_type, adp_base_url, adp_pricing
+from registry.core.formats.adp.read import SLUG
 from registry.core.model.services import Auth, Capability, Invocation, Service
 
 SHORT: Final = 20  # section 7 requires 10 characters, the reference validator 20
@@ -65,7 +67,8 @@ def write(task: Task) -> Written:
             details[len(sources)] = entry.detail
         name = unique(snake_case(entry.capability.name), used_names, "_")
         description = capability_description(task, entry.source.capability, entry.capability, name)
-        capabilities.append({"name": name, "description": description, "detail_url": entry.url})
+        members = {"name": name, "description": description, "detail_url": entry.url}
+        capabilities.append(with_native(SLUG, entry.capability, members))
         sources.append(entry.source)
     if not capabilities:
         raise task.nothing_written("an ADP capability needs a detail with its HTTP call")
@@ -78,7 +81,8 @@ def write(task: Task) -> Written:
     }
     if task.service.pricing.model != "unknown":
         document["pricing"] = adp_pricing(task.service)
-    return Written({**document, "capabilities": capabilities}, sources, details)
+    document = with_native(SLUG, task.service, {**document, "capabilities": capabilities})
+    return Written(document, sources, details)
 
 
 def _entries(task: Task) -> Iterator[_Entry]:

@@ -4,11 +4,12 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from registry.core.format_support.manifest import MAX_TEXTS
-from registry.core.format_support.vocabulary import ACTION_METHODS, SEMVER
+from registry.core.format_support.manifest import MAX_TEXTS, NAME_CHARS
+from registry.core.format_support.vocabulary import ACTION_METHODS
 from registry.core.format_support.writing.calls import HttpCall, auth_of_call, http_call
+from registry.core.format_support.writing.native import with_native
 from registry.core.format_support.writing.parameters import Parameter, parameters, self_contained
-from registry.core.format_support.writing.task import EntrySource, Task, Writer, Written, call_at
+from registry.core.format_support.writing.task import CannotWrite, EntrySource, Task, Writer, Written, call_at
 from registry.core.format_support.writing.texts import (
     capability_description,
     capability_name,
@@ -18,6 +19,7 @@ from registry.core.format_support.writing.texts import (
     service_name,
     unique,
 )
+from registry.core.formats.atp.capabilities import SLUG
 from registry.core.model.services import (
     AuthScheme,
     Capability,
@@ -27,8 +29,6 @@ from registry.core.model.services import (
     Workflow,
     is_semantic_type,
 )
-
-OWN_VERSION: Final = "0.0.0"
 
 _CACHING = re.compile(r"(allow|deny)(?:, (\d{1,12}) s)?")
 _RULES: Final = ("minimum", "maximum")
@@ -71,23 +71,22 @@ def write(task: Task) -> Written:
         or None,
         "policies": _policies(service) or None,
     }
-    return Written({key: value for key, value in document.items() if value is not None}, sources)
+    members = {key: value for key, value in document.items() if value is not None}
+    return Written(with_native(SLUG, service, members), sources)
 
 
 # --- the manifest ---------------------------------------------------------------------------------------------------
 
 
 def _version(task: Task) -> str:
-    """Return the manifest's version (section 4.3): the host's if it is semantic, else OWN_VERSION."""
-    version, reason = (
-        clean_text(task.service.version),
-        f"ATP requires a semantic version: {OWN_VERSION} is this manifest's own",
-    )
-    if version is not None and SEMVER.fullmatch(version):
-        return version
-    reason = f"ATP requires a semantic version: {OWN_VERSION} is this manifest's own"
-    task.substitute("/version", "version", reason, has_value=version is not None)
-    return OWN_VERSION
+    """Return the host's version, which need not be semantic (section 4.3 only says how it should be written). Raise
+    CannotWrite without one: agents act upon the manifest's version, so that any other would be a false statement."""
+    version = clean_text(task.service.version, NAME_CHARS)
+    if version is None:
+        raise CannotWrite(
+            "an ATP manifest states its version (section 3.1), and no document of the host names one, nor did the caller"
+        )
+    return version
 
 
 def _provider(service: Service) -> dict[str, Any] | None:
@@ -205,7 +204,7 @@ def _capability(task: Task, name: str, index: int, capability: Capability, call:
         "confirmation": _confirmation(capability),
         "deprecated": capability.deprecated,
     }
-    return {key: value for key, value in entry.items() if value is not None}
+    return with_native(SLUG, capability, {key: value for key, value in entry.items() if value is not None})
 
 
 def _confirmation(capability: Capability) -> dict[str, Any] | None:

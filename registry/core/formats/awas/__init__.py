@@ -46,5 +46,6 @@ FORMAT: Final = Format(
     ),
     precedence=40,
     writer=WRITER,
+    marks=frozenset({"version", "specVersion", "schemaVersion", "schema_version"}),
     page_hint=PageHint(has_page_hint, rules.HINT),
 )

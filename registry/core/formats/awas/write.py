@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from registry.core.format_support.vocabulary import METHODS, SAFE_METHODS
 from registry.core.format_support.writing.calls import HttpCall, callable_address, http_call
+from registry.core.format_support.writing.native import with_native
 from registry.core.format_support.writing.parameters import Parameter, parameters
 from registry.core.format_support.writing.task import Task, Writer, Written, capability_pointer, short_name
 from registry.core.format_support.writing.texts import (
@@ -15,6 +16,7 @@ from registry.core.format_support.writing.texts import (
     service_name,
     unique,
 )
+from registry.core.formats.awas.actions import SLUG
 from registry.core.model.services import Auth, AuthType, Capability, RateLimit, Service
 
 VERSION: Final = "1.0"
@@ -51,7 +53,8 @@ def write(task: Task) -> Written:
         "rateLimit": _rate_limit(task.service.policies.rate_limit),
         "actions": actions,
     }
-    return Written({key: value for key, value in document.items() if value is not None}, sources)
+    members = {key: value for key, value in document.items() if value is not None}
+    return Written(with_native(SLUG, task.service, members), sources)
 
 
 def _base_url(task: Task) -> str:
@@ -109,7 +112,7 @@ def _action(task: Task, name: str, index: int, capability: Capability, call: Htt
         task.note_loss(
             f"{capability_pointer(index)}/params", loss, "AWAS requires them and none is known: the names are used"
         )
-    return {key: value for key, value in entry.items() if value is not None}
+    return with_native(SLUG, capability, {key: value for key, value in entry.items() if value is not None})
 
 
 def _extensions(capability: Capability, method: str) -> dict[str, Any]:

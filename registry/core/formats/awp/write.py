@@ -9,9 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from registry.core.format_support.manifest import ID_CHARS, MAX_TEXTS
+from registry.core.format_support.manifest import ID_CHARS, MAX_TEXTS, NAME_CHARS
 from registry.core.format_support.vocabulary import ACTION_METHODS, SAFE_METHODS
 from registry.core.format_support.writing.calls import HttpCall, auth_of_call, callable_address, http_call
+from registry.core.format_support.writing.native import with_native
 from registry.core.format_support.writing.parameters import Parameter, certain_type, parameters
 from registry.core.format_support.writing.task import EntrySource, Task, Writer, Written, call_at, capability_pointer
 from registry.core.format_support.writing.texts import (
@@ -22,6 +23,7 @@ from registry.core.format_support.writing.texts import (
     snake_case,
     unique,
 )
+from registry.core.formats.awp.actions import SLUG
 from registry.core.model.services import Auth, AuthType, Capability, Invocation, Protocol, RateLimit, Service
 from registry.core.reading.plain_text import line
 
@@ -76,7 +78,7 @@ def write(task: Task) -> Written:
     if surface.entities:
         document["entities"] = {name: {"fields": fields} for name, fields in surface.entities.items()}
     document["actions"] = actions
-    return Written({**document, **_relations(surface)}, sources)
+    return Written(with_native(SLUG, task.service, {**document, **_relations(surface)}), sources)
 
 
 # --- protocols and authentication -----------------------------------------------------------------------------------
@@ -191,13 +193,18 @@ def _action(surface: _Surface, name: str, index: int, capability: Capability, ca
         "idempotency": None if capability.idempotent is None else {"supported": capability.idempotent},
         "execution_model": "async" if "async" in capability.tags else None,
         "sensitivity": _sensitivity(capability, call.method if is_direct else None),
+        "reversible": capability.reversible,
+        "poll_endpoint": capability.polling_url,
         "requires_human_confirmation": capability.confirmation.required if capability.confirmation else None,
     }
-    return {key: value for key, value in action.items() if value is not None}
+    return with_native(SLUG, capability, {key: value for key, value in action.items() if value is not None})
 
 
 def _sensitivity(capability: Capability, method: str | None) -> str | None:
-    """Return `destructive` if the call deletes data, or changes data and its method does not show that (section 9)."""
+    """Return what the document says, else `destructive` if the call deletes data, or changes data and its method does
+    not show that (section 9)."""
+    if capability.sensitivity is not None:
+        return clean_text(capability.sensitivity, NAME_CHARS)
     hidden = method is None or method in SAFE_METHODS
     return "destructive" if capability.side_effects and (hidden or method == "DELETE") else None
 

@@ -26,6 +26,7 @@ FORMAT: Final = Format(
     checked_by_general_rules=CHECKED_BY_GENERAL_RULES,
     accept="application/woa+json",
     probe_paths=(ProbePath("S2", 40, "/.well-known/woa.json"),),
+    marks=frozenset({"woa_version"}),
     precedence=50,
     writer=WRITER,
 )

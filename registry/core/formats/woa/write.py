@@ -3,12 +3,14 @@
 A service with a plain HTTP API is not a WoA host: its endpoints do not accept the draft's envelope.
 """
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import jsonschema_rs
 
 from registry.core.format_support.manifest import NAME_CHARS
 from registry.core.format_support.writing.calls import agent_and_operation, callable_address
+from registry.core.format_support.writing.native import with_native
 from registry.core.format_support.writing.parameters import self_contained
 from registry.core.format_support.writing.task import (
     CannotWrite,
@@ -19,6 +21,7 @@ from registry.core.format_support.writing.task import (
     capability_pointer,
 )
 from registry.core.format_support.writing.texts import capability_description, clean_text
+from registry.core.formats.woa.agents import SLUG
 from registry.core.model.services import Capability
 
 VERSION: Final = "1"
@@ -59,6 +62,7 @@ def write(task: Task) -> Written:
         "agents": list(agents.values()),
         "transports": {"rest": {"base": base, "invoke_path": path}},
     }
+    document = with_native(SLUG, task.service, document)
     return Written(document, [source for agent_id in agents for source in sources[agent_id]])
 
 
@@ -89,7 +93,8 @@ def _agent(task: Task, index: int, capability: Capability, agent_id: str) -> dic
         **_schemas(task, index, capability),
         "transports": ["rest"],
     }
-    return {**agent, "capabilities": list(capability.tags)} if capability.tags else agent
+    agent = {**agent, "capabilities": list(capability.tags)} if capability.tags else agent
+    return with_native(SLUG, capability, agent)
 
 
 def _agent_of_operations(capability: Capability, agent_id: str, operation: str) -> dict[str, Any]:
@@ -104,12 +109,20 @@ def _agent_of_operations(capability: Capability, agent_id: str, operation: str) 
         "transports": ["rest"],
         "operations": [],
     }
-    return {**agent, "capabilities": list(capability.tags)} if capability.tags else agent
+    agent = {**agent, "capabilities": list(capability.tags)} if capability.tags else agent
+    return {**_own_members(capability).get("agent", {}), **agent}
 
 
 def _operation(task: Task, index: int, capability: Capability, operation: str) -> dict[str, Any]:
     description = capability_description(task, index, capability, operation)
-    return {"name": operation, "description": description, **_schemas(task, index, capability)}
+    members = {"name": operation, "description": description, **_schemas(task, index, capability)}
+    kept = {key: value for key, value in _own_members(capability).items() if key != "agent"}
+    return {**kept, **members}
+
+
+def _own_members(capability: Capability) -> Mapping[str, Any]:
+    """Return what the reader keeps of an operation: its own members, and below `agent` those of its agent."""
+    return capability.native.get(SLUG, {})
 
 
 def _schemas(task: Task, index: int, capability: Capability) -> dict[str, Any]:
