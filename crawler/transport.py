@@ -294,7 +294,7 @@ async def _read(
     fields: Mapping[str, str],
     body: Body,
     keep_head: bool,
-    watch: ReplyWatch | None,
+    watch: ReplyWatch | None = None,
 ) -> tuple[bytes, bool]:
     """Return the body and whether it is truncated. Stop at Content-Length, which saves a quarter of all reads."""
     is_document = status in DOCUMENT

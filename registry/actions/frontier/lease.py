@@ -138,10 +138,12 @@ def host_job(
     known = [document for document in documents if document.outcome in _KNOWN and document.alias_of is None]
     has_any = any(document.outcome is Outcome.FOUND for document in known)
     whole_plan = host.whole_plan_at is None or not has_any or now - host.whole_plan_at >= WHOLE_PLAN_EVERY
-    further = further_steps(host, known, now)
+    is_revisit = not host.pending and host.outcome in ANSWERED
+    needs_turns = whole_plan and (is_revisit or host.submitted_at is not None)
+    further = further_steps(host, known, now) if needs_turns else []  # a first bulk visit costs nothing more
     was_submitted = host.submitted_at is not None and any(step.path not in host.asked for step in further)
     named = whole_plan and (host.next_visit_why is DueReason.ASKED or was_submitted)
-    rotates = whole_plan and not named and not host.pending and host.outcome in ANSWERED
+    rotates = is_revisit and not named
     return HostJob(
         host.host,
         whole_plan,
