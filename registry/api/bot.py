@@ -30,8 +30,10 @@ _BOT: Final = """{product}: the crawler of this registry
 
 What it requests. Manifests in which sites tell AI agents what they may do there (/.well-known/agent, /agent.json and
 similar paths), robots.txt, the home page for the links in its head, and one or two random paths, to distinguish a page
-that answers everything from a document. GET over HTTPS only, about 20 requests to a host that has none of these. It
-submits no forms, calls no API and does not follow links into other sites' private areas.
+that answers everything from a document. About 20 requests to a host that has none of these; a host that somebody
+names or submits is asked for all paths once, at most {named} requests. GET over HTTPS, except that the MCP server that
+such a host names may be asked for its list of tools (POST; no tool is ever called). It submits no forms and does not
+follow links into other sites' private areas.
 
 How often. One request at a time to a registrable domain, {delay:g} s apart, at most {budget} requests in a visit and
 {daily} in 24 hours; at most {connections} connections at once and {block} requests a day to one block of addresses
@@ -86,6 +88,7 @@ async def bot(request: Request) -> Response:
         base=base_url(request),
         delay=settings.request_delay,
         budget=settings.request_budget,
+        named=settings.named_request_budget,
         daily=settings.domain_daily_budget,
     )
     return _plain_text(text)
