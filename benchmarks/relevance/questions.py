@@ -152,7 +152,7 @@ def figures(outcomes: Sequence[Outcome]) -> Rows:
     ]
     columns = [_figures(half) for half in halves]
     return [("", TUNED_ON, UNSEEN, "all")] + [
-        (name, *(column[name] for column in columns)) for name in columns[0]
+        (name, *(column.get(name, "") for column in columns)) for name in columns[-1]
     ]  # fmt: skip
 
 

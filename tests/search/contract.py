@@ -12,6 +12,7 @@ import pytest
 
 from registry.core.model.listing import Filters, ListedCapability, Listing, SearchUnavailable, TrustLevel
 from registry.core.ranking import CorpusStats, ParsedQuery, explain, make_record, parse_query, rank
+from registry.core.ranking.spelling import corrections
 from registry.core.ranking.text import query_terms, stems
 from registry.search.backend import Backend, IndexState, Pool, WriterBusy, make_document
 from tests.search.listings import listing
@@ -83,6 +84,11 @@ class BackendContract:
         assert candidates.capabilities(0).encode() == expected.capabilities(0).encode()
         assert answer.stats == stats_of([SHOP, MAIL, MAPS])
         assert answer.matching == 1
+
+    async def test_misspelt_words_are_corrected_alike(self, backend: Backend) -> None:
+        await fill(backend, [SHOP, MAIL, MAPS])
+        stats = (await pool(backend, "stmaps")).stats
+        assert corrections(parse_query("stmaps by emial"), stats, None) == {"stmaps": "stamps", "emial": "email"}
 
     async def test_without_terms_the_highest_scores_are_candidates(self, backend: Backend) -> None:
         await fill(backend, [listing(f"h{score}.example", score=score) for score in (3, 100, 0, 40)])

@@ -69,7 +69,11 @@ class Vocabulary:
         table = self._table
         allowed = 2 if len(word) >= _TWO_EDITS_FROM else 1
         differences = np.bitwise_count(table.letters ^ _letters(word))
-        is_near = (np.abs(table.lengths - len(word)) <= allowed) & (differences <= 2 * allowed)
+        longer = np.abs(table.lengths - len(word))
+        is_near = (longer <= 1) & (differences <= 2)
+        if allowed > 1:  # two edits only among the words that begin alike, so that few are compared
+            begins_alike = table.codes[:, 0] == ord(word[0])
+            is_near |= begins_alike & (longer <= allowed) & (differences <= 2 * allowed)
         if len(word) < _REPLACED_FROM:
             is_other_length = (table.lengths != len(word)) & (len(word) > SHORTEST)
             is_near &= is_other_length | ((table.lengths == len(word)) & (differences == 0))
@@ -111,10 +115,10 @@ def _letters(word: str) -> np.uint64:
     return np.uint64(bits)
 
 
-def _distances(word: str, codes: NDArray[np.uint32], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+def _distances(word: str, codes: NDArray[np.uint32], lengths: NDArray[np.int64]) -> NDArray[np.int16]:
     """Return (n,) the distance of the word to each of n words: Damerau's recurrence, all words at once."""
     count, width = len(codes), int(lengths.max(initial=0))
-    previous = np.tile(np.arange(width + 1), (count, 1))
+    previous = np.tile(np.arange(width + 1, dtype=np.int16), (count, 1))
     before_previous = previous
     for row, char in enumerate(map(ord, word), start=1):
         current = np.empty_like(previous)
@@ -128,5 +132,5 @@ def _distances(word: str, codes: NDArray[np.uint32], lengths: NDArray[np.int64])
                 best = np.where(is_swap, np.minimum(best, before_previous[:, column - 2] + 1), best)
             current[:, column] = best
         before_previous, previous = previous, current
-    distances: NDArray[np.int64] = previous[np.arange(count), lengths]
+    distances: NDArray[np.int16] = previous[np.arange(count), lengths]
     return distances
