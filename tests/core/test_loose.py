@@ -117,3 +117,35 @@ def test_variables_of_a_path_are_required_parameters(endpoint: str) -> None:
 def test_schemas_without_properties_and_addresses_without_variables_stay_as_they_are() -> None:
     assert with_path_variables({"type": "array"}, "https://ferry.example/{id}") == {"type": "array"}
     assert with_path_variables(None, "https://ferry.example:8443/trips") is None
+
+
+@pytest.mark.parametrize(
+    ("holder", "pricing"),
+    [
+        (
+            {"payment": {"x402": {"network": "base", "asset": "USDC", "pay_to": "0xabc"}}},
+            Pricing("pay_per_call", payments=(Payment(currency="USDC", network="base", pay_to="0xabc"),)),
+        ),
+        (
+            {"x402": {"networks": ["base", "solana"], "payTo": "0xabc"}},
+            Pricing("pay_per_call", payments=(
+                Payment(network="base", pay_to="0xabc"), Payment(network="solana", pay_to="0xabc"))),
+        ),
+        ({"x402": {"enabled": False, "payTo": "0xabc"}}, Pricing()),
+        ({"payment": {"scheme": "card", "network": "fiat", "amount": 42}}, Pricing(
+            payments=(Payment("42", network="fiat", scheme="card"),))),
+        ({"payment": "card"}, Pricing()),
+    ],
+)  # fmt: skip
+def test_payments_beside_other_members(holder: dict[str, Json], pricing: Pricing) -> None:
+    assert loose.with_payments(Pricing(), holder) == pricing
+
+
+def test_the_home_page_may_stand_among_links() -> None:
+    assert loose.homepage_of({"links": {"website": "https://fjord.example"}}, BASE) == "https://fjord.example/"
+
+
+@given(json_values)
+def test_no_payment_member_raises(value: Json) -> None:
+    loose.with_payments(Pricing(), {"x402": value, "payment": value, "payments": value})
+    loose.pricing_of({"plan": value, "price": value, "tier": value}, BASE)

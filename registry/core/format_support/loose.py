@@ -39,6 +39,7 @@ _CONTACT_PARTS: Final = (*_CONTACTS, "url", "website", "web", "mail", "sales", "
 _HOMEPAGES: Final = ("homepage", "homePage", "homepage_url", "homepageUrl", "website", "websiteUrl", "website_url")
 _REPOSITORIES: Final = ("repository", "repository_url", "repositoryUrl", "repo", "source_code", "sourceCode", "github")
 _PLAN_LISTS: Final = ("plans", "tiers", "packages", "per_call", "perCall", "prices", "rates")
+_PAYMENT_MEMBERS: Final = ("x402", "payment", "payments")
 _TIER = re.compile(r"free|basic|starter|hobby|standard|pro\b|premium|team|business|enterprise|tier|plan", re.IGNORECASE)
 _UNSET = re.compile(r"(?:SET|YOUR|REPLACE|ENTER)_[A-Z]")
 _RESERVED: Final = frozenset({*_PLAN_LISTS, "price", "amount", "cost", "fee", "rate", "contact", "currency"})
@@ -176,6 +177,31 @@ def payment_of(item: Json) -> Payment | None:
     return payment if payment.amount or payment.pay_to else None
 
 
+def with_payments(pricing: Pricing, holder: Object) -> Pricing:
+    """Return the pricing with the ways to pay in `x402`, `payment` or `payments` of `holder`.
+
+    Accepting x402 means that calls are paid for, where no other model is known. `enabled: false` means the contrary.
+    """
+    members = [map_of(holder, key) for key in _PAYMENT_MEMBERS]
+    wrapped = [map_of(member, "x402") for member in members]
+    found: list[Payment] = []
+    pays_per_call = False
+    for key, item in (*zip(_PAYMENT_MEMBERS, members, strict=True), *(("x402", item) for item in wrapped)):
+        if not item or item.get("enabled") is False or item.get("supported") is False:
+            continue
+        protocol = first_text(item, "protocol", "type", "scheme") or ""
+        pays_per_call = pays_per_call or key == "x402" or "x402" in protocol.lower()
+        named = list_of(item, "networks") or list_of(item, "accepts")
+        own = payment_of({name: value for name, value in item.items() if name != "networks"})
+        shared: Object = {"payTo": own.pay_to or "", "asset": own.currency or ""} if own else {}
+        each = [{**shared, **({"network": one} if isinstance(one, str) else one if isinstance(one, dict) else {})}
+                for one in named[:MAX_TEXTS]]  # fmt: skip
+        found += [payment for payment in map(payment_of, each) if payment] or ([own] if own else [])
+    payments = tuple(dict.fromkeys((*pricing.payments, *found)))[:MAX_TEXTS]
+    model = "pay_per_call" if pays_per_call and pricing.model == "unknown" else pricing.model
+    return replace(pricing, model=model, payments=payments)
+
+
 def _scalar(value: Json) -> str | None:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return f"{value:.12g}"
@@ -232,8 +258,9 @@ def _is_address(text: str) -> bool:
 
 
 def homepage_of(value: Object, base: str) -> str | None:
-    """Return the page for people that the document names as its home page."""
-    return next((url for key in _HOMEPAGES if (url := link(value.get(key), base))), None)
+    """Return the page for people that the document names as its home page, also in a map of `links`."""
+    holders = (value, map_of(value, "links"))
+    return next((url for holder in holders for key in _HOMEPAGES if (url := link(holder.get(key), base))), None)
 
 
 def repository_of(value: Object, base: str) -> str | None:

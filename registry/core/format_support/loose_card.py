@@ -3,7 +3,14 @@
 from typing import Final
 
 from registry.core.format_support.endpoints import link, origin_of
-from registry.core.format_support.loose import homepage_of, license_of, pricing_of, provider_of, repository_of
+from registry.core.format_support.loose import (
+    homepage_of,
+    license_of,
+    pricing_of,
+    provider_of,
+    repository_of,
+    with_payments,
+)
 from registry.core.format_support.manifest import (
     MAX_TEXTS,
     Notes,
@@ -45,6 +52,7 @@ def loose_card(
     is blank.
     """
     base = next((url for key in _BASES if (url := link(value.get(key), document.url))), origin_of(document.url))
+    own_prices = pricing_of(value.get("pricing"), document.url)
     used_names: set[str] = set()
     capabilities = tuple(
         capability
@@ -63,7 +71,7 @@ def loose_card(
         tags=texts_of(value, "tags"),
         capabilities=capabilities,
         auth=loose_auth(value.get("authentication", value.get("auth")), document.url),
-        pricing=pricing if pricing not in (None, Pricing()) else pricing_of(value.get("pricing"), document.url),
+        pricing=pricing if pricing not in (None, Pricing()) else with_payments(own_prices, value),
         protocols=(*((protocol,) if protocol else ()), *named_protocols(value, document)),
         pointers=(*pointers, *named_documents(value, document))[:MAX_TEXTS],
         native=native(format_slug, value, ("name", "description", "tags")),
