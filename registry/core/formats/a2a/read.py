@@ -6,7 +6,14 @@ from dataclasses import replace
 
 from registry.core.format_support import common_rules
 from registry.core.format_support.endpoints import claim, link
-from registry.core.format_support.loose import homepage_of, license_of, pricing_of, provider_of, repository_of
+from registry.core.format_support.loose import (
+    homepage_of,
+    license_of,
+    pricing_of,
+    provider_of,
+    repository_of,
+    with_payments,
+)
 from registry.core.format_support.manifest import (
     NAME_CHARS,
     Notes,
@@ -64,6 +71,7 @@ _COMPOUND = frozenset({
 _PAID = ("x402", "ap2")
 _DISPLAYED = ("displayName", "name")
 _TAGS = ("registryTags", "tags", "keywords", "categories")
+_DOCS = ("documentationUrl", "documentation", "docs", "docsUrl")
 _LANGUAGES = ("languages", "availableLanguage", "availableLanguages", "supportedLanguages")
 _READ = frozenset({
     "name", "displayName", "description", "version", "skills", "url", "supportedInterfaces", "additionalInterfaces",
@@ -120,7 +128,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         provider=_provider(card, document, notes),
         version=short_text_of(card, "version"),
         homepage=homepage_of(card, document.url) or home_of(card, interfaces, document),
-        docs_url=link(card.get("documentationUrl"), document.url),
+        docs_url=next((url for key in _DOCS if (url := link(card.get(key), document.url))), None),
         icon_url=link(card.get("iconUrl"), document.url),
         repository=repository_of(card, document.url),
         license=license_of(card),
@@ -278,7 +286,7 @@ def _pricing(card: Object, document: Document) -> Pricing:
 
     Pay-per-call pricing of an extension is only a claim of the card.
     """
-    pricing = pricing_of(card.get("pricing"), document.url)
+    pricing = with_payments(pricing_of(card.get("pricing"), document.url), card)
     if pricing.model != "unknown":
         return pricing
     for extension in list_of(map_of(card, "capabilities"), "extensions"):

@@ -10,7 +10,14 @@ from dataclasses import replace
 from typing import Final
 
 from registry.core.format_support.endpoints import Endpoint, callable_url, link, origin_of
-from registry.core.format_support.loose import homepage_of, license_of, pricing_of, provider_of, repository_of
+from registry.core.format_support.loose import (
+    homepage_of,
+    license_of,
+    pricing_of,
+    provider_of,
+    repository_of,
+    with_payments,
+)
 from registry.core.format_support.manifest import (
     NAME_CHARS,
     Notes,
@@ -239,7 +246,7 @@ def _auth(card: Object, description: str | None, document: Document) -> Auth:
 
 
 def _pricing(card: Object, description: str | None, document: Document) -> Pricing:
-    pricing = pricing_of(card.get("pricing", card.get("price")), document.url)
+    pricing = with_payments(pricing_of(card.get("pricing", card.get("price")), document.url), card)
     if pricing.model == "unknown" and (model := stated_pricing([description])) is not None:
         return replace(pricing, model=model)
     return pricing

@@ -1,10 +1,12 @@
 """Recognise and read ANP agent descriptions (Agent Network Protocol), in JSON and JSON-LD, and collections of them."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from registry.core.format_support import common_rules
 from registry.core.format_support.endpoints import claim, endpoint, link
+from registry.core.format_support.loose import license_of, provider_of
 from registry.core.format_support.manifest import (
     MAX_TEXTS,
     Notes,
@@ -14,6 +16,7 @@ from registry.core.format_support.manifest import (
     list_of,
     map_of,
     members,
+    native,
     short_text_of,
     slug,
     text_of,
@@ -39,6 +42,10 @@ from registry.core.reading.json_pointer import at
 
 SLUG: Final = "anp"
 _CONTEXT: Final = "agent-network-protocol.com/ad"
+_READ: Final = frozenset({
+    "@context", "@type", "name", "description", "version", "did", "security", "securityDefinitions", "protocolType",
+    "protocolVersion", "type",
+})  # fmt: skip
 _KIND: Final = "ad:AgentDescription"
 
 
@@ -68,15 +75,15 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     service = Service(
         name=name,
         description=text_of(value, "description"),
-        provider=Provider(short_text_of(owner, "name"), link(first_text(owner, "url", "@id"), document.url))
-        if owner
-        else None,
+        provider=_provider(value, owner, document),
+        license=license_of(value),
         version=short_text_of(value, "version"),
         capabilities=tuple(_interfaces(value, document, notes)),
         auth=_auth(value),
         protocols=(Protocol(SLUG, short_text_of(value, "protocolVersion")),) if name else (),
         claims={"did": identity} if identity else {},
         identity=Identity((identity,) if identity and identity.startswith("did:") else ()),
+        native=native(SLUG, value, _READ),
     )
     pointer_by_field = {
         "version": "/version",
@@ -89,6 +96,15 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         "auth": "/security",
     }
     return with_provenance(service, document, SLUG, pointer_by_field)
+
+
+def _provider(value: Object, owner: Object, document: Document) -> Provider | None:
+    """Return the owner, with the addresses that the description names for contact."""
+    others = provider_of({**value, "owner": owner}, document.url)
+    if not owner:
+        return others
+    named = Provider(short_text_of(owner, "name"), link(first_text(owner, "url", "@id"), document.url))
+    return replace(named, contact=others.contact, contacts=others.contacts) if others else named
 
 
 def _without_prefix(value: Object) -> Object:
