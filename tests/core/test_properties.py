@@ -62,7 +62,7 @@ def test_a_format_reads_any_value_as_any_dialect(form: Format, data: st.DataObje
 
 @given(st.sampled_from(FOUND), texts, json_values)
 @searched(120)
-def test_an_unknown_field_changes_nothing(fixture: Fixture, key: str, value: Any) -> None:
+def test_an_unknown_field_changes_nothing_but_the_members_that_are_kept(fixture: Fixture, key: str, value: Any) -> None:
     assume("{{" not in json.dumps(value))  # a server record that holds a template anywhere was not rendered
     extended = assessed(fixture, fixture.value | {f"x-unheard-of-{key}": value})
     plain = assessed(fixture, fixture.value)
