@@ -98,6 +98,8 @@ def inputs_of(root: Object, path_item: Object, operation: Object, url: str, vari
 def chosen_content(holder: Json) -> tuple[str | None, Object | None]:
     """Return the media type of `content` that is easiest to write, JSON before others, and what it holds."""
     content = map_of(holder, "content")
+    if JSON_TYPE in content and isinstance(content[JSON_TYPE], dict):
+        return JSON_TYPE, map_of(content, JSON_TYPE)
     kinds = sorted(content, key=lambda kind: (kind != JSON_TYPE, "json" not in kind, kind not in (_FORM, _MULTIPART)))
     kind = next((kind for kind in kinds if isinstance(content[kind], dict)), None)
     return (None, None) if kind is None else (line(kind, NAME_CHARS), map_of(content, kind))
@@ -122,14 +124,18 @@ def _add_parameter(parameter: Object, inputs: Inputs, s: Schemas) -> None:
         inputs.idempotency_key = True
     schema = _parameter_schema(parameter, s)
     inputs.add(name, schema, place, required=flag_of(parameter, "required") is True)
-    if styles := {key: parameter[key] for key in _STYLES if isinstance(parameter.get(key), str | bool)}:
+    if not parameter.keys().isdisjoint(_STYLES) and (
+        styles := {key: parameter[key] for key in _STYLES if isinstance(parameter.get(key), str | bool)}
+    ):
         inputs.styles[name] = styles
 
 
 def _parameter_schema(parameter: Object, s: Schemas) -> dict[str, Any]:
     """Return the schema of one parameter: with its own description, example and mark of deprecation."""
-    _, content = chosen_content(parameter)
-    held = parameter.get("schema") if content is None else content.get("schema")
+    held = parameter.get("schema")
+    if "content" in parameter:
+        _, content = chosen_content(parameter)
+        held = held if content is None else content.get("schema")
     if held is None and "type" in parameter:  # OpenAPI 2.0
         held = {key: value for key, value in parameter.items() if key not in _OUTSIDE_OF_SCHEMA}
     schema = dict(s.whole(held) or {})

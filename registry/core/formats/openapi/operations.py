@@ -130,9 +130,9 @@ def _path_item(value: Object, item: Object) -> Object:
 
 def _called(path: str, path_item: Object, operation: Object, base: Base, document: Document, notes: Notes) -> Base:
     """Return the server of an operation: its own, else that of its path, else that of the whole description."""
-    for holder, pointer in ((operation, at("", "paths", path)), (path_item, at("", "paths", path))):
+    for holder in (operation, path_item):
         if servers := list_of(holder, "servers"):
-            return list_base(servers, pointer, document, notes) or base
+            return list_base(servers, at("", "paths", path), document, notes) or base
     return base
 
 
@@ -144,6 +144,8 @@ def _pricing(operation: Object, document: Document) -> Pricing | None:
         plans = (Plan(price=price, limits=text_of(info.get("price"), "mode")),) if price else ()
         return Pricing("pay_per_call", plans, payments=(payment,) if payment else ())
     held: Json = next((operation[key] for key in _PRICES if operation.get(key)), None)
+    if held is None:
+        return None
     pricing, payment = pricing_of(held, document.url), payment_of(held)
     if payment is not None:
         pricing = Pricing(pricing.model, pricing.plans, pricing.url, pricing.note, (payment,))
@@ -163,7 +165,7 @@ def _price(value: Json) -> str | None:
 
 def _native(operation: Object, styles: Mapping[str, Any], schemas: Schemas) -> dict[str, dict[str, Any]]:
     """Return the extensions of an operation and how values of its parameters are written, as far as affordable."""
-    members = other_members(operation, _READ, _NATIVE_CHARS)
+    members = {} if operation.keys() <= _READ else other_members(operation, _READ, _NATIVE_CHARS)
     if styles:
         members["styles"] = dict(styles)
     return {"openapi": members} if members and schemas.affordable(len(str(members))) else {}

@@ -1,6 +1,5 @@
 """Read what an operation answers: the schema of success, what is said of it, and its errors."""
 
-import re
 from typing import Any, Final
 
 from registry.core.format_support.manifest import Object, map_of, text_of
@@ -10,14 +9,13 @@ from registry.core.model.documents import Json
 
 MAX_ERRORS: Final = 20
 ERROR_CHARS: Final = 300
-_SUCCESS: Final = re.compile(r"2\d\d|2XX", re.IGNORECASE)
-_ERROR: Final = re.compile(r"[45](\d\d|XX)", re.IGNORECASE)
+_CODE_CHARS: Final = 3  # "404", or "4XX" for a class
 
 
 def result_of(operation: Object, s: Schemas) -> tuple[dict[str, Any] | None, str | None]:
     """Return the schema of the first successful (2xx) answer, or of the default one, and what is said of it."""
     responses = map_of(operation, "responses")
-    code = next((code for code in sorted(responses) if _SUCCESS.fullmatch(code)), None)
+    code = min((code for code in responses if code.startswith("2") and len(code) == _CODE_CHARS), default=None)
     if code is None and "default" in responses:
         code = "default"
     response = s.resolve(responses.get(code)) if code is not None else {}
@@ -33,7 +31,7 @@ def result_of(operation: Object, s: Schemas) -> tuple[dict[str, Any] | None, str
 def errors_of(operation: Object, s: Schemas) -> dict[str, str]:
     """Return what the description says of the answers of class 4xx and 5xx, by code."""
     responses = map_of(operation, "responses")
-    codes = [code for code in responses if _ERROR.fullmatch(code)][:MAX_ERRORS]
+    codes = [code for code in responses if code.startswith(("4", "5")) and len(code) == _CODE_CHARS][:MAX_ERRORS]
     texts = {code: s.text(text_of(s.resolve(responses[code]), "description", ERROR_CHARS)) for code in codes}
     return {code: text for code, text in texts.items() if text}
 

@@ -31,6 +31,7 @@ _VALUES: Final = frozenset({"example", "examples", "default", "enum", "const"}) 
 _NAMED: Final = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
 _UNUSED: Final = frozenset({"xml", "externalDocs"})
 _TEXTS: Final = frozenset({"description", "title", "example", "examples", "$comment"})
+_EXCLUSIVE: Final = (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum"))
 _KEYWORDS: Final[Mapping[str, Kind]] = {
     **dict.fromkeys(("required", "enum", "examples", "allOf", "anyOf", "oneOf"), is_list),
     **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"), is_number),
@@ -80,6 +81,7 @@ class Schemas:
         self._is_cut_noted = False
         self._keys: dict[str, str] = {}
         self._owns: dict[int, _Own] = {}
+        self._holders: set[int] = set()  # id() of cleaned values that hold references; `_owns` keeps them alive
         self._targets: dict[str, _Own] = {}
         self._measures: dict[tuple[str, _Left], tuple[int, int]] = {}
         self._written: dict[tuple[str, _Left | None], dict[str, Any]] = {}
@@ -124,6 +126,8 @@ class Schemas:
         share = self._share()
         if not isinstance(schema, dict) or not schema or share <= 0:
             return None
+        if (flat := self._flat(schema, share)) is not None:
+            return flat
         own = self._own(schema)
         for depth in range(_MAX_DEPTH, -1, -1):
             size, height = self._measure(own, (depth, 1))
@@ -136,9 +140,30 @@ class Schemas:
         self._note_cut()
         return None
 
+    def _flat(self, schema: Object, share: int) -> dict[str, Any] | None:
+        """Return a schema without parts of its own, as those of most parameters are; None for any other."""
+        size = 0
+        result: dict[str, Any] = {}
+        for key, value in schema.items():
+            if isinstance(value, dict | list) or key == "$ref":
+                return None
+            size += _MEMBER_COST + len(key)
+            if isinstance(value, str):
+                size += len(value)
+                result[self._key(key)] = _clean(value)
+            elif value is not None:
+                result[self._key(key)] = value
+        if size > share:
+            return None
+        self._budget_left -= size
+        return in_json_schema(result)
+
     def _share(self) -> int:
-        share = max(_LEAST_SHARE, _SHARES * self._budget_left // self._operations_left)
-        return min(share, self._budget_left, _MAX_ONE)
+        left = self._budget_left
+        share = _SHARES * left // self._operations_left
+        if share < _LEAST_SHARE:
+            share = _LEAST_SHARE
+        return min(share, left, _MAX_ONE)
 
     def _note_cut(self) -> None:
         if not self._is_cut_noted:
@@ -159,39 +184,62 @@ class Schemas:
             return self._schema(value, own, level + 1)
         if isinstance(value, list):
             own.size += _MEMBER_COST
-            return [self._cleaned(item, own, level + 1) for item in value]
+            known = len(own.references)
+            return self._marked([self._cleaned(item, own, level + 1) for item in value], own, known)
         return self._value(value, own)
+
+    def _marked(self, value: Any, own: _Own, known: int) -> Any:
+        """Return a cleaned value; remember it if it holds references, `known` of which were found before it.
+
+        A value without any is written once: all that name it share it.
+        """
+        if len(own.references) > known:
+            self._holders.add(id(value))
+            return value
+        return united(value) if isinstance(value, dict) and "allOf" in value else value
 
     def _schema(self, schema: Object, own: _Own, level: int) -> Any:
         own.height = max(own.height, level)
+        known = len(own.references)
         target = schema.get("$ref")
         if isinstance(target, str):
             own.references.append((target, level))
             own.size += 4 * _MEMBER_COST + len(target)
             schema = {key: item for key, item in schema.items() if key != "$ref"}
         result: dict[str, Any] = {}
+        keys = self._keys
+        size = 0
         for key, value in schema.items():
             if value is None or key in _UNUSED:
                 continue
-            own.size += _MEMBER_COST + len(key)
-            if key in _VALUES:
-                result[key] = self._value(value, own)
+            size += _MEMBER_COST + len(key)
+            name = keys.get(key) or self._key(key)
+            if isinstance(value, str):
+                size += _MEMBER_COST + len(value)
+                result[name] = _clean(value)
+            elif key in _VALUES:
+                result[name] = self._value(value, own)
             elif key in _NAMED and isinstance(value, dict):
-                members = {}
-                for name, item in value.items():
-                    own.size += _MEMBER_COST + len(name)
-                    members[self._key(name)] = self._cleaned(item, own, level + 1)
-                result[key] = members
+                members: dict[str, Any] = {}
+                before = len(own.references)
+                for member, item in value.items():
+                    size += _MEMBER_COST + len(member)
+                    members[keys.get(member) or self._key(member)] = self._cleaned(item, own, level + 1)
+                result[name] = self._marked(members, own, before)
             else:
-                result[self._key(key)] = self._cleaned(value, own, level)
+                result[name] = self._cleaned(value, own, level)
+        own.size += size
         result = in_json_schema(result)
-        return _Reference(target, result) if isinstance(target, str) else result
+        if isinstance(target, str):
+            self._holders.add(id(result))
+            return _Reference(target, result)
+        return self._marked(result, own, known)
 
     def _value(self, value: Json, own: _Own) -> Any:
         own.size += _MEMBER_COST
         if isinstance(value, str):
             own.size += len(value)
-            return plain(value, TEXT_CHARS)
+            return _clean(value)
         if isinstance(value, list):
             return [self._value(item, own) for item in value]
         if isinstance(value, dict):
@@ -229,13 +277,13 @@ class Schemas:
         return (depth - 1, 0) if repeats else None
 
     def _write(self, value: Any, circle: int | None, left: _Left) -> Any:
-        if isinstance(value, dict):
+        if not isinstance(value, _Reference):
+            if id(value) not in self._holders:
+                return value
+            if isinstance(value, list):
+                return [self._write(item, circle, left) for item in value]
             written = {key: self._write(item, circle, left) for key, item in value.items()}
             return united(written) if "allOf" in written else written
-        if isinstance(value, list):
-            return [self._write(item, circle, left) for item in value]
-        if not isinstance(value, _Reference):
-            return value
         found = self._found(value.target, self._inside(circle, value.target, left))
         return united({**found, **self._write(value.others, circle, left)}) if value.others else found
 
@@ -307,6 +355,13 @@ class Schemas:
         return value
 
 
+def _clean(text: str) -> str:
+    """Return a text as `plain` does; most are short and need no look at each character."""
+    if len(text) <= TEXT_CHARS and text.isascii() and text.isprintable() and text.strip() == text:
+        return text
+    return plain(text, TEXT_CHARS)
+
+
 def in_json_schema(schema: dict[str, Any]) -> dict[str, Any]:
     """Change the keywords of OpenAPI 2.0 and 3.0 that JSON Schema 2020-12 writes in another way; return `schema`.
 
@@ -315,15 +370,15 @@ def in_json_schema(schema: dict[str, Any]) -> dict[str, Any]:
     kind = schema.get("type")
     if isinstance(kind, str) and kind not in JSON_TYPES:
         schema |= {**type_of(kind), **({"format": schema["format"]} if "format" in schema else {})}
-    for keyword, limit in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
-        if schema.get(keyword) is True and limit in schema:
+    for keyword, limit in _EXCLUSIVE:
+        if keyword in schema and schema[keyword] is True and limit in schema:
             schema[keyword] = schema[limit]
     if "example" in schema:
         example = schema.pop("example")
         schema["examples"] = schema["examples"] if isinstance(schema.get("examples"), list) else [example]
-    for keyword, is_valid in _KEYWORDS.items():
-        if keyword in schema and not is_valid(schema[keyword]):
-            del schema[keyword]
+    invalid = [key for key, value in schema.items() if (is_valid := _KEYWORDS.get(key)) and not is_valid(value)]
+    for key in invalid:
+        del schema[key]
     return schema
 
 
