@@ -27,6 +27,9 @@ _UNPLACED: Final[Mapping[AuthType, str]] = {
     "did": "a signature made for each request",
     "mtls": "a client certificate of the connection",
 }
+_KEY_NAME = re.compile(
+    r"(?:x[-_])?(?:(?:api|access|auth|secret)[-_]?(?:key|token)|app[-_]?id|key|token)", re.IGNORECASE
+)
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,200}")
 
 
@@ -40,6 +43,11 @@ class Credential:
     prefix: str | None = None
     placeholder: str | None = None
     note: str | None = None
+
+    @property
+    def is_outside(self) -> bool:
+        """Whether the first request is complete without it: a payment follows the answer, a certificate the socket."""
+        return self.type in ("payment", "mtls")
 
     @property
     def value(self) -> str:
@@ -84,6 +92,25 @@ def credentials_of(service: Service, call: Invocation) -> Credentials:
     return Credentials(required, kept)
 
 
+def with_parameters(credentials: Credentials, places: Iterable[tuple[str, str]]) -> Credentials:
+    """Return credentials of which an API key without a known place is the parameter that is named like one.
+
+    `places` are names and places of the parameters. Formats without a word for keys in a path or query list the key
+    among the parameters.
+    """
+    keys = [(name, place) for name, place in places if place in _PLACES and _KEY_NAME.fullmatch(name)]
+    if len(keys) != 1:
+        return credentials
+    name, place = keys[0]
+
+    def known(credential: Credential) -> Credential:
+        if credential.type != "api_key" or credential.place is not None:
+            return credential
+        return Credential("api_key", place, name, None, placeholder(name))
+
+    return replace(credentials, alternatives=tuple(tuple(map(known, one)) for one in credentials.alternatives))
+
+
 def completed(auth: Auth, known: Auth) -> Auth:
     """Return `auth` with the addresses, notes and scopes that only the same scheme of `known` states.
 
@@ -124,7 +151,7 @@ def is_header_name(name: str | None) -> bool:
 def _placed(scheme: AuthScheme) -> Credential:
     note = line(scheme.note, NOTE_CHARS) if scheme.note else None
     if scheme.type in _UNPLACED:
-        return Credential(scheme.type, note=note or _UNPLACED[scheme.type])
+        return Credential(scheme.type, note=_UNPLACED[scheme.type])
     if scheme.type in _AUTHORIZATION and scheme.location in (None, "header"):
         prefix, token = _AUTHORIZATION[scheme.type]
         name = scheme.name if is_header_name(scheme.name) else "Authorization"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from registry.core.calling.arguments import Arguments, Missing, arguments_of
-from registry.core.calling.credentials import Credentials, credentials_of, placeholder
+from registry.core.calling.credentials import Credentials, credentials_of, placeholder, with_parameters
 from registry.core.calling.request import JSON, Request
 from registry.core.calling.schemas import Effort, Root, keywords
 from registry.core.calling.template import Address, address_of, template, varname
@@ -33,7 +33,8 @@ def http_call(
     address = address_of(call.endpoint or "")
     params = with_path_variables(capability.params, call.endpoint)
     parameters = placed(params, call, address, method)
-    credentials = credentials_of(service, call)
+    places = ((parameter.name, parameter.place) for parameter in parameters)
+    credentials = with_parameters(credentials_of(service, call), places)
     arguments = arguments_of(params, effort, _given(capability))
     request = filled(parameters, arguments, call, address, method)
     missing = [*arguments.missing, *add_credentials(request, credentials)]
@@ -48,8 +49,10 @@ def http_call(
         "parameters": [_parameter(parameter) for parameter in parameters] or None,
         "body_schema": _body_schema(parameters) if has_body else None,
     }
-    call_members = finished("http", described, credentials, request, arguments.derived, missing)
-    return {**call_members, "arguments": arguments.values}
+    secret = {credential.name for credential in credentials.chosen}
+    derived = tuple(name for name in arguments.derived if name not in secret)
+    values = {name: value for name, value in arguments.values.items() if name not in secret}
+    return finished("http", described, credentials, request, derived, missing) | {"arguments": values}
 
 
 def finished(
@@ -124,6 +127,8 @@ def add_credentials(request: Request, credentials: Credentials) -> list[Missing]
     """Add the credentials of the example; return those that cannot be placed."""
     missing = []
     for credential in credentials.chosen:
+        if credential.is_outside:
+            continue
         if credential.place is None:
             missing.append(Missing(f"credential {credential.type}", credential.note or "its place is not known"))
         else:

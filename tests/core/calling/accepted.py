@@ -129,7 +129,7 @@ def _count(counts: Counts, host: str, held: list[Held], bodies: dict[str, bytes]
         call = record.get("call")
         ways = record["invocations"]
         source = (call or {}).get("source") or next((way["source"] for way in ways if "source" in way), {})
-        slug = source.get("format", "")
+        slug = source.get("format", "(no call)")
         counts.capabilities[slug] += 1
         if call is None or call["kind"] == "navigation":
             continue

@@ -133,6 +133,7 @@ def by_woa(call: dict[str, Any], document: dict[str, Any]) -> str | None:
 def by_entry(call: dict[str, Any], document: dict[str, Any]) -> str | None:
     """Ask an entry of AWP, ATP, ADP, AWAS or a similar document: its method, address, and each of its parameters."""
     entry = at(document, call["source"]["pointer"])
+    entry = entry if isinstance(entry, dict) else {"resource": entry}  # x402: a list of addresses
     example = call["example"]
     url = urlsplit(example["url"])
     method = next((entry[key] for key in ("method", "http_method", "httpMethod") if key in entry), None)

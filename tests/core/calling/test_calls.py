@@ -143,7 +143,9 @@ def test_credentials_that_are_needed_at_once_are_all_sent() -> None:
     assert call["missing"] == []
 
 
-@pytest.mark.parametrize("auth", [Auth((AuthScheme("none"),), False), Auth((KEY,), False), Auth()])
+@pytest.mark.parametrize(
+    "auth", [Auth((AuthScheme("none"),), False), Auth((KEY,), False), Auth(), Auth((AuthScheme("payment"),), True)]
+)
 def test_without_a_need_no_credential_is_sent(auth: Auth) -> None:
     call = called(replace(PUT, auth=auth))
     assert "X-Ferry-Key" not in call["example"]["headers"]
@@ -154,12 +156,21 @@ def test_without_a_need_no_credential_is_sent(auth: Auth) -> None:
     ("auth", "what"),
     [
         (Auth((AuthScheme("api_key"),), True), "credential api_key"),
-        (Auth((AuthScheme("payment"),), True), "credential payment"),
+        (Auth((AuthScheme("did"),), True), "credential did"),
         (Auth((), True), "credential"),
     ],
 )
 def test_a_credential_without_a_place_is_missing(auth: Auth, what: str) -> None:
     assert [part["what"] for part in called(replace(PUT, auth=auth))["missing"]] == [what]
+
+
+def test_a_key_that_is_a_parameter_is_the_credential() -> None:
+    params = {"properties": {"apiKey": {"type": "string"}, "q": {"type": "string"}}, "required": ["apiKey", "q"]}
+    service = Service(auth=Auth((AuthScheme("api_key"),), True))
+    call = called(Invocation("http", f"{HOST}/v2/{{apiKey}}/nfts", "GET"), service=service, params=params)
+    assert call["credentials"]["alternatives"][0][0].items() >= {"in": "path", "name": "apiKey"}.items()
+    assert call["example"]["url"] == f"{HOST}/v2/YOUR_APIKEY/nfts?q=example"
+    assert call["missing"] == []
 
 
 def test_a_form_and_a_whole_body() -> None:
@@ -391,10 +402,9 @@ def test_what_the_documents_do_not_suffice_for_is_not_called(call: Invocation) -
 
 
 def test_the_capabilities_of_one_answer_share_their_effort() -> None:
-    effort = Effort(3)
-    first, second = (
-        call_of(Service(), Capability("x", "x", params=ARGUMENTS, invocations=(TOOL,)), effort) for _ in "ab"
-    )
+    effort = Effort(1)
+    params = {"properties": {"id": {"type": "integer"}}, "required": ["id"]}
+    first, second = (call_of(Service(), Capability("x", "x", params=params, invocations=(TOOL,)), effort) for _ in "ab")
     assert first is not None and second is not None
     assert (first["missing"], bool(second["missing"])) == ([], True)
 
