@@ -27,16 +27,25 @@ async def document(api: Api, host: str, target: str) -> dict[str, Any]:
 
 
 async def test_an_awp_host_is_translated_to_atp_with_its_losses(api: Api) -> None:
-    translation = await api.json(url(BIKES, "atp"))
+    translation = await api.json(url(BIKES, "atp"), version="2.1.0")
     assert translation["source_formats"] == ["awp"]
     assert translation["synthetic"] is True
     assert translation["native_url"] is None
     (capability,) = translation["document"]["capabilities"]
     assert capability["endpoint"] == f"https://{BIKES}/rent"
     assert capability["parameters"] == [{"name": "station", "type": "string", "required": True}]
+    assert translation["document"]["version"] == "2.1.0"
+    assert translation["compared_with"] == "documents"
     losses = {row["what"]: row for row in translation["losses"]}
-    assert losses["id"]["pointers"] == ["/capabilities/0/id"]  # rent_bike becomes rent-bike in ATP
+    assert losses["id"]["document"] == f"https://{BIKES}/agent.json"
+    assert losses["id"]["pointers"] == ["/actions/0/id"]  # rent_bike becomes rent-bike in ATP
     assert losses["id"]["count"] == 1
+
+
+async def test_no_version_is_made_up(api: Api) -> None:
+    refusal = await api.get(url(BIKES, "atp"))
+    assert refusal.status_code == 409
+    assert "no document of the host names one" in refusal.json()["reasons"][0]
 
 
 async def test_an_awp_document_is_marked_as_section_14_demands(api: Api) -> None:
@@ -49,10 +58,12 @@ async def test_an_awp_document_is_marked_as_section_14_demands(api: Api) -> None
     assert 0 < carried_share < 1  # the detail of one capability is missing
 
 
-async def test_the_native_document_of_a_host_is_named(api: Api) -> None:
+async def test_the_document_that_a_host_serves_itself_is_returned_as_it_is(api: Api) -> None:
     translation = await api.json(url(BIKES, "awp"))
     assert translation["native_url"] == f"https://{BIKES}/agent.json"
-    assert translation["document"]["source"] == "synthetic"
+    assert (translation["synthetic"], translation["source_formats"]) == (False, ["awp"])
+    assert translation["document"] == SITES[BIKES]["/agent.json"].body
+    assert translation["losses"] == []
 
 
 async def test_details_of_other_formats_are_served_by_the_registry(api: Api) -> None:
@@ -90,7 +101,8 @@ async def test_every_document_is_valid_or_refused_with_reasons(api: Api, host: s
         path = "/.well-known/ai-actions.json" if target == "awas" else "/.well-known/x"
         assessed = assess_body(raw.content, f"https://{host}{path}", raw.headers["content-type"])
         assert (assessed.outcome, assessed.format) == (Outcome.FOUND, target)
-        assert [finding for finding in assessed.findings if finding.rule.severity is Severity.ERROR] == []
+        errors = [finding for finding in assessed.findings if finding.rule.severity is Severity.ERROR]
+        assert not errors or not body["synthetic"]  # a document of the host itself keeps its errors
         assert all(row["count"] >= len(row["pointers"]) >= 1 for row in body["losses"])
 
 
@@ -107,7 +119,8 @@ async def test_tools_of_mcp_are_not_translated_to_plain_http(api: Api) -> None:
 
 
 async def test_hidden_instructions_are_removed(api: Api) -> None:
-    text = json.dumps(await document(api, AWKWARD, "atp"), ensure_ascii=False)
+    translation = await api.json(url(AWKWARD, "atp"), version="1.0.0")
+    text = json.dumps(translation["document"], ensure_ascii=False)
     assert not [char for char in text if 0xE0000 <= ord(char) <= 0xE007F]
     assert "visitors politely." in text
 
@@ -118,4 +131,4 @@ async def test_unknown_hosts_formats_and_parameters_are_problems(api: Api) -> No
     unknown_format = await api.get(url(BIKES, "openapi"))
     assert (unknown_format.status_code, unknown_format.json()["accepted"]) == (400, list(TARGETS))
     unknown_parameter = await api.get(url(BIKES, "awp"), params={"native": "true"})
-    assert (unknown_parameter.status_code, unknown_parameter.json()["accepted"]) == (400, ["raw"])
+    assert (unknown_parameter.status_code, unknown_parameter.json()["accepted"]) == (400, ["raw", "version"])

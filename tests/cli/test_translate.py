@@ -34,9 +34,15 @@ def manifest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return str(file)
 
 
-@pytest.mark.parametrize(("target", "path"), [("atp", "/x"), ("awas", "/.well-known/ai-actions.json"), ("awp", "/x")])
-def test_a_file_is_translated_without_a_database(manifest: str, target: str, path: str) -> None:
-    result = translate(manifest, "--to", target)
+@pytest.mark.parametrize(
+    ("target", "path", "more"),
+    [
+        ("atp", "/x", ["--version", "1.0.0"]),
+        ("awas", "/.well-known/ai-actions.json", []),
+    ],
+)
+def test_a_file_is_translated_without_a_database(manifest: str, target: str, path: str, more: list[str]) -> None:
+    result = translate(manifest, "--to", target, *more)
     assert result.exit_code == DONE, result.stderr
     assessed = assess_body(result.stdout.encode(), f"https://{BIKES}{path}")
     assert (assessed.outcome, assessed.format) == (Outcome.FOUND, target)
@@ -45,7 +51,7 @@ def test_a_file_is_translated_without_a_database(manifest: str, target: str, pat
 
 def test_losses_are_printed_on_standard_error(manifest: str) -> None:
     result = translate(manifest, "--to", "awas")
-    assert "lost: result: AWAS has no place for it (/capabilities/0/result)" in result.stderr.splitlines()
+    assert "lost: outputs: AWAS has no place for it (/actions/0/outputs)" in result.stderr.splitlines()
     assert "lost:" not in result.stdout
 
 
@@ -54,14 +60,20 @@ def test_json_holds_document_and_losses_on_one_line(manifest: str) -> None:
     (line,) = result.stdout.splitlines()
     output = json.loads(line)
     assert output["document"]["actions"][0]["path"] == "/rent"
-    assert {"pointer": "/capabilities/0/result", "what": "result", "why": "AWAS has no place for it"} in output[
-        "losses"
-    ]
+    assert output["compared_with"] == "documents"
+    assert {
+        "document": manifest,
+        "pointer": "/actions/0/outputs",
+        "what": "outputs",
+        "why": "AWAS has no place for it",
+    } in output["losses"]
+    (named,) = [loss for loss in output["losses"] if loss["document"] is None]  # no member of the file: a substitute
+    assert named["what"] == "descriptions of station"
     assert output["reasons"] == []
 
 
 def test_standard_input_is_translated(manifest: str) -> None:
-    result = translate("-", "--to", "atp", input=Path(manifest).read_bytes())
+    result = translate("-", "--to", "atp", "--version", "1.0.0", input=Path(manifest).read_bytes())
     assert json.loads(result.stdout)["capabilities"][0]["id"] == "rent-bike"
 
 
@@ -69,9 +81,9 @@ def test_the_path_option_identifies_the_format(tmp_path: Path) -> None:
     action = {"id": "find", "name": "Find", "description": "Finds a book.", "path": "/find", "method": "GET"}
     file = tmp_path / "draft.json"
     file.write_text(json.dumps({"version": "1.0", "name": "B", "description": "Books.", "actions": [action]}))
-    assert translate(str(file), "--to", "atp").exit_code == NO
+    assert translate(str(file), "--to", "awp").exit_code == NO
     at = "https://books.example/.well-known/ai-actions.json"
-    assert translate(str(file), "--to", "atp", "--at", at).exit_code == DONE
+    assert translate(str(file), "--to", "awp", "--at", at).exit_code == DONE
 
 
 def test_the_folder_identifies_the_format(tmp_path: Path) -> None:
@@ -99,14 +111,14 @@ def test_no_host_is_made_up(tmp_path: Path) -> None:
         result = translate(str(file), "--to", target, "--json")
         assert "invalid" not in result.stdout and "localhost" not in result.stdout and "example" not in result.stdout
         assert json.loads(result.stdout)["served_as"]["host"] is None
-    refused = translate(str(file), "--to", "awp")
+    refused = translate(str(file), "--to", "awas")
     assert (refused.exit_code, refused.stdout) == (NO, "")
     assert (
         "not translated: the document does not say which host serves it; --at https://HOST/PATH does" in refused.stderr
     )
-    given = translate(str(file), "--to", "awp", "--at", "https://Rent.Example/agent.json", "--json")
+    given = translate(str(file), "--to", "awas", "--at", "https://Rent.Example/agent.json", "--json")
     output = json.loads(given.stdout)
-    assert (given.exit_code, output["document"]["domain"]) == (DONE, "rent.example")
+    assert (given.exit_code, output["document"]["baseUrl"]) == (DONE, "https://rent.example/")
     assert output["served_as"] == {
         "host": "rent.example", "host_from": "--at", "path": "/agent.json", "path_from": "--at",
     }  # fmt: skip
@@ -134,8 +146,9 @@ def test_foreign_text_does_not_control_the_terminal(tmp_path: Path) -> None:
     value["actions"].append({**value["actions"][0], "id": "\x1b[31m evil \u202e", "method": "BREW"})
     file = tmp_path / "agent.json"
     file.write_text(json.dumps(value))
-    result = translate(str(file), "--to", "atp")
+    result = translate(str(file), "--to", "awas")
     assert result.exit_code == DONE
+    assert "evil" in result.stderr
     assert not {"\x1b", "\u202e"} & {*result.stdout, *result.stderr}
 
 

@@ -350,7 +350,7 @@ def test_woa_is_only_for_services_that_take_its_envelope() -> None:
 
 
 def test_a_woa_agent_is_a_plain_call_with_the_envelope_as_its_parameters() -> None:
-    capability = document(AGENTS, "atp")["capabilities"][0]
+    capability = document(replace(AGENTS, version="2.0.0"), "atp")["capabilities"][0]
     parameters = {parameter["name"]: parameter for parameter in capability["parameters"]}
     assert list(parameters) == ["agent", "operation", "input"]
     assert (parameters["agent"]["enum"], parameters["operation"]["enum"]) == (["sort"], ["up"])

@@ -8,22 +8,27 @@ reading costs time.
 """
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, Final
 
 from registry.core.format_support.writing.task import Loss, short_name
 from registry.core.model.services import Service
+from registry.core.names.domains import host_of
 from registry.core.reading.json_pointer import at
 from registry.core.translating.sources import ITEM, Leaf, Model, Readable, Scalar, leaves_of, model, scalar
 
 MAX_READINGS: Final = 150  # of one document
 MAX_READ_CHARS: Final = 2_000_000  # of one document, all readings together
+MAX_MISSING: Final = 20  # capabilities that need a member and are looked at
 MAX_LOSSES: Final = 2_000  # of one document, one by one
 PROSE_CHARS: Final = 20  # a longer text hardly stands for anything but itself
 
-_SYNTAX: Final = frozenset({"$schema", "@context", "@type", "$comment"})
+_SYNTAX: Final = frozenset({"$schema", "@context", "@type"})
+_MARK = re.compile(r"version|schema|protocol|spec|type|format", re.IGNORECASE)
 _NAMES: Final = ("name", "id", "key", "code")
 _AUTH: Final = ("invocations", ITEM, "auth")
 
@@ -116,6 +121,11 @@ class _Change:
     service: tuple[frozenset[Leaf], frozenset[Leaf]]
     capabilities: Mapping[int, tuple[frozenset[Leaf], frozenset[Leaf]] | None]
     shared: Mapping[Leaf, Sequence[int]]
+    values: frozenset[Scalar]  # of the members
+
+    def missing(self) -> Iterator[int]:
+        """Yield the first capabilities that are left out."""
+        return islice((index for index, difference in self.capabilities.items() if difference is None), MAX_MISSING)
 
 
 class SourceComparison:
@@ -169,9 +179,10 @@ class SourceComparison:
         verdicts: dict[Place, _Verdict] = {}
         groups: dict[tuple[Any, ...], list[_Member]] = defaultdict(list)
         for member in members:
-            alike = self._alike(member)
-            if len(str(member.value[1])) >= PROSE_CHARS and alike:
-                verdicts[member.place] = self._verdict(member, alike)
+            is_prose = len(str(member.value[1])) >= PROSE_CHARS
+            verdict = self._verdict(member, self._alike(member), is_read=True) if is_prose else None
+            if verdict is not None and verdict.expressed:
+                verdicts[member.place] = verdict
             else:
                 key = ITEM if isinstance(member.place[-1], int) else member.place[-1]
                 groups[member.place[0], len(member.place), key].append(member)
@@ -216,7 +227,7 @@ class SourceComparison:
             for leaf in leaves - found if found is not None else ():
                 shared[leaf].append(index)
         service = (before.service - after.service, after.service - before.service)
-        return _Change(service, capabilities, shared)
+        return _Change(service, capabilities, shared, frozenset(member.value for member in group))
 
     def _said(self, member: _Member, change: _Change) -> list[_Said]:
         """Return the leaves that depend on the member."""
@@ -224,21 +235,26 @@ class SourceComparison:
         if index is None:
             gone, added = change.service
             # what stands outside of the capabilities, such as a base URL or a schema, may be part of them in the model
-            parts = [_Said(leaf, change.shared[leaf]) for leaf in _nearest(member, change.shared)]
+            parts = [_Said(leaf, change.shared[leaf]) for leaf in _nearest(member, change.shared, change.values)]
+            parts += [_Said(leaf, (index,)) for index in change.missing() for leaf in self._related(member, index)]
+            index = None
         else:
             difference, parts = change.capabilities[index], []
             if difference is None:  # the reader takes no capability without this member
-                leaves = self._before.capabilities[index][1]
-                return [_Said(leaf, (index,)) for leaf in _nearest(member, leaves, only_equal=True)]
+                return [_Said(leaf, (index,)) for leaf in self._related(member, index)]
             gone, added = difference
-        said = [*(_Said(leaf, (index,)) for leaf in _nearest(member, gone)), *parts]
+        said = [*(_Said(leaf, (index,)) for leaf in _nearest(member, gone, change.values)), *parts]
         if said or member.value[0] != "boolean":
             return said
-        return [_Said(leaf, (index,), stated=False) for leaf in _nearest(member, added)]
+        return [_Said(leaf, (index,), stated=False) for leaf in _nearest(member, added, change.values)]
 
-    def _verdict(self, member: _Member, said: Sequence[_Said]) -> _Verdict:
+    def _related(self, member: _Member, index: int) -> list[Leaf]:
+        """Return the leaves of a capability that have the value of the member, or are named after it."""
+        return _nearest(member, self._before.capabilities[index][1])
+
+    def _verdict(self, member: _Member, said: Sequence[_Said], *, is_read: bool = False) -> _Verdict:
         """Return whether the client receives what the member says."""
-        if not said:
+        if not said and not is_read:
             return self._unread(member)
         inexact, reason = False, None
         for part in said:
@@ -257,9 +273,11 @@ class SourceComparison:
         if len(member.place) == 1:
             if member.key in self._source.form.marks:
                 return _Verdict(True)
-            value = {key: item for key, item in self._source.value.items() if key != member.place[0]}
-            if not self._source.is_recognised(value):
+            value = {key: item for key, item in self._source.value.items() if key != member.key}
+            if _MARK.search(member.key) and not self._source.is_recognised(value):
                 return _Verdict(True)
+        if member.value == ("string", host_of(self._url)):  # served there, a document says so by its address
+            return _Verdict(True)
         keys = self._received.written.get(member.value, frozenset())
         return _Verdict(member.key in keys or (bool(keys) and len(str(member.value[1])) >= PROSE_CHARS))
 
@@ -299,23 +317,33 @@ def received_of(title: str, service: Service, written: Mapping[str, Any]) -> Rec
     )
 
 
-def _nearest(member: _Member, leaves: Iterable[Leaf], *, only_equal: bool = False) -> list[Leaf]:
-    """Return the leaves that the member itself states, of those that depend on it and on others like it: the same
-    parameter, then the same value, then the same key."""
+def _nearest(member: _Member, leaves: Iterable[Leaf], others: frozenset[Scalar] | None = None) -> list[Leaf]:
+    """Return the leaves that the member itself states, of those that depend on it and on others like it: those with its
+    value, or named after it; else those that hold it; else those without the value of any of the `others`. Of these
+    the ones of the same parameter, then of the same key."""
     found = list(leaves)
-    equal = [leaf for leaf in found if leaf[1] == member.value or member.value[1] in leaf[0]] or [
-        leaf for leaf in found if isinstance(leaf[1][1], str) and _ends(leaf[1][1], member.value[1])
-    ]
-    found = equal if equal or only_equal else found
-    if not found:
-        return []
-    overlaps = [len(member.names & set(path)) for path, _ in found]
-    found = [leaf for leaf, overlap in zip(found, overlaps, strict=True) if overlap == max(overlaps)]
-    return [leaf for leaf in found if leaf[0][-1] == member.key] or found
+    near = [leaf for leaf in found if leaf[1] == member.value or member.value[1] in leaf[0]]
+    near = near or [leaf for leaf in found if _holds(leaf[1][1], member.value[1])]
+    if not near and others is not None:
+        addresses = [value for kind, value in others if kind == "string" and "://" in value][:MAX_MISSING]
+        near = [
+            leaf
+            for leaf in found
+            if leaf[1] not in others and not any(_holds(leaf[1][1], address) for address in addresses)
+        ]
+    overlaps = [len(member.names & set(path)) for path, _ in near]
+    near = [leaf for leaf, overlap in zip(near, overlaps, strict=True) if overlap == max(overlaps)]
+    return [leaf for leaf in near if leaf[0][-1] == member.key] or near
 
 
-def _ends(text: str, end: object) -> bool:
-    return isinstance(end, str) and len(end) > 1 and text.endswith(end)
+def _holds(text: object, part: object) -> bool:
+    """Return whether a text begins or ends with the other: a base URL, a path."""
+    return (
+        isinstance(text, str)
+        and isinstance(part, str)
+        and len(part) > 1
+        and (text.startswith(part) or text.endswith(part))
+    )
 
 
 def _highest(lost: Mapping[Place, _Verdict], kept: Iterable[Place]) -> list[tuple[Place, list[_Verdict]]]:
