@@ -2,28 +2,31 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Final
 
 from registry.core.calling.arguments import Arguments, Missing, arguments_of
 from registry.core.calling.credentials import Credentials, credentials_of, placeholder, with_parameters
 from registry.core.calling.request import JSON, Request
 from registry.core.calling.schemas import Effort, Root, keywords
-from registry.core.calling.template import Address, address_of, template, varname
+from registry.core.calling.template import DEEP, FORM, JOINED, Address, address_of, template, varname
 from registry.core.format_support.params import MAX_PARAMS, with_path_variables
 from registry.core.model.services import Capability, Invocation, Service
 
+_NO_STYLES: Final[Mapping[str, Any]] = MappingProxyType({})
 _WITHOUT_BODY: Final = frozenset({"GET", "HEAD", "DELETE"})
 
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A parameter and where the request carries it. `exploded`: several pairs of a query, from a list or an object."""
+    """A parameter and where the request carries it. `style`: how a query writes a list or an object (OpenAPI 3.1
+    section 4.8.12); None for other values."""
 
     name: str
     place: str
     required: bool
     schema: Any
-    exploded: bool = False
+    style: str | None = None
 
 
 def http_call(
@@ -32,7 +35,7 @@ def http_call(
     """Return how the capability is called by HTTP. `method` is in capitals; the call has an https endpoint."""
     address = address_of(call.endpoint or "")
     params = with_path_variables(capability.params, call.endpoint)
-    parameters = placed(params, call, address, method)
+    parameters = placed(params, call, address, method, _styles(capability))
     places = ((parameter.name, parameter.place) for parameter in parameters)
     credentials = with_parameters(credentials_of(service, call), places)
     arguments = arguments_of(params, effort, _given(capability))
@@ -43,7 +46,7 @@ def http_call(
     content_type = request.content_type or ((call.media_type or JSON) if has_body else None)
     described: dict[str, Any] = {
         "method": method,
-        "url": template(address, [(p.name, p.exploded) for p in parameters if p.place == "query"]),
+        "url": template(address, [pair for p in parameters if p.place == "query" for pair in _variables(p)]),
         "headers": fixed_headers(call) or None,
         "content_type": content_type,
         "parameters": [_parameter(parameter) for parameter in parameters] or None,
@@ -75,7 +78,13 @@ def finished(
     }
 
 
-def placed(params: Mapping[str, Any] | None, call: Invocation, address: Address, method: str) -> list[Placed]:
+def placed(
+    params: Mapping[str, Any] | None,
+    call: Invocation,
+    address: Address,
+    method: str,
+    styles: Mapping[str, Any] = _NO_STYLES,
+) -> list[Placed]:
     """Return the parameters in the order of the document. Where it does not say their places, path variables are in the
     path, others in the query of GET, HEAD and DELETE, and in the body of other methods."""
     rules = keywords(params or {})
@@ -89,8 +98,8 @@ def placed(params: Mapping[str, Any] | None, call: Invocation, address: Address,
         place = "path" if in_path else known.get(name) or ("query" if name in address.query else usual)
         if place == "path" and not in_path:
             place = usual
-        exploded = place == "query" and _is_list(root.resolved(schema))
-        parameters.append(Placed(name, place, in_path or name in required, schema, exploded))
+        style = _style(styles.get(name)) if place == "query" and _is_list(root.resolved(schema)) else None
+        parameters.append(Placed(name, place, in_path or name in required, schema, style))
     return parameters
 
 
@@ -98,14 +107,15 @@ def filled(parameters: list[Placed], arguments: Arguments, call: Invocation, add
     """Return the request with the arguments in their places."""
     request = Request(method, address, headers=fixed_headers(call))
     members: dict[str, Any] = {}
-    places = {parameter.name: parameter.place for parameter in parameters}
+    by_name = {parameter.name: parameter for parameter in parameters}
     usual = "query" if method in _WITHOUT_BODY else "body"
     for name, value in arguments.values.items():
-        place = places.get(name, usual)
+        parameter = by_name.get(name)
+        place = parameter.place if parameter is not None else usual
         if place == "path":
             request.path[name] = value
         elif place == "query":
-            request.add_query(name, value)
+            request.add_query(name, value, (parameter.style if parameter is not None else None) or FORM)
         elif place == "header":
             request.add_header(name, value)
         elif place == "cookie":
@@ -168,6 +178,8 @@ def _parameter(parameter: Placed) -> dict[str, Any]:
     row: dict[str, Any] = {"name": parameter.name, "in": parameter.place, "required": parameter.required}
     if parameter.place in ("path", "query") and varname(parameter.name) != parameter.name:
         row["variable"] = varname(parameter.name)
+    if parameter.style not in (None, FORM):
+        row["style"] = parameter.style
     return row
 
 
@@ -179,6 +191,30 @@ def _body_schema(parameters: list[Placed]) -> Any:
     schema: dict[str, Any] = {"type": "object", "properties": {p.name: p.schema for p in members}}
     required = [parameter.name for parameter in members if parameter.required]
     return {**schema, "required": required} if required else schema
+
+
+def _variables(parameter: Placed) -> list[tuple[str, bool]]:
+    """Return the variables of a template for a parameter: RFC 6570 has no `deepObject`, so one for each member."""
+    members = keywords(parameter.schema).get("properties", {}) if isinstance(parameter.schema, Mapping) else {}
+    if parameter.style == DEEP and members:
+        return [(f"{parameter.name}[{member}]", False) for member in members]
+    return [(parameter.name, parameter.style == FORM)]
+
+
+def _styles(capability: Capability) -> Mapping[str, Any]:
+    """Return how the document writes values, by parameter, whichever format says it (`style`, `explode`)."""
+    found = next((members["styles"] for members in capability.native.values() if "styles" in members), None)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _style(said: object) -> str:
+    rules = said if isinstance(said, Mapping) else {}
+    style, collection = rules.get("style"), rules.get("collectionFormat")
+    if style in (DEEP, "spaceDelimited", "pipeDelimited"):
+        return str(style)
+    if collection in ("ssv", "pipes"):  # OpenAPI 2.0
+        return "spaceDelimited" if collection == "ssv" else "pipeDelimited"
+    return JOINED if rules.get("explode") is False or collection == "csv" else FORM
 
 
 def _is_list(schema: Any) -> bool:

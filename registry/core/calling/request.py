@@ -63,8 +63,8 @@ class Request:
             self.cookies = [pair for pair in self.cookies if pair[0] != name]
             self.cookies.append((name, re.sub(r"[\x00-\x20\x7f\",;\\]+", "_", text_of(value))))
 
-    def add_query(self, name: str, value: Any) -> None:
-        self.query += query_pairs(name, value)
+    def add_query(self, name: str, value: Any, style: str) -> None:
+        self.query += query_pairs(name, value, style)
 
     @property
     def url(self) -> str:

@@ -10,6 +10,10 @@ from urllib.parse import quote
 _BRACED = re.compile(r"\{([^{}]*)\}")
 _COLON = re.compile(r"(?<=/):([A-Za-z_]\w*)")
 _NAME = re.compile(r"[A-Za-z_$][\w.-]*")
+FORM: Final = "form"
+DEEP: Final = "deepObject"
+JOINED: Final = "joined"
+_DELIMITERS: Final = {JOINED: ",", "spaceDelimited": " ", "pipeDelimited": "|"}
 _QUERY_OPERATORS: Final = "?&"
 _LITERAL: Final = "!$&'()*+,;=:@/?#[]-._~%{}"
 _DOTTED = re.compile(r"[^.]+(\.[^.]+)*")
@@ -51,7 +55,7 @@ def varname(name: str) -> str:
 
 
 def template(address: Address, query: Iterable[tuple[str, bool]]) -> str:
-    """Return the RFC 6570 template; `query` holds names, and whether a value is a list or an object (exploded)."""
+    """Return the RFC 6570 template; `query` holds names, and whether a list or an object becomes several pairs."""
     url = quote(_BRACED.sub(lambda match: f"{{{varname(match[1])}}}", address.url), safe=_LITERAL)
     names = ",".join(f"{varname(name)}{'*' if exploded else ''}" for name, exploded in query)
     return f"{url}{{{'&' if '?' in url else '?'}{names}}}" if names else url
@@ -70,13 +74,19 @@ def expanded(address: Address, path: Mapping[str, Any], query: Iterable[tuple[st
     return url + ("" if url[-1] in "?&" else "&" if "?" in url else "?") + pairs
 
 
-def query_pairs(name: str, value: Any) -> list[tuple[str, str]]:
-    """Return the pairs of one parameter in the style `form`, exploded (RFC 6570 section 3.2.8)."""
+def query_pairs(name: str, value: Any, style: str = FORM) -> list[tuple[str, str]]:
+    """Return the pairs of one parameter: in the style `form`, exploded (RFC 6570 section 3.2.8), or in another one."""
+    if value is None:
+        return []
+    if style in _DELIMITERS and isinstance(value, list):
+        return [(name, _DELIMITERS[style].join(text_of(item) for item in value))]
+    if style == DEEP and isinstance(value, dict):
+        return [(f"{name}[{key}]", text_of(item)) for key, item in value.items()]
     if isinstance(value, list):
         return [(name, text_of(item)) for item in value]
     if isinstance(value, dict):
         return [(key, text_of(item)) for key, item in value.items()]
-    return [] if value is None else [(name, text_of(value))]
+    return [(name, text_of(value))]
 
 
 def text_of(value: Any) -> str:

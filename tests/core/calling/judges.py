@@ -148,7 +148,7 @@ def by_entry(call: dict[str, Any], document: dict[str, Any]) -> str | None:
         return f"the path is {target}"
     sent: dict[str, Any] = {**dict(parse_qsl(url.query, keep_blank_values=True))}
     sent |= example.get("body") if isinstance(example.get("body"), dict) else {}
-    sent |= {name: value for name, value in call.get("arguments", {}).items() if f"{{{name}}}" in target}
+    sent |= dict.fromkeys(_names(target))  # matched above
     sent |= {name.lower(): value for name, value in example["headers"].items()}
     return _by_parameters(call, entry, sent)
 
@@ -186,6 +186,11 @@ def judge_of(call: dict[str, Any]) -> Judge:
     if call["kind"] == "a2a_skill":
         return by_a2a
     return JUDGES.get(call.get("source", {}).get("format", ""), by_entry)
+
+
+def _names(target: str) -> list[str]:
+    """Return the names of the variables of an address."""
+    return [first or second for first, second in re.findall(r"\{([^{}]*)\}|(?<=/):(\w+)", target)]
 
 
 def _by_schema(schema: Mapping[str, Any], value: Any) -> str | None:

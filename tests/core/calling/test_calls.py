@@ -164,6 +164,31 @@ def test_a_credential_without_a_place_is_missing(auth: Auth, what: str) -> None:
     assert [part["what"] for part in called(replace(PUT, auth=auth))["missing"]] == [what]
 
 
+@pytest.mark.parametrize(
+    ("style", "query", "expression"),
+    [
+        ({}, "v=a&v=b", "{?v*}"),
+        ({"explode": False}, "v=a%2Cb", "{?v}"),
+        ({"collectionFormat": "csv"}, "v=a%2Cb", "{?v}"),
+        ({"style": "pipeDelimited"}, "v=a%7Cb", "{?v}"),
+        ({"collectionFormat": "ssv"}, "v=a%20b", "{?v}"),
+    ],
+)
+def test_lists_are_written_as_the_document_says(style: dict[str, Any], query: str, expression: str) -> None:
+    params = {"properties": {"v": {"type": "array", "examples": [["a", "b"]]}}}
+    call = called(Invocation("http", HOST, "GET"), params=params, native={"openapi": {"styles": {"v": style}}})
+    assert call["example"]["url"] == f"{HOST}?{query}"
+    assert call["request"]["url"] == HOST + expression
+
+
+def test_a_deep_object_has_a_variable_for_each_member() -> None:
+    schema = {"type": "object", "properties": {"from": {}, "to": {}}, "examples": [{"from": "A", "to": "B"}]}
+    native = {"openapi": {"styles": {"at": {"style": "deepObject"}}}}
+    call = called(Invocation("http", HOST, "GET"), params={"properties": {"at": schema}}, native=native)
+    assert call["request"]["url"] == f"{HOST}{{?at%5Bfrom%5D,at%5Bto%5D}}"
+    assert parse_qsl(urlsplit(call["example"]["url"]).query) == [("at[from]", "A"), ("at[to]", "B")]
+
+
 def test_a_key_that_is_a_parameter_is_the_credential() -> None:
     params = {"properties": {"apiKey": {"type": "string"}, "q": {"type": "string"}}, "required": ["apiKey", "q"]}
     service = Service(auth=Auth((AuthScheme("api_key"),), True))
