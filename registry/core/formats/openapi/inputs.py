@@ -21,7 +21,8 @@ from registry.core.format_support.manifest import (
     unique_name,
 )
 from registry.core.format_support.params import MAX_PARAMS, object_schema
-from registry.core.formats.openapi.schemas import Schemas, in_json_schema
+from registry.core.formats.openapi.keywords import in_json_schema
+from registry.core.formats.openapi.schemas import Schemas
 from registry.core.model.documents import Json
 from registry.core.model.services import ParameterPlace
 from registry.core.reading.plain_text import line

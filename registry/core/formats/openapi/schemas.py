@@ -4,15 +4,14 @@ A description of 4 MB may refer to one large schema from thousands of operations
 operation has a share of what may be written; a schema that is larger is shown with fewer of its references resolved.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import unquote
 
 from registry.core.format_support.manifest import NAME_CHARS, TEXT_CHARS, Notes, Object
-from registry.core.format_support.params import JSON_TYPES, type_of
-from registry.core.format_support.shapes import Kind, is_list, is_map, is_number, is_text
 from registry.core.formats.openapi import rules
+from registry.core.formats.openapi.keywords import in_json_schema, united
 from registry.core.model.documents import Json
 from registry.core.reading.plain_text import line, plain
 
@@ -30,15 +29,6 @@ _MEMBER_COST: Final = 8
 _VALUES: Final = frozenset({"example", "examples", "default", "enum", "const"})  # values, not schemas
 _NAMED: Final = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
 _UNUSED: Final = frozenset({"xml", "externalDocs"})
-_TEXTS: Final = frozenset({"description", "title", "example", "examples", "$comment"})
-_EXCLUSIVE: Final = (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum"))
-_KEYWORDS: Final[Mapping[str, Kind]] = {
-    **dict.fromkeys(("required", "enum", "examples", "allOf", "anyOf", "oneOf"), is_list),
-    **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"), is_number),
-    **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems"), is_number),
-    **dict.fromkeys(("pattern", "format"), is_text),
-    "properties": is_map,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -360,43 +350,3 @@ def _clean(text: str) -> str:
     if len(text) <= TEXT_CHARS and text.isascii() and text.isprintable() and text.strip() == text:
         return text
     return plain(text, TEXT_CHARS)
-
-
-def in_json_schema(schema: dict[str, Any]) -> dict[str, Any]:
-    """Change the keywords of OpenAPI 2.0 and 3.0 that JSON Schema 2020-12 writes in another way; return `schema`.
-
-    Words for types that JSON Schema lacks become formats. A keyword with a value of the wrong type is removed.
-    """
-    kind = schema.get("type")
-    if isinstance(kind, str) and kind not in JSON_TYPES:
-        schema |= {**type_of(kind), **({"format": schema["format"]} if "format" in schema else {})}
-    for keyword, limit in _EXCLUSIVE:
-        if keyword in schema and schema[keyword] is True and limit in schema:
-            schema[keyword] = schema[limit]
-    if "example" in schema:
-        example = schema.pop("example")
-        schema["examples"] = schema["examples"] if isinstance(schema.get("examples"), list) else [example]
-    invalid = [key for key, value in schema.items() if (is_valid := _KEYWORDS.get(key)) and not is_valid(value)]
-    for key in invalid:
-        del schema[key]
-    return schema
-
-
-def united(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema with the members of its `allOf` in one object; unchanged where two of them disagree."""
-    parts = schema.get("allOf")
-    if not isinstance(parts, list) or not all(isinstance(part, dict) for part in parts):
-        return schema
-    whole: dict[str, Any] = {}
-    for part in (*parts, {key: value for key, value in schema.items() if key != "allOf"}):
-        for key, value in part.items():
-            known = whole.get(key)
-            if key == "properties" and isinstance(known, dict) and isinstance(value, dict):
-                whole[key] = {**known, **value}
-            elif key == "required" and isinstance(known, list) and isinstance(value, list):
-                whole[key] = [*known, *(name for name in value if name not in known)]
-            elif key in whole and key not in _TEXTS and known != value:
-                return schema
-            else:
-                whole[key] = value
-    return whole
