@@ -9,8 +9,8 @@ from tests.core.calling.accepted import Counts, count
 from tests.core.calling.judges import Insufficient, by_a2a, by_entry, by_mcp, by_openapi, by_template, by_woa
 from tests.support.shared import shared
 
-CALLED = 320
-ACCEPTED = 283
+CALLED = 390
+ACCEPTED = 333
 """Measured; more documents that say more raise both."""
 
 
@@ -25,7 +25,7 @@ def test_what_can_be_called_is_accepted(counts: Counts) -> None:
     assert counts.called.total() >= CALLED, table
     assert counts.accepted.total() >= ACCEPTED, table
     sufficient = counts.called.total() - counts.insufficient.total()
-    assert counts.accepted.total() >= 0.99 * sufficient, "\n".join([table, *map(str, counts.refused)])
+    assert counts.accepted.total() >= 0.995 * sufficient, "\n".join([table, *map(str, counts.refused)])
 
 
 @pytest.mark.slow

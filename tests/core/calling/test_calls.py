@@ -19,40 +19,15 @@ from registry.core.model.services import (
     Auth,
     AuthScheme,
     Capability,
-    Input,
     Invocation,
-    Origin,
-    Package,
-    Protocol,
     Service,
 )
+from tests.core.calling.calls import HOST, KEY, PARAMS, TOOL, called
 from tests.core.manifests import JSON_FIXTURES, Fixture, altered
 
-HOST = "https://api.ferry.example"
-KEY = AuthScheme("api_key", "header", "X-Ferry-Key")
-PARAMS = {
-    "type": "object",
-    "properties": {
-        "id": {"type": "integer", "minimum": 7},
-        "lang": {"enum": ["nb", "en"]},
-        "tags": {"type": "array", "items": {"type": "string"}, "minItems": 2},
-        "X-Trace": {"type": "string", "examples": ["abc"]},
-        "tenant": {"type": "string", "default": "north"},
-        "seats": {"type": "integer"},
-    },
-    "required": ["id", "lang", "tags", "seats"],
-}
 PLACES = (("id", "path"), ("lang", "query"), ("tags", "query"), ("X-Trace", "header"), ("tenant", "cookie"),
           ("seats", "body"))  # fmt: skip
 PUT = Invocation("http", f"{HOST}/trips/{{id}}", "PUT", places=PLACES, headers=(("X-Version", "3"),), templated=True)
-
-
-def called(*calls: Invocation, service: Service | None = None, **members: Any) -> dict[str, Any]:
-    capability = Capability("trip", "trip", **{"params": PARAMS, **members}, invocations=calls)
-    call = call_of(service or Service(), capability)
-    assert call is not None
-    parsed: dict[str, Any] = json.loads(json.dumps(call))
-    return parsed
 
 
 def test_an_http_call_is_a_template_and_a_complete_example() -> None:
@@ -252,154 +227,6 @@ def test_texts_of_the_site_stay_single_words_of_the_command() -> None:
     assert words[5].startswith(f"{HOST}/a%27%3B%20rm%20-rf%20%2F")
     assert not any("\n" in word or "\x1b" in word or word.startswith("@") for word in words)
     assert "Evil" not in call["curl"]
-
-
-# --- MCP ------------------------------------------------------------------------------------------------------------
-
-TOOL = Invocation("mcp_tool", f"{HOST}/mcp", "POST", "get_trip")
-ARGUMENTS = {"type": "object", "properties": {"id": {"const": 7}}, "required": ["id"]}
-
-
-def test_a_tool_is_called_by_json_rpc() -> None:
-    service = Service(name="Ferry", auth=Auth((KEY,), True), protocols=(Protocol("mcp", "2025-06-18", f"{HOST}/mcp"),))
-    call = called(TOOL, service=service, params=ARGUMENTS)
-    assert call["example"]["body"] == {
-        "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "get_trip", "arguments": {"id": 7}},
-    }  # fmt: skip
-    assert call["example"]["headers"]["MCP-Protocol-Version"] == "2025-06-18"
-    assert call["initialize"]["body"]["params"]["protocolVersion"] == "2025-06-18"
-    assert call["client_configuration"] == {
-        "mcpServers": {"Ferry": {"url": f"{HOST}/mcp", "headers": {"X-Ferry-Key": "YOUR_FERRY_KEY"}}}
-    }
-
-
-def test_the_stateless_revision_carries_what_the_handshake_agreed_on() -> None:
-    service = Service(protocols=(Protocol("mcp", "2026-07-28", f"{HOST}/mcp"),))
-    call = called(TOOL, service=service, params=ARGUMENTS)
-    assert call["example"]["body"]["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"] == "2026-07-28"
-    assert (call["example"]["headers"]["Mcp-Method"], call["example"]["headers"]["Mcp-Name"]) == (
-        "tools/call",
-        "get_trip",
-    )
-    assert "initialize" not in call
-
-
-def test_headers_of_a_remote_are_sent_with_placeholders() -> None:
-    headers = (
-        Input("X-Region", required=True, choices=("eu", "us")),
-        Input("Authorization", required=True, secret=True, value="Bearer {token}"),
-        Input("X-Optional", required=False),
-        Input("Bad Name", required=True),
-    )
-    service = Service(protocols=(Protocol("mcp", None, f"{HOST}/mcp", headers=headers),))
-    call = called(TOOL, service=service, params=ARGUMENTS)
-    wanted = {"X-Region": "eu", "Authorization": "Bearer YOUR_TOKEN"}
-    assert call["example"]["headers"].items() >= wanted.items()
-    assert call["client_configuration"]["mcpServers"]["server"]["headers"] == wanted
-
-
-@pytest.mark.parametrize(
-    ("package", "start"),
-    [
-        (Package("npm", "@ferry/mcp", "1.2.0"), {"command": "npx", "args": ["-y", "@ferry/mcp@1.2.0"]}),
-        (
-            Package("npm", "ferry", command="npx", runtime_arguments=("--yes",), arguments=("serve",)),
-            {"command": "npx", "args": ["--yes", "ferry", "serve"]},
-        ),
-        (Package("pypi", "ferry", "2"), {"command": "uvx", "args": ["ferry==2"]}),
-        (
-            Package("nuget", "Ferry", "3", arguments=("--stdio",)),
-            {"command": "dnx", "args": ["Ferry@3", "--yes", "--", "--stdio"]},
-        ),
-        (
-            Package("oci", "registry.example/ferry", "4", environment=(Input("FERRY_KEY", secret=True),)),
-            {
-                "command": "docker",
-                "args": ["run", "-i", "--rm", "-e", "FERRY_KEY", "registry.example/ferry:4"],
-                "env": {"FERRY_KEY": "YOUR_FERRY_KEY"},
-            },
-        ),
-        (
-            Package("oci", "registry.example/ferry:5", "4", runtime_arguments=("run", "--network", "host")),
-            {"command": "docker", "args": ["run", "-i", "--rm", "--network", "host", "registry.example/ferry:5"]},
-        ),
-        (Package(command="ferry-mcp", arguments=("-v",)), {"command": "ferry-mcp", "args": ["-v"]}),
-    ],
-)
-def test_a_package_is_started(package: Package, start: dict[str, Any]) -> None:
-    service = Service(name="Ferry", packages=(package,))
-    capability = Capability("mcp:ferry", "ferry", invocations=(Invocation("instructions"),))
-    call = call_of(service, capability)
-    assert call is not None
-    assert call["client_configuration"] == {"mcpServers": {"Ferry": start}}
-    assert call["packages"][0]["start"] == start
-    assert call["transport"] == "stdio"
-
-
-def test_a_file_is_downloaded_and_an_unknown_registry_is_shown() -> None:
-    bundle = Package("mcpb", f"{HOST}/ferry.mcpb", sha256="0a", environment=(Input("A", "What for.", required=False),))
-    service = Service(packages=(bundle, Package("cargo", "ferry", "1")))
-    capability = Capability("mcp:ferry", "ferry", invocations=(Invocation("instructions"),))
-    call = call_of(service, capability)
-    assert call is not None and "client_configuration" not in call
-    assert call["packages"] == [
-        {"registry": "mcpb", "identifier": f"{HOST}/ferry.mcpb", "download": f"{HOST}/ferry.mcpb", "sha256": "0a",
-         "environment": [{"name": "A", "description": "What for.", "required": False}]},
-        {"registry": "cargo", "identifier": "ferry", "version": "1"},
-    ]  # fmt: skip
-
-
-def test_a_server_without_tools_is_asked_for_them() -> None:
-    call = called(
-        Invocation("rpc", f"{HOST}/mcp", "POST"), service=Service(protocols=(Protocol("mcp", None, f"{HOST}/mcp"),))
-    )
-    assert (call["kind"], call["example"]["body"]["method"]) == ("mcp_server", "tools/list")
-
-
-# --- A2A, WoA, pages ------------------------------------------------------------------------------------------------
-
-SKILL = Invocation("a2a_skill", f"{HOST}/a2a", "POST", "trip")
-
-
-@pytest.mark.parametrize(
-    ("version", "binding", "url", "method"),
-    [
-        (None, None, "/a2a", "message/send"),
-        ("0.1", "JSONRPC", "/a2a", "tasks/send"),
-        ("0.2.6", "JSONRPC", "/a2a", "message/send"),
-        ("0.3.0", "HTTP+JSON", "/a2a/v1/message:send", None),
-        ("1.0", "JSONRPC", "/a2a", "SendMessage"),
-        ("1.0", "HTTP+JSON", "/a2a/message:send", None),
-    ],
-)
-def test_a_skill_is_asked_in_the_version_of_its_card(
-    version: str | None, binding: str | None, url: str, method: str | None
-) -> None:
-    service = Service(protocols=(Protocol("a2a", version, f"{HOST}/a2a", binding),))
-    call = called(SKILL, service=service, examples=("When does the next ferry leave?",))
-    assert call["example"]["url"] == HOST + url
-    assert call["example"]["body"].get("method") == method
-    assert "When does the next ferry leave?" in json.dumps(call["example"]["body"])
-    assert call["example"]["headers"].get("A2A-Version") == ("1.0" if version == "1.0" else None)
-    assert call["derived"] == []
-
-
-def test_another_interface_is_taken_where_the_first_is_not_http() -> None:
-    grpc = Protocol("a2a", "1.0", f"{HOST}/a2a", "GRPC")
-    service = Service(protocols=(grpc, Protocol("a2a", "0.3", f"{HOST}/rpc", "JSONRPC")))
-    assert called(SKILL, service=service)["example"]["url"] == f"{HOST}/rpc"
-    assert call_of(Service(protocols=(grpc,)), Capability("t", "t", invocations=(SKILL,))) is None
-
-
-def test_a_woa_operation_is_called_with_the_whole_envelope() -> None:
-    origin = Origin(f"{HOST}/.well-known/woa.json", "/agents/0/operations/0", "woa")
-    capability = Capability("ferry.trip", "Ferry: trip", params=ARGUMENTS, invocations=(
-        Invocation("rpc", f"{HOST}/invoke", "POST", "trip", origin=origin),))  # fmt: skip
-    call = call_of(Service(), capability)
-    assert call is not None
-    assert call["example"]["body"] == {"agent": "ferry", "operation": "trip", "input": {"id": 7}}
-    assert call["request"]["body_schema"]["properties"]["input"] == ARGUMENTS
-    assert call["source"] == {"document": origin.document, "pointer": origin.pointer, "format": "woa"}
 
 
 def test_a_page_is_opened() -> None:
