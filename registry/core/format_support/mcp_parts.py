@@ -208,7 +208,7 @@ def _rate_limit(item: Object) -> RateLimit | None:
 
 
 def _schema(item: Object, keys: tuple[str, ...]) -> dict[str, Any] | None:
-    """Return the first schema found, as data for the caller: it is never compiled, resolved or matched."""
+    """Return the first schema found, as data for the caller: it is not compiled, resolved or matched here."""
     for key in keys:
         value = item.get(key)
         if not isinstance(value, dict):

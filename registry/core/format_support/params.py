@@ -1,4 +1,4 @@
-"""Turn a document's parameters into JSON Schema, as data: it is never compiled, resolved or matched."""
+"""Turn a document's parameters into JSON Schema, as data: nothing is compiled, resolved or matched here."""
 
 import json
 import re

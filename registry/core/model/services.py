@@ -167,7 +167,7 @@ class Pricing:
 
 @dataclass(frozen=True, slots=True)
 class Capability:
-    """One thing a service can do. `params` and `result` are JSON Schemas, never compiled; some are built by readers.
+    """One thing a service can do. `params` and `result` are JSON Schemas, as data; some are built by readers.
 
     `id` is the document's own. `name` is unique within the service, a segment of this registry's URLs; `title` is for
     people, where the document has one beside the identifier. `side_effects` and `idempotent` are only what the document
