@@ -25,7 +25,7 @@ _TYPE_WORDS: Final = frozenset({
     "timestamp",
 })  # fmt: skip
 _SCHEMA_WORDS: Final = frozenset({"properties", "type", "$ref", "oneOf", "anyOf", "allOf", "items", "enum", "$schema"})
-_MARKED: Final = re.compile(r"\s*[(\[,;]?\s*\b(required|optional)\b\s*[)\]]?", re.IGNORECASE)
+_MARKED: Final = re.compile(r"\s?[(\[,;]?\s?\b(required|optional)\b\s?[)\]]?", re.IGNORECASE)
 
 
 def first_parameters(holder: Object, keys: tuple[str, ...] = PARAMETER_MEMBERS) -> dict[str, Any] | None:
@@ -106,5 +106,5 @@ def _worded(text: str) -> dict[str, Any]:
 def _is_required(item: Json) -> bool:
     if isinstance(item, dict):
         return flag_of(item, "required") is True
-    marked = _MARKED.search(item) if isinstance(item, str) else None
+    marked = _MARKED.search(line(item, TEXT_CHARS)) if isinstance(item, str) else None
     return marked is not None and marked[1].lower() == "required"

@@ -73,8 +73,9 @@ _RAILS: Final = ("accepts", "rails", "payment_methods", "paymentMethods", "netwo
 _USDC_DECIMALS: Final = 6
 _AMOUNT = re.compile(r"\d{1,30}")
 _PAYEE_OF = re.compile(r"pay_?to_?([a-z0-9]+)", re.IGNORECASE)
-_STATED_PRICE = re.compile(r"(?:[A-Z]+\|)*(GET|POST|PUT|DELETE)(?:\|[A-Z]+)*\s+(/[^\s,;]*)\s+(\$\d[\d.]*)")
-_MAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+_METHODS = "GET|POST|PUT|DELETE"
+_STATED_PRICE = re.compile(rf"\b({_METHODS})(?:\|(?:{_METHODS})){{0,3}}\s+(/[^\s,;]{{0,200}})\s+(\$\d[\d.]{{0,12}})")
+_MAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{2,63}){1,4}(?![\w@])")
 _READ: Final = frozenset({
     "name", "serviceName", "description", "items", "resources", "endpoints", "tools", "payable_endpoints",
     "capability_catalog", "routes", "tags", "x402Version", "accepts", "version",
