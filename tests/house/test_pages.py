@@ -18,7 +18,18 @@ DECISIONS = sorted((DOCS / "adr").glob("*.md"))
 TEXTS = sorted([*DOCS.rglob("*.md"), *ROOT.glob("*.md")])
 
 GENERAL = frozenset(
-    {"advice", "document", "manifest", "endpoint", "pointer", "signature", "conflict", "service", "capability"}
+    {
+        "advice",
+        "listing",
+        "document",
+        "manifest",
+        "endpoint",
+        "pointer",
+        "signature",
+        "conflict",
+        "service",
+        "capability",
+    }
 )
 """Families of rules that belong to no single format."""
 
