@@ -1,4 +1,7 @@
-"""Translations compared with the documents of the host: key by key, and unchanged where the host serves the format."""
+"""Translations compared with the documents of the host: key by key, and unchanged where the host serves the format.
+
+Longer than other modules because it holds a document of every target format.
+"""
 
 import json
 import random
@@ -213,6 +216,15 @@ def test_a_second_document_of_the_same_format_is_compared_with_the_first() -> No
 
 
 @pytest.mark.parametrize("slug", sorted(OWN))
+def test_of_two_documents_the_one_at_the_preferred_path_is_taken(slug: str) -> None:
+    service, sources = read((slug, OWN[slug]))
+    further = Source(f"{SITE}/a", json.dumps({**OWN[slug], "note": "an older one"}).encode(), slug)
+    translation = outcome(service, slug, [further, *sources])
+    assert isinstance(translation, Translation)
+    assert translation.own_url == sources[0].url
+
+
+@pytest.mark.parametrize("slug", sorted(OWN))
 def test_what_only_the_format_knows_is_written_back_without_the_document(slug: str) -> None:
     service, _ = read((slug, OWN[slug]))
     translation = outcome(service, slug, [])
@@ -320,6 +332,16 @@ def test_every_document_of_the_host_is_compared() -> None:
     assert (f"{SITE}/agent.json", "/opening") in places
     assert (SITE + FORMAT_BY_SLUG["a2a"].paths[0], "/opening") in places
     assert (SITE + FORMAT_BY_SLUG["a2a"].paths[0], "/skills/0") in places
+
+
+def test_a_copy_at_another_path_is_not_compared_again() -> None:
+    service, sources = read(("awp", OWN["awp"]))
+    copy = Source(f"{SITE}/.well-known/agent.json", sources[0].raw, "awp")
+    for order in ([copy, *sources], [*sources, copy]):
+        translation = outcome(service, "awas", order)
+        assert isinstance(translation, Translation)
+        assert {loss.document for loss in translation.losses} == {f"{SITE}/agent.json", None}
+        assert outcome(service, "awp", order).losses == ()
 
 
 def test_what_comes_from_a_text_is_compared_with_the_model() -> None:
@@ -437,6 +459,7 @@ def test_any_value_at_any_place_is_compared_without_an_error(slug: str, data: st
     url = SITE + FORMAT_BY_SLUG[slug].paths[0]
     service = merge(HOST, [Held(url, url, assess_body(raw, url, expected=slug), b"", NOW)]).service
     for target in TARGETS if service is not None else ():
+        assert service is not None
         outcome(service, target, [Source(url, raw, slug)])
 
 

@@ -138,18 +138,28 @@ class SourceComparison:
         self._before: Model = model(source.service(source.value), self._url)
         self._places = {place: index for index, (place, _) in enumerate(self._before.capabilities) if place is not None}
         self._text = json.dumps(source.value)
+        host = host_of(self._url)
+        # the translation describes this host, whether or not it writes it
+        self._own_addresses = {("string", text) for text in (host, f"https://{host}", f"https://{host}/")}
 
     def losses(self) -> list[Loss]:
         """Return one loss for each member that is not expressed, the highest one where nothing below it is."""
         members = list(self._members())
         verdicts = self._verdicts(members)
         lost = {member.place: verdicts[member.place] for member in members if not verdicts[member.place].expressed}
-        kept = [member.place for member in members if verdicts[member.place].expressed]
+        kept = {member.place for member in members if verdicts[member.place].expressed}
+        # capabilities are lost one by one, each for its own reason
+        kept |= {member.place[: self._depth(member) - 1] for member in members if self._depth(member)}
         losses = [self._loss(place, verdicts) for place, verdicts in _highest(lost, kept)]
         if len(losses) > MAX_LOSSES:
             excess = len(losses) - MAX_LOSSES
             losses = [*losses[:MAX_LOSSES], Loss("", f"{excess} more members", "too many to list", self._url)]
         return losses
+
+    def _depth(self, member: _Member) -> int:
+        """Return the number of keys that lead to the capability of the member; 0 without one."""
+        place = None if member.capability is None else self._before.capabilities[member.capability][0]
+        return (place or "").count("/")
 
     # --- the members of the document
 
@@ -254,6 +264,8 @@ class SourceComparison:
 
     def _verdict(self, member: _Member, said: Sequence[_Said], *, is_read: bool = False) -> _Verdict:
         """Return whether the client receives what the member says."""
+        if member.value in self._own_addresses:
+            return _Verdict(True)
         if not said and not is_read:
             return self._unread(member)
         inexact, reason = False, None
@@ -276,8 +288,6 @@ class SourceComparison:
             value = {key: item for key, item in self._source.value.items() if key != member.key}
             if _MARK.search(member.key) and not self._source.is_recognised(value):
                 return _Verdict(True)
-        if member.value == ("string", host_of(self._url)):  # served there, a document says so by its address
-            return _Verdict(True)
         keys = self._received.written.get(member.value, frozenset())
         return _Verdict(member.key in keys or (bool(keys) and len(str(member.value[1])) >= PROSE_CHARS))
 

@@ -88,8 +88,8 @@ def readable(source: Source) -> Readable | None:
 
 
 def own_document(sources: Iterable[Readable], target: str) -> Readable | None:
-    """Return the document of the format `target` that the host serves itself, at its shortest URL; None if none."""
-    return min((source for source in sources if source.form.slug == target), key=_url_order, default=None)
+    """Return the host's own document of the format `target`, at the most preferred path; None if none."""
+    return min((source for source in sources if source.form.slug == target), key=_preference, default=None)
 
 
 def clean_copy(source: Readable) -> dict[str, Any]:
@@ -146,8 +146,10 @@ def scalar(value: Any) -> Scalar:
     return ("number", value) if isinstance(value, int | float) else ("string", value)
 
 
-def _url_order(source: Readable) -> tuple[int, str]:
-    return len(source.source.url), source.source.url
+def _preference(source: Readable) -> tuple[int, int, str]:
+    url, paths = source.source.url, source.form.paths
+    path = "/" + url.partition("://")[2].partition("/")[2]
+    return paths.index(path) if path in paths else len(paths), len(url), url
 
 
 def _drop(holder: dict[str, Any], keys: Iterable[str]) -> None:

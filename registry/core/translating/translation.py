@@ -95,12 +95,13 @@ def translate(
     own = own_document(read_sources, target)
     if own is not None:
         return _own(service, form, writer.title, own, read_sources)
+    read_sources = _without_copies(service, read_sources)
     service = replace(service, version=service.version or version)
     try:
         task, written, received, document = _written(service, target, writer, host, seen_at, score, detail_url)
     except _Refused as refusal:
         return Untranslatable(refusal.reasons, refusal.losses)
-    notes = tuple(task.losses)
+    note_count = len(task.losses)
     compare(task, written, received)
     if not read_sources:
         return Translation(document, tuple(task.losses), form.media_types[0], form.paths[0])
@@ -110,7 +111,7 @@ def translate(
             client.entries[origin.document, origin.pointer] = entry[1]
             if source.enveloped:
                 client.reasons[origin.document, origin.pointer] = IN_ENVELOPE
-    losses = _losses(service, task.losses, notes, client, read_sources)
+    losses = _losses(service, task.losses, note_count, client, read_sources)
     return Translation(document, tuple(losses), form.media_types[0], form.paths[0], "documents")
 
 
@@ -157,7 +158,7 @@ def _own(service: Service, form: Format, title: str, own: Readable, sources: Seq
     url, document = own.source.url, clean_copy(own)
     own_service = own.service(own.value)
     client = received_of(title, own_service, document)
-    others = [source for source in sources if source is not own and source.form is form]
+    others = [source for source in sources if source.form is form and source.source.raw != own.source.raw]
     entries = dict(model(own_service, url).capabilities)
     for capability in service.capabilities if others else ():
         places = [(origin.document, origin.pointer) for origin in origins_of(capability)]
@@ -167,18 +168,29 @@ def _own(service: Service, form: Format, title: str, own: Readable, sources: Seq
     return Translation(document, tuple(losses), form.media_types[0], form.paths[0], "documents", url)
 
 
+def _without_copies(service: Service, sources: Sequence[Readable]) -> list[Readable]:
+    """Return each body once, at the URL that the service names as its source."""
+    origins = [origin for capability in service.capabilities for origin in origins_of(capability)]
+    named = {origin.document for origin in (*origins, *service.provenance.values())}
+    by_body: dict[bytes, Readable] = {}
+    for source in sorted(sources, key=lambda source: source.source.url not in named):
+        by_body.setdefault(source.source.raw, source)
+    return list(by_body.values())
+
+
 def _losses(
-    service: Service, of_model: Sequence[Loss], notes: Sequence[Loss], client: Received, sources: Sequence[Readable]
+    service: Service, of_model: Sequence[Loss], note_count: int, client: Received, sources: Sequence[Readable]
 ) -> list[Loss]:
     """Return the losses against the sources, then what only the model shows: substituted texts, and losses of what
-    comes from documents that have no keys."""
+    comes from documents that have no keys. The first `note_count` losses `of_model` are notes of the writer."""
     compared = {source.source.url for source in sources}
     rest = []
-    for loss in of_model:
+    for number, loss in enumerate(of_model):
         places = _places(service, loss.pointer)
         if loss.what.startswith("capability "):
             client.left_out |= dict.fromkeys(places, loss.why)
-        if (loss in notes and not loss.what.startswith("capability ")) or not compared & {url for url, _ in places}:
+        is_substitute = number < note_count and not loss.what.startswith("capability ")
+        if is_substitute or not compared & {url for url, _ in places}:
             rest.append(loss)
     return [*compare_sources(sources, client), *rest]
 

@@ -83,9 +83,7 @@ def _version(task: Task) -> str:
     CannotWrite without one: agents act upon the manifest's version, so that any other would be a false statement."""
     version = clean_text(task.service.version, NAME_CHARS)
     if version is None:
-        raise CannotWrite(
-            "an ATP manifest states its version (section 3.1), and no document of the host names one, nor did the caller"
-        )
+        raise CannotWrite("an ATP manifest states its version (section 3.1), and no document of the host names one")
     return version
 
 
