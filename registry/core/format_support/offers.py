@@ -37,7 +37,7 @@ from registry.core.model.services import Auth, Capability, Invocation, Invocatio
 from registry.core.reading.json_pointer import at
 from registry.core.reading.plain_text import line
 
-TARGETS: Final = ("resource", "url", "endpoint", "path", "route", "href", "uri", "endpoint_url", "endpointUrl")
+ADDRESS_MEMBERS: Final = ("resource", "url", "endpoint", "path", "route", "href", "uri", "endpoint_url", "endpointUrl")
 TITLE_CHARS: Final = 120
 PRICE_CHARS: Final = 40  # longer texts are sentences about prices
 _IDS: Final = ("id", "name", "key", "slug", "tool", "action", "operationId", "operation_id", "title", "skill")
@@ -50,7 +50,7 @@ _PARAMETERS: Final = (
 _PRICE_MEMBERS: Final = ("pricing", "price", "cost", "fee")
 _ROUTE = re.compile(r"([A-Za-z]{3,7})\s+(\S.*)")
 _EXPRESSED: Final = frozenset({
-    *_IDS[:1], *_NAMES, *_DESCRIPTIONS, *TARGETS, "method", "methods", "tags", "examples", "inputSchema",
+    *_IDS[:1], *_NAMES, *_DESCRIPTIONS, *ADDRESS_MEMBERS, "method", "methods", "tags", "examples", "inputSchema",
     "outputSchema", "input_schema", "output_schema", "deprecated", "accepts",
 })  # fmt: skip
 
@@ -102,13 +102,13 @@ def _route(text: str) -> tuple[str | None, str]:
 
 def target_of(holder: Object) -> tuple[str | None, str | None, str]:
     """Return (address as written, method stated beside it, its member); the address is None where there is none."""
-    for key in TARGETS:
+    for key in ADDRESS_MEMBERS:
         value = holder.get(key)
         if isinstance(value, str) and value.strip():
             method, target = _route(value)
             if method or is_address(target):
                 return target.strip(), method, key
-    return None, None, TARGETS[0]
+    return None, None, ADDRESS_MEMBERS[0]
 
 
 def resolved(target: str | None, base: str, document: Document, pointer: str, notes: Notes) -> Endpoint | None:

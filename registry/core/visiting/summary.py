@@ -116,8 +116,11 @@ def _verdict(answer: ProbeResult) -> tuple[Outcome, str]:
 
 
 def _makes_a_service(answer: ProbeResult) -> bool:
-    form = FORMAT_BY_SLUG.get(answer.assessment.format or "")
-    return form is not None and form.role is Role.SERVICE
+    """True for a description of a service, and for a catalogue with entries, which may be what its host offers."""
+    form, service = FORMAT_BY_SLUG.get(answer.assessment.format or ""), answer.assessment.service
+    if form is None or service is None or form.role is not Role.POINTERS:
+        return form is not None and form.role is Role.SERVICE
+    return bool(service.capabilities)
 
 
 def _offers_rpc(answer: ProbeResult, host: str) -> bool:
