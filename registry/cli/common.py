@@ -84,7 +84,23 @@ def run_async(work: Coroutine[Any, Any, _T]) -> _T:
     import uvloop
 
     with exit_on_error():
-        return uvloop.run(work)
+        return uvloop.run(_interruptible(work))
+
+
+async def _interruptible(work: Coroutine[Any, Any, _T]) -> _T:
+    """Await `work`. An error after an interrupt has cancelled it is the interrupt.
+
+    A database driver that is cancelled in the middle of a query may fail with an error of its own.
+    """
+    import asyncio
+
+    try:
+        return await work
+    except Exception as error:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise asyncio.CancelledError from error
+        raise
 
 
 @contextlib.contextmanager
