@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from registry.core.ranking.stopwords import REQUEST_WORDS
-from registry.core.ranking.text import words
+from registry.core.ranking.text import directions, words
 from registry.core.reading.plain_text import split_name
 
 
@@ -32,9 +32,16 @@ _VERBS = {
 _ACTION_OF = {verb: action for action, verbs in _VERBS.items() for verb in verbs.split()}
 
 
+_BARE_WORDS = 4
+
 _DETERMINERS = frozenset(
     ["a", "an", "the", "my", "our", "your", "his", "her", "their", "this", "that", "these", "those", "some", "any"]
 )
+
+
+def word_action(word: str) -> Action | None:
+    """Return the action of a word in lower case; None if it is no verb of APIs."""
+    return _ACTION_OF.get(word)
 
 
 def head_verb(text: str) -> str | None:
@@ -58,6 +65,19 @@ def action_of_question(text: str) -> Action | None:
         if word not in REQUEST_WORDS:
             return None
     return None
+
+
+@lru_cache(maxsize=1_000)
+def likely_action(text: str) -> Action | None:
+    """Return what the bare name of a thing asks for: things in the plural are read, one thing is made.
+
+    None for a question with a verb or a direction ("HTML to PDF"), or of more words than a name has.
+    """
+    written = words(text)
+    if not 0 < len(written) <= _BARE_WORDS or head_verb(text) is not None or directions(text):
+        return None
+    last = written[-1]
+    return Action.READ if last.endswith("s") and not last.endswith("ss") else Action.CREATE
 
 
 @lru_cache(maxsize=10_000)

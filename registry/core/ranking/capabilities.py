@@ -1,24 +1,37 @@
 """Which capabilities of a service answer the query: those that hold its words and whose vectors are near it."""
 
 from collections.abc import Collection, Sequence
+from functools import lru_cache
 from typing import Final
 
 from registry.core.model.listing import CapabilityMatch
-from registry.core.ranking.actions import Action, action_of_capability, action_of_question
+from registry.core.ranking.actions import Action, action_of_capability, action_of_question, likely_action, word_action
 from registry.core.ranking.closer import close_look
 from registry.core.ranking.features import DECIMALS, CloseLook, Features, MatchedTerms
 from registry.core.ranking.parsed_query import ParsedQuery
+from registry.core.ranking.text import stemmed, words
+from registry.core.reading.plain_text import split_name
 
 _SHOWN_FROM: Final = 0.6
 """Least share of the best capability's mark that is shown."""
 
+_SIMILARITY: Final = 0.7
+"""Weight of the cosine beside the share of the query's words. Both count as they are: where the best capability holds
+few of the words, the meaning decides."""
+
 _SAME_ACTION: Final = 1.2
+_LIKELY_ACTION: Final = 1.1
 _OTHER_ACTION: Final = 0.9
 _UNASKED_REMOVAL: Final = 0.8
 """Factors of a capability's mark, see `_factors`. Between them and 1, results hardly change."""
 
-_MARKS: Final = 5e8
-"""Marks are integers, the best 1e9: equal texts must stay equal, in whatever order numbers were added up."""
+_UNASKED_WORD: Final = 0.02
+_UNASKED_WORDS: Final = 4
+"""What each word of a name that the query lacks takes from the mark, and how many count: `address_only_geocode` is a
+special case of `geocode`."""
+
+_MARKS: Final = 1e9
+"""Marks are integers: equal texts must stay equal, in whatever order numbers were added up."""
 
 _SHOWN: Final = 10.0**DECIMALS
 """Factor for rounding: `round(number, DECIMALS)` costs five times as much, because it goes through decimal digits."""
@@ -47,12 +60,10 @@ def matching_capabilities(
         return ()
     covers = look.covers[1:].tolist()
     similarities = _similarities(features, candidate, len(names))
-    best_cover, best_similarity = max(covers) or 1.0, max(similarities) or 1.0  # 0 for the best means 0 for all
     marks = [
-        round(_MARKS * (cover / best_cover + similarity / best_similarity))
-        for cover, similarity in zip(covers, similarities, strict=True)
+        round(_MARKS * (cover + _SIMILARITY * similarity) * factor)
+        for cover, similarity, factor in zip(covers, similarities, _factors(features.question, names), strict=True)
     ]
-    marks = [round(mark * factor) for mark, factor in zip(marks, _factors(features.question, names), strict=True)]
     if allowed is not None:
         marks = [mark if name in allowed else 0 for mark, name in zip(marks, names, strict=True)]
     best = max(marks)
@@ -72,19 +83,31 @@ def matching_capabilities(
 
 
 def _factors(question: ParsedQuery, names: Sequence[str]) -> list[float]:
-    """Return the factor of each capability: more for the action that the question asks for, less for another one, and
-    for removing something when nobody asked for that."""
-    asked = action_of_question(question.text)
+    """Return the factor of each capability: more for the action that the question asks for, less for another one, for
+    removing something when nobody asked for that, and for words in the name that the question lacks."""
+    asked, likely = action_of_question(question.text), likely_action(question.text)
+    asked_terms = frozenset(stemmed(words(question.text)))
     factors: list[float] = []
     for name in names:
-        action = action_of_capability(name)
-        if action is Action.REMOVE and asked is not Action.REMOVE:
-            factors.append(_UNASKED_REMOVAL)
-        elif action is None or asked is None:
-            factors.append(1.0)
-        else:
-            factors.append(_SAME_ACTION if action is asked else _OTHER_ACTION)
+        unasked = min(_UNASKED_WORDS, len(_objects_of_name(name) - asked_terms))
+        factors.append(_action_factor(asked, likely, action_of_capability(name)) / (1 + _UNASKED_WORD * unasked))
     return factors
+
+
+def _action_factor(asked: Action | None, likely: Action | None, action: Action | None) -> float:
+    if action is Action.REMOVE and asked is not Action.REMOVE:
+        return _UNASKED_REMOVAL
+    if action is None:
+        return 1.0
+    if asked is None:
+        return _LIKELY_ACTION if action is likely else 1.0
+    return _SAME_ACTION if action is asked else _OTHER_ACTION
+
+
+@lru_cache(maxsize=10_000)
+def _objects_of_name(name: str) -> frozenset[str]:
+    """Return the stems of a name's words but for verbs of APIs."""
+    return frozenset(stemmed([word for word in words(split_name(name)) if word_action(word) is None]))
 
 
 def _matched_words(look: CloseLook, capability: int, terms: MatchedTerms) -> tuple[str, ...]:

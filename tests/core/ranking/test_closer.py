@@ -114,7 +114,23 @@ def test_capabilities_of_the_asked_action_come_first() -> None:
     for question, expected in (("create an invoice", 2), ("delete an invoice", 0), ("show an invoice", 1)):
         best = explain(ranked(question, listing("a.example", "Books", *calls)), 0).capabilities[0]
         assert best.name == calls[expected][0]
-    assert explain(ranked("invoice", listing("a.example", "x", *calls)), 0).capabilities[0].name == "invoices_list"
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [("invoice", "invoices_create"), ("my invoices", "invoices_list"), ("invoices to pay", "invoices_create")],
+)
+def test_the_bare_name_of_things_is_read_and_of_one_thing_made(question: str, expected: str) -> None:
+    in_order_of_equals = ("delete", "create", "list")
+    calls = [(f"invoices_{verb}", "an invoice to pay") for verb in in_order_of_equals]
+    hit = explain(ranked(question, listing("a.example", "Books", *calls)), 0)
+    assert hit.capabilities[0].name == expected
+
+
+def test_of_near_equals_the_name_without_unasked_words_comes_first() -> None:
+    calls = [("geocode_address_bulk", "geocode an address"), ("geocode_address", "geocode an address")]
+    hit = explain(ranked("geocode address", listing("a.example", "Maps", *calls)), 0)
+    assert [capability.name for capability in hit.capabilities] == ["geocode_address", "geocode_address_bulk"]
 
 
 @pytest.mark.parametrize(
