@@ -68,7 +68,7 @@ class HnswGraph:
         with self._search_lock:
             matches = self._index.search(pack(vector[None, :])[0], limit, threads=1)
         rows: Rows = np.asarray(matches.keys).astype(np.int64)
-        cosines: NDArray[np.float32] = 1.0 - np.asarray(matches.distances, np.float32)
+        cosines: NDArray[np.float32] = np.float32(1) - np.asarray(matches.distances, np.float32)
         return rows, cosines
 
 

@@ -99,7 +99,7 @@ class StaticEmbedder:
         """Return the gated sum of one text's rows, not normalised. Tokens without meaning have rows of zeros."""
         mean = self._queries[ids].mean(axis=0, dtype=np.float32) * (self._scale * self._scale)
         logits = self._bias[ids].astype(np.float32) + self._keys[ids].astype(np.float32) @ mean
-        gate = 2 / (1 + np.exp(-logits))
+        gate = np.float32(2) / (np.float32(1) + np.exp(-logits))
         total: NDArray[np.float32] = gate @ self._rows[ids].astype(np.float32)
         return total
 
