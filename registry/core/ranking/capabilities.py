@@ -86,7 +86,7 @@ def _factors(question: ParsedQuery, names: Sequence[str]) -> list[float]:
     """Return the factor of each capability: more for the action that the question asks for, less for another one, for
     removing something when nobody asked for that, and for words in the name that the question lacks."""
     asked, likely = action_of_question(question.text), likely_action(question.text)
-    asked_terms = frozenset(stemmed(words(question.text)))
+    asked_terms = _terms_of(question.text)
     factors: list[float] = []
     for name in names:
         unasked = min(_UNASKED_WORDS, len(_objects_of_name(name) - asked_terms))
@@ -102,6 +102,11 @@ def _action_factor(asked: Action | None, likely: Action | None, action: Action |
     if asked is None:
         return _LIKELY_ACTION if action is likely else 1.0
     return _SAME_ACTION if action is asked else _OTHER_ACTION
+
+
+@lru_cache(maxsize=1_000)
+def _terms_of(question: str) -> frozenset[str]:
+    return frozenset(stemmed(words(question)))
 
 
 @lru_cache(maxsize=10_000)

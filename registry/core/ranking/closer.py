@@ -19,7 +19,7 @@ def close_look(features: Features, candidate: int) -> CloseLook:
 
 def says_the_reverse(features: Features, candidate: int) -> bool:
     """Return whether the candidate's texts name a direction of the query ("HTML to PDF") only the other way round."""
-    if not features.question.ways:
+    if not features.both_ends[candidate]:
         return False
     place_of = dict(zip(features.question.terms, features.places[:, candidate].tolist(), strict=True))
     asked = {
@@ -27,8 +27,6 @@ def says_the_reverse(features: Features, candidate: int) -> bool:
         for first, second in features.question.ways
         if (source := place_of.get(first, -1)) >= 0 and (target := place_of.get(second, -1)) >= 0
     }
-    if not asked:
-        return False
     told = set(map(tuple, close_look(features, candidate).capabilities.ways.tolist()))
     return asked.isdisjoint(told) and any((target, source) in told for source, target in asked)
 

@@ -35,26 +35,18 @@ class Evidence(NamedTuple):
 
 
 def evidence(features: Features, candidate: int) -> Evidence:
-    """Return the evidence that the candidate answers the query. One that says the reverse ("X to Y") does not."""
+    """Return the evidence that the candidate answers the query. One that says the reverse ("X to Y") does not.
+
+    Words count only if one of them is what the question is about, not what is to be done with it.
+    """
     cover, similarity = float(features.covers[candidate]), float(features.nearest[candidate])
     confidence, threshold = cover, _COVER_THRESHOLD
     if features.question.whole is not None:
-        start, end = features.candidates.row_starts[candidate : candidate + 2].tolist()
-        need = max(0.0, float(features.needs[start:end].max(initial=0.0)))
-        topic = max(0.0, float(features.whole[start])) if end > start else 0.0
-        matched = max(cover, float(features.sentence_covers[candidate])) if _holds_object(features, candidate) else 0.0
+        need, topic = float(features.need[candidate]), max(0.0, float(features.topic[candidate]))
+        matched = max(cover, float(features.sentence_covers[candidate])) if features.on_object[candidate] else 0.0
         confidence = _BOTH_WEIGHT * sqrt(matched * need) + _TOPIC_WEIGHT * topic + _NEED_WEIGHT * need
         threshold = THRESHOLD
         if features.question.is_name and cover >= _ALL:
             confidence = cover  # the vector of a word that the model does not know says nothing
     is_confident = confidence >= threshold and not says_the_reverse(features, candidate)
     return Evidence(cover, similarity, round(confidence, 6), is_confident)
-
-
-def _holds_object(features: Features, candidate: int) -> bool:
-    """Return whether the candidate's words match what the question is about, not only what is to be done with it."""
-    objects = features.question.objects
-    held = features.places[:, candidate].tolist()
-    return not objects or any(
-        place >= 0 for stem, place in zip(features.question.terms, held, strict=True) if stem in objects
-    )

@@ -68,11 +68,14 @@ class Features:
 
     `idf` (T,); `shares`: T pairs of a word and its share of the query's weight; `tf` (T, n), weighted; `places` (T, n):
     the word's position among a candidate's words, -1 if it is not there; `whole` (R,): cosine with the query; `needs`
-    (R,): the best one with any of its sentences. Both cosines are 0 if query or candidate has no vector. `covers` (n,):
-    the share of the query's weight that a candidate's words match; `nearest` (n,): the cosine of its nearest row, at
-    least 0. `parts`: the rows of each candidate after the first one. `sentence_covers` (n,): the best
-    cover of one of several sentences; 0 if there is only one. `looks`: candidate -> the closer look at it, for
-    those that were looked at (closer.py).
+    (R,): the best one with any of its sentences. Both cosines are 0 if query or candidate has no vector.
+
+    Of each candidate (n,): `covers`: the share of the query's weight that its words match; `nearest`: the cosine of its
+    nearest row, at least 0; `need`: the same with the nearest of the query's sentences; `topic`: the cosine of its
+    first row, that of the whole service; `parts`: its rows after the first one; `sentence_covers`: the best cover of
+    one of several sentences, 0 if there is only one; `both_ends`: whether it holds both words of a direction of the
+    query; `on_object`: whether it holds one of the query's `objects`, or there are none. `looks`: candidate -> the
+    closer look at it, for those that were looked at (closer.py).
     """
 
     question: ParsedQuery
@@ -86,8 +89,12 @@ class Features:
     needs: Numbers
     covers: Numbers
     nearest: Numbers
+    need: Numbers
+    topic: Numbers
     parts: RowRanges
     sentence_covers: Numbers
+    both_ends: NDArray[np.bool_]
+    on_object: NDArray[np.bool_]
     looks: dict[int, CloseLook] = field(default_factory=dict)
 
     def matched_terms(self, candidate: int) -> MatchedTerms:
@@ -97,11 +104,6 @@ class Features:
             for position, word_and_share in zip(positions, self.shares, strict=True)
             if position >= 0
         }
-
-    def of_first_rows(self, rows: Numbers) -> Numbers:
-        """Return (n,) the value of each candidate's first row, that of the whole service; 0 if it has no rows."""
-        starts, ends = self.candidates.row_starts[:-1], self.candidates.row_starts[1:]
-        return np.where(ends > starts, np.append(rows, 0.0)[starts], 0.0)
 
     def over_parts(self, rows: Numbers, fold: np.ufunc) -> Numbers:
         """Return (n,) the rows after the first one folded (np.maximum, np.add); 0 for a candidate without such rows."""
@@ -115,7 +117,8 @@ def extract_features(question: ParsedQuery, candidates: CandidateSet, stats: Cor
     tf, places = _frequencies(terms, candidates)
     whole, needs = _cosines(question, candidates)
     starts, ends = candidates.row_starts[:-1], candidates.row_starts[1:]
-    nearest: Numbers = RowRanges(starts, ends, len(whole)).folded(whole, np.maximum)
+    rows = RowRanges(starts, ends, len(whole))
+    nearest = rows.folded(whole, np.maximum).clip(0.0)
     return Features(
         question,
         candidates,
@@ -127,9 +130,13 @@ def extract_features(question: ParsedQuery, candidates: CandidateSet, stats: Cor
         whole=whole,
         needs=needs,
         covers=np.round(np.where(places < 0, 0.0, idf[:, None]).sum(axis=0) / weight, DECIMALS),
-        nearest=np.round(nearest.clip(0.0), DECIMALS),
+        nearest=np.round(nearest, DECIMALS),
+        need=nearest if needs is whole else rows.folded(needs, np.maximum).clip(0.0),
+        topic=np.where(ends > starts, np.append(whole, 0.0)[starts], 0.0),
         parts=RowRanges(starts + 1, ends, len(whole)),
         sentence_covers=_sentence_covers(question, idf, places),
+        both_ends=_both_ends(question, places),
+        on_object=_on_object(question, places),
     )
 
 
@@ -142,6 +149,23 @@ def _sentence_covers(question: ParsedQuery, idf: Numbers, places: NDArray[np.int
         if weight > 0:
             np.maximum(best, held[rows].sum(axis=0) / weight, out=best)
     return best
+
+
+def _both_ends(question: ParsedQuery, places: NDArray[np.int64]) -> NDArray[np.bool_]:
+    row_of = {term: row for row, term in enumerate(question.terms)}
+    held = np.zeros(places.shape[1], np.bool_)
+    for source, target in question.ways:
+        if source in row_of and target in row_of:
+            held |= (places[row_of[source]] >= 0) & (places[row_of[target]] >= 0)
+    return held
+
+
+def _on_object(question: ParsedQuery, places: NDArray[np.int64]) -> NDArray[np.bool_]:
+    rows = [row for row, term in enumerate(question.terms) if term in question.objects]
+    if not question.objects:
+        return np.ones(places.shape[1], np.bool_)
+    held: NDArray[np.bool_] = np.any(places[rows] >= 0, axis=0)
+    return held
 
 
 def _frequencies(terms: NDArray[np.uint32], candidates: CandidateSet) -> tuple[Numbers, NDArray[np.int64]]:
@@ -167,6 +191,5 @@ def _cosines(question: ParsedQuery, candidates: CandidateSet) -> tuple[Numbers, 
     is_single = len(question.needs) == 1 and np.array_equal(question.needs[0], question.whole)
     query_rows = question.needs if is_single else np.vstack([question.whole, question.needs])
     similarities = cosines(candidates.vectors, candidates.scales, query_rows)
-    return (
-        (similarities[:, 0], similarities[:, 0]) if is_single else (similarities[:, 0], similarities[:, 1:].max(axis=1))
-    )
+    whole = similarities[:, 0]
+    return whole, whole if is_single else similarities[:, 1:].max(axis=1)

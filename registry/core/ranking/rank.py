@@ -126,8 +126,9 @@ def answers(ranking: Ranking) -> Ranking:
     """Return the ranking without the candidates far below the first one, which only fill the list."""
     if not ranking.order:
         return ranking
-    least = _LEAST_SHARE * ranking.relevance[ranking.order[0]]
-    return replace(ranking, order=tuple([index for index in ranking.order if ranking.relevance[index] >= least]))
+    descending = ranking.relevance[list(ranking.order)]
+    kept = int(np.count_nonzero(descending >= _LEAST_SHARE * descending[0]))
+    return replace(ranking, order=ranking.order[:kept])
 
 
 def _order(relevance: Numbers, candidates: CandidateSet) -> tuple[int, ...]:

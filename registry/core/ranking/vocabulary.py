@@ -4,12 +4,14 @@ The statistics know words only by the hashes of their stems; the spelling of a w
 words themselves. Distance: optimal string alignment (Levenshtein's distance with swaps of neighbouring letters).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from rapidfuzz import process
+from rapidfuzz.distance import OSA
 
 SHORTEST: Final = 3
 LONGEST: Final = 20
@@ -32,12 +34,12 @@ class Neighbour(NamedTuple):
 
 
 class _Table(NamedTuple):
-    """The words as arrays: `codes` (n, LONGEST) of characters, 0 after the end; `letters`: a bit for each letter."""
+    """The words, and three arrays about them: `letters` has a bit for each letter, `firsts` the first character."""
 
     words: list[str]
     lengths: NDArray[np.int64]
     letters: NDArray[np.uint64]
-    codes: NDArray[np.uint32]
+    firsts: NDArray[np.uint32]
 
 
 def is_kept(word: str) -> bool:
@@ -68,35 +70,27 @@ class Vocabulary:
             return []
         table = self._table
         allowed = 2 if len(word) >= _TWO_EDITS_FROM else 1
-        differences = np.bitwise_count(table.letters ^ _letters(word))
+        differences = np.bitwise_count(table.letters ^ _letters(_codes([word])))
         longer = np.abs(table.lengths - len(word))
         is_near = (longer <= 1) & (differences <= 2)
         if allowed > 1:  # two edits only among the words that begin alike, so that few are compared
-            begins_alike = table.codes[:, 0] == ord(word[0])
-            is_near |= begins_alike & (longer <= allowed) & (differences <= 2 * allowed)
+            is_near |= (table.firsts == ord(word[0])) & (longer <= allowed) & (differences <= 2 * allowed)
         if len(word) < _REPLACED_FROM:
             is_other_length = (table.lengths != len(word)) & (len(word) > SHORTEST)
             is_near &= is_other_length | ((table.lengths == len(word)) & (differences == 0))
-        rows = np.flatnonzero(is_near)
-        edits = _distances(word, table.codes[rows], table.lengths[rows])
-        return [
-            Neighbour(found, count)
-            for row, count in zip(rows.tolist(), edits.tolist(), strict=True)
-            if 0 < count <= allowed and ((found := table.words[row])[0] == word[0] or count == 1)
-        ]
+        candidates = [table.words[row] for row in np.flatnonzero(is_near).tolist()]
+        found = process.extract(word, candidates, scorer=OSA.distance, score_cutoff=allowed, limit=None)
+        return sorted(
+            Neighbour(other, int(edits))
+            for other, edits, _ in found
+            if other != word and (edits == 1 or other[0] == word[0])
+        )
 
     @cached_property
     def _table(self) -> _Table:
         words = self._encoded.decode("utf-8", "surrogatepass").split("\n") if self._encoded else []
-        codes = np.zeros((len(words), LONGEST), np.uint32)
-        for row, word in enumerate(words):
-            codes[row, : len(word)] = [ord(char) for char in word]
-        return _Table(
-            words,
-            np.array([len(word) for word in words], np.int64),
-            np.array([_letters(word) for word in words], np.uint64),
-            codes,
-        )
+        codes = _codes(words)
+        return _Table(words, np.count_nonzero(codes, axis=1), _letters(codes), codes[:, 0].copy())
 
 
 def encode(words: Iterable[str]) -> bytes:
@@ -108,29 +102,14 @@ def decode(encoded: bytes) -> set[str]:
     return set(encoded.decode("utf-8", "surrogatepass").split("\n")) if encoded else set()
 
 
-def _letters(word: str) -> np.uint64:
-    bits = 0
-    for char in word:
-        bits |= 1 << ord(char) % _LETTER_BITS
-    return np.uint64(bits)
+def _codes(words: Sequence[str]) -> NDArray[np.uint32]:
+    """Return (n, LONGEST): the codes of each word's characters, 0 after its end."""
+    codes: NDArray[np.uint32] = np.array(words, f"U{LONGEST}").view(np.uint32).reshape(len(words), LONGEST)
+    return codes
 
 
-def _distances(word: str, codes: NDArray[np.uint32], lengths: NDArray[np.int64]) -> NDArray[np.int16]:
-    """Return (n,) the distance of the word to each of n words: Damerau's recurrence, all words at once."""
-    count, width = len(codes), int(lengths.max(initial=0))
-    previous = np.tile(np.arange(width + 1, dtype=np.int16), (count, 1))
-    before_previous = previous
-    for row, char in enumerate(map(ord, word), start=1):
-        current = np.empty_like(previous)
-        current[:, 0] = row
-        for column in range(1, width + 1):
-            differs = codes[:, column - 1] != char
-            best = np.minimum(previous[:, column], current[:, column - 1]) + 1
-            np.minimum(best, previous[:, column - 1] + differs, out=best)
-            if row > 1 and column > 1:
-                is_swap = (codes[:, column - 2] == char) & (codes[:, column - 1] == ord(word[row - 2]))
-                best = np.where(is_swap, np.minimum(best, before_previous[:, column - 2] + 1), best)
-            current[:, column] = best
-        before_previous, previous = previous, current
-    distances: NDArray[np.int16] = previous[np.arange(count), lengths]
-    return distances
+def _letters(codes: NDArray[np.uint32]) -> NDArray[np.uint64]:
+    """Return (n,): a bit for each letter of n words, of their characters' codes (n, LONGEST)."""
+    bits = np.left_shift(np.uint64(1), codes.astype(np.uint64) % _LETTER_BITS) * (codes > 0)
+    letters: NDArray[np.uint64] = np.bitwise_or.reduce(bits, axis=1)
+    return letters

@@ -13,4 +13,4 @@ def signal(features: Features) -> Numbers:
     spreads = features.candidates.spreads.astype(np.float64)
     sums = features.over_parts(features.whole, np.add)  # divided by the length of the sum: the cosine with the mean
     mean_cosines = np.divide(sums, spreads, out=np.zeros_like(sums), where=spreads > 0)
-    return (features.of_first_rows(features.whole) + mean_cosines) / 2
+    return (features.topic + mean_cosines) / 2
