@@ -83,6 +83,7 @@ class RequestMiddleware:
 
     def _take_allowance(self, scope: Scope, headers: Headers) -> Allowance:
         client = self._clients.key(_peer(scope), ",".join(headers.getlist("x-forwarded-for")))
+        scope["waypost.client"] = client
         is_submission = scope["method"] == "POST" and scope["path"] in ("/api/services", "/api/opt-outs")
         return (self._submissions if is_submission else self._reads).take(client)
 

@@ -283,3 +283,12 @@ def registry_of(request: Request) -> Waypost:
     """Return the registry's operations that this application uses."""
     waypost: Waypost = request.app.state.waypost
     return waypost
+
+
+def client_of(request: Request) -> str:
+    """Return who asks: an address, an IPv6 /64, or `unknown`, as the rate limiter counts clients.
+
+    It is personal data: keep it no longer than the limit that needs it.
+    """
+    client: str = request.scope.get("waypost.client", "unknown")
+    return client
