@@ -1,9 +1,10 @@
 """The limit of open files. Without free descriptors, connections fail as if the hosts had refused them."""
 
-import resource
 from typing import Final
 
 import structlog
+
+from registry.wiring.descriptors import raise_open_files
 
 PER_HOST: Final = 2
 """Connections of one domain in flight: to the current host, and to one it redirected from or visited before."""
@@ -16,13 +17,10 @@ log = structlog.get_logger(__name__)
 
 def hosts_that_fit(requested: int) -> int:
     """Return how many of the wanted hosts may be in flight. Raise the soft limit of open files as far as allowed."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = requested * PER_HOST + SPARE
-    if soft != resource.RLIM_INFINITY and soft < needed:
-        soft = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    if soft == resource.RLIM_INFINITY or soft >= needed:
+    available = raise_open_files(needed)
+    if available >= needed:
         return requested
-    fitting = max(1, (soft - SPARE) // PER_HOST)
-    log.warning("fd_limit.low", open_files=soft, hosts_in_flight=fitting, wanted=requested)
+    fitting = max(1, (available - SPARE) // PER_HOST)
+    log.warning("fd_limit.low", open_files=available, hosts_in_flight=fitting, wanted=requested)
     return fitting

@@ -236,6 +236,17 @@ class Settings(BaseSettings):
     submit_wait: float = Field(default=8.0, ge=0, le=20, description="Seconds a submission waits for its crawl.")
     read_rate: int = Field(default=600, ge=1, description="Read requests one client may make in a minute.")
     submit_rate: int = Field(default=60, ge=1, description="Submissions one client may make in an hour.")
+    max_connections: int = Field(
+        default=2_000,
+        ge=16,
+        le=100_000,
+        description="Connections that one process of the API accepts. Fewer if the limit of open files is low.",
+    )
+    max_connections_per_client: int = Field(
+        default=100,
+        ge=1,
+        description="Connections of one client (an address, or an IPv6 /64); trusted proxies have no limit.",
+    )
     trusted_proxies: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(), description="Addresses or networks whose X-Forwarded-For is believed, comma separated."
     )

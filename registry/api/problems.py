@@ -89,6 +89,9 @@ NO_DETAIL = ProblemType(
 METHOD_NOT_ALLOWED = ProblemType(
     "method-not-allowed", 405, "Method not allowed", "`Allow` lists the methods of this address."
 )
+REQUEST_TIMEOUT = ProblemType(
+    "request-timeout", 408, "Request timeout", "The request was not received in time. Send it again, and faster."
+)
 ALREADY_KNOWN = ProblemType(
     "already-registered", 409, "Already registered", "The host is already known; see its status at `status_url`."
 )
@@ -108,17 +111,27 @@ NOT_LISTED = ProblemType(
     "The host was visited, or the document was read, without finding an agent service; `errors` says why.",
 )
 RATE_LIMITED = ProblemType("rate-limited", 429, "Too many requests", "Wait for the number of seconds in `Retry-After`.")
+HEAD_TOO_LARGE = ProblemType(
+    "head-too-large", 431, "Request head too large", "Send fewer or shorter header fields, or a shorter URL."
+)
 INTERNAL = ProblemType(
     "internal-error", 500, "Internal error", "A fault of this registry. `instance` identifies it in the log."
 )
 UNAVAILABLE = ProblemType(
     "unavailable", 503, "Unavailable", "The database or the search index does not answer. Try again shortly."
 )
+TOO_MANY_CONNECTIONS = ProblemType(
+    "too-many-connections",
+    503,
+    "Too many connections",
+    "The number of connections is limited, for each client and in all. Use one connection for several requests.",
+)
 
 PROBLEM_TYPES: Final[tuple[ProblemType, ...]] = (
     BAD_REQUEST, UNKNOWN_PARAMETER, INVALID_PARAMETER, UNREADABLE_BODY, INVALID_BODY, INVALID_NAME, INVALID_CURSOR,
-    OPTED_OUT, NOT_FOUND, UNKNOWN_SERVICE, UNKNOWN_CAPABILITY, NO_DETAIL, METHOD_NOT_ALLOWED, ALREADY_KNOWN,
-    UNTRANSLATABLE, BODY_TOO_LARGE, NOT_LISTED, RATE_LIMITED, INTERNAL, UNAVAILABLE,
+    OPTED_OUT, NOT_FOUND, UNKNOWN_SERVICE, UNKNOWN_CAPABILITY, NO_DETAIL, METHOD_NOT_ALLOWED, REQUEST_TIMEOUT,
+    ALREADY_KNOWN, UNTRANSLATABLE, BODY_TOO_LARGE, NOT_LISTED, RATE_LIMITED, HEAD_TOO_LARGE, INTERNAL, UNAVAILABLE,
+    TOO_MANY_CONNECTIONS,
 )  # fmt: skip
 
 

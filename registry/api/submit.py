@@ -12,6 +12,7 @@ import orjson
 from fastapi import Request, Response
 
 from registry.actions.queries.inspect import HostStatus
+from registry.api.connections import long_poll
 from registry.api.documents import errors, example
 from registry.api.params import Wait, base_url, registry_of
 from registry.api.problems import (
@@ -122,7 +123,11 @@ async def _submit_host(request: Request, name: str, seconds: float) -> Response:
     if submission.state == "too_many":
         headers = {"Retry-After": str(_DOMAIN_BUSY_SECONDS)}
         raise Problem(RATE_LIMITED, "Too many hosts of this domain are waiting for their first visit.", headers=headers)
-    if await waypost.frontier.wait_recorded(submission.domain, submission.host, since=submitted_at, seconds=seconds):
+    with long_poll(request.scope) as may_wait:
+        is_visited = may_wait and await waypost.frontier.wait_recorded(
+            submission.domain, submission.host, since=submitted_at, seconds=seconds
+        )
+    if is_visited:
         return await _visited_response(request, waypost, submission.host, url)
     return _queued_response(request, submission.host, url)
 

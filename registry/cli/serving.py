@@ -3,20 +3,32 @@
 import asyncio
 import contextlib
 import socket
+import time
 from collections.abc import Callable, Iterator
 
+import structlog
 import uvicorn
 from rich.console import Console
 
 from registry.api.app import create_app, settled
+from registry.api.connections import IDLE_SECONDS, ConnectionLimits, ConnectionTable, limited_protocol, sweeping
+from registry.api.limiter import ClientIdentifier
 from registry.cli.shutdown import exit_after_deadline, stop_on_signals
 from registry.cli.terminal import errors
 from registry.settings import Settings
 from registry.wiring import Waypost, child_environment, open_waypost
+from registry.wiring.descriptors import raise_open_files
 from registry.wiring.workers import Worker
 
 GRACE = 4
 """Seconds that running requests get to finish at a stop, so an endless request cannot delay it further."""
+
+SPARE_FILES = 256
+"""File descriptors that connections never take: those of the database, the index, child processes and open files."""
+
+LONG_POLLS_PER_CLIENT = 10
+
+log = structlog.get_logger(__name__)
 
 
 class PortTaken(OSError):
@@ -81,9 +93,14 @@ async def serve_api(
     """Serve until SIGINT or SIGTERM; then call `at_stop`, which stops other parts in parallel, and shut down."""
     await waypost.open_search()
     app = create_app(waypost, waypost.settings)
+    connections = connection_table(waypost.settings)
     config = uvicorn.Config(
         app,
-        log_level="warning",
+        http=limited_protocol(connections),
+        ws="none",
+        timeout_keep_alive=IDLE_SECONDS,
+        log_config=None,  # otherwise its log lines would be plain text between lines of JSON
+        log_level="error",  # it warns of each malformed request, so that any client could fill the log
         access_log=False,
         proxy_headers=False,
         lifespan="off",  # the application has none, and a second Ctrl-C would end it with a traceback
@@ -91,7 +108,7 @@ async def serve_api(
     )
     server = _Server(config)
     with stop_on_signals() as stop, settled():
-        async with exit_after_deadline(stop):
+        async with exit_after_deadline(stop), sweeping(connections):
             serving = asyncio.create_task(server.serve(sockets=[listening]))
             stopping, listens = asyncio.create_task(stop.wait()), asyncio.create_task(server.listens.wait())
             await asyncio.wait({serving, stopping, listens}, return_when=asyncio.FIRST_COMPLETED)
@@ -104,6 +121,20 @@ async def serve_api(
             stopping.cancel()
             listens.cancel()
             await serving
+
+
+def connection_table(settings: Settings) -> ConnectionTable:
+    """Return the table of connections, as large as the settings and the limit of open files allow."""
+    total = min(settings.max_connections, raise_open_files(settings.max_connections + SPARE_FILES) - SPARE_FILES)
+    if total < settings.max_connections:
+        log.warning("connections.few", connections=total, wanted=settings.max_connections)
+    limits = ConnectionLimits(
+        total=max(total, 1),
+        per_client=settings.max_connections_per_client,
+        long_polls=max(total // 4, 1),
+        long_polls_per_client=LONG_POLLS_PER_CLIENT,
+    )
+    return ConnectionTable(limits, ClientIdentifier(settings.trusted_proxies), time.monotonic)
 
 
 async def run_serve(settings: Settings, host: str, port: int, metrics: str | None = None) -> None:

@@ -1,0 +1,314 @@
+"""Limits on the connections of the API: how many there are, and how long each may wait for its client.
+
+uvicorn has no deadline for the head and the body of a request, and no limit on the size of a head or on connections per
+client, so that one address with unfinished requests could keep everyone else out (docs/adr/0028). `limited_protocol`
+adds these limits to its HTTP protocol. `ConnectionTable` holds the open connections; its `sweep` ends those whose
+deadline has passed, which costs less than a timer for each request.
+
+Only time that a client takes counts. While the application works on a request, its connection has no deadline.
+"""
+
+import asyncio
+import contextlib
+import heapq
+import math
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator, MutableMapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any, Final
+from uuid import uuid4
+
+import orjson
+import structlog
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from registry.api.limiter import ClientIdentifier
+from registry.api.problems import (
+    BAD_REQUEST,
+    HEAD_TOO_LARGE,
+    MEDIA_TYPE,
+    REQUEST_TIMEOUT,
+    TOO_MANY_CONNECTIONS,
+    ProblemType,
+    body,
+)
+
+HEAD_SECONDS: Final = 10.0
+"""From the connection, or from the first byte of a later request, to the end of the request's head."""
+
+BODY_SECONDS: Final = 30.0
+"""From the end of a request's head to the end of its body."""
+
+WRITE_SECONDS: Final = 20.0
+"""How long a client may read nothing while a response waits to be sent, or while its connection is being closed."""
+
+IDLE_SECONDS: Final = 5
+"""How long a connection without a request stays open (kept by uvicorn itself)."""
+
+HEAD_BYTES: Final = 32 * 1024
+
+SWEEP_SECONDS: Final = 1.0
+LOG_SECONDS: Final = 60.0
+
+_EVICTED_SHARE: Final = 16  # a full table evicts this part of it at once, so that a search for victims is rare
+_EXTENSION: Final = "waypost.connection"
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionLimits:
+    """`total`: connections of this process. `per_client`: of one client (limiter.ClientIdentifier), long polls apart.
+
+    Long polls have limits of their own, in all and per client. Trusted proxies have no limit per client.
+    """
+
+    total: int
+    per_client: int
+    long_polls: int
+    long_polls_per_client: int
+
+
+class ConnectionTable:
+    """The open connections of one process. `clock` returns monotonic seconds."""
+
+    def __init__(self, limits: ConnectionLimits, clients: ClientIdentifier, clock: Callable[[], float]) -> None:
+        self.clock = clock
+        self.limited: Counter[str] = Counter()  # what the limits did since the last log event
+        self._limits = limits
+        self._clients = clients
+        self._connections: set[LimitedProtocol] = set()
+        self._of_client: Counter[str] = Counter()
+        self._long_polls: Counter[str] = Counter()
+        self._logged_at = clock()
+
+    def __len__(self) -> int:
+        return len(self._connections)
+
+    def admit(self, connection: "LimitedProtocol") -> bool:
+        """Add a new connection. Return False when its client has too many, or when none of a full table can end."""
+        peer = connection.client[0] if connection.client else None
+        connection.peer_key = self._clients.key(peer, "")
+        connection.is_proxy = self._clients.trusts(peer)
+        is_over = self._of_client[connection.peer_key] >= self._limits.per_client
+        if is_over and not connection.is_proxy:  # guard: connections-per-client
+            self.limited["refused_client"] += 1
+            return False
+        if len(self._connections) >= self._limits.total and not self._evict():  # guard: connections-in-all
+            self.limited["refused_total"] += 1
+            return False
+        self._connections.add(connection)
+        self._of_client[connection.peer_key] += 1
+        return True
+
+    def remove(self, connection: "LimitedProtocol") -> None:
+        """Remove a connection that has ended; nothing happens when it was not admitted."""
+        if connection in self._connections:
+            self._connections.remove(connection)
+            if not connection.is_long_poll:
+                _subtract(self._of_client, connection.peer_key)
+
+    @contextlib.contextmanager
+    def long_poll(self, connection: "LimitedProtocol") -> Iterator[bool]:
+        """Count a connection as a long poll while the block runs. Yield False when there are too many: do not wait."""
+        key = connection.peer_key
+        is_over = self._long_polls[key] >= self._limits.long_polls_per_client and not connection.is_proxy
+        if is_over or self._long_polls.total() >= self._limits.long_polls:  # guard: long-polls
+            self.limited["refused_long_poll"] += 1
+            yield False
+            return
+        self._long_polls[key] += 1
+        _subtract(self._of_client, key)
+        connection.is_long_poll = True
+        try:
+            yield True
+        finally:
+            connection.is_long_poll = False
+            _subtract(self._long_polls, key)
+            if connection in self._connections:
+                self._of_client[key] += 1
+
+    def sweep(self) -> None:
+        """End the connections whose deadline has passed. Log what the limits did, at most once in LOG_SECONDS."""
+        now = self.clock()
+        for connection in [one for one in self._connections if one.deadline(now) <= now]:
+            connection.expire()
+        if self.limited and now - self._logged_at >= LOG_SECONDS:
+            log.warning("connections.limited", **self.limited)
+            self.limited.clear()
+            self._logged_at = now
+
+    def _evict(self) -> bool:
+        """End the connections that wait for their clients, of the clients with the most connections, longest waiting
+        first. Return False when there are none. Connections of trusted proxies, and those whose request is being
+        answered, stay."""
+        waiting = [one for one in self._connections if one.is_waiting and not one.is_proxy]
+        count = max(1, self._limits.total // _EVICTED_SHARE)
+        victims = heapq.nsmallest(count, waiting, key=lambda one: (-self._of_client[one.peer_key], one.waits_since))
+        for victim in victims:
+            self.remove(victim)
+            victim.transport.abort()
+        self.limited["evicted"] += len(victims)
+        return bool(victims)
+
+
+class LimitedProtocol(HttpToolsProtocol):
+    """One connection. Use a class made by `limited_protocol`, which knows its table."""
+
+    table: ConnectionTable
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.peer_key = ""
+        self.is_proxy = False
+        self.is_long_poll = False
+        self.waits_since = 0.0
+        self._receiving: str | None = None  # the part of a request that is being received: "head" or "body"
+        self._head_bytes = 0
+        self._read_deadline = math.inf
+        self._write_deadline = math.inf
+        self._close_deadline: float | None = None
+
+    @property
+    def is_waiting(self) -> bool:
+        """True while nothing happens before the client acts: it sends a request, reads, or begins a new one."""
+        is_idle = self._receiving is None and (self.cycle is None or self.cycle.response_complete)
+        return is_idle or self._receiving is not None or self._write_deadline != math.inf
+
+    def deadline(self, now: float) -> float:
+        """Return when this connection ends unless its client acts, in seconds of the table's clock."""
+        if not self.transport.is_closing():
+            return min(self._read_deadline, self._write_deadline)
+        if self._close_deadline is None:  # a client that reads nothing could keep a closing connection for ever
+            self._close_deadline = now + WRITE_SECONDS
+        return self._close_deadline  # guard: closing-connections
+
+    def expire(self) -> None:
+        """End the connection, with status 408 when a request is incomplete and unanswered."""
+        part = "write" if self._receiving is None else self._receiving
+        self.table.limited[f"{part}_timeout"] += 1
+        has_begun = self._receiving == "body" or self._head_bytes > 0
+        is_answered = self._receiving == "body" and self.cycle.response_started
+        if self.transport.is_closing() or self._receiving is None or not has_begun or is_answered:
+            self.transport.abort()
+            return
+        seconds = HEAD_SECONDS if part == "head" else BODY_SECONDS
+        self._refuse(REQUEST_TIMEOUT, f"The {part} of the request was not complete after {seconds:.0f} seconds.")
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn declares it
+        super().connection_made(transport)
+        if self.table.admit(self):
+            self._begin_head()
+        else:
+            self._refuse(TOO_MANY_CONNECTIONS, "This client, or this server, has too many connections.")
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.table.remove(self)
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self.transport.is_closing():
+            return
+        if self._receiving is None and (self.cycle is None or self.cycle.response_complete):
+            self._begin_head()  # also for bytes that the parser skips, such as empty lines before a request
+        if self._receiving == "head":
+            self._head_bytes += len(data)
+        super().data_received(data)
+        if self._receiving == "head" and self._head_bytes > HEAD_BYTES:  # guard: head-bytes
+            self.table.limited["head_too_large"] += 1
+            self._refuse(HEAD_TOO_LARGE, f"The head of a request may have at most {HEAD_BYTES} bytes.")
+
+    def send_400_response(self, msg: str) -> None:
+        self.table.limited["invalid"] += 1
+        self._refuse(BAD_REQUEST, msg)
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self.scope["extensions"] = {_EXTENSION: self}  # type: ignore[dict-item]  # an extension of our own
+        if self._receiving is None:  # pipelined behind a request that is being answered
+            self._begin_head()
+
+    def on_headers_complete(self) -> None:
+        self._receiving, self._read_deadline = "body", self.table.clock() + BODY_SECONDS  # guard: body-deadline
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        self._receiving, self._read_deadline = None, math.inf
+        super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        self.waits_since = self.table.clock()
+        super().on_response_complete()
+
+    def pause_writing(self) -> None:
+        self.waits_since = self.table.clock()
+        self._write_deadline = self.waits_since + WRITE_SECONDS  # guard: write-deadline
+        super().pause_writing()
+
+    def resume_writing(self) -> None:
+        self._write_deadline = math.inf
+        super().resume_writing()
+
+    def _begin_head(self) -> None:
+        self.waits_since = self.table.clock()
+        self._receiving, self._head_bytes = "head", 0
+        self._read_deadline = self.waits_since + HEAD_SECONDS  # guard: head-deadline
+
+    def _refuse(self, kind: ProblemType, detail: str) -> None:
+        """Send a problem that no request middleware has seen, and close the connection."""
+        content = orjson.dumps(body(kind, detail, uuid4().urn))
+        lines = (
+            f"HTTP/1.1 {kind.status} {HTTPStatus(kind.status).phrase}",
+            f"Content-Type: {MEDIA_TYPE}",
+            f"Content-Length: {len(content)}",
+            "Cache-Control: no-store",
+            "Connection: close",
+        )
+        self.transport.write("\r\n".join(lines).encode() + b"\r\n\r\n" + content)
+        self.transport.close()
+        if self.cycle is not None and not self.cycle.response_complete:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+
+
+def limited_protocol(connections: ConnectionTable) -> type[LimitedProtocol]:
+    """Return the protocol for uvicorn's setting `http`."""
+    return type("LimitedProtocol", (LimitedProtocol,), {"table": connections})
+
+
+@contextlib.asynccontextmanager
+async def sweeping(connections: ConnectionTable) -> AsyncIterator[None]:
+    """Sweep regularly while the block runs."""
+
+    async def sweep_regularly() -> None:
+        while True:
+            await asyncio.sleep(SWEEP_SECONDS)
+            connections.sweep()
+
+    task = asyncio.create_task(sweep_regularly())
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+@contextlib.contextmanager
+def long_poll(scope: MutableMapping[str, Any]) -> Iterator[bool]:
+    """Yield whether the request of `scope` may wait for an event, and count its connection apart while the block runs.
+
+    A server without this protocol (in tests) counts nothing and lets all wait.
+    """
+    connection: LimitedProtocol | None = scope.get("extensions", {}).get(_EXTENSION)
+    if connection is None:
+        yield True
+        return
+    with connection.table.long_poll(connection) as may_wait:
+        yield may_wait
+
+
+def _subtract(counts: Counter[str], key: str) -> None:
+    counts[key] -= 1
+    if counts[key] <= 0:
+        del counts[key]
