@@ -1,6 +1,6 @@
 # Two commands on a fresh machine: `make demo`, `make test`. Needs Python 3.11-3.13 and make; uv is brought along.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast check docs bench-crawl bench-relevance clean ssrf torture guards torture-kill
+.PHONY: help demo test test-fast check docs bench-crawl bench-relevance clean ssrf torture guards torture-kill torture-api
 
 PYTHON ?= python3
 PORT   ?= 8000
@@ -40,6 +40,9 @@ ssrf: .venv/.done        ## every spelling of every refused address by every way
 
 torture-kill: .venv/.done ## fifty kills at random moments of a registry at work (KILLS="--kills 50 --seed 1"; half an hour)
 	.venv/bin/python -m tests.flow.kills $(KILLS)
+
+torture-api: .venv/.done ## all attacks on the API at once beside honest clients, in a network namespace (TORTURE="--seconds 60"; 12 minutes)
+	.venv/bin/python -m tests.flow.torture_api $(TORTURE)
 
 check: .venv/.done       ## linters, types, import contracts
 	.venv/bin/ruff check .
