@@ -63,6 +63,8 @@ def _ledger(account: Explanation, base: str, now: datetime) -> schemas.LedgerDat
             "visits.answers.url",
             "visits.answers.final_url",
             "visits.answers.type",
+            "visits.answers.dialect",
+            "visits.answers.via",
         ],
     }
 

@@ -108,6 +108,7 @@ def _content(
         "generation": page.generation,
         "confident": page.confident,
         "corrected": page.corrected,
+        "untrusted_text": ["corrected", "facets.counts", "suggestions.spelling"],  # words that the index has from sites
     }
 
 
@@ -128,6 +129,7 @@ def _row(result: Found, stems: Collection[str] | None, base: str, now: datetime)
             "confidence": rounded(hit.confidence),
         },
         "alike": result.alike,
+        "untrusted_text": ["matched_terms", "highlights"],
     }
     if stems is not None:
         row["highlights"] = {"name": highlight(card.name, stems), "description": highlight(card.description, stems)}
@@ -149,7 +151,15 @@ def _capability(
             "score": rounded(capability.cover),
             "similarity": rounded(capability.similarity),
         },
-        "untrusted_text": ["name", "description", "confirmation.message"],
+        "injection_flags": capability.injection_flags,
+        "untrusted_text": [
+            "name",
+            "description",
+            "detail_url",
+            "confirmation.message",
+            "why.matched_terms",
+            "highlights",
+        ],
     }
     if stems is not None:
         row["highlights"] = highlight(description, stems)

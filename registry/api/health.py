@@ -50,6 +50,7 @@ async def health(request: Request) -> Response:
             }
             for service in report.services
         ],
+        "untrusted_text": ["services.name"],
     }
     content: schemas.Health = {"success": True, "data": data}
     return json_response(request, content)
@@ -82,6 +83,7 @@ async def host_health(request: Request, domain: DomainPath, days: Days = 7) -> R
         "uptime_percentage": _uptime(history),
         "last_checked": history[0]["checked_at"] if history else None,
         "history": history,
+        "untrusted_text": ["name"],
     }
     content: schemas.HostHealth = {"success": True, "data": data}
     return json_response(request, content)

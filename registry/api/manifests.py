@@ -76,7 +76,10 @@ async def manifest(
     translation = await asyncio.to_thread(_translated, view, sources, format, base_url(request), version)
     if isinstance(translation, Untranslatable):
         raise Problem(
-            UNTRANSLATABLE, f"The format {format} cannot express this service.", reasons=list(translation.reasons)
+            UNTRANSLATABLE,
+            f"The format {format} cannot express this service.",
+            reasons=list(translation.reasons),
+            untrusted_text=["reasons"],
         )
     if raw:
         return json_response(request, translation.document, media_type=translation.media_type)
@@ -110,7 +113,8 @@ def _content(view: ServiceView, target: str, translation: Translation) -> Transl
         "source_formats": (target,) if translation.own_url else view.record.formats,
         "native_url": translation.own_url or _native_url(view, target),
         "synthetic": translation.own_url is None,
-        "untrusted_text": ["document", "losses.what"],
+        "injection_flags": view.record.injection_flags,
+        "untrusted_text": ["document", "losses.what", "losses.document", "losses.pointers", "native_url"],
     }
 
 

@@ -16,6 +16,9 @@ STALE_AFTER: Final = 2 * FOUND_MOST
 
 MESSAGE_CHARS: Final = 2_000
 
+# guard: untrusted-row
+_UNTRUSTED: Final = ("name", "description", "base_url", "protocols", "auth.schemes", "pricing", "version")
+
 _ADP_DEFAULTS: Final = {"auth_type": "none", "pricing_type": "free"}
 """What ADP registries answer where nothing is known: their clients know no other values."""
 
@@ -43,7 +46,8 @@ def summary(card: Card, base: str, now: datetime) -> schemas.Summary:
         "operational": card.operational,
         "freshness": freshness(card.last_visit_at, card.seen_at, now),
         "url": service_url(base, card.host),
-        "untrusted_text": ["name", "description", "version"],
+        "injection_flags": card.injection_flags,
+        "untrusted_text": _UNTRUSTED,
     }
 
 

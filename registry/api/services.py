@@ -2,7 +2,7 @@
 
 import asyncio
 from datetime import datetime
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, Final, cast
 
 from fastapi import Depends, Query, Request, Response
 
@@ -44,6 +44,18 @@ _NO_DETAIL = {
     "not_http": "This capability is not called over HTTPS.",
     "no_method": "No document of the site names the HTTP method of this capability.",
 }
+
+_OWN: Final = ("title", "side_effects", "side_effects_inferred", "confirmation_required", "injection_flags")
+"""Keys of a capability's record without text of sites; a problem has a title of its own."""
+
+# guard: untrusted-service
+_UNTRUSTED: Final = (
+    "well_known_url", "manifest", "protocols", "score.lines.document", "score.lines.pointer", "score.lines.evidence",
+    "auth.schemes", "pricing", "policies", "provider", "version", "homepage", "icon_url", "repository", "license",
+    "languages", "packages", "docs_url", "workflows", "relations", "claims", "identity", "groups", "tags", "examples",
+    "native", "provenance", "documents.url", "documents.dialect",
+)  # fmt: skip
+"""The texts of sites in the answer about one service."""
 
 router = strict_router(tags=["services"])
 
@@ -123,6 +135,7 @@ async def capability(request: Request, domain: DomainPath, name: CapabilityPath)
             _NO_DETAIL[reason],
             reason=reason,
             detail_url=view.capability.detail_url,
+            untrusted_text=["detail_url", *(key for key in record if key not in _OWN)],
             **{key: value for key, value in record.items() if key != "title"},
         )
     return json_response(request, record | detail)
@@ -169,6 +182,8 @@ def _status(host_status: HostStatus, base: str) -> submission.StatusData:
             "next_whole_plan_at": timestamp(host_status.unasked.next_whole_plan_at),
         },
         "status_url": status_url(base, host_status.host),
+        "injection_flags": host_status.injection_flags,
+        "untrusted_text": ["reasons"],
     }
 
 
@@ -249,21 +264,8 @@ def _service(view: ServiceView, base: str, now: datetime, include_details: bool)
             }
             for document in view.documents
         ],
-        "untrusted_text": [
-            "manifest",
-            "policies",
-            "provider",
-            "claims",
-            "identity",
-            "groups",
-            "tags",
-            "examples",
-            "packages",
-            "native",
-            "workflows",
-            "relations",
-            "score.lines.evidence",
-        ],
+        "injection_flags": record.injection_flags,
+        "untrusted_text": _UNTRUSTED,
     }
 
 

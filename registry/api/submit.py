@@ -33,6 +33,7 @@ from registry.api.schemas.base import EXAMPLE_SERVICE_URL, example_of
 from registry.api.validate import ADP_PATH, DraftReport, check_draft
 from registry.core.model.listing import TrustLevel
 from registry.core.names.domains import InvalidName, is_confusable
+from registry.core.reading.injection import injection_flags
 from registry.wiring import Waypost, utc_now
 
 MAX_NAME_CHARS: Final = 2_048
@@ -151,6 +152,8 @@ async def _visited_response(request: Request, waypost: Waypost, host: str, url: 
         "verified": trust_level is TrustLevel.VERIFIED,
         "message": "Listed.",
         "status_url": url,
+        "injection_flags": view.record.injection_flags,
+        "untrusted_text": ["name"],
     }
     with_detail_url = [capability for capability in view.service.capabilities if capability.detail_url is not None]
     if with_detail_url:
@@ -178,7 +181,9 @@ def _queued_response(request: Request, host: str, url: str) -> Response:
 def _not_listed(host: str, status: HostStatus | None, url: str) -> Problem:
     reasons = list(status.reasons) if status else []
     detail = "The host was visited; it serves no document of an agent service."
-    return Problem(NOT_LISTED, detail, errors=reasons or [detail], domain=host, status_url=url)
+    return Problem(
+        NOT_LISTED, detail, errors=reasons or [detail], domain=host, status_url=url, untrusted_text=["errors"]
+    )
 
 
 async def _check_pasted(request: Request, manifest: Any) -> Response:
@@ -187,7 +192,7 @@ async def _check_pasted(request: Request, manifest: Any) -> Response:
     report = await asyncio.to_thread(check_draft, orjson.dumps(manifest), ADP_PATH)
     host = report.host
     if not report.valid or host is None:
-        raise Problem(NOT_LISTED, "The manifest is not valid.", errors=_faults(report))
+        raise Problem(NOT_LISTED, "The manifest is not valid.", errors=_faults(report), untrusted_text=["errors"])
     service = report.assessment.service
     data: schemas.SubmittedData = {
         "domain": host,
@@ -196,6 +201,8 @@ async def _check_pasted(request: Request, manifest: Any) -> Response:
         "verified": False,
         "message": "Valid, but not listed: serve it from its own host, then submit that domain.",
         "status_url": status_url(base_url(request), host),
+        "injection_flags": injection_flags(finding.rule.code for finding in report.report.findings),
+        "untrusted_text": ["name"],
     }
     content: schemas.Submitted = {"success": True, "data": data}
     return json_response(request, content)

@@ -21,6 +21,7 @@ from registry.core.formats import FORMAT_BY_SLUG
 from registry.core.merging.merge import Held
 from registry.core.model.documents import Outcome
 from registry.core.model.findings import Severity
+from registry.core.reading.injection import injection_flags
 from registry.core.reading.positions import refused_at
 from registry.core.reading.reader import Unreadable, read_json
 from registry.core.scoring.report import Report, ReportedFinding, report
@@ -38,6 +39,11 @@ _BAD_JSON: Final[dict[str, Any]] = {
     ],
     "reason": "document.trailing_comma",
 }
+
+_UNTRUSTED: Final = (
+    "dialect", "errors.path", "errors.pointer", "errors.evidence", "notes.path", "notes.pointer", "notes.evidence",
+    "findings.pointer", "findings.evidence", "score_lines.pointer", "score_lines.evidence",
+)  # fmt: skip
 
 router = strict_router(tags=["submission"])
 
@@ -143,7 +149,8 @@ async def validate(
         "sections": draft_report.score.sections if draft_report.score else None,
         "findings": [cast(Located, finding.to_json()) for finding in draft_report.findings],
         "score_lines": [cast(LocatedLine, _without_document(line)) for line in draft_report.score_lines()],
-        "untrusted_text": ["errors.evidence", "notes.evidence", "findings.evidence", "score_lines.evidence"],
+        "injection_flags": injection_flags(finding.rule.code for finding in draft_report.findings),
+        "untrusted_text": _UNTRUSTED,
     }
     return json_response(request, content)
 

@@ -15,6 +15,7 @@ from registry.core.model.documents import Outcome
 from registry.core.model.findings import Severity
 from registry.core.model.services import to_json
 from registry.core.names.domains import host_of, is_confusable
+from registry.core.reading.injection import injection_flags
 from registry.core.reading.positions import place
 from registry.core.scoring.report import Report, ReportedFinding
 
@@ -120,6 +121,7 @@ class Checked:
             "documents": [self._document(document) for document in self.documents],
             "findings": [finding.to_json() for finding in report.about(None)],
             "score_lines": report.score_lines(),
+            "injection_flags": injection_flags(finding.rule.code for finding in report.findings),
         }
         is_hostless = self.served_as is not None and self.served_as.host is None
         return _mapped(value, self.without_placeholder) if is_hostless else value
@@ -166,6 +168,7 @@ class Unread:
             "documents": [],
             "findings": [],
             "score_lines": [],
+            "injection_flags": [],
         }
 
 

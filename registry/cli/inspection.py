@@ -64,7 +64,10 @@ def _host_json(host: HostRecord, now: datetime) -> dict[str, Any]:
 
 
 def _status_json(status: HostStatus | None) -> dict[str, Any]:
-    return {} if status is None else {"state": status.state, "reasons": list(status.reasons)}
+    if status is None:
+        return {}
+    flags = list(status.injection_flags)
+    return {"state": status.state, "reasons": list(status.reasons), "injection_flags": flags}
 
 
 def _print_account(console: Console, account: Explanation, status: HostStatus | None, now: datetime) -> None:
@@ -90,6 +93,8 @@ def _status_lines(status: HostStatus | None) -> Iterator[tuple[str, str]]:
     if status is not None:
         yield "state", status.state.replace("_", " ")
         yield from (("reason", reason) for reason in status.reasons)
+        if status.injection_flags:
+            yield "flagged", ", ".join(status.injection_flags)
 
 
 def _host_lines(host: HostRecord, unasked: Unasked, now: datetime) -> Iterator[tuple[str, str]]:

@@ -31,12 +31,18 @@ def print_found(console: Console, result: "Found") -> None:
     card = result.card
     head = f"[cyan]{card.host}[/]  {escaped(card.name)}, score [bold]{card.score}[/], {card.trust_level.value}"
     warning = ", [yellow]can be taken for another name[/]" if is_confusable(card.host) else ""
-    console.print(f"  {head}, {', '.join(card.formats)}{warning}")
+    console.print(f"  {head}, {', '.join(card.formats)}{warning}{_flagged(card.injection_flags)}")
     for capability in result.capabilities:
         matched_terms = (
             f" [dim](matched: {escaped(', '.join(capability.matched_terms))})[/]" if capability.matched_terms else ""
         )
-        console.print(f"    [green]{escaped(capability.name)}[/] {escaped(capability.description)}{matched_terms}")
+        flagged = _flagged(capability.injection_flags)
+        text = f"[green]{escaped(capability.name)}[/] {escaped(capability.description)}{matched_terms}{flagged}"
+        console.print(f"    {text}")
+
+
+def _flagged(flags: Sequence[str]) -> str:
+    return f", [yellow]flagged: {' '.join(flags)}[/]" if flags else ""
 
 
 async def show_search(waypost: Waypost, query: str, limit: int, console: Console, *, as_json: bool) -> int:
@@ -80,6 +86,7 @@ def _result_json(result: "Found") -> dict[str, Any]:
         "formats": list(card.formats),
         "relevance": round(result.relevance, 4),
         "matched_terms": list(result.matched_terms),
+        "injection_flags": list(card.injection_flags),
         "capabilities": [capability._asdict() for capability in result.capabilities],
     }
 
@@ -173,7 +180,7 @@ async def show_visited(waypost: Waypost, hosts: Sequence[str], console: Console,
             record = view.record
             console.print(
                 f"  {escaped(record.name)}, score [bold]{record.score}[/], {record.trust_level.value}, "
-                f"{', '.join(record.formats)}, {record.cap_count} capabilities",
+                f"{', '.join(record.formats)}, {record.cap_count} capabilities{_flagged(record.injection_flags)}",
                 highlight=False,
             )
     return listed

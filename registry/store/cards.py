@@ -24,6 +24,7 @@ class CardCapability(NamedTuple):
     detail_url: str | None  # absolute URL of the host's own detail document
     side_effects: bool | None = None
     confirmation: dict[str, Any] | None = None  # services.Confirmation as JSON, without defaults
+    injection_flags: Sequence[str] | None = None
 
 
 @dataclass(slots=True)
@@ -53,7 +54,7 @@ _CARDS: Final = f"""
 SELECT {", ".join(f"s.{name}" for name in COLUMNS)}, h.last_visit_at, s.model->'auth', s.model->'pricing',
        s.model->'version', s.model#>'{{relations,operational}}',
        (SELECT jsonb_agg(jsonb_build_array(c.name, c.data->'description', c.data->'detail_url', c.data->'side_effects',
-                                           c.data->'confirmation')
+                                           c.data->'confirmation', c.data->'injection_flags')
                          ORDER BY c.position)
         FROM capabilities c WHERE c.domain = s.domain AND c.host = s.host AND c.name = ANY(%(names)s::text[]))
 FROM unnest(%(domains)s::text[], %(hosts)s::text[]) AS k(domain, host)
@@ -97,6 +98,7 @@ def cards(rows: Iterable[Row]) -> Iterable[Card]:
         auth, pricing, card.version, card.operational, capabilities = (_decoded(value, card.host) for value in row[-5:])
         card.trust_level = TrustLevel(card.trust_level)
         card.formats, card.protocols = tuple(card.formats), tuple(card.protocols)
+        card.injection_flags = tuple(card.injection_flags)
         card.auth, card.pricing = auth or {}, pricing or {}
         card.capabilities = tuple(CardCapability(*capability) for capability in capabilities or ())
         yield card

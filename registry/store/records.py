@@ -106,6 +106,7 @@ class ServiceColumns:
     protocols: tuple[str, ...]
     category: str | None  # None: recorded before there were categories
     cap_count: int
+    injection_flags: tuple[str, ...]  # codes of the rules that any document of the host breaks
 
 
 @dataclass(slots=True)

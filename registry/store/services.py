@@ -126,7 +126,7 @@ def service_record(row: Mapping[str, Any] | RowMapping) -> ServiceRecord:
     values = {name: row[name] for name in _FIELDS}
     listing: Listing = listing_from_json(decode(row["listing"]))
     values |= {"model": decode(row["model"]), "listing": listing, "trust_level": listing.trust_level}
-    values |= {"formats": tuple(row["formats"]), "protocols": tuple(row["protocols"])}
+    values |= {name: tuple(row[name]) for name in ("formats", "protocols", "injection_flags")}
     return ServiceRecord(**values)
 
 
@@ -138,6 +138,7 @@ def _row(service: ServiceRecord) -> dict[str, Any]:
         "base_url": clean(service.base_url),
         "well_known_url": clean(service.well_known_url),
         "formats": list(service.formats),
+        "injection_flags": list(service.injection_flags),
         "protocols": [clean(protocol, 100) for protocol in service.protocols],
         "listing": listing_to_json(service.listing),
         "listing_hash": service.listing.content_hash(),

@@ -39,6 +39,7 @@ def _record(listing: Listing, hidden: bool) -> ServiceRecord:
         protocols=listing.protocols,
         category=listing.category or None,
         cap_count=len(listing.capabilities),
+        injection_flags=(),
         hidden=hidden,
         crawl_failures=0,
         model=to_json(Service(name=listing.name, description=listing.description)),

@@ -394,7 +394,8 @@ def test_a2a_modes_that_all_skills_share_are_the_default() -> None:
 
 # --- completeness ---------------------------------------------------------------------------------------------------
 
-OURS = {"pointers", "claims", "synthetic", "confidence", "provenance", "origin", "templated", "off_site"}
+OURS = {"pointers", "claims", "synthetic", "confidence", "provenance", "origin", "templated", "off_site",
+        "injection_flags"}  # fmt: skip
 """Waypost's own notes about a service; `templated` is visible in the endpoint."""
 APART = {"auth", "capabilities", "protocols", "relations/workflows", "params", "invocations", "identity/signed",
          "detail", "detail_url"}  # fmt: skip

@@ -6,17 +6,15 @@ every run of the tests that the edits still fit and the tests still exist. The r
 they guard. docs/safety.md shows the list, and says what has no row.
 """
 
+import importlib
+import pkgutil
 from typing import Final
 
-from tests.guards.rows import addresses, answers, connections, documents, names, politeness, queue, scrapy_settings
+from tests.guards import rows
+from tests.guards.guard import Guard
 
-GUARDS: Final = (
-    *addresses.GUARDS,
-    *names.GUARDS,
-    *answers.GUARDS,
-    *politeness.GUARDS,
-    *queue.GUARDS,
-    *documents.GUARDS,
-    *scrapy_settings.GUARDS,
-    *connections.GUARDS,
+GUARDS: Final[tuple[Guard, ...]] = tuple(
+    guard
+    for module in pkgutil.iter_modules(rows.__path__)
+    for guard in importlib.import_module(f"{rows.__name__}.{module.name}").GUARDS
 )

@@ -28,6 +28,7 @@ GENERAL = frozenset(
         "signature",
         "conflict",
         "service",
+        "injection",
         "capability",
     }
 )

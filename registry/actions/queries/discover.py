@@ -64,6 +64,7 @@ class FoundCapability(NamedTuple):
     cover: float
     similarity: float
     confirmation: dict[str, Any] | None = None
+    injection_flags: tuple[str, ...] = ()
 
 
 class Found(NamedTuple):
@@ -284,6 +285,7 @@ def _capabilities(card: Card, matches: Sequence[CapabilityMatch]) -> tuple[Found
             match.score,
             match.similarity,
             card_capability.confirmation,
+            tuple(card_capability.injection_flags or ()),
         )
         for match in matches
         if (card_capability := current.get(match.name))

@@ -18,6 +18,7 @@ from registry.core.model.listing import Filters
 from registry.core.model.services import Capability, Service, from_json
 from registry.core.names.domains import registrable_domain
 from registry.core.names.opt_out import is_covered
+from registry.core.reading.injection import injection_flags
 from registry.core.scheduling.reasons import shown_time
 from registry.core.scoring.rubric import rule_of
 from registry.store.cards import Card
@@ -53,7 +54,8 @@ class HostStatus:
     """`state`: queued (not visited yet, or submitted again and due), listed, not_listed, opted_out.
 
     `reasons`: sentences that say why it is not listed or what is wrong. `next_visit_at` is never in the past; None: not
-    scheduled. `unasked`: paths of the plan that were not requested yet.
+    scheduled. `unasked`: paths of the plan that were not requested yet. `injection_flags`: codes of the patterns of
+    prompt injection found in its documents.
     """
 
     domain: str
@@ -68,6 +70,7 @@ class HostStatus:
     alias_of: str | None
     crawl_failures: int
     unasked: Unasked
+    injection_flags: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +156,7 @@ async def status(store: Store, host: str, *, now: datetime) -> HostStatus | None
         alias_of=known.alias_of,
         crawl_failures=known.soft_failures,
         unasked=unasked(known, documents, log, opted_out=opted_out, now=now),
+        injection_flags=() if opted_out else injection_flags(finding.reason for finding in findings),
     )
 
 

@@ -142,6 +142,7 @@ def _service(
         protocols=listing.protocols,
         category=listing.category or None,
         cap_count=min(len(service.capabilities), MAX_CAPABILITIES),
+        injection_flags=merged.injection_flags,
         hidden=standing.is_hidden,
         crawl_failures=standing.crawl_failures,
         model=model,

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import Field
 
-from registry.api.schemas.base import HostName, Shape, StatusUrl, Succeeded, Timestamp
+from registry.api.schemas.base import HostName, Shape, StatusUrl, Succeeded, Timestamp, UntrustedText
 
 CheckStatus = Literal["up", "degraded", "down", "unknown"]
 _Status = Annotated[CheckStatus, Field(examples=["up"])]
@@ -33,6 +33,7 @@ class HealthData(Shape):
     degraded: Annotated[int, Field(examples=[0])]
     down: Annotated[int, Field(examples=[0])]
     services: list[HealthLine]
+    untrusted_text: UntrustedText
 
 
 class Health(Succeeded):
@@ -47,6 +48,7 @@ class HostHealthData(Shape):
     uptime_percentage: Annotated[float | None, Field(description="null: nothing was measured yet.", examples=[100.0])]
     last_checked: Timestamp | None
     history: list[Check]
+    untrusted_text: UntrustedText
 
 
 class HostHealth(Succeeded):
@@ -154,7 +156,7 @@ class LedgerData(Shape):
         Field(description="The other known hosts of the registrable domain, at most 100.", examples=[[]]),
     ]
     status_url: StatusUrl
-    untrusted_text: Annotated[list[str], Field(examples=[["host.referrer", "visits.answers.url"]])]
+    untrusted_text: UntrustedText
 
 
 class CrawlLedger(Succeeded):

@@ -9,12 +9,14 @@ from registry.api.schemas.base import (
     EXAMPLE_HOST,
     Confusable,
     HostName,
+    InjectionFlags,
     Severity,
     Shape,
     StatusUrl,
     Succeeded,
     Timestamp,
     Trust,
+    UntrustedText,
 )
 
 
@@ -55,6 +57,8 @@ class StatusData(Shape):
         Unasked, Field(description="Paths of the probe plan that were not requested yet, and when they will be.")
     ]
     status_url: StatusUrl
+    injection_flags: InjectionFlags
+    untrusted_text: UntrustedText
 
 
 class HostStatus(Succeeded):
@@ -73,6 +77,8 @@ class SubmittedData(Shape):
         Annotated[bool, Field(description="The first capability detail could be read.", examples=[True])]
     ]
     response_time_ms: NotRequired[Annotated[int, Field(examples=[184])]]
+    injection_flags: InjectionFlags
+    untrusted_text: UntrustedText
 
 
 class Submitted(Succeeded):
@@ -263,7 +269,5 @@ class Validated(Shape):
     ]
     findings: Annotated[list[Located], Field(description="All of `errors` and `notes`, in the order of the body.")]
     score_lines: Annotated[list[LocatedLine], Field(description="Every lost point; the most costly first.")]
-    untrusted_text: Annotated[
-        list[str],
-        Field(examples=[["errors.evidence", "notes.evidence", "findings.evidence", "score_lines.evidence"]]),
-    ]
+    injection_flags: InjectionFlags
+    untrusted_text: UntrustedText

@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from registry.core.assessing import rules
 from registry.core.assessing.controls import Control, Controls, control
+from registry.core.assessing.injection import inspected
 from registry.core.assessing.links import home_pointers
 from registry.core.assessing.mining import mined
 from registry.core.assessing.recognise import Foreign, Negative, recognise
@@ -215,7 +216,8 @@ def _found(document: Document, form: Format, dialect: str) -> Assessment:
         service = replace(service, pointers=mined(document.text or "", document.url))
     if not service.languages and (languages := declared_languages(document.headers)):
         service = replace(service, languages=languages)
-    findings = (*_serving_findings(document, form), *format_findings)
+    service, injection_findings = inspected(document, service)  # guard: injection-flags
+    findings = (*_serving_findings(document, form), *format_findings, *injection_findings)
     return Assessment(Outcome.FOUND, "", form.slug, dialect or None, findings, service, service.pointers)
 
 

@@ -53,6 +53,7 @@ def capability_record(service: Service, capability: Capability, effort: Effort |
     }
     record = {key: value for key, value in record.items() if value is not None}
     record |= {"side_effects": capability.side_effects, "invocations": ways(capability)}
+    record |= {"injection_flags": list(capability.injection_flags)}
     call = call_of(service, capability, effort)
     return record if call is None else {**record, "call": call}
 

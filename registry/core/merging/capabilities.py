@@ -10,7 +10,7 @@ from registry.core.merging.held import same_name
 from registry.core.model.services import Capability, Invocation, Origin, Relations, Service
 
 _NOTHING: Final[tuple[object, ...]] = (None, "", (), {})
-_OWN: Final = frozenset({"id", "name", "invocations", "native", "origin", "provenance"})
+_OWN: Final = frozenset({"id", "name", "invocations", "native", "injection_flags", "origin", "provenance"})
 _FILLED: Final = tuple(f.name for f in fields(Capability) if f.name not in _OWN)
 
 
@@ -80,14 +80,23 @@ def joined(first: Capability, second: Capability) -> Capability:
 
 
 def overlaid(first: Capability, second: Capability) -> Capability:
-    """Return `first` with the fields that only `second` fills; their provenance is the second's document."""
+    """Return `first` with the fields that only `second` fills; their provenance is the second's document.
+
+    Flags of both stay: the documents of both can be read.
+    """
     added = {
         name: value
         for name in _FILLED
         if getattr(first, name) in _NOTHING and (value := getattr(second, name)) not in _NOTHING
     }
     native = {**second.native, **first.native}
-    return replace(first, **added, native=native, provenance={**first.provenance, **sources(second, added)})
+    provenance = {**first.provenance, **sources(second, added)}
+    flags = flags_of(first, second)  # guard: injection-detail
+    return replace(first, **added, native=native, injection_flags=flags, provenance=provenance)
+
+
+def flags_of(*capabilities: Capability) -> tuple[str, ...]:
+    return tuple(sorted({flag for capability in capabilities for flag in capability.injection_flags}))
 
 
 def sources(capability: Capability, names: Iterable[str]) -> dict[str, Origin]:

@@ -13,6 +13,7 @@ from registry.core.model.documents import Outcome, Via
 from registry.core.model.findings import EVIDENCE_CHARS, Finding, Rule
 from registry.core.model.observations import Observation
 from registry.core.model.services import Origin, Service
+from registry.core.reading.injection import injection_flags
 
 PRECEDENCE: Final = tuple(
     slug for _, slug in sorted((form.precedence, form.slug) for form in FORMATS if form.precedence is not None)
@@ -57,6 +58,11 @@ class Merged:
     findings: tuple[LocatedFinding, ...]
     formats: tuple[str, ...]
     documents: tuple[str, ...]  # URLs of the documents merged, in order of precedence
+
+    @property
+    def injection_flags(self) -> tuple[str, ...]:
+        """Return the codes of the patterns of prompt injection found in any of the documents."""
+        return injection_flags(located.finding.rule.code for located in self.findings)
 
 
 def in_order(documents: Iterable[Held]) -> list[Held]:

@@ -15,7 +15,7 @@ from registry.core.format_support.format import Role
 from registry.core.format_support.manifest import MAX_TEXTS
 from registry.core.formats import adp, ai_catalog, api_catalog
 from registry.core.merging import rules
-from registry.core.merging.capabilities import origin_of
+from registry.core.merging.capabilities import flags_of, origin_of
 from registry.core.merging.held import ANSWERED, Held, LocatedFinding, finding, path_of, role_of
 from registry.core.merging.offering import describes_service
 from registry.core.model.documents import Outcome
@@ -213,7 +213,8 @@ def _with_entries(service: Service, entries: Sequence[Capability]) -> Service:
 def _capability_with_entry(capability: Capability, entry: Capability) -> Capability:
     added = dict(_added_fields(capability, entry))
     provenance = _with_origin_of(capability.provenance, entry, added)
-    return replace(capability, **added, origin=origin_of(capability), provenance=provenance)  # type: ignore[arg-type]  # keys are field names
+    flags = flags_of(capability, entry)
+    return replace(capability, **added, injection_flags=flags, origin=origin_of(capability), provenance=provenance)  # type: ignore[arg-type]  # keys are field names
 
 
 def _service_with_entry(service: Service, entry: Capability) -> Service:

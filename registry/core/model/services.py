@@ -200,6 +200,7 @@ class Capability:
     detail: Mapping[str, Any] | None = None  # ADP: the detail document as served
     invocations: tuple[Invocation, ...] = ()
     native: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    injection_flags: tuple[str, ...] = ()  # codes of the rules about prompt injection that its texts break
     origin: Origin | None = None  # set by merge: the document that describes it
     provenance: Mapping[str, Origin] = field(default_factory=dict)  # set by merge: fields from another document
 

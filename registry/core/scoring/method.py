@@ -38,7 +38,8 @@ METHOD: Final = (
     "`verified`.",
     "Each line names its document and the place in it (a JSON Pointer), for a capability that lacks something the "
     "place that describes it. A line without a document is about the merged service: no single document causes it.",
-    "No text raises a score by what it says: presence, structure and shares count.",
+    "No text raises or lowers a score by what it says: presence, structure and shares count. Texts with a known "
+    "pattern of prompt injection (`injection.*`) are flagged, which costs no points and earns none.",
 )
 
 BESIDE: Final = (

@@ -10,10 +10,11 @@ from registry.core.format_support import common_rules
 from registry.core.formats import FORMATS
 from registry.core.merging import rules as merging_rules
 from registry.core.model.findings import Rule, Section, rules_in
+from registry.core.reading import injection_rules
 from registry.core.reading import rules as reading_rules
 from registry.core.scoring import rules as scoring_rules
 
-VERSION = "3"
+VERSION = "4"
 """Changes with every change of a rule; stored beside each score."""
 
 SECTION_POINTS: Mapping[Section, int] = MappingProxyType(
@@ -28,7 +29,7 @@ SECTION_POINTS: Mapping[Section, int] = MappingProxyType(
 
 
 def _rules() -> Iterator[Rule]:
-    for module in (reading_rules, assessing_rules, common_rules):
+    for module in (reading_rules, assessing_rules, injection_rules, common_rules):
         yield from rules_in(module)
     for form in FORMATS:
         yield from form.rules

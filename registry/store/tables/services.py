@@ -26,6 +26,7 @@ class ServiceRow(Base):
     protocols: Mapped[list[str]] = mapped_column(ARRAY(Text))
     category: Mapped[str | None]
     cap_count: Mapped[Small]
+    injection_flags: Mapped[list[str]] = mapped_column(ARRAY(Text), server_default="{}")
     hidden: Mapped[bool]
     crawl_failures: Mapped[Small]
     model: Mapped[JsonB]

@@ -91,7 +91,7 @@ def _host_detail(
         detail["rate_limits"] = {key: value for key, value in limits.items() if _is_number(value)}
     if group := resource_group(capability):
         detail["resource_group"] = group
-    return detail | {"derived": derived, "untrusted_text": True}
+    return detail | {"derived": derived, "untrusted_text": True}  # guard: untrusted-detail
 
 
 def _served_parameter(source: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -1,0 +1,75 @@
+"""Look for prompt injection in every text and key of a document, and flag the capabilities that it concerns."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from pydantic import TypeAdapter
+
+from registry.core.format_support.manifest import Notes
+from registry.core.model.documents import Document
+from registry.core.model.findings import Finding
+from registry.core.model.services import Capability, Service
+from registry.core.reading.injection import Hit, hits
+from registry.core.reading.json_pointer import at
+
+_APART: Final = ".\n"
+"""Put between texts so that no pattern reaches from one to the next."""
+
+_CAPABILITY: Final[TypeAdapter[Capability]] = TypeAdapter(Capability)
+
+
+def inspected(document: Document, service: Service) -> tuple[Service, tuple[Finding, ...]]:
+    """Return the service with flagged capabilities, and the findings, at most a few for each rule.
+
+    A capability is flagged for what its part of the document holds, hidden characters included, and for its texts in
+    the model, which may come from other parts (referenced schemas).
+    """
+    texts = list(_located(document.text if document.value is None else document.value))
+    if not hits(_APART.join(text for _, text in texts)):
+        return service, ()
+    notes = Notes()
+    codes_below: dict[str, set[str]] = {}
+    for pointer, text in texts:
+        for hit in hits(text):
+            notes.add(hit.rule, pointer, hit.evidence)
+            for part in _with_parents(pointer):
+                codes_below.setdefault(part, set()).add(hit.rule.code)
+    known: dict[str, tuple[Hit, ...]] = {}
+    capabilities = tuple(_flagged(capability, codes_below, known) for capability in service.capabilities)
+    return replace(service, capabilities=capabilities), notes.findings()
+
+
+def _flagged(
+    capability: Capability, codes_below: Mapping[str, Iterable[str]], known: dict[str, tuple[Hit, ...]]
+) -> Capability:
+    codes: set[str] = set()
+    for call in capability.invocations:
+        codes.update(codes_below.get(call.origin.pointer, ()) if call.origin else ())
+    for _, text in _located(_CAPABILITY.dump_python(capability, mode="json", exclude_defaults=True)):
+        if text not in known:
+            known[text] = hits(text)
+        codes.update(hit.rule.code for hit in known[text])
+    return replace(capability, injection_flags=tuple(sorted(codes)))
+
+
+def _located(value: Any, pointer: str = "") -> Iterator[tuple[str, str]]:
+    """Yield every text of a JSON value with its pointer; a key has that of its member. The reader limits the depth."""
+    if isinstance(value, str):
+        yield pointer, value
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            member = at(pointer, key)
+            yield member, key
+            yield from _located(item, member)
+    elif isinstance(value, list | tuple):
+        for index, item in enumerate(value):
+            yield from _located(item, at(pointer, index))
+
+
+def _with_parents(pointer: str) -> Iterator[str]:
+    """Yield a pointer and those of all values around it, the whole document ("") last."""
+    while pointer:
+        yield pointer
+        pointer = pointer.rpartition("/")[0]
+    yield ""

@@ -1,0 +1,44 @@
+"""What is said of the texts of sites: where they stand, and which of them address the model of a reader."""
+
+from typing import Final
+
+from tests.guards.guard import NEVER, Edit, Guard
+
+_CORE: Final = "tests/core/injection/test_injection.py::"
+_MARKED: Final = "tests/api/test_untrusted_text.py::test_every_text_of_a_site_is_marked_in_every_answer"
+
+GUARDS: Final = (
+    Guard(
+        "injection-flags",
+        "texts of documents are searched for prompt injection",
+        Edit(r"inspected\(.*?\)", "(service, ())"),
+        (f"{_CORE}test_a_finding_has_the_place_and_the_words",),
+    ),
+    Guard(
+        "injection-invisible",
+        "invisible characters do not hide a phrase",
+        Edit("return .*", "return text\n"),
+        (f"{_CORE}test_a_poisoned_text_is_found",),
+    ),
+    Guard(
+        "injection-hidden",
+        "characters that nobody sees are flagged",
+        NEVER,
+        (f"{_CORE}test_characters_that_display_removes_flag_their_capability",),
+    ),
+    Guard(
+        "injection-mention",
+        "a text that only speaks of injections is not flagged",
+        Edit("if .* is None:", "if True:"),
+        (f"{_CORE}test_an_honest_text_is_left_alone",),
+    ),
+    Guard(
+        "injection-detail",
+        "a capability has the flags of all its documents",
+        Edit(r"flags_of\(.*\)", "first.injection_flags"),
+        (f"{_CORE}test_a_poisoned_detail_flags_its_capability_and_the_service",),
+    ),
+    Guard("untrusted-row", "texts of rows are marked", Edit(r"= \(.*\)", "= ()"), (_MARKED,)),
+    Guard("untrusted-service", "texts of a service are marked", Edit(r"= \(.*\)", "= ()"), (_MARKED,)),
+    Guard("untrusted-detail", "texts of a capability are marked", Edit("True", "[]"), (_MARKED,)),
+)
