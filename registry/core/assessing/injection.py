@@ -25,12 +25,14 @@ def inspected(document: Document, service: Service) -> tuple[Service, tuple[Find
     A capability is flagged for what its part of the document holds, hidden characters included, and for its texts in
     the model, which may come from other parts (referenced schemas).
     """
-    texts = list(_located(document.text if document.value is None else document.value))
-    if not hits(_APART.join(text for _, text in texts)):
+    content = document.text if document.value is None else document.value
+    distinct: dict[str, None] = {}
+    _collect(content, distinct)
+    if not hits(_APART.join(distinct)):  # nearly every document: one pass over each text, without pointers
         return service, ()
     notes = Notes()
     codes_below: dict[str, set[str]] = {}
-    for pointer, text in texts:
+    for pointer, text in _located(content):
         for hit in hits(text):
             notes.add(hit.rule, pointer, hit.evidence)
             for part in _with_parents(pointer):
@@ -51,6 +53,19 @@ def _flagged(
             known[text] = hits(text)
         codes.update(hit.rule.code for hit in known[text])
     return replace(capability, injection_flags=tuple(sorted(codes)))
+
+
+def _collect(value: Any, texts: dict[str, None]) -> None:
+    """Add every text and key of a JSON value to `texts`."""
+    if isinstance(value, str):
+        texts[value] = None
+    elif isinstance(value, dict):
+        texts.update(dict.fromkeys(value))
+        for item in value.values():
+            _collect(item, texts)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            _collect(item, texts)
 
 
 def _located(value: Any, pointer: str = "") -> Iterator[tuple[str, str]]:
