@@ -51,4 +51,6 @@ def print_traceback(error: BaseException) -> None:
 def _json_value(value: object) -> Any:
     if isinstance(value, datetime):
         return value.isoformat()
+    if isinstance(value, bytes):
+        raise TypeError("bytes have no JSON form")
     return value.value if isinstance(value, Enum) else str(value)

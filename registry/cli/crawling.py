@@ -13,6 +13,7 @@ from registry.cli.show import show_visited
 from registry.cli.shutdown import exit_after_deadline, stop_on_signals
 from registry.cli.terminal import errors, escaped
 from registry.core.names.domains import Host
+from registry.core.names.seeds import Refusal
 from registry.settings import Settings
 from registry.wiring import Waypost, open_waypost
 from registry.wiring.upkeep import last_drain
@@ -23,7 +24,8 @@ POLL_SECONDS = 1.0
 async def run_crawl(settings: Settings, names: Sequence[str], *, console: Console, as_json: bool) -> int:
     """Visit the named hosts once, index and print the results; a running worker may visit some of them instead."""
     async with open_waypost(settings) as waypost:
-        refused = (await waypost.frontier.seed(names, source="command")).refused
+        refused: list[Refusal] = []
+        await waypost.frontier.seed(names, source="command", on_refusal=refused.append)
         accepted = [name for name in names if name not in {refusal.name for refusal in refused}]
         await waypost.frontier.make_due(accepted)
         hosts = waypost.frontier.hosts_of(accepted)

@@ -52,7 +52,7 @@ def _account_json(account: Explanation, now: datetime) -> dict[str, Any]:
         "domain": asdict(account.domain),
         "requests_last_24h": account.spent,
         **({"about": _host_json(account.host, now), "unasked": asdict(account.unasked)} if account.host else {}),
-        "visits": [asdict(visit) for visit in account.visits],
+        "visits": [_visit_json(visit) for visit in account.visits],
         "hosts": [_host_json(host, now) for host in account.hosts],
     }
 
@@ -61,6 +61,11 @@ def _host_json(host: HostRecord, now: datetime) -> dict[str, Any]:
     """Return the host without the body of robots.txt, which is untrusted bytes, and without internal pending state."""
     members = {key: value for key, value in asdict(host).items() if key not in ("robots_body", "pending")}
     return {**members, "next_visit_at": shown_time(host.next_visit_at, now), "next_visit_says": why_next(host)}
+
+
+def _visit_json(visit: VisitRecord) -> dict[str, Any]:
+    """Return the visit with what was requested and answered, instead of the bytes in which that is stored."""
+    return {key: value for key, value in asdict(visit).items() if key != "packed"} | {"answers": visit.vector}
 
 
 def _status_json(status: HostStatus | None) -> dict[str, Any]:

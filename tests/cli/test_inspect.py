@@ -1,5 +1,6 @@
 """`waypost inspect` is readable at 80 columns: nothing is cut, long paths are folded in their own column."""
 
+import json
 from typing import Any
 
 import pytest
@@ -56,3 +57,12 @@ async def test_a_wide_terminal_shows_media_types_too(crawled: Store, capsys: pyt
     lines = await printed(crawled, 160, capsys)
     assert any(line.split() == ["answer", "type", "bytes", "ms", "asked"] for line in lines)
     assert any(line.endswith(ADP) and "application/json" in line for line in lines)
+
+
+async def test_json_has_answers_instead_of_packed_bytes(crawled: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    registry: Any = Registry(crawled)
+    capsys.readouterr()
+    assert await show_account(registry, HOST, 3, CleanConsole(), as_json=True) == 0
+    visit = json.loads(capsys.readouterr().out)["visits"][0]
+    assert "packed" not in visit
+    assert {answer["url"] for answer in visit["answers"]} >= {f"https://{HOST}{ADP}", f"https://{HOST}{LONG_PATH}"}
