@@ -8,11 +8,12 @@ they guard. docs/safety.md shows the list, and says what has no row.
 
 from typing import Final
 
-from tests.guards.rows import addresses, answers, documents, names, politeness, queue, scrapy_settings
+from tests.guards.rows import addresses, answers, documents, impersonation, names, politeness, queue, scrapy_settings
 
 GUARDS: Final = (
     *addresses.GUARDS,
     *names.GUARDS,
+    *impersonation.GUARDS,
     *answers.GUARDS,
     *politeness.GUARDS,
     *queue.GUARDS,

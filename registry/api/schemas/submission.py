@@ -8,6 +8,7 @@ from pydantic import Field, TypeAdapter
 from registry.api.schemas.base import (
     EXAMPLE_HOST,
     Confusable,
+    ExplainedTrust,
     HostName,
     Severity,
     Shape,
@@ -15,6 +16,7 @@ from registry.api.schemas.base import (
     Succeeded,
     Timestamp,
     Trust,
+    Verified,
 )
 
 
@@ -66,7 +68,8 @@ class SubmittedData(Shape):
     confusable: NotRequired[Confusable]
     name: Annotated[str, Field(examples=["Pigeonpost"])]
     trust_level: Trust
-    verified: Annotated[bool, Field(examples=[True])]
+    trust: ExplainedTrust
+    verified: Verified
     message: Annotated[str, Field(examples=["Listed."])]
     status_url: StatusUrl
     detail_url_ok: NotRequired[
