@@ -85,11 +85,7 @@ def _print_account(
         console.print("  the site opted out: it is not visited and not shown")
     if account.host is not None:
         console.print(
-            _indented(
-                _facts_table(
-                    [*_status_lines(status, service), *_host_lines(account.host, account.unasked, now)],
-                )
-            )
+            _indented(_facts_table([*_status_lines(status, service), *_host_lines(account.host, account.unasked, now)]))
         )
     for visit in account.visits:
         console.print(f"\n{escaped(_visit_title(visit, now))}")

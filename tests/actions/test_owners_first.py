@@ -42,6 +42,11 @@ async def test_the_owner_is_first_in_every_order(store: Store, backend: Embedded
     assert found == ["api.paypal.com", "claims-paypal.com"]
 
 
+async def test_a_corrected_question_counts_as_asked(store: Store, backend: EmbeddedBackend) -> None:
+    found = await hosts(store, backend, "paypla refund", USER, OWNER, OTHER)
+    assert found[0] == "api.paypal.com" and found[-1] == "claims-paypal.com"
+
+
 async def test_pages_follow_the_same_order(store: Store, backend: EmbeddedBackend) -> None:
     whole = await hosts(store, backend, "paypal refund", USER, OWNER, OTHER)
     first = await discover(store, backend, Query("paypal refund", limit=1))

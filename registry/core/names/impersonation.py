@@ -21,10 +21,13 @@ from registry.core.names.known_names import KNOWN_NAMES, KnownName
 from registry.core.names.mentions import is_namespaced
 
 _WORD: Final = re.compile(r"[^\W_]+")
+_MOST_PIECES: Final = 4
+"""Pieces of a word that are read as one, between capitals: `BankOfAmerica` has three."""
+
 _PIECE: Final = re.compile(r"[A-Z]*[^A-Z]+|[A-Z]+")
 _DIGITS: Final = str.maketrans("034578", "oeastb")
 _MOST_WORDS: Final = 40
-"""Words of a text that are read, and most pieces of a word: a name has few."""
+"""Words of a text that are read: a name has few."""
 
 _SPELT_OUT: Final = 3
 """From so many words of one letter on, they are read as one word."""
@@ -169,10 +172,10 @@ def _word(word: str) -> _Word:
 
 
 def _pieces(word: str) -> frozenset[str]:
-    """Return the word and all runs of its pieces, cut before capitals."""
-    pieces = _PIECE.findall(word)[:_MOST_WORDS]
-    runs = ("".join(pieces[start:end]) for start in range(len(pieces)) for end in range(start + 1, len(pieces) + 1))
-    return frozenset((word, *runs))
+    """Return the word and the runs of a few of its pieces, cut before capitals."""
+    pieces = _PIECE.findall(word)
+    runs = (pieces[start : start + count] for start in range(len(pieces)) for count in range(1, _MOST_PIECES + 1))
+    return frozenset((word, *map("".join, runs)))
 
 
 def _readings(piece: str) -> Iterator[str]:
