@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from registry.core.merging.listing import make_listing, trust_level
+from registry.core.merging.listing import make_listing
 from registry.core.merging.merge import held_from, merge
+from registry.core.merging.trust import trust_of
 from registry.core.model.documents import Fetched, Outcome, Probe
-from registry.core.model.findings import Severity
 from registry.core.model.listing import Listing
 from registry.core.names.domains import host_of, registrable_domain
 from registry.core.scoring.score import score
@@ -77,13 +77,14 @@ def _listing(visit: Visit) -> Listing | None:
     merged = merge(visit.host, [held_from(answer) for answer in visit.answers])
     if merged.service is None:
         return None
-    has_errors = any(located.finding.rule.severity is Severity.ERROR for located in merged.findings)
+    trust = trust_of(visit.host, merged.service, merged.findings)
     return make_listing(
         registrable_domain(visit.host),
         visit.host,
         merged.service,
         score(merged.service, merged.findings).value,
-        trust_level(visit.host, merged.service, has_errors=has_errors),
+        trust.level,
         merged.formats,
         _NOW.date(),
+        trust.reasons,
     )

@@ -5,7 +5,7 @@ from alembic import op
 from sqlalchemy.dialects import postgresql
 
 revision = "7b1f4d2c9e60"
-down_revision = "e41d7c9a2b58"
+down_revision = "9b3f27d4e6a1"
 branch_labels = None
 depends_on = None
 

@@ -6,7 +6,8 @@ from typing import Any, Final, cast
 from registry.actions.queries.inspect import Card
 from registry.api.responses import service_url, timestamp
 from registry.api.schemas import base as schemas
-from registry.core.model.listing import TrustLevel
+from registry.core.merging.trust import explained_listing, shown
+from registry.core.model.listing import Listing, TrustLevel
 from registry.core.names.domains import is_confusable
 from registry.core.reading.plain_text import plain
 from registry.core.scheduling.policy import FOUND_MOST
@@ -35,6 +36,9 @@ def summary(card: Card, base: str, now: datetime) -> schemas.Summary:
         "pricing_type": _ADP_DEFAULTS["pricing_type"] if card.pricing_type == "unknown" else card.pricing_type,
         "verified": card.trust_level is TrustLevel.VERIFIED,
         "trust_level": card.trust_level,
+        "trust": cast(
+            schemas.TrustFacts, shown(card.trust_level, card.trust.get("reasons", ()), card.trust.get("resembles"))
+        ),
         "category": card.category,
         "format": card.formats[0] if card.formats else None,
         "formats": card.formats,
@@ -49,6 +53,11 @@ def summary(card: Card, base: str, now: datetime) -> schemas.Summary:
         "injection_flags": card.injection_flags,
         "untrusted_text": _UNTRUSTED,
     }
+
+
+def trust(listing: Listing) -> schemas.ExplainedTrust:
+    """Return what is known of a service, with the meaning of its level and every reason why that is not higher."""
+    return cast(schemas.ExplainedTrust, explained_listing(listing))
 
 
 def confirmation(model: dict[str, Any] | None) -> schemas.Confirmation | None:

@@ -7,6 +7,7 @@ from registry.api.responses import json_response
 from registry.api.routing import strict_router
 from registry.api.schemas.about import Rubric
 from registry.core.formats import FORMATS
+from registry.core.merging.trust import LEVELS, REASONS
 from registry.core.scoring.method import BESIDE, METHOD, QUESTIONS
 from registry.core.scoring.rubric import RUBRIC, SECTION_POINTS, VERSION
 
@@ -20,7 +21,8 @@ router = strict_router(tags=["about"])
     summary="The rules behind every score",
     description="Every reason that a score can name: what was seen, what it costs, how to fix it, and which "
     "specification requires it. `version` is stored with each score. `method` explains how a score is computed, "
-    "`beside` what is shown beside it but is not part of it, such as freshness.",
+    "`beside` what is shown beside it but is not part of it, such as freshness. "
+    "`trust` says what the trust levels mean and why a level is not higher.",
 )
 async def rubric(request: Request) -> Response:
     content: Rubric = {
@@ -33,6 +35,13 @@ async def rubric(request: Request) -> Response:
         ],
         "method": METHOD,
         "beside": BESIDE,
+        "trust": {
+            "levels": [
+                {"trust_level": level, "checked": about.checked, "means": about.means}
+                for level, about in LEVELS.items()
+            ],
+            "reasons": [{"reason": reason.code, "says": reason.says, "fix": reason.fix} for reason in REASONS.values()],
+        },
         "data": [
             {
                 "reason": rule.code,

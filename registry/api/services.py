@@ -23,7 +23,7 @@ from registry.api.params import (
 from registry.api.problems import INVALID_PARAMETER, NO_DETAIL, UNKNOWN_CAPABILITY, UNKNOWN_SERVICE, Problem
 from registry.api.responses import REVALIDATE, capability_url, json_response, status_url, timestamp
 from registry.api.routing import strict_router
-from registry.api.rows import auth, freshness, pricing, summary
+from registry.api.rows import auth, freshness, pricing, summary, trust
 from registry.api.schemas import discovery, submission
 from registry.api.schemas import service as schemas
 from registry.core.calling.call import SERVICE_EFFORT
@@ -222,6 +222,7 @@ def _service(view: ServiceView, base: str, now: datetime, include_details: bool)
         "well_known_url": record.well_known_url,
         "verified": record.trust_level is TrustLevel.VERIFIED,
         "trust_level": record.trust_level,
+        "trust": trust(record.listing),
         "crawl_failures": record.crawl_failures,
         "last_crawled_at": timestamp(view.last_visit_at),
         "created_at": timestamp(record.created_at),

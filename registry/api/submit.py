@@ -6,7 +6,7 @@ never listed, because a host's listing contains only what the host itself serves
 
 import asyncio
 import re
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import orjson
 from fastapi import Request, Response
@@ -28,9 +28,11 @@ from registry.api.problems import (
 )
 from registry.api.responses import json_response, status_url
 from registry.api.routing import read_body, strict_router
+from registry.api.rows import trust
 from registry.api.schemas import submission as schemas
-from registry.api.schemas.base import EXAMPLE_SERVICE_URL, example_of
+from registry.api.schemas.base import EXAMPLE_SERVICE_URL, ExplainedTrust, example_of
 from registry.api.validate import ADP_PATH, DraftReport, check_draft
+from registry.core.merging.trust import NOT_FETCHED, explained
 from registry.core.model.listing import TrustLevel
 from registry.core.names.domains import InvalidName, is_confusable
 from registry.core.reading.injection import injection_flags
@@ -149,6 +151,7 @@ async def _visited_response(request: Request, waypost: Waypost, host: str, url: 
         "confusable": is_confusable(host),
         "name": view.record.name,
         "trust_level": trust_level,
+        "trust": trust(view.record.listing),
         "verified": trust_level is TrustLevel.VERIFIED,
         "message": "Listed.",
         "status_url": url,
@@ -198,6 +201,7 @@ async def _check_pasted(request: Request, manifest: Any) -> Response:
         "domain": host,
         "name": (service.name if service else None) or host,
         "trust_level": TrustLevel.UNVERIFIED,
+        "trust": cast(ExplainedTrust, explained(TrustLevel.UNVERIFIED, [NOT_FETCHED.code])),
         "verified": False,
         "message": "Valid, but not listed: serve it from its own host, then submit that domain.",
         "status_url": status_url(base_url(request), host),

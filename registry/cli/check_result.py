@@ -9,8 +9,10 @@ from rich.console import Console
 from rich.text import Text
 
 from registry.cli.clean import visible
+from registry.cli.trust import trust_lines
 from registry.core.assessing.drafts import UNKNOWN_HOST
 from registry.core.merging.merge import Held
+from registry.core.merging.trust import explained
 from registry.core.model.documents import Outcome
 from registry.core.model.findings import Severity
 from registry.core.model.services import to_json
@@ -97,6 +99,14 @@ class Checked:
     def confusable(self) -> bool:
         return self.host is not None and is_confusable(self.host)
 
+    @property
+    def trust(self) -> dict[str, Any] | None:
+        """How a registry would list the service; None if there is none, or if its host is not known."""
+        report = self.report
+        if report.trust is None or (self.served_as is not None and self.served_as.host is None):
+            return None
+        return {"level": report.trust.level.value, **explained(*report.trust, report.resembles)}
+
     def location_of(self, document: str | None) -> str:
         """Return the name under which a user finds the document: the file or the URL."""
         return self.target if self.is_file or document is None else document
@@ -116,6 +126,7 @@ class Checked:
             "reason": self.reason,
             "reasons": list(self.reasons),
             "score": report.score.value if report.score else None,
+            "trust": self.trust,
             "service": to_json(report.service) if report.service else None,
             "served_as": self.served_as.to_json() if self.served_as else None,
             "documents": [self._document(document) for document in self.documents],
@@ -163,6 +174,7 @@ class Unread:
             "reason": encodable(self.message),
             "reasons": [],
             "score": None,
+            "trust": None,
             "service": None,
             "served_as": None,
             "documents": [],
@@ -203,6 +215,9 @@ def print_checked(console: Console, checked: Checked) -> None:
         _print_line(console, Text(f"  {checked.host}: can be taken for another name", "yellow"))
     if checked.served_as is not None:
         _print_line(console, Text(f"  assumed: {visible(checked.served_as.in_words())}", "dim"))
+    if checked.trust is not None:
+        for words in trust_lines(checked.trust["level"], checked.trust):
+            _print_line(console, Text(f"  {'if its host serves it: ' if checked.is_file else ''}{words}"))
     for reason in () if checked.report.service else checked.reasons:  # else each is among the findings below
         _print_line(console, Text(f"  reason: {visible(reason)}"))
     for document in () if checked.is_file else checked.documents:

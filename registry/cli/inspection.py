@@ -10,11 +10,13 @@ from rich.padding import Padding
 from rich.table import Table
 
 from registry.actions.queries.explain import Explanation, HostRecord, VisitRecord, why_next
-from registry.actions.queries.inspect import HostStatus
+from registry.actions.queries.inspect import HostStatus, ServiceView
 from registry.actions.queries.unasked import Unasked
 from registry.cli.clean import print_json
 from registry.cli.common import DONE, NO
 from registry.cli.terminal import escaped
+from registry.cli.trust import trust_lines
+from registry.core.merging.trust import explained_listing
 from registry.core.names.domains import host_syntax
 from registry.core.scheduling.reasons import in_words, shown_time
 from registry.wiring import Waypost, utc_now
@@ -30,7 +32,7 @@ async def show_account(waypost: Waypost, name: str, visits: int, console: Consol
     """Print the ledger of a host and return the exit code. Raise InvalidName."""
     host = host_syntax(name)
     account, now = await waypost.queries.explain(host, visits=visits), utc_now()
-    status = await waypost.queries.status(host)
+    status, service = await waypost.queries.status(host), await waypost.queries.service(host)
     if account is None:
         if as_json:
             print_json({"host": host, "known": False})
@@ -38,9 +40,10 @@ async def show_account(waypost: Waypost, name: str, visits: int, console: Consol
             console.print(f"{escaped(host)}: unknown host")
         return NO
     if as_json:
-        print_json({**_account_json(account, now), **_status_json(status)})
+        trust = {"trust_level": service.record.trust_level.value, "trust": _trust(service)} if service else {}
+        print_json({**_account_json(account, now), **_status_json(status), **trust})
     else:
-        _print_account(console, account, status, now)
+        _print_account(console, account, status, service, now)
     return DONE
 
 
@@ -75,7 +78,13 @@ def _status_json(status: HostStatus | None) -> dict[str, Any]:
     return {"state": status.state, "reasons": list(status.reasons), "injection_flags": flags}
 
 
-def _print_account(console: Console, account: Explanation, status: HostStatus | None, now: datetime) -> None:
+def _trust(service: ServiceView) -> dict[str, Any]:
+    return explained_listing(service.record.listing)
+
+
+def _print_account(
+    console: Console, account: Explanation, status: HostStatus | None, service: ServiceView | None, now: datetime
+) -> None:
     domain = account.domain
     state = "being visited now" if domain.is_leased else f"{account.spent} requests in the last 24 h"
     attempts = f", {domain.attempts} unfinished visits in a row" if domain.attempts > 1 else ""
@@ -84,7 +93,7 @@ def _print_account(console: Console, account: Explanation, status: HostStatus | 
         console.print("  the site opted out: it is not visited and not shown")
     if account.host is not None:
         console.print(
-            _indented(_facts_table([*_status_lines(status), *_host_lines(account.host, account.unasked, now)]))
+            _indented(_facts_table([*_status_lines(status, service), *_host_lines(account.host, account.unasked, now)]))
         )
     for visit in account.visits:
         console.print(f"\n{escaped(_visit_title(visit, now))}")
@@ -94,12 +103,14 @@ def _print_account(console: Console, account: Explanation, status: HostStatus | 
         console.print(_indented(_other_hosts_table(account, now)))
 
 
-def _status_lines(status: HostStatus | None) -> Iterator[tuple[str, str]]:
+def _status_lines(status: HostStatus | None, service: ServiceView | None) -> Iterator[tuple[str, str]]:
     if status is not None:
         yield "state", status.state.replace("_", " ")
         yield from (("reason", reason) for reason in status.reasons)
         if status.injection_flags:
             yield "flagged", ", ".join(status.injection_flags)
+    if service is not None:
+        yield from (("trust", words) for words in trust_lines(service.record.trust_level, _trust(service)))
 
 
 def _host_lines(host: HostRecord, unasked: Unasked, now: datetime) -> Iterator[tuple[str, str]]:

@@ -13,7 +13,9 @@ from registry.actions.queries.inspect import HostStatus, ServiceView
 from registry.cli.clean import print_json
 from registry.cli.common import DONE, NO, demo_folder, print_error
 from registry.cli.terminal import escaped
-from registry.core.model.listing import Query
+from registry.cli.trust import level_line, reason_lines, trust_lines
+from registry.core.merging.trust import explained_listing, shown
+from registry.core.model.listing import Query, TrustLevel
 from registry.core.names.domains import InvalidName, is_confusable
 from registry.wiring import Waypost
 
@@ -32,6 +34,8 @@ def print_found(console: Console, result: "Found") -> None:
     head = f"[cyan]{card.host}[/]  {escaped(card.name)}, score [bold]{card.score}[/], {card.trust_level.value}"
     warning = ", [yellow]can be taken for another name[/]" if is_confusable(card.host) else ""
     console.print(f"  {head}, {', '.join(card.formats)}{warning}{_flagged(card.injection_flags)}")
+    for words in reason_lines(card.trust.get("reasons", ()), card.trust.get("resembles")):
+        console.print(f"    [yellow]{escaped(words)}[/]")
     for capability in result.capabilities:
         matched_terms = (
             f" [dim](matched: {escaped(', '.join(capability.matched_terms))})[/]" if capability.matched_terms else ""
@@ -54,6 +58,8 @@ async def show_search(waypost: Waypost, query: str, limit: int, console: Console
             print_json(_result_json(result))
         else:
             print_found(console, result)
+    if page.hits and not as_json:
+        console.print(f"[dim]{escaped(level_line(TrustLevel.VERIFIED))}[/]")
     if not page.hits:
         if not as_json:
             console.print("nothing found")
@@ -83,6 +89,7 @@ def _result_json(result: "Found") -> dict[str, Any]:
         "description": card.description,
         "score": card.score,
         "trust_level": card.trust_level.value,
+        "trust": shown(card.trust_level, card.trust.get("reasons", ()), card.trust.get("resembles")),
         "formats": list(card.formats),
         "relevance": round(result.relevance, 4),
         "matched_terms": list(result.matched_terms),
@@ -104,6 +111,7 @@ async def show_submissions(waypost: Waypost, names: Sequence[str], console: Cons
             console.print(
                 f"{escaped(name)}: {answer['state']}"
                 + (f" ({escaped(answer['reason'])})" if "reason" in answer else "")
+                + (", [yellow]can be taken for another name[/]" if answer.get("confusable") else "")
             )
     return NO if refused else DONE
 
@@ -163,6 +171,7 @@ def print_report(console: Console, report: "TourReport") -> None:
                 console.print(f"    [dim]{escaped(line)}[/]")
         if not page.hits:
             console.print("  nothing found")
+    console.print(f"\n[dim]{escaped(level_line(TrustLevel.VERIFIED))}[/]")
 
 
 async def show_visited(waypost: Waypost, hosts: Sequence[str], console: Console, *, as_json: bool) -> int:
@@ -183,6 +192,8 @@ async def show_visited(waypost: Waypost, hosts: Sequence[str], console: Console,
                 f"{', '.join(record.formats)}, {record.cap_count} capabilities{_flagged(record.injection_flags)}",
                 highlight=False,
             )
+            for words in trust_lines(record.trust_level, explained_listing(record.listing)):
+                console.print(f"  {escaped(words)}", highlight=False)
     return listed
 
 
@@ -198,6 +209,7 @@ def _service(view: ServiceView) -> dict[str, Any]:
         "name": record.name,
         "score": record.score,
         "trust_level": record.trust_level.value,
+        "trust": explained_listing(record.listing),
         "formats": list(record.formats),
         "capabilities": [capability.name for capability in view.service.capabilities],
     }

@@ -32,7 +32,8 @@ class Card(ServiceColumns):
     """A service in a list. `capabilities` are filled when cards are fetched by key, not in long lists.
 
     `auth` and `pricing` are services.Auth and services.Pricing as JSON, without defaults. `version` is the service's
-    own; `operational` what its document says of its state, None if nothing.
+    own; `operational` what its document says of its state, None if nothing. `trust`: `listings.trust_to_json`; empty if
+    recorded before it was known.
     """
 
     crawl_failures: int
@@ -44,15 +45,16 @@ class Card(ServiceColumns):
     pricing: dict[str, Any] = field(default_factory=dict)
     version: str | None = None
     operational: bool | None = None
+    trust: dict[str, Any] = field(default_factory=dict)
     capabilities: tuple[CardCapability, ...] = ()
 
 
-COLUMNS: Final = tuple(Card.__dataclass_fields__)[:-6]
+COLUMNS: Final = tuple(Card.__dataclass_fields__)[:-7]
 """Columns of `services`, in order. In a row the remaining fields follow: the time, then JSON."""
 
 _CARDS: Final = f"""
 SELECT {", ".join(f"s.{name}" for name in COLUMNS)}, h.last_visit_at, s.model->'auth', s.model->'pricing',
-       s.model->'version', s.model#>'{{relations,operational}}',
+       s.model->'version', s.model#>'{{relations,operational}}', s.trust,
        (SELECT jsonb_agg(jsonb_build_array(c.name, c.data->'description', c.data->'detail_url', c.data->'side_effects',
                                            c.data->'confirmation', c.data->'injection_flags')
                          ORDER BY c.position)
@@ -66,6 +68,12 @@ WHERE NOT s.hidden
 _SEEN: Final = """
 SELECT s.host, s.seen_at FROM unnest(%(domains)s::text[], %(hosts)s::text[]) AS k(domain, host)
 JOIN services s ON s.domain = k.domain AND s.host = k.host WHERE NOT s.hidden
+"""
+
+_RESEMBLING: Final = """
+SELECT s.host FROM unnest(%(domains)s::text[], %(hosts)s::text[]) AS k(domain, host)
+JOIN services s ON s.domain = k.domain AND s.host = k.host
+WHERE s.trust#>>'{resembles,name}' = ANY(%(names)s::text[])
 """
 
 
@@ -90,16 +98,23 @@ class Cards:
         """Return by host when its documents were last seen."""
         return dict(await self._pool.rows(_SEEN, _bound(keys)))
 
+    async def resembling(self, keys: Sequence[Key], names: Collection[str]) -> frozenset[str]:
+        """Return the hosts whose services use one of these well-known names without being its owner's."""
+        rows = await self._pool.rows(_RESEMBLING, {**_bound(keys), "names": texts(list(names))})
+        return frozenset(host for (host,) in rows)
+
 
 def cards(rows: Iterable[Row]) -> Iterable[Card]:
     """Yield one card per row. A row holds all fields of a card in order, jsonb as bytes."""
     for row in rows:
         card = Card(*row)
-        auth, pricing, card.version, card.operational, capabilities = (_decoded(value, card.host) for value in row[-5:])
+        auth, pricing, card.version, card.operational, trust, capabilities = (
+            _decoded(value, card.host) for value in row[-6:]
+        )
         card.trust_level = TrustLevel(card.trust_level)
         card.formats, card.protocols = tuple(card.formats), tuple(card.protocols)
         card.injection_flags = tuple(card.injection_flags)
-        card.auth, card.pricing = auth or {}, pricing or {}
+        card.auth, card.pricing, card.trust = auth or {}, pricing or {}, trust or {}
         card.capabilities = tuple(CardCapability(*capability) for capability in capabilities or ())
         yield card
 

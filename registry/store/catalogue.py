@@ -204,6 +204,7 @@ _CARD_COLUMNS: Final = (
     ServiceRow.model["pricing"],
     ServiceRow.model["version"],
     ServiceRow.model["relations"]["operational"],
+    ServiceRow.trust,
     null(),
 )
 """The columns that `cards` expects, without capabilities."""

@@ -1,5 +1,6 @@
 """Listings to JSON and back. They are stored as computed, and search indexes are built from them."""
 
+from dataclasses import asdict
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -17,3 +18,9 @@ def listing_to_json(listing: Listing) -> dict[str, Any]:
 def listing_from_json(value: Any) -> Listing:
     """Return the listing that the JSON describes. Raise pydantic.ValidationError, a ValueError, for other values."""
     return _LISTING.validate_python(value)
+
+
+def trust_to_json(listing: Listing) -> dict[str, Any]:
+    """Return what lists show beside the trust level: `reasons`, and `resembles` (listing.Resemblance) or None."""
+    resembles = asdict(listing.resembles) if listing.resembles else None
+    return {"reasons": listing.trust_reasons, "resembles": resembles}

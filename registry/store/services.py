@@ -11,7 +11,7 @@ from registry.core.model.listing import Listing
 from registry.store.bulk import columns_of, many, put_all
 from registry.store.driver import Driver, listed
 from registry.store.engine import decode
-from registry.store.listings import listing_from_json, listing_to_json
+from registry.store.listings import listing_from_json, listing_to_json, trust_to_json
 from registry.store.records import CapabilityRecord, FindingRecord, ScoreRecord, ServiceRecord
 from registry.store.tables import CapabilityRow, FindingRow, ScoreRow, ServiceRow
 from registry.store.values import clean, clean_or_none, key_name
@@ -140,6 +140,7 @@ def _row(service: ServiceRecord) -> dict[str, Any]:
         "formats": list(service.formats),
         "injection_flags": list(service.injection_flags),
         "protocols": [clean(protocol, 100) for protocol in service.protocols],
+        "trust": trust_to_json(service.listing),
         "listing": listing_to_json(service.listing),
         "listing_hash": service.listing.content_hash(),
     }

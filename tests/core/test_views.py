@@ -5,8 +5,12 @@ from typing import Any, get_args
 
 import pytest
 
+from registry.core.formats.adp import rules as adp_rules
 from registry.core.formats.adp.manifest_view import adp_auth_type, adp_manifest, adp_pricing_type
-from registry.core.merging.listing import make_listing, trust_level
+from registry.core.merging.listing import make_listing
+from registry.core.merging.merge import LocatedFinding
+from registry.core.merging.trust import trust_of
+from registry.core.model.findings import Finding
 from registry.core.model.listing import Listing, TrustLevel
 from registry.core.model.services import (
     Auth,
@@ -89,23 +93,24 @@ def test_payment_as_the_only_credential_means_paid_unless_the_price_is_stated() 
 def test_the_trust_level_depends_on_the_serving_host() -> None:
     at_home = Service(base_url=f"https://{HOST}", capabilities=(calling("https://pay.pigeonpost.dev/x"),))
     away = Service(capabilities=(calling("https://other.dev/x"),))
-    assert trust_level(HOST, at_home, has_errors=False) is TrustLevel.VERIFIED
-    assert trust_level(HOST, at_home, has_errors=True) is TrustLevel.COMMUNITY
-    assert trust_level(HOST, away, has_errors=False) is TrustLevel.COMMUNITY
-    assert trust_level(HOST, at_home, has_errors=False, is_failing=True) is TrustLevel.UNVERIFIED
+    assert trust_of(HOST, at_home) == (TrustLevel.VERIFIED, ())
+    error = LocatedFinding(Finding(adp_rules.REQUIRED, "/name"))
+    assert trust_of(HOST, at_home, [error]) == (TrustLevel.COMMUNITY, ("document_error",))
+    assert trust_of(HOST, away) == (TrustLevel.COMMUNITY, ("calls_other_site",))
+    assert trust_of(HOST, at_home, is_failing=True) == (TrustLevel.UNVERIFIED, ("failing",))
 
 
 def test_every_address_of_a_service_counts_for_trust() -> None:
     base = Service(base_url="https://other.dev/v1")
     protocol = Service(protocols=(Protocol("mcp", endpoint="https://mcp.other.dev/mcp"),))
     neighbour = Service(protocols=(Protocol("mcp", endpoint="https://bob.github.io/mcp"),))
-    assert trust_level(HOST, base, has_errors=False) is TrustLevel.COMMUNITY
-    assert trust_level(HOST, protocol, has_errors=False) is TrustLevel.COMMUNITY
-    assert trust_level("alice.github.io", neighbour, has_errors=False) is TrustLevel.COMMUNITY
+    assert trust_of(HOST, base) == (TrustLevel.COMMUNITY, ("calls_other_site",))
+    assert trust_of(HOST, protocol) == (TrustLevel.COMMUNITY, ("calls_other_site",))
+    assert trust_of("alice.github.io", neighbour) == (TrustLevel.COMMUNITY, ("calls_other_site",))
 
 
 def test_a_synthetic_document_is_never_verified() -> None:
-    assert trust_level(HOST, Service(synthetic=True), has_errors=False) is TrustLevel.COMMUNITY
+    assert trust_of(HOST, Service(synthetic=True)) == (TrustLevel.COMMUNITY, ("generated",))
 
 
 def test_the_manifest_of_an_adp_service_matches_its_document() -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 from registry.core.assessing.assess import assess_body
 from registry.core.formats.adp.detail_view import adp_detail, why_no_detail
 from registry.core.formats.adp.manifest_view import adp_manifest
-from registry.core.merging.listing import make_listing, trust_level
+from registry.core.merging.listing import make_listing
+from registry.core.merging.trust import trust_of
 from registry.core.model.listing import TrustLevel
 from tests.support import shapes
 from tests.support.shapes import assert_shape
@@ -25,7 +26,7 @@ def test_real_services_have_manifests_details_and_listings() -> None:
             if assessment.service is None:
                 continue
             services += 1
-            trust = trust_level(HOST, assessment.service, has_errors=False)
+            trust = trust_of(HOST, assessment.service).level
             assert trust is not TrustLevel.UNVERIFIED
             assert make_listing("example.dev", HOST, assessment.service, 50, trust, [row["format"]], None).name
             manifest = adp_manifest(HOST, assessment.service, lambda name: f"https://registry.example/{name}")

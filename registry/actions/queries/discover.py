@@ -20,6 +20,7 @@ import orjson
 
 from registry.core.model.listing import CapabilityMatch, Filters, Hit, Query, SearchUnavailable, StaleCursor, TrustLevel
 from registry.core.names.domains import registrable_domain
+from registry.core.names.impersonation import asked_for
 from registry.core.ranking import (
     Embedder,
     ParsedQuery,
@@ -172,7 +173,7 @@ async def discover(
     """
     answer = await ranked(backend, query, embedder)
     generation, digest = answer.pool.generation, _digest(answer.question, query)
-    ranking = await _sorted(store, answer.ranking, query)
+    ranking = await _owners_first(store, await _sorted(store, answer.ranking, query), answer, query.text)
     offset = query.offset if cursor is None else _offset(cursor, generation, digest, ranking)
     hits, end = await _fill(store, ranking, offset, query)
     has_more = query.limit > 0 and end < min(len(ranking), MAX_DEPTH)
@@ -209,6 +210,26 @@ async def _sorted(store: Store, ranking: Ranking, query: Query) -> Ranking:
     matching = [index for index in ranking.order if not has_text or evidence(ranking.features, index).is_confident]
     others = [index for index in ranking.order if index not in set(matching)]
     return replace(ranking, order=(*sorted(matching, key=lambda index: -sort_keys[index]), *others))
+
+
+async def _owners_first(store: Store, ranking: Ranking, answer: SearchAnswer, text: str) -> Ranking:
+    """Move services that use a well-known name of somebody else behind the confident hits that do not.
+
+    Only for questions that contain the name, as asked or as corrected: a stranger must not be the answer to it before
+    its owner is.
+    """
+    asked = asked_for(" ".join((text, *answer.corrected.values())))
+    users = await store.cards.resembling(_keys(ranking.hosts), {known.name for known in asked}) if asked else ()
+    if not users:
+        return ranking
+
+    def is_first(index: int, host: str) -> bool:
+        is_owners = any(known.owns(registrable_domain(host)) for known in asked)
+        return host not in users and (is_owners or evidence(ranking.features, index).is_confident)
+
+    first = {index: None for index, host in zip(ranking.order, ranking.hosts, strict=True) if is_first(index, host)}
+    behind = [index for index in ranking.order if index not in first]
+    return replace(ranking, order=(*first, *behind))  # guard: owners-first
 
 
 async def _fill(store: Store, ranking: Ranking, offset: int, query: Query) -> tuple[list[Found], int]:

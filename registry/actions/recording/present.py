@@ -8,9 +8,10 @@ from typing import Any, Final
 from registry.actions.recording.reconcile import Current
 from registry.core.assessing.assess import Assessment, assess_body
 from registry.core.formats.adp.manifest_view import adp_base_url
-from registry.core.merging.listing import make_listing, trust_level
+from registry.core.merging.listing import make_listing
 from registry.core.merging.merge import Held, LocatedFinding, Merged, merge
-from registry.core.model.findings import Finding, Severity
+from registry.core.merging.trust import trust_of
+from registry.core.model.findings import Finding
 from registry.core.model.observations import STORED_AS, from_text
 from registry.core.model.services import Service, to_json
 from registry.core.scoring.rubric import VERSION, rule_of
@@ -123,9 +124,10 @@ def same_but_for_dates(service: ServiceRecord, other: ServiceRecord) -> bool:
 def _service(
     domain: str, host: str, merged: Merged, service: Service, graded: Score, standing: Standing, now: datetime
 ) -> ServiceRecord:
-    has_errors = any(located.finding.rule.severity is Severity.ERROR for located in merged.findings)
-    trust = trust_level(host, service, has_errors=has_errors, is_failing=standing.is_failing)
-    listing = make_listing(domain, host, service, graded.value, trust, merged.formats, standing.seen_at.date())
+    trust = trust_of(host, service, merged.findings, is_failing=standing.is_failing)
+    listing = make_listing(
+        domain, host, service, graded.value, trust.level, merged.formats, standing.seen_at.date(), trust.reasons
+    )
     model = {key: value for key, value in to_json(service).items() if key != "capabilities"}
     return ServiceRecord(
         domain=domain,
@@ -134,7 +136,7 @@ def _service(
         description=listing.description,
         base_url=adp_base_url(host, service),
         well_known_url=merged.documents[0],
-        trust_level=trust,
+        trust_level=trust.level,
         score=graded.value,
         auth_type=listing.auth_type,
         pricing_type=listing.pricing_type,

@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from registry.api.problems import ProblemType
-from registry.api.schemas.base import Severity, Shape, Succeeded
+from registry.api.schemas.base import Severity, Shape, Succeeded, TrustReason
 
 
 class RubricRule(Shape):
@@ -33,12 +33,24 @@ class RubricSection(Shape):
     question: str
 
 
+class TrustLevelRow(Shape):
+    trust_level: str
+    checked: Annotated[str, Field(description="The value of `trust.checked`.")]
+    means: str
+
+
+class TrustTable(Shape):
+    levels: list[TrustLevelRow]
+    reasons: Annotated[list[TrustReason], Field(description="Why a level is not higher, the gravest first.")]
+
+
 class Rubric(Succeeded):
     version: str
     sections: dict[str, int]
     about_sections: list[RubricSection]
     method: Annotated[Sequence[str], Field(description="How a score is computed, step by step.")]
     beside: Annotated[Sequence[str], Field(description="What is shown beside a score but is not part of it.")]
+    trust: Annotated[TrustTable, Field(description="What trust levels mean. They do not follow from the score.")]
     data: list[RubricRule]
     formats: list[FormatRow]
 

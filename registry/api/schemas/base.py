@@ -9,6 +9,8 @@ from pydantic.fields import FieldInfo
 from typing_extensions import TypedDict, get_type_hints, is_typeddict
 
 from registry.core.merging.categories import CATEGORIES
+from registry.core.merging.trust import LEVELS
+from registry.core.model.listing import TrustLevel
 
 EXAMPLE_TIME: Final = "2026-11-20T03:00:11.000Z"
 EXAMPLE_HOST: Final = "api.pigeonpost.example"
@@ -45,8 +47,21 @@ PricingType = Annotated[
         examples=["freemium"],
     ),
 ]
+_MEANINGS: Final = " ".join(f"`{level}`: {about.means}" for level, about in LEVELS.items())
 Trust = Annotated[
-    str, Field(json_schema_extra={"enum": ["verified", "community", "unverified"]}, examples=["verified"])
+    str,
+    Field(
+        json_schema_extra={"enum": ["verified", "community", "unverified"]},
+        description=f"As in ADP registries. {_MEANINGS}",
+        examples=["verified"],
+    ),
+]
+Verified = Annotated[
+    bool,
+    Field(
+        description=f"True exactly if `trust_level` is `verified`. {LEVELS[TrustLevel.VERIFIED].means}",
+        examples=[True],
+    ),
 ]
 Severity = Annotated[str, Field(json_schema_extra={"enum": ["error", "warning", "info"]}, examples=["warning"])]
 
@@ -76,6 +91,54 @@ class Shape(TypedDict):
 
 class Succeeded(Shape):
     success: Literal[True]
+
+
+class Resembles(Shape):
+    """A well-known name that is used on a host that is not its owner's."""
+
+    name: Annotated[str, Field(examples=["PayPal"])]
+    domain: Annotated[str, Field(description="The owner's site.", examples=["paypal.com"])]
+    seen_in: Annotated[
+        str,
+        Field(
+            json_schema_extra={"enum": ["host", "name", "provider"]},
+            description="What uses it: the host, the name of the service, or who is said to run it.",
+            examples=["name"],
+        ),
+    ]
+
+
+class TrustFacts(Shape):
+    checked: Annotated[
+        str,
+        Field(
+            json_schema_extra={"enum": ["host", "part", "none"]},
+            description="What is known to be the host's: `host` is all of it (`verified`), `part` is not all of it "
+            "(`community`), `none` is nothing current (`unverified`). Nobody checks who runs a host.",
+            examples=["host"],
+        ),
+    ]
+    reasons: Annotated[
+        Sequence[str],
+        Field(
+            description="Why the level is not `verified`; `trust.reasons` of /api/rubric explains them.", examples=[[]]
+        ),
+    ]
+    resembles: Annotated[
+        Resembles | None,
+        Field(description="A well-known name that it uses without being on its owner's site.", examples=[None]),
+    ]
+
+
+class TrustReason(Shape):
+    reason: Annotated[str, Field(examples=["calls_other_site"])]
+    says: Annotated[str, Field(examples=["Endpoints are on another site than the one that served the document."])]
+    fix: Annotated[str, Field(examples=["Serve a document on the host of the endpoints too."])]
+
+
+class ExplainedTrust(TrustFacts):
+    means: Annotated[str, Field(description="The level in one sentence.", examples=[LEVELS[TrustLevel.VERIFIED].means])]
+    explained: Annotated[Sequence[TrustReason], Field(description="The reasons in words.", examples=[[]])]
 
 
 class Freshness(Shape):
@@ -149,8 +212,9 @@ class Summary(Shape):
     base_url: Annotated[str, Field(examples=["https://api.pigeonpost.example/v2"])]
     auth_type: AuthType
     pricing_type: PricingType
-    verified: Annotated[bool, Field(description="True exactly if `trust_level` is `verified`.", examples=[True])]
+    verified: Verified
     trust_level: Trust
+    trust: TrustFacts
     category: Annotated[
         str | None,
         Field(

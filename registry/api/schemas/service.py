@@ -9,6 +9,7 @@ from registry.api.schemas.base import (
     EXAMPLE_TIME,
     Auth,
     Confusable,
+    ExplainedTrust,
     Freshness,
     HostName,
     InjectionFlags,
@@ -19,6 +20,7 @@ from registry.api.schemas.base import (
     Timestamp,
     Trust,
     UntrustedText,
+    Verified,
 )
 from registry.api.schemas.call import Call
 
@@ -105,8 +107,9 @@ class ServiceData(Shape):
     domain: HostName
     confusable: Confusable
     well_known_url: Annotated[str, Field(examples=["https://api.pigeonpost.example/.well-known/agent"])]
-    verified: Annotated[bool, Field(examples=[True])]
+    verified: Verified
     trust_level: Trust
+    trust: ExplainedTrust
     crawl_failures: Annotated[int, Field(examples=[0])]
     last_crawled_at: Timestamp | None
     created_at: Annotated[Timestamp, Field(examples=["2026-11-02T08:15:30.000Z"])]
@@ -119,7 +122,9 @@ class ServiceData(Shape):
     auth: Auth
     pricing: Pricing
     policies: Annotated[dict[str, Any], Field(description="What the site allows and asks of agents.", examples=[{}])]
-    provider: Annotated[dict[str, Any] | None, Field(description="Who runs the service.", examples=[None])]
+    provider: Annotated[
+        dict[str, Any] | None, Field(description="Who runs the service, as its documents claim.", examples=[None])
+    ]
     version: Annotated[str | None, Field(examples=[None])]
     homepage: Annotated[str | None, Field(examples=[None])]
     icon_url: Annotated[str | None, Field(examples=[None])]

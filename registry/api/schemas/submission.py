@@ -8,6 +8,7 @@ from pydantic import Field, TypeAdapter
 from registry.api.schemas.base import (
     EXAMPLE_HOST,
     Confusable,
+    ExplainedTrust,
     HostName,
     InjectionFlags,
     Severity,
@@ -17,6 +18,7 @@ from registry.api.schemas.base import (
     Timestamp,
     Trust,
     UntrustedText,
+    Verified,
 )
 
 
@@ -70,7 +72,8 @@ class SubmittedData(Shape):
     confusable: NotRequired[Confusable]
     name: Annotated[str, Field(examples=["Pigeonpost"])]
     trust_level: Trust
-    verified: Annotated[bool, Field(examples=[True])]
+    trust: ExplainedTrust
+    verified: Verified
     message: Annotated[str, Field(examples=["Listed."])]
     status_url: StatusUrl
     detail_url_ok: NotRequired[

@@ -1,6 +1,6 @@
 """Assess one fetched answer: recognise its format and judge it. Pure functions."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -11,9 +11,10 @@ from registry.core.assessing.links import home_pointers
 from registry.core.assessing.mining import mined
 from registry.core.assessing.recognise import Foreign, Negative, recognise
 from registry.core.assessing.verdicts import READ, by_status, is_challenge, is_home
-from registry.core.format_support.endpoints import link
+from registry.core.format_support import common_rules
+from registry.core.format_support.endpoints import claim, link
 from registry.core.format_support.format import Format
-from registry.core.format_support.manifest import map_of
+from registry.core.format_support.manifest import Notes, map_of
 from registry.core.formats import FORMAT_BY_SLUG, FORMATS
 from registry.core.model.documents import NO_HEADERS, Document, Fetched, Json, Outcome, Probe, Purpose, Via
 from registry.core.model.findings import EVIDENCE_CHARS, Finding, Rule
@@ -27,6 +28,9 @@ from registry.core.reading.reader import BOM, Unreadable, is_html, looks_like_js
 _MAX_ALTERNATIVES = 10
 _HEAD_BYTES = 4096
 _NOT_MANIFESTS = frozenset({Purpose.ROBOTS, Purpose.HOME, Purpose.CONTROL, Purpose.RPC})
+_IDENTITIES = frozenset({"domain", "host", "hostname", "origin"})
+_HOLDERS = ("agent", "service", "identity")
+"""Members with which a document of any format can say whose it is, beside DIDs, at the top or in one of the objects."""
 _PAGE_HINTS = tuple(form.page_hint for form in FORMATS if form.page_hint)
 _BODIES = frozenset({Outcome.FOUND, Outcome.NEGATIVE, Outcome.MALFORMED})
 
@@ -217,8 +221,22 @@ def _found(document: Document, form: Format, dialect: str) -> Assessment:
     if not service.languages and (languages := declared_languages(document.headers)):
         service = replace(service, languages=languages)
     service, injection_findings = inspected(document, service)  # guard: injection-flags
-    findings = (*_serving_findings(document, form), *format_findings, *injection_findings)
+    claims = _claims_elsewhere(document, format_findings)
+    findings = (*_serving_findings(document, form), *format_findings, *claims, *injection_findings)
     return Assessment(Outcome.FOUND, "", form.slug, dialect or None, findings, service, service.pointers)
+
+
+def _claims_elsewhere(document: Document, found: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Return a finding for each identity on another site that the format's own rules did not report already."""
+    notes = Notes()
+    known = {finding.pointer for finding in found if finding.rule is common_rules.CLAIM_ELSEWHERE}
+    value = document.value if isinstance(document.value, dict) else {}
+    for place, holder in (("", value), *((at("", name), map_of(value, name)) for name in _HOLDERS)):
+        for name, claimed in holder.items():
+            is_identity = name in _IDENTITIES or (isinstance(claimed, str) and claimed.startswith("did:"))
+            if is_identity and (pointer := at(place, name)) not in known:
+                claim(claimed, document, pointer, notes)  # guard: identity-members
+    return notes.findings()
 
 
 def _serving_findings(document: Document, form: Format) -> list[Finding]:

@@ -32,8 +32,13 @@ TOO_MANY_CAPABILITIES = Rule(
 )
 CLAIM_ELSEWHERE = Rule(
     "manifest.claim_elsewhere", WARNING, points=4, section=IDENTITY, spec="RFC 8615 section 4",
-    says="The document names another site than the one that serves it.",
+    says="The document says that it is about another site than the one that serves it.",
     fix="Serve the document from the host that it names, or correct the name.",
+)
+PROVIDER_ELSEWHERE = Rule(
+    "manifest.provider_elsewhere", INFO, points=0, section=IDENTITY, spec="RFC 8615 section 4",
+    says="The document names a provider or publisher on another site; nobody checked that they belong together.",
+    fix="No change is needed; a document on the provider's own host would show that they do.",
 )
 DECLARED_INACTIVE = Rule(
     "manifest.declared_inactive", WARNING, points=3, section=OPERABILITY, spec="RFC 9110 section 15.5.5",

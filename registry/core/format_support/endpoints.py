@@ -11,8 +11,10 @@ from functools import lru_cache
 from registry.core.format_support import common_rules
 from registry.core.format_support.manifest import NAME_CHARS, Notes, unrendered_url
 from registry.core.model.documents import Document, Json
+from registry.core.model.findings import Rule
 from registry.core.names import addresses
 from registry.core.names.domains import InvalidName, Url, canonical_host, host_of, parse_https, parse_url, same_site
+from registry.core.names.mentions import claimed_hosts
 from registry.core.reading.plain_text import line
 
 MAX_URL_CHARS = 2_048
@@ -97,13 +99,19 @@ def origin_of(url: str) -> str:
     return f"{scheme}://{re.split(r'[/?#]', after_scheme, maxsplit=1)[0]}/"
 
 
-def claim(value: Json, document: Document, pointer: str, notes: Notes) -> str | None:
-    """Return the name or URL that the document claims for itself, cleaned; add a finding if it is on another site."""
+def claim(
+    value: Json, document: Document, pointer: str, notes: Notes, rule: Rule = common_rules.CLAIM_ELSEWHERE
+) -> str | None:
+    """Return the host, URL or DID that the document claims for itself, cleaned; add a finding if it is on another site.
+
+    `rule` is found then: CLAIM_ELSEWHERE for what the document says it is, PROVIDER_ELSEWHERE for who runs it.
+    """
     if not isinstance(value, str) or not (claimed := line(value, NAME_CHARS)):
         return None
-    claimed_host, serving_host = host_of(claimed if "://" in claimed else f"https://{claimed}"), host_of(document.url)
-    if claimed_host is not None and serving_host is not None and not same_site(claimed_host, serving_host):
-        notes.add(common_rules.CLAIM_ELSEWHERE, pointer, claimed)
+    serving_host = host_of(document.url)
+    # guard: claim-elsewhere
+    if serving_host is not None and not all(same_site(host, serving_host) for host in claimed_hosts(claimed)):
+        notes.add(rule, pointer, claimed)
     return claimed
 
 

@@ -4,7 +4,6 @@ Provenance keys are field names of Service, and paths below them ("protocols/1",
 come from another document than the field's first one.
 """
 
-import re
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
@@ -25,7 +24,8 @@ from registry.core.model.services import (
     Relations,
     Service,
 )
-from registry.core.names.domains import InvalidName, canonical_host, host_of, registrable_domain, same_site
+from registry.core.names.domains import host_of, is_confusable, registrable_domain, same_site
+from registry.core.names.mentions import hosts_in
 
 Parts = Sequence[tuple[Origin, Service]]
 
@@ -36,7 +36,6 @@ _FIRST_WINS: Final = (
 _ALL: Final = ("languages", "tags", "examples", "groups", "packages")
 _BY_FIELD: Final[dict[str, object]] = {"pricing": Pricing(), "policies": Policies(), "relations": Relations()}
 _MAX_READINGS: Final = 20  # entries for one address if documents disagree
-_HOST_NAME: Final = re.compile(r"[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+")
 _NOTHING: Final[tuple[object, ...]] = (None, "", ())
 _BLANK: Final = Service()
 _T = TypeVar("_T")
@@ -103,26 +102,25 @@ def is_host_name(origin: Origin, name: str | None) -> bool:
 
 
 def _real_names_first(parts: Parts) -> list[tuple[Origin, Service]]:
-    """Return the parts in order, those with a real name before those with that of a host, this one or another."""
-    return sorted(parts, key=lambda part: is_host_name(part[0], part[1].name) or _named_host(part[1].name) is not None)
+    """Return the parts in order, those with a real name before those with that of a host or with none to be shown."""
+    return sorted(
+        parts,
+        key=lambda part: is_host_name(part[0], part[1].name) or _own_name(part[0], part[1].name) != part[1].name,
+    )
 
 
-def _named_host(name: str | None) -> str | None:
-    """Return the host that a name consists of, as a claimed domain does; None for a name of another kind."""
-    if name is None or _HOST_NAME.fullmatch(name) is None:
-        return None
-    try:
-        return canonical_host(name.lower()).host
-    except InvalidName:
-        return None
+def sites_elsewhere(origin: Origin, name: str | None) -> tuple[str, ...]:
+    """Return the hosts in a name that are on another site than its document."""
+    serving_host = host_of(origin.document)
+    return tuple(host for host in hosts_in(name or "") if serving_host and not same_site(host, serving_host))
 
 
-def _own_name(origin: Origin, name: str) -> str:
-    """Return the name, or the serving host's instead of that of another site: nobody may list a service under it."""
-    named_host, serving_host = _named_host(name), host_of(origin.document)
-    if named_host is None or serving_host is None or same_site(named_host, serving_host):
-        return name
-    return serving_host
+def _own_name(origin: Origin, name: str | None) -> str | None:
+    """Return the name, or the serving host instead of a name that speaks of another site, or shows a look-alike."""
+    # guard: name-elsewhere
+    if sites_elsewhere(origin, name) or any(map(is_confusable, hosts_in(name or ""))):
+        return host_of(origin.document)
+    return name
 
 
 def _origin_of_field(part: tuple[Origin, Service], name: str) -> Origin:

@@ -12,25 +12,12 @@ from registry.core.formats.adp.manifest_view import (
     service_name,
 )
 from registry.core.merging.categories import category_of
+from registry.core.merging.claims import resemblance
 from registry.core.model.listing import AuthKind, ListedCapability, Listing, PricingKind, TrustLevel
 from registry.core.model.services import Auth, Capability, Service, is_semantic_type
-from registry.core.names.domains import host_of, same_site
 from registry.core.reading.plain_text import plain
 
 KEYWORDS_CHARS: Final = 500
-
-
-def trust_level(host: str, service: Service, *, has_errors: bool, is_failing: bool = False) -> TrustLevel:
-    """Return the level of trust of a host that served its documents over valid TLS.
-
-    `has_errors`: one of its documents has a finding of severity error. `is_failing`: its last visits failed so often
-    and for so long that it may be gone (decided by the store; age alone is no reason).
-    """
-    if is_failing:
-        return TrustLevel.UNVERIFIED
-    if has_errors or service.synthetic or any(not same_site(host, other) for other in _called_hosts(service)):
-        return TrustLevel.COMMUNITY
-    return TrustLevel.VERIFIED
 
 
 def make_listing(
@@ -41,6 +28,7 @@ def make_listing(
     trust: TrustLevel,
     formats: Iterable[str],
     seen_on: date | None,
+    trust_reasons: tuple[str, ...] = (),
 ) -> Listing:
     """Return what search and the interfaces see of a service: texts cleaned and cut, ADP's vocabularies and `unknown`.
 
@@ -71,6 +59,8 @@ def make_listing(
         languages=service.languages,
         keywords=_keywords(service),
         category=category_of(service),
+        trust_reasons=trust_reasons,
+        resembles=resemblance(host, service),
     )
 
 
@@ -107,10 +97,3 @@ def _keywords(owner: Service | Capability) -> tuple[str, ...]:
             keywords.append(text)
             remaining -= len(text)
     return tuple(keywords)
-
-
-def _called_hosts(service: Service) -> set[str]:
-    """Return every host that a client of the service would call."""
-    urls = [service.base_url, *(protocol.endpoint for protocol in service.protocols)]
-    urls += (call.endpoint for capability in service.capabilities for call in capability.invocations)
-    return {host for url in urls if url and (host := host_of(url)) is not None}

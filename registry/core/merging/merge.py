@@ -1,14 +1,15 @@
 """The documents of one host -> one service with per-field provenance (docs/merge.md).
 
 Every finding that needs two documents is made here: missing capability details and pointer targets, contradictions,
-signatures, endpoints on another site. Documents come in with their assessments; nothing is read or fetched. Each
-question has its own module in `merging/`.
+signatures, endpoints on another site, names of others. Documents come in with their assessments; nothing is read or
+fetched. Each question has its own module in `merging/`.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from registry.core.merging.access import Metadata
+from registry.core.merging.claims import claims, look_alikes
 from registry.core.merging.conflicts import conflicts
 from registry.core.merging.details import details_of, with_details
 from registry.core.merging.fields import united
@@ -68,6 +69,8 @@ def merge(host: str, host_documents: Sequence[Held]) -> Merged:
         return Merged(None, tuple(findings), *formats_and_urls)
     service, off_site_findings = mark_off_site(service, registrable_domain(host))
     findings += (LocatedFinding(one) for one in chain(conflicts(parts), off_site_findings))
+    findings += [one for one in claims(parts) if one not in findings]  # a claimed domain is the name in some formats
+    findings += look_alikes(host, service)
     return Merged(service, tuple(findings), *formats_and_urls)
 
 

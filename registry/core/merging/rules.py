@@ -56,6 +56,16 @@ ENDPOINT_OFF_SITE = Rule(
     says="Endpoints are on another site than the one that served the document.",
     fix="Serve a document on the host of the endpoints too, so that this host need not speak for it.",
 )
+LOOK_ALIKE_HOST = Rule(
+    "listing.look_alike_host", INFO, points=0, section=IDENTITY, spec="UTS 39 sections 4 and 5; RFC 5890 section 4.4",
+    says="The host name mixes scripts or consists of look-alike letters: it can be taken for another name.",
+    fix="Use a host name in one script that reads like no other name.",
+)
+KNOWN_NAME = Rule(
+    "listing.known_name", INFO, points=0, section=IDENTITY, spec="UTS 39 section 4; RFC 8615 section 4",
+    says="The host, the service or its provider has a well-known name, and the host is not on that name's own site.",
+    fix="If the name is yours, serve the documents from your own site; if not, find a name without it.",
+)
 NOTHING_CALLABLE = Rule(
     "listing.nothing_callable", INFO, points=0, section=COMPLETENESS,
     spec="ADP 1.0 section 2; A2A 1.0 AgentCard.supportedInterfaces; MCP server card v1 (SEP-2127)",

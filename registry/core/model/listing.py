@@ -10,11 +10,23 @@ from typing import Literal, NamedTuple
 
 
 class TrustLevel(StrEnum):
-    """How a listing is backed (docs/adr/0005-what-trust-levels-mean.md). `unverified` is hidden unless requested."""
+    """What is known of a listing (merging.trust). `unverified` is hidden unless requested."""
 
     VERIFIED = "verified"
     COMMUNITY = "community"
     UNVERIFIED = "unverified"
+
+
+@dataclass(frozen=True, slots=True)
+class Resemblance:
+    """A well-known name that is used on a host of somebody else. `domain`: the best known of its owner's.
+
+    `seen_in`: what uses it. `provider` is the name or address of who is said to run the service.
+    """
+
+    name: str
+    domain: str
+    seen_in: Literal["host", "name", "provider"]
 
 
 AdpAuthType = Literal["none", "api_key", "oauth2"]
@@ -54,6 +66,7 @@ class Listing:
     `category` is a slug of `merging.categories`; empty in listings made before there were categories.
     `languages` are those the documents were served in (Content-Language), lower case, each with its primary language.
     `keywords` as in ListedCapability, of the service as a whole.
+    `trust_reasons` are codes of `merging.trust`: why the level is not higher. Empty, as `resembles`, in older listings.
     """
 
     domain: str
@@ -71,6 +84,8 @@ class Listing:
     languages: tuple[str, ...] = ()
     keywords: tuple[str, ...] = ()
     category: str = ""
+    trust_reasons: tuple[str, ...] = ()
+    resembles: Resemblance | None = None
 
     def content_hash(self) -> bytes:
         """Return the sha256 of the canonical JSON of all fields."""

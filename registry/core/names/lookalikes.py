@@ -1,12 +1,15 @@
 """Detect host names that can be mistaken for others: mixed scripts in a label, or a label of look-alike letters only.
 
-A heuristic after UTS 39 (restriction level "highly restrictive", whole-script confusables), reduced to what Unicode
-character names show. It only sets a flag: flagged names are accepted and shown as A-labels.
+A heuristic after UTS 39 (restriction level "highly restrictive", whole-script confusables), with Unicode's table of
+confusable characters and the scripts that character names show. It only sets a flag: flagged names are accepted, shown
+as A-labels, and never `verified`.
 """
 
 import unicodedata
 from collections.abc import Sequence
 from typing import Final
+
+from registry.core.names.confusables import skeleton
 
 # UTS 39 section 5.2: scripts that may occur together in one word.
 _TOGETHER: Final = (
@@ -15,13 +18,12 @@ _TOGETHER: Final = (
     frozenset({"LATIN", "CJK", "HANGUL"}),
 )
 
-# Letters of other scripts (and odd Latin ones) that most fonts draw like an ASCII letter or digit.
-_LOOKALIKES: Final = frozenset(
-    "асеорхуіјѕһԁԛԝүпгкмтвнзьҫӏ"  # Cyrillic
-    "αορνυικτχγηεϲϳ"  # Greek
-    "օսոզցհյղգաքԼտ"  # Armenian
-    "ıɑɡɩɪʏʟ"  # Latin letters that are not ASCII
-)
+# Letters that many fonts draw like an ASCII letter, beside those of Unicode's table.
+_LOOKALIKES: Final = frozenset("пкмтвнзьҫκτηεχյղԼտ")  # Cyrillic, Greek, Armenian
+
+_SCRIPTS: Final = frozenset({"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU"})
+"""Scripts that can be mistaken for Latin as a whole. Single letters of others look like one too (Hebrew samekh like o),
+their words do not."""
 
 
 def looks_alike(labels: Sequence[str]) -> bool:
@@ -39,10 +41,10 @@ def _is_lookalike(label: str, top_level_scripts: frozenset[str]) -> bool:
     """True when all non-ASCII letters are look-alikes. A non-Latin label in the script of its top level is exempt."""
     letters = [char for char in label if char.isalpha()]
     non_ascii = [char for char in letters if not char.isascii()]
-    if not non_ascii or any(char not in _LOOKALIKES for char in non_ascii):
+    if not non_ascii or not all(char in _LOOKALIKES or skeleton(char).isascii() for char in non_ascii):
         return False
     scripts = _scripts(label)
-    return scripts == {"LATIN"} or not scripts <= top_level_scripts
+    return scripts == {"LATIN"} or (bool(scripts & _SCRIPTS) and not scripts <= top_level_scripts)
 
 
 def _scripts(label: str) -> frozenset[str]:

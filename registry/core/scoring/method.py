@@ -45,7 +45,8 @@ METHOD: Final = (
 BESIDE: Final = (
     "`freshness`: when the host was last visited, when its documents were last seen, and whether that is too long ago. "
     "Time alone changes no score.",
-    "`trust_level`: how the listing is backed. It does not follow from the score.",
+    "`trust_level`: what of the listing is known to be its host's. It does not follow from the score, and no level "
+    "says who runs the host.",
     "`outcome` of hosts where nothing was found: only documents that were found are scored, and what is unknown costs "
     "nothing.",
 )

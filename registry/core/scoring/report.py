@@ -7,9 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from registry.core.merging.claims import resemblance
 from registry.core.merging.merge import Held, LocatedFinding, merge
+from registry.core.merging.trust import Trust, trust_of
 from registry.core.model.documents import Outcome
 from registry.core.model.findings import Finding, Rule, Severity
+from registry.core.model.listing import Resemblance
 from registry.core.model.services import Service
 from registry.core.reading.positions import Position, place
 from registry.core.scoring.score import Line, Score, score
@@ -54,6 +57,7 @@ class Report:
 
     `gaps`: what the score misses in the merged service, most costly first, each at the document that should state it.
     `lines`: the lines of the score, in its order, each at its first finding.
+    `trust`, `resembles`: how the service would be listed; None where there is none.
     """
 
     service: Service | None
@@ -61,6 +65,8 @@ class Report:
     findings: tuple[ReportedFinding, ...]
     gaps: tuple[ReportedFinding, ...]
     lines: tuple[ReportedFinding, ...]
+    trust: Trust | None = None
+    resembles: Resemblance | None = None
 
     @property
     def everything(self) -> tuple[ReportedFinding, ...]:
@@ -102,7 +108,16 @@ def report(host: str, documents: Sequence[Held], sources: Mapping[str, bytes]) -
     positioned_gaps = positioned[len(findings) : len(findings) + len(gaps)]
     document_order = {document.url: index for index, document in enumerate(documents)}
     sorted_findings = tuple(sorted(document_findings, key=lambda finding: _sort_key(finding, document_order)))
-    return Report(merged.service, graded, sorted_findings, positioned_gaps, positioned[len(findings) + len(gaps) :])
+    service = merged.service
+    return Report(
+        service,
+        graded,
+        sorted_findings,
+        positioned_gaps,
+        positioned[len(findings) + len(gaps) :],
+        trust_of(host, service, merged.findings) if service else None,
+        resemblance(host, service) if service else None,
+    )
 
 
 def _of_single_document(documents: Sequence[Held]) -> Iterator[LocatedFinding]:

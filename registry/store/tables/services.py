@@ -19,6 +19,7 @@ class ServiceRow(Base):
     base_url: Mapped[str]  # as ADP clients see it
     well_known_url: Mapped[str]  # the document with the highest precedence
     trust_level: Mapped[str]
+    trust: Mapped[JsonB | None]  # reasons and resemblance of the listing; null: recorded before they were known
     score: Mapped[Small]
     auth_type: Mapped[str]
     pricing_type: Mapped[str]

@@ -277,7 +277,9 @@ def _key_set_pointers(identity: Identity, document: Document) -> Iterator[Pointe
 
 
 def _claims(card: Object, document: Document, notes: Notes) -> dict[str, str]:
-    claimed = claim(map_of(card, "provider").get("url"), document, "/provider/url", notes)
+    claimed = claim(
+        map_of(card, "provider").get("url"), document, "/provider/url", notes, common_rules.PROVIDER_ELSEWHERE
+    )
     return {"provider": claimed} if claimed else {}
 
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from registry.core.format_support.common_rules import PROVIDER_ELSEWHERE
 from registry.core.format_support.endpoints import claim, link, origin_of
 from registry.core.format_support.loose import license_of, provider_of, repository_of
 from registry.core.format_support.loose_card import loose_card
@@ -146,7 +147,7 @@ def _homepage(host: Object, document: Document) -> str | None:
 
 
 def _claims(host: Object, document: Document, notes: Notes) -> dict[str, str]:
-    claimed = claim(host.get("identifier"), document, "/host/identifier", Notes())
+    claimed = claim(host.get("identifier"), document, "/host/identifier", notes)
     return {"identifier": claimed} if claimed else {}
 
 
@@ -185,7 +186,7 @@ def _grade(item: Object, identifier: str, kind: str, pointer: str, document: Doc
     if urn is None:
         notes.add(rules.IDENTIFIER, at(pointer, "identifier"), identifier)
     else:
-        claim(urn[2], document, at(pointer, "identifier"), notes)
+        claim(urn[2], document, at(pointer, "identifier"), notes, PROVIDER_ELSEWHERE)
     draft_keys = [key for key in ("mediaType", "inline") if key in item]
     if draft_keys or (urn is not None and urn[1].lower() == "ai"):
         notes.add(rules.DRAFT, pointer, ", ".join(draft_keys) or identifier)

@@ -71,7 +71,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     if name is None:
         notes.add(rules.UNNAMED, "/name", value.get("name", ""))
     owner = map_of(value, "owner")
-    identity = claim(value.get("did"), document, "/did", Notes())
+    identity = claim(value.get("did"), document, "/did", notes)
     service = Service(
         name=name,
         description=text_of(value, "description"),

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
+from registry.core.format_support.common_rules import PROVIDER_ELSEWHERE
 from registry.core.format_support.endpoints import claim, link
 from registry.core.format_support.manifest import (
     ID_CHARS,
@@ -109,7 +110,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     _check_top(body, dialect, document, notes)
     check(body, document, notes)
     provider = map_of(body, "provider")
-    provider_url = claim(provider.get("url"), document, "/provider/url", notes)
+    provider_url = claim(provider.get("url"), document, "/provider/url", notes, PROVIDER_ELSEWHERE)
     usable_capabilities = tuple(capabilities(body, document, notes))
     service = Service(
         name=_required_text(body, "name", NAME_CHARS, notes),

@@ -187,7 +187,7 @@ CHECKED_BY_GENERAL_RULES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyTyp
         "document.content_type": ("atp-2.2-type",),
         "document.html_type": ("atp-2.2-type",),
         "manifest.duplicate_id": ("atp-3.5-unique",),
-        "manifest.claim_elsewhere": ("atp-3.2-site",),
+        "manifest.provider_elsewhere": ("atp-3.2-site",),
         "endpoint.not_public": ("atp-3.5-endpoint-uri", "atp-5.1-https"),
         "endpoint.invalid": ("atp-3.5-endpoint-uri",),
         "capability.unconfirmed": ("atp-3.5.3-confirmation", "atp-6.1-destructive"),

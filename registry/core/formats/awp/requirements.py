@@ -129,7 +129,7 @@ REQUIREMENTS: Final = (
     Requirement("awp-14-confidence", "14", MUST, "it gives a confidence between 0 and 1"),
     Requirement("awp-14-last-verified", "14", MUST, "it gives the date of its last verification"),
     Requirement("awp-14-confidence-in", "14", SHOULD, "generated files are trusted less",
-                ours("They lose points and are never listed as verified (registry/core/merging/listing.py).")),
+                ours("They lose points and are never listed as verified (registry/core/merging/trust.py).")),
     Requirement("awp-14-native", "14", SHOULD, "native files are preferred",
                 ours("A native document of the host always wins (registry/core/merging).")),
     Requirement("awp-15-json", "15", MUST, "the file is valid JSON"),

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from registry.core.format_support.endpoints import link
+from registry.core.format_support.endpoints import claim, link
 from registry.core.format_support.manifest import (
     MAX_TEXTS,
     Notes,
@@ -29,7 +29,7 @@ def dialect(document: Document) -> str | None:
 
 def read(document: Document, dialect: str, notes: Notes) -> Service:
     note_private_keys(document, "verificationMethod", "publicKeyJwk", notes)
-    identifier = short_text_of(document.value, "id")
+    identifier = claim(text_of(document.value, "id"), document, "/id", notes)
     pointers = []
     for index, item in enumerate(list_of(document.value, "service")[:MAX_TEXTS]):
         target = link(item.get("serviceEndpoint"), document.url) if isinstance(item, dict) else None

@@ -192,7 +192,7 @@ def _grade(card: Object, notes: Notes) -> None:
 
 
 def _claims(card: Object, document: Document, notes: Notes) -> dict[str, str]:
-    claimed = claim(card.get("websiteUrl"), document, "/websiteUrl", notes)
+    claimed = claim(card.get("websiteUrl"), document, "/websiteUrl", notes, common_rules.PROVIDER_ELSEWHERE)
     return {"website": claimed} if claimed else {}
 
 

@@ -1,0 +1,18 @@
+"""Why the trust level of a service is not higher, and the well-known name that it uses; null until it is recorded."""
+
+import sqlalchemy as sa
+from alembic import op
+from sqlalchemy.dialects.postgresql import JSONB
+
+revision = "9b3f27d4e6a1"
+down_revision = "e41d7c9a2b58"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    op.add_column("services", sa.Column("trust", JSONB(none_as_null=True), nullable=True))
+
+
+def downgrade() -> None:
+    op.drop_column("services", "trust")

@@ -1,0 +1,72 @@
+"""What the documents of a host say about other sites: names that are theirs, and well-known names that are used.
+
+Nobody may list a service under the name of another site. A name that speaks of another site gives way to the serving
+host, and the claim is a finding; the claims in other members are findings of the readers (endpoints.claim).
+"""
+
+from collections.abc import Iterator
+
+from registry.core.format_support import common_rules
+from registry.core.format_support.format import Role
+from registry.core.formats import FORMAT_BY_SLUG
+from registry.core.merging import rules
+from registry.core.merging.fields import Parts, place, sites_elsewhere
+from registry.core.merging.held import LocatedFinding, finding
+from registry.core.model.listing import Resemblance
+from registry.core.model.services import Provider, Service
+from registry.core.names.domains import host_of, is_confusable, parse_url, same_site
+from registry.core.names.impersonation import known_name_in, known_name_in_host, owned_name
+from registry.core.names.known_names import KnownName
+from registry.core.names.mentions import hosts_in
+
+
+def claims(parts: Parts) -> Iterator[LocatedFinding]:
+    """Yield a finding for each name, not of a text, that speaks of another site than the one that serves it."""
+    for origin, service in parts:
+        form = FORMAT_BY_SLUG.get(origin.format)
+        if form is not None and form.role is not Role.TEXT and sites_elsewhere(origin, service.name):
+            source = place(origin, service, "name")
+            yield LocatedFinding(
+                finding(common_rules.CLAIM_ELSEWHERE, source.pointer, service.name or ""), source.document
+            )
+
+
+def look_alikes(host: str, service: Service) -> Iterator[LocatedFinding]:
+    """Yield a finding if the host can be taken for another name, and one if a well-known name is used."""
+    if is_confusable(host):  # guard: look-alike-host
+        yield LocatedFinding(finding(rules.LOOK_ALIKE_HOST, "", host))
+    use = resemblance(host, service)
+    if use is not None:  # guard: known-name
+        yield LocatedFinding(finding(rules.KNOWN_NAME, "", f"{use.name} ({use.domain}), in the {use.seen_in}"))
+
+
+def resemblance(host: str, service: Service) -> Resemblance | None:
+    """Return the first well-known name that the host, the service or its provider uses.
+
+    None on a host of its owner, and on that of the owner of another one, who may speak of all.
+    """
+    if owned_name(host) is not None:
+        return None
+    provider = service.provider or Provider()
+    if known := known_name_in_host(host):
+        return Resemblance(known.name, known.domains[0], "host")
+    if service.name and not _is_own_host(host, service.name) and (known := known_name_in(service.name)):
+        return Resemblance(known.name, known.domains[0], "name")
+    if known := known_name_in(provider.name or "") or _owner_of(provider.url) or _owner_of(service.homepage):
+        return Resemblance(known.name, known.domains[0], "provider")
+    return None
+
+
+def _is_own_host(host: str, name: str) -> bool:
+    """True when the name is a host name of the same site; the labels of the host are judged by themselves."""
+    hosts = hosts_in(name)
+    return len(hosts) == 1 and " " not in name.strip() and same_site(hosts[0], host)
+
+
+def _owner_of(url: str | None) -> KnownName | None:
+    """Return the known name whose owner a page belongs to, unless people have pages of their own there."""
+    host = host_of(url) if url else None
+    known = owned_name(host) if host else None
+    parsed = parse_url(url or "")
+    is_page_of_others = known is not None and known.has_pages and parsed is not None and parsed.target != "/"
+    return None if is_page_of_others else known

@@ -1,0 +1,160 @@
+"""What is known of a listing: its level, which clients of ADP registries know, and why it is not higher.
+
+No level says who runs a host: a certificate shows that the answer came from it, and anybody gets one for a host of
+their own. `verified` means that the documents came from their own host over TLS and speak for nobody else
+(docs/adr/0023-what-verified-means.md).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from types import MappingProxyType
+from typing import Any, Final, Literal, NamedTuple
+
+from registry.core.format_support import common_rules
+from registry.core.merging import rules
+from registry.core.merging.held import LocatedFinding
+from registry.core.model.findings import Severity
+from registry.core.model.listing import Listing, Resemblance, TrustLevel
+from registry.core.model.services import Service
+from registry.core.names.domains import host_of, same_site
+
+Checked = Literal["host", "part", "none"]
+"""This registry's own word for a level: what of the listing is known to be its host's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """A level in our own word, and in one sentence."""
+
+    checked: Checked
+    means: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a level is not higher. Codes never change: databases store them."""
+
+    code: str
+    says: str
+    fix: str
+
+
+class Trust(NamedTuple):
+    """The level of a listing and the codes of all reasons why it is not `verified`, the gravest first."""
+
+    level: TrustLevel
+    reasons: tuple[str, ...] = ()
+
+
+LEVELS: Final = MappingProxyType(
+    {
+        TrustLevel.VERIFIED: Level(
+            "host",
+            "Its documents came from this host over TLS and speak for this site only. Nobody checked who runs it.",
+        ),
+        TrustLevel.COMMUNITY: Level(
+            "part",
+            "Its documents came from this host over TLS, but at least one reason keeps it from being verified. Nobody "
+            "checked who runs it.",
+        ),
+        TrustLevel.UNVERIFIED: Level(
+            "none", "Nothing was fetched from this host, or it has not answered for days. Nobody checked who runs it."
+        ),
+    }
+)
+
+# fmt: off
+
+FAILING: Final = Reason(
+    "failing", "The last visits failed, over at least three days.",
+    "Answer the crawler again; the status of the host names the failure.",
+)
+NOT_FETCHED: Final = Reason(
+    "not_fetched", "The manifest was pasted, not fetched from its host.",
+    "Serve the manifest from its host and submit the host.",
+)
+LOOK_ALIKE_HOST: Final = Reason("look_alike_host", rules.LOOK_ALIKE_HOST.says, rules.LOOK_ALIKE_HOST.fix)
+KNOWN_NAME: Final = Reason("known_name", rules.KNOWN_NAME.says, rules.KNOWN_NAME.fix)
+CLAIMS_OTHER_SITE: Final = Reason(
+    "claims_other_site", common_rules.CLAIM_ELSEWHERE.says, common_rules.CLAIM_ELSEWHERE.fix
+)
+CALLS_OTHER_SITE: Final = Reason("calls_other_site", rules.ENDPOINT_OFF_SITE.says, rules.ENDPOINT_OFF_SITE.fix)
+DOCUMENT_ERROR: Final = Reason(
+    "document_error", "A document has a finding of severity error.",
+    "Correct what the finding names.",
+)
+GENERATED: Final = Reason(
+    "generated", "An intermediary generated the documents; the site did not write them.",
+    "Serve documents of your own.",
+)
+
+# fmt: on
+
+REASONS: Final = MappingProxyType(
+    {
+        reason.code: reason
+        for reason in (
+            FAILING, NOT_FETCHED, LOOK_ALIKE_HOST, KNOWN_NAME, CLAIMS_OTHER_SITE, CALLS_OTHER_SITE, DOCUMENT_ERROR,
+            GENERATED,
+        )
+    }
+)  # fmt: skip
+"""All reasons by code, the gravest first."""
+
+_BY_RULE: Final = MappingProxyType(
+    {
+        rules.LOOK_ALIKE_HOST: LOOK_ALIKE_HOST,
+        rules.KNOWN_NAME: KNOWN_NAME,
+        common_rules.CLAIM_ELSEWHERE: CLAIMS_OTHER_SITE,
+    }
+)
+
+
+def trust_of(
+    host: str, service: Service, findings: Sequence[LocatedFinding] = (), *, is_failing: bool = False
+) -> Trust:
+    """Return what is known of a host that served its documents over valid TLS.
+
+    `findings`: all of the merged service. `is_failing`: its last visits failed so often and for so long that it may be
+    gone (decided by the store; age alone is no reason).
+    """
+    found = {_BY_RULE.get(located.finding.rule) for located in findings}  # guard: trust-findings
+    if any(located.finding.rule.severity is Severity.ERROR for located in findings):
+        found.add(DOCUMENT_ERROR)
+    if any(not same_site(host, other) for other in _called_hosts(service)):
+        found.add(CALLS_OTHER_SITE)
+    if service.synthetic:
+        found.add(GENERATED)
+    if is_failing:
+        found.add(FAILING)
+    reasons = tuple(reason.code for reason in REASONS.values() if reason in found)
+    if is_failing:
+        return Trust(TrustLevel.UNVERIFIED, reasons)
+    return Trust(TrustLevel.COMMUNITY if reasons else TrustLevel.VERIFIED, reasons)
+
+
+def _called_hosts(service: Service) -> set[str]:
+    """Return every host that a client of the service would call."""
+    urls = [service.base_url, *(protocol.endpoint for protocol in service.protocols)]
+    urls += (call.endpoint for capability in service.capabilities for call in capability.invocations)
+    return {host for url in urls if url and (host := host_of(url)) is not None}
+
+
+def shown(level: TrustLevel, reasons: Sequence[str], resembles: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Return what an interface shows of the trust of a service in a list. JSON-ready."""
+    return {"checked": LEVELS[level].checked, "reasons": list(reasons), "resembles": resembles}
+
+
+def explained(level: TrustLevel, reasons: Sequence[str], resembles: Resemblance | None = None) -> dict[str, Any]:
+    """Return what `shown` does, with the meaning of the level and of every reason. JSON-ready."""
+    known = [REASONS[code] for code in reasons if code in REASONS]
+    return {
+        **shown(level, reasons, asdict(resembles) if resembles else None),
+        "means": LEVELS[level].means,
+        "explained": [{"reason": reason.code, "says": reason.says, "fix": reason.fix} for reason in known],
+    }
+
+
+def explained_listing(listing: Listing) -> dict[str, Any]:
+    """Return `explained` for what is listed of a host."""
+    return explained(listing.trust_level, listing.trust_reasons, listing.resembles)

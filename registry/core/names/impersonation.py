@@ -1,0 +1,193 @@
+"""Uses of known names, in host names and in what services call themselves, in any spelling that reads the same.
+
+Such spellings are letters of other scripts, digits for letters (`paypa1`), capitals (`PayPaI`), `rn` for `m`, and
+single letters with spaces between them. A name that is also an ordinary word counts only if it is the whole name, alone
+or with words that its owner would add (`Apple Support`). What others make for a known name ("Gmail integration") is
+found too, because no text shows who wrote it.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import product
+from typing import Final, NamedTuple
+
+import idna
+
+from registry.core.names.confusables import skeleton, without_marks
+from registry.core.names.domains import registrable_domain
+from registry.core.names.known_names import KNOWN_NAMES, KnownName
+from registry.core.names.mentions import is_namespaced
+
+_WORD: Final = re.compile(r"[^\W_]+")
+_MOST_PIECES: Final = 4
+"""Pieces of a word that are read as one, between capitals: `BankOfAmerica` has three."""
+
+_PIECE: Final = re.compile(r"[A-Z]*[^A-Z]+|[A-Z]+")
+_DIGITS: Final = str.maketrans("034578", "oeastb")
+_MOST_WORDS: Final = 40
+"""Words of a text that are read: a name has few."""
+
+_SPELT_OUT: Final = 3
+"""From so many words of one letter on, they are read as one word."""
+
+_LEAST_DISGUISED: Final = 5
+"""Letters that an ordinary word must have for another spelling of it to be a disguise (`app1e`, but not `b0x`)."""
+
+_LEAST_ATTACHED: Final = 4
+"""Letters that an ordinary word must have to be seen inside another word (`visalogin`, but not `banking`)."""
+
+_WRITTEN: Final = """
+    official the inc llc ltd limited corp corporation company co gmbh ag plc sa com www site page login signin signon
+    logon sso auth oauth account accounts support help helpdesk helpline desk center centre customer customers client
+    service services care team staff security secure safe safety verify verified verification confirm billing refund
+    refunds claim claims payment payments pay wallet bank online web portal app apps api apis mcp agent agents ai
+    assistant bot server sdk cli gateway id me my get go update unlock alert notice invoice order delivery tracking
+"""
+_OWNERS_WORDS: Final = frozenset(_WRITTEN.split())
+"""Words beside a known name with which the whole still reads as if its owner had written it."""
+
+_BY_KEY: Final = {known.key: known for known in KNOWN_NAMES}
+_BY_WORDS: Final = {known.words: known for known in KNOWN_NAMES if len(known.words) > 1 and not known.is_word}
+_MOST_NAME_WORDS: Final = max(map(len, _BY_WORDS))
+
+
+class _Word(NamedTuple):
+    """A word of a text in lower case. `plain`: it and its joined pieces (`PayPalHelp`: `paypal`); `disguised`: what
+    they look like."""
+
+    text: str
+    plain: frozenset[str]
+    disguised: frozenset[str]
+
+
+@lru_cache(maxsize=1_024)
+def known_name_in(text: str) -> KnownName | None:
+    """Return the first known name that a text, the name of a service or of its provider, is or contains."""
+    if is_namespaced(text):  # io.github.alice/server: GitHub did not write it
+        text = text.partition(".")[2].partition(".")[2] or text
+    words = _words(text)
+    return _used(words) or _whole(words, alone=True)
+
+
+@lru_cache(maxsize=1_024)
+def known_name_in_host(host: str) -> KnownName | None:
+    """Return the first known name in the labels of a canonical host below its public suffix.
+
+    A label that is only an ordinary word (`target.shop.example`) is none.
+    """
+    for label in host.split(".")[: -registrable_domain(host).count(".") or None]:
+        words = _words(_unicode_label(label).replace("-", " "))
+        if known := _used(words) or _whole(words, alone=False):
+            return known
+    return None
+
+
+@lru_cache(maxsize=1_024)
+def asked_for(question: str) -> frozenset[KnownName]:
+    """Return the known names among the words of a question, ordinary words included."""
+    tokens = [word.casefold() for word in _WORD.findall(without_marks(question))[:_MOST_WORDS]]
+    joined = ("".join(tokens[start : start + count]) for count in (1, 2, 3) for start in range(len(tokens)))
+    return frozenset(_BY_KEY[key] for key in joined if key in _BY_KEY)
+
+
+@lru_cache(maxsize=1_024)
+def owned_name(host: str) -> KnownName | None:
+    """Return a known name whose owner has the domain of a canonical host: the one best known by it, else the first."""
+    domain = registrable_domain(host)
+    owned = [known for known in KNOWN_NAMES if known.owns(domain)]
+    return next((known for known in owned if known.domains[0] == domain), owned[0] if owned else None)
+
+
+def _used(words: Sequence[_Word]) -> KnownName | None:
+    """Return the first known name that is no ordinary word, or one in disguise or with an owner's word attached."""
+    for position, word in enumerate(words):
+        for count in range(2, _MOST_NAME_WORDS + 1):
+            if known := _BY_WORDS.get(tuple(later.text for later in words[position : position + count])):
+                return known
+        if word.text in _OWNERS_WORDS:
+            continue
+        for key in sorted(word.plain):
+            known = _BY_KEY.get(key)
+            if known is not None and not known.is_word:
+                return known
+            if known := _attached(key):
+                return known
+        for key in sorted(word.disguised):
+            known = _BY_KEY.get(key) or _attached(key)
+            if known is not None and (not known.is_word or len(known.key) >= _LEAST_DISGUISED):
+                return known
+    return None
+
+
+def _attached(key: str) -> KnownName | None:
+    """Return the known name that is written together with a word of its owner or a number: `paypalsupport`."""
+    for cut in range(2, len(key)):
+        start, end = key[:cut], key[cut:]
+        for known, rest in ((_BY_KEY.get(start), end), (_BY_KEY.get(end), start)):
+            if known is None or (known.is_word and len(known.key) < _LEAST_ATTACHED):
+                continue
+            if rest in _OWNERS_WORDS or (rest == end and rest.isdecimal() and not known.is_word):
+                return known
+    return None
+
+
+def _whole(words: Sequence[_Word], *, alone: bool) -> KnownName | None:
+    """Return the known name that the words are, spaces and words of its owner aside: `Pay Pal`, `Apple Support`.
+
+    `alone`: an ordinary word also counts without words of its owner.
+    """
+    others = [word.text for word in words if word.text not in _OWNERS_WORDS]
+    for texts in ([word.text for word in words], others):
+        known = _BY_KEY.get("".join(texts))
+        if known is not None and (alone or not known.is_word or len(others) < len(words)):
+            return known
+    return None
+
+
+def _words(text: str) -> list[_Word]:
+    shown = unicodedata.normalize("NFKC", "".join(char for char in text if unicodedata.category(char) != "Cf"))
+    return [_word(word) for word in _joined_letters(_WORD.findall(shown)[:_MOST_WORDS])]
+
+
+def _joined_letters(words: Iterable[str]) -> Iterator[str]:
+    """Yield the words, single letters in a row as one word: `P a y P a l`."""
+    letters: list[str] = []
+    for word in (*words, ""):
+        if len(word) == 1:
+            letters.append(word)
+            continue
+        yield from ["".join(letters)] if len(letters) >= _SPELT_OUT else letters
+        letters = []
+        if word:
+            yield word
+
+
+def _word(word: str) -> _Word:
+    plain = frozenset(piece.casefold() for piece in _pieces(without_marks(word)))
+    looks = _pieces(without_marks(skeleton(word)))
+    disguised = frozenset(reading for piece in looks if not piece.isdecimal() for reading in _readings(piece))
+    return _Word(without_marks(word).casefold(), plain, disguised - plain)
+
+
+def _pieces(word: str) -> frozenset[str]:
+    """Return the word and the runs of a few of its pieces, cut before capitals."""
+    pieces = _PIECE.findall(word)
+    runs = (pieces[start : start + count] for start in range(len(pieces)) for count in range(1, _MOST_PIECES + 1))
+    return frozenset((word, *map("".join, runs)))
+
+
+def _readings(piece: str) -> Iterator[str]:
+    """Yield what a piece reads as, in lower case, with digits for letters and letters for others."""
+    for capital, one in product("Il", "il"):
+        text = piece.replace("I", capital).translate(_DIGITS).replace("1", one).casefold()
+        yield text
+        yield text.replace("rn", "m").replace("vv", "w")
+
+
+def _unicode_label(label: str) -> str:
+    try:
+        return idna.ulabel(label) if label.startswith("xn--") else label
+    except (idna.IDNAError, UnicodeError):
+        return label

@@ -1,0 +1,90 @@
+"""Every answer about a service says what is known of it, and no service passes for another site."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from registry.core.merging.trust import LEVELS, REASONS
+from registry.core.model.listing import TrustLevel
+from tests.api.conftest import Api
+from tests.api.sites import ELSEWHERE, PIGEON
+from tests.support.builders import Page, adp_manifest, awp_manifest, crawl
+
+CLAIMS = "claims-paypal.com"
+PAYPAL = "api.paypal.com"
+CYRILLIC = "xn--hst-sed.test"  # with a Cyrillic o
+
+
+async def with_impostors(api: Api) -> None:
+    """Add the sites of impostors, and one of an owner, to the registry; visited and indexed."""
+    await crawl(
+        api.store,
+        {
+            CLAIMS: {"/agent.json": Page({**awp_manifest(CLAIMS), "domain": "paypal.com"})},
+            CYRILLIC: {"/agent.json": Page({**awp_manifest(CYRILLIC), "domain": "hоst.test"})},
+            PAYPAL: {"/.well-known/agent": Page({**adp_manifest(PAYPAL, "refund"), "name": "PayPal"})},
+        },
+        datetime.now(UTC),
+    )
+    await api.waypost.search.drain()
+
+
+async def test_no_impostor_has_the_name_the_level_or_the_rank_of_another(own_api: Api) -> None:
+    await with_impostors(own_api)
+    found = [row["service"] for row in (await own_api.json("/api/discover", q="paypal"))["data"]]
+    assert [service["domain"] for service in found][:1] == [PAYPAL]
+    by_host = {row["domain"]: row for row in (await own_api.json("/api/services", limit=100))["data"]}
+    assert (by_host[PAYPAL]["name"], by_host[PAYPAL]["verified"]) == ("PayPal", True)
+    for host in (CLAIMS, CYRILLIC):
+        row = by_host[host]
+        assert (row["name"], row["verified"], row["trust_level"]) == (host, False, "community")
+        assert row["trust"]["checked"] == "part"
+    assert by_host[CLAIMS]["trust"] == {
+        "checked": "part",
+        "reasons": ["known_name", "claims_other_site"],
+        "resembles": {"name": "PayPal", "domain": "paypal.com", "seen_in": "host"},
+    }
+    assert (by_host[CYRILLIC]["confusable"], by_host[CYRILLIC]["trust"]["reasons"]) == (True, ["look_alike_host"])
+
+
+async def test_rows_and_records_say_what_is_known(own_api: Api) -> None:
+    rows: list[dict[str, Any]] = (await own_api.json("/api/services", limit=100))["data"]
+    rows += [row["service"] for row in (await own_api.json("/api/discover", q="parcel"))["data"]]
+    for row in rows:
+        level = TrustLevel(row["trust_level"])
+        assert row["trust"]["checked"] == LEVELS[level].checked
+        assert bool(row["trust"]["reasons"]) is not row["verified"]
+    record = (await own_api.json(f"/api/services/{PIGEON}"))["data"]
+    assert record["trust"] == {
+        "checked": "host",
+        "reasons": [],
+        "resembles": None,
+        "means": LEVELS[TrustLevel.VERIFIED].means,
+        "explained": [],
+    }
+    trust = (await own_api.json(f"/api/services/{ELSEWHERE}"))["data"]["trust"]
+    assert trust["reasons"] == ["claims_other_site", "calls_other_site"]
+    assert trust["explained"][1] == {
+        "reason": "calls_other_site",
+        "says": REASONS["calls_other_site"].says,
+        "fix": REASONS["calls_other_site"].fix,
+    }
+
+
+async def test_submissions_say_it_too(own_api: Api) -> None:
+    manifest = adp_manifest("lamps.dev", "light")
+    pasted = (await own_api.post("/api/services", json={"manifest": manifest})).json()["data"]
+    assert (pasted["trust"]["checked"], pasted["trust"]["reasons"]) == ("none", ["not_fetched"])
+
+
+async def test_the_rubric_explains_levels_and_reasons(own_api: Api) -> None:
+    table = (await own_api.json("/api/rubric"))["trust"]
+    assert [level["trust_level"] for level in table["levels"]] == ["verified", "community", "unverified"]
+    assert [reason["reason"] for reason in table["reasons"]] == list(REASONS)
+
+
+async def test_the_api_document_says_what_verified_means(own_api: Api) -> None:
+    schemas = (await own_api.json("/openapi.json"))["components"]["schemas"]
+    means = LEVELS[TrustLevel.VERIFIED].means
+    for name in ("FoundService", "ListedService", "ServiceData", "SubmittedData"):
+        assert means in schemas[name]["properties"]["verified"]["description"]
+        assert means in schemas[name]["properties"]["trust_level"]["description"]

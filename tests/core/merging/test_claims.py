@@ -1,0 +1,207 @@
+"""Nobody is listed under the name of another site, and no claim about another site leaves a service `verified`."""
+
+from typing import Any
+
+import pytest
+
+from registry.core.format_support import common_rules
+from registry.core.merging import rules
+from registry.core.merging.claims import resemblance
+from registry.core.merging.listing import make_listing
+from registry.core.merging.merge import merge
+from registry.core.merging.trust import LEVELS, REASONS, explained, trust_of
+from registry.core.model.listing import Listing, Resemblance, TrustLevel
+from registry.core.model.services import Provider, Service
+from registry.core.names.domains import registrable_domain
+from tests.support.builders import adp_manifest, awp_manifest
+from tests.support.holding import findings_of, held
+
+HOST = "orchard.example"
+
+
+def listed(host: str, path: str, body: Any) -> Listing:
+    """Return what a registry lists of a host that serves this document alone."""
+    merged = merge(host, [held(host, path, body)])
+    assert merged.service is not None
+    trust = trust_of(host, merged.service, merged.findings)
+    domain = registrable_domain(host)
+    return make_listing(domain, host, merged.service, 50, trust.level, merged.formats, None, trust.reasons)
+
+
+def awp(host: str, **changes: Any) -> dict[str, Any]:
+    return {**awp_manifest(host), **changes}
+
+
+def card(host: str, **changes: Any) -> dict[str, Any]:
+    return {
+        "protocolVersion": "0.3.0",
+        "name": "Orchard",
+        "description": "Talks about fruit.",
+        "url": f"https://{host}/a2a",
+        "version": "1.0.0",
+        "capabilities": {},
+        "defaultInputModes": ["text/plain"],
+        "defaultOutputModes": ["text/plain"],
+        "skills": [{"id": "ask", "name": "Ask", "description": "Answers.", "tags": []}],
+        **changes,
+    }
+
+
+@pytest.mark.parametrize(
+    ("host", "domain"),
+    [
+        ("claims-payments.com", "paypal.com"),
+        ("claims-payments.com", "www.PayPal.com"),
+        ("claims-payments.com", "https://paypal.com/"),
+        ("claims-payments.com", "paypal.com."),
+        ("claims-payments.com", "ｐａｙｐａｌ．ｃｏｍ"),
+        ("claims-payments.com", "paypal%2Ecom"),
+        ("claims-payments.com", "did:web:paypal.com"),
+        ("claims-payments.com", "PayPal.com (official)"),
+        ("alice4.github.io", "bob.github.io"),
+        ("shop.test", "hоst.test"),  # Cyrillic o
+    ],
+)
+def test_a_claimed_domain_is_never_the_name_and_never_verified(host: str, domain: str) -> None:
+    listing = listed(host, "/agent.json", awp(host, domain=domain))
+    assert (listing.name, listing.trust_level) == (host, TrustLevel.COMMUNITY)
+    assert "claims_other_site" in listing.trust_reasons
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "acme.com",
+        "Acme.com – official",
+        "https://acme.com",
+        "Acme.com.",
+        "ａｃｍｅ。ｃｏｍ",
+        "login to ACME.COM",
+        "аcme.com",
+    ],
+)
+def test_a_name_that_speaks_of_another_site_gives_way_to_the_host(name: str) -> None:
+    body = card(HOST, name=name)
+    listing = listed(HOST, "/.well-known/agent-card.json", body)
+    assert (listing.name, listing.trust_level) == (HOST, TrustLevel.COMMUNITY)
+    assert listing.trust_reasons == ("claims_other_site",)
+    merged = merge(HOST, [held(HOST, "/.well-known/agent-card.json", body)])
+    assert findings_of(merged, common_rules.CLAIM_ELSEWHERE) == [
+        (f"https://{HOST}/.well-known/agent-card.json", "/name", name)
+    ]
+
+
+@pytest.mark.parametrize("name", ["Orchard", "orchard.example", "Orchard.example fruit", "Node.js tools", "v2.0"])
+def test_a_name_of_its_own_stays(name: str) -> None:
+    listing = listed(HOST, "/.well-known/agent-card.json", card(HOST, name=name))
+    assert (listing.name, listing.trust_level, listing.trust_reasons) == (name, TrustLevel.VERIFIED, ())
+
+
+def test_a_claimed_domain_is_reported_once() -> None:
+    merged = merge(HOST, [held(HOST, "/agent.json", awp(HOST, domain="acme.com"))])
+    assert findings_of(merged, common_rules.CLAIM_ELSEWHERE) == [(f"https://{HOST}/agent.json", "/domain", "acme.com")]
+
+
+@pytest.mark.parametrize(
+    ("pointer", "members"),
+    [
+        ("/domain", {"domain": "acme.com"}),
+        ("/host", {"host": "https://acme.com"}),
+        ("/origin", {"origin": "acme.com"}),
+        ("/did", {"did": "did:web:acme.com"}),
+        ("/identity/did", {"identity": {"did": "did:web:acme.com"}}),
+        ("/service/domain", {"service": {"domain": "acme.com"}}),
+    ],
+)
+@pytest.mark.parametrize("form", ["adp", "a2a"])
+def test_identities_count_in_every_format(form: str, pointer: str, members: dict[str, Any]) -> None:
+    path, body = {
+        "adp": ("/.well-known/agent", adp_manifest(HOST, "pick")),
+        "a2a": ("/.well-known/agent-card.json", card(HOST)),
+    }[form]
+    assert listed(HOST, path, body).trust_level is TrustLevel.VERIFIED
+    assert listed(HOST, path, {**body, **members}).trust_reasons == ("claims_other_site",)
+    merged = merge(HOST, [held(HOST, path, {**body, **members})])
+    assert [where for _, where, _ in findings_of(merged, common_rules.CLAIM_ELSEWHERE)] == [pointer]
+
+
+def test_a_did_of_another_site_counts() -> None:
+    documents = [
+        held(HOST, "/.well-known/agent", adp_manifest(HOST, "pick")),
+        held(HOST, "/.well-known/did.json", {"id": "did:web:acme.com", "verificationMethod": []}),
+    ]
+    merged = merge(HOST, documents)
+    assert merged.service is not None
+    assert trust_of(HOST, merged.service, merged.findings).reasons == ("claims_other_site",)
+
+
+def test_a_provider_on_another_site_is_a_note() -> None:
+    body = card(HOST, provider={"organization": "Acme", "url": "https://acme.com"})
+    assert listed(HOST, "/.well-known/agent-card.json", body).trust_level is TrustLevel.VERIFIED
+    merged = merge(HOST, [held(HOST, "/.well-known/agent-card.json", body)])
+    [(_, pointer, evidence)] = findings_of(merged, common_rules.PROVIDER_ELSEWHERE)
+    assert (pointer, evidence) == ("/provider/url", "https://acme.com")
+
+
+def test_a_look_alike_host_is_flagged_and_never_shown_in_its_letters() -> None:
+    host, shown = "xn--hst-sed.test", "hоst.test"
+    listing = listed(host, "/agent.json", awp(host, domain=shown))
+    assert (listing.name, listing.trust_level) == (host, TrustLevel.COMMUNITY)
+    assert listing.trust_reasons == ("look_alike_host",)
+    merged = merge(host, [held(host, "/agent.json", awp(host, domain=shown))])
+    assert findings_of(merged, rules.LOOK_ALIKE_HOST) == [(None, "", host)]
+
+
+@pytest.mark.parametrize(
+    ("host", "changes", "seen_in"),
+    [
+        ("claims-paypal.com", {}, "host"),
+        ("xn--pypal-4ve.com", {}, "host"),
+        (HOST, {"name": "PayPal"}, "name"),
+        (HOST, {"name": "PаyPаl Support"}, "name"),
+        (HOST, {"name": "Refunds for PayPal"}, "name"),
+        (HOST, {"provider": {"organization": "PayPal, Inc.", "url": f"https://{HOST}"}}, "provider"),
+        (HOST, {"provider": {"organization": "Refunds", "url": "https://www.paypal.com/us"}}, "provider"),
+    ],
+)
+def test_a_known_name_on_a_strange_host_is_flagged(host: str, changes: dict[str, Any], seen_in: str) -> None:
+    body = card(host, **changes)
+    listing = listed(host, "/.well-known/agent-card.json", body)
+    assert listing.trust_level is TrustLevel.COMMUNITY and "known_name" in listing.trust_reasons
+    assert listing.resembles == Resemblance("PayPal", "paypal.com", seen_in)  # type: ignore[arg-type]
+    merged = merge(host, [held(host, "/.well-known/agent-card.json", body)])
+    assert findings_of(merged, rules.KNOWN_NAME) == [(None, "", f"PayPal (paypal.com), in the {seen_in}")]
+
+
+@pytest.mark.parametrize(
+    ("host", "name"),
+    [
+        ("api.paypal.com", "PayPal"),
+        ("www.paypal.com", "PayPal for Gmail"),  # the owner of one name may speak of others
+        ("alice.github.io", "alice.github.io"),
+        (HOST, "Apple orchard"),
+    ],
+)
+def test_owners_and_ordinary_words_are_not_flagged(host: str, name: str) -> None:
+    listing = listed(host, "/.well-known/agent-card.json", card(host, name=name))
+    assert (listing.name, listing.trust_level, listing.resembles) == (name, TrustLevel.VERIFIED, None)
+
+
+def test_pages_of_people_on_a_known_site_are_theirs() -> None:
+    def made_by(url: str) -> Service:
+        return Service(name="Weather", provider=Provider("Alice", url))
+
+    assert resemblance(HOST, made_by("https://github.com/alice/weather")) is None
+    assert resemblance(HOST, made_by("https://github.com/")) == Resemblance("GitHub", "github.com", "provider")
+
+
+def test_every_level_and_reason_is_explained() -> None:
+    assert set(LEVELS) == set(TrustLevel) and {about.checked for about in LEVELS.values()} == {"host", "part", "none"}
+    for sentence in [about.means for about in LEVELS.values()] + [
+        text for reason in REASONS.values() for text in (reason.says, reason.fix)
+    ]:
+        assert sentence.endswith(".") and sentence == " ".join(sentence.split())
+    shown = explained(TrustLevel.COMMUNITY, ["known_name", "not_yet_invented"], Resemblance("A", "a.com", "host"))
+    assert shown["reasons"] == ["known_name", "not_yet_invented"], "codes of a newer release are passed on"
+    assert [entry["reason"] for entry in shown["explained"]] == ["known_name"]
+    assert shown["resembles"] == {"name": "A", "domain": "a.com", "seen_in": "host"}
