@@ -8,7 +8,7 @@ they guard. docs/safety.md shows the list, and says what has no row.
 
 from typing import Final
 
-from tests.guards.rows import addresses, answers, documents, names, politeness, queue, scrapy_settings
+from tests.guards.rows import addresses, answers, documents, names, politeness, private_addresses, queue, scrapy_settings
 
 GUARDS: Final = (
     *addresses.GUARDS,
@@ -17,5 +17,6 @@ GUARDS: Final = (
     *politeness.GUARDS,
     *queue.GUARDS,
     *documents.GUARDS,
+    *private_addresses.GUARDS,
     *scrapy_settings.GUARDS,
 )

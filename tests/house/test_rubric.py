@@ -28,6 +28,7 @@ PINNED = {
     "1": "d8ce582e24ab8b7339b0a56fdefa1c6c42a9549ae447f4b352b151dec3d0c3a0",
     "2": "de633acbbb94806919f3538534f6773971cff815dcb112fe84ad8f494246e588",
     "3": "051025606656e738a8a984cf79d4e85f6ca893b4d878abd52c28d8c4c90ff6c8",
+    "4": "c48f9884747fc2769599353b63b293bfa56bed3ead68db2b1fd2c802437b0470",
 }
 """Fingerprints by version. A changed rule needs a new VERSION and a new line; released lines never change."""
 

@@ -13,7 +13,7 @@ from registry.core.model.findings import Rule, Section, rules_in
 from registry.core.reading import rules as reading_rules
 from registry.core.scoring import rules as scoring_rules
 
-VERSION = "3"
+VERSION = "4"
 """Changes with every change of a rule; stored beside each score."""
 
 SECTION_POINTS: Mapping[Section, int] = MappingProxyType(
