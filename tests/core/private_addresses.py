@@ -1,4 +1,4 @@
-"""Documents with an address of a private network planted in them, and everything that the registry hands out of them."""
+"""Documents with an address of a private network planted in them, and all that the registry hands out of them."""
 
 import hashlib
 import json

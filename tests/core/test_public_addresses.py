@@ -1,4 +1,4 @@
-"""No address of a private network leaves the registry, wherever a document puts it, and the finding says where it was."""
+"""No address of a private network leaves the registry, wherever a document has it, and a finding says where it was."""
 
 import json
 import shlex
@@ -238,7 +238,7 @@ DOCKER = "http://host.docker.internal:11434/"
         ("/.well-known/agent", adp(auth=oauth(setup_url="https://[fd00:ec2::254]/")), "/auth/setup_url",
          "https://[fd00:ec2::254]/"),
         ("/.well-known/agent", adp(support={"page": DOCKER}), "/support/page", DOCKER),
-        ("/.well-known/agent-card.json", a2a(provider={"organization": "Shoes", "url": GOOGLE}), "/provider/url", GOOGLE),
+        ("/.well-known/agent-card.json", a2a(provider={"organization": "S", "url": GOOGLE}), "/provider/url", GOOGLE),
         ("/.well-known/agent-card.json", a2a(documentationUrl=GOOGLE), "/documentationUrl", GOOGLE),
         ("/.well-known/agent-card.json", a2a(iconUrl="https://localhost/i.png"), "/iconUrl", "https://localhost/i.png"),
         ("/.well-known/agent-card.json", a2a(homepage="http://localhost:3000"), "/homepage", "http://localhost:3000"),

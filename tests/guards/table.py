@@ -8,7 +8,16 @@ they guard. docs/safety.md shows the list, and says what has no row.
 
 from typing import Final
 
-from tests.guards.rows import addresses, answers, documents, names, politeness, private_addresses, queue, scrapy_settings
+from tests.guards.rows import (
+    addresses,
+    answers,
+    documents,
+    names,
+    politeness,
+    private_addresses,
+    queue,
+    scrapy_settings,
+)
 
 GUARDS: Final = (
     *addresses.GUARDS,

@@ -14,9 +14,10 @@ address of another document and the finding names the member; and behind the mer
 import re
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
+from operator import is_
 from types import NoneType
-from typing import Any, Final, Literal, NamedTuple, TypeVar, get_args, get_origin
+from typing import Any, Final, Literal, NamedTuple, get_args, get_origin
 
 from registry.core.format_support import common_rules
 from registry.core.format_support.manifest import TEXT_CHARS, Notes
@@ -27,7 +28,6 @@ from registry.core.names.inside import inside_host
 from registry.core.reading.json_pointer import at
 from registry.core.reading.plain_text import plain
 
-_T = TypeVar("_T")
 _GONE: Final[Any] = object()
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _ADDRESSES: Final = frozenset(
@@ -44,7 +44,6 @@ _NEEDED: Final = frozenset(
 """Fields that nothing else can be used without, although they may be absent."""
 _NOT_SHOWN: Final = frozenset({(Pointer, "payload"), (Identity, "signed")})
 """Fields that the merge drops: a document inside a document, which is read as one of its own, and a signed text."""
-
 
 _AUTHORITY = re.compile(rb"//([^/\s\"'`?#<>()\\|,;]+)")
 _SIGNS: Final = (b"localhost", b".internal", b'"10.', b'"127.', b'"169.254.', b'"192.168.')
@@ -133,7 +132,7 @@ class _Gate:
         host = inside_host(text, is_address=is_address)
         return None if host is None or (self.host and same_site(host, self.host)) else host
 
-    def public(self, value: _T, is_address: bool = False) -> _T:
+    def public(self, value: Any, is_address: bool = False) -> Any:
         """Return a value of the model or of JSON without what is not public; _GONE if nothing is left to show.
 
         The same object is returned if nothing was left out.
@@ -162,7 +161,7 @@ class _Gate:
         kept = [item for item in public if item is not _GONE]
         if len(kept) < len(items):
             return _GONE if is_whole or not kept else type(items)(kept)
-        return items if all(map(_is, public, items)) else type(items)(public)
+        return items if all(map(is_, public, items)) else type(items)(public)
 
     def _members(self, members: Mapping[str, Any]) -> Any:
         changed: dict[str, Any] = {}
@@ -180,8 +179,9 @@ class _Gate:
         return {key: item for key, old in members.items() if (item := changed.get(key, old)) is not _GONE}
 
     def _fields(self, holder: Any) -> Any:
-        changed = {}
-        for name, is_address, absent, is_whole in _plan(type(holder)):
+        changed: dict[str, Any] = {}
+        kind: Any = type(holder)
+        for name, is_address, absent, is_whole in _plan(kind):
             value = getattr(holder, name)
             if not value:
                 continue
@@ -204,24 +204,17 @@ class _Gate:
             for key, item in value.items():
                 if (host := self.inside(key)) is not None:
                     found.append(_Named(key, host, (key,)))
-                if item.__class__ in _TEXTS:
+                if isinstance(item, str | dict | list):
                     found += _below(key, self.named(item, is_address_key(key)))
         elif isinstance(value, list):
             for index, item in enumerate(value):
-                if item.__class__ in _TEXTS:
+                if isinstance(item, str | dict | list):
                     found += _below(index, self.named(item, is_address))
         return found
 
 
-_TEXTS: Final = (str, dict, list)
-
-
 def _below(key: str | int, found: list[_Named]) -> list[_Named]:
     return [one._replace(keys=(key, *one.keys)) for one in found] if found else found
-
-
-def _is(one: object, other: object) -> bool:
-    return one is other
 
 
 @lru_cache(maxsize=8_192)
@@ -240,7 +233,7 @@ class _Field(NamedTuple):
     is_whole: bool
 
 
-@lru_cache(maxsize=None)
+@cache
 def _plan(kind: type) -> tuple[_Field, ...]:
     plan = []
     for field in fields(kind):

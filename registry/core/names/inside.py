@@ -54,6 +54,7 @@ def inside_host(text: str, *, is_address: bool = False) -> str | None:
         return _web_host("http://" + unquote(did[1]))
     return _bare_host(target) if is_address or _HOST_AND_PORT.match(target) else None
 
+
 def _web_host(url: str, *, is_relative: bool = False) -> str | None:
     """Return the host of a URL with one of the schemes that need a host, all read as http; None if it is public.
 
@@ -109,7 +110,7 @@ def _refused_address(host: str) -> str | None:
 def _is_private_name(host: str) -> bool:
     """Return whether a name is of the own machine or under a top level that private networks use."""
     head, dot, top_level = host.rpartition(".")
-    return host == "localhost" or bool(dot and head) and top_level in SPECIAL_USE - HARMLESS
+    return host == "localhost" or (bool(dot and head) and top_level in SPECIAL_USE - HARMLESS)
 
 
 def _is_harmless(host: str) -> bool:
