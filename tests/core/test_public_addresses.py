@@ -266,6 +266,14 @@ def test_an_endpoint_has_one_finding() -> None:
     assert findings_of(result, ADDRESS_NOT_PUBLIC) == []
 
 
+def test_a_list_of_thousands_is_left_out_and_located_in_part() -> None:
+    manifest = adp(hooks=[f"http://10.0.{number // 250}.{number % 250}/" for number in range(3_000)], other=DOCKER)
+    assessment = held(SHOP, "/.well-known/agent", manifest).assessment
+    found = [finding for finding in assessment.findings if finding.rule is ADDRESS_NOT_PUBLIC]
+    assert sum(finding.count for finding in found) < 1_100
+    assert not any(text in json.dumps(to_json(assessment.service or Service())) for text in ("10.0.", "docker"))
+
+
 def test_a_text_that_mentions_an_address_stays() -> None:
     text = f"Sells shoes. Developers run it at {DOCKER} themselves."
     result = merge(SHOP, [held(SHOP, "/.well-known/agent", adp(description=text, example=f"curl {DOCKER}"))])

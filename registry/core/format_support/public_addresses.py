@@ -45,6 +45,7 @@ _NEEDED: Final = frozenset(
 _NOT_SHOWN: Final = frozenset({(Pointer, "payload"), (Identity, "signed")})
 """Fields that the merge drops: a document inside a document, which is read as one of its own, and a signed text."""
 
+_MAX_NAMED: Final = 1_000  # addresses of one document that are located; a longer list says nothing more
 _AUTHORITY = re.compile(rb"//([^/\s\"'`?#<>()\\|,;]+)")
 _SIGNS: Final = (b"localhost", b".internal", b'"10.', b'"127.', b'"169.254.', b'"192.168.')
 """What most addresses that are no URLs begin or end with."""
@@ -118,11 +119,12 @@ def _may_name_private(raw: bytes, gate: "_Gate") -> bool:
 class _Gate:
     """Judges addresses for one document. `left_out` are those that `public` removed."""
 
-    __slots__ = ("_own", "host", "left_out")
+    __slots__ = ("_own", "_room", "host", "left_out")
 
     def __init__(self, url: str) -> None:
         self.host = host_of(url) or ""
         self._own = f"https://{self.host}/"
+        self._room = _MAX_NAMED
         self.left_out: list[_Named] = []
 
     def inside(self, text: str, is_address: bool = False) -> str | None:
@@ -194,16 +196,18 @@ class _Gate:
         return replace(holder, **changed) if changed else holder
 
     def named(self, value: Json, is_address: bool = False) -> list[_Named]:
-        """Return all addresses in a JSON value that are not public, keys of objects included."""
+        """Return the first _MAX_NAMED addresses in a JSON value that are not public, keys of objects included."""
+        if self._room <= 0:
+            return []
         if isinstance(value, str):
             text = value if value.isprintable() else plain(value, TEXT_CHARS)
             host = self.inside(text, is_address)
+            self._room -= host is not None
             return [_Named(text, host)] if host is not None else []
         found: list[_Named] = []
         if isinstance(value, dict):
             for key, item in value.items():
-                if (host := self.inside(key)) is not None:
-                    found.append(_Named(key, host, (key,)))
+                found += _below(key, self.named(key))
                 if isinstance(item, str | dict | list):
                     found += _below(key, self.named(item, is_address_key(key)))
         elif isinstance(value, list):

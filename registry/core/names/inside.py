@@ -23,7 +23,7 @@ _OTHER = re.compile(r"(?:[a-zA-Z][a-zA-Z0-9+.-]*:)+[/\\]{2}")
 _DID_WEB = re.compile(r"did:web:([^:/?#;]+)", re.IGNORECASE)
 _HOST_AND_PORT = re.compile(r"[^\s/\\?#@]*[^\s/\\?#@:]:\d{1,5}(?:[/?#]|$)")
 _ZONE = re.compile(r"^(\[?[0-9a-fA-F:.]+)%[^\]/]*")
-_VARIABLE = re.compile(r"\$?\{+[^{}/]*\}+|<[^<>/\s]*>")
+_VARIABLE = re.compile(r"\$?\{{1,2}[^{}/]*\}{1,2}|<[^<>/\s]*>")
 _PORT_VARIABLE = re.compile(rf":(?:{_VARIABLE.pattern})(?=[/?#\\]|$)")
 _STAND_IN: Final = "x0variable0x"
 _MAX_CHARS: Final = 2 * MAX_URL_CHARS  # of these, the parser reads the host of a longer URL as well
