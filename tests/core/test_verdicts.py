@@ -147,6 +147,10 @@ def test_a_front_page_is_no_manifest_but_has_pointers() -> None:
         ("//api.shop.example/a", Follow("https://api.shop.example/a")),
         ("https://shop.example:443/a", Follow(f"{HOME}/a")),
         ("https://other.example/agent.json", Stop(Outcome.REDIRECTED_AWAY, "to other.example", "other.example")),
+        (
+            "https://metadata.google.internal/x",
+            Stop(Outcome.REDIRECTED_AWAY, "to no public host", "metadata.google.internal"),
+        ),
         ("https://a.evil.org", Stop(Outcome.REDIRECTED_AWAY, "to a.evil.org", "a.evil.org")),
         ("/", Stop(Outcome.ABSENT, "redirect_home", "shop.example")),
         ("/index.html", Stop(Outcome.ABSENT, "redirect_home", "shop.example")),

@@ -5,7 +5,7 @@ local: `waypost serve` with its worker and its embedded database, a web of hones
 with addresses of their own. First honest clients alone (`--calm` seconds), then all attacks at once (`--seconds`). It
 prints a table for docs/safety.md and exits with 1 when a bound is broken.
 
-Over 400 lines, because the web, the clients, the attacks and the table belong to this one run.
+Longer than other modules, because the web, the clients, the attacks and the table belong to this one run.
 """
 
 import argparse

@@ -23,6 +23,7 @@ GENERAL = frozenset(
         "listing",
         "document",
         "manifest",
+        "address",
         "endpoint",
         "pointer",
         "signature",

@@ -10,6 +10,7 @@ from typing import Final
 
 from registry.core.format_support.endpoints import Endpoint
 from registry.core.format_support.mcp_parts import card_pointer
+from registry.core.format_support.public_addresses import is_public
 from registry.core.formats import FORMATS
 from registry.core.model.services import Pointer
 from registry.core.names.domains import parse_https
@@ -29,13 +30,16 @@ _RELEVANT = re.compile("|".join(map(re.escape, sorted(_NAMES))))  # most links l
 
 
 def mined(text: str, base: str) -> tuple[Pointer, ...]:
-    """Return pointers from the Markdown links and bare URLs of a text, in order, distinct, at most MAX_MINED."""
+    """Return pointers from the Markdown links and bare URLs of a text, in order, distinct, at most MAX_MINED.
+
+    Addresses that are not public are ignored: a text may mention them.
+    """
     text = text[:SCANNED_CHARS]
     pointers: dict[str, Pointer] = {}
     for match in (*_URL.finditer(text), *_LINK.finditer(text)):
         target = match[match.lastindex or 0]
         url = parse_https(_TAIL.sub("", target), base) if _RELEVANT.search(target) else None
-        pointer = _pointer(url) if url else None
+        pointer = _pointer(url) if url and is_public(url, base) else None
         if pointer is not None and pointer.url is not None:
             pointers.setdefault(pointer.url, pointer)
         if len(pointers) == MAX_MINED:

@@ -12,6 +12,7 @@ from registry.core.calling.schemas import Effort, Root, keywords
 from registry.core.calling.template import DEEP, FORM, JOINED, Address, address_of, template, varname
 from registry.core.format_support.params import MAX_PARAMS, with_path_variables
 from registry.core.model.services import Capability, Invocation, Service
+from registry.core.names.inside import inside_host
 
 _NO_STYLES: Final[Mapping[str, Any]] = MappingProxyType({})
 _WITHOUT_BODY: Final = frozenset({"GET", "HEAD", "DELETE"})
@@ -151,12 +152,16 @@ def add_credentials(request: Request, credentials: Credentials) -> list[Missing]
 def add_variables(request: Request, derived: Collection[str] = ()) -> None:
     """Fill the variables of the address that have no value with placeholders.
 
-    In the host, also those whose value was made: it would name somebody else's site.
+    In the host, also those whose value was made, because it would name somebody else's site, and all if their values
+    name a host that is not public.
     """
     host = request.address.url.partition("://")[2].partition("/")[0]
+    in_host = [name for name in request.address.variables if f"{{{name}}}" in host]
     for name in request.address.variables:
-        if name not in request.path or (name in derived and f"{{{name}}}" in host):
+        if name not in request.path or (name in derived and name in in_host):
             request.path[name] = placeholder(name)
+    if in_host and inside_host(request.url) is not None:  # guard: host-variables
+        request.path |= {name: placeholder(name) for name in in_host}
 
 
 def fixed_headers(call: Invocation) -> dict[str, str]:

@@ -50,6 +50,11 @@ ENDPOINT_NOT_PUBLIC = Rule(
     says="An endpoint is not a public https address; it was removed.",
     fix="Name the public https address of the endpoint.",
 )
+ADDRESS_NOT_PUBLIC = Rule(
+    "address.not_public", WARNING, points=2, section=SAFETY, spec="RFC 6761 section 6; RFC 6890 section 2.2",
+    says="An address leads to a private network or to the caller's own machine; it was left out.",
+    fix="Name the public address, or leave out the member.",
+)
 ENDPOINT_INVALID = Rule(
     "endpoint.invalid", WARNING, points=6, section=CONFORMANCE, spec="RFC 3986 section 4.1",
     says="An endpoint is not a URL; it was removed.",

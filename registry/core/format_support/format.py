@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from registry.core.format_support.manifest import Notes
 from registry.core.format_support.probing import JSON_CAP, ProbePath, Topic
+from registry.core.format_support.public_addresses import public_service
 from registry.core.format_support.requirements import Requirement
 from registry.core.format_support.writing.task import Writer
 from registry.core.model.documents import Document, Json
@@ -90,9 +91,13 @@ class Format:
     writer: Writer | None = None  # for formats that a service can be translated into
 
     def judge(self, document: Document, dialect: str) -> tuple[Service, tuple[Finding, ...]]:
-        """Return the service that the document describes, and the findings about it, from a single read."""
+        """Return the service that the document describes, and the findings about it, from a single read.
+
+        Addresses that are not public are left out, whatever the reader kept.
+        """
         notes = Notes()
-        return self.read(document, dialect, notes), notes.findings()
+        service = public_service(self.read(document, dialect, notes), document, notes)
+        return service, notes.findings()
 
     @property
     def asked(self) -> frozenset[str]:

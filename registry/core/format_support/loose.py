@@ -24,7 +24,7 @@ from registry.core.format_support.manifest import (
 from registry.core.format_support.prose import stated_pricing
 from registry.core.model.documents import Json
 from registry.core.model.services import Payment, Plan, Pricing, PricingModel, Provider
-from registry.core.names.inside import leads_inside
+from registry.core.names.inside import inside_host
 from registry.core.reading.plain_text import line
 
 _ORGANIZATIONS: Final = (
@@ -171,7 +171,7 @@ def payment_of(item: Json) -> Payment | None:
         first_text(item, "network", "chain", chars=NAME_CHARS),
         first_text(item, "payTo", "pay_to", "wallet", "address", "recipient", chars=NAME_CHARS),
         first_text(item, "scheme", "method", chars=NAME_CHARS),
-        resource if (resource := first_text(item, "resource", chars=2_048)) and not leads_inside(resource) else None,
+        first_text(item, "resource", chars=2_048),
     )
     if payment.pay_to and _UNSET.match(payment.pay_to):
         payment = replace(payment, pay_to=None)
@@ -241,7 +241,7 @@ def _addresses(value: Json, depth: int = 3) -> list[str]:
     """Return the texts of known members that look like addresses: mail, URL, telephone."""
     if isinstance(value, str):
         text = line(value.removeprefix("mailto:"), NAME_CHARS)
-        return [text] if text and _is_address(text) and not leads_inside(text) else []
+        return [text] if text and _is_address(text) and inside_host(text) is None else []
     if depth == 0:
         return []
     if isinstance(value, list):

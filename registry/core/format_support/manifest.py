@@ -14,9 +14,8 @@ from typing import Any
 
 from registry.core.format_support import common_rules
 from registry.core.model.documents import Document, Json
-from registry.core.model.findings import EVIDENCE_CHARS, Finding, Rule
+from registry.core.model.findings import EVIDENCE_CHARS, Finding, Rule, Severity
 from registry.core.model.services import Capability, Origin, Service
-from registry.core.names.inside import leads_inside
 from registry.core.reading.json_pointer import at
 from registry.core.reading.plain_text import line, plain
 
@@ -43,12 +42,19 @@ class Notes:
     def __init__(self) -> None:
         self._findings: dict[Rule, list[Finding]] = defaultdict(list)
         self._counts: dict[Rule, int] = defaultdict(int)
+        self._refused: list[tuple[str, str]] = []
 
     def add(self, rule: Rule, pointer: str = "", evidence: object = "") -> None:
         """Add a finding. `evidence` is the offending value, of any type; it is shortened to a text."""
         self._counts[rule] += 1
+        if isinstance(evidence, str) and (rule is common_rules.ENDPOINT_NOT_PUBLIC or rule.severity is Severity.ERROR):
+            self._refused.append((pointer, evidence))
         if len(self._findings[rule]) < FINDINGS_PER_REASON:
             self._findings[rule].append(Finding(rule, pointer, evidence_text(evidence)))
+
+    def refuses(self, pointer: str, value: str) -> bool:
+        """Return whether a finding says already why this value, or what it is a part of, is left out."""
+        return any(value in evidence and f"{pointer}/".startswith(f"{place}/") for place, evidence in self._refused)
 
     def findings(self) -> tuple[Finding, ...]:
         """Return at most FINDINGS_PER_DOCUMENT findings, grouped by rule in the order of first occurrence."""
@@ -151,8 +157,8 @@ def clean_json(value: Json, chars: int = TEXT_CHARS) -> Any:
 def other_members(holder: Json, read: Collection[str], chars: int = NATIVE_CHARS) -> dict[str, Any]:
     """Return clean copies of the members of `holder` that no field of the model expresses, in their order.
 
-    `read` are the keys that the reader expresses in full. Empty values are left out, and so are URLs that would
-    direct callers into their own networks, and a member that would take the copies beyond `chars` characters of JSON.
+    `read` are the keys that the reader expresses in full. Empty values are left out, and so is a member that would take
+    the copies beyond `chars` characters of JSON.
     """
     kept: dict[str, Any] = {}
     for key, value in holder.items() if isinstance(holder, dict) else ():
@@ -161,19 +167,8 @@ def other_members(holder: Json, read: Collection[str], chars: int = NATIVE_CHARS
         size = len(key) + len(json.dumps(value, ensure_ascii=False))
         if size <= chars:
             chars -= size
-            kept[line(key, NAME_CHARS)] = clean_json(_public(value))
+            kept[line(key, NAME_CHARS)] = clean_json(value)
     return kept
-
-
-def _public(value: Json) -> Json:
-    """Return the value without URLs that lead inside the network of a caller; None for such a URL itself."""
-    if isinstance(value, str):
-        return None if leads_inside(value) else value
-    if isinstance(value, list):
-        return [_public(item) for item in value]
-    if isinstance(value, dict):
-        return {key: _public(item) for key, item in value.items() if not leads_inside(key)}
-    return value
 
 
 def native(slug: str, holder: Json, read: Collection[str]) -> dict[str, dict[str, Any]]:

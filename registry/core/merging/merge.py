@@ -8,6 +8,8 @@ fetched. Each question has its own module in `merging/`.
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
+from registry.core.format_support import common_rules
+from registry.core.format_support.public_addresses import public_merged
 from registry.core.merging.access import Metadata
 from registry.core.merging.claims import claims, look_alikes
 from registry.core.merging.conflicts import conflicts
@@ -63,6 +65,8 @@ def merge(host: str, host_documents: Sequence[Held]) -> Merged:
     formats_and_urls = formats_of(documents), tuple(document.url for document in documents)
     parts = described(Metadata.set_aside(documents))
     service = Metadata(documents, host).complete(united(parts))
+    service, left_out = public_merged(service, host)  # guard: merge-gate
+    findings += [LocatedFinding(finding(common_rules.ADDRESS_NOT_PUBLIC, "", address)) for address in left_out]
     reason = reason_not_to_list(documents, service, host) if documents else None
     if reason is not None or not documents:
         findings += [LocatedFinding(finding(reason, "", ", ".join(formats_and_urls[0])))] if reason else []

@@ -160,6 +160,19 @@ def use_suffixes(suffixes: SuffixList) -> None:
     global _suffixes
     _suffixes = suffixes
     registrable_domain.cache_clear()
+    is_public_name.cache_clear()
+
+
+@lru_cache(maxsize=8_192)
+def is_public_name(host: str) -> bool:
+    """Return whether a host of a parsed URL is a name of the public internet: known suffix, no special use.
+
+    The spelling of its labels is not judged: names with underscores, say, resolve although nobody may register them.
+    """
+    labels = host.split(".")
+    if len(labels) == 1 or labels[-1] in SPECIAL_USE:  # guard: private-name
+        return False
+    return bool(_suffixes.cut(host)[0])
 
 
 def same_site(a: str, b: str) -> bool:

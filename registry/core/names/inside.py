@@ -1,41 +1,128 @@
-"""Tell URLs that lead into the own network of whoever calls them, by an address or by a name that only works there."""
+"""Tell addresses that lead into the own network of whoever uses them, by an IP address or a name that only works there.
+
+The rules are the crawler's for names and IP addresses (`domains.py`, `addresses.py`). Nothing is looked up: a public
+name that resolves to a private address is not noticed. Ports do not count.
+"""
 
 import re
 from typing import Final
+from urllib.parse import unquote
 
 from registry.core.names import addresses
-from registry.core.names.domains import InvalidName, canonical_host, parse_url
+from registry.core.names.domains import MAX_URL_CHARS, SPECIAL_USE, is_public_name, parse_url
 
-_VARIABLE = re.compile(r"\{[^{}/]*\}")
+HARMLESS: Final = frozenset({"example", "test", "invalid"})
+"""Top-level labels of names that never resolve (RFC 6761), so that they lead nowhere."""
+
 _IGNORED = re.compile(r"[\t\n\r]")  # URL Standard, section 4.4: removed wherever they stand
-_WEB = re.compile(r"(?:https?|wss?|ftp):|[/\\]{2}", re.IGNORECASE)
-_FTP = re.compile(r"^ftp:", re.IGNORECASE)
-_SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:[/\\]{2}")
-_HARMLESS: Final = frozenset({"example", "test", "invalid"})  # RFC 6761: these never resolve
+_STRIPPED: Final = "".join(map(chr, range(33)))  # the same section: removed at both ends
+_START = re.compile(r"[\x00-\x20]*(?:[a-zA-Z][a-zA-Z0-9+.\-\t\n\r]*:|[/\\][\t\n\r]*[/\\]|\[|[^\s:/]*:\d)")
+_PLAIN = re.compile(r"https?://((?:[a-z0-9-]+\.)+[a-z][a-z0-9-]*)(?::\d{1,5})?(?:[/?#]|$)")
+_WEB = re.compile(r"(?:https?|wss?|ftp):", re.IGNORECASE)
+_OTHER = re.compile(r"(?:[a-zA-Z][a-zA-Z0-9+.-]*:)+[/\\]{2}")
+_DID_WEB = re.compile(r"did:web:([^:/?#;]+)", re.IGNORECASE)
+_HOST_AND_PORT = re.compile(r"[^\s/\\?#@]*[^\s/\\?#@:]:\d{1,5}(?:[/?#]|$)")
+_ZONE = re.compile(r"^(\[?[0-9a-fA-F:.]+)%[^\]/]*")
+_VARIABLE = re.compile(r"\$?\{{1,2}[^{}/]*\}{1,2}|<[^<>/\s]*>")
+_PORT_VARIABLE = re.compile(rf":(?:{_VARIABLE.pattern})(?=[/?#\\]|$)")
+_STAND_IN: Final = "x0variable0x"
+_MAX_CHARS: Final = 2 * MAX_URL_CHARS  # of these, the parser reads the host of a longer URL as well
 
 
-def leads_inside(text: str) -> bool:
-    """Return whether `text` is a URL whose host is not public: a refused address, localhost, a name without a suffix.
+def inside_host(text: str, *, is_address: bool = False) -> str | None:
+    """Return the host of the address that `text` is if it is not public; None for a public one and for other texts.
 
-    Any spelling that a client would resolve counts, also without slashes or a scheme. Variables in the URL do not hide
-    its host. Any other text, also one that only contains a URL, is not one.
+    An address is a URL in any spelling that a client would follow (also without slashes or scheme), `host:port`, and a
+    `did:web`. `is_address`: the text is the value of a member that holds an address, so that a bare IP address,
+    `localhost` and a name under a top level of private networks count as well. Variables (`{tenant}`) do not hide the
+    rest of a host; a host that is only a variable is the caller's. A text that only contains a URL is not an address.
+    What a web address leads to is also not public if no parser can tell its host.
     """
-    target = _VARIABLE.sub("x", _IGNORED.sub("", text).strip())
-    is_web = _WEB.match(target) is not None
-    if not is_web and _SCHEME.match(target) is None:
-        return False
-    # as http: the host of other schemes is reached in the same way, and the parser reads it for this one
-    target = _FTP.sub("http:", target) if is_web else _SCHEME.sub("http://", target, count=1)
-    parsed = parse_url(target, "http://base.invalid/")
-    if parsed is None or not parsed.host:
-        return False
-    host = parsed.host.removesuffix(".")
+    if _START.match(text) is None:
+        return _bare_host(text) if is_address else None
+    if (plain := _PLAIN.match(text)) is not None and is_public_name(plain[1]):
+        return None
+    target = _IGNORED.sub("", text[:_MAX_CHARS]).strip(_STRIPPED)
+    target = _VARIABLE.sub(_STAND_IN, _PORT_VARIABLE.sub("", target))
+    if _WEB.match(target):
+        return _web_host("http:" + target.partition(":")[2])
+    if target[:1] in ("/", "\\"):
+        return _web_host("http:" + target, is_relative=True)
+    if _OTHER.match(target):
+        return _other_host(_OTHER.sub("http://", target, count=1))
+    if (did := _DID_WEB.match(target)) is not None:
+        return _web_host("http://" + unquote(did[1]))
+    return _bare_host(target) if is_address or _HOST_AND_PORT.match(target) else None
+
+
+def _web_host(url: str, *, is_relative: bool = False) -> str | None:
+    """Return the host of a URL with one of the schemes that need a host, all read as http; None if it is public.
+
+    `is_relative`: it was written without a scheme, as other texts are that begin with two slashes.
+    """
+    parsed = parse_url(url)
+    if parsed is None:
+        authority = url[5:].lstrip("/\\")
+        is_text = is_relative or not authority or any(char.isspace() for char in authority)
+        return None if is_text else re.split(r"[/\\?#]", authority, maxsplit=1)[0]
+    host = parsed.host.rstrip(".")
     if not parsed.is_name:
-        return addresses.refusal(host.strip("[]")) is not None  # guard: private-member
-    try:
-        canonical_host(host)
-    except InvalidName as error:
-        # names in URIs of other schemes (`birds://towns`) are often no hosts
-        is_host = is_web or host == "localhost"
-        return is_host and error.code != "public_suffix" and host.rpartition(".")[2] not in _HARMLESS
-    return False
+        return _refused_address(host)
+    if not host or is_public_name(host) or _is_harmless(host) or _is_chosen_by_caller(host):
+        return None
+    return host
+
+
+def _other_host(url: str) -> str | None:
+    """Return the host of a URL with another scheme, if that is surely one: names in URIs often are no hosts."""
+    parsed = parse_url(url)
+    if parsed is None or not parsed.host:
+        return None
+    host = parsed.host.rstrip(".")
+    if not parsed.is_name:
+        return _refused_address(host)
+    is_network_address = parsed.port and "." not in host and _STAND_IN not in host
+    return host if is_network_address or _is_private_name(host) else None
+
+
+def _bare_host(text: str) -> str | None:
+    """Return the host of `host`, `host:port` or `host/path` if it is a refused IP address or a name of own networks.
+
+    Numbers and words are no addresses here, other than in a URL.
+    """
+    target = _ZONE.sub(r"\1", text.strip(_STRIPPED))
+    if any(char.isspace() for char in target) or not target.strip(":[]"):
+        return None
+    is_ipv6 = target.count(":") > 1 and not target.startswith("[")
+    parsed = parse_url(f"http://[{target}]" if is_ipv6 else f"http://{target}")
+    if parsed is None or parsed.has_user:
+        return None
+    host = parsed.host.rstrip(".")
+    if parsed.is_name:
+        return host if _is_private_name(host) else None
+    return _refused_address(host) if is_ipv6 or target.startswith("[") or target.count(".") > 2 else None
+
+
+def _refused_address(host: str) -> str | None:
+    return host if addresses.refusal(host.strip("[]")) is not None else None  # guard: private-address
+
+
+def _is_private_name(host: str) -> bool:
+    """Return whether a name is of the own machine or under a top level that private networks use."""
+    head, dot, top_level = host.rpartition(".")
+    return host == "localhost" or (bool(dot and head) and top_level in SPECIAL_USE - HARMLESS)
+
+
+def _is_harmless(host: str) -> bool:
+    _, dot, top_level = host.rpartition(".")
+    return bool(dot) and top_level in HARMLESS
+
+
+def _is_chosen_by_caller(host: str) -> bool:
+    """Return whether the last label is a variable, and the rest does not make it an IP address of a private network."""
+    if host.rpartition(".")[2] != _STAND_IN:
+        return False
+    if host == _STAND_IN:
+        return True
+    filled = parse_url(f"http://{host.replace(_STAND_IN, '1')}")
+    return filled is None or filled.is_name or _refused_address(filled.host) is None

@@ -1,8 +1,8 @@
 """Names that impostors use, each with the registrable domains of its owner: a table of facts, and nothing that matches.
 
-Compiled by hand on 2026-11-24 from what the owners publish about themselves (their sites, their lists of official
-domains, the Public Suffix List for top levels of their own). It is no list of trademarks and never complete: a name is
-added when somebody would gain from being taken for it. Domains on which everybody can publish (github.io,
+Compiled by hand on 2026-11-24 from common knowledge, top levels by the Public Suffix List; not yet compared with the
+owners' own pages. It is no list of trademarks and never complete: a name is added when somebody would gain from being
+taken for it. Domains on which everybody can publish (github.io,
 googleusercontent.com) are left out. A missing domain costs its owner the level `verified`, nothing else.
 """
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final
 
+from registry.core.format_support.public_addresses import private_places
 from registry.core.format_support.writing.task import Loss, short_name
 from registry.core.model.services import Service
 from registry.core.names.domains import host_of
@@ -27,6 +28,7 @@ MAX_MISSING: Final = 20  # capabilities that need a member and are looked at
 MAX_LOSSES: Final = 2_000  # of one document, one by one
 PROSE_CHARS: Final = 20  # a longer text hardly stands for anything but itself
 
+_PRIVATE: Final = "addresses that are not public are left out"
 _SYNTAX: Final = frozenset({"$schema", "@context", "@type"})
 _MARK = re.compile(r"version|schema|protocol|spec|type|format", re.IGNORECASE)
 _NAMES: Final = ("name", "id", "key", "code")
@@ -315,6 +317,12 @@ class SourceComparison:
 def compare_sources(sources: Iterable[Readable], received: Received) -> list[Loss]:
     """Return the members of the sources that the written document does not express."""
     return [loss for source in sources for loss in SourceComparison(source, received).losses()]
+
+
+def private_addresses(source: Readable) -> list[Loss]:
+    """Return the members of the host's own document that are not handed out, because they are not public."""
+    url, places = source.source.url, private_places(source.value, source.source.url)
+    return [Loss(at("", *place), _label(place, source.value, is_capability=False), _PRIVATE, url) for place in places]
 
 
 def received_of(title: str, service: Service, written: Mapping[str, Any]) -> Received:

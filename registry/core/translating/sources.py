@@ -7,6 +7,7 @@ from typing import Any, Final
 from registry.core.assessing.recognise import recognise
 from registry.core.format_support.format import Format
 from registry.core.format_support.manifest import clean_json
+from registry.core.format_support.public_addresses import public_json
 from registry.core.model.documents import NO_HEADERS, Document, Json, Via
 from registry.core.model.services import Origin, Service, to_json
 from registry.core.reading.reader import MAX_CHARS, Unreadable, read_json, read_text
@@ -93,9 +94,8 @@ def own_document(sources: Iterable[Readable], target: str) -> Readable | None:
 
 
 def clean_copy(source: Readable) -> dict[str, Any]:
-    """Return the members of the document, without characters that cannot be seen."""
-    copy: dict[str, Any] = clean_json(source.value, MAX_CHARS)
-    return copy
+    """Return the members of the document, without characters that cannot be seen and addresses that are not public."""
+    return public_json(clean_json(source.value, MAX_CHARS), source.source.url)  # guard: own-document
 
 
 def model(service: Service, url: str) -> Model:

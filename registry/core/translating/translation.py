@@ -3,7 +3,8 @@
 A document in which the validator of this registry finds an error is never returned: the service is Untranslatable. So
 is one for which the format would need a statement that no document of the host makes (AWP section 14).
 
-A format that the host serves itself is not written: its own document is returned as it is.
+A format that the host serves itself is not written: its own document is returned as it is, without addresses that are
+not public.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +19,7 @@ from registry.core.formats import FORMATS
 from registry.core.model.services import Service
 from registry.core.translating.compare import IN_ENVELOPE, compare
 from registry.core.translating.read_back import read_back
-from registry.core.translating.source_losses import Received, compare_sources, received_of
+from registry.core.translating.source_losses import Received, compare_sources, private_addresses, received_of
 from registry.core.translating.sources import (
     Readable,
     Source,
@@ -164,7 +165,7 @@ def _own(service: Service, form: Format, title: str, own: Readable, sources: Seq
         places = [(origin.document, origin.pointer) for origin in origins_of(capability)]
         found = next((entries[pointer] for source, pointer in places if source == url and pointer in entries), None)
         client.entries |= dict.fromkeys(places, found) if found is not None else {}
-    losses = compare_sources(others, client)
+    losses = [*private_addresses(own), *compare_sources(others, client)]
     return Translation(document, tuple(losses), form.media_types[0], form.paths[0], "documents", url)
 
 

@@ -7,6 +7,7 @@ from typing import Final
 from registry.core.assessing.verdicts import is_home
 from registry.core.model.documents import Outcome, Purpose
 from registry.core.names.domains import MAX_URL_CHARS, Url, host_of, parse_https, parse_url, same_site
+from registry.core.names.inside import inside_host
 
 STATUSES: Final = frozenset({301, 302, 303, 307, 308})
 MAX_HOPS: Final = 3
@@ -43,7 +44,9 @@ def redirect(from_url: str, location: str | None, hops: Sequence[str], purpose: 
         return Stop(Outcome.REFUSED_ADDRESS, _refusal_reason(target), host_of(target.href) if target else None)
     from_host, target_host = host_of(from_url) or "", host_of(url) or ""
     if not same_site(from_host, target_host):  # guard: redirect-same-site
-        return Stop(Outcome.REDIRECTED_AWAY, f"to {target_host}", target_host)
+        # clients read the reason, and are not told names of private networks
+        named = target_host if inside_host(url) is None else "no public host"  # guard: private-redirect
+        return Stop(Outcome.REDIRECTED_AWAY, f"to {named}", target_host)
     if purpose not in (Purpose.HOME, Purpose.ROBOTS) and is_home(url):
         return Stop(Outcome.ABSENT, "redirect_home", target_host)
     limit = MAX_HOPS_ROBOTS if purpose is Purpose.ROBOTS else MAX_HOPS

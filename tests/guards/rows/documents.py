@@ -41,12 +41,6 @@ GUARDS: Final = (
         ("tests/core/test_endpoints.py::test_private_endpoints_are_removed",),
     ),
     Guard(
-        "private-member",
-        "other members that would lead callers into their own networks",
-        Edit("return [^#]*", "return False  "),
-        ("tests/core/test_loose.py::test_urls_that_lead_inside_a_network_are_not_kept",),
-    ),
-    Guard(
         "json-depth",
         "JSON: depth",
         Edit(r"if (\w+) == \w+ else", r"if \1 == -1 else"),

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, Literal
 
 from registry.core.formats.adp.manifest_view import CAPABILITY_DESCRIPTION_CHARS, adp_base_url, resource_group
+from registry.core.formats.adp.read import endpoint as joined
 from registry.core.model.services import Capability, Invocation, InvocationKind, Service
-from registry.core.names.domains import host_of
 from registry.core.reading.plain_text import line, plain
 
 PARAMETER_CHARS: Final = 2_000
@@ -69,8 +69,8 @@ def _host_detail(
     endpoint, method = source.get("endpoint"), source.get("method")
     if not isinstance(endpoint, str) or not isinstance(method, str) or not _METHOD.fullmatch(method.upper()):
         return None
-    url = endpoint if endpoint.startswith("http") else adp_base_url(host, service) + endpoint
-    if not _is_public_https(url):
+    url = joined(adp_base_url(host, service), endpoint)  # guard: detail-host
+    if url is None:
         return None
     entries = source.get("parameters")
     parameters = (
@@ -207,12 +207,6 @@ def _adp_type(rules: Mapping[str, Any]) -> str:
 def _request(method: str, url: str, example: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return the derived example, else what is known of a request without one."""
     return dict(example) if example else {"method": method, "url": url, "headers": {}}
-
-
-def _is_public_https(url: str) -> bool:
-    """Return whether a URL is https on a dotted host name. A detail may contain any URL; others are not passed on."""
-    host = host_of(_PLACEHOLDER.sub("x", url))
-    return _is_https(url) and host is not None and "." in host
 
 
 def _is_https(url: str | None) -> bool:
