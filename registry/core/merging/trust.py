@@ -17,6 +17,7 @@ from registry.core.model.findings import Severity
 from registry.core.model.listing import Listing, Resemblance, TrustLevel
 from registry.core.model.services import Service
 from registry.core.names.domains import host_of, same_site
+from registry.core.reading import injection_rules
 
 Checked = Literal["host", "part", "none"]
 """This registry's own word for a level: what of the listing is known to be its host's."""
@@ -83,6 +84,10 @@ DOCUMENT_ERROR: Final = Reason(
     "document_error", "A document has a finding of severity error.",
     "Correct what the finding names.",
 )
+INJECTION: Final = Reason(
+    "injection", "A text looks like an instruction to the model that reads it, or hides characters.",
+    "Remove the text that the finding names; say what the service does, not what a model shall do.",
+)
 GENERATED: Final = Reason(
     "generated", "An intermediary generated the documents; the site did not write them.",
     "Serve documents of your own.",
@@ -94,8 +99,8 @@ REASONS: Final = MappingProxyType(
     {
         reason.code: reason
         for reason in (
-            FAILING, NOT_FETCHED, LOOK_ALIKE_HOST, KNOWN_NAME, CLAIMS_OTHER_SITE, CALLS_OTHER_SITE, DOCUMENT_ERROR,
-            GENERATED,
+            FAILING, NOT_FETCHED, LOOK_ALIKE_HOST, KNOWN_NAME, CLAIMS_OTHER_SITE, INJECTION, CALLS_OTHER_SITE,
+            DOCUMENT_ERROR, GENERATED,
         )
     }
 )  # fmt: skip
@@ -106,6 +111,12 @@ _BY_RULE: Final = MappingProxyType(
         rules.LOOK_ALIKE_HOST: LOOK_ALIKE_HOST,
         rules.KNOWN_NAME: KNOWN_NAME,
         common_rules.CLAIM_ELSEWHERE: CLAIMS_OTHER_SITE,
+        # steering, encoded payloads and links with data also occur in honest documents: those are only flagged
+        injection_rules.OVERRIDE: INJECTION,
+        injection_rules.ROLE_MARKUP: INJECTION,
+        injection_rules.HIDDEN_TEXT: INJECTION,
+        injection_rules.SECRECY: INJECTION,
+        injection_rules.DISCLOSURE: INJECTION,
     }
 )
 
