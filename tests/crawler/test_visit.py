@@ -18,6 +18,7 @@ from crawler.sender import VisitInterrupted
 from crawler.visit import OFF_LOOP_BYTES, Visitor
 from registry.core.model.documents import Fetched, Outcome, Probe, Purpose
 from registry.core.visiting.plan import HostPlan
+from registry.core.visiting.shares import Spent, Standing
 from registry.core.visiting.visits import DomainJob, HostJob, KnownDocument, Visit
 from tests.crawler.support import far, fetch, hasty, probe, visiting
 from tests.support.sites import Answer, Exchange, Reply, closed_port, moved
@@ -241,7 +242,7 @@ async def test_the_daily_budget_is_kept_across_all_hosts_of_a_domain(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     hosts = (HOST, f"api.{HOST}", f"docs.{HOST}")
-    job = DomainJob(HOST, tuple(HostJob(host, whole_plan=True) for host in hosts), spent=85)
+    job = DomainJob(HOST, tuple(HostJob(host, whole_plan=True) for host in hosts), spent={Standing.KEPT: Spent(85)})
     async with visiting(monkeypatch, tmp_path, dict.fromkeys(hosts, SHOP)) as (sites, visitor):
         finished = await visitor.visit_domain(job, far())
     assert finished is not None

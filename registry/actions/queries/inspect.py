@@ -20,6 +20,7 @@ from registry.core.names.domains import registrable_domain
 from registry.core.names.opt_out import is_covered
 from registry.core.scheduling.reasons import shown_time
 from registry.core.scoring.rubric import rule_of
+from registry.core.visiting.shares import SKIPPED_TEXTS
 from registry.store.cards import Card
 from registry.store.catalogue import SLOW_MS, Health, ServiceView, Sort
 from registry.store.records import FindingRecord, HostRecord, ServiceRecord, VisitRecord
@@ -28,7 +29,7 @@ from registry.store.unit_of_work import Store
 __all__ = [
     "SLOW_MS", "CapabilityView", "Card", "Health", "HostStatus", "Listed", "Overview", "Queue", "ServiceView", "Sort",
     "VisitRecord", "alias_reason", "capability", "health", "list_services", "overview", "queue", "reasons_of",
-    "service", "status", "visits", "waiting",
+    "service", "status", "visits", "waiting", "why_not_visited",
 ]  # fmt: skip
 
 MAX_REASONS: Final = 20
@@ -168,6 +169,11 @@ def reasons_of(
     return tuple(_reasons(known, is_listed, opted_out, findings, last))[:MAX_REASONS]
 
 
+def why_not_visited(visit: VisitRecord) -> str | None:
+    """Return why nothing was requested in a visit, in one sentence; None when something was."""
+    return SKIPPED_TEXTS.get(visit.reason) if visit.outcome is Outcome.SKIPPED else None
+
+
 def alias_reason(target: str) -> str:
     """Return why a host is not listed for which another host of its domain answers."""
     return f"{target} answers for this host."
@@ -249,6 +255,8 @@ def _reasons(
     if opted_out:
         yield "The site opted out."
         return
+    if last and (text := why_not_visited(last[0])) is not None:
+        yield text
     if known.outcome is None:
         return
     if known.alias_of is not None:
