@@ -89,7 +89,7 @@ class Visitor(CrawlResources):
         visit = plan.finish(started, _now(), sent=pacer.sent - sent_before)
         if (visit.outcome, visit.reason) == BLOCK_BUDGET and not any(answer.fetched.status for answer in visit.answers):
             return skipped(job, started, BLOCK_BUDGET.reason)
-        if not visit.sent:
+        if visit.requests and not visit.sent:
             pacer.budget.count_look_up(job.standing)  # guard: look-up-count
         return visit
 

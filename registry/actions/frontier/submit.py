@@ -107,7 +107,7 @@ async def _queue(
             await uow.domains.add([domain], source="submission", now=now, due=due)
             await uow.domains.lock([domain])
     if known is None:
-        await uow.hosts.drop_waiting(domain, but=MAX_WAITING - 1)
+        await uow.hosts.drop_waiting(domain, but=MAX_WAITING - 1)  # guard: waiting-dropped
         await uow.hosts.add([replace(new, turn=turn)])
     elif not await _may_repeat(uow, known, now):  # guard: submitted-once
         return "known", known.next_visit_at
@@ -122,7 +122,7 @@ async def _queue(
         )
         await uow.hosts.put([resubmitted])
     if client is not None and (known or new).address is None:
-        await uow.submissions.erase(before=now - REMEMBERED)
+        await uow.submissions.erase(before=now - REMEMBERED)  # guard: client-erased
         await uow.submissions.add(client, domain, host, now=now)
     await uow.domains.due_by([domain], due=due, now=now)
     return ("new" if known is None else "queued"), due

@@ -112,7 +112,7 @@ GUARDS: Final = (
     Guard(
         "domain-daily-budget",
         "requests a day to a domain",
-        Edit(r" - \w+\)", ")"),
+        Edit(r"job\.spent if .* else "),
         (f"{_VISIT}test_the_daily_budget_is_kept_across_all_hosts_of_a_domain",),
     ),
     Guard(
