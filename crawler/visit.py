@@ -7,6 +7,7 @@ plan. It is independent of Scrapy: `waypost check` visits hosts with the same co
 import asyncio
 import secrets
 from collections.abc import Collection
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
@@ -88,7 +89,7 @@ class Visitor(CrawlResources):
                     pacer.set_crawl_delay(robots.crawl_delay if robots else None)
         visit = plan.finish(started, _now(), sent=pacer.sent - sent_before)
         if (visit.outcome, visit.reason) == BLOCK_BUDGET and not any(answer.fetched.status for answer in visit.answers):
-            return skipped(job, started, BLOCK_BUDGET.reason)
+            return replace(skipped(job, started, BLOCK_BUDGET.reason), sent=visit.sent)
         if visit.requests and not visit.sent:
             pacer.budget.count_look_up(job.standing)  # guard: look-up-count
         return visit

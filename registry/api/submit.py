@@ -140,10 +140,11 @@ async def _submit_host(request: Request, name: str, seconds: float) -> Response:
         seconds_left = max(1, math.ceil((submission.retry_at - submitted_at).total_seconds()))
         headers = {"Retry-After": str(seconds_left)}
         raise Problem(RATE_LIMITED, _REFUSED[submission.state], headers=headers, code=submission.state)
+    if submission.next_visit_at is not None and submission.next_visit_at > utc_now():
+        return _queued_response(request, submission.host, url, postponed=True)
     if await waypost.frontier.wait_recorded(submission.domain, submission.host, since=submitted_at, seconds=seconds):
         return await _visited_response(request, waypost, submission.host, url)
-    is_postponed = submission.next_visit_at is not None and submission.next_visit_at > utc_now()
-    return _queued_response(request, submission.host, url, postponed=is_postponed)
+    return _queued_response(request, submission.host, url)
 
 
 async def _visited_response(request: Request, waypost: Waypost, host: str, url: str) -> Response:

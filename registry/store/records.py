@@ -56,9 +56,14 @@ class HostRecord:
     turn: int = 0  # hosts of the domain that its submitter had named before it that day
 
     @property
+    def was_reached(self) -> bool:
+        """Whether a visit connected to the host, or got an answer that led elsewhere."""
+        return self.address is not None or self.response_ms is not None
+
+    @property
     def standing(self) -> Standing:
         return standing_of(
-            self.domain, self.host, source=self.source, referrer=self.referrer, address=self.address,
+            self.domain, self.host, source=self.source, referrer=self.referrer, was_reached=self.was_reached,
             submitted_at=self.submitted_at, last_visit_at=self.last_visit_at, last_found_at=self.last_found_at,
         )  # fmt: skip
 

@@ -53,11 +53,11 @@ class Submissions:
         return Counted(*(await self._connection.execute(_OF_DOMAIN, bound)).one())
 
     async def unresolved_of(self, client: str, *, since: datetime) -> Counted:
-        """Count the submissions of the client since then whose names had no address."""
+        """Count the submissions of the client since then whose names certainly had no address."""
         return Counted(*(await self._connection.execute(_UNRESOLVED, {"client": client, "since": since})).one())
 
     async def settle(self, resolved: Collection[tuple[str, str, bool]]) -> None:
-        """Note for visited (domain, host) whether the names had an address."""
+        """Note for visited (domain, host) whether the name had an address, or may have one."""
         if resolved:
             domains, hosts, results = zip(*sorted(resolved), strict=True)
             bound = {"domains": list(domains), "hosts": list(hosts), "resolved": list(results)}

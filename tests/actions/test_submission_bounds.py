@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from registry.actions.frontier.lease import STRANGE_HOSTS
@@ -149,6 +150,8 @@ async def test_strangers_cannot_keep_the_main_and_known_hosts_out(store: Store) 
     assert await asked(store, f"more.{DOMAIN}", client=OWNER, now=later) == ["too_many"]
     known = await asked(store, DOMAIN, f"www.{DOMAIN}", docs, api, client=OWNER, now=later)
     assert known == ["new", "new", "queued", "known"]
+    places = "SELECT count(*) FROM hosts WHERE source = 'submission' AND last_visit_at IS NULL"
+    assert await rows(store, places) == [(MAX_WAITING + 2,)], "none of the waiting ones was replaced"
 
 
 async def test_no_client_can_fill_the_queue_of_a_domain(store: Store) -> None:
@@ -195,6 +198,20 @@ async def test_the_best_known_hosts_are_visited_first(store: Store) -> None:
     assert standings == [Standing.KEPT] * 2 + [Standing.KNOWN] * 2 + [Standing.SUBMITTED] * STRANGE_HOSTS
     await record(store, lease.token, [finish(job, {}, later) for job in lease.domains], now=later)
     assert hosts_of(await take(store, now=later)) == [strange[-1], f"0.{DOMAIN}"]
+
+
+async def test_a_host_that_only_redirects_was_reached_all_the_same(store: Store) -> None:
+    """Its answers come from another host's address."""
+    name = f"api.{DOMAIN}"
+    await asked(store, name)
+    lease = await take(store)
+    assert lease is not None
+    (visit,) = finish(lease.domains[0], {}).visits
+    moved = FinishedDomain(DOMAIN, (replace(visit, address=None, alias_of=f"www.{DOMAIN}"),))
+    await record(store, lease.token, [moved], now=NOW)
+    async with store.begin() as uow:
+        host = await uow.hosts.get(DOMAIN, name)
+    assert host is not None and (host.address, host.standing) == (None, Standing.KNOWN)
 
 
 async def test_a_postponed_host_is_not_queued_anew_by_submissions(store: Store) -> None:

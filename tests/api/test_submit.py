@@ -128,21 +128,21 @@ async def test_a_client_is_told_why_it_may_not_submit_more(own_api: Api) -> None
 
 
 async def test_a_postponed_visit_is_shown_in_plain_words(own_api: Api) -> None:
-    await own_api.post("/api/services?wait=0", json={"domain": "new.pigeon-shop.com"})
+    host = "new.pigeon-shop.com"
+
+    await own_api.post("/api/services?wait=0", json={"domain": host})
     now = datetime.now(UTC)
-    lease = await take(own_api.store, now=now, limit=100)
+    lease = await take(own_api.store, now=now)
     assert lease is not None
-    finished = [
-        FinishedDomain(job.domain, tuple(skipped(host, now, "new_hosts_budget") for host in job.hosts))
-        for job in lease.domains
-    ]
-    await record(own_api.store, lease.token, finished, now=now)
-    response = await own_api.post("/api/services?wait=0", json={"domain": "new.pigeon-shop.com"})
+    (job,) = [job for job in lease.domains if job.domain == "pigeon-shop.com"]
+    postponed = FinishedDomain(job.domain, (skipped(job.hosts[0], now, "new_hosts_budget"),))
+    await record(own_api.store, lease.token, [postponed], now=now)
+    response = await own_api.post("/api/services?wait=20", json={"domain": host})
     assert response.status_code == 202 and "postponed" in response.json()["data"]["message"]
     sentence = "Not visited: hosts of this domain of which as little is known"
-    status = (await own_api.json("/api/services/new.pigeon-shop.com/status"))["data"]
+    status = (await own_api.json(f"/api/services/{host}/status"))["data"]
     assert status["state"] == "queued" and status["reasons"][0].startswith(sentence)
-    (visit,) = (await own_api.json("/api/services/new.pigeon-shop.com/crawl"))["data"]["visits"]
+    (visit,) = (await own_api.json(f"/api/services/{host}/crawl"))["data"]["visits"]
     assert (visit["requests"], visit["sent"]) == (0, 0) and visit["says"].startswith(sentence)
 
 

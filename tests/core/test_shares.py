@@ -15,7 +15,7 @@ EARLIER = NOW - timedelta(days=1)
 NEVER: dict[str, Any] = {
     "source": "submission",
     "referrer": None,
-    "address": None,
+    "was_reached": False,
     "submitted_at": NOW,
     "last_visit_at": None,
     "last_found_at": None,
@@ -30,7 +30,7 @@ ANY_SPENT = st.dictionaries(st.sampled_from(Standing), st.builds(Spent, st.integ
         (f"www.{DOMAIN}", {}, Standing.KEPT),
         (f"www.api.{DOMAIN}", {}, Standing.SUBMITTED),
         (f"api.{DOMAIN}", {"last_found_at": EARLIER}, Standing.KEPT),
-        (f"api.{DOMAIN}", {"address": "192.0.2.1", "last_visit_at": EARLIER}, Standing.KNOWN),
+        (f"api.{DOMAIN}", {"was_reached": True, "last_visit_at": EARLIER}, Standing.KNOWN),
         (f"api.{DOMAIN}", {"source": "file", "submitted_at": None}, Standing.KNOWN),
         (f"api.{DOMAIN}", {"source": "sub-host", "referrer": DOMAIN, "submitted_at": None}, Standing.KNOWN),
         (f"api.{DOMAIN}", {"source": "document", "referrer": f"blog.{DOMAIN}"}, Standing.KNOWN),

@@ -96,18 +96,21 @@ async def _queue(
         return "opted_out", None
     due = now - SUBMISSION_HEAD_START
     new = HostRecord(domain, host, "submission", now, due, submitted_at=now, next_visit_why=DueReason.ASKED)
+    turn = 0
     for is_locked in (False, True):
         known = await uow.hosts.get(domain, host)
-        if known is not None and _is_waiting(known, now):
+        if known is not None and is_waiting(known, now):
             return "queued", known.next_visit_at
-        turn = await _turn(uow, known or new, client, now)
-        if isinstance(turn, _Refusal):
-            return turn
+        verdict = await _turn(uow, known or new, client, now)
+        if isinstance(verdict, _Refusal):
+            return verdict
+        turn = verdict
         if not is_locked:
             await uow.domains.add([domain], source="submission", now=now, due=due)
             await uow.domains.lock([domain])
     if known is None:
-        await uow.hosts.drop_waiting(domain, but=MAX_WAITING - 1)  # guard: waiting-dropped
+        if new.standing is Standing.SUBMITTED:
+            await uow.hosts.drop_waiting(domain, but=MAX_WAITING - 1)  # guard: waiting-dropped
         await uow.hosts.add([replace(new, turn=turn)])
     elif not await _may_repeat(uow, known, now):  # guard: submitted-once
         return "known", known.next_visit_at
@@ -121,14 +124,14 @@ async def _queue(
             robots_at=None,
         )
         await uow.hosts.put([resubmitted])
-    if client is not None and (known or new).address is None:
+    if client is not None and not (known or new).was_reached:
         await uow.submissions.erase(before=now - REMEMBERED)  # guard: client-erased
         await uow.submissions.add(client, domain, host, now=now)
     await uow.domains.due_by([domain], due=due, now=now)
     return ("new" if known is None else "queued"), due
 
 
-def _is_waiting(known: HostRecord, now: datetime) -> bool:
+def is_waiting(known: HostRecord, now: datetime) -> bool:
     """Return whether the visit that an earlier submission asked for is due or was postponed."""
     if known.submitted_at is None or known.next_visit_at is None:
         return False
@@ -140,9 +143,10 @@ def _is_waiting(known: HostRecord, now: datetime) -> bool:
 async def _turn(uow: UnitOfWork, host: HostRecord, client: str | None, now: datetime) -> int | _Refusal:
     """Return how many other unknown sub-hosts of the domain the client has submitted, or why this one is refused.
 
-    Hosts that were reached before are never refused. Sub-hosts that the site or the operator named are not strange.
+    Hosts that were reached before are never refused. The apex, its www, and hosts that the site or the operator named
+    are not strange: only names without an address count against them.
     """
-    if host.address is not None:
+    if host.was_reached:
         return 0
     since, is_strange, turn = now - REMEMBERED, host.standing >= Standing.SUBMITTED, 0
     if client is not None:

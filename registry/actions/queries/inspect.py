@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final, Literal
 
 from registry.actions.frontier.seed import SEED_HEAD_START, SUBMISSION_HEAD_START
+from registry.actions.frontier.submit import is_waiting
 from registry.actions.queries.unasked import LOG_READ, Unasked, unasked
 from registry.core.merging.rules import NOT_LISTED
 from registry.core.model.documents import Outcome
@@ -51,7 +52,7 @@ class CapabilityView:
 
 @dataclass(frozen=True, slots=True)
 class HostStatus:
-    """`state`: queued (not visited yet, or submitted again and due), listed, not_listed, opted_out.
+    """`state`: queued (not visited yet, or not since it was submitted again), listed, not_listed, opted_out.
 
     `reasons`: sentences that say why it is not listed or what is wrong. `next_visit_at` is never in the past; None: not
     scheduled. `unasked`: paths of the plan that were not requested yet.
@@ -238,11 +239,7 @@ def _state(known: HostRecord, is_listed: bool, opted_out: bool, now: datetime) -
         return "opted_out"
     if is_listed:
         return "listed"
-    is_resubmitted = known.submitted_at is not None and (
-        known.last_visit_at is None or known.submitted_at > known.last_visit_at
-    )
-    is_due = known.next_visit_at is not None and known.next_visit_at <= now
-    return "queued" if known.last_visit_at is None or (is_resubmitted and is_due) else "not_listed"
+    return "queued" if known.last_visit_at is None or is_waiting(known, now) else "not_listed"
 
 
 def _reasons(

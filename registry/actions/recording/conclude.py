@@ -107,7 +107,7 @@ class Writes:
     candidates: list[CandidateRecord] = field(default_factory=list)
     opt_outs: list[OptOutRecord] = field(default_factory=list)
     awaited: list[str] = field(default_factory=list)  # submitted hosts, whose submitters may be waiting
-    resolved: list[tuple[str, str, bool]] = field(default_factory=list)  # submitted hosts: did the name have an address
+    resolved: list[tuple[str, str, bool]] = field(default_factory=list)  # submitted: may it have an address
 
 
 def compare(finished: Sequence[FinishedDomain], before: Stored, now: datetime) -> list[Compared]:

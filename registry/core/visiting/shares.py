@@ -82,15 +82,15 @@ def standing_of(
     *,
     source: str,
     referrer: str | None,
-    address: str | None,
+    was_reached: bool,
     submitted_at: datetime | None,
     last_visit_at: datetime | None,
     last_found_at: datetime | None,
 ) -> Standing:
-    """Return the standing of a host. `address`: where it was last reached; None: it never was."""
+    """Return the standing of a host. `was_reached`: by an earlier visit."""
     if is_main(domain, host) or last_found_at is not None:
         return Standing.KEPT
-    if address is not None or not is_named_by_others(domain, source, referrer):
+    if was_reached or not is_named_by_others(domain, source, referrer):
         return Standing.KNOWN
     if submitted_at is not None and (last_visit_at is None or last_visit_at < submitted_at):
         return Standing.SUBMITTED

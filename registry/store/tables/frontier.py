@@ -132,6 +132,6 @@ class SubmissionRow(Base):
     host: Mapped[HostKey]
     asked_at: Mapped[Moment] = mapped_column(primary_key=True)
     client: Mapped[str]  # an address, or an IPv6 /64
-    resolved: Mapped[bool | None]  # whether the name had an address; NULL: not looked up yet
+    resolved: Mapped[bool | None]  # false: the name certainly had no address; NULL: not visited yet
 
     __table_args__ = (Index(None, "client", "asked_at"), Index(None, "asked_at"))
