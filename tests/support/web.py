@@ -112,4 +112,4 @@ def visit(
     while steps and (probe := plan.next()) is not None:
         plan.take(probe, web.fetch(plan, probe))
         steps -= 1
-    return plan.finish(now, now + timedelta(seconds=20), sent=plan.requests)
+    return plan.finish(now, now + timedelta(seconds=20))

@@ -51,7 +51,6 @@ SLOW_AFTER: Final = timedelta(days=1)
 """When an unfinished visit is continued; SLOW_AFTER for a host whose robots.txt demands long pauses."""
 
 _NEEDS_PARSING: Final = re.compile(PRODUCT.encode() + rb"|crawl-delay", re.IGNORECASE)
-_NO_ADDRESS: Final = frozenset({"nxdomain", "no_address", "dns_bad_name"})
 _SOFT: Final = frozenset({Outcome.SERVER_ERROR, Outcome.UNREACHABLE, Outcome.TLS_ERROR})
 _INCONCLUSIVE: Final = frozenset(
     {Outcome.REFUSED, Outcome.RATE_LIMITED, Outcome.DISALLOWED, Outcome.REFUSED_ADDRESS, Outcome.SKIPPED}
@@ -156,7 +155,7 @@ def conclude(
         if compared.host.submitted_at is not None:
             writes.awaited.append(host)
             if not _is_untouched(compared.visit):
-                writes.resolved.append((domain, host, not _has_no_address(compared.visit)))
+                writes.resolved.append((domain, host, not compared.visit.has_no_address))
         if compared.visit.alias_of is not None and not compared.is_hidden and same_site(compared.visit.alias_of, host):
             writes.new_hosts.append(_alias_target(compared, compared.visit.alias_of, now))
         previous = before.services.get(host)
@@ -393,13 +392,6 @@ def _has_no_robots(visit: Visit) -> bool:
 
 def _has_no_name(visit: Visit) -> bool:
     return visit.outcome is Outcome.UNREACHABLE and visit.reason == "nxdomain"
-
-
-def _has_no_address(visit: Visit) -> bool:
-    """Return whether the name certainly has no address, or none that may be dialled; a failed look-up says neither."""
-    return visit.outcome is Outcome.REFUSED_ADDRESS or (
-        visit.outcome is Outcome.UNREACHABLE and visit.reason in _NO_ADDRESS
-    )
 
 
 def _response_ms(visit: Visit) -> int | None:

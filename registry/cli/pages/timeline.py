@@ -59,7 +59,7 @@ def _visit(memory: _Memory, answer: Answer, now: datetime) -> Visit:
     plan = HostPlan(job, now=now, nonce="0" * 32)
     while (probe := plan.next()) is not None:
         plan.take(probe, answer(probe, now))
-    return plan.finish(now, now, sent=plan.requests)
+    return plan.finish(now, now)
 
 
 def _record(memory: _Memory, visit: Visit, now: datetime) -> bool:

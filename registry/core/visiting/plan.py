@@ -81,11 +81,6 @@ class HostPlan:
         robots = len(self._robots.record.body) if self._robots.record else 0
         return robots + self._results.body_bytes
 
-    @property
-    def requests(self) -> int:
-        """Return the number of requests asked for and answered, redirects included."""
-        return self._budget.spent
-
     def next(self) -> Probe | None:
         """Return the request to make now; the same until its answer was taken. None: the visit is over."""
         return self._current_probe
@@ -133,11 +128,9 @@ class HostPlan:
         # guard: robots-after-redirect
         return decision if robots.allowed(decision.url) else Stop(Outcome.DISALLOWED, robots.reason or "robots", host)
 
-    def finish(self, started_at: datetime, finished_at: datetime, sent: int) -> Visit:
-        """Return the visit so far. Requests that were not made (details, pointers) are pending for the next one.
-
-        `sent`: requests for which a connection was at least tried, as the transport counted them.
-        """
+    def finish(self, started_at: datetime, finished_at: datetime, sent: int | None = None) -> Visit:
+        """Return the visit so far. Requests that were not made (details, pointers) are pending for the next one. `sent`:
+        requests for which the transport at least tried a connection; None: all that the plan asked for."""
         host, answers = self._job.host, self._results.answers
         known_urls = {document.url for document in self._job.known if document.outcome is Outcome.FOUND}
         outcome, reason = summarise(host, answers, known_urls)
@@ -154,7 +147,7 @@ class HostPlan:
             answers=tuple(answers),
             whole_plan=self._job.whole_plan,
             requests=self._budget.spent,
-            sent=sent,
+            sent=self._budget.spent if sent is None else sent,
             standing=self._job.standing,
             address=next(
                 (answer.fetched.address for answer in answers if answer.fetched.address and served_here(answer, host)),

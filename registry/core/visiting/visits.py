@@ -6,12 +6,14 @@ Lease -> DomainJob -> HostJob go out; FinishedDomain -> Visit -> ProbeResult com
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import NamedTuple
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from registry.core.assessing.assess import Assessment
 from registry.core.model.documents import Fetched, Outcome, Probe, Via
 from registry.core.visiting.shares import Spent, Standing
+
+_NO_ADDRESS: Final = frozenset({"nxdomain", "no_address", "dns_bad_name"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +110,13 @@ class Visit:
     candidates: tuple[HostCandidate, ...] = ()
     alias_of: str | None = None  # the host that answered for this one inside its domain (apex <-> www)
     retry_after: int | None = None  # seconds, as asked for by the host, capped
+
+    @property
+    def has_no_address(self) -> bool:
+        """Whether the name certainly has no address, or none that may be dialled; a failed look-up says neither."""
+        return self.outcome is Outcome.REFUSED_ADDRESS or (
+            self.outcome is Outcome.UNREACHABLE and self.reason in _NO_ADDRESS
+        )
 
 
 def skipped(job: HostJob, now: datetime, reason: str) -> Visit:

@@ -81,7 +81,7 @@ def test_a_visit_ends_within_its_limits_for_any_responses(
         spent[probe.purpose is Purpose.DETAIL] += 1 + len(fetched.hops)
         plan.take(probe, fetched)
         assert len(probe_urls) < 200
-    done = plan.finish(NOW, NOW, sent=plan.requests)
+    done = plan.finish(NOW, NOW)
     assert len(probe_urls) == len(set(probe_urls))
     assert spent[False] <= budget and spent[True] <= detail_budget
     assert done.requests == len(web.asked) <= total

@@ -7,7 +7,7 @@ from tests.guards.guard import NEVER, SKIP, Edit, Guard
 _BOUNDS = "tests/actions/test_submission_bounds.py::"
 _FLOODS = "tests/flow/test_submission_floods.py::"
 _SHARES = "tests/core/test_shares.py::"
-_VISIT = "tests/crawler/test_visit.py::"
+_VISIT = "tests/crawler/test_daily_budget.py::"
 
 GUARDS: Final = (
     Guard(
