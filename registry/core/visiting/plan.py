@@ -129,8 +129,8 @@ class HostPlan:
         return decision if robots.allowed(decision.url) else Stop(Outcome.DISALLOWED, robots.reason or "robots", host)
 
     def finish(self, started_at: datetime, finished_at: datetime, sent: int | None = None) -> Visit:
-        """Return the visit so far. Requests that were not made (details, pointers) are pending for the next one. `sent`:
-        requests for which the transport at least tried a connection; None: all that the plan asked for."""
+        """Return the visit so far. Requests that were not made (details, pointers) are pending for the next one.
+        `sent`: requests for which the transport at least tried a connection; None: all that the plan asked for."""
         host, answers = self._job.host, self._results.answers
         known_urls = {document.url for document in self._job.known if document.outcome is Outcome.FOUND}
         outcome, reason = summarise(host, answers, known_urls)
