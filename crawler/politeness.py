@@ -18,6 +18,8 @@ from typing import Final, TypeAlias
 
 import structlog
 
+from registry.core.visiting.shares import DomainBudget, Standing
+
 log = structlog.get_logger(__name__)
 
 PER_ADDRESS: Final = 2
@@ -304,12 +306,15 @@ async def _try_sync(budgets: BlockBudgets, spend: Spend, seconds: float | None =
 class RequestPacer:
     """The pauses and the daily request budget of one domain during one lease, shared by its hosts.
 
-    `min_delay`: seconds from the end of one request to the start of the next. `remaining`: requests that the domain
-    may still receive today. `next_at`: when the next request may start, on the monotonic clock.
+    `min_delay`: seconds from the end of one request to the start of the next. `budget`: what the domain may still
+    receive today. `standing`: of the host that is visited, which its requests are charged to. `sent`: requests so far.
+    `next_at`: when the next request may start, on the monotonic clock.
     """
 
     min_delay: float
-    remaining: int
+    budget: DomainBudget
+    standing: Standing = Standing.KEPT
+    sent: int = 0
     next_at: float = field(default=-math.inf)
     _last: float = field(default=-math.inf)
     _crawl_delay: float = field(default=0.0)
@@ -320,8 +325,9 @@ class RequestPacer:
         self._update()
 
     def record_request(self, now: float) -> None:
-        """Count a request that ended at `now` on the monotonic clock, whatever its result."""
-        self.remaining -= 1
+        """Count a request that was dialled and ended at `now` on the monotonic clock, whatever its result."""
+        self.sent += 1
+        self.budget.count_request(self.standing)
         self._last = now
         self._update()
 

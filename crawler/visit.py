@@ -7,6 +7,7 @@ plan. It is independent of Scrapy: `waypost check` visits hosts with the same co
 import asyncio
 import secrets
 from collections.abc import Collection
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
@@ -17,6 +18,7 @@ from crawler.resources import CrawlResources
 from crawler.sender import VisitInterrupted
 from crawler.session import FetchSession
 from registry.core.visiting.plan import HostPlan
+from registry.core.visiting.shares import DOMAIN_BUDGET, LOOK_UP_BUDGET, SHARE_BUDGET, DomainBudget, Standing
 from registry.core.visiting.visits import DomainJob, FinishedDomain, HostJob, Visit, skipped
 
 OFF_LOOP_BYTES: Final = 32 * 1024
@@ -37,7 +39,7 @@ class Visitor(CrawlResources):
 
         Raise AddressBusy when none could begin, and TimeoutError when a visit outlives the lease, which is a bug.
         """
-        pacer = self.new_pacer(job.spent)
+        pacer = self.new_pacer(job)
         visits: list[Visit] = []
         async with asyncio.timeout((until - _now()).total_seconds()):
             try:
@@ -53,8 +55,10 @@ class Visitor(CrawlResources):
     async def visit_host(self, job: HostJob, pacer: RequestPacer, until: datetime) -> Visit:
         """Return the visit of one host; failures of the host are outcomes. Raise VisitInterrupted or AddressBusy."""
         started = _now()
-        if pacer.remaining < MIN_HOST_BUDGET:  # guard: small-budget
-            return skipped(job, started, "domain_budget")
+        if (reason := _spent_budget(pacer.budget, job.standing)) is not None:  # guard: small-budget
+            return skipped(job, started, reason)
+        pacer.standing, sent_before = job.standing, pacer.sent
+        left = pacer.budget.requests_left(job.standing)
         request_budget = self.settings.named_request_budget if job.named else self.settings.request_budget
         plan = HostPlan(
             job,
@@ -63,8 +67,9 @@ class Visitor(CrawlResources):
             exempt=self.guard.connect_to.entries,
             lists_tools=self.settings.mcp_tools == "all"
             or (self.settings.mcp_tools == "named" and (job.named or job.lists_tools)),
-            budget=min(request_budget, pacer.remaining),
-            detail_budget=max(0, min(self.settings.detail_budget, pacer.remaining - request_budget)),
+            budget=min(request_budget, left),
+            detail_budget=self.settings.detail_budget,
+            total_budget=left,
         )
         robots = None
         async with self.session(until, pacer, job.closed) as session:
@@ -82,9 +87,11 @@ class Visitor(CrawlResources):
                 if plan.robots is not robots:
                     robots = plan.robots
                     pacer.set_crawl_delay(robots.crawl_delay if robots else None)
-        visit = plan.finish(started, _now())
+        visit = plan.finish(started, _now(), sent=pacer.sent - sent_before)
         if (visit.outcome, visit.reason) == BLOCK_BUDGET and not any(answer.fetched.status for answer in visit.answers):
-            return skipped(job, started, BLOCK_BUDGET.reason)
+            return replace(skipped(job, started, BLOCK_BUDGET.reason), sent=visit.sent)
+        if visit.requests and not visit.sent:
+            pacer.budget.count_look_up(job.standing)  # guard: look-up-count
         return visit
 
     def session(
@@ -93,10 +100,19 @@ class Visitor(CrawlResources):
         """Return a session that ends before `until`; `opted_out`: hosts whose address is never resolved."""
         return FetchSession(self, pacer or self.new_pacer(), until, opted_out)
 
-    def new_pacer(self, spent: int = 0) -> RequestPacer:
-        """Return the pacer of one domain that received `spent` requests in the last 24 hours."""
-        # guard: domain-daily-budget
-        return RequestPacer(self.settings.request_delay, self.settings.domain_daily_budget - spent)
+    def new_pacer(self, job: DomainJob | None = None) -> RequestPacer:
+        """Return the pacer of one domain, with what it has received in the last 24 hours; None: nothing."""
+        spent = job.spent if job is not None else {}  # guard: domain-daily-budget
+        return RequestPacer(self.settings.request_delay, DomainBudget(self.settings.domain_daily_budget, spent))
+
+
+def _spent_budget(budget: DomainBudget, standing: Standing) -> str | None:
+    """Return which budget leaves too little for the visit of a host; None: its visit may begin."""
+    if budget.requests_left(Standing.KEPT) < MIN_HOST_BUDGET:
+        return DOMAIN_BUDGET
+    if budget.requests_left(standing) < MIN_HOST_BUDGET:
+        return SHARE_BUDGET
+    return None if budget.may_look_up(standing) else LOOK_UP_BUDGET
 
 
 def _now() -> datetime:

@@ -152,7 +152,11 @@ class Settings(BaseSettings):
         "needs no credentials. `named`: hosts that somebody named or submitted. `all`: every host with such a card.",
     )
     domain_daily_budget: int = Field(
-        default=120, ge=1, le=10_000, description="Requests to one registrable domain in 24 hours, over all its hosts."
+        default=120,
+        ge=1,
+        le=10_000,
+        description="Requests to one registrable domain in 24 hours, over all its hosts; hosts of which little is "
+        'known may spend a part of them (docs/politeness.md, "Shares").',
     )
     block_connections: int = Field(
         default=64,

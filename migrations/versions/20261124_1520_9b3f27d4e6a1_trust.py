@@ -5,7 +5,7 @@ from alembic import op
 from sqlalchemy.dialects.postgresql import JSONB
 
 revision = "9b3f27d4e6a1"
-down_revision = "e41d7c9a2b58"
+down_revision = "4b7d20f9c6e1"
 branch_labels = None
 depends_on = None
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final, cast
 from fastapi import Query, Request, Response
 
 from registry.actions.queries.explain import Explanation, HostRecord, VisitRecord, why_next
+from registry.actions.queries.inspect import why_not_visited
 from registry.api import parsers
 from registry.api.documents import errors, example, not_modified
 from registry.api.params import DomainPath, base_url, host_in, registry_of
@@ -99,6 +100,8 @@ def _visit(visit: VisitRecord) -> schemas.HostVisit:
         "reason": visit.reason,
         "whole_plan": visit.whole_plan,
         "requests": visit.requests,
+        "sent": visit.sent,
+        "says": why_not_visited(visit),
         "address": visit.address,
         "answers": [_answer(entry) for entry in visit.vector],
     }

@@ -5,16 +5,20 @@ never listed, because a host's listing contains only what the host itself serves
 """
 
 import asyncio
+import math
 import re
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Final, cast
 
 import orjson
 from fastapi import Request, Response
 
+from registry.actions.frontier.submit import MAX_PER_CLIENT, MAX_UNRESOLVED
 from registry.actions.queries.inspect import HostStatus
 from registry.api.connections import long_poll
 from registry.api.documents import errors, example
-from registry.api.params import Wait, base_url, registry_of
+from registry.api.params import Wait, base_url, client_of, registry_of
 from registry.api.problems import (
     ALREADY_KNOWN,
     BODY_TOO_LARGE,
@@ -39,7 +43,20 @@ from registry.core.reading.injection import injection_flags
 from registry.wiring import Waypost, utc_now
 
 MAX_NAME_CHARS: Final = 2_048
-_DOMAIN_BUSY_SECONDS: Final = 3_600
+
+_REFUSED: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "too_many": "Too many hosts of this domain are waiting for their first visit. The domain itself, its www, and "
+        "hosts that were visited before can be submitted.",
+        "client_domain": f"You submitted {MAX_PER_CLIENT} new hosts of this domain within a day. The domain itself, "
+        "its www, and hosts that were visited before can be submitted.",
+        "client_unresolved": f"{MAX_UNRESOLVED} names that you submitted within a day have no address. Hosts that were "
+        "visited before can be submitted.",
+    }
+)
+"""State of a submission that was refused -> what the client is told."""
+
+_POSTPONED: Final = "Queued; the visit is postponed, because a daily budget is spent. The status says which one."
 
 router = strict_router(tags=["submission"])
 
@@ -115,7 +132,7 @@ def _host_of(domain: str) -> str:
 async def _submit_host(request: Request, name: str, seconds: float) -> Response:
     waypost, submitted_at = registry_of(request), utc_now()
     try:
-        submission = await waypost.frontier.submit(name)
+        submission = await waypost.frontier.submit(name, client=client_of(request))  # guard: client-of-submission
     except InvalidName as refusal:
         raise Problem(INVALID_NAME, f"Not a host to visit: {refusal}.", code=refusal.code) from None
     url = status_url(base_url(request), submission.host)
@@ -123,9 +140,12 @@ async def _submit_host(request: Request, name: str, seconds: float) -> Response:
         raise Problem(OPTED_OUT, "The operator of this domain opted out.")
     if submission.state == "known":
         raise Problem(ALREADY_KNOWN, "This host is already known.", status_url=url, domain=submission.host)
-    if submission.state == "too_many":
-        headers = {"Retry-After": str(_DOMAIN_BUSY_SECONDS)}
-        raise Problem(RATE_LIMITED, "Too many hosts of this domain are waiting for their first visit.", headers=headers)
+    if submission.retry_at is not None:
+        seconds_left = max(1, math.ceil((submission.retry_at - submitted_at).total_seconds()))
+        headers = {"Retry-After": str(seconds_left)}
+        raise Problem(RATE_LIMITED, _REFUSED[submission.state], headers=headers, code=submission.state)
+    if submission.next_visit_at is not None and submission.next_visit_at > utc_now():
+        return _queued_response(request, submission.host, url, postponed=True)
     with long_poll(request.scope) as may_wait:
         is_visited = may_wait and await waypost.frontier.wait_recorded(
             submission.domain, submission.host, since=submitted_at, seconds=seconds
@@ -167,7 +187,7 @@ async def _visited_response(request: Request, waypost: Waypost, host: str, url: 
     return json_response(request, content, status=201, headers={"Location": url})
 
 
-def _queued_response(request: Request, host: str, url: str) -> Response:
+def _queued_response(request: Request, host: str, url: str, *, postponed: bool = False) -> Response:
     content: schemas.Queued = {
         "success": True,
         "data": {
@@ -175,7 +195,7 @@ def _queued_response(request: Request, host: str, url: str) -> Response:
             "confusable": is_confusable(host),
             "status": "queued",
             "status_url": url,
-            "message": "Queued with priority; a visit takes up to a minute.",
+            "message": _POSTPONED if postponed else "Queued with priority; a visit takes up to a minute.",
         },
     }
     return json_response(request, content, status=202, headers={"Location": url})

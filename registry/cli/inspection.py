@@ -159,10 +159,11 @@ def _facts_table(facts: Iterable[tuple[str, str]]) -> Table:
 def _visit_title(visit: VisitRecord, now: datetime) -> str:
     seconds = (visit.finished_at - visit.started_at).total_seconds()
     plan = "whole plan" if visit.whole_plan else "known documents"
+    sent = "" if visit.sent in (None, visit.requests) else f", {visit.sent} sent,"
     return (
         f"{visit.started_at:%Y-%m-%d %H:%M:%S} UTC ({_relative_time(visit.started_at, now)}): "
-        f"{_outcome_text(visit.outcome.value, visit.reason)}; {plan}, {visit.requests} requests in {seconds:.1f} s"
-        + (f" at {visit.address}" if visit.address else "")
+        f"{_outcome_text(visit.outcome.value, visit.reason)}; {plan}, "
+        f"{visit.requests} requests{sent} in {seconds:.1f} s" + (f" at {visit.address}" if visit.address else "")
     )
 
 

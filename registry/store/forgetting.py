@@ -18,11 +18,13 @@ from registry.store.tables import (
     HostRow,
     ScoreRow,
     ServiceRow,
+    SubmissionRow,
     VisitRow,
 )
 
 _OF_A_HOST: Final[tuple[type[Base], ...]] = (
     ServiceRow, CapabilityRow, FindingRow, ScoreRow, DocumentRow, DocumentHistoryRow, HostRow,
+    SubmissionRow,
 )  # fmt: skip
 
 # Bodies of the domain that neither a document nor the history of its remaining hosts refers to.

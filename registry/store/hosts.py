@@ -20,7 +20,7 @@ from registry.store.values import REASON_CHARS, clean, clean_json
 
 _FIELDS = tuple(HostRecord.__dataclass_fields__)
 _COLUMNS: Final[LiteralString] = ", ".join(_FIELDS)
-_KEPT = frozenset({"domain", "host", "source", "referrer", "created_at"})
+_KEPT = frozenset({"domain", "host", "source", "referrer", "created_at", "turn"})
 _STATE: Final[LiteralString] = ", ".join(f"{name} = excluded.{name}" for name in _FIELDS if name not in _KEPT)
 
 # All rows of a batch in one statement and one parameter: a fifth of the cost of `executemany` (benchmarks/record).
@@ -36,6 +36,25 @@ _DUE: Final[LiteralString] = f"""
 SELECT {_COLUMNS} FROM hosts
 WHERE domain = ANY(string_to_array(%(domains)s, ' ')) AND next_visit_at <= %(now)s ORDER BY domain, host
 """  # noqa: S608  # our own columns
+
+# Sub-hosts that were submitted and not visited yet.
+_SUBMITTED: Final = """
+FROM hosts WHERE domain = :domain AND source = 'submission' AND last_visit_at IS NULL
+    AND host NOT IN (domain, 'www.' || domain)
+"""
+_WAITING_SUBMITTED = text(f"SELECT count(*), coalesce(max(turn), 0) {_SUBMITTED}")
+_DROP_WAITING = text(
+    f"DELETE FROM hosts WHERE (domain, host) IN (SELECT domain, host {_SUBMITTED}"  # noqa: S608  # our own columns
+    " ORDER BY turn, submitted_at OFFSET :but)"
+)
+
+# Hosts that were named and not visited yet, by who named them (shares.is_named_by_others).
+_WAITING_NAMED = text("""
+SELECT domain, count(*), source = 'document' AND coalesce(
+    referrer <> domain AND right(referrer, length(domain) + 1) <> '.' || domain, true) AS by_others
+FROM hosts WHERE domain = ANY(:domains) AND source <> 'submission' AND last_visit_at IS NULL
+GROUP BY domain, by_others
+""")
 
 _DUE_AS_NEW = text(
     "UPDATE hosts SET next_visit_at = :due, next_visit_why = 'asked', whole_plan_at = NULL, robots_at = NULL"
@@ -54,7 +73,7 @@ class Hosts:
         return await many(self._connection, insert(HostRow).on_conflict_do_nothing(), rows)
 
     async def put(self, hosts: Iterable[HostRecord]) -> None:
-        """Write the state after a visit. The source, referrer and creation time of a known host do not change."""
+        """Write the state after a visit. What a known host came from does not change."""
         rows = {(host.domain, host.host): _storable(host) for host in hosts}
         if rows:
             await self._driver.run(_PUT, {"hosts": recordset(list(rows.values()))})
@@ -83,14 +102,19 @@ class Hosts:
         rows = [{"due": due, "domain": domain, "host": host} for domain, host in sorted(keys)]
         return await many(self._connection, _DUE_AS_NEW, rows)
 
-    async def waiting(self, domains: Collection[str]) -> dict[str, int]:
-        """Return the number of never visited hosts by domain; domains without any are left out."""
-        statement = (
-            select(HostRow.domain, func.count())
-            .where(HostRow.domain.in_(list(domains)), HostRow.last_visit_at.is_(None))
-            .group_by(HostRow.domain)
-        )
-        return dict((await self._connection.execute(statement)).all())
+    async def waiting_submitted(self, domain: str) -> tuple[int, int]:
+        """Return the number of submitted sub-hosts that were never visited, and the last turn among them."""
+        number, last_turn = (await self._connection.execute(_WAITING_SUBMITTED, {"domain": domain})).one()
+        return number, last_turn
+
+    async def drop_waiting(self, domain: str, *, but: int) -> None:
+        """Delete submitted sub-hosts that were never visited, the last turns first, until `but` are left."""
+        await self._connection.execute(_DROP_WAITING, {"domain": domain, "but": but})
+
+    async def waiting_named(self, domains: Collection[str]) -> dict[tuple[str, bool], int]:
+        """Return the number of never visited hosts that were not submitted, by domain and whether others named them."""
+        rows = await self._connection.execute(_WAITING_NAMED, {"domains": list(domains)})
+        return {(domain, by_others): number for domain, number, by_others in rows}
 
     async def count_due(self, keys: Collection[tuple[str, str]], *, now: datetime) -> int:
         """Return how many of these hosts are due, those of running leases included."""

@@ -10,6 +10,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registry.core.model.documents import Outcome
+from registry.core.visiting.shares import Spent, Standing
 from registry.store.bulk import many
 from registry.store.driver import Driver, listed
 from registry.store.engine import decode
@@ -18,15 +19,17 @@ from registry.store.tables import ChangeRow, VisitRow
 from registry.store.values import REASON_CHARS, clean, ordered_id
 
 # Exact, and as cheap for a host with a thousand visits as for a new one: only hosts visited since then are looked up,
-# each by the primary key.
+# each by the primary key. Rows of programs that did not count what was sent: what was asked, of the whole budget.
+# guard: spent-sent
 _SPENT = """
-SELECT h.domain, sum(v.requests) FROM hosts h
+SELECT h.domain, v.standing, sum(v.sent), sum(v.look_ups) FROM hosts h
 CROSS JOIN LATERAL (
-    SELECT sum(requests) AS requests FROM visits
-    WHERE domain = h.domain AND host = h.host AND started_at >= %(since)s) v
+    SELECT coalesce(standing, 0) AS standing, sum(coalesce(sent, requests)) AS sent,
+        count(*) FILTER (WHERE sent = 0 AND requests > 0) AS look_ups FROM visits
+    WHERE domain = h.domain AND host = h.host AND started_at >= %(since)s GROUP BY 1) v
 WHERE h.domain = ANY(string_to_array(%(domains)s, ' '))
   AND (h.last_visit_at >= %(since)s OR h.last_visit_at IS NULL)  -- one that was forgotten is new, its requests are not
-GROUP BY h.domain
+GROUP BY h.domain, v.standing
 """
 
 
@@ -50,10 +53,14 @@ class Ledger:
         )
         return [_record(row) for row in (await self._connection.execute(statement)).mappings()]
 
-    async def spent(self, domains: Collection[str], *, since: datetime) -> dict[str, int]:
-        """Return the requests made to each domain since then, over all its hosts; domains without any are left out."""
-        rows = await self._driver.rows(_SPENT, {"domains": listed(domains), "since": since})
-        return {domain: int(requests) for domain, requests in rows if requests}
+    async def spent(self, domains: Collection[str], *, since: datetime) -> dict[str, dict[Standing, Spent]]:
+        """Return what each domain has had since then, over all its hosts; domains without visits are left out."""
+        spent: dict[str, dict[Standing, Spent]] = {}
+        for domain, standing, sent, look_ups in await self._driver.rows(
+            _SPENT, {"domains": listed(domains), "since": since}
+        ):
+            spent.setdefault(domain, {})[Standing(standing)] = Spent(int(sent), int(look_ups))
+        return spent
 
     async def add_changes(self, changes: Iterable[ChangeRecord]) -> None:
         rows = [asdict(change) | {"id": ordered_id(change.at)} for change in changes]
@@ -100,12 +107,15 @@ def _values(visit: VisitRecord) -> Sequence[Any]:
         visit.requests,
         visit.address,
         visit.packed,
+        visit.sent,
+        visit.standing,
     )
 
 
 def _record(row: RowMapping) -> VisitRecord:
     values = {"packed" if key == "vector" else key: value for key, value in row.items()}
-    return VisitRecord(**{**values, "outcome": Outcome(row["outcome"])})
+    standing = None if row["standing"] is None else Standing(row["standing"])
+    return VisitRecord(**{**values, "outcome": Outcome(row["outcome"]), "standing": standing})
 
 
-_COLUMNS = (*(name for name in VisitRecord.__dataclass_fields__ if name != "packed"), "vector")
+_COLUMNS = tuple("vector" if name == "packed" else name for name in VisitRecord.__dataclass_fields__)

@@ -7,6 +7,7 @@ from typing import Any
 from registry.core.model.documents import Outcome, Via
 from registry.core.model.listing import Listing, TrustLevel
 from registry.core.scheduling.reasons import DueReason
+from registry.core.visiting.shares import Standing, standing_of
 from registry.store.visit_log_encoding import unpack
 
 
@@ -52,6 +53,19 @@ class HostRecord:
     pending: list[Any] = field(default_factory=list)  # probes, see registry/actions/frontier/pending.py
     next_visit_why: DueReason = DueReason.NEW
     asked: dict[str, str] = field(default_factory=dict)  # further paths and their days, see core/visiting/rotation.py
+    turn: int = 0  # hosts of the domain that its submitter had named before it that day
+
+    @property
+    def was_reached(self) -> bool:
+        """Whether a visit connected to the host, or got an answer that led elsewhere."""
+        return self.address is not None or self.response_ms is not None
+
+    @property
+    def standing(self) -> Standing:
+        return standing_of(
+            self.domain, self.host, source=self.source, referrer=self.referrer, was_reached=self.was_reached,
+            submitted_at=self.submitted_at, last_visit_at=self.last_visit_at, last_found_at=self.last_found_at,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +164,10 @@ class ScoreRecord:
 
 @dataclass(frozen=True, slots=True)
 class VisitRecord:
-    """A row of `visits`. `packed`: the requests and their answers, see `visit_log_encoding`."""
+    """A row of `visits`. `packed`: the requests and their answers, see `visit_log_encoding`.
+
+    `sent`, `standing`: None in rows of programs that did not count what was sent.
+    """
 
     domain: str
     host: str
@@ -162,6 +179,8 @@ class VisitRecord:
     requests: int
     address: str | None
     packed: bytes = b""
+    sent: int | None = None
+    standing: Standing | None = None
 
     @property
     def vector(self) -> list[dict[str, Any]]:

@@ -28,6 +28,7 @@ MOVED: Final = {
     "scores": (("scored_at",), None),
     "candidates": (("referrer", "rel"), None),
     "opt_out_requests": ((), "asked_at"),
+    "submissions": (("asked_at",), None),
 }
 """By table: the key after domain and host, and the column that tells which of two rows is fresher."""
 

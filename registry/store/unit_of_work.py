@@ -26,6 +26,7 @@ from registry.store.reference import References
 from registry.store.rehoming import Rehoming
 from registry.store.search_notes import SearchNotes
 from registry.store.services import Services
+from registry.store.submissions import Submissions
 
 
 class UnitOfWork:
@@ -55,6 +56,10 @@ class UnitOfWork:
     @cached_property
     def opt_out_requests(self) -> OptOutRequests:
         return OptOutRequests(self._connection)
+
+    @cached_property
+    def submissions(self) -> Submissions:
+        return Submissions(self._connection)
 
     @cached_property
     def blocks(self) -> Blocks:

@@ -38,8 +38,11 @@ class FrontierActions:
     async def fold_candidates(self, on_refusal: Callable[[Refusal], None] = lambda _: None) -> seeding.SeedReport:
         return await seeding.fold_candidates(self._store, now=utc_now(), exempt=self._exempt, on_refusal=on_refusal)
 
-    async def submit(self, name: str) -> submitting.Submission:
-        return await submitting.submit(self._store, name, now=utc_now(), exempt=self._exempt)
+    async def submit(self, name: str, *, client: str | None = None) -> submitting.Submission:
+        return await submitting.submit(self._store, name, client=client, now=utc_now(), exempt=self._exempt)
+
+    async def erase_clients(self) -> int:
+        return await submitting.erase_clients(self._store, now=utc_now())
 
     async def wait_recorded(self, domain: str, host: str, *, since: datetime, seconds: float) -> bool:
         return await self._listener.wait(domain, host, since=since, seconds=seconds)

@@ -1,4 +1,5 @@
-"""What a worker does beside crawling: feed the index, turn candidates into hosts, free leases of dead workers."""
+"""What a worker does beside crawling: feed the index, turn candidates into hosts, free leases of dead workers, erase
+which client submitted what."""
 
 import asyncio
 import contextlib
@@ -11,6 +12,7 @@ from registry.wiring import NOT_READY, Waypost
 DRAIN_SECONDS = 0.5
 FOLD_SECONDS = 2.0
 RECOVER_SECONDS = 10.0
+ERASE_SECONDS = 60.0
 
 LAST_DRAIN_SECONDS = 1.5
 
@@ -28,7 +30,11 @@ async def upkeep(waypost: Waypost, *, crawls: bool = True) -> AsyncIterator[None
 
     chores: list[tuple[Callable[[], Awaitable[object]], float]] = [(drain, DRAIN_SECONDS)]
     if crawls:
-        chores += [(waypost.frontier.fold_candidates, FOLD_SECONDS), (waypost.crawl.recover, RECOVER_SECONDS)]
+        chores += [
+            (waypost.frontier.fold_candidates, FOLD_SECONDS),
+            (waypost.crawl.recover, RECOVER_SECONDS),
+            (waypost.frontier.erase_clients, ERASE_SECONDS),
+        ]
     tasks = [asyncio.create_task(_forever(chore, pause)) for chore, pause in chores]
     try:
         yield

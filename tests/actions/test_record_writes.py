@@ -8,6 +8,7 @@ import pytest
 
 from registry.actions.frontier.seed import seed
 from registry.actions.recording.record import record_all
+from registry.core.visiting.shares import Standing
 from registry.store.errors import StoreUnavailable
 from registry.store.unit_of_work import Store
 from tests.support.builders import ADP, DAY, HOUR, NOW, Site, adp_site, again, crawl, finish, take
@@ -102,8 +103,10 @@ async def test_spent_requests_are_counted_per_domain_since_a_time(store: Store) 
     requests = sum(number for (number,) in await rows(store, "SELECT requests FROM visits"))
     assert requests > 3 * 10
     async with store.begin() as uow:
-        for since, spent in ((NOW - HOUR, {HOST: requests}), (NOW + timedelta(seconds=1), {})):
-            assert await uow.ledger.spent([HOST, "other.com"], since=since) == spent
+        assert await uow.ledger.spent([HOST, "other.com"], since=NOW + timedelta(seconds=1)) == {}
+        spent = await uow.ledger.spent([HOST, "other.com"], since=NOW - HOUR)
+    assert spent.keys() == {HOST} and spent[HOST].keys() == {Standing.KEPT, Standing.KNOWN}
+    assert sum(by_standing.requests for by_standing in spent[HOST].values()) == requests
 
 
 async def test_the_row_of_a_visit_is_small(store: Store) -> None:

@@ -7,14 +7,16 @@ from datetime import UTC, datetime
 
 import pytest
 
+from registry.actions.frontier.submit import MAX_PER_CLIENT
 from registry.actions.recording.record import record
 from registry.core.model.documents import Outcome
-from registry.core.visiting.visits import Visit
+from registry.core.visiting.visits import FinishedDomain, Visit, skipped
 from registry.store.records import OptOutRecord
 from tests.api.conftest import PUBLIC_URL, Api
 from tests.api.sites import NEW, NOTHING, PIGEON, SITES
 from tests.support import shapes
 from tests.support.builders import Page, Site, adp_manifest, adp_site, finish, hosts_of, take
+from tests.support.database import rows
 from tests.support.hang import HANG_SECONDS
 from tests.support.shapes import assert_shape
 
@@ -110,6 +112,38 @@ async def test_a_listed_host_is_a_conflict(own_api: Api) -> None:
 async def test_a_host_without_documents_is_queued_again(own_api: Api) -> None:
     response = await own_api.post("/api/services?wait=0", json={"domain": NOTHING})
     assert response.status_code == 202
+
+
+async def test_a_client_is_told_why_it_may_not_submit_more(own_api: Api) -> None:
+    names = [f"new{number}.pigeon-shop.com" for number in range(MAX_PER_CLIENT + 1)]
+    *accepted, refused = [await own_api.post("/api/services?wait=0", json={"domain": name}) for name in names]
+    assert [response.status_code for response in accepted] == [202] * MAX_PER_CLIENT
+    assert refused.status_code == 429
+    assert_shape(shapes.FAILED, refused.json())
+    assert refused.json()["code"] == "client_domain"
+    assert "The domain itself" in refused.json()["error"]
+    assert 86_000 < int(refused.headers["retry-after"]) <= 86_400
+    clients = await rows(own_api.store, "SELECT DISTINCT client FROM submissions")
+    assert clients == [("203.0.113.7",)]
+
+
+async def test_a_postponed_visit_is_shown_in_plain_words(own_api: Api) -> None:
+    host = "new.pigeon-shop.com"
+
+    await own_api.post("/api/services?wait=0", json={"domain": host})
+    now = datetime.now(UTC)
+    lease = await take(own_api.store, now=now)
+    assert lease is not None
+    (job,) = [job for job in lease.domains if job.domain == "pigeon-shop.com"]
+    postponed = FinishedDomain(job.domain, (skipped(job.hosts[0], now, "new_hosts_budget"),))
+    await record(own_api.store, lease.token, [postponed], now=now)
+    response = await own_api.post("/api/services?wait=20", json={"domain": host})
+    assert response.status_code == 202 and "postponed" in response.json()["data"]["message"]
+    sentence = "Not visited: hosts of this domain of which as little is known"
+    status = (await own_api.json(f"/api/services/{host}/status"))["data"]
+    assert status["state"] == "queued" and status["reasons"][0].startswith(sentence)
+    (visit,) = (await own_api.json(f"/api/services/{host}/crawl"))["data"]["visits"]
+    assert (visit["requests"], visit["sent"]) == (0, 0) and visit["says"].startswith(sentence)
 
 
 async def test_an_opted_out_domain_stays_out(own_api: Api) -> None:

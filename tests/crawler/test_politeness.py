@@ -19,6 +19,7 @@ from crawler.politeness import (
     max_connections,
     sync_block_budgets,
 )  # fmt: skip
+from registry.core.visiting.shares import DomainBudget, Standing
 from tests.support.hang import HANG_SECONDS
 
 
@@ -214,7 +215,7 @@ async def test_no_request_is_lost_or_counted_twice(steps: list[tuple[str, str]])
 
 
 def test_a_crawl_delay_can_only_lengthen_the_pause() -> None:
-    pacer = RequestPacer(1.0, remaining=40)
+    pacer = RequestPacer(1.0, DomainBudget(40))
     assert pacer.next_at < 0.0  # no request yet
     pacer.set_crawl_delay(0.1)
     pacer.record_request(100.0)
@@ -223,6 +224,6 @@ def test_a_crawl_delay_can_only_lengthen_the_pause() -> None:
     assert pacer.next_at == 107.0
     pacer.record_request(200.0)
     assert pacer.next_at == 207.0
-    assert pacer.remaining == 38
+    assert (pacer.sent, pacer.budget.requests_left(Standing.KEPT)) == (2, 38)
     pacer.set_crawl_delay(None)  # the next host of the domain has its own robots.txt
     assert pacer.next_at == 201.0

@@ -237,23 +237,6 @@ async def test_the_time_of_an_answer_is_the_sites_time(monkeypatch: pytest.Monke
         assert 1000 * site_seconds <= answer.elapsed_ms < 1000 * (site_seconds + pause)
 
 
-async def test_the_daily_budget_is_kept_across_all_hosts_of_a_domain(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    hosts = (HOST, f"api.{HOST}", f"docs.{HOST}")
-    job = DomainJob(HOST, tuple(HostJob(host, whole_plan=True) for host in hosts), spent=85)
-    async with visiting(monkeypatch, tmp_path, dict.fromkeys(hosts, SHOP)) as (sites, visitor):
-        finished = await visitor.visit_domain(job, far())
-    assert finished is not None
-    assert len(sites.seen) <= 120 - 85
-    assert sum(host_visit.requests for host_visit in finished.visits) == len(sites.seen)
-    assert [(host_visit.outcome, host_visit.reason, host_visit.requests) for host_visit in finished.visits][-1] == (
-        Outcome.SKIPPED,
-        "domain_budget",
-        0,
-    )
-
-
 class InOneBlock(AddressGuard):
     """Assign sites of loopback to public addresses of one block, for the limiter only."""
 

@@ -25,6 +25,8 @@ HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 LEASE_FOR = timedelta(minutes=30)
 HOLDER = 1
 ADP = "/.well-known/agent"
+UNSENT = frozenset({"nxdomain", "no_address"})
+"""Reasons of a page that was never requested, because its host has no address."""
 
 
 @dataclass(frozen=True)
@@ -107,9 +109,12 @@ def awp_manifest(host: str) -> dict[str, Any]:
 def visit(job: HostJob, site: Site, now: datetime = NOW) -> Visit:
     """Return the visit that the plan makes of a host with these pages. It starts and ends at `now`."""
     plan = HostPlan(job, now=now, nonce="0123456789abcdef" * 2, lists_tools=job.lists_tools)
+    sent = 0
     while (probe := plan.next()) is not None:
-        plan.take(probe, answer(probe, site, now))
-    return plan.finish(now, now)
+        fetched = answer(probe, site, now)
+        sent += fetched.reason not in UNSENT
+        plan.take(probe, fetched)
+    return plan.finish(now, now, sent)
 
 
 def answer(probe: Probe, site: Site, now: datetime) -> Fetched:

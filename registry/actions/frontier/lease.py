@@ -14,6 +14,7 @@ from registry.core.names.opt_out import is_covered
 from registry.core.scheduling.reasons import DueReason
 from registry.core.visiting import rotation, tool_lists
 from registry.core.visiting.probes import Step
+from registry.core.visiting.shares import Standing
 from registry.core.visiting.visits import DomainJob, HostJob, KnownDocument, Lease, RobotsRecord
 from registry.store.domains import MAX_ATTEMPTS, SUSPECT_FOR
 from registry.store.records import DocumentRecord, HostRecord
@@ -22,6 +23,9 @@ from registry.store.unit_of_work import Store, UnitOfWork
 WHOLE_PLAN_EVERY: Final = timedelta(days=14)
 ROBOTS_FOR: Final = timedelta(hours=24)
 BUDGET_WINDOW: Final = timedelta(days=1)
+STRANGE_HOSTS: Final = 5
+"""Hosts of the last two standings that one lease visits: one that is better known and was submitted meanwhile waits
+for no more of them."""
 
 ANSWERED: Final = frozenset(
     {
@@ -119,12 +123,26 @@ async def _jobs(uow: UnitOfWork, domains: Sequence[str], now: datetime) -> tuple
             domain,
             tuple(
                 host_job(record, documents.get(record.host, ()), now, closed=opted_out.get(domain, ()))
-                for record in domain_hosts
+                for record in _in_order(domain_hosts)
             ),
-            spent.get(domain, 0),
+            spent.get(domain, {}),
         )
         for domain, domain_hosts in groupby(hosts, key=lambda record: record.domain)
     )
+
+
+def _in_order(hosts: Iterable[HostRecord]) -> list[HostRecord]:
+    """Return due hosts of one domain in the order of their visits, without those that another lease visits later.
+
+    The best known come first. Among hosts that strangers named, those come first that are the first of their submitter:
+    whoever names many waits longer.
+    """
+    # guard: lease-order
+    ordered = sorted(
+        hosts, key=lambda host: (host.standing, host.turn, host.submitted_at or host.created_at, host.host)
+    )
+    known = [host for host in ordered if host.standing < Standing.SUBMITTED]
+    return ordered[: len(known) + STRANGE_HOSTS]  # guard: strange-hosts
 
 
 def host_job(
@@ -155,6 +173,7 @@ def host_job(
         named=named,
         lists_tools=named or host.submitted_at is not None or any(map(_is_tool_list, known)),
         further=tuple(step.path for step in further[: rotation.PER_VISIT]) if rotates else (),
+        standing=host.standing,
     )
 
 

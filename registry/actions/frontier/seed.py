@@ -15,6 +15,7 @@ from typing import Final
 from registry.core.names.domains import InvalidName, canonical_host
 from registry.core.names.opt_out import is_covered
 from registry.core.names.seeds import Refusal, Seed, Seeds
+from registry.core.visiting.shares import is_main, is_named_by_others
 from registry.store.loading import Named
 from registry.store.records import CandidateRecord, HostRecord
 from registry.store.unit_of_work import Store, UnitOfWork
@@ -28,7 +29,8 @@ KEPT: Final = 100
 """Refusals per code that a report keeps; it counts them all."""
 
 MAX_HOSTS_NAMED: Final = 10
-"""Never-visited hosts of one domain that documents may queue: a site that names thousands gets ten at a time."""
+"""Never-visited hosts of one domain that its own documents may queue, and that documents of others may: a site that
+names thousands gets ten at a time."""
 
 # An earlier due time is a higher priority: names never visited come before all overdue revisits, and submissions come
 # before those. Interfaces show `now` instead of these times.
@@ -129,13 +131,15 @@ async def fold_candidates(
         ]
         domains = {candidate.domain for candidate, code in zip(candidates, refusals, strict=True) if code is None}
         report.domains = await _add_domains(uow, domains, now)
-        waiting = Counter(await uow.hosts.waiting(domains))
+        waiting = Counter(await uow.hosts.waiting_named(domains))
         hosts: dict[str, HostRecord] = {}
         for number, candidate in enumerate(candidates):
             if refusals[number] is None and candidate.host not in hosts:
-                if waiting[candidate.domain] < MAX_HOSTS_NAMED:  # guard: named-hosts
-                    waiting[candidate.domain] += 1
-                    hosts[candidate.host] = _named_host(candidate, now)
+                host = _named_host(candidate, now)
+                who = candidate.domain, is_named_by_others(host.domain, host.source, host.referrer)
+                if waiting[who] < MAX_HOSTS_NAMED or is_main(host.domain, host.host):  # guard: named-hosts
+                    waiting[who] += 1
+                    hosts[host.host] = host
                 else:
                     refusals[number] = "too_many_hosts"
         report.hosts = await uow.hosts.add(hosts.values())

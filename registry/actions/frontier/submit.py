@@ -1,4 +1,8 @@
-"""Submissions: requests to visit a host. Ten thousand submissions of one host cause no more requests than one."""
+"""Submissions: requests to visit a host. Ten thousand submissions of one host cause no more requests than one.
+
+Anybody may submit a host of any site. What that can cost the site is bounded by its registrable domain, and what one
+client can take of that by the client, so that no client keeps others from submitting.
+"""
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
@@ -10,6 +14,7 @@ from registry.core.model.documents import Outcome
 from registry.core.names.domains import canonical_host
 from registry.core.names.opt_out import is_covered
 from registry.core.scheduling.reasons import DueReason
+from registry.core.visiting.shares import Standing
 from registry.store.records import HostRecord
 from registry.store.unit_of_work import Store, UnitOfWork
 
@@ -20,52 +25,93 @@ added a manifest. The time doubles after each visit that ended like the one befo
 crawler visit a host a hundred times a day."""
 
 MAX_WAITING: Final = 20
-"""Never-visited hosts that one domain may have: further ones are refused until some of these were visited."""
+"""Submitted sub-hosts of one domain that wait for their first visit: further ones are refused until some of these were
+visited. The apex, its www, and hosts that were reached before are never refused for this."""
+
+MAX_PER_CLIENT: Final = 5
+"""Sub-hosts of one domain, not reached before, that one client may submit in REMEMBERED."""
+
+MAX_UNRESOLVED: Final = 20
+"""Submissions of one client in REMEMBERED whose names had no address, after which it may submit no unknown host."""
+
+REMEMBERED: Final = timedelta(days=1)
+"""How long it is stored which client submitted which host: it is personal data."""
+
+FULL_FOR: Final = timedelta(hours=1)
 
 _MAY_ASK_FOR_TIME: Final = frozenset({Outcome.RATE_LIMITED, Outcome.SERVER_ERROR})  # Retry-After, up to a day
 
-State = Literal["new", "queued", "known", "opted_out", "too_many"]
+Refused = Literal["too_many", "client_domain", "client_unresolved"]
+State = Literal["new", "queued", "known", "opted_out"] | Refused
 
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """`state`: new (not known before), queued (due at once), known (visited already, schedule unchanged), opted_out,
-    too_many (of its domain's hosts wait already). `next_visit_at` is never in the past."""
+    """`state`: new (not known before), queued (a visit waits), known (visited already, schedule unchanged), opted_out;
+    or why it was refused: too_many (of its domain's hosts wait already), client_domain (this client submitted too many
+    of them), client_unresolved (too many names that it submitted had no address).
+
+    `next_visit_at` is never in the past; of a refused one None. `retry_at`: when a refused one may be submitted again.
+    """
 
     state: State
     domain: str
     host: str
     next_visit_at: datetime | None
     confusable: bool
+    retry_at: datetime | None = None
 
 
-async def submit(store: Store, name: str, *, now: datetime, exempt: Collection[str] = ()) -> Submission:
-    """Queue the host before everything else that is due. Raise InvalidName."""
+@dataclass(frozen=True, slots=True)
+class _Refusal:
+    state: Refused
+    retry_at: datetime
+
+
+async def submit(
+    store: Store, name: str, *, now: datetime, client: str | None = None, exempt: Collection[str] = ()
+) -> Submission:
+    """Queue the host before everything else that is due. `client`: who asks; None: the operator, whom the bounds per
+    client do not concern. Raise InvalidName."""
     host = canonical_host(name, exempt=exempt)
     async with store.begin() as uow:
-        state, due = await _queue(uow, host.domain, host.host, now)
+        result = await _queue(uow, host.domain, host.host, client, now)
+    if isinstance(result, _Refusal):
+        return Submission(result.state, host.domain, host.host, None, host.confusable, result.retry_at)
+    state, due = result
     return Submission(state, host.domain, host.host, due and max(due, now), host.confusable)
 
 
-async def _queue(uow: UnitOfWork, domain: str, host: str, now: datetime) -> tuple[State, datetime | None]:
+async def erase_clients(store: Store, *, now: datetime) -> int:
+    """Delete which client submitted what longer ago than REMEMBERED, a bounded number of rows; return their number."""
+    async with store.begin() as uow:
+        return await uow.submissions.erase(before=now - REMEMBERED)
+
+
+async def _queue(
+    uow: UnitOfWork, domain: str, host: str, client: str | None, now: datetime
+) -> tuple[State, datetime | None] | _Refusal:
     """Queue the host. Nothing is locked or written when it is queued already, or cannot be."""
     if is_covered(host, (await uow.opt_outs.of([domain])).get(domain, ())):  # guard: opt-out-submission
         return "opted_out", None
-    known = await uow.hosts.get(domain, host)
-    if known is not None and _is_waiting(known, now):
-        return "queued", known.next_visit_at
-    if known is None and await _is_full(uow, domain):
-        return "too_many", None
     due = now - SUBMISSION_HEAD_START
-    await uow.domains.add([domain], source="submission", now=now, due=due)
-    await uow.domains.lock([domain])
-    known = await uow.hosts.get(domain, host)
+    new = HostRecord(domain, host, "submission", now, due, submitted_at=now, next_visit_why=DueReason.ASKED)
+    turn = 0
+    for is_locked in (False, True):
+        known = await uow.hosts.get(domain, host)
+        if known is not None and is_waiting(known, now):
+            return "queued", known.next_visit_at
+        verdict = await _turn(uow, known or new, client, now)
+        if isinstance(verdict, _Refusal):
+            return verdict
+        turn = verdict
+        if not is_locked:
+            await uow.domains.add([domain], source="submission", now=now, due=due)
+            await uow.domains.lock([domain])
     if known is None:
-        if await _is_full(uow, domain):
-            return "too_many", None
-        await uow.hosts.add(
-            [HostRecord(domain, host, "submission", now, due, submitted_at=now, next_visit_why=DueReason.ASKED)]
-        )
+        if new.standing is Standing.SUBMITTED:
+            await uow.hosts.drop_waiting(domain, but=MAX_WAITING - 1)  # guard: waiting-dropped
+        await uow.hosts.add([replace(new, turn=turn)])
     elif not await _may_repeat(uow, known, now):  # guard: submitted-once
         return "known", known.next_visit_at
     else:
@@ -78,19 +124,48 @@ async def _queue(uow: UnitOfWork, domain: str, host: str, now: datetime) -> tupl
             robots_at=None,
         )
         await uow.hosts.put([resubmitted])
+    if client is not None and not (known or new).was_reached:
+        await uow.submissions.erase(before=now - REMEMBERED)  # guard: client-erased
+        await uow.submissions.add(client, domain, host, now=now)
     await uow.domains.due_by([domain], due=due, now=now)
     return ("new" if known is None else "queued"), due
 
 
-def _is_waiting(known: HostRecord, now: datetime) -> bool:
-    """Return whether an earlier submission is due and has not been visited since."""
-    if known.submitted_at is None or known.next_visit_at is None or known.next_visit_at > now:
+def is_waiting(known: HostRecord, now: datetime) -> bool:
+    """Return whether the visit that an earlier submission asked for is due or was postponed."""
+    if known.submitted_at is None or known.next_visit_at is None:
         return False
-    return known.last_visit_at is None or known.submitted_at > known.last_visit_at
+    if known.last_visit_at is not None and known.submitted_at <= known.last_visit_at:
+        return False
+    return known.next_visit_at <= now or known.next_visit_why is DueReason.ASKED  # guard: postponed-once
 
 
-async def _is_full(uow: UnitOfWork, domain: str) -> bool:
-    return (await uow.hosts.waiting([domain])).get(domain, 0) >= MAX_WAITING  # guard: submitted-hosts
+async def _turn(uow: UnitOfWork, host: HostRecord, client: str | None, now: datetime) -> int | _Refusal:
+    """Return how many other unknown sub-hosts of the domain the client has submitted, or why this one is refused.
+
+    Hosts that were reached before are never refused. The apex, its www, and hosts that the site or the operator named
+    are not strange: only names without an address count against them.
+    """
+    if host.was_reached:
+        return 0
+    since, is_strange, turn = now - REMEMBERED, host.standing >= Standing.SUBMITTED, 0
+    if client is not None:
+        number, oldest = await uow.submissions.unresolved_of(client, since=since)
+        if oldest is not None and number >= MAX_UNRESOLVED:  # guard: client-unresolved
+            return _Refusal("client_unresolved", oldest + REMEMBERED)
+        if is_strange:
+            turn, oldest = await uow.submissions.hosts_of(client, host.domain, but=host.host, since=since)
+            if oldest is not None and turn >= MAX_PER_CLIENT:  # guard: client-domain
+                return _Refusal("client_domain", oldest + REMEMBERED)
+    if is_strange and host.last_visit_at is None and await _is_full(uow, host.domain, turn):
+        return _Refusal("too_many", now + FULL_FOR)
+    return turn
+
+
+async def _is_full(uow: UnitOfWork, domain: str, turn: int) -> bool:
+    """Return whether no more sub-hosts may wait: one of a client that submitted fewer takes the place of another's."""
+    number, last_turn = await uow.hosts.waiting_submitted(domain)
+    return number >= MAX_WAITING and turn >= last_turn  # guard: submitted-hosts
 
 
 async def _may_repeat(uow: UnitOfWork, known: HostRecord, now: datetime) -> bool:

@@ -19,7 +19,7 @@ from registry.store.unit_of_work import Store
 class Explanation:
     """What is known of a host and its domain. `host` is None when only other hosts of the domain are known.
 
-    `hosts`: the other hosts of the domain. `visits`: of the host, latest first. `spent`: requests made to the domain in
+    `hosts`: the other hosts of the domain. `visits`: of the host, latest first. `spent`: requests sent to the domain in
     the last 24 hours. `opted_out`: whether an opt-out covers the host. `unasked`: what was not requested of it yet.
     """
 
@@ -45,13 +45,14 @@ async def explain(store: Store, host: str, *, visits: int, now: datetime) -> Exp
         known = hosts.pop(host, None)
         documents = await uow.documents.of([name]) if known is not None else ()
         log = await uow.ledger.visits(name, host, limit=max(visits, LOG_READ))
+        of_domain = (await uow.ledger.spent([name], since=now - BUDGET_WINDOW)).get(name, {})
         return Explanation(
             name=host,
             domain=domain,
             host=known,
             hosts=tuple(hosts.values()),
             visits=log[:visits],
-            spent=(await uow.ledger.spent([name], since=now - BUDGET_WINDOW)).get(name, 0),
+            spent=sum(spent.requests for spent in of_domain.values()),
             opted_out=opted_out,
             unasked=unasked(known, documents, log, opted_out=opted_out, now=now) if known is not None else Unasked(),
         )

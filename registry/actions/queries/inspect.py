@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final, Literal
 
 from registry.actions.frontier.seed import SEED_HEAD_START, SUBMISSION_HEAD_START
+from registry.actions.frontier.submit import is_waiting
 from registry.actions.queries.unasked import LOG_READ, Unasked, unasked
 from registry.core.merging.rules import NOT_LISTED
 from registry.core.model.documents import Outcome
@@ -21,6 +22,7 @@ from registry.core.names.opt_out import is_covered
 from registry.core.reading.injection import injection_flags
 from registry.core.scheduling.reasons import shown_time
 from registry.core.scoring.rubric import rule_of
+from registry.core.visiting.shares import SKIPPED_TEXTS
 from registry.store.cards import Card
 from registry.store.catalogue import SLOW_MS, Health, ServiceView, Sort
 from registry.store.records import FindingRecord, HostRecord, ServiceRecord, VisitRecord
@@ -29,7 +31,7 @@ from registry.store.unit_of_work import Store
 __all__ = [
     "SLOW_MS", "CapabilityView", "Card", "Health", "HostStatus", "Listed", "Overview", "Queue", "ServiceView", "Sort",
     "VisitRecord", "alias_reason", "capability", "health", "list_services", "overview", "queue", "reasons_of",
-    "service", "status", "visits", "waiting",
+    "service", "status", "visits", "waiting", "why_not_visited",
 ]  # fmt: skip
 
 MAX_REASONS: Final = 20
@@ -51,7 +53,7 @@ class CapabilityView:
 
 @dataclass(frozen=True, slots=True)
 class HostStatus:
-    """`state`: queued (not visited yet, or submitted again and due), listed, not_listed, opted_out.
+    """`state`: queued (not visited yet, or not since it was submitted again), listed, not_listed, opted_out.
 
     `reasons`: sentences that say why it is not listed or what is wrong. `next_visit_at` is never in the past; None: not
     scheduled. `unasked`: paths of the plan that were not requested yet. `injection_flags`: codes of the patterns of
@@ -172,6 +174,11 @@ def reasons_of(
     return tuple(_reasons(known, is_listed, opted_out, findings, last))[:MAX_REASONS]
 
 
+def why_not_visited(visit: VisitRecord) -> str | None:
+    """Return why nothing was requested in a visit, in one sentence; None when something was."""
+    return SKIPPED_TEXTS.get(visit.reason) if visit.outcome is Outcome.SKIPPED else None
+
+
 def alias_reason(target: str) -> str:
     """Return why a host is not listed for which another host of its domain answers."""
     return f"{target} answers for this host."
@@ -236,11 +243,7 @@ def _state(known: HostRecord, is_listed: bool, opted_out: bool, now: datetime) -
         return "opted_out"
     if is_listed:
         return "listed"
-    is_resubmitted = known.submitted_at is not None and (
-        known.last_visit_at is None or known.submitted_at > known.last_visit_at
-    )
-    is_due = known.next_visit_at is not None and known.next_visit_at <= now
-    return "queued" if known.last_visit_at is None or (is_resubmitted and is_due) else "not_listed"
+    return "queued" if known.last_visit_at is None or is_waiting(known, now) else "not_listed"
 
 
 def _reasons(
@@ -253,6 +256,8 @@ def _reasons(
     if opted_out:
         yield "The site opted out."
         return
+    if last and (text := why_not_visited(last[0])) is not None:
+        yield text
     if known.outcome is None:
         return
     if known.alias_of is not None:

@@ -106,6 +106,7 @@ class Writes:
     candidates: list[CandidateRecord] = field(default_factory=list)
     opt_outs: list[OptOutRecord] = field(default_factory=list)
     awaited: list[str] = field(default_factory=list)  # submitted hosts, whose submitters may be waiting
+    resolved: list[tuple[str, str, bool]] = field(default_factory=list)  # submitted: may it have an address
 
 
 def compare(finished: Sequence[FinishedDomain], before: Stored, now: datetime) -> list[Compared]:
@@ -153,6 +154,8 @@ def conclude(
         writes.hosts.append(_scheduled(compared, now))
         if compared.host.submitted_at is not None:
             writes.awaited.append(host)
+            if not _is_untouched(compared.visit):
+                writes.resolved.append((domain, host, not compared.visit.has_no_address))
         if compared.visit.alias_of is not None and not compared.is_hidden and same_site(compared.visit.alias_of, host):
             writes.new_hosts.append(_alias_target(compared, compared.visit.alias_of, now))
         previous = before.services.get(host)

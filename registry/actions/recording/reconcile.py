@@ -98,6 +98,8 @@ def visit_record(domain: str, visit: Visit) -> VisitRecord:
         visit.requests,
         visit.address,
         pack(visit.host, visit.answers),
+        visit.sent,
+        visit.standing,
     )
 
 

@@ -128,6 +128,7 @@ async def _write(uow: UnitOfWork, writes: Writes) -> None:
     await uow.documents.add_history(writes.history)
     await uow.documents.stamp(writes.stamped)
     await uow.ledger.add_visits(writes.visits)
+    await uow.submissions.settle(writes.resolved)  # guard: unresolved-charged
     if writes.delisted:
         await uow.services.remove(writes.delisted)
     await uow.services.put(writes.services)

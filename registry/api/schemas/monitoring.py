@@ -129,7 +129,19 @@ class HostVisit(Shape):
     whole_plan: Annotated[
         bool, Field(description="false: only known documents were requested, conditionally.", examples=[False])
     ]
-    requests: Annotated[int, Field(examples=[2])]
+    requests: Annotated[int, Field(description="What the plan asked for.", examples=[2])]
+    sent: Annotated[
+        int | None,
+        Field(
+            description="Requests, repeated ones included, for which a connection was at least tried; only these count "
+            "towards the daily budget. null: not counted, by an earlier version.",
+            examples=[2],
+        ),
+    ]
+    says: Annotated[
+        str | None,
+        Field(description="Why nothing was requested, where a daily budget was spent; else null.", examples=[None]),
+    ]
     address: Annotated[str | None, Field(description="The address that was connected to.", examples=["93.184.215.14"])]
     answers: Annotated[list[ProbeAnswer], Field(description="What was requested and what the host answered, in order.")]
 

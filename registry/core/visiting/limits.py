@@ -38,10 +38,12 @@ _TROUBLE: Final = frozenset(
 class RequestBudget:
     """Requests left in one visit. Capability details have a budget of their own; all other requests share one."""
 
-    __slots__ = ("_remaining", "spent")
+    __slots__ = ("_remaining", "_total", "spent")
 
-    def __init__(self, budget: int, detail_budget: int) -> None:
+    def __init__(self, budget: int, detail_budget: int, total: int | None = None) -> None:
+        """`total`: of both kinds together; None: the sum of the two."""
         self._remaining = [budget, detail_budget]
+        self._total = budget + detail_budget if total is None else total
         self.spent = 0
 
     def limit_for_delay(self, crawl_delay: float | None) -> None:
@@ -52,7 +54,8 @@ class RequestBudget:
 
     def allows(self, purpose: Purpose, requests: int = 1) -> bool:
         """True when so many more requests may be made."""
-        return self._remaining[purpose is Purpose.DETAIL] >= requests  # guard: visit-request-budget
+        left = min(self._remaining[purpose is Purpose.DETAIL], self._total - self.spent)
+        return left >= requests  # guard: visit-request-budget
 
     def spend(self, purpose: Purpose, requests: int) -> None:
         self.spent += requests

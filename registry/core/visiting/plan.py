@@ -37,7 +37,7 @@ class HostPlan:
     `now`: start of the visit (aware, UTC), which decides whether a stored robots.txt is too old. `nonce`: 32
     hexadecimal digits, random for each visit; the names of the controls are made from it. `exempt`: names of the
     connect-to table. Never yields a URL twice, nor more requests than `budget` (redirects included) plus
-    `detail_budget`, nor anything that robots.txt forbids.
+    `detail_budget`, nor more than `total_budget` of both kinds, nor anything that robots.txt forbids.
     """
 
     def __init__(
@@ -50,10 +50,11 @@ class HostPlan:
         lists_tools: bool = False,
         budget: int = probes.BUDGET,
         detail_budget: int = probes.DETAIL_BUDGET,
+        total_budget: int | None = None,
     ) -> None:
         self._job, self._now, self._nonce, self._lists_tools = job, now, nonce, lists_tools
         self._home = f"https://{job.host}/"
-        self._budget, self._stop = RequestBudget(budget, detail_budget), StopPolicy()
+        self._budget, self._stop = RequestBudget(budget, detail_budget, total_budget), StopPolicy()
         self._results = VisitResults(job)
         self._robots = RobotsCache(job.host, job.robots)
         self._visited: dict[str, None] = {}  # not a set: at these sizes sets take three times the memory
@@ -127,8 +128,9 @@ class HostPlan:
         # guard: robots-after-redirect
         return decision if robots.allowed(decision.url) else Stop(Outcome.DISALLOWED, robots.reason or "robots", host)
 
-    def finish(self, started_at: datetime, finished_at: datetime) -> Visit:
-        """Return the visit so far. Requests that were not made (details, pointers) are pending for the next one."""
+    def finish(self, started_at: datetime, finished_at: datetime, sent: int | None = None) -> Visit:
+        """Return the visit so far. Requests that were not made (details, pointers) are pending for the next one.
+        `sent`: requests for which the transport at least tried a connection; None: all that the plan asked for."""
         host, answers = self._job.host, self._results.answers
         known_urls = {document.url for document in self._job.known if document.outcome is Outcome.FOUND}
         outcome, reason = summarise(host, answers, known_urls)
@@ -145,6 +147,8 @@ class HostPlan:
             answers=tuple(answers),
             whole_plan=self._job.whole_plan,
             requests=self._budget.spent,
+            sent=self._budget.spent if sent is None else sent,
+            standing=self._job.standing,
             address=next(
                 (answer.fetched.address for answer in answers if answer.fetched.address and served_here(answer, host)),
                 None,

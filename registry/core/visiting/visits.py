@@ -3,13 +3,17 @@
 Lease -> DomainJob -> HostJob go out; FinishedDomain -> Visit -> ProbeResult come back.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import NamedTuple
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from registry.core.assessing.assess import Assessment
 from registry.core.model.documents import Fetched, Outcome, Probe, Via
+from registry.core.visiting.shares import Spent, Standing
+
+_NO_ADDRESS: Final = frozenset({"nxdomain", "no_address", "dns_bad_name"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +51,14 @@ class HostJob:
     named: bool = False  # somebody named this host: all paths of all formats are requested
     lists_tools: bool = False  # the tools of its MCP servers may be listed: it was named, submitted, or listed before
     further: tuple[str, ...] = ()  # paths that a first bulk visit leaves out and this one requests (rotation.py)
+    standing: Standing = Standing.KEPT  # which part of the domain's daily budget it may spend
 
 
 @dataclass(frozen=True, slots=True)
 class DomainJob:
     domain: str  # registrable domain
     hosts: tuple[HostJob, ...]
-    spent: int = 0  # requests made of the domain in the last 24 hours, over all its hosts
+    spent: Mapping[Standing, Spent] = field(default_factory=dict)  # in the last 24 hours, over all its hosts
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +89,10 @@ class HostCandidate:
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """One pass over one host. `outcome` is FOUND if it served a document with Role.SERVICE, else the reason why not."""
+    """One pass over one host. `outcome` is FOUND if it served a document with Role.SERVICE, else the reason why not.
+
+    `requests`: what the plan asked for. `sent`: those, and their repeats, for which a connection was at least tried.
+    """
 
     host: str
     started_at: datetime
@@ -94,6 +102,8 @@ class Visit:
     answers: tuple[ProbeResult, ...]
     whole_plan: bool
     requests: int
+    sent: int
+    standing: Standing
     address: str | None = None
     robots: RobotsRecord | None = None
     pending: tuple[Probe, ...] = ()  # left over when the budget was spent
@@ -101,10 +111,20 @@ class Visit:
     alias_of: str | None = None  # the host that answered for this one inside its domain (apex <-> www)
     retry_after: int | None = None  # seconds, as asked for by the host, capped
 
+    @property
+    def has_no_address(self) -> bool:
+        """Whether the name certainly has no address, or none that may be dialled; a failed look-up says neither."""
+        return self.outcome is Outcome.REFUSED_ADDRESS or (
+            self.outcome is Outcome.UNREACHABLE and self.reason in _NO_ADDRESS
+        )
+
 
 def skipped(job: HostJob, now: datetime, reason: str) -> Visit:
     """Return a visit without any request, for a host whose visit is not made today; its pending requests stay."""
-    return Visit(job.host, now, now, Outcome.SKIPPED, reason, (), False, 0, robots=job.robots, pending=job.pending)
+    return Visit(
+        job.host, now, now, Outcome.SKIPPED, reason, (), False, 0, 0, job.standing,
+        robots=job.robots, pending=job.pending,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

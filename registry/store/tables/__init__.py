@@ -7,7 +7,14 @@ day), job runs and reference data.
 from registry.store.tables.base import Base
 from registry.store.tables.blocks import BlockDayRow
 from registry.store.tables.documents import BodyRow, DocumentHistoryRow, DocumentRow
-from registry.store.tables.frontier import CandidateRow, DomainRow, HostRow, OptOutRequestRow, OptOutRow
+from registry.store.tables.frontier import (
+    CandidateRow,
+    DomainRow,
+    HostRow,
+    OptOutRequestRow,
+    OptOutRow,
+    SubmissionRow,
+)
 from registry.store.tables.ledger import ChangeRow, VisitRow
 from registry.store.tables.search import SearchDirtyRow, SearchTargetRow
 from registry.store.tables.services import CapabilityRow, FindingRow, ScoreRow, ServiceRow
@@ -33,5 +40,6 @@ __all__ = [
     "SearchDirtyRow",
     "SearchTargetRow",
     "ServiceRow",
+    "SubmissionRow",
     "VisitRow",
 ]

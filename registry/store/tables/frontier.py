@@ -68,6 +68,7 @@ class HostRow(Base):
     pending: Mapped[JsonB] = mapped_column(server_default=text("'[]'"))  # probes left over when a visit's budget ended
     # Path -> day (ISO 8601) of its last request, of the paths that a first bulk visit leaves out.
     asked: Mapped[JsonB] = mapped_column(server_default=text("'{}'"))
+    turn: Mapped[Small] = mapped_column(server_default=text("0"))  # hosts of the domain its submitter named before it
 
     __table_args__ = ({"postgresql_with": _BUSY},)
 
@@ -120,3 +121,17 @@ class OptOutRequestRow(Base):
     verdict: Mapped[str | None]
 
     __table_args__ = (Index("ix_opt_out_requests_open", "asked_at", postgresql_where=text("checked_at IS NULL")),)
+
+
+class SubmissionRow(Base):
+    """A submission of a host that was never reached. `client` is personal data: rows are deleted after a day."""
+
+    __tablename__ = "submissions"
+
+    domain: Mapped[DomainKey]
+    host: Mapped[HostKey]
+    asked_at: Mapped[Moment] = mapped_column(primary_key=True)
+    client: Mapped[str]  # an address, or an IPv6 /64
+    resolved: Mapped[bool | None]  # false: the name certainly had no address; NULL: not visited yet
+
+    __table_args__ = (Index(None, "client", "asked_at"), Index(None, "asked_at"))

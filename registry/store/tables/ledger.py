@@ -6,7 +6,7 @@ from sqlalchemy import Index, Integer
 from sqlalchemy.dialects.postgresql import UUID as PgUUID
 from sqlalchemy.orm import Mapped, mapped_column
 
-from registry.store.tables.base import Base, Bytes, DomainKey, HostKey, JsonB, Moment
+from registry.store.tables.base import Base, Bytes, DomainKey, HostKey, JsonB, Moment, Small
 
 
 class VisitRow(Base):
@@ -21,7 +21,9 @@ class VisitRow(Base):
     outcome: Mapped[str]
     reason: Mapped[str]
     whole_plan: Mapped[bool]
-    requests: Mapped[int] = mapped_column(Integer)
+    requests: Mapped[int] = mapped_column(Integer)  # that the plan asked for
+    sent: Mapped[int | None] = mapped_column(Integer)  # that were dialled; NULL: by a program that did not count them
+    standing: Mapped[Small | None]  # shares.Standing: whose part of the daily budget was spent; NULL as above
     address: Mapped[str | None]
     vector: Mapped[Bytes]  # see registry/store/visit_log_encoding.py; never read in SQL
 

@@ -64,15 +64,16 @@ SITES = st.builds(
 
 
 @settings(max_examples=150, deadline=None)
-@given(SITES, SITES, st.integers(1, 45), st.integers(0, 30), st.booleans())
+@given(SITES, SITES, st.integers(1, 45), st.integers(0, 30), st.integers(1, 80), st.booleans())
 def test_a_visit_ends_within_its_limits_for_any_responses(
-    site: Site, other_site: Site, budget: int, detail_budget: int, whole_plan: bool
+    site: Site, other_site: Site, budget: int, detail_budget: int, total: int, whole_plan: bool
 ) -> None:
     web = Web({HOST: site, "www.shop.example": other_site, "other.example": other_site})
     pending = (probes.detail_probe(f"{HOME}/d/1", None), probes.pointer_probe(f"{HOME}/p", None, None))
     job = HostJob(HOST, whole_plan=whole_plan, known=(known("/agent.json", AWP),), pending=pending)
     probe_urls: list[str] = []
-    plan = HostPlan(job, now=NOW, nonce=NONCE, exempt=set(web.sites), budget=budget, detail_budget=detail_budget)
+    budgets = {"budget": budget, "detail_budget": detail_budget, "total_budget": total}
+    plan = HostPlan(job, now=NOW, nonce=NONCE, exempt=set(web.sites), **budgets)
     spent = {True: 0, False: 0}
     while (probe := plan.next()) is not None:
         probe_urls.append(probe.url)
@@ -83,7 +84,7 @@ def test_a_visit_ends_within_its_limits_for_any_responses(
     done = plan.finish(NOW, NOW)
     assert len(probe_urls) == len(set(probe_urls))
     assert spent[False] <= budget and spent[True] <= detail_budget
-    assert done.requests == len(web.asked)
+    assert done.requests == len(web.asked) <= total
     assert all(same_site(host_of(url) or "", HOST) for url in web.asked)
     assert isinstance(done.outcome, Outcome)
     requested_again = {p.url for p in done.pending} & set(probe_urls)

@@ -112,14 +112,14 @@ GUARDS: Final = (
     Guard(
         "domain-daily-budget",
         "requests a day to a domain",
-        Edit(r" - \w+\)", ")"),
-        (f"{_VISIT}test_the_daily_budget_is_kept_across_all_hosts_of_a_domain",),
+        Edit(r"job\.spent if .* else "),
+        (f"{_CRAWLER}test_daily_budget.py::test_the_daily_budget_is_kept_across_all_hosts_of_a_domain",),
     ),
     Guard(
         "small-budget",
         "no visit for a handful of requests",
         NEVER,
-        (f"{_VISIT}test_the_daily_budget_is_kept_across_all_hosts_of_a_domain",),
+        (f"{_CRAWLER}test_daily_budget.py::test_the_daily_budget_is_kept_across_all_hosts_of_a_domain",),
     ),
     Guard(
         "visit-request-budget",

@@ -52,7 +52,7 @@ GUARDS: Final = (
     Guard(
         "submitted-hosts",
         "hosts of one domain that are submitted",
-        Edit(r">= \w+", ">= 10**9"),
+        Edit(">= MAX_WAITING", ">= 10**9"),
         (f"{_LEASE}test_sub_hosts_of_one_domain_cannot_fill_the_queue",),
     ),
     Guard(
