@@ -93,7 +93,7 @@ class LeaseHolder:
                 as_batch_job(),
                 Visitor(self._settings) as visitor,
                 sync_block_budgets(visitor.block_budgets, self._waypost.crawl.spend),
-                checking_opt_outs(self._waypost, visitor) if self._is_worker else contextlib.nullcontext(),
+                checking_opt_outs(self._waypost, self._settings) if self._is_worker else contextlib.nullcontext(),
                 self._session() as session,
             ):
                 if session is None:

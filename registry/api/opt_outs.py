@@ -7,10 +7,18 @@ from typing import Final
 
 from fastapi import Request, Response
 
-from registry.actions.maintenance.opt_out import AGAIN_AFTER, Asked, OptOutRequestRecord
+from registry.actions.maintenance.opt_out import AGAIN_AFTER, Asked, OptOutRequestRecord, TooManyOpen
 from registry.api.documents import errors, example, not_modified
-from registry.api.params import DomainPath, base_url, host_in, registry_of
-from registry.api.problems import BODY_TOO_LARGE, INVALID_BODY, INVALID_NAME, UNKNOWN_SERVICE, UNREADABLE_BODY, Problem
+from registry.api.params import DomainPath, base_url, client_of, host_in, registry_of
+from registry.api.problems import (
+    BODY_TOO_LARGE,
+    INVALID_BODY,
+    INVALID_NAME,
+    RATE_LIMITED,
+    UNKNOWN_SERVICE,
+    UNREADABLE_BODY,
+    Problem,
+)
 from registry.api.responses import REVALIDATE, json_response, timestamp
 from registry.api.routing import read_body, strict_router
 from registry.api.schemas import submission as schemas
@@ -72,7 +80,12 @@ async def ask(request: Request) -> Response:
     if not isinstance(undo, bool):
         raise Problem(INVALID_BODY, "`undo` must be true or false.")
     try:
-        opt_out_status = await registry_of(request).opt_outs.request(name.strip(), "in" if undo else "out")
+        opt_out_status = await registry_of(request).opt_outs.request(
+            name.strip(), "in" if undo else "out", client=client_of(request)
+        )
+    except TooManyOpen as refusal:
+        headers = {"Retry-After": str(round(refusal.retry_after.total_seconds()))}
+        raise Problem(RATE_LIMITED, "Too many of your requests wait for their checks.", headers=headers) from None
     except InvalidName as refusal:
         raise Problem(INVALID_NAME, f"Not a host to visit: {refusal}.", code=refusal.code) from None
     return json_response(request, _content(opt_out_status, base_url(request)), status=202)

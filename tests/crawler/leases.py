@@ -72,7 +72,7 @@ class Leases:
     def opt_outs(self) -> "Leases":
         return self
 
-    async def pending(self) -> Sequence[Any]:
+    async def claim(self, limit: int) -> Sequence[Any]:
         return ()
 
     async def spend(self, requests: Mapping[str, int], blocks: Collection[str]) -> Mapping[str, int]:
