@@ -5,7 +5,7 @@ A request is open until it has a verdict. Workers share the open ones by claims,
 
 from dataclasses import asdict
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy import func, select, text
 from sqlalchemy.dialects.postgresql import insert
@@ -17,20 +17,29 @@ from registry.store.tables import OptOutRequestRow
 OPERATOR: Final = "operator"
 """The client of requests by an operator of this registry. No address is spelled like this."""
 
-# `turn`: the place in the queue of its client, after the requests that are being checked. Requests whose client was
-# erased share one queue. The second condition is checked again when the row is locked: another worker may have claimed
-# it since the first one was evaluated.
+# Start-time fair queueing (Goyal, Vin and Cheng, 1996). The first open request of a client is in the current round, the
+# least one of all open requests, and each further one in the round after. So a client waits for at most one request of
+# each other client, whatever these have queued.
+_ROUND = text("""
+SELECT greatest(
+    (SELECT min(round) FROM opt_out_requests WHERE checked_at IS NULL),
+    (SELECT max(round) + 1 FROM opt_out_requests WHERE checked_at IS NULL AND client = :client), 0)
+""")
+
+# `place`: in the queue of its client, after the requests that are being checked. Requests whose client was erased share
+# one queue. The second condition is checked again when the row is locked: another worker may have claimed it since the
+# first one was evaluated.
 # guard: opt-out-turns
 _CLAIM = text("""
 WITH queued AS (
     SELECT domain, host, row_number() OVER (
-        PARTITION BY client ORDER BY coalesce(claimed_until > :now, false) DESC, asked_at) AS turn
+        PARTITION BY client ORDER BY coalesce(claimed_until > :now, false) DESC, round, asked_at) AS place
     FROM opt_out_requests WHERE checked_at IS NULL),
 picked AS (
     SELECT r.domain, r.host FROM opt_out_requests r JOIN queued q ON r.domain = q.domain AND r.host = q.host
-    WHERE q.turn <= :per_client
+    WHERE q.place <= :per_client
       AND r.checked_at IS NULL AND coalesce(r.claimed_until, '-infinity') <= :now
-    ORDER BY r.client IS DISTINCT FROM :operator, q.turn, r.asked_at LIMIT :limit
+    ORDER BY r.client IS DISTINCT FROM :operator, q.place, r.round, r.asked_at LIMIT :limit
     FOR UPDATE OF r SKIP LOCKED)
 UPDATE opt_out_requests r SET claimed_until = :until FROM picked
 WHERE r.domain = picked.domain AND r.host = picked.host
@@ -77,7 +86,7 @@ class OptOutRequests:
 
     async def add(self, request: OptOutRequestRecord, *, client: str) -> None:
         """Store a request; it replaces an earlier one of the host, but not an open one."""
-        values = asdict(request) | {"client": client, "claimed_until": None}
+        values = await self._values(request, client, None)
         statement = insert(OptOutRequestRow).values(values)
         settled = OptOutRequestRow.checked_at.is_not(None)
         # guard: opt-out-owner
@@ -86,16 +95,16 @@ class OptOutRequests:
 
     async def put_claimed(self, request: OptOutRequestRecord, *, until: datetime) -> None:
         """Store a request of an operator as claimed by the caller; it replaces any earlier one of the host."""
-        values = asdict(request) | {"client": OPERATOR, "claimed_until": until}
+        values = await self._values(request, OPERATOR, until)
         statement = insert(OptOutRequestRow).values(values)
         await self._connection.execute(statement.on_conflict_do_update(index_elements=["domain", "host"], set_=values))
 
     async def claim(self, *, limit: int, per_client: int, now: datetime, until: datetime) -> list[OptOutRequestRecord]:
         """Claim at most `limit` open requests until then and return them, in no particular order.
 
-        The operator's come first, then those of clients with the fewest claimed ones, then the oldest. A client has at
-        most `per_client` claimed at once, over all workers. Requests claimed by others are left out, unless their claim
-        expired.
+        The operator's come first, then those of clients with the fewest claimed ones, then those of the earliest round,
+        then the oldest. A client has at most `per_client` claimed at once, over all workers. Requests claimed by others
+        are left out, unless their claim expired.
         """
         bound = {"limit": limit, "per_client": per_client, "now": now, "until": until, "operator": OPERATOR}
         return [OptOutRequestRecord(*row) for row in await self._connection.execute(_CLAIM, bound)]
@@ -108,6 +117,12 @@ class OptOutRequests:
     async def erase_clients(self, *, before: datetime) -> None:
         """Erase who made the requests from before then."""
         await self._connection.execute(_ERASE_CLIENTS, {"before": before})
+
+    async def _values(
+        self, request: OptOutRequestRecord, client: str, claimed_until: datetime | None
+    ) -> dict[str, Any]:
+        queue_round = (await self._connection.execute(_ROUND, {"client": client})).scalar_one()
+        return asdict(request) | {"client": client, "claimed_until": claimed_until, "round": queue_round}
 
 
 _COLUMNS = tuple(getattr(OptOutRequestRow, name) for name in OptOutRequestRecord.__dataclass_fields__)

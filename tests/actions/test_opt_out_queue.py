@@ -85,10 +85,19 @@ async def test_with_more_clients_than_places_those_without_a_check_go_first(stor
     assert client_of(third) == client_of(first[0].host), "again the one for whom nothing is being checked"
 
 
+async def test_clients_take_turns_when_there_are_more_than_places(store: Store) -> None:
+    """A new client waits for one request of each of the others, not for all that they queued before it."""
+    await queue_of_many(store, clients=30, each=9)
+    served = await claim(store, limit=30, now=LATER)
+    await queue(store, OWNER, HONEST, at=LATER)
+    for request in served:
+        await settle(store, request, Proof(), now=LATER)
+    assert await claimed(store, 1) == [HONEST]
+
+
 async def test_requests_of_one_client_are_checked_in_order(store: Store) -> None:
-    for number in range(5):
-        await queue(store, OWNER, f"{number}.com", at=NOW - number * HOUR)
-    assert await claimed(store, 2) == ["3.com", "4.com"]
+    await queue(store, OWNER, *(f"{number}.com" for number in range(5)))
+    assert await claimed(store, 2) == ["0.com", "1.com"]
     assert await claimed(store, 9) == ["2.com"], "three at once"
 
 
@@ -134,10 +143,10 @@ async def test_open_requests_of_a_client_are_limited(store: Store) -> None:
     with pytest.raises(TooManyOpen) as refused:
         await ask(store, "one-more.com", "out", client="198.51.100.1", now=NOW)
     assert refused.value.retry_after.total_seconds() > 0
-    await ask(store, HONEST, "out", client=OWNER, now=NOW)
-    (request, *_) = await claim(store, limit=1, now=NOW)
+    (request,) = await claim(store, limit=1, now=NOW)
     await settle(store, request, Proof(), now=NOW)
     await ask(store, "one-more.com", "out", client="198.51.100.1", now=NOW)
+    await ask(store, HONEST, "out", client=OWNER, now=NOW)
     assert len(await open_requests(store)) == MOST_OPEN + 1
 
 

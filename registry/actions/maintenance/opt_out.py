@@ -131,7 +131,8 @@ async def status(store: Store, host: str) -> Asked:
 async def claim(store: Store, *, limit: int, now: datetime) -> Sequence[OptOutRequestRecord]:
     """Return at most `limit` requests for the caller to check and settle; no other worker gets them for CLAIM_FOR.
 
-    The operator's come first, then those of clients for whom the least is being checked, then the oldest.
+    The operator's come first, then those of clients for whom the least is being checked, then those of clients whose
+    turn is next, then the oldest.
     """
     async with store.begin() as uow:
         return await uow.opt_out_requests.claim(limit=limit, per_client=MOST_CLAIMED, now=now, until=now + CLAIM_FOR)
