@@ -62,12 +62,12 @@ class OptOutChecks(CrawlResources):
             "connect_timeout": min(settings.connect_timeout, self.seconds / 2),  # leaves time for another address
         }
         super().__init__(settings.model_copy(update=limits))
-        self.block_budgets = _NoBudgets(0)
+        self.block_budgets = _NoBudgets(0)  # guard: opt-out-budgets
         self.body_memory.left = MOST_AT_ONCE * ROBOTS_CAP
 
     async def acquire_slot(self, key: str) -> ConnectionSlot:
         """Return a slot without waiting: at a shared address, silent neighbours would make an honest site wait."""
-        return self.limiter.slot(key)
+        return self.limiter.slot(key)  # guard: opt-out-slots
 
     def session(self) -> FetchSession:
         """Return a session without pauses: its one or two requests use one connection."""

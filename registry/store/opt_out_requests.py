@@ -53,6 +53,7 @@ WHERE domain = :domain AND asked_at >= :since AND host NOT IN (:but, :domain, 'w
   AND NOT EXISTS (SELECT FROM hosts h WHERE h.domain = r.domain AND h.host = r.host AND h.last_visit_at IS NOT NULL)
 """)
 
+# guard: opt-out-settled
 _SETTLE = text("""
 UPDATE opt_out_requests SET checked_at = :now, verdict = :verdict, client = NULL, claimed_until = NULL
 WHERE domain = :domain AND host = :host AND asked_at = :asked_at AND checked_at IS NULL
@@ -76,7 +77,8 @@ class OptOutRequests:
 
         Only hosts that anybody can invent are counted: not the apex, not `www.`, none that was ever visited.
         """
-        return (await self._connection.execute(_INVENTED, {"domain": domain, "but": but, "since": since})).scalar_one()
+        result = await self._connection.execute(_INVENTED, {"domain": domain, "but": but, "since": since})
+        return int(result.scalar_one())
 
     async def open_of(self, client: str) -> int:
         """Return how many open requests a client has."""

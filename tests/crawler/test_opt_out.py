@@ -155,15 +155,16 @@ class AtOneAddress(AddressGuard):
 async def test_silent_neighbours_at_its_address_do_not_delay_a_site(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """The budget of their block of addresses is spent as well: it counts visits."""
-    neighbours = [f"n{number}.example" for number in range(8)]
-    sites = dict.fromkeys(neighbours, silent) | {HOST: {FILE: Reply("opt-out")}}
+    """The first of them spends the budget of their block of addresses."""
+    first, *neighbours = [f"n{number}.example" for number in range(9)]
+    sites = {**dict.fromkeys(neighbours, silent), first: Reply("opt-out"), HOST: {FILE: Reply("opt-out")}}
     overrides = {"block_daily_budget": 1, "block_connections": 1}
     async with checking(monkeypatch, tmp_path, sites, **overrides) as (served, checks):
         checks.guard = AtOneAddress(checks.guard.connect_to, None)
         async with asyncio.timeout(HANG_SECONDS), asyncio.TaskGroup() as group:
+            assert (await read_proof(checks, first, "out")).declarations
             waiting = [group.create_task(read_proof(checks, host, "out")) for host in neighbours]
-            await served.asked(len(neighbours))
+            await served.asked(1 + len(neighbours))
             proof = await read_proof(checks, HOST, "out")
             assert not any(task.done() for task in waiting)
             for task in waiting:

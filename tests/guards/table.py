@@ -8,7 +8,7 @@ they guard. docs/safety.md shows the list, and says what has no row.
 
 from typing import Final
 
-from tests.guards.rows import addresses, answers, documents, names, politeness, queue, scrapy_settings
+from tests.guards.rows import addresses, answers, documents, names, opt_outs, politeness, queue, scrapy_settings
 
 GUARDS: Final = (
     *addresses.GUARDS,
@@ -16,6 +16,7 @@ GUARDS: Final = (
     *answers.GUARDS,
     *politeness.GUARDS,
     *queue.GUARDS,
+    *opt_outs.GUARDS,
     *documents.GUARDS,
     *scrapy_settings.GUARDS,
 )

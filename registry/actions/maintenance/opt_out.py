@@ -237,4 +237,5 @@ async def _has_room(uow: UnitOfWork, domain: str, host: str, now: datetime) -> b
     known = await uow.hosts.get(domain, host)
     if known is not None and known.last_visit_at is not None:  # guard: opt-out-visited
         return True
+    # guard: opt-out-invented-hosts
     return await uow.opt_out_requests.invented(domain, but=host, since=now - timedelta(days=1)) < MOST_HOSTS

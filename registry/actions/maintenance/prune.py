@@ -38,6 +38,7 @@ async def prune(
             progress(done)
     await pruner.of_all(now - INDEX_FORGOTTEN_AFTER)
     async with store.begin() as uow:
+        # guard: opt-out-clients
         await uow.opt_out_requests.erase_clients(before=now - CLIENTS_FORGOTTEN_AFTER)
     return {table: number for table, number in pruner.deleted.items() if number}
 
