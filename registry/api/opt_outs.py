@@ -26,7 +26,7 @@ from registry.api.schemas.base import example_of
 from registry.core.names.domains import InvalidName
 
 _MESSAGES: Final = {
-    None: "Queued; a worker checks the site within a minute.",
+    None: "Queued; a worker checks the site within seconds.",
     "opted_out": "The site confirms it: everything stored about it is deleted, and it is not visited again.",
     "no_proof": "Neither its well-known file nor its TXT record confirms it. Nothing changed.",
     "unanswered": "The well-known file and the TXT record could not be read. Nothing changed.",
@@ -54,8 +54,9 @@ router = strict_router(tags=["submission"])
     description="`{domain}` has a worker check the site: `/.well-known/waypost-optout.txt` and the TXT record of "
     "`_waypost.{domain}`. If one of them begins with `opt-out`, everything stored about the site is deleted and it is "
     "not visited again. With `undo` the opt-out ends, provided that the site no longer opts out anywhere, robots.txt "
-    "included. A site is checked at most every two hours, for `undo` once a day, and three hosts of a domain a day: "
-    "for further hosts `request` is null.",
+    "included. A host is checked at most every two hours, for `undo` once a day, and of each domain, besides its apex, "
+    "`www.` and the hosts that were visited, three hosts a day. Where a request causes no check, `request` is the last "
+    "one or null. A client may have 50 requests that wait.",
     openapi_extra={
         "requestBody": {
             "required": True,

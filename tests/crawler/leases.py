@@ -75,6 +75,9 @@ class Leases:
     async def claim(self, limit: int) -> Sequence[Any]:
         return ()
 
+    async def lost_leases(self, holder: int, tokens: Collection[UUID]) -> Sequence[str]:
+        return ()
+
     async def spend(self, requests: Mapping[str, int], blocks: Collection[str]) -> Mapping[str, int]:
         self.spent.update(requests)
         return {block: self.spent[block] for block in {*requests, *blocks}}

@@ -16,6 +16,7 @@ import pytest
 from crawler import opt_out
 from crawler.opt_out import OptOutChecks, check_continuously
 from crawler.run import crawl
+from crawler.stats import CrawlCounts, OnProgress
 from registry.cli.removal import show_forgotten, show_opt_out
 from registry.cli.terminal import console
 from registry.core.model.documents import Outcome
@@ -63,10 +64,10 @@ async def ask(waypost: Waypost, config: Settings, address: str, *hosts: str) -> 
 
 
 @asynccontextmanager
-async def working(waypost: Waypost, config: Settings) -> AsyncIterator[None]:
+async def working(waypost: Waypost, config: Settings, progress: OnProgress | None = None) -> AsyncIterator[None]:
     """Run a worker."""
     stop = asyncio.Event()
-    crawling = asyncio.create_task(crawl(waypost, config, until_idle=False, stop=stop))
+    crawling = asyncio.create_task(crawl(waypost, config, until_idle=False, progress=progress, stop=stop))
     try:
         yield
     finally:
@@ -164,6 +165,26 @@ async def test_an_opt_out_is_checked_while_its_domain_is_leased_and_its_budget_i
             async with working(waypost, config):
                 await until_out(waypost, HOST)
         assert web.paths(HOST) == [FILE]
+
+
+async def test_a_visit_in_progress_ends_when_the_site_opts_out(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, database_url: str
+) -> None:
+    """Its next request would be sent only after the answer to the first, which is held back."""
+    pages: dict[str, Answer] = {**OPTED_OUT, "/robots.txt": silent}
+    reports: list[CrawlCounts] = []
+    async with opened(monkeypatch, tmp_path, database_url, {HOST: pages}) as (web, waypost, config):
+        await waypost.frontier.submit(HOST)
+        async with working(waypost, config, reports.append):
+            await web.asked(1)
+            await ask(waypost, config, "203.0.113.7", HOST)
+            await until_out(waypost, HOST)
+
+            async def is_released() -> bool:
+                return any(report.released for report in reports)
+
+            await until_true(is_released)
+        assert web.paths(HOST) == ["/robots.txt", FILE]
 
 
 async def test_two_workers_share_the_checks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, database_url: str) -> None:

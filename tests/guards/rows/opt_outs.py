@@ -111,6 +111,12 @@ GUARDS: Final = (
         ),
     ),
     Guard(
+        "lost-lease-ends-visit",
+        "a visit ends when its site opts out",
+        SKIP,
+        ("tests/flow/test_opt_out.py::test_a_visit_in_progress_ends_when_the_site_opts_out",),
+    ),
+    Guard(
         "opt-out-deadline",
         "an opt-out check ends",
         Edit(r"asyncio\.timeout\([\w.]+\), "),
