@@ -24,9 +24,12 @@ from crawler.opt_out import MOST_AT_ONCE
 from crawler.run import crawl
 from registry.actions.maintenance.opt_out import MOST_CLAIMED
 from registry.settings import Settings
+from registry.store.embedded_postgres import server as embedded
+from registry.store.migrate import upgrade
 from registry.wiring import Waypost, open_waypost
 from tests.api.conftest import make_client
 from tests.crawler.support import settings
+from tests.support.database import new_database, on
 from tests.support.sites import LOOPBACK, Exchange, Reply, Site, Sites, raw_port
 
 PROMISED: Final = 15.0
@@ -63,14 +66,16 @@ async def seconds_until_out(waypost: Waypost, config: Settings, address: str, ho
 
 @asynccontextmanager
 async def flooded(hostile: Sequence[str], honest: Sequence[str]) -> AsyncIterator[tuple[Waypost, Settings]]:
-    """Yield an empty registry with an embedded database, and serve the sites."""
+    """Yield an empty registry on the database server of the tests, and serve the sites."""
     sites: dict[str, Site] = {**dict.fromkeys(hostile, silent), **{host: {FILE: Reply("opt-out")} for host in honest}}
-    with tempfile.TemporaryDirectory(prefix="waypost-flood-") as name:
+    server = embedded.start(Path(tempfile.gettempdir()) / f"waypost-tests-{os.geteuid()}").dsn
+    with tempfile.TemporaryDirectory() as folder, new_database(server, "flood") as name:
+        upgrade(on(server, name))
         async with raw_port(silent_before_tls) as port, Sites(sites) as web:
-            os.environ["SSL_CERT_FILE"] = str(web.write_authority(Path(name)))
+            os.environ["SSL_CERT_FILE"] = str(web.write_authority(Path(folder)))
             before_tls = [f"{host}:443:{LOOPBACK}:{port}" for host in hostile[::2]]
             connect_to = [*before_tls, *web.connect_to(*hostile[1::2], *honest)]
-            config = settings(*connect_to, data=Path(name))
+            config = settings(*connect_to, data=Path(folder), database_url=on(server, name))
             async with open_waypost(config) as waypost:
                 yield waypost, config
 
