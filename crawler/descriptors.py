@@ -4,13 +4,14 @@ from typing import Final
 
 import structlog
 
+from crawler.opt_out import MOST_AT_ONCE
 from registry.wiring.descriptors import raise_open_files
 
 PER_HOST: Final = 2
 """Connections of one domain in flight: to the current host, and to one it redirected from or visited before."""
 
-SPARE: Final = 256
-"""File descriptors for the database, the resolver, the index, and files that are already open."""
+SPARE: Final = 256 + MOST_AT_ONCE * PER_HOST
+"""File descriptors for the database, the resolvers, the index, files that are already open, and opt-out checks."""
 
 log = structlog.get_logger(__name__)
 

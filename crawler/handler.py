@@ -38,7 +38,7 @@ class LeasedDomain:
 
 
 class VisitCut(Exception):
-    """The crawl stopped, or lost its leases, before any host of the domain was visited."""
+    """The crawl stopped before any host of the domain was visited, or the lease of the domain was lost."""
 
 
 class VisitDeferred(Exception):
@@ -93,27 +93,27 @@ class ProbeHandler(BaseDownloadHandler):
 async def visit(visitor: Visitor, leased: LeasedDomain) -> FinishedDomain:
     """Return what was visited of the domain. Raise VisitCut, VisitDeferred or VisitCrashed.
 
-    `Visitor.cancel_running` cancels the task that runs this.
+    `Visitor.cancel_running` and `Visitor.cancel_visit` cancel the task that runs this.
     """
-    task = asyncio.current_task()
+    task, domain = asyncio.current_task(), leased.job.domain
     if visitor.stop.is_set() or task is None:
         raise VisitCut
-    visitor.running.add(task)
+    visitor.running[domain] = task
     try:
         finished = await visitor.visit_domain(leased.job, leased.expires_at)
     except AddressBusy as busy:
         raise VisitDeferred(busy.retry_after) from None
     except asyncio.CancelledError:
-        if not visitor.stop.is_set():
+        if not visitor.stop.is_set() and domain in visitor.running:  # cancelled by somebody else
             raise
         task.uncancel()
         raise VisitCut from None
     except Exception as error:
         # A bug must end only the visit of this domain.
-        log.error("visit.crashed", domain=leased.job.domain, **describe(error))
+        log.error("visit.crashed", domain=domain, **describe(error))
         raise VisitCrashed from None
     finally:
-        visitor.running.discard(task)
+        visitor.running.pop(domain, None)
     if finished is None:
         raise VisitCut
     return finished

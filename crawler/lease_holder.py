@@ -22,6 +22,9 @@ five of the ten seconds that a stop may take on a busy machine."""
 RETRY_SECONDS: Final = 0.5
 """Seconds between attempts to open a session while the database is away: a restart takes two to five seconds."""
 
+LOST_LEASES_SECONDS: Final = 1.0
+"""Seconds between checks for leases that were lost one by one: the site opted out, or an operator removed it."""
+
 POLL_SECONDS: Final = 0.2
 """Seconds between checks whether the spider is closing: Scrapy sends no signal when closing begins."""
 
@@ -31,8 +34,9 @@ log = structlog.get_logger(__name__)
 class LeaseHolder:
     """Keep a session and a visitor while the crawl runs. Both are replaced when the database drops the session.
 
-    Without the session other processes may take the leases, so all visits are cancelled at once. When the crawl stops,
-    visits end before their next request, and are cancelled after GRACE seconds.
+    Without the session other processes may take the leases, so all visits are cancelled at once. A visit whose lease
+    alone is lost is cancelled within LOST_LEASES_SECONDS. When the crawl stops, visits end before their next request,
+    and are cancelled after GRACE seconds.
     """
 
     def __init__(
@@ -93,7 +97,7 @@ class LeaseHolder:
                 as_batch_job(),
                 Visitor(self._settings) as visitor,
                 sync_block_budgets(visitor.block_budgets, self._waypost.crawl.spend),
-                checking_opt_outs(self._waypost, visitor) if self._is_worker else contextlib.nullcontext(),
+                checking_opt_outs(self._waypost, self._settings) if self._is_worker else contextlib.nullcontext(),
                 self._session() as session,
             ):
                 if session is None:
@@ -122,6 +126,7 @@ class LeaseHolder:
 
     async def _wait_for_end(self, visitor: Visitor, session: Hold) -> None:
         """Wait for the end of the crawl or of the session, then end the visits."""
+        ending = asyncio.create_task(self._end_lost_visits(visitor, session.id))
         lost = asyncio.create_task(session.until_lost())
         stopped = asyncio.create_task(self._stop.wait())
         emptied: asyncio.Task[None] | None = None
@@ -137,7 +142,21 @@ class LeaseHolder:
                 log.warning("hold.lost")
             visitor.cancel_running()
         finally:
-            tasks = [task for task in (lost, stopped, emptied) if task is not None]
+            tasks = [task for task in (ending, lost, stopped, emptied) if task is not None]
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _end_lost_visits(self, visitor: Visitor, holder: int) -> None:
+        """Cancel the visits of domains whose lease is lost, until cancelled."""
+        while True:
+            await asyncio.sleep(LOST_LEASES_SECONDS)
+            tokens = set(self._in_flight.by_lease())
+            try:
+                lost = await self._waypost.crawl.lost_leases(holder, tokens)
+            except Exception as error:
+                log.warning("lost_leases.failed", error=type(error).__name__)
+                continue
+            for domain in lost:
+                if self._in_flight.token(domain) in tokens:  # not leased only since the question
+                    visitor.cancel_visit(domain)  # guard: lost-lease-ends-visit

@@ -1,87 +1,176 @@
-"""Check on request whether a site opts out: by robots.txt, the well-known file, or a TXT record.
+"""Check on request whether a site opts out, many sites at once: by the well-known file, a TXT record, or robots.txt.
 
-A check takes at most two requests and one DNS query, so ordinary visits do not include it. The file is read even if
-robots.txt disallows it, because a site publishes it for this crawler.
+A check takes one request and one DNS query, or two requests where an opt-out is to end, so ordinary visits do not
+include it. The file is read even if robots.txt disallows it, because a site publishes it for this crawler.
+
+Checks share no limit with visits, so that neither can delay the other: they wait for no lease, have a connection each,
+and are not counted by budgets. What bounds them are their deadline, MOST_AT_ONCE, and the limits of
+`registry.actions.maintenance.opt_out` on requests.
 """
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 import structlog
 
 from crawler.guards import Unresolved
-from crawler.sender import VisitInterrupted
-from crawler.visit import Visitor
-from registry.actions.maintenance.opt_out import Declaration, Proof
+from crawler.politeness import BlockBudgets, ConnectionSlot, RequestPacer
+from crawler.resources import CrawlResources
+from crawler.session import FetchSession
+from registry.actions.maintenance.opt_out import Declaration, OptOutRequestRecord, Proof
 from registry.core.model.documents import Fetched, Probe, Purpose
 from registry.core.names.opt_out import FILE_PATH, TXT_LABEL, file_opts_out, record_opts_out
 from registry.core.visiting.probes import robots_probe
+from registry.core.visiting.robots import CAP as ROBOTS_CAP
 from registry.core.visiting.robots import Robots
+from registry.settings import Settings
 
 if TYPE_CHECKING:
     from registry.wiring import Waypost
 
-POLL_SECONDS: Final = 2.0
-"""Seconds between two polls for pending requests."""
+POLL_SECONDS: Final = 1.0
+"""Seconds between two claims of pending requests."""
+
+MOST_AT_ONCE: Final = 64
+"""Checks of one worker at once."""
+
+CHECK_SECONDS: Final = 6.0
+"""Seconds for one check. Where every place is taken by a silent site, a request waits that long for one, at most a
+second for the claim, and again that long for its own site: under 15 seconds."""
+
+_SETTLED_AT_ONCE: Final = 4
+"""Results written at once: the crawl needs the other connections to the database."""
 
 _CAP: Final = 4 * 1024
-_ONE_LOOK: Final = timedelta(minutes=5)
+_LONGEST: Final = timedelta(minutes=5)
 
 log = structlog.get_logger(__name__)
 
 
-async def read_proof(visitor: Visitor, host: str) -> Proof:
-    """Return what the site declares and which sources did not answer. Raise VisitInterrupted at a stop."""
-    declarations, unanswered = list[Declaration](), list[str]()
-    file_url = f"https://{host}{FILE_PATH}"
-    async with visitor.session(datetime.now(UTC) + _ONE_LOOK) as session:
-        robots = await session.fetch(robots_probe(host))
-        file_answer = await session.fetch(Probe(file_url, Purpose.POINTER, "S0", "text/plain, */*;q=0.1", _CAP))
-    if not _is_conclusive(robots):
-        unanswered.append(f"https://{host}/robots.txt")
-    elif Robots.from_answer(robots.status, robots.body).opted_out:
-        declarations.append(Declaration("robots", f"https://{host}/robots.txt"))
-    if not _is_conclusive(file_answer):
-        unanswered.append(file_url)
-    elif file_answer.status == 200 and file_opts_out(file_answer.body):
-        declarations.append(Declaration("file", file_url))
-    try:
-        if record_opts_out(await visitor.guard.txt_records(f"{TXT_LABEL}.{host}")):
-            declarations.append(Declaration("dns", f"{TXT_LABEL}.{host}"))
-    except Unresolved:
-        unanswered.append(f"{TXT_LABEL}.{host}")
-    return Proof(tuple(declarations), tuple(unanswered))
+class OptOutChecks(CrawlResources):
+    """The resources of the opt-out checks of one process, apart from those of its visits."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Raise guards.BadConnectTo for an invalid table."""
+        self.seconds = CHECK_SECONDS
+        limits = {
+            "request_timeout": self.seconds,
+            "host_deadline": self.seconds,
+            "connect_timeout": min(settings.connect_timeout, self.seconds / 2),  # leaves time for another address
+        }
+        super().__init__(settings.model_copy(update=limits))
+        self.block_budgets = _NoBudgets(0)  # guard: opt-out-budgets
+        self.body_memory.left = MOST_AT_ONCE * ROBOTS_CAP
+
+    async def acquire_slot(self, key: str) -> ConnectionSlot:
+        """Return a slot without waiting: at a shared address, silent neighbours would make an honest site wait."""
+        return self.limiter.slot(key)  # guard: opt-out-slots
+
+    def session(self) -> FetchSession:
+        """Return a session without pauses: its one or two requests use one connection."""
+        return FetchSession(self, RequestPacer(0, 2), datetime.now(UTC) + _LONGEST, ())
+
+
+class _NoBudgets(BlockBudgets):
+    """Neither refuses nor counts requests: a spent budget must not keep a site from opting out."""
+
+    def is_spent(self, key: str) -> bool:
+        return False
+
+    def record_request(self, key: str) -> None:
+        pass
+
+
+async def read_proof(checks: OptOutChecks, host: str, wish: str) -> Proof:
+    """Return what the site declares, and which sources did not answer in time.
+
+    `wish`: "out" or "in". robots.txt is read only for "in": it opts a site out in visits, not on request.
+    """
+    robots = Declaration("robots", f"https://{host}/robots.txt")
+    file = Declaration("file", f"https://{host}{FILE_PATH}")
+    record = Declaration("dns", f"{TXT_LABEL}.{host}")
+    sources = (robots, file, record) if wish == "in" else (file, record)
+    opts_out: dict[Declaration, bool] = {}  # by the sources that answered
+
+    async def read_pages() -> None:
+        async with checks.session() as session:
+            if robots in sources:
+                answer = await session.fetch(robots_probe(host))
+                if _is_conclusive(answer):
+                    rules = await asyncio.to_thread(Robots.from_answer, answer.status, answer.body)
+                    opts_out[robots] = rules.opted_out
+            answer = await session.fetch(Probe(file.evidence, Purpose.POINTER, "S0", "text/plain, */*;q=0.1", _CAP))
+            if _is_conclusive(answer):
+                opts_out[file] = answer.status == 200 and file_opts_out(answer.body)
+
+    async def read_record() -> None:
+        with contextlib.suppress(Unresolved):
+            opts_out[record] = record_opts_out(await checks.guard.txt_records(record.evidence))
+
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(checks.seconds), asyncio.TaskGroup() as reading:  # guard: opt-out-deadline
+            reading.create_task(read_pages())
+            reading.create_task(read_record())
+    return Proof(
+        tuple(source for source in sources if opts_out.get(source)),
+        tuple(source.evidence for source in sources if source not in opts_out),
+    )
 
 
 @contextlib.asynccontextmanager
-async def checking_opt_outs(waypost: "Waypost", visitor: Visitor) -> AsyncIterator[None]:
-    """Check pending opt-out requests periodically while the block runs."""
+async def checking_opt_outs(waypost: "Waypost", settings: Settings) -> AsyncIterator[None]:
+    """Check pending opt-out requests while the block runs. Raise guards.BadSetup.
 
-    async def check_regularly() -> None:
+    Checks that its end interrupts are claimed again when their claims expire.
+    """
+    async with OptOutChecks(settings) as checks:
+        checking = asyncio.create_task(check_continuously(waypost, checks))
+        try:
+            yield
+        finally:
+            checking.cancel()
+            await asyncio.gather(checking, return_exceptions=True)
+
+
+async def check_continuously(waypost: "Waypost", checks: OptOutChecks) -> None:
+    """Claim requests as they come and check up to MOST_AT_ONCE at once, until cancelled."""
+    running: set[asyncio.Task[None]] = set()
+    settling = asyncio.Semaphore(_SETTLED_AT_ONCE)
+    async with asyncio.TaskGroup() as group:
         while True:
+            for request in await _claim(waypost, MOST_AT_ONCE - len(running)):
+                task = group.create_task(_check(waypost, checks, request, settling))
+                running.add(task)
+                task.add_done_callback(running.discard)
             await asyncio.sleep(POLL_SECONDS)
-            try:
-                await check_requests(waypost, visitor)
-            except Exception as error:
-                log.warning("optout.failed", error=type(error).__name__)
 
-    checking = asyncio.create_task(check_regularly())
+
+async def _claim(waypost: "Waypost", limit: int) -> Sequence[OptOutRequestRecord]:
     try:
-        yield
-    finally:
-        checking.cancel()
-        await asyncio.gather(checking, return_exceptions=True)
+        return await waypost.opt_outs.claim(limit) if limit else ()
+    except Exception as error:  # the database is away
+        log.warning("optout.failed", error=type(error).__name__)
+        return ()
 
 
-async def check_requests(waypost: "Waypost", visitor: Visitor) -> None:
-    """Check all pending requests, one after another. Raise the errors of the database."""
-    for request in await waypost.opt_outs.pending():
-        with contextlib.suppress(VisitInterrupted):
-            verdict = await waypost.opt_outs.settle(request, await read_proof(visitor, request.host))
-            log.info("optout.checked", host=request.host, wish=request.wish, verdict=verdict)
+async def _check(
+    waypost: "Waypost", checks: OptOutChecks, request: OptOutRequestRecord, settling: asyncio.Semaphore
+) -> None:
+    """Check one request. When its result cannot be stored, it is checked again after its claim."""
+    try:
+        proof = await read_proof(checks, request.host, request.wish)
+    except Exception as error:  # a bug: without a verdict the request would be checked for ever
+        log.error("optout.crashed", host=request.host, error=type(error).__name__)
+        proof = Proof((), (request.host,))
+    try:
+        async with settling:
+            verdict = await waypost.opt_outs.settle(request, proof)
+        log.info("optout.checked", host=request.host, wish=request.wish, verdict=verdict)
+    except Exception as error:
+        log.warning("optout.failed", error=type(error).__name__)
 
 
 def _is_conclusive(fetched: Fetched) -> bool:

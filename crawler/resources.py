@@ -43,7 +43,7 @@ class CrawlResources:
         self.timers = TimerWheel()
         self.body_memory = BodyMemoryBudget(settings.hosts_in_flight)
         self.flood_monitor = FloodMonitor(self.clients, self.body_memory)
-        self.running: set[asyncio.Task[Any]] = set()
+        self.running: dict[str, asyncio.Task[Any]] = {}  # the visits, by domain
         self._exit_stack = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
@@ -61,7 +61,12 @@ class CrawlResources:
 
     def cancel_running(self) -> None:
         """Cancel the visits that are still running; used after `stop` is set."""
-        for task in self.running:
+        for task in self.running.values():
+            task.cancel()
+
+    def cancel_visit(self, domain: str) -> None:
+        """Cancel the visit of a domain if it is running; used when its lease is lost."""
+        if (task := self.running.pop(domain, None)) is not None:
             task.cancel()
 
     def is_crowded(self, key: str) -> bool:

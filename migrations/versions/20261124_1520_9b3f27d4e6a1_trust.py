@@ -5,7 +5,7 @@ from alembic import op
 from sqlalchemy.dialects.postgresql import JSONB
 
 revision = "9b3f27d4e6a1"
-down_revision = "4b7d20f9c6e1"
+down_revision = "9d3c5b1e7f42"
 branch_labels = None
 depends_on = None
 

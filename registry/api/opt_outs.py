@@ -7,10 +7,18 @@ from typing import Final
 
 from fastapi import Request, Response
 
-from registry.actions.maintenance.opt_out import AGAIN_AFTER, Asked, OptOutRequestRecord
+from registry.actions.maintenance.opt_out import AGAIN_AFTER, Asked, OptOutRequestRecord, TooManyOpen
 from registry.api.documents import errors, example, not_modified
-from registry.api.params import DomainPath, base_url, host_in, registry_of
-from registry.api.problems import BODY_TOO_LARGE, INVALID_BODY, INVALID_NAME, UNKNOWN_SERVICE, UNREADABLE_BODY, Problem
+from registry.api.params import DomainPath, base_url, client_of, host_in, registry_of
+from registry.api.problems import (
+    BODY_TOO_LARGE,
+    INVALID_BODY,
+    INVALID_NAME,
+    RATE_LIMITED,
+    UNKNOWN_SERVICE,
+    UNREADABLE_BODY,
+    Problem,
+)
 from registry.api.responses import REVALIDATE, json_response, timestamp
 from registry.api.routing import read_body, strict_router
 from registry.api.schemas import submission as schemas
@@ -18,7 +26,7 @@ from registry.api.schemas.base import example_of
 from registry.core.names.domains import InvalidName
 
 _MESSAGES: Final = {
-    None: "Queued; a worker checks the site within a minute.",
+    None: "Queued; a worker checks the site within seconds.",
     "opted_out": "The site confirms it: everything stored about it is deleted, and it is not visited again.",
     "no_proof": "Neither its well-known file nor its TXT record confirms it. Nothing changed.",
     "unanswered": "The well-known file and the TXT record could not be read. Nothing changed.",
@@ -46,8 +54,9 @@ router = strict_router(tags=["submission"])
     description="`{domain}` has a worker check the site: `/.well-known/waypost-optout.txt` and the TXT record of "
     "`_waypost.{domain}`. If one of them begins with `opt-out`, everything stored about the site is deleted and it is "
     "not visited again. With `undo` the opt-out ends, provided that the site no longer opts out anywhere, robots.txt "
-    "included. A site is checked at most every two hours, for `undo` once a day, and three hosts of a domain a day: "
-    "for further hosts `request` is null.",
+    "included. A host is checked at most every two hours, for `undo` once a day, and of each domain, besides its apex, "
+    "`www.` and the hosts that were visited, three hosts a day. Where a request causes no check, `request` is the last "
+    "one or null. A client may have 50 requests that wait.",
     openapi_extra={
         "requestBody": {
             "required": True,
@@ -72,7 +81,12 @@ async def ask(request: Request) -> Response:
     if not isinstance(undo, bool):
         raise Problem(INVALID_BODY, "`undo` must be true or false.")
     try:
-        opt_out_status = await registry_of(request).opt_outs.request(name.strip(), "in" if undo else "out")
+        opt_out_status = await registry_of(request).opt_outs.request(
+            name.strip(), "in" if undo else "out", client=client_of(request)
+        )
+    except TooManyOpen as refusal:
+        headers = {"Retry-After": str(round(refusal.retry_after.total_seconds()))}
+        raise Problem(RATE_LIMITED, "Too many of your requests wait for their checks.", headers=headers) from None
     except InvalidName as refusal:
         raise Problem(INVALID_NAME, f"Not a host to visit: {refusal}.", code=refusal.code) from None
     return json_response(request, _content(opt_out_status, base_url(request)), status=202)

@@ -6,7 +6,7 @@ from dataclasses import asdict
 import typer
 from rich.console import Console
 
-from registry.actions.maintenance.opt_out import Verdict
+from registry.actions.maintenance.opt_out import Verdict, Wish
 from registry.cli.clean import print_json, visible
 from registry.cli.common import DONE, NO, USAGE, fail, print_error
 from registry.cli.terminal import escaped
@@ -87,9 +87,9 @@ async def show_opt_out(
 
 
 async def _check_site(waypost: Waypost, settings: Settings, name: str, *, undo: bool) -> Verdict:
-    from crawler.opt_out import read_proof
-    from crawler.visit import Visitor
+    from crawler.opt_out import OptOutChecks, read_proof
 
-    request = await waypost.opt_outs.request_as_operator(name, "in" if undo else "out")
-    async with Visitor(settings) as visitor:
-        return await waypost.opt_outs.settle(request, await read_proof(visitor, request.host))
+    wish: Wish = "in" if undo else "out"
+    request = await waypost.opt_outs.request_as_operator(name, wish)
+    async with OptOutChecks(settings) as checks:
+        return await waypost.opt_outs.settle(request, await read_proof(checks, request.host, wish))

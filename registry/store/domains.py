@@ -77,6 +77,12 @@ JOIN unnest(string_to_array(%(domains)s, ' '), string_to_array(%(tokens)s, ' '):
 ORDER BY d.domain FOR UPDATE OF d
 """
 
+_FENCED = """
+SELECT domain FROM domains
+WHERE lease_holder = %(holder)s AND lease_token IS NOT NULL
+  AND lease_token <> ALL (string_to_array(%(tokens)s, ' ')::uuid[])
+"""
+
 # Computed from the hosts, so that a host submitted meanwhile counts.
 _GIVE_BACK = """
 UPDATE domains d SET lease_token = NULL, lease_holder = NULL, attempts = greatest(0, d.attempts - %(forgiven)s),
@@ -149,6 +155,11 @@ class Domains:
         """Lock the domains whose lease still has its token; return these tokens. A missing domain lost its lease."""
         bound = {"domains": listed(domain for _, domain in leased), "tokens": listed(str(token) for token, _ in leased)}
         return dict(await self._driver.rows(_HOLD, bound))
+
+    async def fenced(self, holder: int, tokens: Collection[UUID]) -> list[str]:
+        """Return the domains leased by a holder whose token is none of these: `forget` has replaced it."""
+        rows = await self._driver.rows(_FENCED, {"holder": holder, "tokens": listed(map(str, tokens))})
+        return [domain for (domain,) in rows]
 
     async def leased(self, token: UUID) -> list[str]:
         rows = await self._connection.execute(select(DomainRow.domain).where(DomainRow.lease_token == token))

@@ -69,7 +69,7 @@ class Forgetting:
 
     async def domain(self, domain: str) -> None:
         """Fence off a visit in progress; delete the domain when it has neither a lease nor hosts."""
-        await self._run(_FENCE, domain=domain)
+        await self._run(_FENCE, domain=domain)  # guard: opt-out-fence
         has_host = select(HostRow.host).where(HostRow.domain == domain).exists()
         unleased = DomainRow.lease_token.is_(None)
         await self._run(delete(DomainRow).where(DomainRow.domain == domain, unleased, ~has_host))

@@ -1,18 +1,65 @@
-"""Repository of requests to check whether a host opts out, or no longer does."""
+"""Repository of requests to check whether a host opts out, or no longer does.
 
+A request is open until it has a verdict. Workers share the open ones by claims, which expire.
+"""
+
+from dataclasses import asdict
 from datetime import datetime
+from typing import Any, Final
 
-from sqlalchemy import select, text
+from sqlalchemy import func, select, text
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registry.store.records import OptOutRequestRecord
-from registry.store.tables import DomainRow, OptOutRequestRow
+from registry.store.tables import OptOutRequestRow
 
-_SETTLE = text("""
-UPDATE opt_out_requests SET checked_at = :now, verdict = :verdict
-WHERE domain = :domain AND host = :host AND asked_at = :asked_at
+OPERATOR: Final = "operator"
+"""The client of requests by an operator of this registry. No address is spelled like this."""
+
+# Start-time fair queueing (Goyal, Vin and Cheng, 1996). The first open request of a client is in the current round, the
+# least one of all open requests, and each further one in the round after. So a client waits for at most one request of
+# each other client, whatever these have queued.
+_ROUND = text("""
+SELECT greatest(
+    (SELECT min(round) FROM opt_out_requests WHERE checked_at IS NULL),
+    (SELECT max(round) + 1 FROM opt_out_requests WHERE checked_at IS NULL AND client = :client), 0)
 """)
+
+# `place`: in the queue of its client, after the requests that are being checked. Requests whose client was erased share
+# one queue. The second condition is checked again when the row is locked: another worker may have claimed it since the
+# first one was evaluated.
+# guard: opt-out-turns
+_CLAIM = text("""
+WITH queued AS (
+    SELECT domain, host, row_number() OVER (
+        PARTITION BY client ORDER BY coalesce(claimed_until > :now, false) DESC, round, asked_at) AS place
+    FROM opt_out_requests WHERE checked_at IS NULL),
+picked AS (
+    SELECT r.domain, r.host FROM opt_out_requests r JOIN queued q ON r.domain = q.domain AND r.host = q.host
+    WHERE q.place <= :per_client
+      AND r.checked_at IS NULL AND coalesce(r.claimed_until, '-infinity') <= :now
+    ORDER BY r.client IS DISTINCT FROM :operator, q.place, r.round, r.asked_at LIMIT :limit
+    FOR UPDATE OF r SKIP LOCKED)
+UPDATE opt_out_requests r SET claimed_until = :until FROM picked
+WHERE r.domain = picked.domain AND r.host = picked.host
+RETURNING r.domain, r.host, r.wish, r.asked_at
+""")
+
+# Hosts that were visited, the apex and `www.` are not counted: nobody can invent them.
+_INVENTED = text("""
+SELECT count(*) FROM opt_out_requests r
+WHERE domain = :domain AND asked_at >= :since AND host NOT IN (:but, :domain, 'www.' || :domain)
+  AND NOT EXISTS (SELECT FROM hosts h WHERE h.domain = r.domain AND h.host = r.host AND h.last_visit_at IS NOT NULL)
+""")
+
+# guard: opt-out-settled
+_SETTLE = text("""
+UPDATE opt_out_requests SET checked_at = :now, verdict = :verdict, client = NULL, claimed_until = NULL
+WHERE domain = :domain AND host = :host AND asked_at = :asked_at AND checked_at IS NULL
+""")
+
+_ERASE_CLIENTS = text("UPDATE opt_out_requests SET client = NULL WHERE client IS NOT NULL AND asked_at < :before")
 
 
 class OptOutRequests:
@@ -25,37 +72,59 @@ class OptOutRequests:
         row = (await self._connection.execute(statement)).first()
         return None if row is None else OptOutRequestRecord(*row)
 
-    async def of(self, domain: str, *, since: datetime) -> list[OptOutRequestRecord]:
-        """Return the requests of a domain since then."""
-        row = OptOutRequestRow
-        rows = await self._connection.execute(select(*_COLUMNS).where(row.domain == domain, row.asked_at >= since))
-        return [OptOutRequestRecord(*values) for values in rows]
+    async def invented(self, domain: str, *, but: str, since: datetime) -> int:
+        """Return for how many hosts of the domain, other than `but`, requests were made since then.
 
-    async def put(self, request: OptOutRequestRecord) -> None:
-        """Store a request; it replaces an earlier one of the host."""
-        values = {name: getattr(request, name) for name in OptOutRequestRecord.__dataclass_fields__}
+        Only hosts that anybody can invent are counted: not the apex, not `www.`, none that was ever visited.
+        """
+        result = await self._connection.execute(_INVENTED, {"domain": domain, "but": but, "since": since})
+        return int(result.scalar_one())
+
+    async def open_of(self, client: str) -> int:
+        """Return how many open requests a client has."""
+        row = OptOutRequestRow
+        statement = select(func.count()).where(row.client == client, row.checked_at.is_(None))
+        return (await self._connection.execute(statement)).scalar_one()
+
+    async def add(self, request: OptOutRequestRecord, *, client: str) -> None:
+        """Store a request; it replaces an earlier one of the host, but not an open one."""
+        values = await self._values(request, client, None)
+        statement = insert(OptOutRequestRow).values(values)
+        settled = OptOutRequestRow.checked_at.is_not(None)
+        # guard: opt-out-owner
+        statement = statement.on_conflict_do_update(index_elements=["domain", "host"], set_=values, where=settled)
+        await self._connection.execute(statement)
+
+    async def put_claimed(self, request: OptOutRequestRecord, *, until: datetime) -> None:
+        """Store a request of an operator as claimed by the caller; it replaces any earlier one of the host."""
+        values = await self._values(request, OPERATOR, until)
         statement = insert(OptOutRequestRow).values(values)
         await self._connection.execute(statement.on_conflict_do_update(index_elements=["domain", "host"], set_=values))
 
-    async def open(self, *, limit: int, now: datetime) -> list[OptOutRequestRecord]:
-        """Return the oldest open requests, without those of leased domains: one process at a time visits a domain."""
-        leased = (
-            select(DomainRow.domain)
-            .where(DomainRow.domain == OptOutRequestRow.domain, DomainRow.lease_token.is_not(None))
-            .where(DomainRow.next_visit_at > now)
-        )
-        statement = (
-            select(*_COLUMNS)
-            .where(OptOutRequestRow.checked_at.is_(None), ~leased.exists())
-            .order_by(OptOutRequestRow.asked_at)
-            .limit(limit)
-        )
-        return [OptOutRequestRecord(*row) for row in await self._connection.execute(statement)]
+    async def claim(self, *, limit: int, per_client: int, now: datetime, until: datetime) -> list[OptOutRequestRecord]:
+        """Claim at most `limit` open requests until then and return them, in no particular order.
+
+        The operator's come first, then those of clients with the fewest claimed ones, then those of the earliest round,
+        then the oldest. A client has at most `per_client` claimed at once, over all workers. Requests claimed by others
+        are left out, unless their claim expired.
+        """
+        bound = {"limit": limit, "per_client": per_client, "now": now, "until": until, "operator": OPERATOR}
+        return [OptOutRequestRecord(*row) for row in await self._connection.execute(_CLAIM, bound)]
 
     async def settle(self, request: OptOutRequestRecord, verdict: str, *, now: datetime) -> None:
-        """Record the verdict, unless the request was replaced meanwhile."""
+        """Record the verdict and erase the client, unless the request has a verdict or was replaced meanwhile."""
         bound = {"now": now, "verdict": verdict, "domain": request.domain, "host": request.host}
         await self._connection.execute(_SETTLE, {**bound, "asked_at": request.asked_at})
+
+    async def erase_clients(self, *, before: datetime) -> None:
+        """Erase who made the requests from before then."""
+        await self._connection.execute(_ERASE_CLIENTS, {"before": before})
+
+    async def _values(
+        self, request: OptOutRequestRecord, client: str, claimed_until: datetime | None
+    ) -> dict[str, Any]:
+        queue_round = (await self._connection.execute(_ROUND, {"client": client})).scalar_one()
+        return asdict(request) | {"client": client, "claimed_until": claimed_until, "round": queue_round}
 
 
 _COLUMNS = tuple(getattr(OptOutRequestRow, name) for name in OptOutRequestRecord.__dataclass_fields__)

@@ -32,6 +32,9 @@ class CrawlActions:
     ) -> int:
         return await leasing.release(self._store, token, domains, now=utc_now(), later=later)
 
+    async def lost_leases(self, holder: int, tokens: Collection[UUID]) -> Sequence[str]:
+        return await leasing.lost(self._store, holder, tokens)
+
     async def recover(self) -> int:
         return await leasing.recover(self._store, now=utc_now())
 

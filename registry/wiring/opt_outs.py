@@ -21,18 +21,19 @@ class OptOutActions:
         async with self._store.begin() as uow:
             return (await uow.opt_outs.of([domain])).get(domain, frozenset())
 
-    async def request(self, name: str, wish: opting_out.Wish) -> opting_out.Asked:
-        return await opting_out.ask(self._store, name, wish, now=utc_now(), exempt=self._exempt)
+    async def request(self, name: str, wish: opting_out.Wish, *, client: str) -> opting_out.Asked:
+        return await opting_out.ask(self._store, name, wish, client=client, now=utc_now(), exempt=self._exempt)
 
     async def request_as_operator(self, name: str, wish: opting_out.Wish) -> OptOutRequestRecord:
-        """Register a request that is checked at once; no limit on repetitions applies."""
+        """Register a request that the caller checks at once; no limit on repetitions applies."""
         return await opting_out.ask_at_once(self._store, name, wish, now=utc_now(), exempt=self._exempt)
 
     async def status(self, host: str) -> opting_out.Asked:
         return await opting_out.status(self._store, host)
 
-    async def pending(self) -> Sequence[OptOutRequestRecord]:
-        return await opting_out.waiting(self._store, now=utc_now())
+    async def claim(self, limit: int) -> Sequence[OptOutRequestRecord]:
+        """Return requests for the caller to check."""
+        return await opting_out.claim(self._store, limit=limit, now=utc_now())
 
     async def settle(self, request: OptOutRequestRecord, proof: opting_out.Proof) -> opting_out.Verdict:
         return await opting_out.settle(self._store, request, proof, now=utc_now())

@@ -16,10 +16,10 @@ from registry.actions.maintenance.opt_out import (
     Verdict,
     Wish,
     ask,
+    claim,
     readmit,
     settle,
     status,
-    waiting,
 )
 from registry.actions.queries import inspect
 from registry.actions.queries.discover import discover
@@ -208,14 +208,15 @@ async def test_forgetting_an_unknown_host_does_nothing_and_bad_names_are_errors(
         await forget(store, "https://pigeons.com/", now=NOW)
 
 
+OWNER = "203.0.113.7"
 FILE = Declaration("file", f"https://{HOST}/.well-known/waypost-optout.txt")
 DNS = Declaration("dns", f"_waypost.{HOST}")
 ROBOTS = Declaration("robots", f"https://{HOST}/robots.txt")
 
 
 async def ask_and_settle(store: Store, host: str, wish: Wish, proof: Proof) -> Verdict:
-    await ask(store, host, wish, now=NOW)
-    (request,) = await waiting(store, now=NOW)
+    await ask(store, host, wish, client=OWNER, now=NOW)
+    (request,) = await claim(store, limit=10, now=NOW)
     verdict = await settle(store, request, proof, now=NOW)
     async with store.begin() as uow:
         stored_request = await uow.opt_out_requests.get(request.domain, host)
@@ -277,30 +278,23 @@ async def test_an_opt_out_by_an_operator_is_undone_by_an_operator_only(store: St
 async def test_repeated_requests_cause_one_check(store: Store) -> None:
     await crawl(store, SITES)
     for _ in range(50):
-        await ask(store, HOST, "out", now=NOW)
-    (request,) = await waiting(store, now=NOW)
+        await ask(store, HOST, "out", client=OWNER, now=NOW)
+    (request,) = await claim(store, limit=10, now=NOW)
     await settle(store, request, Proof(), now=NOW)
     for minutes in range(0, 119, 7):
-        reply = await ask(store, HOST, "out", now=NOW + minutes * HOUR / 60)
+        reply = await ask(store, HOST, "out", client=OWNER, now=NOW + minutes * HOUR / 60)
         assert reply.request is not None and reply.request.verdict == "no_proof"
-    assert await waiting(store, now=NOW) == []
-    await ask(store, HOST, "out", now=NOW + 2 * HOUR)
-    assert len(await waiting(store, now=NOW)) == 1
+    assert await claim(store, limit=10, now=NOW) == []
+    await ask(store, HOST, "out", client=OWNER, now=NOW + 2 * HOUR)
+    assert len(await claim(store, limit=10, now=NOW)) == 1
     assert (await status(store, HOST)).opt_out is None
 
 
 async def test_requests_for_many_hosts_of_a_domain_are_limited(store: Store) -> None:
+    waiting = "SELECT count(*) FROM opt_out_requests WHERE checked_at IS NULL"
     for number in range(30):
-        await ask(store, f"h{number}.{HOST}", "out", now=NOW)
-    assert len(await waiting(store, now=NOW)) == 3
-    assert (await ask(store, f"h9.{HOST}", "out", now=NOW)).request is None
-    await ask(store, f"h9.{HOST}", "out", now=NOW + 2 * DAY)
-    assert len(await waiting(store, now=NOW + 2 * DAY)) == 4
-
-
-async def test_no_check_happens_while_the_domain_is_leased(store: Store) -> None:
-    await seed(store, [HOST], source="test", now=NOW)
-    assert await take(store, now=NOW) is not None
-    await ask(store, HOST, "out", now=NOW)
-    assert await waiting(store, now=NOW) == []
-    assert len(await waiting(store, now=NOW + LEASE_FOR)) == 1
+        await ask(store, f"h{number}.{HOST}", "out", client=OWNER, now=NOW)
+    assert await rows(store, waiting) == [(3,)]
+    assert (await ask(store, f"h9.{HOST}", "out", client=OWNER, now=NOW)).request is None
+    await ask(store, f"h9.{HOST}", "out", client=OWNER, now=NOW + 2 * DAY)
+    assert await rows(store, waiting) == [(4,)]

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from registry.actions.maintenance.opt_out import Declaration, Proof
+from registry.actions.maintenance.opt_out import MOST_OPEN, Declaration, Proof
 from tests.api.conftest import PUBLIC_URL, Api
 from tests.api.sites import PIGEON
 
@@ -14,8 +14,8 @@ URL = f"/api/opt-outs/{PIGEON}"
 
 
 async def settle_requests(api: Api, *declarations: Declaration) -> None:
-    """Settle the pending requests with this proof, as a worker does."""
-    for request in await api.waypost.opt_outs.pending():
+    """Settle the open requests with this proof, as a worker does."""
+    for request in await api.waypost.opt_outs.claim(10):
         await api.waypost.opt_outs.settle(request, Proof(declarations))
 
 
@@ -71,3 +71,13 @@ async def test_invalid_bodies_are_refused(own_api: Api, body: object) -> None:
 async def test_names_of_no_public_host_are_refused(own_api: Api, name: str) -> None:
     response = await own_api.post("/api/opt-outs", json={"domain": name})
     assert (response.status_code, response.json()["type"].rpartition("/")[2]) == (400, "invalid-name")
+
+
+async def test_a_client_with_many_open_requests_is_told_to_wait(own_api: Api) -> None:
+    for number in range(MOST_OPEN):
+        assert (await own_api.post("/api/opt-outs", json={"domain": f"a{number}.com"})).status_code == 202
+    refused = await own_api.post("/api/opt-outs", json={"domain": "one-more.com"})
+    assert (refused.status_code, refused.headers["Retry-After"]) == (429, "60")
+    assert refused.json()["type"] == "/api/problems/rate-limited"
+    repeated = await own_api.post("/api/opt-outs", json={"domain": "a0.com"})
+    assert repeated.status_code == 202, "it waits already"

@@ -72,7 +72,10 @@ class Leases:
     def opt_outs(self) -> "Leases":
         return self
 
-    async def pending(self) -> Sequence[Any]:
+    async def claim(self, limit: int) -> Sequence[Any]:
+        return ()
+
+    async def lost_leases(self, holder: int, tokens: Collection[UUID]) -> Sequence[str]:
         return ()
 
     async def spend(self, requests: Mapping[str, int], blocks: Collection[str]) -> Mapping[str, int]:

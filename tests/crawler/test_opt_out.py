@@ -1,20 +1,28 @@
 """Checking a site for an opt-out, over real TLS: what counts, what does not, and how many requests it takes."""
 
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from crawler.guards import AddressGuard, Unresolved
-from crawler.opt_out import read_proof
+from crawler import opt_out
+from crawler.guards import AddressGuard, Pin, Unresolved
+from crawler.opt_out import OptOutChecks, read_proof
 from registry.actions.maintenance.opt_out import Proof
-from tests.crawler.support import visiting
-from tests.support.sites import Reply, Site, moved
+from tests.crawler.support import settings, trust
+from tests.support.hang import HANG_SECONDS
+from tests.support.sites import Exchange, Reply, Site, Sites, moved
 
 pytestmark = pytest.mark.slow
 
 HOST = "shop.example"
 FILE = "/.well-known/waypost-optout.txt"
 ROBOTS = {"/robots.txt": Reply("User-agent: *\nDisallow: /\n", type="text/plain")}
+OPTS_OUT = {"/robots.txt": Reply("User-agent: WaypostBot\nDisallow: /\n", type="text/plain")}
 
 
 class Names(AddressGuard):
@@ -29,13 +37,37 @@ class Names(AddressGuard):
         return self.records
 
 
+class SilentNames(AddressGuard):
+    """A name server that knows the address and does not answer other questions."""
+
+    async def txt_records(self, name: str) -> tuple[bytes, ...]:
+        await asyncio.Event().wait()
+        return ()
+
+
+@asynccontextmanager
+async def checking(
+    monkeypatch: pytest.MonkeyPatch, folder: Path, sites: Mapping[str, Site], **overrides: Any
+) -> AsyncIterator[tuple[Sites, OptOutChecks]]:
+    """Yield the sites and what checks them, which waits for a site as long as a busy machine needs."""
+    monkeypatch.setattr(opt_out, "CHECK_SECONDS", HANG_SECONDS)
+    async with Sites(sites) as served:
+        trust(monkeypatch, folder, served)
+        async with OptOutChecks(settings(*served.connect_to(), **overrides)) as checks:
+            yield served, checks
+
+
 async def proof_of(
-    monkeypatch: pytest.MonkeyPatch, folder: Path, site: Site, records: tuple[bytes, ...] | None = ()
+    monkeypatch: pytest.MonkeyPatch, folder: Path, site: Site, records: tuple[bytes, ...] | None, wish: str
 ) -> tuple[Proof, list[str]]:
-    async with visiting(monkeypatch, folder, {HOST: site}) as (served, visitor):
-        visitor.guard = Names(visitor.guard.connect_to, None)
-        visitor.guard.records = records
-        return await read_proof(visitor, HOST), served.paths(HOST)
+    async with checking(monkeypatch, folder, {HOST: site}) as (served, checks):
+        checks.guard = names = Names(checks.guard.connect_to, None)
+        names.records = records
+        return await read_proof(checks, HOST, wish), served.paths(HOST)
+
+
+async def silent(exchange: Exchange) -> None:
+    await asyncio.Event().wait()
 
 
 @pytest.mark.parametrize(
@@ -52,11 +84,11 @@ async def proof_of(
         ({}, (b"v=spf1 -all", b"opt-out"), ["dns"], 0),
         ({}, (b"we do not opt-out",), [], 0),
         ({}, None, [], 1),
-        ({"/robots.txt": Reply("User-agent: WaypostBot\nDisallow: /\n", type="text/plain")}, (), ["robots"], 0),
-        (Reply("oops", 503), (), [], 2),
+        (OPTS_OUT, (), [], 0),
+        (Reply("oops", 503), (), [], 1),
     ],
 )
-async def test_the_proof_of_an_opt_out_is_read_from_file_dns_or_robots_txt(
+async def test_an_opt_out_is_read_from_file_or_dns(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
     site: Site,
@@ -64,7 +96,77 @@ async def test_the_proof_of_an_opt_out_is_read_from_file_dns_or_robots_txt(
     said: list[str],
     unanswered: int,
 ) -> None:
-    proof, paths = await proof_of(monkeypatch, tmp_path, site, records)
+    proof, paths = await proof_of(monkeypatch, tmp_path, site, records, "out")
+    assert [declaration.how for declaration in proof.declarations] == said
+    assert len(proof.unanswered) == unanswered
+    assert paths == [FILE], "one request"
+
+
+@pytest.mark.parametrize(
+    ("site", "records", "said", "unanswered"),
+    [
+        ({}, (), [], 0),
+        (ROBOTS | {FILE: Reply("opt-out", type="text/plain")}, (b"opt-out",), ["file", "dns"], 0),
+        (OPTS_OUT, (), ["robots"], 0),
+        (OPTS_OUT | {FILE: Reply("opt-out")}, None, ["robots", "file"], 1),
+        (Reply("oops", 503), (), [], 2),
+    ],
+)
+async def test_an_opt_out_ends_when_neither_robots_txt_nor_file_nor_dns_declare_it(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    site: Site,
+    records: tuple[bytes, ...] | None,
+    said: list[str],
+    unanswered: int,
+) -> None:
+    proof, paths = await proof_of(monkeypatch, tmp_path, site, records, "in")
     assert [declaration.how for declaration in proof.declarations] == said
     assert len(proof.unanswered) == unanswered
     assert paths == ["/robots.txt", FILE]
+
+
+async def test_a_check_ends_though_neither_site_nor_name_server_answer(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    async with checking(monkeypatch, tmp_path, {HOST: silent}) as (_, checks):
+        checks.guard = SilentNames(checks.guard.connect_to, None)
+        checks.seconds = 0.1
+        assert await read_proof(checks, HOST, "out") == Proof((), (f"https://{HOST}{FILE}", f"_waypost.{HOST}"))
+
+
+async def test_a_silent_site_can_opt_out_by_its_record(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    async with checking(monkeypatch, tmp_path, {HOST: silent}) as (_, checks):
+        checks.guard = names = Names(checks.guard.connect_to, None)
+        names.records = (b"opt-out",)
+        checks.seconds = 0.1
+        proof = await read_proof(checks, HOST, "out")
+    assert [declaration.how for declaration in proof.declarations] == ["dns"]
+    assert proof.unanswered == (f"https://{HOST}{FILE}",)
+
+
+class AtOneAddress(AddressGuard):
+    """Assign sites of loopback to one public address, for the limits only."""
+
+    async def pin(self, host: str) -> Pin:
+        return replace(await super().pin(host), limiter_key="8.8.8.8")
+
+
+async def test_silent_neighbours_at_its_address_do_not_delay_a_site(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The first of them spends the budget of their block of addresses."""
+    first, *neighbours = [f"n{number}.example" for number in range(9)]
+    sites = {**dict.fromkeys(neighbours, silent), first: Reply("opt-out"), HOST: {FILE: Reply("opt-out")}}
+    overrides = {"block_daily_budget": 1, "block_connections": 1}
+    async with checking(monkeypatch, tmp_path, sites, **overrides) as (served, checks):
+        checks.guard = AtOneAddress(checks.guard.connect_to, None)
+        async with asyncio.timeout(HANG_SECONDS), asyncio.TaskGroup() as group:
+            assert (await read_proof(checks, first, "out")).declarations
+            waiting = [group.create_task(read_proof(checks, host, "out")) for host in neighbours]
+            await served.asked(1 + len(neighbours))
+            proof = await read_proof(checks, HOST, "out")
+            assert not any(task.done() for task in waiting)
+            for task in waiting:
+                task.cancel()
+    assert [declaration.how for declaration in proof.declarations] == ["file"]

@@ -65,6 +65,9 @@ class MemoryLeases:
         self.recorded += len(finished)
         return Recorded()
 
+    async def lost_leases(self, holder: int, tokens: Collection[UUID]) -> Sequence[str]:
+        return ()
+
     async def spend(self, made: Mapping[str, int], of: Collection[str]) -> Mapping[str, int]:
         return {}
 

@@ -87,6 +87,13 @@ async def release(
     return len(leased)
 
 
+async def lost(store: Store, holder: int, tokens: Collection[UUID]) -> list[str]:
+    """Return the domains that a worker's session holds, but under none of these leases: they were removed or opted out
+    since they were leased, so nothing of their visits will be recorded."""
+    async with store.read() as uow:
+        return await uow.domains.fenced(holder, tokens) if tokens else []
+
+
 async def recover(store: Store, *, now: datetime) -> int:
     """Free the leases of workers that are gone, without waiting for their expiry; return their number.
 

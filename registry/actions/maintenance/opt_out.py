@@ -1,7 +1,10 @@
 """Opt-outs and their end, declared by the site itself. Anyone may request a check; only the site can declare it.
 
-After a request (`ask`), a worker checks the site (`core/names/opt_out.py`) and reports the result (`settle`). An
-opt-out deletes what is stored and stays. It ends by request, when the site declares it in none of the three possible
+After a request (`ask`), a worker claims it (`claim`), checks the site (`core/names/opt_out.py`) and reports the result
+(`settle`). Many are checked at once, and clients take turns, so that no number of requests delays those of another
+client. A check does not wait for the lease of the domain: `forget` makes the results of a running visit void.
+
+An opt-out deletes what is stored and stays. It ends by request, when the site declares it in none of the three possible
 ways (robots.txt, file, TXT record). Only an operator can end the opt-out that an operator of this registry made.
 """
 
@@ -34,7 +37,27 @@ AGAIN_AFTER: Final[dict[Wish, timedelta]] = {"out": timedelta(hours=2), "in": ti
 """Minimum time between two checks of a host; a day for one that opted out, because it wants no visits."""
 
 MOST_HOSTS: Final = 3
-"""Hosts of one domain checked per day: a check costs two requests, and invented host names must not multiply them."""
+"""Hosts of one domain checked per day that nobody has visited: a check costs requests, and invented host names must not
+multiply them. They cannot use up the checks of the apex, of `www.` and of visited hosts, which are not counted."""
+
+MOST_OPEN: Final = 50
+"""Open requests of one client."""
+
+MOST_CLAIMED: Final = 3
+"""Requests of one client that are checked at once, over all workers."""
+
+CLAIM_FOR: Final = timedelta(seconds=20)
+"""Time after which another worker may check a claimed request, because its worker may have died: longer than a check
+and its settlement take."""
+
+RETRY_AFTER: Final = timedelta(minutes=1)
+"""When a client with MOST_OPEN requests may try again: as many are checked in less than two minutes."""
+
+
+class TooManyOpen(Exception):
+    """The client has MOST_OPEN open requests. `retry_after`: when it may try again."""
+
+    retry_after = RETRY_AFTER
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,31 +86,38 @@ class Asked:
     opt_out: OptOutRecord | None
 
 
-async def ask(store: Store, name: str, wish: Wish, *, now: datetime, exempt: Collection[str] = ()) -> Asked:
-    """Queue a check, unless one is queued or recent, or MOST_HOSTS other hosts of the domain were requested today.
+async def ask(
+    store: Store, name: str, wish: Wish, *, client: str, now: datetime, exempt: Collection[str] = ()
+) -> Asked:
+    """Queue a check for `client`, unless one is queued, recent or pointless, or MOST_HOSTS were requested today.
 
-    Raise InvalidName.
+    An open request stays as it is, whoever repeats it. Raise InvalidName and TooManyOpen.
     """
     host = canonical_host(name, exempt=exempt).host
     domain = registrable_domain(host)
     async with store.begin() as uow:
-        today = await uow.opt_out_requests.of(domain, since=now - timedelta(days=1))
         last = await uow.opt_out_requests.get(domain, host)
-        is_full = len([request for request in today if request.host != host]) >= MOST_HOSTS
-        if not is_full and (last is None or _may_ask_again(last, wish, now)):
-            last = OptOutRequestRecord(domain, host, wish, now)
-            await uow.opt_out_requests.put(last)
-        return Asked(domain, host, last, await _covering(uow, domain, host))
+        opt_out = await _covering(uow, domain, host)
+        is_due = _has_purpose(wish, opt_out) and _may_ask_again(last, wish, now)
+        if is_due and (_is_certain(domain, host, opt_out) or await _has_room(uow, domain, host, now)):
+            if await uow.opt_out_requests.open_of(client) >= MOST_OPEN:  # guard: opt-out-open-requests
+                raise TooManyOpen
+            await uow.opt_out_requests.add(OptOutRequestRecord(domain, host, wish, now), client=client)
+            last = await uow.opt_out_requests.get(domain, host)
+        return Asked(domain, host, last, opt_out)
 
 
 async def ask_at_once(
     store: Store, name: str, wish: Wish, *, now: datetime, exempt: Collection[str] = ()
 ) -> OptOutRequestRecord:
-    """Queue a check for an operator of this registry, without these limits. Raise InvalidName."""
+    """Store and claim a request for an operator of this registry, without these limits. Raise InvalidName.
+
+    The caller checks it now. If it dies, a worker does, before all other requests.
+    """
     host = canonical_host(name, exempt=exempt).host
     request = OptOutRequestRecord(registrable_domain(host), host, wish, now)
     async with store.begin() as uow:
-        await uow.opt_out_requests.put(request)
+        await uow.opt_out_requests.put_claimed(request, until=now + CLAIM_FOR)
     return request
 
 
@@ -98,10 +128,14 @@ async def status(store: Store, host: str) -> Asked:
         return Asked(domain, host, await uow.opt_out_requests.get(domain, host), await _covering(uow, domain, host))
 
 
-async def waiting(store: Store, *, now: datetime, limit: int = 10) -> Sequence[OptOutRequestRecord]:
-    """Return requests that wait for a check, oldest first."""
+async def claim(store: Store, *, limit: int, now: datetime) -> Sequence[OptOutRequestRecord]:
+    """Return at most `limit` requests for the caller to check and settle; no other worker gets them for CLAIM_FOR.
+
+    The operator's come first, then those of clients for whom the least is being checked, then those of clients whose
+    turn is next, then the oldest.
+    """
     async with store.begin() as uow:
-        return await uow.opt_out_requests.open(limit=limit, now=now)
+        return await uow.opt_out_requests.claim(limit=limit, per_client=MOST_CLAIMED, now=now, until=now + CLAIM_FOR)
 
 
 async def settle(store: Store, request: OptOutRequestRecord, proof: Proof, *, now: datetime) -> Verdict:
@@ -176,7 +210,32 @@ async def _covering(uow: UnitOfWork, domain: str, host: str) -> OptOutRecord | N
     return min(rows, key=lambda row: len(row.host), default=None)
 
 
-def _may_ask_again(last: OptOutRequestRecord, wish: Wish, now: datetime) -> bool:
-    if last.checked_at is None:
-        return last.wish != wish
-    return now - last.checked_at >= AGAIN_AFTER[wish]
+def _has_purpose(wish: Wish, opt_out: OptOutRecord | None) -> bool:
+    """Return whether a check can change anything: otherwise strangers could use up the checks that the site needs.
+
+    An opt-out by robots.txt only hides; one by file or record also deletes.
+    """
+    if wish == "in":
+        return opt_out is not None
+    return opt_out is None or opt_out.how == "robots"  # guard: opt-out-purpose
+
+
+def _may_ask_again(last: OptOutRequestRecord | None, wish: Wish, now: datetime) -> bool:
+    """Return whether no request of the host is open, and the last check is long enough ago."""
+    if last is None:
+        return True
+    return last.checked_at is not None and now - last.checked_at >= AGAIN_AFTER[wish]
+
+
+def _is_certain(domain: str, host: str, opt_out: OptOutRecord | None) -> bool:
+    """Return whether nobody can have invented the host: it is the apex, `www.`, or one that opted out itself."""
+    return host in (domain, f"www.{domain}") or (opt_out is not None and opt_out.host == host)  # guard: opt-out-apex
+
+
+async def _has_room(uow: UnitOfWork, domain: str, host: str, now: datetime) -> bool:
+    """Return whether the host was visited, or fits beside the invented ones that were requested today."""
+    known = await uow.hosts.get(domain, host)
+    if known is not None and known.last_visit_at is not None:  # guard: opt-out-visited
+        return True
+    # guard: opt-out-invented-hosts
+    return await uow.opt_out_requests.invented(domain, but=host, since=now - timedelta(days=1)) < MOST_HOSTS

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
-from registry.core.scheduling.retention import INDEX_FORGOTTEN_AFTER, Horizon, Retention
+from registry.core.scheduling.retention import CLIENTS_FORGOTTEN_AFTER, INDEX_FORGOTTEN_AFTER, Horizon, Retention
 from registry.store.jobs import LAST_RUNS
 from registry.store.pruning import MOST, OF_DOMAINS
 from registry.store.unit_of_work import Store, UnitOfWork
@@ -37,6 +37,9 @@ async def prune(
         if progress is not None:
             progress(done)
     await pruner.of_all(now - INDEX_FORGOTTEN_AFTER)
+    async with store.begin() as uow:
+        # guard: opt-out-clients
+        await uow.opt_out_requests.erase_clients(before=now - CLIENTS_FORGOTTEN_AFTER)
     return {table: number for table, number in pruner.deleted.items() if number}
 
 

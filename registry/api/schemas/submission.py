@@ -168,7 +168,7 @@ class OptOutRequest(Shape):
             examples=[None],
         ),
     ]
-    message: Annotated[str, Field(examples=["Queued; a worker checks the site within a minute."])]
+    message: Annotated[str, Field(examples=["Queued; a worker checks the site within seconds."])]
     again_at: Annotated[Timestamp | None, Field(description="When it can be requested again.", examples=[None])]
 
 
@@ -185,7 +185,7 @@ class OptOutData(Shape):
     ]
     since: Annotated[Timestamp | None, Field(examples=[None])]
     request: Annotated[
-        OptOutRequest | None, Field(description="The last request to have it checked; null: there was none.")
+        OptOutRequest | None, Field(description="The last request that was accepted; null: there was none.")
     ]
     status_url: Annotated[str, Field(examples=[f"https://registry.example/api/opt-outs/{EXAMPLE_HOST}"])]
 

@@ -14,6 +14,9 @@ MIN_LEDGER_AGE: Final = timedelta(days=2)
 INDEX_FORGOTTEN_AFTER: Final = timedelta(days=7)
 """An index that was not updated for this long is forgotten: no more changes are queued for it until it comes back."""
 
+CLIENTS_FORGOTTEN_AFTER: Final = timedelta(days=1)
+"""Who made a request is erased with its result. When no worker runs, pruning erases it after this time."""
+
 
 @dataclass(frozen=True, slots=True)
 class Retention:

@@ -108,7 +108,8 @@ class OptOutRow(Base):
 class OptOutRequestRow(Base):
     """A request to check whether a host opts out, or no longer does. One row per host: its latest request.
 
-    `verdict`: the result (see registry/actions/maintenance/opt_out.py); NULL while it waits for a worker.
+    `verdict`: the result (see registry/actions/maintenance/opt_out.py); NULL while the request is open, that is, while
+    it waits for a worker or a worker checks it.
     """
 
     __tablename__ = "opt_out_requests"
@@ -119,8 +120,18 @@ class OptOutRequestRow(Base):
     asked_at: Mapped[Moment]
     checked_at: Mapped[Moment | None]
     verdict: Mapped[str | None]
+    client: Mapped[str | None]  # who made it: personal data, erased with the verdict or after a day
+    claimed_until: Mapped[Moment | None]  # a worker checks it; after this time another one may
+    # Rounds are checked in order. The requests of one client are in consecutive ones, so that each round has one of
+    # each client, and the first request of a new client is in the current round.
+    round: Mapped[int] = mapped_column(Integer, server_default=text("0"))
 
-    __table_args__ = (Index("ix_opt_out_requests_open", "asked_at", postgresql_where=text("checked_at IS NULL")),)
+    __table_args__ = (
+        # No longer read; a later release drops it (CONTRIBUTING.md, "Adding a migration").
+        Index("ix_opt_out_requests_open", "asked_at", postgresql_where=text("checked_at IS NULL")),
+        Index("ix_opt_out_requests_client", "client", "round", postgresql_where=text("checked_at IS NULL")),
+        Index("ix_opt_out_requests_round", "round", postgresql_where=text("checked_at IS NULL")),
+    )
 
 
 class SubmissionRow(Base):
