@@ -7,6 +7,8 @@ from typing import Final
 from fastapi import Request, Response
 
 from registry.actions.queries.inspect import SLOW_MS, VisitRecord
+from registry.api import costs
+from registry.api.costs import charge
 from registry.api.documents import errors, example, not_modified
 from registry.api.params import Days, DomainPath, host_in, registry_of
 from registry.api.problems import INVALID_PARAMETER, UNAVAILABLE, UNKNOWN_SERVICE, Problem
@@ -33,6 +35,7 @@ router = strict_router(tags=["health"])
     "every listed service.",
 )
 async def health(request: Request) -> Response:
+    charge(request, costs.HEALTH)
     report = await registry_of(request).queries.health()
     data: schemas.HealthData = {
         "status": "degraded" if report.degraded or report.down else "healthy",
@@ -68,15 +71,15 @@ async def health(request: Request) -> Response:
 )
 async def host_health(request: Request, domain: DomainPath, days: Days = 7) -> Response:
     waypost, host = registry_of(request), host_in(domain)
-    view = await waypost.queries.service(host)
-    if view is None:
+    name = await waypost.queries.name(host)
+    if name is None:
         raise Problem(UNKNOWN_SERVICE, "No service is listed under this host.")
     since = utc_now() - timedelta(days=days)
     visits = [visit for visit in await waypost.queries.visits(host, limit=MAX_VISITS) if visit.started_at >= since]
     history = [check for visit in visits if (check := _check(visit)) is not None]
     data: schemas.HostHealthData = {
         "domain": host,
-        "name": view.record.name,
+        "name": name,
         "current_status": history[0]["status"] if history else "unknown",
         "response_time_ms": history[0]["response_time_ms"] if history else None,
         "uptime_percentage": _uptime(history),

@@ -57,13 +57,14 @@ def one_of(*allowed: str) -> Parser:
 
 
 def any_of(*allowed: str) -> Parser:
-    """Return the parser of one or more of these texts, as `_listed` reads them."""
+    """Return the parser of one or more of these texts, as `_listed` reads them; their order here is that of the
+    values."""
 
     def parse(text: Any) -> tuple[str, ...]:
         values = _listed(text)
         if not set(values) <= set(allowed):
             raise ValueError(f"must be one or more of {', '.join(allowed)}, separated by commas")
-        return values
+        return tuple(sorted(values, key=allowed.index))
 
     schema = {"type": "array", "items": {"type": "string", "enum": list(allowed)}, "description": _LIST_RULE}
     return BeforeValidator(parse), WithJsonSchema(schema)
@@ -129,12 +130,12 @@ def _is_number(text: Any) -> bool:
     return isinstance(text, int) or re.fullmatch("[0-9]{1,9}", str(text)) is not None
 
 
-def _listed(text: Any) -> tuple[str, ...]:
-    """Return the comma-separated values in a fixed order, each once; FastAPI passes a list of the one value that
-    `StrictRoute` admits.
+def _listed(text: Any) -> list[str]:
+    """Return the comma-separated values, each once; FastAPI passes a list of the one value that `StrictRoute` admits.
 
-    Neither order nor repeats of a list parameter mean anything: cursors are bound to the filters, and one column of a
-    database query has one name. Values are not trimmed, and an empty one stays: the callers refuse both.
+    Neither repeats nor the order of a list parameter mean anything, and the callers sort the values: cursors are bound
+    to the filters, and a database query has one column for a facet. Values are not trimmed, and an empty one stays: the
+    callers refuse both.
     """
     joined = ",".join([text] if isinstance(text, str) else text)
-    return tuple(sorted(set(joined.split(","))))  # guard: listed-repeats
+    return list(dict.fromkeys(joined.split(",")))  # guard: listed-repeats

@@ -9,6 +9,7 @@ import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any, Final
 
 import orjson
@@ -107,18 +108,29 @@ NOT_LISTED = ProblemType(
     "Nothing to list",
     "The host was visited, or the document was read, without finding an agent service; `errors` says why.",
 )
-RATE_LIMITED = ProblemType("rate-limited", 429, "Too many requests", "Wait for the number of seconds in `Retry-After`.")
+RATE_LIMITED = ProblemType(
+    "rate-limited",
+    429,
+    "Too many requests",
+    "Wait for the number of seconds in `Retry-After`; `limit` names the limit that was reached.",
+)
 INTERNAL = ProblemType(
     "internal-error", 500, "Internal error", "A fault of this registry. `instance` identifies it in the log."
 )
 UNAVAILABLE = ProblemType(
     "unavailable", 503, "Unavailable", "The database or the search index does not answer. Try again shortly."
 )
+BUSY = ProblemType(
+    "busy",
+    503,
+    "Busy",
+    "Too many large documents are waiting to be worked on, or this one took too long. Try again later.",
+)
 
 PROBLEM_TYPES: Final[tuple[ProblemType, ...]] = (
     BAD_REQUEST, UNKNOWN_PARAMETER, INVALID_PARAMETER, UNREADABLE_BODY, INVALID_BODY, INVALID_NAME, INVALID_CURSOR,
     OPTED_OUT, NOT_FOUND, UNKNOWN_SERVICE, UNKNOWN_CAPABILITY, NO_DETAIL, METHOD_NOT_ALLOWED, ALREADY_KNOWN,
-    UNTRANSLATABLE, BODY_TOO_LARGE, NOT_LISTED, RATE_LIMITED, INTERNAL, UNAVAILABLE,
+    UNTRANSLATABLE, BODY_TOO_LARGE, NOT_LISTED, RATE_LIMITED, INTERNAL, UNAVAILABLE, BUSY,
 )  # fmt: skip
 
 
@@ -133,6 +145,10 @@ class Problem(Exception):
         self.detail = detail
         self.headers = dict(headers or {})
         self.members = members
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let pickle carry it to another process with its members."""
+        return partial(type(self), headers=self.headers, **self.members), (self.kind, self.detail)
 
 
 def body(kind: ProblemType, detail: str, instance: str, members: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -214,6 +230,16 @@ def fault() -> Problem:
 def unavailable() -> Problem:
     headers = {"Retry-After": str(RETRY_SECONDS)}
     return Problem(UNAVAILABLE, "The registry is temporarily unavailable.", headers=headers)
+
+
+def too_many_at_once() -> Problem:
+    """Return the answer to a client of which too many requests are waiting for each other."""
+    detail = "Too many requests of this client are waiting. Send fewer at once."
+    return Problem(RATE_LIMITED, detail, headers={"Retry-After": "1"}, limit="at-once")
+
+
+def busy(detail: str) -> Problem:
+    return Problem(BUSY, detail, headers={"Retry-After": str(RETRY_SECONDS)})
 
 
 def _from_http(request: Request, error: HTTPException) -> Problem:

@@ -10,7 +10,7 @@ GUARDS: Final = (
     Guard(
         "listed-repeats",
         "repeats in list parameters are removed",
-        Edit(r"sorted\(set\(([^)]*\))\)\)", r"\1"),
+        Edit(r"dict\.fromkeys\(([^)]*\))\)", r"\1"),
         (
             f"{_PARAMETERS}test_a_facet_that_is_named_twice_is_counted_once[tld]",
             f"{_PARAMETERS}test_order_and_repeats_change_no_answer[/api/discover]",
