@@ -19,17 +19,21 @@ JOB_SECONDS: Final = 30
 """The largest document takes three seconds on a machine that is otherwise idle, ten on one with other work."""
 MAX_WAITING: Final = 32
 MAX_WAITING_EACH: Final = 2
-_PROGRAM: Final = "from registry.wiring.compute_process import main; main({seconds})"
+_PROGRAM: Final = f"from registry.wiring.compute_process import main; main({JOB_SECONDS + 5})"
 
 log = structlog.get_logger(__name__)
 
 
 class NotComputed(Exception):
-    """A job was given up: it took too long (`too_long`), raised an error, or its process ended."""
+    """A job was given up: it took too long (`too_long`), or its process ended."""
 
     def __init__(self, *, too_long: bool = False) -> None:
         super().__init__("the job took too long" if too_long else "the job ended without a result")
         self.too_long = too_long
+
+
+class JobFailed(Exception):
+    """A job raised an error, which was logged: a fault of the program."""
 
 
 class ComputePool:
@@ -37,9 +41,10 @@ class ComputePool:
     the first job that needs it and used again; one whose job was given up is replaced.
     """
 
-    def __init__(self, processes: int, *, seconds: int = JOB_SECONDS) -> None:
+    def __init__(self, processes: int, deadline: Callable[[], asyncio.Timeout] | None = None) -> None:
+        """`deadline` returns the deadline of a job that begins now; after JOB_SECONDS by default."""
         self._turns = Turns(processes, 1, MAX_WAITING, MAX_WAITING_EACH)
-        self._seconds = seconds
+        self._deadline = deadline or (lambda: asyncio.timeout(JOB_SECONDS))
         self._idle: list[_Process] = []
         self._running: set[_Process] = set()
         self._closed = False
@@ -52,8 +57,8 @@ class ComputePool:
     async def run(self, client: str, function: Callable[..., Any], *arguments: Any, raises: type[Exception]) -> Any:
         """Return `function(*arguments)`, all of which pickle can carry; the function is found by its name.
 
-        Raise Crowded when too many jobs wait, NotComputed when this one is given up, and what the function raises if it
-        is of the class `raises`.
+        Raise Crowded when too many jobs wait, NotComputed when this one is given up, what the function raises if it is
+        of the class `raises`, and JobFailed if it is of another one.
         """
         with contextlib.closing(await self._turns.take(client)):
             return await self._in_process(packed((function, arguments, raises)), function.__qualname__)
@@ -73,27 +78,29 @@ class ComputePool:
             raise NotComputed
         process = await self._free_process()
         self._running.add(process)
+        answered = False
         try:
-            async with asyncio.timeout(self._seconds):  # guard: compute-deadline
+            async with self._deadline():  # guard: compute-deadline
                 kind, value = await process.ask(job)
+            answered = True
         except TimeoutError:
-            log.warning("compute.too_long", function=name, seconds=self._seconds)
+            log.warning("compute.too_long", function=name)
             raise NotComputed(too_long=True) from None
         except (EOFError, OSError):
-            log.error("compute.process_ended", function=name, exit_code=await process.gone())
+            log.error("compute.process_ended", function=name)
             raise NotComputed from None
-        else:
-            self._idle.append(process)
         finally:
             self._running.discard(process)
-            if process not in self._idle:
+            if answered:
+                self._idle.append(process)
+            else:
                 process.kill()  # guard: compute-kill
         if kind is Answer.RAISED:
             raise value
         if kind is Answer.FAILED:
             error, frames = value
             log.error("compute.failed", function=name, error=error, frames=frames)
-            raise NotComputed
+            raise JobFailed
         return value
 
     async def _free_process(self) -> "_Process":
@@ -101,7 +108,7 @@ class ComputePool:
             if (process := self._idle.pop()).lives:
                 return process
         try:
-            return await _Process.start(self._seconds)
+            return await _Process.start()
         except OSError as error:  # no memory, no free file descriptor
             log.error("compute.no_process", error=type(error).__name__)
             raise NotComputed from None
@@ -118,9 +125,8 @@ class _Process:
         self._answers = answers
 
     @classmethod
-    async def start(cls, seconds: int) -> Self:
-        """`seconds`: after this time and a little more it ends a job by itself."""
-        command = (sys.executable, "-c", _PROGRAM.format(seconds=seconds + 5))
+    async def start(cls) -> Self:
+        command = (sys.executable, "-c", _PROGRAM)
         pipe = asyncio.subprocess.PIPE
         child = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe)
         if child.stdin is None or child.stdout is None:
@@ -147,6 +153,6 @@ class _Process:
         with contextlib.suppress(ProcessLookupError):
             self._child.kill()
 
-    async def gone(self) -> int:
-        """Return the exit code once the process has ended."""
-        return await self._child.wait()
+    async def gone(self) -> None:
+        """Return once the process has ended."""
+        await self._child.wait()

@@ -70,7 +70,7 @@ def _answer(
 def main(seconds: int) -> None:
     """`seconds`: the deadline of a job."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent decides
-    os.nice(NICE)
+    os.nice(NICE)  # guard: compute-priority
     with contextlib.suppress(ValueError):  # a smaller limit is in force
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))  # guard: compute-memory
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
