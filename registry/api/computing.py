@@ -24,6 +24,8 @@ async def computed(request: Request, size: int, here: int, function: Callable[..
     """
     if size <= here:  # guard: compute-apart
         return function(*arguments)
+    if turn := request.scope.get("waypost.turn"):
+        turn.close()  # large documents have a line of their own, and must not hold up the client's other requests
     compute = registry_of(request).compute
     try:
         result: T = await compute.run(client_of(request), function, *arguments, raises=Problem)

@@ -98,7 +98,8 @@ class RequestMiddleware:
         if scope["method"] != "GET":  # what a POST computes is bounded where it is computed
             await self._app(scope, receive, sender)
             return
-        with contextlib.closing(await self._turn(client)) as sender.turn:
+        with contextlib.closing(await self._turn(client)) as turn:
+            sender.turn = scope["waypost.turn"] = turn
             await self._app(scope, receive, sender)
 
     async def _turn(self, client: str) -> Turn:

@@ -111,7 +111,7 @@ async def test_a_process_that_dies_gives_up_its_job_only(pool: ComputePool) -> N
     with watched(pid) as process:  # an idle one is replaced without an error
         os.kill(pid, signal.SIGKILL)
         assert await asyncio.to_thread(has_ended, process)
-        while pool.pids:  # until the event loop has heard of it
+        while pool.pids:  # noqa: ASYNC110  (until the event loop has heard of it)
             await asyncio.sleep(0)
     assert await run(pool, jobs.add, 2, 2) == 4
 
