@@ -31,7 +31,7 @@ def of_bytes(size: int) -> int:
 
 
 def of_discover(limit: int, facets: int) -> int:
-    """Return what a search costs beyond its unit: one for ten more rows than the usual ten, one for four facets."""
+    """Return what a search costs beyond its unit: one for each further ten rows above ten, one for each four facets."""
     return max(0, limit - 1) // _ROWS + -(-facets // _FACETS)
 
 
@@ -60,11 +60,10 @@ class Spending:
         allowance = limiter.take(self.client, units)
         self.met[allowance.name] = allowance
         if allowance.refused:  # guard: work-units
-            unit = "units" if units != 1 else "unit"
             raise Problem(
                 RATE_LIMITED,
-                f"This needs {units} {unit} of the limit `{allowance.name}`, of which {allowance.remaining} of "
-                f"{allowance.limit} remain. Try again in {allowance.reset} seconds.",
+                f"This takes {units} of the limit `{allowance.name}`, and {allowance.remaining} of {allowance.limit} "
+                f"remain. Try again in {allowance.reset} seconds.",
                 headers={"Retry-After": str(allowance.reset)},
                 limit=allowance.name,
             )

@@ -1,5 +1,6 @@
 """The health of the listed services, by their last visits, and of this registry."""
 
+import asyncio
 from datetime import timedelta
 from statistics import median
 from typing import Final
@@ -136,11 +137,21 @@ async def alive(request: Request) -> Response:
     description="The database answers and is migrated; the index can be read. 503 names the part that fails.",
 )
 async def ready(request: Request) -> Response:
-    parts = await _part_states(registry_of(request))
+    parts = await _checked(request)
     if set(parts.values()) != {"ok"}:
         raise Problem(UNAVAILABLE, "A part of the registry does not answer.", parts=parts)
     content: schemas.Readiness = {"status": "ok", "parts": parts}
     return json_response(request, content, cache=REVALIDATE)
+
+
+async def _checked(request: Request) -> dict[str, str]:
+    """Return the states of the parts. Requests that arrive while a check is under way share it: nothing else limits
+    this operation, because an orchestrator must be answered."""
+    state = request.app.state
+    check: asyncio.Task[dict[str, str]] | None = getattr(state, "readiness", None)
+    if check is None or check.done():  # guard: one-readiness-check
+        check = state.readiness = asyncio.create_task(_part_states(registry_of(request)))
+    return await asyncio.shield(check)
 
 
 async def _part_states(waypost: Waypost) -> dict[str, str]:

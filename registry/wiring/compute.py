@@ -94,7 +94,7 @@ class ComputePool:
             if answered:
                 self._idle.append(process)
             else:
-                process.kill()  # guard: compute-kill
+                process.kill()
         if kind is Answer.RAISED:
             raise value
         if kind is Answer.FAILED:

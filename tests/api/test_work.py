@@ -275,6 +275,17 @@ async def waiting_for_locks(store: Store) -> int:
         return int(rows.scalar_one())
 
 
+async def test_checks_of_readiness_at_once_are_one(own_api: Api) -> None:
+    async with own_api.store.engine.begin() as connection:
+        await connection.exec_driver_sql("LOCK TABLE alembic_version")
+        checks = [asyncio.create_task(own_api.get("/readyz")) for _ in range(3)]
+        while not await waiting_for_locks(own_api.store):
+            pass
+        assert {await waiting_for_locks(own_api.store) for _ in range(20)} == {1}
+    assert [(await check).status_code for check in checks] == [200] * 3
+    assert (await own_api.get("/readyz")).status_code == 200
+
+
 class Slow:
     """An application that begins its answers at once and ends none before `read`."""
 

@@ -66,6 +66,12 @@ GUARDS: Final = (
         ),
     ),
     Guard("waiting-all", "requests of all clients that wait", NEVER, (f"{_TURNS}test_so_many_may_wait_and_no_more",)),
+    Guard(
+        "one-readiness-check",
+        "checks of readiness that run at once",
+        Edit(r"if .*:", "if True:"),
+        (f"{_WORK}test_checks_of_readiness_at_once_are_one",),
+    ),
     # where the work runs
     Guard(
         "compute-apart",
@@ -84,12 +90,6 @@ GUARDS: Final = (
         "compute-deadline",
         "deadline of a job",
         Edit(r"self\._\w+\(\)", "asyncio.timeout(None)"),
-        (f"{_COMPUTE}test_a_job_that_takes_too_long_is_ended_and_the_next_one_works",),
-    ),
-    Guard(
-        "compute-kill",
-        "a job that is given up is ended",
-        SKIP,
         (f"{_COMPUTE}test_a_job_that_takes_too_long_is_ended_and_the_next_one_works",),
     ),
     Guard(
