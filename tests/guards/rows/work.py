@@ -69,7 +69,7 @@ GUARDS: Final = (
     Guard(
         "one-readiness-check",
         "checks of readiness that run at once",
-        Edit(r"if .*:", "if True:"),
+        Edit(r"if [^:]*:", "if True:"),
         (f"{_WORK}test_checks_of_readiness_at_once_are_one",),
     ),
     # where the work runs
