@@ -26,6 +26,7 @@ from registry.core.names.opt_out import FILE_PATH, TXT_LABEL, file_opts_out, rec
 from registry.core.visiting.probes import robots_probe
 from registry.core.visiting.robots import CAP as ROBOTS_CAP
 from registry.core.visiting.robots import Robots
+from registry.core.visiting.shares import DomainBudget
 from registry.settings import Settings
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class OptOutChecks(CrawlResources):
 
     def session(self) -> FetchSession:
         """Return a session without pauses: its one or two requests use one connection."""
-        return FetchSession(self, RequestPacer(0, 2), datetime.now(UTC) + _LONGEST, ())
+        return FetchSession(self, RequestPacer(0, DomainBudget(2)), datetime.now(UTC) + _LONGEST, ())
 
 
 class _NoBudgets(BlockBudgets):

@@ -238,7 +238,12 @@ class Settings(BaseSettings):
 
     # the API
     submit_wait: float = Field(default=8.0, ge=0, le=20, description="Seconds a submission waits for its crawl.")
-    read_rate: int = Field(default=600, ge=1, description="Read requests one client may make in a minute.")
+    read_rate: int = Field(
+        default=600,
+        ge=1,
+        description="Units of work that the requests of one client may cost in a minute. Most reads cost one; dear "
+        "ones and documents cost more: see operations.md.",
+    )
     submit_rate: int = Field(default=60, ge=1, description="Submissions one client may make in an hour.")
     max_connections: int = Field(
         default=2_000,
@@ -250,6 +255,13 @@ class Settings(BaseSettings):
         default=100,
         ge=1,
         description="Connections of one client (an address, or an IPv6 /64); trusted proxies have no limit.",
+    )
+    compute_processes: int = Field(
+        default=1,
+        ge=1,
+        le=64,
+        description="Processes of `waypost serve` that work on large documents (validation, translation, large "
+        "services), each started by the first job that needs it, with some 130 MB.",
     )
     trusted_proxies: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(), description="Addresses or networks whose X-Forwarded-For is believed, comma separated."

@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import Depends, Query, Request, Response
 
 from registry.actions.queries.discover import DiscoverPage, Found, FoundCapability
+from registry.api.costs import charge, of_discover
 from registry.api.documents import errors, example, not_modified
 from registry.api.highlighting import highlight
 from registry.api.params import (
@@ -78,6 +79,7 @@ async def discover(
     ] = False,
 ) -> Response:
     text = question(q)
+    charge(request, of_discover(limit, len(counted)))
     query = SearchQuery(text, limit, 0, narrowed, sort)
     try:
         page = await registry_of(request).search.discover(query, cursor, facets=[FACETS[name] for name in counted])

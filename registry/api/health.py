@@ -1,5 +1,6 @@
 """The health of the listed services, by their last visits, and of this registry."""
 
+import asyncio
 from datetime import timedelta
 from statistics import median
 from typing import Final
@@ -7,6 +8,8 @@ from typing import Final
 from fastapi import Request, Response
 
 from registry.actions.queries.inspect import SLOW_MS, VisitRecord
+from registry.api import costs
+from registry.api.costs import charge
 from registry.api.documents import errors, example, not_modified
 from registry.api.params import Days, DomainPath, host_in, registry_of
 from registry.api.problems import INVALID_PARAMETER, UNAVAILABLE, UNKNOWN_SERVICE, Problem
@@ -33,6 +36,7 @@ router = strict_router(tags=["health"])
     "every listed service.",
 )
 async def health(request: Request) -> Response:
+    charge(request, costs.HEALTH)
     report = await registry_of(request).queries.health()
     data: schemas.HealthData = {
         "status": "degraded" if report.degraded or report.down else "healthy",
@@ -69,15 +73,15 @@ async def health(request: Request) -> Response:
 )
 async def host_health(request: Request, domain: DomainPath, days: Days = 7) -> Response:
     waypost, host = registry_of(request), host_in(domain)
-    view = await waypost.queries.service(host)
-    if view is None:
+    name = await waypost.queries.name(host)
+    if name is None:
         raise Problem(UNKNOWN_SERVICE, "No service is listed under this host.")
     since = utc_now() - timedelta(days=days)
     visits = [visit for visit in await waypost.queries.visits(host, limit=MAX_VISITS) if visit.started_at >= since]
     history = [check for visit in visits if (check := _check(visit)) is not None]
     data: schemas.HostHealthData = {
         "domain": host,
-        "name": view.record.name,
+        "name": name,
         "current_status": history[0]["status"] if history else "unknown",
         "response_time_ms": history[0]["response_time_ms"] if history else None,
         "uptime_percentage": _uptime(history),
@@ -135,11 +139,21 @@ async def alive(request: Request) -> Response:
     description="The database answers and is migrated; the index can be read. 503 names the part that fails.",
 )
 async def ready(request: Request) -> Response:
-    parts = await _part_states(registry_of(request))
+    parts = await _checked(request)
     if set(parts.values()) != {"ok"}:
         raise Problem(UNAVAILABLE, "A part of the registry does not answer.", parts=parts)
     content: schemas.Readiness = {"status": "ok", "parts": parts}
     return json_response(request, content, cache=REVALIDATE)
+
+
+async def _checked(request: Request) -> dict[str, str]:
+    """Return the states of the parts. Requests that arrive while a check is under way share it: nothing else limits
+    this operation, because an orchestrator must be answered."""
+    state = request.app.state
+    check: asyncio.Task[dict[str, str]] | None = getattr(state, "readiness", None)
+    if check is None or check.done():  # guard: one-readiness-check
+        check = state.readiness = asyncio.create_task(_part_states(registry_of(request)))
+    return await asyncio.shield(check)
 
 
 async def _part_states(waypost: Waypost) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""A rate limiter with fixed windows per client, in the memory of one process.
+"""A limiter with fixed windows per client, in the memory of one process. What it counts has a unit; see `costs`.
 
 Several API processes count separately, so the real limit is a multiple of the setting; a large installation should
 limit in its reverse proxy. A forwarded address is used only if a trusted proxy sent it; IPv6 is counted by /64.
@@ -16,40 +16,52 @@ _OVERFLOW = "*"
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """A client's allowance in this window. The request is refused when `remaining` is below 0. `reset`: seconds until
-    the next window, at least 1."""
+    """A client's allowance in this window. `refused`: fewer units remain than were asked for, and none was counted.
+    `reset`: seconds until the next window, at least 1."""
 
+    name: str
     limit: int
     window: int
     remaining: int
     reset: int
+    refused: bool = False
 
-    def headers(self) -> dict[str, str]:
-        """Return the fields of the IETF draft "RateLimit header fields for HTTP"."""
-        policy = f'"default";q={self.limit};w={self.window}'
-        return {"RateLimit-Policy": policy, "RateLimit": f'"default";r={max(0, self.remaining)};t={self.reset}'}
+
+def headers(allowances: Iterable[Allowance]) -> dict[str, str]:
+    """Return the fields of the IETF draft "RateLimit header fields for HTTP", with all limits that the request met."""
+    allowances = list(allowances)
+    return {
+        "RateLimit-Policy": ", ".join(f'"{one.name}";q={one.limit};w={one.window}' for one in allowances),
+        "RateLimit": ", ".join(f'"{one.name}";r={one.remaining};t={one.reset}' for one in allowances),
+    }
 
 
 @dataclass(slots=True)
 class RateLimiter:
-    """Allows `limit` requests per `window` seconds and client; `clock` returns monotonic seconds."""
+    """Allows `limit` units per `window` seconds and client; `clock` returns monotonic seconds."""
 
+    name: str
     limit: int
     window: int
     clock: Callable[[], float]
     _number: int = -1
     _counts: dict[str, int] = field(default_factory=dict)
 
-    def take(self, client: str) -> Allowance:
+    def take(self, client: str, units: int = 1) -> Allowance:
+        """Count the units, unless fewer remain."""
         now = self.clock()
         window_number = int(now // self.window)
         if window_number != self._number:
             self._number, self._counts = window_number, {}
         if client not in self._counts and len(self._counts) >= MAX_CLIENTS:
             client = _OVERFLOW
-        self._counts[client] = self._counts.get(client, 0) + 1
+        remaining = self.limit - self._counts.get(client, 0)
+        refused = units > remaining
+        if not refused:
+            remaining -= units
+            self._counts[client] = self.limit - remaining
         reset = max(1, math.ceil((window_number + 1) * self.window - now))
-        return Allowance(self.limit, self.window, self.limit - self._counts[client], reset)
+        return Allowance(self.name, self.limit, self.window, remaining, reset, refused)
 
 
 class ClientIdentifier:

@@ -4,17 +4,19 @@ Generated and marked synthetic, unless the host serves the format itself: then i
 and `native_url` says where it is served (AWP 0.2 section 14: agents should prefer that).
 """
 
-import asyncio
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Final
 
+import orjson
 from fastapi import Path, Query, Request, Response
 
-from registry.actions.queries.inspect import ServiceView
+from registry.actions.queries.inspect import ServiceView, StoredService
+from registry.api.computing import JUDGED_HERE, computed
+from registry.api.costs import charge, of_bytes
 from registry.api.documents import errors, example, not_modified
 from registry.api.params import DomainPath, OnlyTrue, base_url, host_in, registry_of
-from registry.api.problems import INVALID_PARAMETER, UNKNOWN_SERVICE, UNTRANSLATABLE, Problem
-from registry.api.responses import capability_url, json_response
+from registry.api.problems import BUSY, INVALID_PARAMETER, UNKNOWN_SERVICE, UNTRANSLATABLE, Problem
+from registry.api.responses import capability_url, encoded_response
 from registry.api.routing import strict_router
 from registry.api.schemas.service import Translated, TranslationLoss
 from registry.core.model.documents import Outcome
@@ -42,7 +44,7 @@ router = strict_router(tags=["services"])
     responses={
         200: example(Translated),
         **not_modified(),
-        **errors(INVALID_PARAMETER, UNKNOWN_SERVICE, UNTRANSLATABLE, own={UNTRANSLATABLE.slug: _REFUSED}),
+        **errors(INVALID_PARAMETER, UNKNOWN_SERVICE, UNTRANSLATABLE, BUSY, own={UNTRANSLATABLE.slug: _REFUSED}),
     },
     summary="One service as a manifest of another format",
     description="A synthetic document of the format, made from everything that the host's documents declare and valid "
@@ -69,21 +71,33 @@ async def manifest(
         raise Problem(INVALID_PARAMETER, f"format: must be one of {', '.join(TARGETS)}", accepted=list(TARGETS))
     host = host_in(domain)
     queries = registry_of(request).queries
-    view = await queries.service(host, include_details=True)
-    if view is None:
+    stored = await queries.stored_service(host, include_details=True)
+    if stored is None:
         raise Problem(UNKNOWN_SERVICE, "No service is listed under this host.")
     sources = await queries.sources(host)
-    translation = await asyncio.to_thread(_translated, view, sources, format, base_url(request), version)
+    size = stored.size + sum(len(source.raw) for source in sources)
+    charge(request, of_bytes(size))
+    wanted = (stored, sources, format, base_url(request), version, raw)
+    body, media_type = await computed(request, size, JUDGED_HERE, _encoded_translation, *wanted)
+    return encoded_response(request, body, media_type=media_type)
+
+
+def _encoded_translation(
+    stored: StoredService, sources: Sequence[Source], target: str, base: str, version: str | None, raw: bool
+) -> tuple[bytes, str]:
+    """Return the JSON of the answer and its media type. Raise Problem."""
+    view = stored.view()
+    translation = _translated(view, sources, target, base, version)
     if isinstance(translation, Untranslatable):
         raise Problem(
             UNTRANSLATABLE,
-            f"The format {format} cannot express this service.",
+            f"The format {target} cannot express this service.",
             reasons=list(translation.reasons),
             untrusted_text=["reasons"],
         )
     if raw:
-        return json_response(request, translation.document, media_type=translation.media_type)
-    return json_response(request, _content(view, format, translation))
+        return orjson.dumps(translation.document), translation.media_type
+    return orjson.dumps(_content(view, target, translation)), "application/json"
 
 
 def _translated(

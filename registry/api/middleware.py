@@ -1,14 +1,16 @@
 """The outermost ASGI middleware, applied to every request.
 
 It handles request ids, `//api` as `/api`, HEAD as GET without a body, CORS on the paths that ADP clients in browsers
-read, the body limit (declared and counted), rate limits, and unhandled errors: a 500 that reveals only its id.
+read, the body limit (declared and counted), the limits of a client (requests, work, requests at once), and unhandled
+errors: a 500 that reveals only its id.
 """
 
+import contextlib
 import random
 import re
 import time
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from uuid import UUID
 
 import structlog
@@ -16,9 +18,11 @@ from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from registry.api.limiter import Allowance, ClientIdentifier, RateLimiter
-from registry.api.problems import BODY_TOO_LARGE, RATE_LIMITED, Problem, fault, render
+from registry.api.costs import Spending, of_bytes
+from registry.api.limiter import ClientIdentifier, RateLimiter
+from registry.api.problems import BODY_TOO_LARGE, Problem, fault, render, too_many_at_once
 from registry.core.reading.reader import MAX_BYTES
+from registry.wiring.turns import Crowded, Turn, Turns
 
 CORS = {
     "Access-Control-Allow-Origin": "*",
@@ -31,16 +35,23 @@ _ON_ALL = [(b"x-content-type-options", b"nosniff")]
 _ON_OPEN = [*_ON_ALL, *((name.lower().encode(), value.encode()) for name, value in CORS.items())]
 _UNLIMITED = ("/healthz", "/readyz")
 
+AT_ONCE_EACH = 2
+"""Reads of one client that are worked on at once: an answer to others waits for these at most."""
+_AT_ONCE = 100
+_WAITING_EACH = 100
+_WAITING = 10_000
+
 log = structlog.get_logger(__name__)
 
 
 class RequestMiddleware:
-    """Allows `read_rate` requests per minute and `submit_rate` submissions per hour and client."""
+    """Allows `read_rate` units of work per minute and `submit_rate` submissions per hour and client."""
 
     def __init__(self, app: ASGIApp, *, read_rate: int, submit_rate: int, trusted_proxies: Iterable[str]) -> None:
         self._app = app
-        self._reads = RateLimiter(read_rate, 60, time.monotonic)
-        self._submissions = RateLimiter(submit_rate, 3_600, time.monotonic)
+        self._work = RateLimiter("work", read_rate, 60, time.monotonic)
+        self._submissions = RateLimiter("submissions", submit_rate, 3_600, time.monotonic)
+        self._reads = Turns(_AT_ONCE, AT_ONCE_EACH, _WAITING, _WAITING_EACH)
         self._clients = ClientIdentifier(trusted_proxies)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -60,7 +71,7 @@ class RequestMiddleware:
             await _send_preflight(sender)
             return
         try:
-            await self._call_within_limits(scope, headers, _limit_body(receive), sender)
+            await self._call_within_limits(scope, headers, receive, sender)
         except Problem as problem:
             await render(problem, f"urn:uuid:{request_id}")(scope, receive, sender)
         except ClientDisconnect:
@@ -71,21 +82,32 @@ class RequestMiddleware:
                 await render(fault(), f"urn:uuid:{request_id}")(scope, receive, sender)
 
     async def _call_within_limits(self, scope: Scope, headers: Headers, receive: Receive, sender: "_Sender") -> None:
-        if scope["path"] not in _UNLIMITED:
-            sender.allowance = self._take_allowance(scope, headers)
-            if sender.allowance.remaining < 0:
-                retry_headers = {"Retry-After": str(sender.allowance.reset)}
-                raise Problem(RATE_LIMITED, f"Try again in {sender.allowance.reset} seconds.", headers=retry_headers)
-        declared_length = headers.get("content-length", "")
-        if re.fullmatch("[0-9]+", declared_length) and (len(declared_length) > 18 or int(declared_length) > MAX_BYTES):
-            raise _too_large()
-        await self._app(scope, receive, sender)
-
-    def _take_allowance(self, scope: Scope, headers: Headers) -> Allowance:
         client = self._clients.key(_peer(scope), ",".join(headers.getlist("x-forwarded-for")))
-        scope["waypost.client"] = client
+        spending = Spending(client, self._work)
+        scope.update({"waypost.client": client, "waypost.spending": spending})
+        if scope["path"] in _UNLIMITED:
+            await self._app(scope, _limit_body(receive, spending, 0), sender)
+            return
+        sender.spending = spending
         is_submission = scope["method"] == "POST" and scope["path"] in ("/api/services", "/api/opt-outs")
-        return (self._submissions if is_submission else self._reads).take(client)
+        spending.take(self._submissions if is_submission else self._work)
+        declared_length = _declared_length(headers)
+        with _closing_connection():
+            spending.charge(of_bytes(declared_length))  # guard: declared-bytes
+        receive = _limit_body(receive, spending, declared_length)
+        if scope["method"] != "GET":  # what a POST computes is bounded where it is computed
+            await self._app(scope, receive, sender)
+            return
+        with contextlib.closing(await self._turn(client)) as turn:
+            sender.turn = scope["waypost.turn"] = turn
+            await self._app(scope, receive, sender)
+
+    async def _turn(self, client: str) -> Turn:
+        """Return when fewer than AT_ONCE_EACH reads of the client are worked on. Raise Problem when many wait."""
+        try:
+            return await self._reads.take(client)
+        except Crowded:
+            raise too_many_at_once() from None
 
 
 def _log_fault(error: Exception, request_id: str) -> None:
@@ -103,12 +125,15 @@ class _Sender:
         self._is_open = is_open
         self._is_head = is_head
         self.started = False
-        self.allowance: Allowance | None = None
+        self.spending: Spending | None = None
+        self.turn: Turn | None = None
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.started = True
-            limits = self.allowance.headers() if self.allowance else {}
+            if self.turn is not None:
+                self.turn.close()  # the work is done, and a client that reads slowly must not hold up its next request
+            limits = self.spending.headers() if self.spending else {}
             message = {
                 **message,
                 "headers": [
@@ -125,19 +150,44 @@ class _Sender:
         await self._send(message)
 
 
-def _limit_body(receive: Receive) -> Receive:
-    """Count received bytes: a chunked body declares no length, and a declared length may be wrong. Raise Problem."""
-    total = 0
+def _declared_length(headers: Headers) -> int:
+    """Return the declared length of the body, 0 without one. Raise Problem when it is more than MAX_BYTES."""
+    declared = headers.get("content-length", "")
+    if not re.fullmatch("[0-9]+", declared):
+        return 0
+    if len(declared) > 18 or int(declared) > MAX_BYTES:
+        raise _too_large()
+    return int(declared)
+
+
+def _limit_body(receive: Receive, spending: Spending, declared_length: int) -> Receive:
+    """Count received bytes: a chunked body declares no length, and a declared length may be wrong. Raise Problem when
+    there are too many, or more than the client's allowance has units for. The declared ones are charged already."""
+    total, charged = 0, of_bytes(declared_length)
 
     async def receive_limited() -> Message:
-        nonlocal total
+        nonlocal total, charged
         message = await receive()
         total += len(message.get("body", b""))
         if total > MAX_BYTES:
             raise _too_large()
+        if (units := of_bytes(total) - charged) > 0:
+            with _closing_connection():
+                spending.charge(units)  # guard: received-bytes
+            charged += units
         return message
 
     return receive_limited
+
+
+@contextlib.contextmanager
+def _closing_connection() -> Iterator[None]:
+    """Close the connection of a request that is refused before its body was read."""
+    try:
+        yield
+    except Problem as problem:
+        problem.headers["Connection"] = "close"
+        raise
 
 
 def _too_large() -> Problem:

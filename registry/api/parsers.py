@@ -16,6 +16,7 @@ from registry.core.names.domains import InvalidName, host_syntax, registrable_do
 Parser = tuple[BeforeValidator, WithJsonSchema]
 
 MAX_VALUES: Final = 20
+_LIST_RULE: Final = "Order and repeats mean nothing; blanks and empty values are refused."
 _PROTOCOL: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _LANGUAGE: Final = re.compile(r"[a-z]{2,3}(-[a-z0-9]{1,8}){0,6}")
 
@@ -56,30 +57,33 @@ def one_of(*allowed: str) -> Parser:
 
 
 def any_of(*allowed: str) -> Parser:
-    """Return the parser of one or more of these texts, separated by commas."""
+    """Return the parser of one or more of these texts, as `_listed` reads them; their order here is that of the
+    values."""
 
     def parse(text: Any) -> tuple[str, ...]:
-        values = _split(text)
+        values = _listed(text)
         if not set(values) <= set(allowed):
             raise ValueError(f"must be one or more of {', '.join(allowed)}, separated by commas")
-        return values
+        return tuple(sorted(values, key=allowed.index))
 
-    schema = {"type": "array", "items": {"type": "string", "enum": list(allowed)}}
+    schema = {"type": "array", "items": {"type": "string", "enum": list(allowed)}, "description": _LIST_RULE}
     return BeforeValidator(parse), WithJsonSchema(schema)
 
 
 def each(parse_one: Callable[[str], str | None], description: str, pattern: str | None = None) -> Parser:
-    """Return the parser of at most MAX_VALUES texts, separated by commas, that `parse_one` returns a value for."""
+    """Return the parser of at most MAX_VALUES different texts, as `_listed` reads them, that `parse_one` returns a
+    value for. Texts with the same value count as one."""
 
     def parse(text: Any) -> tuple[str, ...]:
-        values = _split(text)
-        parsed = [parse_one(value) for value in values[: MAX_VALUES + 1]]
+        values = _listed(text)
+        parsed = [parse_one(value) if value.strip() == value else None for value in values[: MAX_VALUES + 1]]
         if len(values) > MAX_VALUES or None in parsed:
             raise ValueError(f"must be {description}, separated by commas, at most {MAX_VALUES}")
-        return tuple(dict.fromkeys(value for value in parsed if value is not None))
+        return tuple(sorted({value for value in parsed if value is not None}))
 
     item = {"type": "string"} | ({"pattern": pattern} if pattern else {})
-    return BeforeValidator(parse), WithJsonSchema({"type": "array", "items": item, "maxItems": MAX_VALUES})
+    schema = {"type": "array", "items": item, "maxItems": MAX_VALUES, "description": _LIST_RULE}
+    return BeforeValidator(parse), WithJsonSchema(schema)
 
 
 def day() -> Parser:
@@ -126,6 +130,12 @@ def _is_number(text: Any) -> bool:
     return isinstance(text, int) or re.fullmatch("[0-9]{1,9}", str(text)) is not None
 
 
-def _split(text: Any) -> tuple[str, ...]:
-    """Return the comma-separated values; FastAPI passes a list of the one value that `StrictRoute` admits."""
-    return tuple(",".join([text] if isinstance(text, str) else text).split(","))
+def _listed(text: Any) -> list[str]:
+    """Return the comma-separated values, each once; FastAPI passes a list of the one value that `StrictRoute` admits.
+
+    Neither repeats nor the order of a list parameter mean anything, and the callers sort the values: cursors are bound
+    to the filters, and a database query has one column for a facet. Values are not trimmed, and an empty one stays: the
+    callers refuse both.
+    """
+    joined = ",".join([text] if isinstance(text, str) else text)
+    return list(dict.fromkeys(joined.split(",")))  # guard: listed-repeats

@@ -9,6 +9,7 @@ import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any, Final
 
 import orjson
@@ -110,7 +111,12 @@ NOT_LISTED = ProblemType(
     "Nothing to list",
     "The host was visited, or the document was read, without finding an agent service; `errors` says why.",
 )
-RATE_LIMITED = ProblemType("rate-limited", 429, "Too many requests", "Wait for the number of seconds in `Retry-After`.")
+RATE_LIMITED = ProblemType(
+    "rate-limited",
+    429,
+    "Too many requests",
+    "Wait for the number of seconds in `Retry-After`; `limit` names the limit that was reached.",
+)
 HEAD_TOO_LARGE = ProblemType(
     "head-too-large", 431, "Request head too large", "Send fewer or shorter header fields, or a shorter URL."
 )
@@ -126,12 +132,18 @@ TOO_MANY_CONNECTIONS = ProblemType(
     "Too many connections",
     "The number of connections is limited, for each client and in all. Use one connection for several requests.",
 )
+BUSY = ProblemType(
+    "busy",
+    503,
+    "Busy",
+    "Too many large documents are waiting to be worked on, or this one took too long. Try again later.",
+)
 
 PROBLEM_TYPES: Final[tuple[ProblemType, ...]] = (
     BAD_REQUEST, UNKNOWN_PARAMETER, INVALID_PARAMETER, UNREADABLE_BODY, INVALID_BODY, INVALID_NAME, INVALID_CURSOR,
     OPTED_OUT, NOT_FOUND, UNKNOWN_SERVICE, UNKNOWN_CAPABILITY, NO_DETAIL, METHOD_NOT_ALLOWED, REQUEST_TIMEOUT,
     ALREADY_KNOWN, UNTRANSLATABLE, BODY_TOO_LARGE, NOT_LISTED, RATE_LIMITED, HEAD_TOO_LARGE, INTERNAL, UNAVAILABLE,
-    TOO_MANY_CONNECTIONS,
+    TOO_MANY_CONNECTIONS, BUSY,
 )  # fmt: skip
 
 
@@ -146,6 +158,10 @@ class Problem(Exception):
         self.detail = detail
         self.headers = dict(headers or {})
         self.members = members
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let pickle carry it to another process with its members."""
+        return partial(type(self), headers=self.headers, **self.members), (self.kind, self.detail)
 
 
 def body(kind: ProblemType, detail: str, instance: str, members: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -227,6 +243,16 @@ def fault() -> Problem:
 def unavailable() -> Problem:
     headers = {"Retry-After": str(RETRY_SECONDS)}
     return Problem(UNAVAILABLE, "The registry is temporarily unavailable.", headers=headers)
+
+
+def too_many_at_once() -> Problem:
+    """Return the answer to a client of which too many requests are waiting for each other."""
+    detail = "Too many requests of this client are waiting. Send fewer at once."
+    return Problem(RATE_LIMITED, detail, headers={"Retry-After": "1"}, limit="at-once")
+
+
+def busy(detail: str) -> Problem:
+    return Problem(BUSY, detail, headers={"Retry-After": str(RETRY_SECONDS)})
 
 
 def _from_http(request: Request, error: HTTPException) -> Problem:

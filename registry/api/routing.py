@@ -134,8 +134,13 @@ def strict_router(route_class: type[StrictRoute] = StrictRoute, **options: Any) 
 
 async def read_body(request: Request) -> Json:
     """Return the request's body as one JSON value. Raise Problem."""
+    return parse_body(await request.body())
+
+
+def parse_body(raw: bytes) -> Json:
+    """Return the one JSON value of a body. Raise Problem."""
     try:
-        return read_json(await request.body())
+        return read_json(raw)
     except Unreadable as error:
         raise Problem(UNREADABLE_BODY, explain(error), reason=error.rule.code) from None
 

@@ -1,13 +1,15 @@
 """`GET /api/services`: the list, one service, one capability, and the status of a host."""
 
-import asyncio
 from datetime import datetime
 from typing import Annotated, Any, Final, cast
 
+import orjson
 from fastapi import Depends, Query, Request, Response
 
-from registry.actions.queries.inspect import HostStatus, ServiceView, Sort
+from registry.actions.queries.inspect import HostStatus, ServiceView, Sort, StoredService, capability_view
 from registry.api import parsers
+from registry.api.computing import JUDGED_HERE, SHOWN_HERE, computed
+from registry.api.costs import charge, of_bytes, of_list
 from registry.api.documents import errors, example, not_modified
 from registry.api.params import (
     CapabilityPath,
@@ -20,8 +22,8 @@ from registry.api.params import (
     host_in,
     registry_of,
 )
-from registry.api.problems import INVALID_PARAMETER, NO_DETAIL, UNKNOWN_CAPABILITY, UNKNOWN_SERVICE, Problem
-from registry.api.responses import REVALIDATE, capability_url, json_response, status_url, timestamp
+from registry.api.problems import BUSY, INVALID_PARAMETER, NO_DETAIL, UNKNOWN_CAPABILITY, UNKNOWN_SERVICE, Problem
+from registry.api.responses import REVALIDATE, capability_url, encoded_response, json_response, status_url, timestamp
 from registry.api.routing import strict_router
 from registry.api.rows import auth, freshness, pricing, summary, trust
 from registry.api.schemas import discovery, submission
@@ -85,6 +87,7 @@ async def list_services(
     offset: Offset = 0,
 ) -> Response:
     base, now = base_url(request), utc_now()
+    charge(request, of_list(narrowed, search.strip(), limit, offset))
     page = await registry_of(request).queries.list_services(
         narrowed, sort=sort, limit=limit, offset=offset, text=search.strip()
     )
@@ -113,7 +116,7 @@ async def list_services(
     responses={
         200: example(schemas.CapabilityDetail),
         **not_modified(),
-        **errors(UNKNOWN_SERVICE, UNKNOWN_CAPABILITY, NO_DETAIL, own={NO_DETAIL.slug: {"reason": "no_endpoint"}}),
+        **errors(UNKNOWN_SERVICE, UNKNOWN_CAPABILITY, NO_DETAIL, BUSY, own={NO_DETAIL.slug: {"reason": "no_endpoint"}}),
     },
     summary="How to call one capability",
     description="Found by its name, else by the id that its document gives it. `call` is ready to be sent: the request "
@@ -123,9 +126,15 @@ async def list_services(
 )
 async def capability(request: Request, domain: DomainPath, name: CapabilityPath) -> Response:
     host = host_in(domain)
-    view = await registry_of(request).queries.capability(host, name)
-    if view is None:
+    stored = await registry_of(request).queries.stored_capability(host, name)
+    if stored is None:
         raise Problem(UNKNOWN_CAPABILITY, "No listed service of this host has a capability of this name or id.")
+    charge(request, of_bytes(stored.size))
+    return encoded_response(request, await computed(request, stored.size, SHOWN_HERE, _capability, host, stored))
+
+
+def _capability(host: str, stored: StoredService) -> bytes:
+    view = capability_view(stored)
     record = capability_record(view.service, view.capability)
     detail = adp_detail(host, view.service, view.capability, record.get("call", {}).get("example"))
     if detail is None:
@@ -138,7 +147,7 @@ async def capability(request: Request, domain: DomainPath, name: CapabilityPath)
             untrusted_text=["detail_url", *(key for key in record if key not in _OWN)],
             **{key: value for key, value in record.items() if key != "title"},
         )
-    return json_response(request, record | detail)
+    return orjson.dumps(record | detail)
 
 
 @router.get(
@@ -193,7 +202,7 @@ def _status(host_status: HostStatus, base: str) -> submission.StatusData:
     responses={
         200: example(schemas.OneService),
         **not_modified(),
-        **errors(UNKNOWN_SERVICE),
+        **errors(UNKNOWN_SERVICE, BUSY),
     },
     summary="One service in full",
     description="Found by host, in any spelling. `manifest` is an Agent Discovery Protocol manifest whatever format "
@@ -201,14 +210,18 @@ def _status(host_status: HostStatus, base: str) -> submission.StatusData:
 )
 async def service(request: Request, domain: DomainPath, include_details: OnlyTrue = False) -> Response:
     host = host_in(domain)
-    view = await registry_of(request).queries.service(host, include_details=include_details)
-    if view is None:
+    stored = await registry_of(request).queries.stored_service(host, include_details=include_details)
+    if stored is None:
         raise Problem(UNKNOWN_SERVICE, "No service is listed under this host.")
-    shown = (view, base_url(request), utc_now(), include_details)
-    # off the event loop: thousands of example calls take seconds
-    data = await asyncio.to_thread(_service, *shown) if include_details else _service(*shown)
-    content: schemas.OneService = {"success": True, "data": data}
-    return json_response(request, content)
+    charge(request, of_bytes(stored.size))
+    here = JUDGED_HERE if include_details else SHOWN_HERE  # thousands of example calls take seconds
+    shown = (stored, base_url(request), utc_now(), include_details)
+    return encoded_response(request, await computed(request, stored.size, here, _one_service, *shown))
+
+
+def _one_service(stored: StoredService, base: str, now: datetime, include_details: bool) -> bytes:
+    content: schemas.OneService = {"success": True, "data": _service(stored.view(), base, now, include_details)}
+    return orjson.dumps(content)
 
 
 def _service(view: ServiceView, base: str, now: datetime, include_details: bool) -> schemas.ServiceData:

@@ -4,24 +4,25 @@ The API does not fetch anything: a worker does, and reports through the database
 never listed, because a host's listing contains only what the host itself serves.
 """
 
-import asyncio
 import math
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Final, cast
+from typing import Final, cast
 
 import orjson
 from fastapi import Request, Response
 
 from registry.actions.frontier.submit import MAX_PER_CLIENT, MAX_UNRESOLVED
-from registry.actions.queries.inspect import HostStatus
+from registry.actions.queries.inspect import HostStatus, StoredService
+from registry.api.computing import JUDGED_HERE, SHOWN_HERE, computed
 from registry.api.connections import long_poll
 from registry.api.documents import errors, example
 from registry.api.params import Wait, base_url, client_of, registry_of
 from registry.api.problems import (
     ALREADY_KNOWN,
     BODY_TOO_LARGE,
+    BUSY,
     INVALID_BODY,
     INVALID_NAME,
     NOT_LISTED,
@@ -31,12 +32,13 @@ from registry.api.problems import (
     Problem,
 )
 from registry.api.responses import json_response, status_url
-from registry.api.routing import read_body, strict_router
+from registry.api.routing import parse_body, strict_router
 from registry.api.rows import trust
 from registry.api.schemas import submission as schemas
 from registry.api.schemas.base import EXAMPLE_SERVICE_URL, ExplainedTrust, example_of
 from registry.api.validate import ADP_PATH, DraftReport, check_draft
 from registry.core.merging.trust import NOT_FETCHED, explained
+from registry.core.model.documents import Json
 from registry.core.model.listing import TrustLevel
 from registry.core.names.domains import InvalidName, is_confusable
 from registry.core.reading.injection import injection_flags
@@ -84,6 +86,7 @@ router = strict_router(tags=["submission"])
             ALREADY_KNOWN,
             BODY_TOO_LARGE,
             NOT_LISTED,
+            BUSY,
             own={
                 NOT_LISTED.slug: {"errors": ["capabilities[0].name: A capability has no name."]},
                 ALREADY_KNOWN.slug: {"status_url": f"{EXAMPLE_SERVICE_URL}/status"},
@@ -110,16 +113,25 @@ router = strict_router(tags=["submission"])
     },
 )
 async def submit(request: Request, wait: Wait = None) -> Response:
-    body = await read_body(request)
+    raw = await request.body()
+    read = await computed(request, len(raw), JUDGED_HERE, _read, raw, base_url(request))
+    if isinstance(read, str):
+        seconds = registry_of(request).settings.submit_wait if wait is None else wait
+        return await _submit_host(request, _host_of(read), seconds)
+    return json_response(request, {"success": True, "data": read})
+
+
+def _read(raw: bytes, base: str) -> str | schemas.SubmittedData:
+    """Return the name to submit, or the answer to a pasted manifest. Raise Problem."""
+    body = parse_body(raw)
     if not isinstance(body, dict):
         raise Problem(INVALID_BODY, "The body must be an object with `domain` or `manifest`.")
     if "manifest" in body:
-        return await _check_pasted(request, body["manifest"])
+        return _check_pasted(body["manifest"], base)
     domain = body.get("domain")
     if not isinstance(domain, str):
         raise Problem(INVALID_BODY, "`domain` (text) or `manifest` (object) is required.")
-    seconds = registry_of(request).settings.submit_wait if wait is None else wait
-    return await _submit_host(request, _host_of(domain), seconds)
+    return domain
 
 
 def _host_of(domain: str) -> str:
@@ -162,9 +174,16 @@ async def _visited_response(request: Request, waypost: Waypost, host: str, url: 
         status = await waypost.queries.status(host)
         if status is None or status.state == "queued":
             return _queued_response(request, host, url)
-    view = await waypost.queries.service(host, include_details=True)
-    if view is None:
+    stored = await waypost.queries.stored_service(host, include_details=True)
+    if stored is None:
         raise _not_listed(host, status, url)
+    data = await computed(request, stored.size, SHOWN_HERE, _visited, host, stored, url)
+    content: schemas.Submitted = {"success": True, "data": data}
+    return json_response(request, content, status=201, headers={"Location": url})
+
+
+def _visited(host: str, stored: StoredService, url: str) -> schemas.SubmittedData:
+    view = stored.view()
     trust_level = view.record.trust_level
     data: schemas.SubmittedData = {
         "domain": host,
@@ -183,8 +202,7 @@ async def _visited_response(request: Request, waypost: Waypost, host: str, url: 
         data["detail_url_ok"] = with_detail_url[0].detail is not None
     if view.response_ms is not None:
         data["response_time_ms"] = view.response_ms
-    content: schemas.Submitted = {"success": True, "data": data}
-    return json_response(request, content, status=201, headers={"Location": url})
+    return data
 
 
 def _queued_response(request: Request, host: str, url: str, *, postponed: bool = False) -> Response:
@@ -209,27 +227,25 @@ def _not_listed(host: str, status: HostStatus | None, url: str) -> Problem:
     )
 
 
-async def _check_pasted(request: Request, manifest: Any) -> Response:
+def _check_pasted(manifest: Json, base: str) -> schemas.SubmittedData:
     if not isinstance(manifest, dict):
         raise Problem(INVALID_BODY, "`manifest` must be an object.")
-    report = await asyncio.to_thread(check_draft, orjson.dumps(manifest), ADP_PATH)
+    report = check_draft(orjson.dumps(manifest), ADP_PATH)
     host = report.host
     if not report.valid or host is None:
         raise Problem(NOT_LISTED, "The manifest is not valid.", errors=_faults(report), untrusted_text=["errors"])
     service = report.assessment.service
-    data: schemas.SubmittedData = {
+    return {
         "domain": host,
         "name": (service.name if service else None) or host,
         "trust_level": TrustLevel.UNVERIFIED,
         "trust": cast(ExplainedTrust, explained(TrustLevel.UNVERIFIED, [NOT_FETCHED.code])),
         "verified": False,
         "message": "Valid, but not listed: serve it from its own host, then submit that domain.",
-        "status_url": status_url(base_url(request), host),
+        "status_url": status_url(base, host),
         "injection_flags": injection_flags(finding.rule.code for finding in report.report.findings),
         "untrusted_text": ["name"],
     }
-    content: schemas.Submitted = {"success": True, "data": data}
-    return json_response(request, content)
 
 
 def _faults(report: DraftReport) -> list[str]:

@@ -1,16 +1,17 @@
 """`POST /api/validate`: check a document before its host serves it."""
 
-import asyncio
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final, cast
 
+import orjson
 from fastapi import Query, Request, Response
 
+from registry.api.computing import JUDGED_HERE, computed
 from registry.api.documents import errors, example
-from registry.api.problems import BODY_TOO_LARGE, INVALID_PARAMETER, UNREADABLE_BODY, Problem
-from registry.api.responses import json_response
+from registry.api.problems import BODY_TOO_LARGE, BUSY, INVALID_PARAMETER, UNREADABLE_BODY, Problem
+from registry.api.responses import encoded_response
 from registry.api.routing import strict_router
 from registry.api.schemas.base import example_of
 from registry.api.schemas.service import CapabilityDetail
@@ -84,7 +85,7 @@ class DraftReport:
     response_model=Validated,
     responses={
         200: example(Validated),
-        **errors(UNREADABLE_BODY, INVALID_PARAMETER, BODY_TOO_LARGE, own={UNREADABLE_BODY.slug: _BAD_JSON}),
+        **errors(UNREADABLE_BODY, INVALID_PARAMETER, BODY_TOO_LARGE, BUSY, own={UNREADABLE_BODY.slug: _BAD_JSON}),
     },
     summary="Check a document without publishing it",
     description="The body is the document itself, of any known format, checked as if the host that it names served it. "
@@ -132,8 +133,13 @@ async def validate(
         allowed = list(FORMAT_BY_SLUG)
         raise Problem(INVALID_PARAMETER, f"format: must be one of {', '.join(allowed)}", accepted=allowed)
     raw = await request.body()
+    return encoded_response(request, await computed(request, len(raw), JUDGED_HERE, _validated, raw, at, form))
+
+
+def _validated(raw: bytes, path: str | None, expected: str | None) -> bytes:
+    """Return the JSON of the answer. Raise Problem."""
     try:
-        draft = await asyncio.to_thread(check_draft, raw, at, form)
+        draft = check_draft(raw, path, expected)
     except Unreadable as error:
         raise _unreadable(raw, error) from None
     assessment, draft_report = draft.assessment, draft.report
@@ -152,7 +158,7 @@ async def validate(
         "injection_flags": injection_flags(finding.rule.code for finding in draft_report.findings),
         "untrusted_text": _UNTRUSTED,
     }
-    return json_response(request, content)
+    return orjson.dumps(content)
 
 
 def check_draft(raw: bytes, path: str | None, expected: str | None = None) -> DraftReport:

@@ -3,7 +3,7 @@
 import logging
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, time
 from typing import Any, Final, Literal
 
@@ -50,6 +50,50 @@ class ServiceView:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredService:
+    """What `ServiceView` is made of, as the database returns it: what can be large is undecoded JSON.
+
+    Decoding it takes much longer than reading it, so a caller may want to know the size first. Pickle can carry it.
+    """
+
+    row: dict[str, Any]
+    capabilities: tuple[tuple[bytes, bytes | None], ...]  # data and detail
+    findings: tuple[FindingRecord, ...] = ()
+    breakdown: dict[str, Any] = field(default_factory=dict)
+    response_ms: int | None = None
+    last_visit_at: datetime | None = None
+    documents: tuple[DocumentRecord, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """Bytes of JSON."""
+        details = sum(len(data) + len(detail or b"") for data, detail in self.capabilities)
+        return len(self.row["model"]) + len(self.row["listing"]) + details
+
+    def view(self) -> ServiceView:
+        """Raises like `service_record` for a bad row; a bad capability is left out."""
+        record = service_record(self.row)
+        return ServiceView(
+            record=record,
+            service=from_json({**record.model, "capabilities": self._decoded_capabilities()}),
+            findings=self.findings,
+            breakdown=self.breakdown,
+            response_ms=self.response_ms,
+            last_visit_at=self.last_visit_at,
+            documents=self.documents,
+        )
+
+    def _decoded_capabilities(self) -> list[dict[str, Any]]:
+        found = []
+        for data, detail in self.capabilities:
+            try:
+                found.append(_capability(data, detail))
+            except ValueError:
+                _log.error("a capability of %s cannot be decoded: rescore rewrites it", self.row["host"])
+        return found
+
+
+@dataclass(frozen=True, slots=True)
 class HealthLine:
     host: str
     name: str
@@ -73,34 +117,34 @@ class Catalogue:
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection
 
-    async def service(self, domain: str, host: str, *, include_details: bool) -> ServiceView | None:
-        """Return the service; None when it is unknown or hidden. Raises like `service_record` for a bad row."""
-        statement = select(ServiceRow.__table__).where(*_of_host(ServiceRow, domain, host), ~ServiceRow.hidden)
-        row = (await self._connection.execute(statement)).mappings().first()
+    async def service(self, domain: str, host: str, *, include_details: bool) -> StoredService | None:
+        """Return the service without its documents; None when it is unknown or hidden."""
+        row = await self._shown(domain, host)
         if row is None:
             return None
-        record = service_record(row)
-        capabilities = await self._capabilities(domain, host, include_details)
-        service = from_json({**record.model, "capabilities": capabilities})
         score = await Services(self._connection).last_score(domain, host)
         last_visit = select(HostRow.response_ms, HostRow.last_visit_at).where(*_of_host(HostRow, domain, host))
         response_ms, last_visit_at = (await self._connection.execute(last_visit)).first() or (None, None)
-        return ServiceView(
-            record=record,
-            service=service,
+        return StoredService(
+            row,
+            await self._capabilities(domain, host, include_details),
             findings=await self.findings(domain, host),
             breakdown=score.breakdown if score else {},
             response_ms=response_ms,
             last_visit_at=last_visit_at,
         )
 
-    async def capability(self, domain: str, host: str, name: str) -> tuple[ServiceRecord, dict[str, Any]] | None:
-        """Return the service without capabilities, and the capability as JSON (services.Capability) with detail.
+    async def name(self, domain: str, host: str) -> str | None:
+        """Return the name of a service; None when it is unknown or hidden."""
+        statement = select(ServiceRow.name).where(*_of_host(ServiceRow, domain, host), ~ServiceRow.hidden)
+        return (await self._connection.execute(statement)).scalar()
+
+    async def capability(self, domain: str, host: str, name: str) -> StoredService | None:
+        """Return the service with this capability alone, and its detail.
 
         `name` is the capability's name, else the id that its document gives it; of several with one id the first.
         """
-        service_statement = select(ServiceRow.__table__).where(*_of_host(ServiceRow, domain, host), ~ServiceRow.hidden)
-        row = (await self._connection.execute(service_statement)).mappings().first()
+        row = await self._shown(domain, host)
         if row is None:
             return None
         by_id = CapabilityRow.data["id"].as_string() == clean(name)
@@ -110,7 +154,7 @@ class Catalogue:
             )
             found = (await self._connection.execute(statement.order_by(CapabilityRow.position).limit(1))).first()
             if found is not None:
-                return service_record(row), _capability(found.data, found.detail)
+                return StoredService(row, ((found.data, found.detail),))
         return None
 
     async def findings(self, domain: str, host: str) -> tuple[FindingRecord, ...]:
@@ -182,17 +226,18 @@ class Catalogue:
             "format": dict((await self._connection.execute(formats)).all()),
         }
 
-    async def _capabilities(self, domain: str, host: str, include_details: bool) -> list[dict[str, Any]]:
+    async def _shown(self, domain: str, host: str) -> dict[str, Any] | None:
+        statement = select(ServiceRow.__table__).where(*_of_host(ServiceRow, domain, host), ~ServiceRow.hidden)
+        row = (await self._connection.execute(statement)).mappings().first()
+        return None if row is None else dict(row)
+
+    async def _capabilities(
+        self, domain: str, host: str, include_details: bool
+    ) -> tuple[tuple[bytes, bytes | None], ...]:
         row = CapabilityRow
-        columns = (row.data, row.detail) if include_details else (row.data,)
+        columns = (row.data, row.detail if include_details else null())
         statement = select(*columns).where(*_of_host(row, domain, host)).order_by(row.position)
-        found = []
-        for values in await self._connection.execute(statement):
-            try:
-                found.append(_capability(values[0], values[1] if include_details else None))
-            except ValueError:
-                _log.error("a capability of %s cannot be decoded: rescore rewrites it", host)
-        return found
+        return tuple((data, detail) for data, detail in await self._connection.execute(statement))
 
 
 _CARD_COLUMNS: Final = (

@@ -22,6 +22,7 @@ from registry.store.migrate import SchemaOutdated as SchemaOutdated  # the inter
 from registry.store.recorded import RecordedListener
 from registry.store.unit_of_work import Store
 from registry.wiring.clock import utc_now as utc_now  # the interfaces use it
+from registry.wiring.compute import ComputePool
 from registry.wiring.crawling import CrawlActions
 from registry.wiring.embedded_database import database_url as database_url  # the command line uses it
 from registry.wiring.embedded_database import kept_running
@@ -49,6 +50,7 @@ class Waypost:
     search        discover services; feed, rebuild and verify the index
     maintenance   rescore, prune, refresh reference data, move hosts to another domain
     jobs          locks and the log of the recurring jobs
+    compute       work on large documents, in other processes
     """
 
     def __init__(
@@ -68,6 +70,7 @@ class Waypost:
         self.queries = QueryActions(store)
         self.maintenance = MaintenanceActions(store, reference)
         self.jobs = JobActions(store)
+        self.compute = ComputePool(settings.compute_processes)
         self._store = store
         self._open_search = open_search
 
@@ -90,7 +93,9 @@ class Waypost:
         return index_is_fed(self.settings)
 
     async def close(self) -> None:
-        """Close the search engine if it was opened. The caller that opened the database closes that."""
+        """End the processes of `compute`, and close the search engine if it was opened. The caller that opened the
+        database closes that."""
+        await self.compute.close()
         if "search" in vars(self):
             await self.search.close()
 

@@ -23,11 +23,20 @@ class QueryActions:
     async def service(self, host: str, *, include_details: bool = False) -> inspect.ServiceView | None:
         return await inspect.service(self._store, host, include_details=include_details)
 
+    async def stored_service(self, host: str, *, include_details: bool = False) -> inspect.StoredService | None:
+        return await inspect.stored_service(self._store, host, include_details=include_details)
+
+    async def name(self, host: str) -> str | None:
+        return await inspect.name(self._store, host)
+
     async def sources(self, host: str) -> Sequence[Source]:
         return await reading_sources.sources(self._store, host)
 
     async def capability(self, host: str, name: str) -> inspect.CapabilityView | None:
         return await inspect.capability(self._store, host, name)
+
+    async def stored_capability(self, host: str, name: str) -> inspect.StoredService | None:
+        return await inspect.stored_capability(self._store, host, name)
 
     async def status(self, host: str) -> inspect.HostStatus | None:
         return await inspect.status(self._store, host, now=utc_now())

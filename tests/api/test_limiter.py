@@ -15,8 +15,12 @@ class Clock:
 
 def test_the_allowance_is_reset_in_the_next_window() -> None:
     clock = Clock()
-    limit = RateLimiter(limit=2, window=60, clock=clock)
-    assert [limit.take("a").remaining for _ in range(3)] == [1, 0, -1]
+    limit = RateLimiter("work", limit=2, window=60, clock=clock)
+    assert [(taken.remaining, taken.refused) for taken in (limit.take("a") for _ in range(3))] == [
+        (1, False),
+        (0, False),
+        (0, True),
+    ]
     assert limit.take("b").remaining == 1
     clock.now = 1_020.0  # 17 * 60
     assert limit.take("a").remaining == 1
@@ -24,26 +28,37 @@ def test_the_allowance_is_reset_in_the_next_window() -> None:
 
 def test_the_announced_wait_is_long_enough() -> None:
     clock = Clock()
-    limit = RateLimiter(limit=1, window=60, clock=clock)
+    limit = RateLimiter("work", limit=1, window=60, clock=clock)
     limit.take("a")
     clock.now = 1_000.4
     refused = limit.take("a")
-    assert refused.remaining < 0
+    assert refused.refused
     clock.now += refused.reset
-    assert limit.take("a").remaining == 0
+    assert not limit.take("a").refused
+
+
+def test_units_are_counted_together_and_what_is_refused_is_not_counted() -> None:
+    limit = RateLimiter("work", limit=10, window=60, clock=Clock())
+    taken = [limit.take("a", units) for units in (7, 4, 3, 1)]
+    assert [(one.remaining, one.refused) for one in taken] == [(3, False), (3, True), (0, False), (0, True)]
 
 
 def test_headers_follow_the_draft_and_never_go_below_zero() -> None:
-    limit = RateLimiter(limit=1, window=60, clock=Clock())
+    limit = RateLimiter("work", limit=1, window=60, clock=Clock())
     limit.take("a")
-    assert limit.take("a").headers() == {"RateLimit-Policy": '"default";q=1;w=60', "RateLimit": '"default";r=0;t=20'}
+    assert limiter.headers([limit.take("a")]) == {"RateLimit-Policy": '"work";q=1;w=60', "RateLimit": '"work";r=0;t=20'}
+    both = limiter.headers([limit.take("b"), RateLimiter("submissions", 5, 3_600, Clock()).take("b", 2)])
+    assert both == {
+        "RateLimit-Policy": '"work";q=1;w=60, "submissions";q=5;w=3600',
+        "RateLimit": '"work";r=0;t=20, "submissions";r=3;t=2600',
+    }
 
 
 def test_memory_is_bounded_and_further_clients_share_one_count(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limiter, "MAX_CLIENTS", 2)
-    limit = RateLimiter(limit=1, window=60, clock=Clock())
-    assert [limit.take(client).remaining for client in "abcd"] == [0, 0, 0, -1]
-    assert limit.take("a").remaining == -1
+    limit = RateLimiter("work", limit=1, window=60, clock=Clock())
+    assert [limit.take(client).refused for client in "abcd"] == [False, False, False, True]
+    assert limit.take("a").refused
 
 
 def test_forwarded_addresses_count_only_from_trusted_proxies() -> None:

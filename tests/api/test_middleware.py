@@ -139,8 +139,9 @@ async def test_each_client_has_its_own_allowance(api: Api) -> None:
         assert [response.status_code for response in responses] == [200, 200, 429]
         refused = responses[-1]
         assert 1 <= int(refused.headers["retry-after"]) <= 60
-        assert refused.headers["ratelimit-policy"] == '"default";q=2;w=60'
-        assert refused.headers["ratelimit"].startswith('"default";r=0;t=')
+        assert refused.headers["ratelimit-policy"] == '"work";q=2;w=60'
+        assert refused.headers["ratelimit"].startswith('"work";r=0;t=')
+        assert refused.json()["limit"] == "work"
         assert_shape(shapes.FAILED, refused.json())
         assert {name: refused.headers[name] for name in CORS} == CORS
         assert [(await client.get("/healthz")).status_code for _ in range(5)] == [200] * 5

@@ -16,7 +16,7 @@ from registry.core.merging.rules import NOT_LISTED
 from registry.core.model.documents import Outcome
 from registry.core.model.findings import Severity
 from registry.core.model.listing import Filters
-from registry.core.model.services import Capability, Service, from_json
+from registry.core.model.services import Capability, Service
 from registry.core.names.domains import registrable_domain
 from registry.core.names.opt_out import is_covered
 from registry.core.reading.injection import injection_flags
@@ -24,14 +24,15 @@ from registry.core.scheduling.reasons import shown_time
 from registry.core.scoring.rubric import rule_of
 from registry.core.visiting.shares import SKIPPED_TEXTS
 from registry.store.cards import Card
-from registry.store.catalogue import SLOW_MS, Health, ServiceView, Sort
+from registry.store.catalogue import SLOW_MS, Health, ServiceView, Sort, StoredService
 from registry.store.records import FindingRecord, HostRecord, ServiceRecord, VisitRecord
 from registry.store.unit_of_work import Store
 
 __all__ = [
     "SLOW_MS", "CapabilityView", "Card", "Health", "HostStatus", "Listed", "Overview", "Queue", "ServiceView", "Sort",
-    "VisitRecord", "alias_reason", "capability", "health", "list_services", "overview", "queue", "reasons_of",
-    "service", "status", "visits", "waiting", "why_not_visited",
+    "StoredService", "VisitRecord", "alias_reason", "capability", "capability_view", "health", "list_services", "name",
+    "overview", "queue", "reasons_of", "service", "status", "stored_capability", "stored_service", "visits", "waiting",
+    "why_not_visited",
 ]  # fmt: skip
 
 MAX_REASONS: Final = 20
@@ -113,23 +114,43 @@ class Queue:
 
 async def service(store: Store, host: str, *, include_details: bool = False) -> ServiceView | None:
     """Return the service with its current documents; None when there is none or it is hidden."""
+    stored = await stored_service(store, host, include_details=include_details)
+    return None if stored is None else stored.view()
+
+
+async def stored_service(store: Store, host: str, *, include_details: bool = False) -> StoredService | None:
+    """As `service`, undecoded."""
     domain = registrable_domain(host)
     async with store.begin() as uow:
-        view = await uow.catalogue.service(domain, host, include_details=include_details)
-        if view is None:
+        stored = await uow.catalogue.service(domain, host, include_details=include_details)
+        if stored is None:
             return None
         documents = await uow.documents.of([domain])
-    return replace(view, documents=tuple(document for document in documents if document.host == host))
+    return replace(stored, documents=tuple(document for document in documents if document.host == host))
 
 
 async def capability(store: Store, host: str, name: str) -> CapabilityView | None:
+    stored = await stored_capability(store, host, name)
+    return None if stored is None else capability_view(stored)
+
+
+async def stored_capability(store: Store, host: str, name: str) -> StoredService | None:
+    """As `capability`, undecoded: the service with this capability alone."""
     async with store.begin() as uow:
-        found = await uow.catalogue.capability(registrable_domain(host), host, name)
-    if found is None:
-        return None
-    record, value = found
-    parsed = from_json({**record.model, "capabilities": [value]})
-    return CapabilityView(record, parsed, parsed.capabilities[0])
+        return await uow.catalogue.capability(registrable_domain(host), host, name)
+
+
+def capability_view(stored: StoredService) -> CapabilityView:
+    """Raise ValueError for a capability that cannot be decoded."""
+    view = stored.view()
+    (found,) = view.service.capabilities
+    return CapabilityView(view.record, view.service, found)
+
+
+async def name(store: Store, host: str) -> str | None:
+    """Return the name of a service; None when there is none or it is hidden."""
+    async with store.begin() as uow:
+        return await uow.catalogue.name(registrable_domain(host), host)
 
 
 async def status(store: Store, host: str, *, now: datetime) -> HostStatus | None:

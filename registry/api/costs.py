@@ -1,0 +1,80 @@
+"""What a request costs its client, in units of the limit `work`; docs/operations.md has the table.
+
+Every request costs one unit, about the work of one search. An operation that knows its request to be dearer charges the
+rest before it does the work, so that a refused request costs nothing but that unit.
+"""
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from fastapi import Request
+
+from registry.api.limiter import Allowance, RateLimiter, headers
+from registry.api.problems import RATE_LIMITED, Problem
+from registry.core.model.listing import Filters
+
+UNIT_BYTES: Final = 16_384
+"""Bytes of a document, sent by the client or stored, for one unit."""
+
+HEALTH: Final = 5
+"""The health of all services reads a row of every one of them."""
+
+_LIST: Final = 3
+_ROWS: Final = 10
+_FACETS: Final = 4
+_SCAN: Final = 10
+_SKIPPED: Final = 2_000
+
+
+def of_bytes(size: int) -> int:
+    return size // UNIT_BYTES
+
+
+def of_discover(limit: int, facets: int) -> int:
+    """Return what a search costs beyond its unit: one for each further ten rows above ten, one for each four facets."""
+    return max(0, limit - 1) // _ROWS + -(-facets // _FACETS)
+
+
+def of_list(filters: Filters, text: str, limit: int, offset: int) -> int:
+    """Return what a list costs beyond its unit: the database counts all matches and skips rows one by one, and for some
+    conditions it has to read every row."""
+    reads_every_row = bool(text or filters.languages or filters.tlds or filters.narrows_capabilities)
+    return _LIST + limit // (5 * _ROWS) + offset // _SKIPPED + _SCAN * reads_every_row
+
+
+@dataclass(slots=True)
+class Spending:
+    """What one request has taken from its client's limits so far."""
+
+    client: str
+    work: RateLimiter
+    met: dict[str, Allowance] = field(default_factory=dict)
+
+    def charge(self, units: int) -> None:
+        """Take units of work; one request never takes more than half of the allowance at once. Raise Problem."""
+        if units:
+            self.take(self.work, min(units, max(1, self.work.limit // 2)))
+
+    def take(self, limiter: RateLimiter, units: int = 1) -> None:
+        """Raise Problem when fewer units remain of this limit."""
+        allowance = limiter.take(self.client, units)
+        self.met[allowance.name] = allowance
+        if allowance.refused:  # guard: work-units
+            raise Problem(
+                RATE_LIMITED,
+                f"This takes {units} of the limit `{allowance.name}`, and {allowance.remaining} of {allowance.limit} "
+                f"remain. Try again in {allowance.reset} seconds.",
+                headers={"Retry-After": str(allowance.reset)},
+                limit=allowance.name,
+            )
+
+    def headers(self) -> dict[str, str]:
+        return headers(self.met.values()) if self.met else {}
+
+
+def charge(request: Request, units: int) -> None:
+    """Take units of work from the client's allowance. Raise Problem when too few remain. Without the middleware,
+    nothing is limited."""
+    spending: Spending | None = request.scope.get("waypost.spending")
+    if spending is not None:
+        spending.charge(units)

@@ -1,0 +1,158 @@
+"""Calls functions in other processes, so that work on a large document does not delay the event loop.
+
+A thread would: it takes turns with the event loop by the interpreter lock, some milliseconds each.
+"""
+
+import asyncio
+import contextlib
+import sys
+from collections.abc import Callable
+from typing import Any, Final, Self
+
+import structlog
+
+from registry.wiring.compute_process import LENGTH_BYTES, Answer, packed, unpacked
+from registry.wiring.turns import Crowded as Crowded  # the interfaces catch it
+from registry.wiring.turns import Turns
+
+JOB_SECONDS: Final = 30
+"""The largest document takes three seconds on a machine that is otherwise idle, ten on one with other work."""
+MAX_WAITING: Final = 32
+MAX_WAITING_EACH: Final = 2
+_PROGRAM: Final = f"from registry.wiring.compute_process import main; main({JOB_SECONDS + 5})"
+
+log = structlog.get_logger(__name__)
+
+
+class NotComputed(Exception):
+    """A job was given up: it took too long (`too_long`), or its process ended."""
+
+    def __init__(self, *, too_long: bool = False) -> None:
+        super().__init__("the job took too long" if too_long else "the job ended without a result")
+        self.too_long = too_long
+
+
+class JobFailed(Exception):
+    """A job raised an error, which was logged: a fault of the program."""
+
+
+class ComputePool:
+    """At most `processes` jobs at once, each in a process of its own, and one of each client. A process is started by
+    the first job that needs it and used again; one whose job was given up is replaced.
+    """
+
+    def __init__(self, processes: int, deadline: Callable[[], asyncio.Timeout] | None = None) -> None:
+        """`deadline` returns the deadline of a job that begins now; after JOB_SECONDS by default."""
+        self._turns = Turns(processes, 1, MAX_WAITING, MAX_WAITING_EACH)
+        self._deadline = deadline or (lambda: asyncio.timeout(JOB_SECONDS))
+        self._idle: list[_Process] = []
+        self._running: set[_Process] = set()
+        self._closed = False
+
+    @property
+    def pids(self) -> list[int]:
+        """Process ids of the processes that live."""
+        return [process.pid for process in (*self._running, *self._idle) if process.lives]
+
+    async def run(self, client: str, function: Callable[..., Any], *arguments: Any, raises: type[Exception]) -> Any:
+        """Return `function(*arguments)`, all of which pickle can carry; the function is found by its name.
+
+        Raise Crowded when too many jobs wait, NotComputed when this one is given up, what the function raises if it is
+        of the class `raises`, and JobFailed if it is of another one.
+        """
+        with contextlib.closing(await self._turns.take(client)):
+            return await self._in_process(packed((function, arguments, raises)), function.__qualname__)
+
+    async def close(self) -> None:
+        """End all processes. Jobs that run or wait are given up."""
+        self._closed = True
+        processes = [*self._running, *self._idle]
+        self._idle.clear()
+        for process in processes:
+            process.kill()
+        for process in processes:
+            await process.gone()
+
+    async def _in_process(self, job: bytes, name: str) -> Any:
+        if self._closed:
+            raise NotComputed
+        process = await self._free_process()
+        self._running.add(process)
+        answered = False
+        try:
+            async with self._deadline():  # guard: compute-deadline
+                kind, value = await process.ask(job)
+            answered = True
+        except TimeoutError:
+            log.warning("compute.too_long", function=name)
+            raise NotComputed(too_long=True) from None
+        except (EOFError, OSError):
+            log.error("compute.process_ended", function=name)
+            raise NotComputed from None
+        finally:
+            self._running.discard(process)
+            if answered:
+                self._idle.append(process)
+            else:
+                process.kill()
+        if kind is Answer.RAISED:
+            raise value
+        if kind is Answer.FAILED:
+            error, frames = value
+            log.error("compute.failed", function=name, error=error, frames=frames)
+            raise JobFailed
+        return value
+
+    async def _free_process(self) -> "_Process":
+        while self._idle:
+            if (process := self._idle.pop()).lives:
+                return process
+        try:
+            return await _Process.start()
+        except OSError as error:  # no memory, no free file descriptor
+            log.error("compute.no_process", error=type(error).__name__)
+            raise NotComputed from None
+
+
+class _Process:
+    """A running `compute_process`. Its standard input is a pipe that closes when this process ends."""
+
+    def __init__(
+        self, child: asyncio.subprocess.Process, jobs: asyncio.StreamWriter, answers: asyncio.StreamReader
+    ) -> None:
+        self._child = child
+        self._jobs = jobs
+        self._answers = answers
+
+    @classmethod
+    async def start(cls) -> Self:
+        command = (sys.executable, "-c", _PROGRAM)
+        pipe = asyncio.subprocess.PIPE
+        child = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe)
+        if child.stdin is None or child.stdout is None:
+            raise OSError("a pipe is missing")
+        return cls(child, child.stdin, child.stdout)
+
+    @property
+    def pid(self) -> int:
+        return self._child.pid
+
+    @property
+    def lives(self) -> bool:
+        return self._child.returncode is None
+
+    async def ask(self, job: bytes) -> tuple[Answer, Any]:
+        """Return the answer. Raise EOFError (IncompleteReadError) or OSError when the process ends instead."""
+        self._jobs.write(job)
+        await self._jobs.drain()
+        length = int.from_bytes(await self._answers.readexactly(LENGTH_BYTES), "big")
+        answer: tuple[Answer, Any] = unpacked(await self._answers.readexactly(length))
+        return answer
+
+    def kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            self._child.kill()
+
+    async def gone(self) -> None:
+        """Return once the process has ended."""
+        await self._child.wait()

@@ -1,0 +1,78 @@
+"""What a process does that calls functions for another one, see `compute`.
+
+It reads jobs from its standard input and writes answers to its standard output, each as its length in eight bytes and
+a pickle of that length. A job is (function, arguments, the class of exceptions that it may raise). An answer is an
+Answer with its value.
+
+It ends when its input does, however its parent ended, and by itself when a job takes longer than its deadline.
+"""
+
+import contextlib
+import os
+import pickle
+import resource
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from enum import Enum, auto
+from typing import Any, BinaryIO, Final
+
+LENGTH_BYTES: Final = 8
+NICE: Final = 10
+"""Added to the process's nice value: what answers requests goes first."""
+MEMORY_BYTES: Final = 4 << 30
+"""Of address space; thread stacks count too, although most of their memory is never used."""
+
+
+class Answer(Enum):
+    """What the value of an answer is."""
+
+    RESULT = auto()
+    RAISED = auto()
+    """An exception of the given class."""
+    FAILED = auto()
+    """Type and stack of another one; its text is left out, because it may contain what clients or sites sent."""
+
+
+def packed(value: object) -> bytes:
+    """Return a value as it is sent."""
+    data = pickle.dumps(value)
+    return len(data).to_bytes(LENGTH_BYTES, "big") + data
+
+
+def unpacked(data: bytes) -> Any:
+    """Return the value that the process at the other end of the pipe packed."""
+    return pickle.loads(data)  # noqa: S301  (nobody else writes into the pipe)
+
+
+def serve(jobs: BinaryIO, answers: BinaryIO, seconds: int) -> None:
+    """Answer one job after the other until the input ends."""
+    while len(header := jobs.read(LENGTH_BYTES)) == LENGTH_BYTES:
+        # The default action ends the process, even inside a C function, and also when no parent is left to do it.
+        signal.alarm(seconds)  # guard: compute-alarm
+        answers.write(packed(_answer(*unpacked(jobs.read(int.from_bytes(header, "big"))))))
+        answers.flush()
+        signal.alarm(0)
+
+
+def _answer(
+    function: Callable[..., object], arguments: tuple[object, ...], raises: type[Exception]
+) -> tuple[Answer, object]:
+    try:
+        return Answer.RESULT, function(*arguments)
+    except raises as error:
+        return Answer.RAISED, error
+    except Exception as error:
+        return Answer.FAILED, (type(error).__name__, "".join(traceback.format_tb(error.__traceback__)))
+
+
+def main(seconds: int) -> None:
+    """`seconds`: the deadline of a job."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent decides
+    os.nice(NICE)  # guard: compute-priority
+    with contextlib.suppress(ValueError):  # a smaller limit is in force
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))  # guard: compute-memory
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a function prints is no answer
+    serve(sys.stdin.buffer, answers, seconds)

@@ -1,0 +1,101 @@
+"""How much work a request may cause, and where that work runs."""
+
+from typing import Final
+
+from tests.guards.guard import NEVER, SKIP, Edit, Guard
+
+_PARAMETERS = "tests/api/test_parameter_combinations.py::"
+_WORK = "tests/api/test_work.py::"
+_TURNS = "tests/wiring/test_turns.py::"
+_COMPUTE = "tests/wiring/test_compute.py::"
+
+GUARDS: Final = (
+    Guard(
+        "listed-repeats",
+        "repeats in list parameters are removed",
+        Edit(r"dict\.fromkeys\(([^)]*\))\)", r"\1"),
+        (
+            f"{_PARAMETERS}test_a_facet_that_is_named_twice_is_counted_once",
+            f"{_PARAMETERS}test_a_cursor_holds_for_the_same_filters_in_another_order",
+        ),
+    ),
+    # what a client may cause
+    Guard(
+        "work-units",
+        "units of work are limited",
+        NEVER,
+        (
+            "tests/api/test_middleware.py::test_each_client_has_its_own_allowance",
+            f"{_WORK}test_a_refusal_names_its_limit_and_takes_nothing",
+        ),
+    ),
+    Guard(
+        "declared-bytes",
+        "a body is paid before it is read",
+        SKIP,
+        (f"{_WORK}test_a_document_costs_by_its_bytes_and_is_refused_unread",),
+    ),
+    Guard(
+        "received-bytes",
+        "a body without a length is paid while it is read",
+        SKIP,
+        (f"{_WORK}test_a_body_without_a_length_costs_as_it_arrives",),
+    ),
+    Guard(
+        "at-once-each",
+        "requests of one client that are worked on at once",
+        Edit(r" and [^\n]*", ""),
+        (
+            f"{_TURNS}test_one_client_has_so_many_at_once_and_others_begin_at_once",
+            f"{_WORK}test_few_reads_of_one_client_are_worked_on_at_once",
+        ),
+    ),
+    Guard(
+        "clients-take-turns",
+        "clients that wait take turns",
+        SKIP,
+        (f"{_TURNS}test_clients_that_wait_take_turns",),
+    ),
+    Guard(
+        "waiting-each",
+        "requests of one client that wait",
+        NEVER,
+        (
+            f"{_TURNS}test_so_many_may_wait_and_no_more",
+            f"{_COMPUTE}test_a_client_that_waits_is_bounded_and_does_not_hold_up_others",
+        ),
+    ),
+    Guard("waiting-all", "requests of all clients that wait", NEVER, (f"{_TURNS}test_so_many_may_wait_and_no_more",)),
+    Guard(
+        "one-readiness-check",
+        "checks of readiness that run at once",
+        Edit(r"if [^:]*:", "if True:"),
+        (f"{_WORK}test_checks_of_readiness_at_once_are_one",),
+    ),
+    # where the work runs
+    Guard(
+        "compute-apart",
+        "large documents are worked on in another process",
+        Edit(r"if \w+ <= \w+:", "if True:"),
+        (f"{_WORK}test_discover_answers_while_a_large_document_is_validated",),
+    ),
+    Guard(
+        "compute-priority",
+        "that process has a lower priority",
+        SKIP,
+        (f"{_COMPUTE}test_jobs_have_a_lower_priority",),
+    ),
+    Guard("compute-memory", "its memory is limited", SKIP, (f"{_COMPUTE}test_a_job_cannot_take_all_memory",)),
+    Guard(
+        "compute-deadline",
+        "deadline of a job",
+        Edit(r"self\._\w+\(\)", "asyncio.timeout(None)"),
+        (f"{_COMPUTE}test_a_job_that_takes_too_long_is_ended_and_the_next_one_works",),
+    ),
+    Guard(
+        "compute-alarm",
+        "a job ends without its parent",
+        SKIP,
+        (f"{_COMPUTE}test_a_process_ends_itself_at_its_deadline_even_outside_of_python",),
+    ),
+)
