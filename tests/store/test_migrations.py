@@ -36,10 +36,11 @@ async def test_empty_database_is_refused_with_the_remedy(empty_database_url: str
     await engine.dispose()
 
 
-async def test_newer_database_is_refused(database_url: str) -> None:
-    with psycopg.connect(libpq(sqlalchemy_url(database_url))) as connection:
+async def test_newer_database_is_refused(empty_database_url: str) -> None:
+    upgrade(empty_database_url)
+    with psycopg.connect(libpq(sqlalchemy_url(empty_database_url))) as connection:
         connection.execute("UPDATE alembic_version SET version_num = 'ffffffffffff'")
-    engine = make_engine(database_url)
+    engine = make_engine(empty_database_url)
     with pytest.raises(SchemaOutdated, match="newer than this program"):
         await check_schema(engine)
     await engine.dispose()
