@@ -5,7 +5,9 @@ local: `waypost serve` with its worker and its embedded database, a web of hones
 with addresses of their own. First honest clients alone (`--calm` seconds), then all attacks at once (`--seconds`). It
 prints a table for docs/safety.md and exits with 1 when a bound is broken.
 
-Longer than other modules, because the web, the clients, the attacks and the table belong to this one run.
+Reads are timed in a process of their own. That of the attackers has the lowest priority, because in life they run on
+other machines. Longer than other modules, because the web, the clients, the attacks and the table belong to this one
+run.
 """
 
 import argparse
@@ -57,12 +59,16 @@ class Honest:
     visits: list[float] = field(default_factory=list)
     unfinished: int = 0
 
-    def figures(self) -> dict[str, Any]:
+    def read_figures(self) -> dict[str, Any]:
         return {
             "reads": len(self.reads),
             "failed": dict(self.failed),
             "read_p50_ms": round(statistics.median(self.reads) * 1_000, 1),
             "read_p99_ms": round(_p99(self.reads) * 1_000, 1),
+        }
+
+    def write_figures(self) -> dict[str, Any]:
+        return {
             "opt_outs": len(self.opt_outs),
             "opt_out_max_s": round(max(self.opt_outs, default=0), 1),
             "visits": len(self.visits),
@@ -126,8 +132,9 @@ async def _forever(pause: float, work: Callable[[], Awaitable[None]]) -> None:
         await asyncio.sleep(pause)
 
 
-async def _read(base: str, seen: Honest) -> None:
+async def _read(base: str, seconds: float) -> Honest:
     """Ask different questions at a steady rate: a slow answer does not slow the next question."""
+    seen = Honest()
     async with _client(base, HONEST) as client, asyncio.TaskGroup() as group:
 
         async def ask(number: int) -> None:
@@ -142,9 +149,10 @@ async def _read(base: str, seen: Honest) -> None:
             else:
                 seen.failed[str(answer.status_code)] += 1
 
-        for number in range(sys.maxsize):
+        for number in range(int(seconds * READS_A_SECOND)):
             group.create_task(ask(number))
             await asyncio.sleep(1 / READS_A_SECOND)
+    return seen
 
 
 async def _opt_out(base: str, seen: Honest, names: "Supply") -> None:
@@ -253,7 +261,7 @@ class Attack:
             async def send() -> None:
                 self.count("validate, 1.9 MB", await client.post("/api/validate", content=body))
 
-            await _forever(0, send)
+            await _forever(0.1, send)
 
     async def flood(
         self, kind: str, source: str, request: Callable[[httpx2.AsyncClient, int], Awaitable[httpx2.Response]]
@@ -323,7 +331,7 @@ async def _until_indexed(base: str, host: str) -> None:
             await asyncio.sleep(0.5)
 
 
-async def _phase(seconds: float, *work: Coroutine[Any, Any, None]) -> None:
+async def _for(seconds: float, *work: Coroutine[Any, Any, None]) -> None:
     """Run all work for so long. Raise the first error of any part."""
     tasks = [asyncio.create_task(part) for part in work]
     done, pending = await asyncio.wait(tasks, timeout=seconds, return_when=asyncio.FIRST_EXCEPTION)
@@ -334,26 +342,52 @@ async def _phase(seconds: float, *work: Coroutine[Any, Any, None]) -> None:
         task.result()
 
 
+async def _part(part: str, base: str, seconds: float) -> dict[str, Any]:
+    """Do one part in a process of its own and return its figures."""
+    command = [
+        sys.executable,
+        "-m",
+        "tests.flow.torture_api",
+        "--part",
+        part,
+        "--base",
+        base,
+        "--seconds",
+        str(seconds),
+    ]
+    process = await asyncio.create_subprocess_exec(*command, cwd=ROOT, stdout=subprocess.PIPE)
+    output, _ = await process.communicate()
+    figures: dict[str, Any] = json.loads(output)
+    return figures
+
+
+async def _attack(base: str, seconds: float) -> dict[str, Any]:
+    os.nice(19)
+    attack = Attack(base)
+    await _for(seconds, *attack.tasks())
+    return {kind: dict(counts) for kind, counts in attack.statuses.items()}
+
+
 async def _measure(folder: Path, calm_seconds: float, seconds: float) -> dict[str, Any]:
     NameServer.start(_records)
     async with Sites(_web(), places=("0.0.0.0",), port=443) as sites:
         os.environ["SSL_CERT_FILE"] = str(sites.write_authority(folder))
         async with _served(folder) as base:
             leaving, arriving = Supply("leaving"), Supply("letters")
-            calm, attacked, attack = Honest(), Honest(), Attack(base)
-
-            def honest(seen: Honest) -> list[Coroutine[Any, Any, None]]:
-                return [_read(base, seen), _opt_out(base, seen, leaving), _submit(base, seen, arriving, sites)]
-
             await _until_indexed(base, next(arriving))
-            await _phase(calm_seconds, *honest(calm))
-            await _phase(seconds, *honest(attacked), *attack.tasks())
-    return {
-        "seconds": [calm_seconds, seconds],
-        "calm": calm.figures(),
-        "attacked": attacked.figures(),
-        "attacks": {kind: dict(counts) for kind, counts in attack.statuses.items()},
-    }
+
+            async def phase(length: float, *parts: str) -> list[dict[str, Any]]:
+                """Return the figures of the honest clients, then those of further parts."""
+                seen = Honest()
+                writes = _for(length, _opt_out(base, seen, leaving), _submit(base, seen, arriving, sites))
+                _, reads, *others = await asyncio.gather(
+                    writes, *(_part(part, base, length) for part in ("reads", *parts))
+                )
+                return [{**reads, **seen.write_figures()}, *others]
+
+            (calm,) = await phase(calm_seconds)
+            attacked, attacks = await phase(seconds, "attacks")
+    return {"seconds": [calm_seconds, seconds], "calm": calm, "attacked": attacked, "attacks": attacks}
 
 
 def broken_bounds(measured: dict[str, Any]) -> list[str]:
@@ -401,7 +435,15 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--calm", type=float, default=60)
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--part", choices=("reads", "attacks"), help=argparse.SUPPRESS)
+    parser.add_argument("--base", help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.part == "attacks":
+        typer.echo(json.dumps(asyncio.run(_attack(options.base, options.seconds))))
+        return
+    if options.part == "reads":
+        typer.echo(json.dumps(asyncio.run(_read(options.base, options.seconds)).read_figures()))
+        return
     if options.inside:
         with tempfile.TemporaryDirectory(prefix="waypost-torture-") as folder:
             enclose(Path(folder))
