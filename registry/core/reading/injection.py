@@ -269,12 +269,18 @@ _ROLE_MARKUP: Final = re.compile(
     r"|`{3}system\b"
     r"|#{2,4} {0,2}(?:system|instruction|system prompt)s?:"
     r"|\[system[-_ ](?:prompt|message|note|override|instructions?)\](?!\()"
-    r"|begin (?:of )?(?:system|hidden|secret) (?:prompt|instructions?)"
-    r"|end (?:of )?(?:system|hidden|secret) (?:prompt|instructions?)"
 )
 """In lower case."""
 
-_ROLE_MARKUP_PARTS: Final = ("<|", "system", "important>", "instruction", "hidden prompt", "secret prompt")
+_ROLE_MARKUP_PARTS: Final = ("<|", "system", "important>", "instruction")
+"""One of them is in every match."""
+
+_ROLE_BOUNDS: Final = re.compile(r"(?:begin|end) (?:of )?(?:system|hidden|secret) (?:prompt|instructions?)")
+"""In lower case."""
+
+_ROLE_BOUNDS_PARTS: Final = tuple(
+    f"{name} {orders}" for name in ("system", "hidden", "secret") for orders in ("prompt", "instruction")
+)
 """One of them is in every match."""
 
 _ROLE_NAMES: Final = re.compile(
@@ -349,10 +355,13 @@ def _is_encoded(run: str) -> bool:
 
 def _find_role_markup(text: "_Text") -> Iterator[str]:
     lower = text.visible.lower()
-    if any(part in lower for part in _ROLE_MARKUP_PARTS):
-        yield from (match[0] for match in _ROLE_MARKUP.finditer(lower))
-    if any(part in text.visible for part in _ROLE_NAMES_PARTS):
-        yield from (match[0] for match in _ROLE_NAMES.finditer(text.visible))
+    for written, pattern, parts in (
+        (lower, _ROLE_MARKUP, _ROLE_MARKUP_PARTS),
+        (lower, _ROLE_BOUNDS, _ROLE_BOUNDS_PARTS),
+        (text.visible, _ROLE_NAMES, _ROLE_NAMES_PARTS),
+    ):
+        if any(part in written for part in parts):
+            yield from (match[0] for match in pattern.finditer(written))
 
 
 def _find_data_link(text: "_Text") -> Iterator[str]:

@@ -153,6 +153,7 @@ def test_every_match_of_a_phrase_has_the_words_that_it_needs(phrase: Phrase) -> 
     ("pattern", "parts"),
     [
         (injection._ROLE_MARKUP, injection._ROLE_MARKUP_PARTS),
+        (injection._ROLE_BOUNDS, injection._ROLE_BOUNDS_PARTS),
         (injection._ROLE_NAMES, injection._ROLE_NAMES_PARTS),
     ],
 )
