@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from pydantic import TypeAdapter
 
+from registry.core.assessing.mining import SCANNED_CHARS
 from registry.core.format_support.manifest import Notes
 from registry.core.model.documents import Document
 from registry.core.model.findings import Finding
@@ -23,9 +24,10 @@ def inspected(document: Document, service: Service) -> tuple[Service, tuple[Find
     """Return the service with flagged capabilities, and the findings, at most a few for each rule.
 
     A capability is flagged for what its part of the document holds, hidden characters included, and for its texts in
-    the model, which may come from other parts (referenced schemas).
+    the model, which may come from other parts (referenced schemas). Of a document without members, such as llms.txt,
+    SCANNED_CHARS are read: nothing of what follows them is in the model or in the pointers.
     """
-    content = document.text if document.value is None else document.value
+    content = (document.text or "")[:SCANNED_CHARS] if document.value is None else document.value
     distinct: dict[str, None] = {}
     _collect(content, distinct)
     if not hits(_APART.join(distinct)):  # nearly every document: one pass over each text, without pointers

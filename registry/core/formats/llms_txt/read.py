@@ -26,7 +26,7 @@ _PRICE = re.compile(r"[$€£]\s?\d|\b\d[\d.,]*\s?(?:USDC?|EUR|GBP)\b")
 
 
 def read(document: Document, dialect: str, notes: Notes) -> Service:
-    text = document.text or ""
+    text = (document.text or "")[:SCANNED_CHARS]
     lines = text.lstrip().splitlines()
     title = _TITLE.match(lines[0]) if lines else None
     if title is None:
@@ -49,7 +49,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
 def _links(text: str, document: Document) -> list[tuple[str, str]]:
     """Return the names and https URLs of the Markdown links, each URL once, at most MAX_TEXTS."""
     found: dict[str, str] = {}
-    for name, target in _LINK.findall(text[:SCANNED_CHARS]):
+    for name, target in _LINK.findall(text):
         url = link(target, document.url)
         if url is not None and len(found) < MAX_TEXTS:
             found.setdefault(url, line(name, NAME_CHARS))
