@@ -37,12 +37,14 @@ def print_found(console: Console, result: "Found") -> None:
             f" [dim](matched: {escaped(', '.join(capability.matched_terms))})[/]" if capability.matched_terms else ""
         )
         console.print(f"    [green]{escaped(capability.name)}[/] {escaped(capability.description)}{matched_terms}")
+    if result.hit.alike_total:
+        console.print(f"    [dim]the same at {result.hit.alike_total} other hosts: {', '.join(result.alike)}[/]")
 
 
-async def show_search(waypost: Waypost, query: str, limit: int, console: Console, *, as_json: bool) -> int:
+async def show_search(waypost: Waypost, query: Query, console: Console, *, as_json: bool) -> int:
     if not waypost.index_is_fed():
         await waypost.search.drain()  # no worker runs, so pending changes are indexed now
-    page = await waypost.search.discover(Query(query, limit=limit))
+    page = await waypost.search.discover(query)
     for result in page.hits:
         if as_json:
             print_json(_result_json(result))
@@ -80,6 +82,8 @@ def _result_json(result: "Found") -> dict[str, Any]:
         "formats": list(card.formats),
         "relevance": round(result.relevance, 4),
         "matched_terms": list(result.matched_terms),
+        "alike": list(result.alike),
+        "alike_total": result.hit.alike_total,
         "capabilities": [capability._asdict() for capability in result.capabilities],
     }
 
