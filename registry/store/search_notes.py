@@ -8,9 +8,9 @@ import logging
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
-from sqlalchemy import Row, delete, func, select, text, tuple_, update
+from sqlalchemy import delete, func, select, text, tuple_, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -23,7 +23,7 @@ from registry.store.tables.search import DIRTY_VERSIONS
 
 Key = tuple[str, str]
 
-_COLUMNS: Final = (ServiceRow.host, ServiceRow.listing, ServiceRow.created_at)
+_LISTINGS: Final = select(ServiceRow.host, ServiceRow.listing, ServiceRow.created_at).where(~ServiceRow.hidden)
 
 _log = logging.getLogger(__name__)
 
@@ -98,9 +98,7 @@ class SearchNotes:
 
     async def listings(self, keys: Collection[Key]) -> dict[str, Listing]:
         """Return the current listings by host. A missing one is hidden or deleted: the index must drop it."""
-        statement = select(*_COLUMNS).where(
-            tuple_(ServiceRow.domain, ServiceRow.host).in_(list(keys)), ~ServiceRow.hidden
-        )
+        statement = _LISTINGS.where(tuple_(ServiceRow.domain, ServiceRow.host).in_(list(keys)))
         return {listing.host: listing for listing in _decoded((await self._connection.execute(statement)).all())}
 
     async def all_listings(self, after: Key, *, limit: int) -> list[Listing]:
@@ -109,7 +107,7 @@ class SearchNotes:
         An undecodable row is left out, so fewer than `limit` need not be the end: go on until the result is empty.
         """
         key = (ServiceRow.domain, ServiceRow.host)
-        statement = select(*_COLUMNS).where(tuple_(*key) > after, ~ServiceRow.hidden).order_by(*key).limit(limit)
+        statement = _LISTINGS.where(tuple_(*key) > after).order_by(*key).limit(limit)
         return list(_decoded((await self._connection.execute(statement)).all()))
 
     async def done(self, target: str, notes: Sequence[Dirty]) -> int:
@@ -156,7 +154,7 @@ class SearchNotes:
         return (await self._connection.execute(statement)).scalar_one()
 
 
-def _decoded(rows: Iterable[Row[Any]]) -> Iterable[Listing]:
+def _decoded(rows: Iterable[tuple[str, bytes, datetime]]) -> Iterable[Listing]:
     """Yield the listings, with the dates that they have from the row."""
     for host, stored, created_at in rows:
         try:
