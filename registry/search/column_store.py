@@ -45,7 +45,7 @@ value."""
 ROW: Final = np.dtype(
     [(name, "<u8") for name in _ENDS]
     + [("hash", "V32"), ("length", "<u4"), ("spread", "<f4")]
-    + [("offer", "<u8"), ("level", "u1"), ("offered", "<u4"), ("listed", "<u4")]
+    + [("offer", "<u8"), ("offered", "<u4"), ("listed", "<u4"), ("level", "<u4")]
     + [(name, "<u2") for name in NUMBERS]
 )
 
@@ -218,8 +218,8 @@ class ColumnStore:
         return mask
 
     def _bounds(self, name: str, rows: Rows) -> tuple[Rows, Rows]:
-        ends = self.table[name]
-        return _take(ends, rows - 1).astype(np.int64), _take(ends, rows).astype(np.int64)
+        ends = self.table[name]  # indexed, because np.take would first copy the whole column out of the table
+        return ends[rows - 1].astype(np.int64), ends[rows].astype(np.int64)
 
     def _values_of(self, name: str, row: int) -> NDArray[Any]:
         ends = self.table[name]

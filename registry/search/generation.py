@@ -27,7 +27,7 @@ from tantivy import Document, FieldType, Index, Occur, Query, Schema, SchemaBuil
 
 from registry.core.model.listing import Filters
 from registry.core.ranking import RANKER_VERSION, ParsedQuery, indexed_text, term_ids
-from registry.core.ranking.copies import NONE_FOLDED, SHOWN_COPIES, Folded, FoldedHosts
+from registry.core.ranking.copies import NONE_FOLDED, SHOWN_COPIES, Folded, FoldedHosts, no_copies
 from registry.core.ranking.naming import MOST_NAMED
 from registry.search.ann import LINEAR_ROWS, HnswGraph, Mask, NearestNeighbours, extend_graph, needs_new_graph
 from registry.search.backend import Pool, SearchDocument
@@ -156,10 +156,11 @@ class Snapshot:
         if len(named):
             rows = _union(rows, named)
             matching = max(matching, len(rows))
+        has_folded = len(passing.folded.positions) > 0
         candidates = self.columns.gather(
             rows,
             self._model.id,
-            copies=lambda index: self._behind(int(rows[index]), passing.folded, named),
+            copies=(lambda index: self._behind(int(rows[index]), passing.folded, named)) if has_folded else no_copies,
             named=np.flatnonzero(np.isin(rows, named)).tolist() if len(named) else (),
         )
         return Pool(self.generation, self.stats, candidates, matching)
@@ -213,7 +214,7 @@ class Snapshot:
 
     def _named(self, question: ParsedQuery, passing: _Passing) -> Rows:
         """Return the rows that the question names and that pass the filters, the best proven and oldest of them."""
-        if not question.names:
+        if not question.names:  # guard: named-copies-are-shown
             return np.zeros(0, np.int64)
         clauses = [
             (Occur.Should, Query.term_query(SCHEMA, field, name, "basic"))

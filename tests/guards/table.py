@@ -8,7 +8,7 @@ they guard. docs/safety.md shows the list, and says what has no row.
 
 from typing import Final
 
-from tests.guards.rows import addresses, answers, documents, names, politeness, queue, scrapy_settings
+from tests.guards.rows import addresses, answers, copies, documents, names, politeness, queue, scrapy_settings
 
 GUARDS: Final = (
     *addresses.GUARDS,
@@ -18,4 +18,5 @@ GUARDS: Final = (
     *queue.GUARDS,
     *documents.GUARDS,
     *scrapy_settings.GUARDS,
+    *copies.GUARDS,
 )

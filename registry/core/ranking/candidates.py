@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from registry.core.ranking.copies import FoldedHosts, Standings
+from registry.core.ranking.copies import FoldedHosts, Standings, no_copies
 from registry.core.ranking.record import Capabilities
 
 
@@ -32,7 +32,7 @@ class CandidateSet:
     model: str
     standings: Standings
     capabilities: Callable[[int], Capabilities]
-    copies: Callable[[int], FoldedHosts] = lambda _: FoldedHosts()
+    copies: Callable[[int], FoldedHosts] = no_copies
     named: Sequence[int] = ()
 
     def __len__(self) -> int:

@@ -11,6 +11,7 @@ owner who changed a word since he was copied is as like the copies as they are l
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 
 from registry.core.names.domains import registrable_domain
 from registry.core.ranking.candidates import CandidateSet
-from registry.core.ranking.copies import SHOWN_COPIES, FoldedHosts
+from registry.core.ranking.copies import SHOWN_COPIES, FoldedHosts, Positions
 from registry.core.ranking.rank import Ranking
 
 PER_DOMAIN: Final = 3
@@ -31,8 +32,9 @@ both in trust and in age. So of each trust level at most this many, and always t
 _MAX_COMPARED: Final = 100
 """Hits of which those of one domain are compared; those after them keep their order."""
 
-_GLANCE: Final = 30
-"""Hits of which those of several owners are compared. If some are alike, all hits are compared."""
+_GLANCE: Final = 12
+"""Hits of which those of several owners are compared: a page and a little more. Only if some of these are alike, all
+hits are compared, because that costs half as much as the whole search."""
 
 _ALIKE_FROM: Final = 0.9
 """Least share of their weighted words that two near-duplicates have in common (Ruzicka similarity)."""
@@ -40,6 +42,8 @@ _ALIKE_FROM: Final = 0.9
 _GROUPS: Final = 256
 """Groups of words, by hash, that are compared instead of the words themselves when hits of several owners are: the
 similarity becomes a little higher, by less than 0.02 near the threshold."""
+
+_MOST_IN_A_GROUP: Final = 0xFFFF
 
 
 def collapse(ranking: Ranking, per_domain: int = PER_DOMAIN, *, across_owners: bool = True) -> Ranking:
@@ -102,15 +106,17 @@ def _near_pairs(ranking: Ranking, hits: Sequence[int]) -> NDArray[np.bool_]:
     """Return (n, n), symmetric: whether two hits of different owners have nearly the same words, and enough of them."""
     candidates = ranking.features.candidates
     positions = np.array(hits, np.int64)
-    lengths, has_content = candidates.lengths[positions], candidates.standings.offers[positions] != 0
-    similar_length = np.minimum(lengths[:, None], lengths) >= _ALIKE_FROM * np.maximum(lengths[:, None], lengths)
-    first, second = np.nonzero(np.triu(similar_length & has_content & has_content[:, None], 1))
     near = np.zeros((len(hits), len(hits)), np.bool_)
+    first, second = _pairs(len(hits))
+    lengths = candidates.lengths[positions] * (candidates.standings.offers[positions] != 0)
+    longer = np.maximum(lengths[first], lengths[second])
+    is_possible = (np.minimum(lengths[first], lengths[second]) >= _ALIKE_FROM * longer) & (longer > 0)
+    first, second = first[is_possible], second[is_possible]
     if not len(first):
         return near
-    groups = _word_groups(candidates, hits)
-    common = np.minimum(groups[first], groups[second]).sum(axis=1)
-    weights = groups.sum(axis=1)
+    groups = _word_groups(candidates, positions)
+    common = np.minimum(groups[first], groups[second]).sum(axis=1, dtype=np.int64)
+    weights = groups.sum(axis=1, dtype=np.int64)
     near[first, second] = common >= _ALIKE_FROM * (weights[first] + weights[second] - common)
     if near.any():
         _, owners = np.unique([registrable_domain(candidates.hosts[hit]) for hit in hits], return_inverse=True)
@@ -118,15 +124,21 @@ def _near_pairs(ranking: Ranking, hits: Sequence[int]) -> NDArray[np.bool_]:
     return near | near.T
 
 
-def _word_groups(candidates: CandidateSet, hits: Sequence[int]) -> NDArray[np.int64]:
+@lru_cache(maxsize=256)
+def _pairs(number: int) -> tuple[Positions, Positions]:
+    first, second = np.triu_indices(number, 1)
+    return first, second
+
+
+def _word_groups(candidates: CandidateSet, hits: Positions) -> NDArray[np.uint16]:
     """Return (n, _GROUPS): how often each hit uses the words of each group, weighted."""
-    spans = [slice(*candidates.term_starts[hit : hit + 2].tolist()) for hit in hits]
-    words = np.concatenate([candidates.terms[span] for span in spans])
+    starts, ends = candidates.term_starts[hits].tolist(), candidates.term_starts[hits + 1].tolist()
+    spans = [slice(start, end) for start, end in zip(starts, ends, strict=True)]
+    words = np.concatenate([candidates.terms[span] for span in spans]) & (_GROUPS - 1)
     counts = np.concatenate([candidates.counts[span] for span in spans])
-    rows = np.repeat(np.arange(len(hits)), [span.stop - span.start for span in spans])
-    cells = rows * _GROUPS + (words & (_GROUPS - 1))
-    groups = np.bincount(cells, counts, len(hits) * _GROUPS).astype(np.int64)
-    return groups.reshape(len(hits), _GROUPS)
+    row_starts = np.repeat(np.arange(len(hits)) * _GROUPS, [span.stop - span.start for span in spans])
+    groups = np.bincount(row_starts + words, counts, len(hits) * _GROUPS)
+    return np.minimum(groups, _MOST_IN_A_GROUP).astype(np.uint16).reshape(len(hits), _GROUPS)
 
 
 def _are_alike(candidates: CandidateSet, first: int, second: int) -> bool:

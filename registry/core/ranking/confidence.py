@@ -43,7 +43,11 @@ def evidence(features: Features, candidate: int) -> Evidence:
     """
     cover, similarity = float(features.covers[candidate]), float(features.nearest[candidate])
     candidates = features.candidates
-    if candidate in candidates.named and is_addressed(candidates.hosts[candidate], features.question.names):
+    if (
+        candidates.named
+        and candidate in candidates.named
+        and is_addressed(candidates.hosts[candidate], features.question.names)
+    ):
         return Evidence(cover, similarity, 1.0, True)
     confidence, threshold = cover, _COVER_THRESHOLD
     if features.question.whole is not None:

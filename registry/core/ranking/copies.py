@@ -50,7 +50,7 @@ class Standings:
     """The standings of n services as columns, each (n,)."""
 
     offers: NDArray[np.uint64]
-    levels: NDArray[np.uint8]
+    levels: NDArray[np.unsignedinteger]
     offered: NDArray[np.uint32]
     listed: NDArray[np.uint32]
 
@@ -78,6 +78,14 @@ class FoldedHosts(NamedTuple):
 
     hosts: tuple[str, ...] = ()
     total: int = 0
+
+
+_NO_COPIES: Final = FoldedHosts()
+
+
+def no_copies(_: int) -> FoldedHosts:
+    """Return that nothing is folded behind any position."""
+    return _NO_COPIES
 
 
 class Folded(NamedTuple):

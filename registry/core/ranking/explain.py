@@ -25,7 +25,7 @@ def explain(
         matched_terms=tuple([word for word, _ in terms.values()]),
         capabilities=matching_capabilities(features, candidate, terms, capabilities, allowed),
         parts={name: float(values[candidate]) for name, values in ranking.parts.items()},
-        alike=(*alike.hosts, *copies.hosts)[:SHOWN_COPIES],
+        alike=(*alike.hosts, *copies.hosts)[:SHOWN_COPIES] if alike.hosts else copies.hosts,
         alike_total=alike.total + copies.total,
         cover=found.cover,
         similarity=found.similarity,

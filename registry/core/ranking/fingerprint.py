@@ -32,8 +32,9 @@ def fingerprint(listing: Listing) -> int:
     """Return 64 bits of a hash of the words; 0 if there are too few to tell a copy from a coincidence."""
     own = _words(listing.name[:NAME_CHARS]), _words(listing.description[:DESCRIPTION_CHARS])
     capabilities = sorted({_capability(capability) for capability in listing.capabilities[:CAPABILITIES]})
-    if len(set(" ".join([*own, *(description for _, description in capabilities)]).split())) < LEAST_WORDS:
-        return 0  # guard: least-words-of-a-copy
+    of_its_own = " ".join([*own, *(description for _, description in capabilities)])
+    if len(set(of_its_own.split())) < LEAST_WORDS:  # guard: least-words-of-a-copy
+        return 0
     text = "\n".join(field for pair in (own, *capabilities) for field in pair)
     return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
 

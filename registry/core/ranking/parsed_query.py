@@ -63,13 +63,14 @@ def parse_query(text: str, embedder: Embedder | None = None) -> ParsedQuery:
     visible_text = visible(text[:_READ_AT_MOST])[:QUERY_CHARS]
     parts = sentences(visible_text)
     terms, ways = query_terms(visible_text), directions(visible_text)
+    unknown_words = [word for word in terms.values() if not embedder.knows(word)] if embedder else []
     plain = ParsedQuery(
         visible_text,
         terms,
         ways=ways,
         objects=objects_of(visible_text, terms, ways),
         sentences=[frozenset(query_terms(part)) for part in parts] if len(parts) > 1 else (),
-        names=names_in(visible_text, embedder.knows if embedder else None),
+        names=names_in(visible_text, unknown_words),
     )
     if embedder is None or not parts:
         return plain
@@ -82,7 +83,7 @@ def parse_query(text: str, embedder: Embedder | None = None) -> ParsedQuery:
         whole=rows[0],
         needs=rows if is_single else rows[1:],
         model=embedder.id,
-        is_name=not any(embedder.knows(word) for word in plain.terms.values()),
+        is_name=len(unknown_words) == len(terms),
     )
 
 

@@ -51,7 +51,7 @@ def pool(generation: str, stats: CorpusStats, answers: Answers, question: Parsed
     copies = _by_host(answers.copies)
     matching = max([len(by_words), *(result.total for result in word_results)])
     behind: dict[str, list[str]] = {}
-    if answers.is_folded:
+    if answers.is_folded:  # guard: copies-are-folded-by-meilisearch
         behind = _behind(list((by_words | nearest | copies).values()))
         folded = {host for hosts in behind.values() for host in hosts}
         by_words, nearest = (
