@@ -33,6 +33,7 @@ from registry.core.ranking import (
     rank,
     with_named,
 )
+from registry.core.ranking.naming import addressed
 from registry.core.ranking.spelling import corrected, corrections
 from registry.core.ranking.suggest import Suggestions, suggest
 from registry.search.backend import Backend, Pool
@@ -150,9 +151,11 @@ async def ranked(backend: Backend, query: Query, embedder: Embedder | None = Non
     pool = await backend.candidates(question, query.filters, POOL if has_text else MAX_DEPTH)
     if not has_text:
         return SearchAnswer(question, pool, browse(pool.candidates, pool.stats))
-    replaced = {} if pool.candidates.named else corrections(question, pool.stats, embedder)
+    names = question.names
+    is_addressed = addressed(pool.candidates.hosts, pool.candidates.named, names)
+    replaced = {} if is_addressed else corrections(question, pool.stats, embedder)
     if replaced:
-        question = parse_query(corrected(question, replaced), embedder)
+        question = replace(parse_query(corrected(question, replaced), embedder), names=names)
         pool = await backend.candidates(question, query.filters, POOL)
     ranking = with_named(answers(rank(question, pool.candidates, pool.stats)))
     return SearchAnswer(question, pool, collapse(ranking, across_owners=query.filters.unique), replaced)

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from registry.core.ranking.closer import says_the_reverse
 from registry.core.ranking.features import Features
-from registry.core.ranking.naming import is_addressed
+from registry.core.ranking.naming import addressed
 
 _BOTH_WEIGHT: Final = 0.4
 _TOPIC_WEIGHT: Final = 0.35
@@ -43,11 +43,7 @@ def evidence(features: Features, candidate: int) -> Evidence:
     """
     cover, similarity = float(features.covers[candidate]), float(features.nearest[candidate])
     candidates = features.candidates
-    if (
-        candidates.named
-        and candidate in candidates.named
-        and is_addressed(candidates.hosts[candidate], features.question.names)
-    ):
+    if candidates.named and candidate in addressed(candidates.hosts, candidates.named, features.question.names):
         return Evidence(cover, similarity, 1.0, True)
     confidence, threshold = cover, _COVER_THRESHOLD
     if features.question.whole is not None:

@@ -39,6 +39,10 @@ def names_in(text: str, unknown_words: Sequence[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def is_addressed(host: str, names: Sequence[str]) -> bool:
-    """Return whether one of the names is the host or a domain above it."""
+def addressed(hosts: Sequence[str], named: Sequence[int], names: Sequence[str]) -> list[int]:
+    """Return those of the `named` positions in `hosts` of which the host, or a domain above it, is among the names."""
+    return [position for position in named if _is_addressed(hosts[position], names)]
+
+
+def _is_addressed(host: str, names: Sequence[str]) -> bool:
     return host in names or any("." in name and host.endswith(f".{name}") for name in names)

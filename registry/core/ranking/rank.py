@@ -18,7 +18,7 @@ from registry.core.ranking.closer import close_look, says_the_reverse
 from registry.core.ranking.copies import FoldedHosts
 from registry.core.ranking.corpus import CorpusStats
 from registry.core.ranking.features import Features, Numbers, extract_features
-from registry.core.ranking.naming import is_addressed
+from registry.core.ranking.naming import addressed
 from registry.core.ranking.parsed_query import ParsedQuery
 from registry.core.ranking.signals import SIGNALS
 
@@ -139,8 +139,8 @@ def with_named(ranking: Ranking) -> Ranking:
     candidates, names = ranking.features.candidates, ranking.features.question.names
     if not candidates.named:
         return ranking
-    addressed = [candidate for candidate in candidates.named if is_addressed(candidates.hosts[candidate], names)]
-    order = dict.fromkeys((*addressed, *ranking.order, *candidates.named))
+    first = addressed(candidates.hosts, candidates.named, names)
+    order = dict.fromkeys((*first, *ranking.order, *candidates.named))
     return replace(ranking, order=tuple(order))
 
 

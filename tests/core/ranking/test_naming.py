@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.core.ranking.naming import is_addressed, names_in
+from registry.core.ranking.naming import addressed, names_in
 from registry.core.ranking.text import query_terms
 
 WORDS = {"send", "a", "parcel", "with", "weather", "what", "is", "the", "e", "mail"}
@@ -48,8 +48,16 @@ def test_any_text_has_few_names(text: str) -> None:
     assert len(names(text)) <= 8
 
 
-def test_hosts_are_addressed_by_their_name_and_domain_not_by_a_label() -> None:
-    assert is_addressed("api.pigeons.example", ("api.pigeons.example",))
-    assert is_addressed("api.pigeons.example", ("x", "pigeons.example"))
-    assert not is_addressed("api.pigeons.example", ("pigeons",))
-    assert not is_addressed("pigeons.example", ("api.pigeons.example", "eons.example"))
+@pytest.mark.parametrize(
+    ("host", "names", "expected"),
+    [
+        ("api.pigeons.example", ("api.pigeons.example",), True),
+        ("api.pigeons.example", ("x", "pigeons.example"), True),
+        ("api.pigeons.example", ("pigeons",), False),
+        ("pigeons.example", ("api.pigeons.example", "eons.example"), False),
+    ],
+)
+def test_hosts_are_addressed_by_their_name_and_domain_not_by_a_label(
+    host: str, names: tuple[str, ...], expected: bool
+) -> None:
+    assert addressed(["other.example", host], [1], names) == [1] * expected
