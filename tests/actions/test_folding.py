@@ -13,7 +13,7 @@ from registry.core.model.listing import Filters, Listing, Query, StaleCursor, Tr
 from registry.search.embedded import EmbeddedBackend
 from registry.store.unit_of_work import Store
 from tests.actions.catalogue import NOW, put
-from tests.search.contract import copies_of
+from tests.search.folding_contract import copies_of
 from tests.search.listings import listing
 
 TEXT = "Pigeon Post: Books, prices and tracks parcels with local couriers in every town."

@@ -4,7 +4,7 @@ from typing import Any
 
 from tests.actions.catalogue import put
 from tests.api.conftest import Api
-from tests.search.contract import POST, copies_of
+from tests.search.folding_contract import POST, copies_of
 
 
 async def discover(api: Api, **params: Any) -> Any:

@@ -18,7 +18,8 @@ from registry.search.meilisearch.backend import MeiliBackend
 from registry.search.meilisearch.keys import INDEXER_ACTIONS, make_keys
 from registry.search.meilisearch.query_client import EmbedderMissing, IndexMissing, QueryClient
 from tests.search.capture import Answer, Call, Capture, captured
-from tests.search.contract import MAIL, MAPS, POST, SHOP, copies_of
+from tests.search.contract import MAIL, MAPS, SHOP
+from tests.search.folding_contract import POST, copies_of
 from tests.search.openapi import Judge
 from tests.support.shared import shared
 

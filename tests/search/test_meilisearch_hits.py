@@ -12,7 +12,8 @@ from registry.core.ranking.naming import MOST_NAMED
 from registry.search.backend import SearchDocument, make_document
 from registry.search.meilisearch import hits, layout
 from registry.search.meilisearch.responses import QueryResult, ResponseHit
-from tests.search.contract import MAIL, MAPS, POST, SHOP, copies_of
+from tests.search.contract import MAIL, MAPS, SHOP
+from tests.search.folding_contract import POST, copies_of
 from tests.search.listings import listing
 from tests.search.vector_contract import WORDS, random_services
 from tests.support.candidates import Candidate, side_by_side

@@ -19,7 +19,8 @@ from registry.search.facets import FACETS, NAMES, NUMBERS
 from registry.search.meilisearch import layout, queries
 from registry.search.meilisearch.admin import Keys
 from registry.search.meilisearch.keys import read_keys, write_keys
-from tests.search.contract import MAIL, MAPS, NOW, POST, SHOP
+from tests.search.contract import MAIL, MAPS, SHOP
+from tests.search.folding_contract import NOW, POST
 from tests.search.listings import listing
 
 MODEL = "wp_0000example0"
