@@ -1,6 +1,7 @@
 """`GET /api/discover`: find services by a sentence, ranked by relevance."""
 
 from collections.abc import Collection
+from dataclasses import replace
 from datetime import datetime
 from typing import Annotated
 
@@ -17,6 +18,7 @@ from registry.api.params import (
     Flag,
     Limit,
     SortOrder,
+    Unique,
     base_url,
     filters,
     question,
@@ -51,7 +53,8 @@ router = strict_router(QueryRoute, tags=["discovery"])
     description="Ranks the listed services by how well they answer `q`, with the capabilities that match. Relevance "
     "alone orders the rows, unless `sort` is given; `score` is the quality of what the site serves. `detail_url` is "
     "the site's own document if it has one, otherwise this registry's. Rows far below the "
-    "first are left out. If the first row does not answer the query well, `confident` is false, the rows are the "
+    "first are left out. Services that offer the same as another one, word for word, are folded into it, whoever "
+    "serves them (`unique`). If the first row does not answer the query well, `confident` is false, the rows are the "
     "nearest matches, and `suggestions` says what to search for instead. Words that no service holds and that look "
     "misspelt are corrected; `corrected` says which.",
 )
@@ -73,6 +76,7 @@ async def discover(
         ),
     ] = None,
     sort: SortOrder = "relevance",
+    unique: Unique = True,
     counted: FacetNames = (),
     highlights: Annotated[
         Flag, Query(description="`true`: texts are also returned with the words of the query marked.")
@@ -80,7 +84,7 @@ async def discover(
 ) -> Response:
     text = question(q)
     charge(request, of_discover(limit, len(counted)))
-    query = SearchQuery(text, limit, 0, narrowed, sort)
+    query = SearchQuery(text, limit, 0, replace(narrowed, unique=unique), sort)
     try:
         page = await registry_of(request).search.discover(query, cursor, facets=[FACETS[name] for name in counted])
     except StaleCursor as error:
@@ -131,6 +135,8 @@ def _row(result: Found, stems: Collection[str] | None, base: str, now: datetime)
             "confidence": rounded(hit.confidence),
         },
         "alike": result.alike,
+        "alike_of_others": result.alike_of_others,
+        "alike_total": hit.alike_total,
         "untrusted_text": ["matched_terms", "highlights"],
     }
     if stems is not None:

@@ -202,6 +202,14 @@ SortOrder = Annotated[
         "relevance."
     ),
 ]
+Unique = Annotated[
+    Flag,
+    Query(
+        description="`false`: copies get rows of their own. Otherwise, of services with the same name, description and "
+        "capabilities, only the best proven one has a row, and the oldest one if that is another; `alike` names the "
+        "rest. A host that `q` names always has a row. Near-duplicates of one owner are folded in either case."
+    ),
+]
 FacetNames = Annotated[
     tuple[str, ...],
     *parsers.any_of(*FACETS),

@@ -114,15 +114,18 @@ def demo(
 def search(
     query: Annotated[str, typer.Argument(help="What an agent needs, in plain words.")],
     limit: Annotated[int, typer.Option(min=1, max=50)] = 5,
+    copies: Annotated[bool, typer.Option("--copies", help="Show services that offer the same one by one.")] = False,
     data: DataFolder = None,
     as_json: AsJson = False,
 ) -> None:
     """Search the registry. Exit code 1 when nothing was found."""
     from registry.cli.show import show_search
     from registry.cli.terminal import console
+    from registry.core.model.listing import Filters, Query
 
+    asked = Query(query, limit=limit, filters=Filters(unique=not copies))
     raise typer.Exit(
-        run_async(with_registry(lambda waypost: show_search(waypost, query, limit, console, as_json=as_json), data))
+        run_async(with_registry(lambda waypost: show_search(waypost, asked, console, as_json=as_json), data))
     )
 
 

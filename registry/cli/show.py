@@ -43,16 +43,18 @@ def print_found(console: Console, result: "Found") -> None:
         flagged = _flagged(capability.injection_flags)
         text = f"[green]{escaped(capability.name)}[/] {escaped(capability.description)}{matched_terms}{flagged}"
         console.print(f"    {text}")
+    if result.hit.alike_total:
+        console.print(f"    [dim]the same at {result.hit.alike_total} other hosts: {', '.join(result.alike)}[/]")
 
 
 def _flagged(flags: Sequence[str]) -> str:
     return f", [yellow]flagged: {' '.join(flags)}[/]" if flags else ""
 
 
-async def show_search(waypost: Waypost, query: str, limit: int, console: Console, *, as_json: bool) -> int:
+async def show_search(waypost: Waypost, query: Query, console: Console, *, as_json: bool) -> int:
     if not waypost.index_is_fed():
         await waypost.search.drain()  # no worker runs, so pending changes are indexed now
-    page = await waypost.search.discover(Query(query, limit=limit))
+    page = await waypost.search.discover(query)
     for result in page.hits:
         if as_json:
             print_json(_result_json(result))
@@ -94,6 +96,8 @@ def _result_json(result: "Found") -> dict[str, Any]:
         "relevance": round(result.relevance, 4),
         "matched_terms": list(result.matched_terms),
         "injection_flags": list(card.injection_flags),
+        "alike": list(result.alike),
+        "alike_total": result.hit.alike_total,
         "capabilities": [capability._asdict() for capability in result.capabilities],
     }
 

@@ -49,7 +49,8 @@ class Pool:
     """The engine's candidates, in arbitrary order.
 
     `matching` counts the services that hold a word of the question. It is an estimate, because every service has some
-    vector similarity, and it is never less than the number of candidates.
+    vector similarity, and it is never less than the number of candidates. Of a blank question it counts the services
+    that pass the filters, copies folded if these ask for it; an engine may count copies beyond its first candidates.
 
     `generation` is `<build>.<commit>`: equal generations hold the same documents and the same statistics.
     """
@@ -93,7 +94,9 @@ class Backend(Protocol):
         """Return at most `limit` services that hold a word of the question, and those with the nearest vectors.
 
         A blank text returns the `limit` services with the best score. A question with neither words nor a vector
-        matches nothing. Filters apply to both searches.
+        matches nothing. Filters apply to all searches. With `filters.unique` the copies among the services that pass
+        the filters are folded first, so that they take no place in the limits. Services that the question names are
+        added, at most naming.MOST_NAMED, whether folded or not.
         """
 
     async def upsert(self, documents: Sequence[SearchDocument]) -> int:

@@ -11,7 +11,8 @@ the next writer truncates them.
 import hashlib
 import mmap
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 
 from registry.core.model.listing import SearchUnavailable
 from registry.core.ranking import CandidateSet, Capabilities
+from registry.core.ranking.copies import Copies, FoldedHosts, Standings, standing_of
 from registry.search.backend import SearchDocument
 from registry.search.facets import NUMBERS, values_of
 
@@ -43,6 +45,7 @@ value."""
 ROW: Final = np.dtype(
     [(name, "<u8") for name in _ENDS]
     + [("hash", "V32"), ("length", "<u4"), ("spread", "<f4")]
+    + [("offer", "<u8"), ("offered", "<u4"), ("listed", "<u4"), ("level", "<u4")]
     + [(name, "<u2") for name in NUMBERS]
 )
 
@@ -99,6 +102,8 @@ class ColumnStoreWriter:
         self._files["vectors"].write(record.vectors.tobytes())
         row["hash"] = np.void(document.hash)
         row["length"], row["spread"] = record.length, record.spread
+        for name, number in standing_of(listing)._asdict().items():
+            row[name] = number
         for name, read in NUMBERS.items():
             row[name] = read(listing)
         self._files["rows"].write(row.tobytes())
@@ -135,8 +140,10 @@ class ColumnStore:
             if count and (np.diff(self.table[name].astype(np.int64)) < 0).any():
                 raise IndexDamaged(f"rows.bin: the ends of {name} are not in order")
 
-    def gather(self, rows: Rows, model: str) -> CandidateSet:
-        """Return these rows as the ranker's candidates."""
+    def gather(
+        self, rows: Rows, model: str, copies: Callable[[int], FoldedHosts], named: Sequence[int] = ()
+    ) -> CandidateSet:
+        """Return these rows as the ranker's candidates; `copies` and `named` as there."""
         before, entries = _take(self.table, rows - 1), _take(self.table, rows)
         term_indexes, term_starts = _spans(before["terms"], entries["terms"])
         vector_indexes, row_starts = _spans(before["scales"], entries["scales"])
@@ -153,8 +160,16 @@ class ColumnStore:
             scales=_take(self._values["scales"], vector_indexes),
             spreads=entries["spread"],
             model=model,
+            standings=_standings(entries),
             capabilities=lambda index: self._capabilities(*capability_spans[index]),
+            copies=copies,
+            named=named,
         )
+
+    def copies(self, alive: NDArray[np.bool_]) -> Copies:
+        """Return the copies among the rows that `alive`, shape (count + 1,), marks."""
+        standings = replace(_standings(self.table), offers=np.where(alive, self.table["offer"], np.uint64(0)))
+        return Copies(standings, self.table["score"], self.hosts)
 
     def _capabilities(self, start: int, end: int) -> Capabilities:
         """Decode them. Raise SearchUnavailable, because the ranker calls this after the search has ended."""
@@ -203,8 +218,8 @@ class ColumnStore:
         return mask
 
     def _bounds(self, name: str, rows: Rows) -> tuple[Rows, Rows]:
-        ends = self.table[name]
-        return _take(ends, rows - 1).astype(np.int64), _take(ends, rows).astype(np.int64)
+        ends = self.table[name]  # indexed, because np.take would first copy the whole column out of the table
+        return ends[rows - 1].astype(np.int64), ends[rows].astype(np.int64)
 
     def _values_of(self, name: str, row: int) -> NDArray[Any]:
         ends = self.table[name]
@@ -216,6 +231,10 @@ def facet_id(facet: str, value: str) -> int:
     """Return a 64-bit hash of the facet's value, wide enough that no other value passes a filter by collision."""
     key = f"{facet}\0{value}".encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "little")
+
+
+def _standings(table: NDArray[Any]) -> Standings:
+    return Standings(table["offer"], table["level"], table["offered"], table["listed"])
 
 
 def _take(values: NDArray[Any], indexes: Rows) -> NDArray[Any]:

@@ -9,7 +9,7 @@ benchmarks/embedding). Nothing is downloaded, neither here nor by the imported l
 
 import hashlib
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -148,6 +148,7 @@ def verified(path: Path, expected: str) -> memoryview:
     return raw
 
 
+@lru_cache(maxsize=10_000)
 def knows_word(tokenizer: Any, word: str) -> bool:
     """Return whether the word, or the one that it is an inflection of, is a token.
 

@@ -1,5 +1,5 @@
-"""The facets and numbers that every engine can filter listings by. A new filter is one row here and one field of
-Filters."""
+"""The facets and numbers that every engine can filter listings by, and the names by which it finds them. A new filter
+is one row here and one field of Filters."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date
@@ -30,6 +30,12 @@ NUMBERS: Final[Mapping[str, Callable[[Listing], int]]] = {
 }
 """Name -> function that returns a listing's 16-bit number, for range filters. `seen` is in days since 1970-01-01."""
 
+NAMES: Final[Mapping[str, Callable[[Listing], Iterable[str]]]] = {
+    "host": lambda listing: (listing.host,),
+    "label": lambda listing: (listing.domain.partition(".")[0],),
+}
+"""What a question may name a listing by, beside the facet `domain`: no filters, and not among the facets."""
+
 _EPOCH: Final = date(1970, 1, 1)
 TOP: Final = 0xFFFF
 
@@ -38,6 +44,11 @@ def values_of(listing: Listing) -> Iterator[tuple[str, str]]:
     for facet, read in FACETS.items():
         for value in dict.fromkeys(read(listing)):
             yield facet, value
+
+
+def fields_of_name(name: str) -> tuple[str, ...]:
+    """Return the fields that hold a name of a question (core/ranking/naming.py): hosts and domains have a dot."""
+    return ("host", "domain") if "." in name else ("label",)
 
 
 def facet_filters(filters: Filters) -> Mapping[str, tuple[str, ...]]:

@@ -27,13 +27,15 @@ from tantivy import Document, FieldType, Index, Occur, Query, Schema, SchemaBuil
 
 from registry.core.model.listing import Filters
 from registry.core.ranking import RANKER_VERSION, ParsedQuery, indexed_text, term_ids
+from registry.core.ranking.copies import NONE_FOLDED, SHOWN_COPIES, Folded, FoldedHosts, no_copies
+from registry.core.ranking.naming import MOST_NAMED
 from registry.search.ann import LINEAR_ROWS, HnswGraph, Mask, NearestNeighbours, extend_graph, needs_new_graph
 from registry.search.backend import Pool, SearchDocument
 from registry.search.column_store import ColumnStore, ColumnStoreWriter, IndexDamaged, Rows
 from registry.search.corpus_counts import CorpusCounts, IndexOutdated, read_stats
-from registry.search.facets import FACETS, NUMBERS, facet_filters, ranges, values_of
+from registry.search.facets import FACETS, NAMES, NUMBERS, facet_filters, fields_of_name, ranges, values_of
 
-LAYOUT = f"4:{RANKER_VERSION}"
+LAYOUT = f"5:{RANKER_VERSION}"
 """Version of a generation's content; an index of another version is rebuilt."""
 
 VECTOR_CANDIDATES: Final = 64
@@ -43,9 +45,14 @@ ten as ranking all services; on 100,000 services, with 100 by words, 9.7 of the 
 _POST_FILTER_SHARE: Final = 0.5
 """A filter that keeps at least this share of the services is applied after the tantivy search, not inside it."""
 
+_FETCHED_MOST: Final = 64
+"""Hits that are fetched, as a multiple of those wanted, when many are copies of others."""
+
+_NAMED_FETCHED: Final = 50
+
 _WRITER_BYTES = 32_000_000
 _MASKS = 64  # filters whose row masks are cached per commit; a mask takes one byte per row
-_SERVICE, _STATS = "service", "stats"
+_STATS = "stats"
 
 
 class Model(NamedTuple):
@@ -58,9 +65,8 @@ class Model(NamedTuple):
 def _make_schema() -> Schema:
     builder = SchemaBuilder()
     builder.add_text_field("kind", tokenizer_name="raw", index_option="basic")
-    builder.add_text_field("host", tokenizer_name="raw", index_option="basic")
     builder.add_text_field("text", tokenizer_name="whitespace", index_option="freq")
-    for facet in FACETS:
+    for facet in (*NAMES, *FACETS):
         builder.add_text_field(facet, tokenizer_name="raw", index_option="basic")
     for number in NUMBERS:
         builder.add_unsigned_field(number, indexed=True, fast=True)
@@ -88,6 +94,15 @@ class _State:
     @classmethod
     def decode(cls, raw: bytes) -> "_State":
         return cls(*orjson.loads(raw))
+
+
+class _Passing(NamedTuple):
+    """The rows that pass filters: `mask`, shape (rows + 1,), without the `folded` ones; `share` of the live rows that
+    pass, the folded ones included."""
+
+    mask: Mask
+    folded: Folded
+    share: float
 
 
 class IndexedService(NamedTuple):
@@ -121,7 +136,8 @@ class Snapshot:
             name = self.state.graph
             self.graph = HnswGraph(directory / name, model.dims, self.state.check) if name else None
         self._nearest = NearestNeighbours(self.columns, self.graph, self.state.covered)
-        self._masks: dict[Filters, tuple[Mask, float]] = {}
+        self._copies = self.columns.copies(self.alive)
+        self._masks: dict[Filters, _Passing] = {}
 
     @property
     def needs_rebuild(self) -> bool:
@@ -129,31 +145,61 @@ class Snapshot:
         return self.state.rows > 2 * self.stats.services + LINEAR_ROWS
 
     def candidates(self, question: ParsedQuery, filters: Filters, limit: int) -> Pool:
+        passing = self._passing(filters)
         if not question.text.strip():
-            rows, matching = self._search(_services(), filters, limit, order_by="score")
+            rows, matching = self._best(passing.mask, limit)
         else:
-            word_rows, matching = self._by_words(question, filters, limit)
-            rows = _union(word_rows, self._by_vectors(question, filters))
+            word_rows, matching = self._by_words(question, filters, passing, limit)
+            rows = _union(word_rows, self._by_vectors(question, passing.mask))
             matching = max(matching, len(rows))
-        return Pool(self.generation, self.stats, self.columns.gather(rows, self._model.id), matching)
+        named = self._named(question, passing)
+        if len(named):
+            rows = _union(rows, named)
+            matching = max(matching, len(rows))
+        has_folded = len(passing.folded.positions) > 0
+        candidates = self.columns.gather(
+            rows,
+            self._model.id,
+            copies=(lambda index: self._behind(int(rows[index]), passing.folded, named)) if has_folded else no_copies,
+            named=np.flatnonzero(np.isin(rows, named)).tolist() if len(named) else (),
+        )
+        return Pool(self.generation, self.stats, candidates, matching)
 
-    def _by_words(self, question: ParsedQuery, filters: Filters, limit: int) -> tuple[Rows, int]:
+    def _best(self, mask: Mask, limit: int) -> tuple[Rows, int]:
+        """Return the rows with the best score, and the number of all."""
+        rows = np.flatnonzero(mask)
+        scores = self.columns.table["score"][rows].astype(np.int32)
+        return rows[np.argsort(-scores, kind="stable")[:limit]], len(rows)
+
+    def _by_words(self, question: ParsedQuery, filters: Filters, passing: _Passing, limit: int) -> tuple[Rows, int]:
         """Return the best rows by words and an estimate of all that match. When most services pass the filters, search
         without them: tantivy can skip whole blocks of low-scoring services only in an unfiltered query."""
         if not question.terms:
             return np.zeros(0, np.int64), 0
         query = _any_of(list(question.terms))
-        mask, share = self._mask(filters)
-        if share >= _POST_FILTER_SHARE:
-            fetch_limit = int(limit * 1.1 / share) + 10
+        if passing.share >= _POST_FILTER_SHARE:
+            fetch_limit = int(limit * 1.1 / passing.share) + 10
             hits = self._searcher.search(query, fetch_limit, count=False).hits
             rows = self._rows([address for _, address in hits])
-            rows = rows[mask[rows]]
+            rows = rows[passing.mask[rows]]
             if len(hits) < fetch_limit:
                 return rows[:limit], len(rows)
             if len(rows) >= limit:
-                return rows[:limit], max(len(rows), self._estimate(question, share))
-        return self._search(query, filters, limit)
+                return rows[:limit], max(len(rows), self._estimate(question, passing.share))
+        return self._by_words_and_filters(query, filters, passing.mask, limit)
+
+    def _by_words_and_filters(self, query: Query, filters: Filters, mask: Mask, limit: int) -> tuple[Rows, int]:
+        """Fetch more and more hits until enough of them are not folded: the filters are part of the query, folding is
+        not."""
+        filtered_query = Query.boolean_query([(Occur.Must, query), *_filter_clauses(filters)])
+        fetch_limit = limit
+        while True:
+            result = self._searcher.search(filtered_query, fetch_limit, count=True)
+            rows = self._rows([address for _, address in result.hits])
+            rows = rows[mask[rows]][:limit]
+            if len(rows) == limit or len(result.hits) < fetch_limit or fetch_limit >= _FETCHED_MOST * limit:
+                return rows, result.count
+            fetch_limit *= 4
 
     def _estimate(self, question: ParsedQuery, share: float) -> int:
         """Estimate how many services hold any of the words, assuming that words are independent."""
@@ -161,15 +207,31 @@ class Snapshot:
         share_without = np.prod(1 - df / max(1, self.stats.services))
         return round(share * self.stats.services * float(1 - share_without))
 
-    def _by_vectors(self, question: ParsedQuery, filters: Filters) -> Rows:
+    def _by_vectors(self, question: ParsedQuery, mask: Mask) -> Rows:
         if question.whole is None or question.model != self._model.id:
             return np.zeros(0, np.int64)
-        return self._nearest.rows(question.whole, self._mask(filters)[0], VECTOR_CANDIDATES)
+        return self._nearest.rows(question.whole, mask, VECTOR_CANDIDATES)
 
-    def _search(self, query: Query, filters: Filters, limit: int, order_by: str | None = None) -> tuple[Rows, int]:
-        filtered_query = Query.boolean_query([(Occur.Must, query), *_filter_clauses(filters)])
-        result = self._searcher.search(filtered_query, limit, count=True, order_by_field=order_by)
-        return self._rows([address for _, address in result.hits]), result.count
+    def _named(self, question: ParsedQuery, passing: _Passing) -> Rows:
+        """Return the rows that the question names and that pass the filters, the best proven and oldest of them."""
+        if not question.names:  # guard: named-copies-are-shown
+            return np.zeros(0, np.int64)
+        clauses = [
+            (Occur.Should, Query.term_query(SCHEMA, field, name, "basic"))
+            for name in question.names
+            for field in fields_of_name(name)
+        ]
+        hits = self._searcher.search(Query.boolean_query(clauses), _NAMED_FETCHED, count=False).hits
+        rows = self._rows([address for _, address in hits])
+        rows = rows[passing.mask[rows] | np.isin(rows, passing.folded.positions)]
+        table = self.columns.table
+        is_other = np.array([host not in question.names for host in self.columns.hosts(rows)])
+        return rows[np.lexsort((rows, table["offered"][rows], table["level"][rows], is_other))][:MOST_NAMED]
+
+    def _behind(self, row: int, folded: Folded, named: Rows) -> FoldedHosts:
+        """Return the hosts of the copies folded behind the row, but for those that the question names."""
+        rows = np.setdiff1d(folded.behind(row), named, assume_unique=True)
+        return FoldedHosts(tuple(self.columns.hosts(rows[:SHOWN_COPIES])), len(rows))
 
     def _rows(self, addresses: Sequence[Any]) -> Rows:
         rows: Rows = np.array(self._searcher.fast_field_values("row", list(addresses)), np.int64)
@@ -177,8 +239,7 @@ class Snapshot:
             raise IndexDamaged("the index names rows that are not there")
         return rows
 
-    def _mask(self, filters: Filters) -> tuple[Mask, float]:
-        """Return the mask of live rows that pass the filters, shape (rows + 1,), and their share of the live rows."""
+    def _passing(self, filters: Filters) -> _Passing:
         cached = self._masks.get(filters)
         if cached is None:
             mask = self.alive.copy()
@@ -186,7 +247,10 @@ class Snapshot:
                 mask &= self.columns.having(facet, values)
             for number, (minimum, maximum) in ranges(filters).items():
                 mask &= (self.columns.table[number] >= minimum) & (self.columns.table[number] <= maximum)
-            cached = mask, np.count_nonzero(mask) / max(1, self.stats.services)
+            share = np.count_nonzero(mask) / max(1, self.stats.services)
+            folded = self._copies.folded(mask) if filters.unique else NONE_FOLDED  # guard: copies-are-folded
+            mask[folded.positions] = False
+            cached = _Passing(mask, folded, share)
             if len(self._masks) >= _MASKS:
                 self._masks = {}
             self._masks[filters] = cached
@@ -234,10 +298,6 @@ def _committed(searcher: Searcher) -> tuple[bytes, bytes]:
 def _any_of(terms: Sequence[str]) -> Query:
     clauses = [(Occur.Should, Query.term_query(SCHEMA, "text", term, "freq")) for term in terms]
     return Query.boolean_query(clauses)
-
-
-def _services() -> Query:
-    return Query.term_query(SCHEMA, "kind", _SERVICE, "basic")
 
 
 def _filter_clauses(filters: Filters) -> Iterator[tuple[Occur, Query]]:
@@ -404,12 +464,13 @@ def _sync(directory: Path) -> None:
 def _to_tantivy(document: SearchDocument, row: int) -> Document:
     """Build the document field by field: keyword arguments make signed numbers, which stop the indexing thread."""
     tantivy_document = Document()
-    tantivy_document.add_text("kind", _SERVICE)
-    tantivy_document.add_text("host", document.listing.host)
     tantivy_document.add_text("text", indexed_text(document.listing))
+    for field, read in NAMES.items():
+        for name in read(document.listing):
+            tantivy_document.add_text(field, name)
     for facet, value in values_of(document.listing):
         tantivy_document.add_text(facet, value)
-    for number, read in NUMBERS.items():
-        tantivy_document.add_unsigned(number, read(document.listing))
+    for number, read_number in NUMBERS.items():
+        tantivy_document.add_unsigned(number, read_number(document.listing))
     tantivy_document.add_unsigned("row", row)
     return tantivy_document

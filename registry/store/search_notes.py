@@ -6,8 +6,9 @@ index, and calls `done` with the rows it read. A row noted again meanwhile stays
 
 import logging
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Final
 
 from sqlalchemy import delete, func, select, text, tuple_, update
 from sqlalchemy.dialects.postgresql import insert
@@ -21,6 +22,8 @@ from registry.store.tables import SearchDirtyRow, SearchTargetRow, ServiceRow
 from registry.store.tables.search import DIRTY_VERSIONS
 
 Key = tuple[str, str]
+
+_LISTINGS: Final = select(ServiceRow.host, ServiceRow.listing, ServiceRow.created_at).where(~ServiceRow.hidden)
 
 _log = logging.getLogger(__name__)
 
@@ -95,9 +98,7 @@ class SearchNotes:
 
     async def listings(self, keys: Collection[Key]) -> dict[str, Listing]:
         """Return the current listings by host. A missing one is hidden or deleted: the index must drop it."""
-        statement = select(ServiceRow.host, ServiceRow.listing).where(
-            tuple_(ServiceRow.domain, ServiceRow.host).in_(list(keys)), ~ServiceRow.hidden
-        )
+        statement = _LISTINGS.where(tuple_(ServiceRow.domain, ServiceRow.host).in_(list(keys)))
         return {listing.host: listing for listing in _decoded((await self._connection.execute(statement)).all())}
 
     async def all_listings(self, after: Key, *, limit: int) -> list[Listing]:
@@ -106,12 +107,7 @@ class SearchNotes:
         An undecodable row is left out, so fewer than `limit` need not be the end: go on until the result is empty.
         """
         key = (ServiceRow.domain, ServiceRow.host)
-        statement = (
-            select(ServiceRow.host, ServiceRow.listing)
-            .where(tuple_(*key) > after, ~ServiceRow.hidden)
-            .order_by(*key)
-            .limit(limit)
-        )
+        statement = _LISTINGS.where(tuple_(*key) > after).order_by(*key).limit(limit)
         return list(_decoded((await self._connection.execute(statement)).all()))
 
     async def done(self, target: str, notes: Sequence[Dirty]) -> int:
@@ -158,9 +154,11 @@ class SearchNotes:
         return (await self._connection.execute(statement)).scalar_one()
 
 
-def _decoded(rows: Iterable[tuple[str, bytes]]) -> Iterable[Listing]:
-    for host, stored in rows:
+def _decoded(rows: Iterable[tuple[str, bytes, datetime]]) -> Iterable[Listing]:
+    """Yield the listings, with the dates that they have from the row."""
+    for host, stored, created_at in rows:
         try:
-            yield listing_from_json(decode(stored))
+            listing = listing_from_json(decode(stored))
+            yield replace(listing, listed_since=created_at, offered_since=listing.offered_since or created_at)
         except ValueError:
             _log.error("the listing of %s cannot be decoded: rescore rewrites it", host)

@@ -23,7 +23,18 @@ from tests.api.conftest import Api
 from tests.support.database import rows
 
 QUESTION = "/api/discover?q=send+a+parcel"
-NAMES = ("q", "limit", "cursor", "sort", "facets", "highlights", "include_unverified", *FILTER_NAMES, "nothing")
+NAMES = (
+    "q",
+    "limit",
+    "cursor",
+    "sort",
+    "facets",
+    "highlights",
+    "include_unverified",
+    "unique",
+    *FILTER_NAMES,
+    "nothing",
+)
 VALUES = st.one_of(
     st.sampled_from(["", "true", "false", "0", "7", "999", "-1", "1e3", "adp", "mcp,a2a", "relevance", "score", "nope",
                      "verified,community", "none", "free", "api:x", "geo:address", "2026-11-20", "2026-02-30", "en,de",
@@ -82,7 +93,7 @@ async def test_every_parameter_reaches_the_query() -> None:
         "include_unverified": "true", "auth_type": "none,oauth2", "pricing_type": "free", "trust_level": "verified",
         "protocol": "mcp", "semantic_type": "api:payment", "side_effects": "false", "domain": "a.b.dev", "tld": "dev",
         "category": "email", "language": "EN", "min_score": "1", "max_score": "99", "seen_since": "2026-11-20",
-        "seen_within_days": "1", "highlights": "true",
+        "seen_within_days": "1", "highlights": "true", "unique": "false",
     }  # fmt: skip
     framework, straight = both_ways()
     expected, actual = [await client.get("/api/discover", params=parameters) for client in (framework, straight)]

@@ -18,6 +18,7 @@ from registry.search import generation
 from registry.search.backend import Backend, IndexState, WriterBusy, make_document
 from registry.search.embedded import EmbeddedBackend, _EmbeddedBuild, has_writer
 from tests.search.contract import MAIL, MAPS, SHOP, BackendContract, fill, found, upsert
+from tests.search.folding_contract import FoldingContract
 from tests.support.hang import HANG_SECONDS
 from tests.support.shared import ROOT
 
@@ -32,6 +33,10 @@ async def backend(tmp_path: Path) -> AsyncIterator[Backend]:
 
 
 class TestEmbedded(BackendContract):
+    pass
+
+
+class TestEmbeddedFolding(FoldingContract):
     pass
 
 

@@ -19,6 +19,7 @@ from registry.search.meilisearch.admin import Admin, Keys
 from registry.search.meilisearch.backend import MeiliBackend
 from registry.search.meilisearch.keys import make_keys
 from tests.search.contract import MAIL, MAPS, SHOP, BackendContract, fill, found, pool, stats_of, upsert
+from tests.search.folding_contract import FoldingContract
 from tests.search.listings import listing
 from tests.search.vector_contract import _VOCABULARY as VOCABULARY
 from tests.search.vector_contract import WORDS, VectorContract, random_services
@@ -48,6 +49,10 @@ async def backend(index: str, keys: Keys) -> AsyncIterator[MeiliBackend]:
 
 
 class TestMeilisearch(BackendContract):
+    pass
+
+
+class TestMeilisearchFolding(FoldingContract):
     pass
 
 

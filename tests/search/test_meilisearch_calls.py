@@ -19,6 +19,7 @@ from registry.search.meilisearch.keys import INDEXER_ACTIONS, make_keys
 from registry.search.meilisearch.query_client import EmbedderMissing, IndexMissing, QueryClient
 from tests.search.capture import Answer, Call, Capture, captured
 from tests.search.contract import MAIL, MAPS, SHOP
+from tests.search.folding_contract import POST, copies_of
 from tests.search.openapi import Judge
 from tests.support.shared import shared
 
@@ -46,6 +47,7 @@ class Engine:
     def __init__(self) -> None:
         self.documents: dict[str, dict[str, Any]] = {}
         self.indexes: list[str] = []
+        self.found: set[str] = set()
 
     def __call__(self, call: Call) -> Answer:
         match call.method, *call.path.strip("/").split("/"):
@@ -83,11 +85,19 @@ class Engine:
             case "GET", "tasks", _:
                 return answer(15)
             case "POST", "multi-search":
-                results = recorded(29)["response"]["body"]["results"]
-                statistics = results[1] | {"hits": [self.documents[layout.STATISTICS_ID]]}
-                empty = [result | {"hits": []} for result in (results[0], results[1], results[1], results[1])]
-                return Answer(200, {"results": [statistics, *empty[: len(call.body["queries"]) - 1]]})
+                statistics = self._found({}) | {"hits": [self.documents[layout.STATISTICS_ID]]}
+                is_first = call.body["queries"][0]["filter"] == f'kind = "{layout.DocumentKind.STATISTICS}"'
+                found = [self._found(query) for query in call.body["queries"][is_first:]]
+                return Answer(200, {"results": [statistics] * is_first + found})
         raise AssertionError(f"{call.method} {call.path}")
+
+    def _found(self, query: dict[str, Any]) -> dict[str, Any]:
+        """Return the services that `found` names, one per value of `distinct`."""
+        services = [document for document in self.documents.values() if document.get("host") in self.found]
+        if "distinct" in query:
+            services = list({document["copy"] or document["id"]: document for document in services}.values())
+        result: dict[str, Any] = recorded(29)["response"]["body"]["results"][0 if "vector" in query else 1]
+        return result | {"hits": services, "estimatedTotalHits": len(services)}
 
     def _fetched(self, body: dict[str, Any]) -> list[dict[str, Any]]:
         ids = body.get("ids") or [
@@ -126,7 +136,7 @@ async def make_every_call(url: str) -> None:
     filters = Filters(
         formats=("adp", "awp"), auth_types=("none",), pricing_types=("free",), protocols=("mcp",), min_score=3
     )
-    for query in (question, parse_query(" ")):
+    for query in (question, parse_query(" "), parse_query("see mail.example")):
         await backend.candidates(query, filters, 200)
     assert (await backend.health()).state is IndexState.READY
     assert [host async for host, _ in backend.hashes()]
@@ -154,6 +164,33 @@ async def test_every_call_matches_the_published_description(capture: Capture, ju
         ("GET", "/tasks/{task_id}"),
         ("POST", "/multi-search"),
     }
+
+
+@pytest.mark.parametrize("text", ["parcel email", " "])
+async def test_copies_cost_one_more_call_and_take_no_place(capture: Capture, judge: Judge, text: str) -> None:
+    """Only if several of the services found are copies; then each query is asked again without them."""
+    engine = capture.script
+    assert isinstance(engine, Engine)
+    backend = MeiliBackend(capture.url, KEYS, "services", model=MODEL, dims=4)
+    async with backend.build() as build:
+        await build.add([make_document(service) for service in (MAIL, POST, *copies_of(POST, 3))])
+        await build.swap()
+    one_copy, copies = {"mail.example", "copy002.example"}, {"copy001.example", "copy002.example", "pigeons.example"}
+    for engine.found, filters, repeats in (
+        (one_copy, Filters(), False),
+        (copies, Filters(), True),
+        (copies, Filters(unique=False), False),
+    ):
+        capture.calls.clear()
+        pool = await backend.candidates(parse_query(text), filters, 200)
+        assert set(pool.candidates.hosts) == ({"pigeons.example"} if repeats else engine.found)
+        asked = [query for call in capture.calls for query in call.body["queries"] if "copy" in str(query)]
+        first = [query for query in asked if "distinct" not in query and "copy IN" not in query["filter"]]
+        again = asked[len(first) :]
+        assert again[1:] == ([query | {"distinct": "copy"} for query in first] if repeats else [])
+        assert [query["sort"] for query in again[:1]] == ([["offered:asc"]] if repeats else [])
+    await backend.close()
+    assert [judge.faults(call) for call in capture.calls if judge.faults(call)] == []
 
 
 async def test_each_call_uses_the_key_with_the_fewest_rights(capture: Capture, judge: Judge) -> None:

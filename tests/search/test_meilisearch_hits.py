@@ -7,10 +7,13 @@ import orjson
 import pytest
 
 from registry.core.ranking import CandidateSet, CorpusStats, ParsedQuery, parse_query
+from registry.core.ranking.copies import standing_of
+from registry.core.ranking.naming import MOST_NAMED
 from registry.search.backend import SearchDocument, make_document
 from registry.search.meilisearch import hits, layout
 from registry.search.meilisearch.responses import QueryResult, ResponseHit
 from tests.search.contract import MAIL, MAPS, SHOP
+from tests.search.folding_contract import POST, copies_of
 from tests.search.listings import listing
 from tests.search.vector_contract import WORDS, random_services
 from tests.support.candidates import Candidate, side_by_side
@@ -31,7 +34,11 @@ def leg(*documents: SearchDocument, near: bool = False, total: int | None = None
 
 def candidates_of(documents: list[SearchDocument], model: str) -> CandidateSet:
     return side_by_side(
-        (Candidate(document.listing.host, document.listing.score, document.record) for document in documents), model
+        (
+            Candidate(document.listing.host, document.listing.score, document.record, standing_of(document.listing))
+            for document in documents
+        ),
+        model,
     )
 
 
@@ -41,13 +48,15 @@ def test_columns_are_those_of_the_records(model: str) -> None:
     embedders = (WORDS, OTHER, None)
     documents = [
         make_document(service, embedders[number % 3])
-        for number, service in enumerate([*random_services(20, seed=5), MAIL, MAPS])
+        for number, service in enumerate([*random_services(20, seed=5), MAIL, MAPS, POST])
     ]
     candidates, expected = hits.read([hit(document) for document in documents], model), candidates_of(documents, model)
     assert (candidates.hosts, candidates.model) == (expected.hosts, expected.model)
     columns = ("scores", "lengths", "term_starts", "terms", "counts", "row_starts", "vectors", "scales", "spreads")
     for column in columns:
         assert np.array_equal(getattr(candidates, column), getattr(expected, column)), column
+    for column in ("offers", "levels", "offered", "listed"):
+        assert np.array_equal(getattr(candidates.standings, column), getattr(expected.standings, column)), column
     for place in range(len(documents)):
         assert candidates.capabilities(place).encode() == expected.capabilities(place).encode()
 
@@ -66,7 +75,8 @@ def test_records_of_another_version_are_left_out() -> None:
 def test_a_service_found_by_several_legs_is_one_candidate() -> None:
     mail, maps = make_document(MAIL, WORDS), make_document(MAPS, WORDS)
     legs = [leg(mail, maps, near=True), leg(mail), leg(mail, total=7)]
-    pool = hits.pool("g.1", CorpusStats.of([mail.record, maps.record]), legs, parse_query("email", WORDS), 200)
+    stats, answers = CorpusStats.of([mail.record, maps.record]), hits.Answers(legs, [], [], is_folded=True)
+    pool = hits.pool("g.1", stats, answers, parse_query("email", WORDS), 200)
     assert sorted(pool.candidates.hosts) == ["mail.example", "maps.example"]
     assert (pool.generation, pool.matching) == ("g.1", 7)
 
@@ -78,6 +88,34 @@ def test_a_pool_over_the_limit_keeps_the_best_words_and_the_nearest_vectors() ->
     random.Random(3).shuffle(documents)
     stats = CorpusStats.of(document.record for document in [*documents, near])
     question = ParsedQuery("weather", {"weather": "weather"}, np.ones(WORDS.dims, np.float32), None, WORDS.id)
-    pool = hits.pool("g.1", stats, [leg(near, near=True), leg(*documents)], question, 3)
+    answers = hits.Answers([leg(near, near=True), leg(*documents)], [], [], is_folded=True)
+    pool = hits.pool("g.1", stats, answers, question, 3)
     assert {"best.example", "mail.example"} <= set(pool.candidates.hosts)
     assert (len(pool.candidates), pool.matching) == (4, 10)
+
+
+def test_the_oldest_copy_stands_for_those_that_were_found() -> None:
+    original, shop, *copies = (make_document(service) for service in (POST, SHOP, *copies_of(POST, 30)))
+    stats = CorpusStats.of(document.record for document in (original, shop, *copies))
+    found, named = [leg(*copies[5:25]), leg(*copies[9:12], near=True), leg(shop)], [leg(copies[17])]
+    assert hits.repeated_offers([leg(original, shop), leg(original)]) == []
+    assert len(hits.repeated_offers(found)) == 1
+    answers = hits.Answers(found, named, [leg(original, *copies)], is_folded=True)
+    pool = hits.pool("g.1", stats, answers, parse_query("copy017.example parcel"), 200)
+    assert sorted(pool.candidates.hosts) == ["copy017.example", "pigeons.example", "shop.example"]
+    behind = dict(zip(pool.candidates.hosts, map(pool.candidates.copies, range(3)), strict=True))
+    assert (behind["pigeons.example"].hosts[0], behind["pigeons.example"].total) == ("copy000.example", 29)
+    assert "copy017.example" not in behind["pigeons.example"].hosts
+    assert [pool.candidates.hosts[position] for position in pool.candidates.named] == ["copy017.example"]
+    as_found = hits.Answers(found, named, [], is_folded=False)
+    assert len(hits.pool("g.1", stats, as_found, parse_query("parcel"), 200).candidates) == 21
+
+
+def test_a_named_service_is_added_once_and_those_named_in_full_first() -> None:
+    services = [listing(f"pigeonpost.tld{n}", "Anything", domain=f"pigeonpost.tld{n}") for n in range(9)]
+    documents = [make_document(service) for service in services]
+    stats = CorpusStats.of(document.record for document in documents)
+    answers = hits.Answers([leg(documents[8])], [leg(*documents)], [], is_folded=True)
+    pool = hits.pool("g.1", stats, answers, parse_query("pigeonpost.tld8"), 200)
+    assert len(set(pool.candidates.hosts)) == len(pool.candidates) == MOST_NAMED
+    assert pool.candidates.hosts[0] == "pigeonpost.tld8"

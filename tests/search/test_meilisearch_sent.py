@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,15 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.core.model.listing import Filters
+from registry.core.model.listing import Filters, TrustLevel
 from registry.core.ranking import CorpusStats, ParsedQuery, make_record, parse_query, term_ids
+from registry.core.ranking.copies import standing_of
 from registry.search.backend import make_document
 from registry.search.corpus_counts import CorpusCounts, IndexOutdated
-from registry.search.facets import FACETS, NUMBERS
+from registry.search.facets import FACETS, NAMES, NUMBERS
 from registry.search.meilisearch import layout, queries
 from registry.search.meilisearch.admin import Keys
 from registry.search.meilisearch.keys import read_keys, write_keys
 from tests.search.contract import MAIL, MAPS, SHOP
+from tests.search.folding_contract import NOW, POST
 from tests.search.listings import listing
 
 MODEL = "wp_0000example0"
@@ -32,8 +35,11 @@ def test_filter_values_cannot_inject_filter_syntax(values: tuple[str, ...], numb
     """For any input the filter consists of declared names, plain quoted words and numbers only."""
     filters = Filters(unverified, values, values, values, values, number)
     (leg,) = queries.word_queries("services", ParsedQuery("a", {"a": "a"}), filters, stats("a"))
+    named = queries.named_queries("services", ParsedQuery("a", {}, names=values), Filters())
     clause = r'(\w+ IN \["[a-z0-9._:+-]+"(, "[a-z0-9._:+-]+")*\]|\w+ \d+ TO \d+|kind = "tally" AND kind = "gone")'
     assert_full(rf"{clause}( AND {clause})*", leg["filter"])
+    for query in named:
+        assert_full(rf"\({clause}( OR {clause})*\)( AND {clause})*", query["filter"])
 
 
 def assert_full(pattern: str, text: str) -> None:
@@ -118,8 +124,21 @@ def test_a_tally_is_read_back_unchanged() -> None:
 def test_an_index_document_holds_every_facet() -> None:
     """Every facet that a filter may name is in every document."""
     sent = layout.service_document(make_document(listing("a.example", protocols=("mcp",))), "")
-    assert set(FACETS) | set(NUMBERS) <= set(sent)
+    assert set(FACETS) | set(NAMES) | set(NUMBERS) <= set(sent)
     assert sent["protocol"] == ["mcp"]
+
+
+def test_a_document_says_of_what_it_is_a_copy() -> None:
+    standing = standing_of(POST)
+    sent = layout.service_document(make_document(POST), "")
+    assert layout.standing_from(sent["copy"], sent["offered"], sent["listed"]) == standing
+    assert sent["offered"] == NOW.timestamp()
+    nobody = layout.service_document(make_document(MAIL), "")
+    assert (nobody["copy"], nobody["offered"]) == (None, 0)
+    unverified = layout.service_document(make_document(replace(POST, trust_level=TrustLevel.UNVERIFIED)), "")
+    assert unverified["copy"] == f"{standing.offer:016x}-2"
+    query = queries.copies_query("services", [standing.offer], Filters(unique=True, include_unverified=True))
+    assert all(f'"{standing.offer:016x}-{level}"' in query["filter"] for level in range(3))
 
 
 def test_key_files_are_private_and_missing_ones_are_skipped(tmp_path: Path) -> None:

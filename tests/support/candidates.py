@@ -6,6 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from registry.core.ranking import CandidateSet, Record
+from registry.core.ranking.copies import Standing, Standings
+
+UNIQUE = Standing(0, 0, 0, 0)
+"""Of a service that is never a copy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +19,7 @@ class Candidate:
     host: str
     score: int
     record: Record
+    standing: Standing = UNIQUE
 
 
 def side_by_side(candidates: Iterable[Candidate], model: str = "") -> CandidateSet:
@@ -36,5 +41,6 @@ def side_by_side(candidates: Iterable[Candidate], model: str = "") -> CandidateS
         scales=np.concatenate([np.zeros(0, np.float32), *(record.scales for record in with_rows)]),
         spreads=np.array([record.spread for record in records], np.float32),
         model=model,
+        standings=Standings.of([candidate.standing for candidate in candidate_list]),
         capabilities=lambda index: records[index].capabilities,
     )

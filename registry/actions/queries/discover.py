@@ -32,7 +32,9 @@ from registry.core.ranking import (
     explain,
     parse_query,
     rank,
+    with_named,
 )
+from registry.core.ranking.naming import addressed
 from registry.core.ranking.spelling import corrected, corrections
 from registry.core.ranking.suggest import Suggestions, suggest
 from registry.search.backend import Backend, Pool
@@ -47,7 +49,7 @@ MAX_DEPTH: Final = 1_000
 """How deep a client may page, and how many candidates are fetched when browsing."""
 
 ALIKE: Final = 5
-"""Maximum number of near-duplicates listed with a hit."""
+"""Maximum number of folded hosts listed with a hit."""
 
 _CARDS_AT_ONCE: Final = 10
 
@@ -71,13 +73,19 @@ class FoundCapability(NamedTuple):
 class Found(NamedTuple):
     """One result. `hit` explains it. No capabilities when only the service's own text matched, and when browsing.
 
-    `alike` are shown hosts of the same owner with nearly the same text.
+    `alike` are shown hosts without a row of their own: copies, and those of the same owner with nearly the same text.
+    `hit.alike_total` counts all of them that the index holds and that pass the filters.
     """
 
     card: Card
     hit: Hit
     capabilities: tuple[FoundCapability, ...]
     alike: tuple[str, ...] = ()
+
+    @property
+    def alike_of_others(self) -> tuple[str, ...]:
+        """The hosts of `alike` on other registrable domains than the service itself."""
+        return tuple(host for host in self.alike if registrable_domain(host) != self.card.domain)
 
     @property
     def relevance(self) -> float:
@@ -100,7 +108,7 @@ class Facets:
 @dataclass(frozen=True, slots=True)
 class DiscoverPage:
     """`total` counts the services that answer, those far below the first one left out; without a question, all in the
-    index that pass the filters. Pages end where the answers end, or at MAX_DEPTH.
+    index that pass the filters. Folded services do not count. Pages end where the answers end, or at MAX_DEPTH.
 
     `generation` identifies the state of the index that answered, its last commit included. `stems` are those of the
     question's words. `corrected`: as in SearchAnswer. `suggestions` are given when the answer is not `confident`.
@@ -145,12 +153,14 @@ async def ranked(backend: Backend, query: Query, embedder: Embedder | None = Non
     pool = await backend.candidates(question, query.filters, POOL if has_text else MAX_DEPTH)
     if not has_text:
         return SearchAnswer(question, pool, browse(pool.candidates, pool.stats))
-    replaced = corrections(question, pool.stats, embedder)
+    names = question.names
+    is_addressed = addressed(pool.candidates.hosts, pool.candidates.named, names)
+    replaced = {} if is_addressed else corrections(question, pool.stats, embedder)
     if replaced:
-        question = parse_query(corrected(question, replaced), embedder)
+        question = replace(parse_query(corrected(question, replaced), embedder), names=names)
         pool = await backend.candidates(question, query.filters, POOL)
-    ranking = answers(rank(question, pool.candidates, pool.stats))
-    return SearchAnswer(question, pool, collapse(ranking), replaced)
+    ranking = with_named(answers(rank(question, pool.candidates, pool.stats)))
+    return SearchAnswer(question, pool, collapse(ranking, across_owners=query.filters.unique), replaced)
 
 
 def is_confident(ranking: Ranking) -> bool:
@@ -258,8 +268,8 @@ async def _results_at(store: Store, ranking: Ranking, positions: range, filters:
         for position, host in zip(positions, hosts, strict=True)
     ]
     cards = await store.cards.of(_keys(hosts), {match.name for hit in hits for match in hit.capabilities})
-    near_duplicates = [host for hit in hits for host in hit.alike[:ALIKE]]
-    visible = await store.cards.seen(_keys(near_duplicates)) if near_duplicates else {}
+    folded = [host for hit in hits for host in hit.alike[:ALIKE]]
+    visible = await store.cards.seen(_keys(folded)) if folded else {}
     levels = filters.shown_levels
     return [
         Found(
@@ -323,8 +333,9 @@ async def _suggestions(backend: Backend, answer: SearchAnswer, query: Query, emb
 
     A failure of that query must not fail the answer.
     """
-    unfiltered, without_filters = Filters(include_unverified=query.filters.include_unverified), False
-    if query.filters != unfiltered:
+    filters = query.filters
+    unfiltered, without_filters = Filters(include_unverified=filters.include_unverified, unique=filters.unique), False
+    if filters != unfiltered:
         with suppress(SearchUnavailable):
             without_filters = (await ranked(backend, replace(query, filters=unfiltered), embedder)).is_confident
     return suggest(answer.question, answer.pool.stats, without_filters=without_filters)

@@ -12,8 +12,10 @@ from registry.core.merging.listing import make_listing
 from registry.core.merging.merge import Held, LocatedFinding, Merged, merge
 from registry.core.merging.trust import trust_of
 from registry.core.model.findings import Finding
+from registry.core.model.listing import Listing
 from registry.core.model.observations import STORED_AS, from_text
 from registry.core.model.services import Service, to_json
+from registry.core.ranking.fingerprint import fingerprint
 from registry.core.scoring.rubric import VERSION, rule_of
 from registry.core.scoring.score import Score, score
 from registry.store.records import CapabilityRecord, DocumentRecord, FindingRecord, ScoreRecord, ServiceRecord
@@ -108,7 +110,8 @@ def _served_with(record: DocumentRecord) -> dict[str, str]:
 
 def same_but_for_dates(service: ServiceRecord, other: ServiceRecord) -> bool:
     """Return whether everything shown of a service is the same, except when it was seen and changed."""
-    listing = replace(other.listing, seen_on=service.listing.seen_on)
+    known = service.listing
+    listing = replace(other.listing, seen_on=known.seen_on, offered_since=known.offered_since)
     return (
         replace(
             other,
@@ -157,10 +160,24 @@ def _service(
 
 
 def _with_dates(record: ServiceRecord, previous: ServiceRecord | None, now: datetime) -> ServiceRecord:
+    listing = replace(record.listing, offered_since=_offered_since(record.listing, previous, now))
     if previous is None:
-        return record
+        return replace(record, listing=listing)
     is_same = same_but_for_dates(previous, record)
-    return replace(record, created_at=previous.created_at, updated_at=previous.updated_at if is_same else now)
+    return replace(
+        record,
+        listing=listing,
+        created_at=previous.created_at,
+        updated_at=previous.updated_at if is_same else now,
+    )
+
+
+def _offered_since(listing: Listing, previous: ServiceRecord | None, now: datetime) -> datetime:
+    """Return since when the host offers what it offers now; a host that changes what it offers does not keep its age,
+    or an old domain could become the copy of a younger service and seem to be the original."""
+    if previous is None or fingerprint(previous.listing) != fingerprint(listing):  # guard: age-of-an-offer
+        return now
+    return previous.listing.offered_since or previous.created_at
 
 
 def _capability(value: Mapping[str, Any]) -> CapabilityRecord:

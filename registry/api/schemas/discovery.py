@@ -96,7 +96,17 @@ class DiscoverRow(Shape):
     why: RankingReason
     alike: Annotated[
         Sequence[str],
-        Field(description="Hosts of the same owner with nearly the same texts that have no row.", examples=[[]]),
+        Field(
+            description="Hosts that have no row because they offer the same: copies, of any owner, and near-duplicates "
+            "of the same owner. At most five.",
+            examples=[[]],
+        ),
+    ]
+    alike_of_others: Annotated[
+        Sequence[str], Field(description="Those of `alike` that belong to another registrable domain.", examples=[[]])
+    ]
+    alike_total: Annotated[
+        int, Field(description="How many hosts are folded into this row, those in `alike` included.", examples=[0])
     ]
     untrusted_text: UntrustedText
     highlights: NotRequired[Annotated[Highlights, Field(description="With `highlights=true`.")]]

@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from datetime import date
+from datetime import date, datetime
 from enum import StrEnum
 from typing import Literal, NamedTuple
 
@@ -67,6 +67,8 @@ class Listing:
     `languages` are those the documents were served in (Content-Language), lower case, each with its primary language.
     `keywords` as in ListedCapability, of the service as a whole.
     `trust_reasons` are codes of `merging.trust`: why the level is not higher. Empty, as `resembles`, in older listings.
+    `listed_since`: when the host was first listed. `offered_since`: since when it offers what it offers now, by its
+    fingerprint (ranking/fingerprint.py); a host that changes what it says begins anew. None: not recorded.
     """
 
     domain: str
@@ -86,6 +88,8 @@ class Listing:
     category: str = ""
     trust_reasons: tuple[str, ...] = ()
     resembles: Resemblance | None = None
+    listed_since: datetime | None = None
+    offered_since: datetime | None = None
 
     def content_hash(self) -> bytes:
         """Return the sha256 of the canonical JSON of all fields."""
@@ -100,7 +104,8 @@ class Filters:
 
     `trust_levels` override `include_unverified`. `side_effects` and `semantic_types` also filter the capabilities
     shown: only those to which both apply, by what the documents say; nothing inferred counts. `domains` are registrable
-    domains, `tlds` last labels of hosts.
+    domains, `tlds` last labels of hosts. `unique`: of copies among the listings that pass, only those in front
+    (ranking/copies.py), and those that the question names.
     """
 
     include_unverified: bool = False
@@ -118,6 +123,7 @@ class Filters:
     languages: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
     seen_since: date | None = None
+    unique: bool = True
 
     @property
     def shown_levels(self) -> tuple[TrustLevel, ...]:
@@ -168,7 +174,8 @@ class Hit(NamedTuple):
     `parts` splits it by the names of core/ranking/signals and rank; their sum is the relevance. `cover` (share of the
     query's weight that its words match), `similarity` (cosine) and `confidence`, which decides `confident`, are
     comparable between answers.
-    `alike` are near-duplicates on the same registrable domain.
+    `alike` are hosts that have no row of their own, because they offer the same: copies, and near-duplicates of the
+    same owner. At most copies.SHOWN_COPIES; `alike_total` counts all.
     """
 
     host: str
@@ -181,6 +188,7 @@ class Hit(NamedTuple):
     confident: bool
     alike: tuple[str, ...]
     confidence: float = 0.0
+    alike_total: int = 0
 
 
 class SearchUnavailable(Exception):

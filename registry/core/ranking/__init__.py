@@ -2,7 +2,8 @@
 
 Engines only propose services. The order is decided here, from a record of each candidate that was made when it was
 indexed and from statistics of the whole collection, so that every engine returns the same answer. The files in reading
-order, for a service: fields, record; for a query: parsed_query, features, signals/, closer, rank, confidence, explain.
+order, for a service: fields, record, fingerprint; for a query: parsed_query, naming, features, signals/, closer, rank,
+copies, collapsing, confidence, explain.
 """
 
 from registry.core.ranking.candidates import CandidateSet
@@ -12,7 +13,7 @@ from registry.core.ranking.corpus import CorpusStats
 from registry.core.ranking.explain import explain
 from registry.core.ranking.fields import indexed_text, texts_of
 from registry.core.ranking.parsed_query import Embedder, ParsedQuery, parse_query
-from registry.core.ranking.rank import Ranking, answers, browse, rank
+from registry.core.ranking.rank import Ranking, answers, browse, rank, with_named
 from registry.core.ranking.record import RANKER_VERSION, Capabilities, Record, index_hash, make_record, term_ids
 
 __all__ = [
@@ -36,4 +37,5 @@ __all__ = [
     "rank",
     "term_ids",
     "texts_of",
+    "with_named",
 ]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from registry.core.ranking.copies import FoldedHosts, Standings, no_copies
 from registry.core.ranking.record import Capabilities
 
 
@@ -14,7 +15,8 @@ class CandidateSet:
     """n services. The words of service i are `terms[term_starts[i]:term_starts[i + 1]]` with their `counts`, its
     vectors `vectors[row_starts[i]:row_starts[i + 1]]` with their `scales`: all of the model `model`, or none.
 
-    See Record for each number. `capabilities(i)` is read only when a hit is explained.
+    See Record and Standings for each number. `capabilities(i)` and `copies(i)`, the hosts folded behind service i, are
+    read only when a hit is explained. `named`: positions of the services that the question names (naming.py).
     """
 
     hosts: Sequence[str]
@@ -28,7 +30,10 @@ class CandidateSet:
     scales: NDArray[np.float32]
     spreads: NDArray[np.float32]
     model: str
+    standings: Standings
     capabilities: Callable[[int], Capabilities]
+    copies: Callable[[int], FoldedHosts] = no_copies
+    named: Sequence[int] = ()
 
     def __len__(self) -> int:
         return len(self.hosts)

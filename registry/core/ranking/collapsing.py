@@ -1,12 +1,17 @@
-"""One owner does not fill a page: near-duplicates on one registrable domain become one hit, and only the first few
-different services of a domain keep their rank; the others come after all other hits.
+"""Nobody fills a page, neither one owner nor many hosts that say nearly the same.
 
-Only within a domain: that two owners say the same is no reason to hide either, and no text proves whose it is.
+One owner: near-duplicates on one registrable domain become one hit, and only the first few different services of a
+domain keep their rank; the others come after all other hits.
+
+Many owners: copies are folded before the ranking (copies.py). Of services of several owners that say nearly the same, a
+few keep their rank and the others come after all other hits, but none is folded: likeness is no proof, for an honest
+owner who changed a word since he was copied is as like the copies as they are like each other.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -14,23 +19,43 @@ from numpy.typing import NDArray
 
 from registry.core.names.domains import registrable_domain
 from registry.core.ranking.candidates import CandidateSet
+from registry.core.ranking.copies import SHOWN_COPIES, FoldedHosts, Positions
 from registry.core.ranking.rank import Ranking
 
 PER_DOMAIN: Final = 3
 """Services of one domain that keep the rank of their relevance."""
 
+PER_OFFER: Final = 3
+"""Nearly equal services of several owners that keep their rank: those that fewer than this many others of them precede
+both in trust and in age. So of each trust level at most this many, and always the oldest."""
+
 _MAX_COMPARED: Final = 100
-"""Hits that are compared; those after them keep their order."""
+"""Hits of which those of one domain are compared; those after them keep their order."""
+
+_GLANCE: Final = 12
+"""Hits of which those of several owners are compared: a page and a little more. Only if some of these are alike, all
+hits are compared, because that costs half as much as the whole search."""
 
 _ALIKE_FROM: Final = 0.9
 """Least share of their weighted words that two near-duplicates have in common (Ruzicka similarity)."""
 
+_GROUPS: Final = 256
+"""Groups of words, by hash, that are compared instead of the words when hits of several owners are: all pairs in a few
+operations. The similarity becomes 0.001 higher on average (docs/search-lab.md, "Copies")."""
 
-def collapse(ranking: Ranking, per_domain: int = PER_DOMAIN) -> Ranking:
+_MOST_IN_A_GROUP: Final = 0xFFFF
+
+
+def collapse(ranking: Ranking, per_domain: int = PER_DOMAIN, *, across_owners: bool = True) -> Ranking:
     """Return the ranking with the collapsed `order`, and in `alike` the hosts folded into each hit, best first."""
+    collapsed = _collapse_domains(ranking, per_domain)
+    return _limit_offers(collapsed) if across_owners else collapsed
+
+
+def _collapse_domains(ranking: Ranking, per_domain: int) -> Ranking:
     candidates = ranking.features.candidates
     by_domain: dict[str, list[int]] = {}
-    duplicates: dict[int, list[str]] = {}
+    duplicates: dict[int, list[int]] = {}
     first: list[int] = []
     demoted: list[int] = []
     compared = ranking.order[:_MAX_COMPARED]
@@ -39,19 +64,81 @@ def collapse(ranking: Ranking, per_domain: int = PER_DOMAIN) -> Ranking:
     if len(label_counts) == len(labels):
         return ranking
     for candidate, label in zip(compared, labels, strict=True):
-        if label_counts[label] == 1:
+        if label_counts[label] == 1 or candidate in candidates.named:
             first.append(candidate)
             continue
-        host = candidates.hosts[candidate]
-        domain_hits = by_domain.setdefault(registrable_domain(host), [])
+        domain_hits = by_domain.setdefault(registrable_domain(candidates.hosts[candidate]), [])
         original = next((hit for hit in domain_hits if _are_alike(candidates, candidate, hit)), None)
         if original is not None:
-            duplicates.setdefault(original, []).append(host)
+            duplicates.setdefault(original, []).append(candidate)
             continue
         (first if len(domain_hits) < per_domain else demoted).append(candidate)
         domain_hits.append(candidate)
-    alike: Mapping[int, tuple[str, ...]] = {candidate: tuple(hosts) for candidate, hosts in duplicates.items()}
+    alike = {candidate: _hosts_of(candidates, folded) for candidate, folded in duplicates.items()}
     return replace(ranking, order=(*first, *demoted, *ranking.order[_MAX_COMPARED:]), alike=alike)
+
+
+def _hosts_of(candidates: CandidateSet, folded: Sequence[int]) -> FoldedHosts:
+    """Return the hosts of folded candidates, each followed by its own copies."""
+    copies = [candidates.copies(candidate) for candidate in folded]
+    hosts = [
+        host
+        for candidate, behind in zip(folded, copies, strict=True)
+        for host in (candidates.hosts[candidate], *behind.hosts)
+    ]
+    return FoldedHosts(tuple(hosts[:SHOWN_COPIES]), len(folded) + sum(behind.total for behind in copies))
+
+
+def _limit_offers(ranking: Ranking) -> Ranking:
+    if not _near_pairs(ranking, ranking.order[:_GLANCE]).any():
+        return ranking
+    candidates = ranking.features.candidates
+    hits = np.array(ranking.order)
+    standings = candidates.standings.take(hits)
+    no_later = (standings.levels[:, None] <= standings.levels) & (standings.listed[:, None] <= standings.listed)
+    precedes = no_later & (~no_later.T | np.triu(no_later, 1))  # of equals, the better ranked one
+    preceding = np.count_nonzero(_near_pairs(ranking, ranking.order) & precedes, axis=0)
+    is_demoted = (preceding >= PER_OFFER) & ~np.isin(hits, list(candidates.named))  # guard: few-nearly-equal-services
+    return replace(ranking, order=(*hits[~is_demoted].tolist(), *hits[is_demoted].tolist()))
+
+
+def _near_pairs(ranking: Ranking, hits: Sequence[int]) -> NDArray[np.bool_]:
+    """Return (n, n), symmetric: whether two hits of different owners have nearly the same words, and enough of them."""
+    candidates = ranking.features.candidates
+    positions = np.array(hits, np.int64)
+    near = np.zeros((len(hits), len(hits)), np.bool_)
+    first, second = _pairs(len(hits))
+    lengths = candidates.lengths[positions] * (candidates.standings.offers[positions] != 0)
+    longer = np.maximum(lengths[first], lengths[second])
+    is_possible = (np.minimum(lengths[first], lengths[second]) >= _ALIKE_FROM * longer) & (longer > 0)
+    first, second = first[is_possible], second[is_possible]
+    if not len(first):
+        return near
+    groups = _word_groups(candidates, positions)
+    common = np.minimum(groups[first], groups[second]).sum(axis=1, dtype=np.int64)
+    weights = groups.sum(axis=1, dtype=np.int64)
+    near[first, second] = common >= _ALIKE_FROM * (weights[first] + weights[second] - common)
+    if near.any():
+        _, owners = np.unique([registrable_domain(candidates.hosts[hit]) for hit in hits], return_inverse=True)
+        near &= owners[:, None] != owners
+    return near | near.T
+
+
+@lru_cache(maxsize=256)
+def _pairs(number: int) -> tuple[Positions, Positions]:
+    first, second = np.triu_indices(number, 1)
+    return first, second
+
+
+def _word_groups(candidates: CandidateSet, hits: Positions) -> NDArray[np.uint16]:
+    """Return (n, _GROUPS): how often each hit uses the words of each group, weighted."""
+    starts, ends = candidates.term_starts[hits].tolist(), candidates.term_starts[hits + 1].tolist()
+    spans = [slice(start, end) for start, end in zip(starts, ends, strict=True)]
+    words = np.concatenate([candidates.terms[span] for span in spans]) & (_GROUPS - 1)
+    counts = np.concatenate([candidates.counts[span] for span in spans])
+    row_starts = np.repeat(np.arange(len(hits)) * _GROUPS, [span.stop - span.start for span in spans])
+    groups = np.bincount(row_starts + words, counts, len(hits) * _GROUPS)
+    return np.minimum(groups, _MOST_IN_A_GROUP).astype(np.uint16).reshape(len(hits), _GROUPS)
 
 
 def _are_alike(candidates: CandidateSet, first: int, second: int) -> bool:

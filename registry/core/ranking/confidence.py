@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from registry.core.ranking.closer import says_the_reverse
 from registry.core.ranking.features import Features
+from registry.core.ranking.naming import addressed
 
 _BOTH_WEIGHT: Final = 0.4
 _TOPIC_WEIGHT: Final = 0.35
@@ -37,9 +38,13 @@ class Evidence(NamedTuple):
 def evidence(features: Features, candidate: int) -> Evidence:
     """Return the evidence that the candidate answers the query. One that says the reverse ("X to Y") does not.
 
-    Words count only if one of them is what the question is about, not what is to be done with it.
+    Words count only if one of them is what the question is about, not what is to be done with it. A service whose host
+    the question names answers it.
     """
     cover, similarity = float(features.covers[candidate]), float(features.nearest[candidate])
+    candidates = features.candidates
+    if candidates.named and candidate in addressed(candidates.hosts, candidates.named, features.question.names):
+        return Evidence(cover, similarity, 1.0, True)
     confidence, threshold = cover, _COVER_THRESHOLD
     if features.question.whole is not None:
         need, topic = float(features.need[candidate]), max(0.0, float(features.topic[candidate]))

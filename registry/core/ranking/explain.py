@@ -5,6 +5,7 @@ from collections.abc import Collection
 from registry.core.model.listing import Hit
 from registry.core.ranking.capabilities import SHOWN_AT_MOST, matching_capabilities
 from registry.core.ranking.confidence import evidence
+from registry.core.ranking.copies import SHOWN_COPIES, FoldedHosts
 from registry.core.ranking.rank import Ranking
 
 
@@ -16,13 +17,16 @@ def explain(
     features = ranking.features
     terms = features.matched_terms(candidate)
     found = evidence(features, candidate)
+    alike = ranking.alike.get(candidate, FoldedHosts())
+    copies = features.candidates.copies(candidate)
     return Hit(
         host=features.candidates.hosts[candidate],
         relevance=float(ranking.relevance[candidate]),
         matched_terms=tuple([word for word, _ in terms.values()]),
         capabilities=matching_capabilities(features, candidate, terms, capabilities, allowed),
         parts={name: float(values[candidate]) for name, values in ranking.parts.items()},
-        alike=ranking.alike.get(candidate, ()),
+        alike=(*alike.hosts, *copies.hosts)[:SHOWN_COPIES] if alike.hosts else copies.hosts,
+        alike_total=alike.total + copies.total,
         cover=found.cover,
         similarity=found.similarity,
         confident=found.is_confident,

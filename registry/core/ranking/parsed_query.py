@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from registry.core.ranking.actions import head_verb
+from registry.core.ranking.naming import names_in
 from registry.core.ranking.text import QUERY_CHARS, directions, query_terms, sentences, visible
 
 _READ_AT_MOST: Final = 10 * QUERY_CHARS
@@ -41,7 +42,8 @@ class ParsedQuery:
     Both are None without an embedder, or if it knows no token of the text; `model` is then empty. `ways` are pairs of
     stems, what becomes what (text.directions). `sentences` holds the stems of each, if there are several.
     `is_name`: the embedder has a vector, but knows none of the words as a whole, as with most names of services.
-    `objects`: stems of which an answer must hold one, see `objects_of`; empty if any other will do.
+    `objects`: stems of which an answer must hold one, see `objects_of`; empty if any other will do. `names`: what may
+    be names of hosts (naming.py).
     """
 
     text: str
@@ -53,6 +55,7 @@ class ParsedQuery:
     sentences: Sequence[frozenset[str]] = ()
     is_name: bool = False
     objects: frozenset[str] = frozenset()
+    names: Sequence[str] = ()
 
 
 def parse_query(text: str, embedder: Embedder | None = None) -> ParsedQuery:
@@ -60,12 +63,14 @@ def parse_query(text: str, embedder: Embedder | None = None) -> ParsedQuery:
     visible_text = visible(text[:_READ_AT_MOST])[:QUERY_CHARS]
     parts = sentences(visible_text)
     terms, ways = query_terms(visible_text), directions(visible_text)
+    unknown_words = [word for word in terms.values() if not embedder.knows(word)] if embedder else []
     plain = ParsedQuery(
         visible_text,
         terms,
         ways=ways,
         objects=objects_of(visible_text, terms, ways),
         sentences=[frozenset(query_terms(part)) for part in parts] if len(parts) > 1 else (),
+        names=names_in(visible_text, unknown_words),
     )
     if embedder is None or not parts:
         return plain
@@ -78,7 +83,7 @@ def parse_query(text: str, embedder: Embedder | None = None) -> ParsedQuery:
         whole=rows[0],
         needs=rows if is_single else rows[1:],
         model=embedder.id,
-        is_name=not any(embedder.knows(word) for word in plain.terms.values()),
+        is_name=len(unknown_words) == len(terms),
     )
 
 

@@ -15,8 +15,10 @@ import numpy as np
 
 from registry.core.ranking.candidates import CandidateSet
 from registry.core.ranking.closer import close_look, says_the_reverse
+from registry.core.ranking.copies import FoldedHosts
 from registry.core.ranking.corpus import CorpusStats
 from registry.core.ranking.features import Features, Numbers, extract_features
+from registry.core.ranking.naming import addressed
 from registry.core.ranking.parsed_query import ParsedQuery
 from registry.core.ranking.signals import SIGNALS
 
@@ -56,7 +58,7 @@ class Ranking:
     parts: Mapping[str, Numbers]
     relevance: Numbers
     order: tuple[int, ...]
-    alike: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    alike: Mapping[int, FoldedHosts] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.order)
@@ -129,6 +131,17 @@ def answers(ranking: Ranking) -> Ranking:
     descending = ranking.relevance[list(ranking.order)]
     kept = int(np.count_nonzero(descending >= _LEAST_SHARE * descending[0]))
     return replace(ranking, order=ranking.order[:kept])
+
+
+def with_named(ranking: Ranking) -> Ranking:
+    """Return the ranking with all services that the question names: those addressed by host or domain first, others
+    where they rank, and last if they do not match at all."""
+    candidates, names = ranking.features.candidates, ranking.features.question.names
+    if not candidates.named:
+        return ranking
+    first = addressed(candidates.hosts, candidates.named, names)
+    order = dict.fromkeys((*first, *ranking.order, *candidates.named))
+    return replace(ranking, order=tuple(order))
 
 
 def _order(relevance: Numbers, candidates: CandidateSet) -> tuple[int, ...]:

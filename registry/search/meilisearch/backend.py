@@ -82,11 +82,13 @@ class MeiliBackend:
         until = deadline()
         known = self._known or await self._refresh_statistics(None, until)
         results: list[QueryResult] = []
+        engine_queries: list[queries.Json] = []
+        named_queries = queries.named_queries(self._index, question, filters)
         for _ in range(_ATTEMPTS):
             engine_queries = self._engine_queries(question, filters, limit, known)
             try:
                 results = await self._query_client.multi_search(
-                    [queries.generation_query(self._index), *engine_queries], until
+                    [queries.generation_query(self._index), *engine_queries, *named_queries], until
                 )
             except EmbedderMissing:
                 known = await self._refresh_statistics(known, until)
@@ -96,7 +98,15 @@ class MeiliBackend:
             known = await self._refresh_statistics(known, until)
         if not results:
             raise SearchUnavailable("the index was changed again and again")
-        read = partial(hits.pool, known.generation, known.stats, results[1:], question, limit)
+        found, named = results[1 : len(engine_queries) + 1], results[len(engine_queries) + 1 :]
+        copies: list[QueryResult] = []
+        if filters.unique and (offers := hits.repeated_offers(results[1:])):
+            copies = await self._query_client.multi_search(
+                [queries.copies_query(self._index, offers, filters), *map(queries.without_copies, engine_queries)],
+                until,
+            )
+        answers = hits.Answers(found + copies[1:], named, copies[:1], is_folded=filters.unique)
+        read = partial(hits.pool, known.generation, known.stats, answers, question, limit)
         return read() if limit <= _AT_ONCE else await asyncio.to_thread(read)
 
     async def count(self) -> int:

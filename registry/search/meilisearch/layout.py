@@ -17,10 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from registry.core.ranking import RANKER_VERSION, Record
+from registry.core.ranking.copies import Standing, standing_of
 from registry.search.backend import SearchDocument
-from registry.search.facets import FACETS, NUMBERS
+from registry.search.facets import FACETS, NAMES, NUMBERS
 
-LAYOUT: Final = f"3:{RANKER_VERSION}"
+LAYOUT: Final = f"4:{RANKER_VERSION}"
 """Version of an index's content; an index of another version is rebuilt."""
 
 PRIMARY_KEY: Final = "id"
@@ -49,9 +50,12 @@ def index_settings(model: str, dims: int) -> Json:
     """
     return {
         "searchableAttributes": ["words"],
-        "displayedAttributes": ["id", "kind", "host", "score", "h", "g", "model", "r"],
-        "filterableAttributes": [_filterable(["kind", *FACETS], comparison=False), _filterable(list(NUMBERS))],
-        "sortableAttributes": ["score"],
+        "displayedAttributes": ["id", "kind", "host", "score", "copy", "offered", "listed", "h", "g", "model", "r"],
+        "filterableAttributes": [
+            _filterable(["kind", "copy", *FACETS, *NAMES], comparison=False),
+            _filterable(list(NUMBERS)),
+        ],
+        "sortableAttributes": ["score", "offered"],
         "rankingRules": ["words", "sort"],
         "stopWords": [],
         "typoTolerance": {"enabled": False},
@@ -81,19 +85,34 @@ def words_of(terms: NDArray[np.uint32]) -> list[str]:
     return [f"{term:08x}" for term in terms.tolist()]
 
 
+def copy_key(offer: int, level: int) -> str:
+    """Return what equally proven copies have in common: the engine can return one of these only."""
+    return f"{offer:016x}-{level}"
+
+
+def standing_from(copy: str, offered: int, listed: int) -> Standing:
+    """Return the standing in a document. Raise ValueError for another `copy` than `copy_key` or nothing."""
+    offer, _, level = copy.partition("-")
+    return Standing(int(offer, 16), int(level), offered, listed) if copy else Standing(0, 0, offered, listed)
+
+
 def service_document(document: SearchDocument, model: str) -> Json:
     """Return the document of a service. A POST replaces a document except vectors it omits, so they are always sent, if
     only as null."""
     listing, record = document.listing, document.record
+    standing = standing_of(listing)
     return {
         "id": id_of(listing.host),
         "kind": DocumentKind.SERVICE,
-        "host": listing.host,
         "h": document.hash.hex(),
         "r": base64.b64encode(record.encode()).decode(),
         "words": " ".join(words_of(record.terms)),
-        **{name: sorted(set(read(listing))) for name, read in FACETS.items()},
+        "copy": copy_key(standing.offer, standing.level) if standing.offer else None,
+        "offered": standing.offered,
+        "listed": standing.listed,
+        **{name: sorted(set(read(listing))) for name, read in (*FACETS.items(), *NAMES.items())},
         **{name: read(listing) for name, read in NUMBERS.items()},
+        "host": listing.host,  # a text, not a list as the other names: it is read back
         **_vectors(model, _service_vector(record, model)),
     }
 

@@ -14,13 +14,19 @@ import numpy as np
 
 from registry.core.model.listing import Filters
 from registry.core.ranking import CorpusStats, ParsedQuery, term_ids
-from registry.search.facets import FACETS, NUMBERS, facet_filters, ranges
-from registry.search.meilisearch.layout import DocumentKind, words_of
+from registry.core.ranking.copies import LEVELS
+from registry.search.facets import FACETS, NAMES, NUMBERS, facet_filters, fields_of_name, ranges
+from registry.search.meilisearch.layout import DocumentKind, copy_key, words_of
 
 VECTOR_LIMIT: Final = 100
 WORDS_LIMIT: Final = 30
 RARE_LIMIT: Final = 120
 """Maximum hits of one question: by its vector, by all its words together, by rare words one at a time."""
+
+COPIES_LIMIT: Final = 1_000
+"""Copies that are read to find the original and to list the others."""
+
+_NAMED_LIMIT: Final = 50
 
 QUERY_WORDS: Final = 10
 """The engine ignores further words of a query."""
@@ -33,7 +39,7 @@ _HAS_A_VECTOR: Final = 1e-6
 
 _VALUE = re.compile(r"[a-z0-9][a-z0-9._:+-]{0,252}")
 _NOTHING: Final = f'kind = "{DocumentKind.STATISTICS}" AND kind = "{DocumentKind.TOMBSTONE}"'
-_CARRIED: Final = ["host", "score", "r"]
+_CARRIED: Final = ["host", "score", "copy", "offered", "listed", "r"]
 _PROBED: Final = ["h", "g", "model"]
 
 Json = dict[str, Any]
@@ -100,6 +106,35 @@ def word_queries(index: str, question: ParsedQuery, filters: Filters, stats: Cor
     return queries
 
 
+def named_queries(index: str, question: ParsedQuery, filters: Filters) -> list[Json]:
+    """Return the query for the services that the question names, or none."""
+    named: dict[str, list[str]] = {}
+    for name in question.names:
+        for field in fields_of_name(name):
+            named.setdefault(field, []).append(name)
+    if not named:
+        return []
+    any_of = " OR ".join(is_one_of(field, names) for field, names in named.items())
+    condition = _all_of([f"({any_of})", *_clauses(filters)])
+    return [{"indexUid": index, "filter": condition, "limit": _NAMED_LIMIT, "attributesToRetrieve": _CARRIED}]
+
+
+def copies_query(index: str, offers: Iterable[int], filters: Filters) -> Json:
+    """Return the query for all services with one of the fingerprints, those first that have offered it longest."""
+    keys = [copy_key(offer, level) for offer in offers for level in range(len(LEVELS))]
+    condition = _all_of([is_one_of("copy", keys), *_clauses(filters)])
+    return {
+        "indexUid": index, "filter": condition, "sort": ["offered:asc"], "limit": COPIES_LIMIT,
+        "attributesToRetrieve": _CARRIED,
+    }  # fmt: skip
+
+
+def without_copies(query: Json) -> Json:
+    """Return the query with one hit for equally proven copies, so that they take no place of others. Which one does not
+    matter: `copies_query` finds the oldest."""
+    return query | {"distinct": "copy"}
+
+
 def _words(index: str, words: Sequence[str], limit: int, filters: Filters) -> Json:
     return {
         "indexUid": index,
@@ -125,7 +160,7 @@ def _clauses(filters: Filters) -> list[str]:
 
 def is_one_of(name: str, values: Iterable[str]) -> str:
     """Return an IN expression; drop values that no document can have, and match nothing when none is left."""
-    if name not in FACETS:
+    if name != "copy" and name not in FACETS and name not in NAMES:
         raise ValueError("not an attribute that can be filtered by")
     plain = sorted({f'"{value}"' for value in values if _VALUE.fullmatch(value)})
     return f"{name} IN [{', '.join(plain)}]" if plain else _NOTHING

@@ -13,6 +13,9 @@ class ResponseHit(BaseModel):
 
     host: str = ""
     score: int = 0
+    copy_key: str | None = Field(default=None, alias="copy")
+    offered: int = 0
+    listed: int = 0
     h: str = ""
     g: str = ""
     model: str = ""

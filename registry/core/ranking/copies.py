@@ -1,0 +1,139 @@
+"""Copies are services with one fingerprint. Of each group of copies one or a few are in front; the others are folded.
+
+In front are the best proven (by trust level, then by age) and every copy that is older than all better proven ones. So
+a late copy never replaces the original, not even by a higher trust level: it then stands beside it. With three trust
+levels a group has at most three rows, and mostly one. Score and relevance decide nothing, because a copier can raise
+both. Age is how long a host has offered exactly this: an old domain that becomes a copy is a late copy.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from registry.core.model.listing import Listing, TrustLevel
+from registry.core.ranking.fingerprint import fingerprint
+
+SHOWN_COPIES: Final = 20
+"""Folded hosts that are kept by name with the one in front; all are counted."""
+
+LEVELS: Final = tuple(TrustLevel)
+
+Positions = NDArray[np.int64]
+
+
+class Standing(NamedTuple):
+    """What decides which of several copies is in front. `offer`: the fingerprint, 0 for a service that is never a copy.
+    `level`: place in LEVELS. `offered` and `listed`: Listing.offered_since and listed_since in seconds since 1970, 0 if
+    they are not recorded."""
+
+    offer: int
+    level: int
+    offered: int
+    listed: int
+
+
+def standing_of(listing: Listing) -> Standing:
+    since = (_seconds(moment) for moment in (listing.offered_since, listing.listed_since))
+    return Standing(fingerprint(listing), LEVELS.index(listing.trust_level), *since)
+
+
+def _seconds(moment: datetime | None) -> int:
+    return 0 if moment is None else min(max(0, int(moment.timestamp())), 0xFFFFFFFF)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Standings:
+    """The standings of n services as columns, each (n,)."""
+
+    offers: NDArray[np.uint64]
+    levels: NDArray[np.unsignedinteger]
+    offered: NDArray[np.uint32]
+    listed: NDArray[np.uint32]
+
+    @classmethod
+    def of(cls, standings: Sequence[Standing]) -> "Standings":
+        offers, levels, offered, listed = zip(*standings, strict=True) if standings else ((), (), (), ())
+        return cls(
+            np.array(offers, np.uint64),
+            np.array(levels, np.uint8),
+            np.array(offered, np.uint32),
+            np.array(listed, np.uint32),
+        )
+
+    def take(self, positions: Positions) -> "Standings":
+        return Standings(
+            np.take(self.offers, positions),
+            np.take(self.levels, positions),
+            np.take(self.offered, positions),
+            np.take(self.listed, positions),
+        )
+
+
+class FoldedHosts(NamedTuple):
+    """`hosts`: at most SHOWN_COPIES, in the order of precedence; `total` counts all."""
+
+    hosts: tuple[str, ...] = ()
+    total: int = 0
+
+
+_NO_COPIES: Final = FoldedHosts()
+
+
+def no_copies(_: int) -> FoldedHosts:
+    """Return that nothing is folded behind any position."""
+    return _NO_COPIES
+
+
+class Folded(NamedTuple):
+    """Positions of services that are not shown, and, parallel to them, of the best proven copy of each."""
+
+    positions: Positions
+    fronts: Positions
+
+    def behind(self, front: int) -> Positions:
+        behind: Positions = self.positions[self.fronts == front]
+        return behind
+
+
+NONE_FOLDED: Final = Folded(np.zeros(0, np.int64), np.zeros(0, np.int64))
+
+
+class Copies:
+    """Those of n services that have a copy, in the order of precedence: level, age, score, host."""
+
+    def __init__(
+        self, standings: Standings, scores: NDArray[np.integer], hosts: Callable[[Positions], Sequence[str]]
+    ) -> None:
+        """`hosts` returns the hosts of the positions; it is asked only for those that have a copy."""
+        positions = _with_copies(standings.offers)
+        columns = standings.take(positions)
+        _, by_host = np.unique(np.array(hosts(positions), np.object_), return_inverse=True)
+        keys = by_host, -np.take(scores, positions).astype(np.int64), columns.offered, columns.levels, columns.offers
+        order = np.lexsort(keys)
+        self._positions, self._offers = positions[order], columns.offers[order]
+        self._offered = columns.offered[order].astype(np.int64)
+
+    def folded(self, passing: NDArray[np.bool_]) -> Folded:
+        """Return which of the services for which `passing` (n,) is true are folded behind others of these."""
+        is_passing = passing[self._positions]
+        positions, offers, offered = self._positions[is_passing], self._offers[is_passing], self._offered[is_passing]
+        is_first = np.ones(len(positions), np.bool_)
+        is_first[1:] = offers[1:] != offers[:-1]
+        group = np.cumsum(is_first) - 1
+        is_older = np.zeros(len(positions), np.bool_)
+        # each group's ages are moved below all of the group before, so that the running minimum begins anew
+        moved = offered - group * (int(offered.max(initial=0)) + 1)
+        is_older[1:] = moved[1:] < np.minimum.accumulate(moved)[:-1]
+        is_folded = ~(is_first | is_older)  # guard: the-oldest-copy-stays
+        return Folded(positions[is_folded], positions[is_first][group[is_folded]])
+
+
+def _with_copies(offers: NDArray[np.uint64]) -> Positions:
+    """Return the positions of the fingerprints that occur more than once; usually there are few."""
+    ordered = np.sort(offers)
+    repeated = ordered[1:][(ordered[1:] == ordered[:-1]) & (ordered[1:] != 0)]
+    return np.flatnonzero(np.isin(offers, repeated)) if len(repeated) else np.zeros(0, np.int64)

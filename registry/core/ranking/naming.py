@@ -1,0 +1,48 @@
+"""Questions that name a host: it is then always among the answers, also as a copy that would be folded.
+
+A host is named by its full name or its registrable domain, also inside a URL, and then comes first. It is also named by
+the label of its domain ("pigeonpost" of pigeonpost.example), if that is the whole question, has a hyphen, or is no word
+that the embedder knows. This never lifts its rank, because anybody may register the label below another suffix.
+"""
+
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Final
+
+from registry.core.names.domains import InvalidName, host_syntax
+
+MOST_NAMED: Final = 5
+"""Services that are added to the candidates of one question because it names them."""
+
+_NAMES: Final = 8
+"""Names that are looked up of one question."""
+
+_SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]{0,20}://(?:[^/@\s]*@)?", re.IGNORECASE)
+_AFTER_HOST: Final = re.compile(r"[/?#:]")
+_AROUND: Final = ".,;:!?()[]{}<>'\"`*"
+
+
+def names_in(text: str, unknown_words: Sequence[str]) -> tuple[str, ...]:
+    """Return the hosts, domains and labels that the text may name, canonical, at most _NAMES. `unknown_words`: those of
+    its words that the embedder does not know."""
+    tokens = [token.strip(_AROUND) for token in text.split()]
+    in_full = [token for token in tokens if "." in token or "-" in token or len(tokens) == 1]
+    read_already = " ".join(in_full).lower()
+    names: dict[str, None] = {}
+    for token in (*in_full, *(word for word in unknown_words if word not in read_already)):
+        name = _AFTER_HOST.split(_SCHEME.sub("", token), maxsplit=1)[0].strip(_AROUND) if "." in token else token
+        with suppress(InvalidName):
+            names[host_syntax(name)] = None
+        if len(names) == _NAMES:
+            break
+    return tuple(names)
+
+
+def addressed(hosts: Sequence[str], named: Sequence[int], names: Sequence[str]) -> list[int]:
+    """Return those of the `named` positions in `hosts` of which the host, or a domain above it, is among the names."""
+    return [position for position in named if _is_addressed(hosts[position], names)]
+
+
+def _is_addressed(host: str, names: Sequence[str]) -> bool:
+    return host in names or any("." in name and host.endswith(f".{name}") for name in names)
