@@ -17,6 +17,7 @@ from registry.cli.inspection import show_account
 from registry.cli.show import show_search, show_visited
 from registry.cli.terminal import CleanConsole
 from registry.core.formats import FORMATS
+from registry.core.model.listing import Query
 from registry.core.translating import TARGETS
 from registry.search.embedded import EmbeddedBackend
 from registry.settings import Settings
@@ -249,7 +250,7 @@ async def test_terminal_and_json_output_show_the_flags(
 ) -> None:
     waypost, console = planted[0].waypost, CleanConsole(width=400)
     for as_json in (False, True):
-        await show_search(waypost, "knit scarves", 5, console, as_json=as_json)
+        await show_search(waypost, Query("knit scarves", limit=5), console, as_json=as_json)
         await show_account(waypost, POISONED, 1, console, as_json=as_json)
         await show_visited(waypost, [POISONED], console, as_json=as_json)
     output = capsys.readouterr().out.splitlines()

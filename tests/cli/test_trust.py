@@ -12,7 +12,7 @@ from registry.cli.inspection import show_account
 from registry.cli.show import show_search, show_submissions, show_visited
 from registry.cli.terminal import CleanConsole
 from registry.core.merging.trust import LEVELS, REASONS
-from registry.core.model.listing import TrustLevel
+from registry.core.model.listing import Query, TrustLevel
 from registry.search.embedded import EmbeddedBackend
 from registry.store.recorded import RecordedListener
 from registry.store.unit_of_work import Store
@@ -51,7 +51,7 @@ def printed(capsys: pytest.CaptureFixture[str]) -> list[str]:
 
 
 async def test_search_says_it(registry: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    await show_search(registry, "paypal", 5, CleanConsole(width=500), as_json=False)
+    await show_search(registry, Query("paypal", limit=5), CleanConsole(width=500), as_json=False)
     lines = printed(capsys)
     assert lines[0].startswith(f"{HOST}  {HOST}, score") and ", community, " in lines[0]
     assert lines[1:3] == [WHY, ALSO] and lines[-1] == VERIFIED
