@@ -3,7 +3,7 @@
 The graph (HNSW, Malkov and Yashunin 2018) is a file of the generation, read in place. It holds the rows up to a
 certain row number; rows added later are scanned linearly until there are enough of them for a new graph. Under a filter
 that keeps few rows, those rows are scanned. Under one that keeps many, the graph is searched and the results are
-filtered; if too few remain, all rows that pass the filter are scanned.
+filtered; if too few remain, more of the graph is searched, and in the end all rows that pass the filter are scanned.
 """
 
 import mmap
@@ -34,6 +34,8 @@ _ROWS_PER_EXPANSION: Final = 4_000
 """The search width of the graph is at least its rows divided by this: a larger graph needs a wider search."""
 _REACH: Final = 2_000
 """Maximum number of neighbours in one search of the graph."""
+_FARTHER: Final = 4
+"""How many times as many neighbours are searched next if too few of them pass the filter, as among folded copies."""
 
 _BLOCK: Final = 16_384  # rows that are converted to float32 at once
 
@@ -108,12 +110,15 @@ class NearestNeighbours:
     ) -> tuple[Rows, NDArray[np.float32]]:
         allowed_count = int(np.count_nonzero(mask[1 : self._covered + 1]))
         neighbours = 1 + (limit * self._covered * 5) // (max(1, allowed_count) * 4)
-        if SCANS_PER_NEIGHBOUR * neighbours < allowed_count:
+        while SCANS_PER_NEIGHBOUR * neighbours < allowed_count:
             rows, cosines = graph.nearest(vector, min(_REACH, neighbours))
             allowed = mask[rows]
             rows, cosines = rows[allowed][:limit], cosines[allowed][:limit]
             if len(rows) == limit:
                 return rows, cosines
+            if neighbours >= _REACH:
+                break
+            neighbours *= _FARTHER
         return self._scan_all(vector, np.flatnonzero(mask[: self._covered + 1]), limit)
 
     def _scan_all(self, vector: NDArray[np.float32], candidates: Rows, limit: int) -> tuple[Rows, NDArray[np.float32]]:

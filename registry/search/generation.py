@@ -178,27 +178,29 @@ class Snapshot:
             return np.zeros(0, np.int64), 0
         query = _any_of(list(question.terms))
         if passing.share >= _POST_FILTER_SHARE:
-            fetch_limit = int(limit * 1.1 / passing.share) + 10
-            hits = self._searcher.search(query, fetch_limit, count=False).hits
-            rows = self._rows([address for _, address in hits])
-            rows = rows[passing.mask[rows]]
-            if len(hits) < fetch_limit:
-                return rows[:limit], len(rows)
-            if len(rows) >= limit:
-                return rows[:limit], max(len(rows), self._estimate(question, passing.share))
-        return self._by_words_and_filters(query, filters, passing.mask, limit)
-
-    def _by_words_and_filters(self, query: Query, filters: Filters, mask: Mask, limit: int) -> tuple[Rows, int]:
-        """Fetch more and more hits until enough of them are not folded: the filters are part of the query, folding is
-        not."""
+            rows, matching = self._fetch(query, passing.mask, limit, int(limit * 1.1 / passing.share) + 10)
+            if matching is not None:
+                return rows, matching
+            if len(rows) == limit:
+                return rows, max(limit, self._estimate(question, passing.share))
         filtered_query = Query.boolean_query([(Occur.Must, query), *_filter_clauses(filters)])
-        fetch_limit = limit
+        rows, matching = self._fetch(filtered_query, passing.mask, limit, limit, count=True)
+        return rows, matching or 0
+
+    def _fetch(
+        self, query: Query, mask: Mask, limit: int, fetch_limit: int, *, count: bool = False
+    ) -> tuple[Rows, int | None]:
+        """Return the best `limit` rows of the mask, and how many rows match: exactly if all hits were fetched, else all
+        hits if `count`, else None. Fetch more if too few of the hits are in the mask, as when many are folded copies.
+        """
         while True:
-            result = self._searcher.search(filtered_query, fetch_limit, count=True)
+            result = self._searcher.search(query, fetch_limit, count=count)
             rows = self._rows([address for _, address in result.hits])
-            rows = rows[mask[rows]][:limit]
-            if len(rows) == limit or len(result.hits) < fetch_limit or fetch_limit >= _FETCHED_MOST * limit:
-                return rows, result.count
+            rows = rows[mask[rows]]
+            if len(result.hits) < fetch_limit:
+                return rows[:limit], len(rows)
+            if len(rows) >= limit or fetch_limit >= _FETCHED_MOST * limit:
+                return rows[:limit], result.count if count else None
             fetch_limit *= 4
 
     def _estimate(self, question: ParsedQuery, share: float) -> int:

@@ -9,7 +9,9 @@ import sys
 import time
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 import pytest
@@ -20,6 +22,7 @@ from registry.search import ann, generation
 from registry.search.backend import Backend, IndexState, make_document, make_documents
 from registry.search.embedded import EmbeddedBackend
 from tests.search.contract import MAIL, MAPS, SHOP
+from tests.search.folding_contract import POST, copies_of
 from tests.search.listings import listing
 from tests.search.vector_contract import WORDS, VectorContract, fill, pool, random_services, ranked
 from tests.support.embedder import WordEmbedder
@@ -99,6 +102,26 @@ async def test_graph_and_exhaustive_search_find_the_same(tmp_path: Path, monkeyp
         neighbours = [set(snapshot._nearest.rows(vector, snapshot.alive, 50).tolist()) for snapshot in (plain, graph)]
         common += len(neighbours[0] & neighbours[1])
     assert common >= 0.95 * 150  # a graph may miss a neighbour
+
+
+class _WithoutScan(ann.NearestNeighbours):
+    def _scan_all(self, *_: object) -> NoReturn:
+        raise AssertionError("all rows are scanned")
+
+
+async def test_many_copies_do_not_cause_a_scan_of_all_rows(tmp_path: Path, linear_rows: int) -> None:
+    """Most of the nearest rows are folded copies; a scan costs as much as thousands of neighbours."""
+    copies = copies_of(replace(POST, description=f"{POST.description} and sends a letter"), 300)
+    backend = engine(tmp_path)
+    await fill(backend, [*random_services(600, seed=2), *copies])
+    snapshot = backend._snapshot()
+    vector = parse_query("books a parcel, and sends a letter to every town", WORDS).whole
+    assert vector is not None
+    assert snapshot.graph is not None
+    passing = snapshot._passing(Filters())
+    assert len(passing.folded.positions) == 299
+    nearest = _WithoutScan(snapshot.columns, snapshot.graph, snapshot.state.covered)
+    assert len(nearest.rows(vector, passing.mask, 50)) == 50
 
 
 async def test_an_index_of_another_model_is_outdated(tmp_path: Path) -> None:
