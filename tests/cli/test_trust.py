@@ -55,7 +55,7 @@ async def test_search_says_it(registry: Any, capsys: pytest.CaptureFixture[str])
     lines = printed(capsys)
     assert lines[0].startswith(f"{HOST}  {HOST}, score") and ", community, " in lines[0]
     assert lines[1:3] == [WHY, ALSO] and lines[-1] == VERIFIED
-    await show_search(registry, "paypal", 5, CleanConsole(), as_json=True)
+    await show_search(registry, Query("paypal", limit=5), CleanConsole(), as_json=True)
     trust = json.loads(capsys.readouterr().out)["trust"]
     assert (trust["checked"], trust["reasons"]) == ("part", ["known_name", "claims_other_site"])
 
