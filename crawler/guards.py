@@ -8,8 +8,9 @@ DNS rebinding has no effect. Every redirect to another host passes through here 
 import asyncio
 import re
 import socket
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from types import MappingProxyType
 from typing import Final, Self, TypeVar
 
@@ -218,9 +219,10 @@ class Resolver:
 class AddressGuard:
     """The only way to get from a host name to an address that may be dialled."""
 
-    def __init__(self, connect_to: ConnectTo, resolver: Resolver | None) -> None:
-        """With `resolver` None, only names of the table resolve."""
+    def __init__(self, connect_to: ConnectTo, resolver: Resolver | None, refused: Iterable[str] = ()) -> None:
+        """With `resolver` None, only names of the table resolve. `refused`: networks besides those that are not public."""
         self.connect_to = connect_to
+        self._refused = tuple(ip_network(network, strict=False) for network in refused)
         self._resolver = resolver
         if connect_to.entries:
             log.warning(
@@ -237,7 +239,7 @@ class AddressGuard:
             return pin
         if self._resolver is None:
             raise Unresolved("nxdomain")  # guard: table-alone
-        return pick(host, await self._resolver.addresses(host))
+        return pick(host, await self._resolver.addresses(host), self._refused)
 
     async def txt_records(self, name: str) -> tuple[bytes, ...]:
         """Return the TXT records of a name. Raise Unresolved when the look-up fails."""
@@ -248,9 +250,9 @@ class AddressGuard:
             await self._resolver.close()
 
 
-def pick(host: str, addresses: Iterable[str]) -> Pin:
+def pick(host: str, addresses: Iterable[str], refused_networks: Collection[IPv4Network | IPv6Network] = ()) -> Pin:
     """Return the first allowed address, with an alternative. Raise Unresolved without addresses, AddressRefused when
-    none is allowed.
+    none is allowed. `refused_networks`: those of the operator.
 
     The alternative is of the other address family if possible, because a failure may concern the whole family. A
     refused address beside an allowed one is skipped and does not refuse the name: leftovers of split-horizon DNS are
@@ -260,6 +262,8 @@ def pick(host: str, addresses: Iterable[str]) -> Pin:
     allowed: list[str] = []
     for address in addresses:
         reason = refusal(address)  # guard: every-answer-judged
+        if reason is None and any(ip_address(address) in network for network in refused_networks):
+            reason = "refused by the operator of this registry"  # guard: operator-networks
         if reason is None:  # guard: address-judged
             allowed.append(address)
         else:

@@ -28,7 +28,9 @@ class CrawlResources:
         self.settings = settings
         self.stop = stop or asyncio.Event()
         self.guard = AddressGuard(
-            ConnectTo.parse(settings.connect_to), None if settings.resolve == "table" else Resolver()
+            ConnectTo.parse(settings.connect_to),
+            None if settings.resolve == "table" else Resolver(),
+            settings.refused_networks,
         )
         self.clients = ClientPool(
             user_agent=user_agent(settings),

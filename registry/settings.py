@@ -118,6 +118,11 @@ class Settings(BaseSettings):
         default="system",
         description="`system`: names resolve as on this machine. `table`: only names of `connect_to` resolve.",
     )
+    refused_networks: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Networks that the crawler never connects to, comma separated, beside those that are not public "
+        "anyway: a NAT64 prefix of one's own, internal networks with public addresses.",
+    )
     hosts_in_flight: int = Field(
         default=1_000,
         ge=1,
@@ -297,14 +302,14 @@ class Settings(BaseSettings):
             environment[variable(name)] = _as_text(value)
         return environment
 
-    @field_validator("connect_to", "trusted_proxies", mode="before")
+    @field_validator("connect_to", "refused_networks", "trusted_proxies", mode="before")
     @classmethod
     def _comma_separated(cls, value: object) -> object:
         if isinstance(value, str):
             return tuple(part.strip() for part in value.split(",") if part.strip())
         return value
 
-    @field_validator("trusted_proxies")
+    @field_validator("refused_networks", "trusted_proxies")
     @classmethod
     def _are_networks(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         for network in value:

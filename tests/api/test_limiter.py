@@ -81,3 +81,13 @@ def test_a_client_with_a_whole_ipv6_network_is_one_client() -> None:
 @pytest.mark.parametrize("peer", [None, "", "/run/socket", "999.1.1.1"])
 def test_peers_without_an_address_share_one_count(peer: str | None) -> None:
     assert ClientIdentifier(("10.0.0.0/8",)).key(peer, "198.51.100.1") == "unknown"
+
+
+def test_the_clients_of_one_ipv6_network_share_sixteen_allowances() -> None:
+    clients = ClientIdentifier(())
+    limit = RateLimiter("units", limit=2, window=60, clock=Clock())
+    keys = [clients.key(f"2001:db8:1:{number:x}::1", "") for number in range(200)]
+    assert len(set(keys)) == 200
+    assert [limit.take(key).refused for key in keys].count(False) == 2 * limiter.NETWORK_FACTOR
+    assert not limit.take(clients.key("2001:db8:2::1", "")).refused, "another network"
+    assert not limit.take("203.0.113.7").refused

@@ -1,7 +1,11 @@
+from ipaddress import ip_network
+
 import pytest
 from structlog.testing import capture_logs
 
 from crawler.guards import AddressGuard, AddressRefused, BadConnectTo, ConnectTo, Pin, Unresolved, pick
+from crawler.visit import Visitor
+from tests.crawler.support import settings
 
 
 def test_the_table_maps_a_name_to_its_address_and_port() -> None:
@@ -69,6 +73,18 @@ def test_every_address_is_judged_and_an_allowed_one_is_picked() -> None:
     assert error.value.address == "10.0.0.1"
     with pytest.raises(Unresolved, match="no_address"):
         pick("a.example", [])
+
+
+def test_networks_of_the_operator_are_refused() -> None:
+    networks = (ip_network("8.8.0.0/16"), ip_network("2001:67c:64::/96"))
+    assert pick("a.example", ["8.8.8.8", "2001:67c:64::a00:1", "9.9.9.9"], networks).address == "9.9.9.9"
+    with pytest.raises(AddressRefused, match="refused by the operator"):
+        pick("a.example", ["8.8.8.8"], networks)
+
+
+def test_the_setting_of_refused_networks_reaches_the_guard() -> None:
+    visitor = Visitor(settings(refused_networks=("203.0.113.0/24",)))
+    assert [str(network) for network in visitor.guard._refused] == ["203.0.113.0/24"]
 
 
 def test_the_alternative_address_is_allowed_and_of_the_other_family_if_possible() -> None:
