@@ -17,7 +17,7 @@ from benchmarks.relevance.measures import score
 from benchmarks.relevance.systems import documents, indexed, ranking_of
 from registry.core.model.listing import ListedCapability, Listing
 from registry.core.ranking import Embedder
-from registry.core.ranking.text import stems
+from registry.core.wording.text import stems
 from registry.search.backend import SearchDocument, make_documents
 
 NDCG: Final = 2  # column of the measures

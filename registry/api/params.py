@@ -17,7 +17,7 @@ from registry.core.merging.categories import CATEGORIES
 from registry.core.model.listing import AuthKind, Filters, PricingKind, SideEffects, SortBy, TrustLevel
 from registry.core.model.services import is_semantic_type
 from registry.core.names.domains import InvalidName, host_syntax
-from registry.core.ranking.text import QUERY_CHARS
+from registry.core.wording.text import QUERY_CHARS
 from registry.wiring import Waypost, utc_now
 
 MAX_DISCOVER: Final = 50

@@ -36,7 +36,7 @@ from registry.core.formats.adp.manifest_view import adp_manifest
 from registry.core.model.listing import Filters, TrustLevel
 from registry.core.model.services import to_json
 from registry.core.names.domains import is_confusable
-from registry.core.ranking.text import QUERY_CHARS
+from registry.core.wording.text import QUERY_CHARS
 from registry.wiring import utc_now
 
 _SORTS = ("newest", "name", "capabilities", "score", "updated")

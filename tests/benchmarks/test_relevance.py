@@ -17,8 +17,8 @@ from benchmarks.relevance.plain import PlainBM25
 from benchmarks.relevance.unanswerable import ANSWERED, NONSENSE, Evidence, auroc, auroc_interval, evaluate, outside
 from registry.core.model.listing import Listing
 from registry.core.names.domains import registrable_domain
-from registry.core.ranking.fields import CAPABILITIES
 from registry.core.ranking.signals import SIGNALS
+from registry.core.wording.fields import CAPABILITIES
 from tests.search.listings import listing
 
 SERVICES = (

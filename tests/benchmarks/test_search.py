@@ -10,7 +10,7 @@ from benchmarks.search import engine, load, served
 from benchmarks.search.texts import TRADES, Texts
 from benchmarks.trees import HERE
 from registry.core.names.domains import registrable_domain
-from registry.core.ranking.text import query_terms, stems
+from registry.core.wording.text import query_terms, stems
 
 
 def test_texts_are_the_same_for_the_same_seed_and_have_a_long_tail() -> None:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from registry.core.ranking.highlights import MOST, highlights
-from registry.core.ranking.text import query_terms
+from registry.core.wording.text import query_terms
 
 
 @pytest.mark.parametrize(

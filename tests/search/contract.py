@@ -13,7 +13,7 @@ import pytest
 from registry.core.model.listing import Filters, ListedCapability, Listing, SearchUnavailable, TrustLevel
 from registry.core.ranking import CorpusStats, ParsedQuery, explain, make_record, parse_query, rank
 from registry.core.ranking.spelling import corrections
-from registry.core.ranking.text import query_terms, stems
+from registry.core.wording.text import query_terms, stems
 from registry.search.backend import Backend, IndexState, Pool, WriterBusy, make_document
 from tests.search.listings import listing
 from tests.support.candidates import Candidate, side_by_side

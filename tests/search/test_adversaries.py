@@ -16,7 +16,7 @@ from registry.actions.queries.discover import POOL, discover
 from registry.core.model.listing import Filters, Hit, ListedCapability, Listing, Query
 from registry.core.ranking import collapse, explain, make_record, parse_query, rank, texts_of
 from registry.core.ranking.collapsing import PER_DOMAIN
-from registry.core.ranking.fields import CAPABILITIES, EMBEDDED_CAPABILITIES
+from registry.core.wording.fields import CAPABILITIES, EMBEDDED_CAPABILITIES
 from registry.search.backend import make_documents
 from registry.search.embedded import EmbeddedBackend
 from registry.search.embedding import default_embedder

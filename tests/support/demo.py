@@ -43,7 +43,8 @@ class DemoRun:
     async def client(self) -> AsyncIterator[httpx2.AsyncClient]:
         """Yield a client of the API over the crawled data."""
         async with self.opened() as waypost:
-            transport = httpx2.ASGITransport(create_app(waypost, waypost.settings))
+            unlimited = waypost.settings.model_copy(update={"read_rate": 1_000_000})
+            transport = httpx2.ASGITransport(create_app(waypost, unlimited))
             async with httpx2.AsyncClient(transport=transport, base_url="http://registry.test") as client:
                 yield client
 

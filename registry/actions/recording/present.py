@@ -15,9 +15,9 @@ from registry.core.model.findings import Finding
 from registry.core.model.listing import Listing
 from registry.core.model.observations import STORED_AS, from_text
 from registry.core.model.services import Service, to_json
-from registry.core.ranking.fingerprint import fingerprint
 from registry.core.scoring.rubric import VERSION, rule_of
 from registry.core.scoring.score import Score, score
+from registry.core.wording.fingerprint import fingerprint
 from registry.store.records import CapabilityRecord, DocumentRecord, FindingRecord, ScoreRecord, ServiceRecord
 
 MAX_CAPABILITIES: Final = 30_000  # smallint; documents are capped far below

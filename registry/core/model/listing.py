@@ -68,7 +68,7 @@ class Listing:
     `keywords` as in ListedCapability, of the service as a whole.
     `trust_reasons` are codes of `merging.trust`: why the level is not higher. Empty, as `resembles`, in older listings.
     `listed_since`: when the host was first listed. `offered_since`: since when it offers what it offers now, by its
-    fingerprint (ranking/fingerprint.py); a host that changes what it says begins anew. None: not recorded.
+    fingerprint (wording/fingerprint.py); a host that changes what it says begins anew. None: not recorded.
     """
 
     domain: str

@@ -2,8 +2,8 @@
 
 Engines only propose services. The order is decided here, from a record of each candidate that was made when it was
 indexed and from statistics of the whole collection, so that every engine returns the same answer. The files in reading
-order, for a service: fields, record, fingerprint; for a query: parsed_query, naming, features, signals/, closer, rank,
-copies, collapsing, confidence, explain.
+order, for a service: record; for a query: parsed_query, naming, features, signals/, closer, rank, copies, collapsing,
+confidence, explain. The words of both are read by the package `wording`.
 """
 
 from registry.core.ranking.candidates import CandidateSet
@@ -11,10 +11,10 @@ from registry.core.ranking.collapsing import collapse
 from registry.core.ranking.confidence import evidence
 from registry.core.ranking.corpus import CorpusStats
 from registry.core.ranking.explain import explain
-from registry.core.ranking.fields import indexed_text, texts_of
 from registry.core.ranking.parsed_query import Embedder, ParsedQuery, parse_query
 from registry.core.ranking.rank import Ranking, answers, browse, rank, with_named
 from registry.core.ranking.record import RANKER_VERSION, Capabilities, Record, index_hash, make_record, term_ids
+from registry.core.wording.fields import indexed_text, texts_of
 
 __all__ = [
     "RANKER_VERSION",

@@ -7,9 +7,9 @@ from enum import Enum
 from functools import lru_cache
 from itertools import pairwise
 
-from registry.core.ranking.stopwords import REQUEST_WORDS
-from registry.core.ranking.text import directions, words
 from registry.core.reading.plain_text import split_name
+from registry.core.wording.stopwords import REQUEST_WORDS
+from registry.core.wording.text import directions, words
 
 
 class Action(Enum):

@@ -9,8 +9,8 @@ from registry.core.ranking.actions import Action, action_of_capability, action_o
 from registry.core.ranking.closer import close_look
 from registry.core.ranking.features import DECIMALS, CloseLook, Features, MatchedTerms
 from registry.core.ranking.parsed_query import ParsedQuery
-from registry.core.ranking.text import stemmed, words
 from registry.core.reading.plain_text import split_name
+from registry.core.wording.text import stemmed, words
 
 _SHOWN_FROM: Final = 0.6
 """Least share of the best capability's mark that is shown."""

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from registry.core.model.listing import Listing, TrustLevel
-from registry.core.ranking.fingerprint import fingerprint
+from registry.core.wording.fingerprint import fingerprint
 
 SHOWN_COPIES: Final = 20
 """Folded hosts that are kept by name with the one in front; all are counted."""

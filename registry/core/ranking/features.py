@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from registry.core.ranking.candidates import CandidateSet
 from registry.core.ranking.corpus import CorpusStats
-from registry.core.ranking.fields import WEIGHT_UNIT
 from registry.core.ranking.parsed_query import ParsedQuery
 from registry.core.ranking.record import Capabilities, term_ids
 from registry.core.ranking.vectors import cosines
+from registry.core.wording.fields import WEIGHT_UNIT
 
 DECIMALS: Final = 6
 """Decimals of the numbers shown."""

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection
 from typing import Final
 
-from registry.core.ranking.text import name_text, stems
+from registry.core.wording.text import name_text, stems
 
 MOST: Final = 50
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from registry.core.ranking.actions import head_verb
 from registry.core.ranking.naming import names_in
-from registry.core.ranking.text import QUERY_CHARS, directions, query_terms, sentences, visible
+from registry.core.wording.text import QUERY_CHARS, directions, query_terms, sentences, visible
 
 _READ_AT_MOST: Final = 10 * QUERY_CHARS
 """Invisible characters do not count towards QUERY_CHARS; this bounds them too."""

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from registry.core.model.listing import Listing
 from registry.core.ranking import vectors as packing
-from registry.core.ranking.fields import capability_texts, own_text, weighted_texts
-from registry.core.ranking.text import RECIPE, directions, name_text, stemmed, stems, words
 from registry.core.reading.plain_text import split_name
+from registry.core.wording.fields import capability_texts, own_text, weighted_texts
+from registry.core.wording.text import RECIPE, directions, name_text, stemmed, stems, words
 
 RANKER_VERSION: Final = f"4.{RECIPE}"
 """Version of the record and of its counts. Records of another version are never scored; the index is rebuilt."""

@@ -9,7 +9,7 @@ from typing import Final
 from registry.core.ranking.corpus import CorpusStats
 from registry.core.ranking.parsed_query import Embedder, ParsedQuery
 from registry.core.ranking.record import term_ids
-from registry.core.ranking.text import replace_words, stems
+from registry.core.wording.text import replace_words, stems
 
 _WORDS: Final = 6
 """Words of one question that are corrected."""

@@ -7,7 +7,7 @@ from registry.core.ranking import CorpusStats, Ranking, answers, explain, make_r
 from registry.core.ranking.actions import Action, action_of_capability, action_of_question, head_verb
 from registry.core.ranking.closer import close_look
 from registry.core.ranking.rank import TOGETHER
-from registry.core.ranking.text import directions, sentences
+from registry.core.wording.text import directions, sentences
 from tests.search.listings import listing
 from tests.support.candidates import Candidate, side_by_side
 

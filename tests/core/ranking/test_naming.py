@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from registry.core.ranking.naming import addressed, names_in
-from registry.core.ranking.text import query_terms
+from registry.core.wording.text import query_terms
 
 WORDS = {"send", "a", "parcel", "with", "weather", "what", "is", "the", "e", "mail"}
 

@@ -21,15 +21,15 @@ from registry.core.ranking import (
     texts_of,
 )
 from registry.core.ranking.corpus import LENGTH_COUNTED
-from registry.core.ranking.fields import (
+from registry.core.ranking.record import MOST_COUNTED
+from registry.core.ranking.signals import words
+from registry.core.wording.fields import (
     CAPABILITIES,
     CAPABILITIES_CHARS,
     CAPABILITY_CHARS,
     DESCRIPTION_CHARS,
     NAME_CHARS,
 )
-from registry.core.ranking.record import MOST_COUNTED
-from registry.core.ranking.signals import words
 from tests.search.listings import listing
 from tests.support.candidates import Candidate, side_by_side
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from registry.core.model.listing import Listing
-from registry.core.ranking.text import name_text, stems, visible
 from registry.core.reading.plain_text import split_name
+from registry.core.wording.text import name_text, stems, visible
 
 NAME_CHARS: Final = 200
 DESCRIPTION_CHARS: Final = 4_000

@@ -14,8 +14,8 @@ from typing import Final
 
 import Stemmer  # type: ignore[import-not-found]  # a C extension without stubs
 
-from registry.core.ranking.stopwords import REQUEST_WORDS
 from registry.core.reading.plain_text import split_name
+from registry.core.wording.stopwords import REQUEST_WORDS
 
 RECIPE = "2"
 """Part of the ranker's version: after a change here every document must be read again."""

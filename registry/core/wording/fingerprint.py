@@ -12,8 +12,8 @@ import re
 from typing import Final
 
 from registry.core.model.listing import ListedCapability, Listing
-from registry.core.ranking.fields import CAPABILITIES, CAPABILITY_CHARS, DESCRIPTION_CHARS, NAME_CHARS
-from registry.core.ranking.text import name_text, visible, words
+from registry.core.wording.fields import CAPABILITIES, CAPABILITY_CHARS, DESCRIPTION_CHARS, NAME_CHARS
+from registry.core.wording.text import name_text, visible, words
 
 LEAST_WORDS: Final = 8
 """Different words in name and descriptions from which on equal services are copies. Names of capabilities do not count:
