@@ -1,7 +1,8 @@
 """What a request costs its client, in units of the limit `work`; docs/operations.md has the table.
 
 Every request costs one unit, about the work of one search. An operation that knows its request to be dearer charges the
-rest before it does the work, so that a refused request costs nothing but that unit.
+rest before it does the work, so that a refused request costs nothing but that unit. What is known only when something
+large was read is charged then, and never refused: otherwise refused requests would do all that reading for one unit.
 """
 
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ from registry.core.model.listing import Filters
 UNIT_BYTES: Final = 16_384
 """Bytes of a document, sent by the client or stored, for one unit."""
 
-HEALTH: Final = 5
+HEALTH: Final = 9
 """The health of all services reads a row of every one of them."""
 
 _LIST: Final = 3
@@ -55,6 +56,12 @@ class Spending:
         if units:
             self.take(self.work, min(units, max(1, self.work.limit // 2)))
 
+    def charge_done(self, units: int) -> None:
+        """Take units for work that is done, or what is left of the allowance."""
+        if units:
+            allowance = self.work.take(self.client, units, or_rest=True)
+            self.met[allowance.name] = allowance
+
     def take(self, limiter: RateLimiter, units: int = 1) -> None:
         """Raise Problem when fewer units remain of this limit."""
         allowance = limiter.take(self.client, units)
@@ -73,8 +80,17 @@ class Spending:
 
 
 def charge(request: Request, units: int) -> None:
-    """Take units of work from the client's allowance. Raise Problem when too few remain. Without the middleware,
-    nothing is limited."""
-    spending: Spending | None = request.scope.get("waypost.spending")
-    if spending is not None:
+    """Take units of work from the client's allowance. Raise Problem when too few remain."""
+    if spending := _spending(request):
         spending.charge(units)
+
+
+def charge_stored(request: Request, size: int) -> None:
+    """Take units for `size` bytes that were read from the database, or what is left of the client's allowance."""
+    if spending := _spending(request):
+        spending.charge_done(of_bytes(size))  # guard: stored-bytes
+
+
+def _spending(request: Request) -> Spending | None:
+    """None without the middleware: then nothing is limited."""
+    return request.scope.get("waypost.spending")

@@ -73,7 +73,7 @@ async def health(request: Request) -> Response:
 )
 async def host_health(request: Request, domain: DomainPath, days: Days = 7) -> Response:
     waypost, host = registry_of(request), host_in(domain)
-    name = await waypost.queries.name(host)
+    name = await waypost.queries.service_name(host)
     if name is None:
         raise Problem(UNKNOWN_SERVICE, "No service is listed under this host.")
     since = utc_now() - timedelta(days=days)

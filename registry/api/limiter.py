@@ -52,8 +52,8 @@ class RateLimiter:
     _number: int = -1
     _counts: dict[str, int] = field(default_factory=dict)
 
-    def take(self, client: str, units: int = 1) -> Allowance:
-        """Count the units, unless fewer remain."""
+    def take(self, client: str, units: int = 1, *, or_rest: bool = False) -> Allowance:
+        """Count the units. Refuse them all when fewer remain; with `or_rest` count those that do."""
         now = self.clock()
         window_number = int(now // self.window)
         if window_number != self._number:
@@ -65,6 +65,8 @@ class RateLimiter:
         remaining = self.limit - self._counts.get(client, 0)
         if network is not None:
             remaining = min(remaining, left_of_network)  # guard: ipv6-network
+        if or_rest:
+            units = min(units, remaining)
         refused = units > remaining
         if not refused:
             remaining -= units

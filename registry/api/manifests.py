@@ -12,7 +12,7 @@ from fastapi import Path, Query, Request, Response
 
 from registry.actions.queries.inspect import ServiceView, StoredService
 from registry.api.computing import JUDGED_HERE, computed
-from registry.api.costs import charge, of_bytes
+from registry.api.costs import charge_stored
 from registry.api.documents import errors, example, not_modified
 from registry.api.params import DomainPath, OnlyTrue, base_url, host_in, registry_of
 from registry.api.problems import BUSY, INVALID_PARAMETER, UNKNOWN_SERVICE, UNTRANSLATABLE, Problem
@@ -76,7 +76,7 @@ async def manifest(
         raise Problem(UNKNOWN_SERVICE, "No service is listed under this host.")
     sources = await queries.sources(host)
     size = stored.size + sum(len(source.raw) for source in sources)
-    charge(request, of_bytes(size))
+    charge_stored(request, size)
     wanted = (stored, sources, format, base_url(request), version, raw)
     body, media_type = await computed(request, size, JUDGED_HERE, _encoded_translation, *wanted)
     return encoded_response(request, body, media_type=media_type)

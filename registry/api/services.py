@@ -9,7 +9,7 @@ from fastapi import Depends, Query, Request, Response
 from registry.actions.queries.inspect import HostStatus, ServiceView, Sort, StoredService, capability_view
 from registry.api import parsers
 from registry.api.computing import JUDGED_HERE, SHOWN_HERE, computed
-from registry.api.costs import charge, of_bytes, of_list
+from registry.api.costs import charge, charge_stored, of_list
 from registry.api.documents import errors, example, not_modified
 from registry.api.params import (
     CapabilityPath,
@@ -129,7 +129,7 @@ async def capability(request: Request, domain: DomainPath, name: CapabilityPath)
     stored = await registry_of(request).queries.stored_capability(host, name)
     if stored is None:
         raise Problem(UNKNOWN_CAPABILITY, "No listed service of this host has a capability of this name or id.")
-    charge(request, of_bytes(stored.size))
+    charge_stored(request, stored.size)
     return encoded_response(request, await computed(request, stored.size, SHOWN_HERE, _capability, host, stored))
 
 
@@ -213,7 +213,7 @@ async def service(request: Request, domain: DomainPath, include_details: OnlyTru
     stored = await registry_of(request).queries.stored_service(host, include_details=include_details)
     if stored is None:
         raise Problem(UNKNOWN_SERVICE, "No service is listed under this host.")
-    charge(request, of_bytes(stored.size))
+    charge_stored(request, stored.size)
     here = JUDGED_HERE if include_details else SHOWN_HERE  # thousands of example calls take seconds
     shown = (stored, base_url(request), utc_now(), include_details)
     return encoded_response(request, await computed(request, stored.size, here, _one_service, *shown))

@@ -26,8 +26,8 @@ class QueryActions:
     async def stored_service(self, host: str, *, include_details: bool = False) -> inspect.StoredService | None:
         return await inspect.stored_service(self._store, host, include_details=include_details)
 
-    async def name(self, host: str) -> str | None:
-        return await inspect.name(self._store, host)
+    async def service_name(self, host: str) -> str | None:
+        return await inspect.service_name(self._store, host)
 
     async def sources(self, host: str) -> Sequence[Source]:
         return await reading_sources.sources(self._store, host)

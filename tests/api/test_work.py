@@ -14,7 +14,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from registry.api.app import create_app
 from registry.api.computing import JUDGED_HERE, SHOWN_HERE
-from registry.api.costs import UNIT_BYTES, of_discover, of_list
+from registry.api.costs import HEALTH, UNIT_BYTES, of_discover, of_list
 from registry.api.middleware import AT_ONCE_EACH, RequestMiddleware
 from registry.core.model.listing import Filters
 from registry.store.unit_of_work import Store
@@ -223,18 +223,19 @@ async def test_dear_reads_cost_more_and_the_answer_says_what_is_left(own_api: Ap
             left.append(await remaining(client, path))
     costs = [before - after for before, after in itertools.pairwise(left)]
     plain, deep = of_list(Filters(), "", 50, 0), of_list(Filters(), "x", 50, 100_000)
-    assert costs == [1, 1, 1 + of_discover(50, 2), 1, 1 + plain, 1 + deep, 6, 1]
+    assert costs == [1, 1, 1 + of_discover(50, 2), 1, 1 + plain, 1 + deep, 1 + HEALTH, 1]
     assert deep > 10 * plain
 
 
 @pytest.mark.usefixtures("frozen_clock")
 async def test_a_refusal_names_its_limit_and_takes_nothing(own_api: Api) -> None:
-    async with limited(own_api, read_rate=12, submit_rate=1) as client:
+    async with limited(own_api, read_rate=2 * (1 + HEALTH), submit_rate=1) as client:
         assert (await client.get("/api/health")).status_code == 200
         assert (await client.get("/api/health")).status_code == 200
         assert (await client.get("/api/rubric")).status_code == 429
-    async with limited(own_api, read_rate=8, submit_rate=1) as client:
-        assert (await client.get("/api/health")).status_code == 200
+    async with limited(own_api, read_rate=HEALTH + 3, submit_rate=1) as client:
+        for _ in range(HEALTH):
+            assert (await client.get("/api/rubric")).status_code == 200
         refused = await client.get("/api/services?search=x&offset=9000")
         assert (refused.status_code, refused.json()["limit"]) == (429, "work")
         assert refused.json()["detail"].endswith("Try again in 20 seconds.")
@@ -244,6 +245,15 @@ async def test_a_refusal_names_its_limit_and_takes_nothing(own_api: Api) -> None
         assert [code.status_code for code in codes] == [400, 429]
         assert codes[1].json()["limit"] == "submissions"
         assert codes[1].headers["ratelimit-policy"] == '"submissions";q=1;w=3600'
+
+
+@pytest.mark.usefixtures("frozen_clock")
+async def test_a_large_service_takes_what_is_left_when_it_was_read(own_api: Api) -> None:
+    await _enlarge(own_api)
+    async with limited(own_api, read_rate=3) as client:
+        shown = await client.get(f"/api/services/{PIGEON}")
+        assert (shown.status_code, shown.headers["ratelimit"]) == (200, '"work";r=0;t=20')
+        assert (await client.get(f"/api/services/{PIGEON}")).status_code == 429
 
 
 @pytest.mark.usefixtures("frozen_clock")

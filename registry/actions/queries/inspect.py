@@ -30,9 +30,9 @@ from registry.store.unit_of_work import Store
 
 __all__ = [
     "SLOW_MS", "CapabilityView", "Card", "Health", "HostStatus", "Listed", "Overview", "Queue", "ServiceView", "Sort",
-    "StoredService", "VisitRecord", "alias_reason", "capability", "capability_view", "health", "list_services", "name",
-    "overview", "queue", "reasons_of", "service", "status", "stored_capability", "stored_service", "visits", "waiting",
-    "why_not_visited",
+    "StoredService", "VisitRecord", "alias_reason", "capability", "capability_view", "health", "list_services",
+    "overview", "queue", "reasons_of", "service", "service_name", "status", "stored_capability", "stored_service",
+    "visits", "waiting", "why_not_visited",
 ]  # fmt: skip
 
 MAX_REASONS: Final = 20
@@ -147,7 +147,7 @@ def capability_view(stored: StoredService) -> CapabilityView:
     return CapabilityView(view.record, view.service, found)
 
 
-async def name(store: Store, host: str) -> str | None:
+async def service_name(store: Store, host: str) -> str | None:
     """Return the name of a service; None when there is none or it is hidden."""
     async with store.begin() as uow:
         return await uow.catalogue.name(registrable_domain(host), host)
