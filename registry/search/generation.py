@@ -28,7 +28,7 @@ from tantivy import Document, FieldType, Index, Occur, Query, Schema, SchemaBuil
 from registry.core.model.listing import Filters
 from registry.core.ranking import RANKER_VERSION, ParsedQuery, indexed_text, term_ids
 from registry.core.ranking.copies import NONE_FOLDED, SHOWN_COPIES, Folded, FoldedHosts, no_copies
-from registry.core.ranking.naming import MOST_NAMED
+from registry.core.ranking.naming import MOST_NAMED, sought
 from registry.search.ann import LINEAR_ROWS, HnswGraph, Mask, NearestNeighbours, extend_graph, needs_new_graph
 from registry.search.backend import Pool, SearchDocument
 from registry.search.column_store import ColumnStore, ColumnStoreWriter, IndexDamaged, Rows
@@ -216,18 +216,19 @@ class Snapshot:
 
     def _named(self, question: ParsedQuery, passing: _Passing) -> Rows:
         """Return the rows that the question names and that pass the filters, the best proven and oldest of them."""
-        if not question.names:  # guard: named-copies-are-shown
+        names = sought(question.names, question.terms, self.stats)
+        if not names:  # guard: named-copies-are-shown
             return np.zeros(0, np.int64)
         clauses = [
             (Occur.Should, Query.term_query(SCHEMA, field, name, "basic"))
-            for name in question.names
+            for name in names
             for field in fields_of_name(name)
         ]
         hits = self._searcher.search(Query.boolean_query(clauses), _NAMED_FETCHED, count=False).hits
         rows = self._rows([address for _, address in hits])
         rows = rows[passing.mask[rows] | np.isin(rows, passing.folded.positions)]
         table = self.columns.table
-        is_other = np.array([host not in question.names for host in self.columns.hosts(rows)])
+        is_other = np.array([host not in names for host in self.columns.hosts(rows)])
         return rows[np.lexsort((rows, table["offered"][rows], table["level"][rows], is_other))][:MOST_NAMED]
 
     def _behind(self, row: int, folded: Folded, named: Rows) -> FoldedHosts:

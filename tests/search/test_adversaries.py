@@ -15,7 +15,7 @@ from registry.actions.indexing.reindex import reindex
 from registry.actions.queries.discover import POOL, discover
 from registry.core.model.listing import Filters, Hit, ListedCapability, Listing, Query
 from registry.core.ranking import collapse, explain, make_record, parse_query, rank, texts_of
-from registry.core.ranking.collapsing import PER_DOMAIN
+from registry.core.ranking.collapsing import PER_DOMAIN, PER_OFFER
 from registry.core.wording.fields import CAPABILITIES, EMBEDDED_CAPABILITIES
 from registry.search.backend import make_documents
 from registry.search.embedded import EmbeddedBackend
@@ -196,6 +196,25 @@ def test_one_domain_does_not_fill_the_page(tmp_path: Path) -> None:
     assert "parcels.example" in found[:2]
     ahead = found[: found.index("parcels.example")] + found[found.index("parcels.example") :][:5]
     assert sum(host.endswith(".farm.example") for host in ahead) <= PER_DOMAIN
+
+
+def test_forty_domains_with_a_random_word_each_keep_a_few_rows(tmp_path: Path) -> None:
+    dice = random.Random(40)
+    text = (
+        "Pigeon Post: Sends parcels abroad and tracks them, with couriers in every town, by day and by night, insured, "
+        "and with a price that is known before the parcel is sent. Letters, boxes and large freight are collected."
+    )
+    farm = [
+        listing(f"farm{number}.example", f"{text} {''.join(dice.choices('abcdefghij', k=9))}", "track_parcel", score=99)
+        for number in range(40)
+    ]
+    others = [
+        listing(f"{word}.example", f"{word.title()} Express: Sends a parcel abroad by {word}.", ("track", "A parcel"))
+        for word in ("bike", "train", "van", "boat", "plane", "drone", "tram", "sledge")
+    ]
+    for question in ("send a parcel abroad", "parcels with couriers in every town, insured"):
+        found = hosts(index(tmp_path / question[:4], *HONEST, *farm, *others), question)
+        assert 0 < sum(host.startswith("farm") for host in found[: PER_OFFER + len(others)]) <= PER_OFFER
 
 
 async def test_hidden_services_never_appear(store: Store, tmp_path: Path) -> None:

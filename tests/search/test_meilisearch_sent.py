@@ -35,7 +35,7 @@ def test_filter_values_cannot_inject_filter_syntax(values: tuple[str, ...], numb
     """For any input the filter consists of declared names, plain quoted words and numbers only."""
     filters = Filters(unverified, values, values, values, values, number)
     (leg,) = queries.word_queries("services", ParsedQuery("a", {"a": "a"}), filters, stats("a"))
-    named = queries.named_queries("services", ParsedQuery("a", {}, names=values), Filters())
+    named = queries.named_queries("services", ParsedQuery("a", {}, names=values), Filters(), stats("a"))
     clause = r'(\w+ IN \["[a-z0-9._:+-]+"(, "[a-z0-9._:+-]+")*\]|\w+ \d+ TO \d+|kind = "tally" AND kind = "gone")'
     assert_full(rf"{clause}( AND {clause})*", leg["filter"])
     for query in named:

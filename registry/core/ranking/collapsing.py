@@ -39,6 +39,9 @@ hits are compared, because that costs half as much as the whole search."""
 _ALIKE_FROM: Final = 0.9
 """Least share of their weighted words that two near-duplicates have in common (Ruzicka similarity)."""
 
+_NEAR_FROM: Final = 0.9
+"""Least cosine of two hits whose words are compared."""
+
 _GROUPS: Final = 256
 """Groups of words, by hash, that are compared instead of the words when hits of several owners are: all pairs in a few
 operations. The similarity becomes 0.001 higher on average (docs/search-lab.md, "Copies")."""
@@ -90,9 +93,9 @@ def _hosts_of(candidates: CandidateSet, folded: Sequence[int]) -> FoldedHosts:
 
 
 def _limit_offers(ranking: Ranking) -> Ranking:
-    if not _near_pairs(ranking, ranking.order[:_GLANCE]).any():
+    candidates, glance = ranking.features.candidates, ranking.order[:_GLANCE]
+    if not (_has_near_vectors(candidates, glance) and _near_pairs(ranking, glance).any()):
         return ranking
-    candidates = ranking.features.candidates
     hits = np.array(ranking.order)
     standings = candidates.standings.take(hits)
     no_later = (standings.levels[:, None] <= standings.levels) & (standings.listed[:, None] <= standings.listed)
@@ -107,11 +110,7 @@ def _near_pairs(ranking: Ranking, hits: Sequence[int]) -> NDArray[np.bool_]:
     candidates = ranking.features.candidates
     positions = np.array(hits, np.int64)
     near = np.zeros((len(hits), len(hits)), np.bool_)
-    first, second = _pairs(len(hits))
-    lengths = candidates.lengths[positions] * (candidates.standings.offers[positions] != 0)
-    longer = np.maximum(lengths[first], lengths[second])
-    is_possible = (np.minimum(lengths[first], lengths[second]) >= _ALIKE_FROM * longer) & (longer > 0)
-    first, second = first[is_possible], second[is_possible]
+    first, second = _pairs_of_like_length(candidates, positions)
     if not len(first):
         return near
     groups = _word_groups(candidates, positions)
@@ -122,6 +121,29 @@ def _near_pairs(ranking: Ranking, hits: Sequence[int]) -> NDArray[np.bool_]:
         _, owners = np.unique([registrable_domain(candidates.hosts[hit]) for hit in hits], return_inverse=True)
         near &= owners[:, None] != owners
     return near | near.T
+
+
+def _has_near_vectors(candidates: CandidateSet, hits: Sequence[int]) -> bool:
+    """Return whether two of the hits are so near in meaning that it is worth comparing their words; true if one has no
+    vector. Of a hundred nearly equal texts one or two pairs are not so near, but never most of many copies."""
+    positions = np.array(hits, np.int64)
+    first, second = _pairs_of_like_length(candidates, positions)
+    if not len(first):
+        return False
+    rows = candidates.row_starts[positions]
+    if (rows == candidates.row_starts[positions + 1]).any():
+        return True
+    units = candidates.vectors[rows].astype(np.float32) * candidates.scales[rows, None]
+    return bool((np.vecdot(units[first], units[second]) >= _NEAR_FROM).any())
+
+
+def _pairs_of_like_length(candidates: CandidateSet, positions: Positions) -> tuple[Positions, Positions]:
+    """Return the pairs that are not excluded by their lengths, without services of few words."""
+    first, second = _pairs(len(positions))
+    lengths = candidates.lengths[positions] * (candidates.standings.offers[positions] != 0)
+    longer = np.maximum(lengths[first], lengths[second])
+    is_possible = (np.minimum(lengths[first], lengths[second]) >= _ALIKE_FROM * longer) & (longer > 0)
+    return first[is_possible], second[is_possible]
 
 
 @lru_cache(maxsize=256)

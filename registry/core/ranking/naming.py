@@ -1,22 +1,29 @@
 """Questions that name a host: it is then always among the answers, also as a copy that would be folded.
 
 A host is named by its full name or its registrable domain, also inside a URL, and then comes first. It is also named by
-the label of its domain ("pigeonpost" of pigeonpost.example), if that is the whole question, has a hyphen, or is no word
-that the embedder knows. This never lifts its rank, because anybody may register the label below another suffix.
+the label of its domain ("pigeonpost" of pigeonpost.example), if that is the whole question, or else if it has a hyphen
+or is neither a word that the embedder knows nor one that many services use. This never lifts its rank, because anybody
+may register the label below another suffix.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 
 from registry.core.names.domains import InvalidName, host_syntax
+from registry.core.ranking.corpus import CorpusStats
+from registry.core.ranking.record import term_ids
 
 MOST_NAMED: Final = 5
 """Services that are added to the candidates of one question because it names them."""
 
 _NAMES: Final = 8
 """Names that are looked up of one question."""
+
+_USED_BY_FEW: Final = 50
+_USED_BY_MANY: Final = 100
+"""A word that at most so many services, or at most one in so many, use may be the name of one."""
 
 _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]{0,20}://(?:[^/@\s]*@)?", re.IGNORECASE)
 _AFTER_HOST: Final = re.compile(r"[/?#:]")
@@ -37,6 +44,19 @@ def names_in(text: str, unknown_words: Sequence[str]) -> tuple[str, ...]:
         if len(names) == _NAMES:
             break
     return tuple(names)
+
+
+def sought(names: Sequence[str], terms: Mapping[str, str], stats: CorpusStats) -> Sequence[str]:
+    """Return the names to look up. Of a question of several `terms` (stem -> word), a word that more than one service
+    in _USED_BY_MANY uses is nobody's name."""
+    stem_of = {word: stem for stem, word in terms.items()} if names and len(terms) > 1 else {}
+    labels = [name for name in names if name in stem_of]
+    if not labels:
+        return names
+    used_by = stats.document_frequency(term_ids([stem_of[label] for label in labels])).tolist()
+    most = max(_USED_BY_FEW, stats.services / _USED_BY_MANY)
+    common = {label for label, services in zip(labels, used_by, strict=True) if services > most}
+    return [name for name in names if name not in common] if common else names
 
 
 def addressed(hosts: Sequence[str], named: Sequence[int], names: Sequence[str]) -> list[int]:

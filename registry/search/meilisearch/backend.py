@@ -82,10 +82,10 @@ class MeiliBackend:
         until = deadline()
         known = self._known or await self._refresh_statistics(None, until)
         results: list[QueryResult] = []
-        engine_queries: list[queries.Json] = []
-        named_queries = queries.named_queries(self._index, question, filters)
+        answered: list[queries.Json] = []
         for _ in range(_ATTEMPTS):
             engine_queries = self._engine_queries(question, filters, limit, known)
+            named_queries = queries.named_queries(self._index, question, filters, known.stats)
             try:
                 results = await self._query_client.multi_search(
                     [queries.generation_query(self._index), *engine_queries, *named_queries], until
@@ -93,16 +93,17 @@ class MeiliBackend:
             except EmbedderMissing:
                 known = await self._refresh_statistics(known, until)
                 continue
+            answered = engine_queries
             if _generation(results[0]) == known.generation:
                 break
             known = await self._refresh_statistics(known, until)
         if not results:
             raise SearchUnavailable("the index was changed again and again")
-        found, named = results[1 : len(engine_queries) + 1], results[len(engine_queries) + 1 :]
+        found, named = results[1 : len(answered) + 1], results[len(answered) + 1 :]
         copies: list[QueryResult] = []
         if filters.unique and (offers := hits.repeated_offers(results[1:])):
             copies = await self._query_client.multi_search(
-                [queries.copies_query(self._index, offers, filters), *map(queries.without_copies, engine_queries)],
+                [queries.copies_query(self._index, offers, filters), *map(queries.without_copies, answered)],
                 until,
             )
         answers = hits.Answers(found + copies[1:], named, copies[:1], is_folded=filters.unique)

@@ -15,6 +15,7 @@ import numpy as np
 from registry.core.model.listing import Filters
 from registry.core.ranking import CorpusStats, ParsedQuery, term_ids
 from registry.core.ranking.copies import LEVELS
+from registry.core.ranking.naming import sought
 from registry.search.facets import FACETS, NAMES, NUMBERS, facet_filters, fields_of_name, ranges
 from registry.search.meilisearch.layout import DocumentKind, copy_key, words_of
 
@@ -106,10 +107,10 @@ def word_queries(index: str, question: ParsedQuery, filters: Filters, stats: Cor
     return queries
 
 
-def named_queries(index: str, question: ParsedQuery, filters: Filters) -> list[Json]:
+def named_queries(index: str, question: ParsedQuery, filters: Filters, stats: CorpusStats) -> list[Json]:
     """Return the query for the services that the question names, or none."""
     named: dict[str, list[str]] = {}
-    for name in question.names:
+    for name in sought(question.names, question.terms, stats):
         for field in fields_of_name(name):
             named.setdefault(field, []).append(name)
     if not named:

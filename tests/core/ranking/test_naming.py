@@ -4,8 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.core.ranking.naming import addressed, names_in
+from registry.core.ranking.corpus import CorpusStats
+from registry.core.ranking.naming import addressed, names_in, sought
+from registry.core.ranking.record import make_record
 from registry.core.wording.text import query_terms
+from tests.search.listings import listing
 
 WORDS = {"send", "a", "parcel", "with", "weather", "what", "is", "the", "e", "mail"}
 
@@ -61,3 +64,14 @@ def test_hosts_are_addressed_by_their_name_and_domain_not_by_a_label(
     host: str, names: tuple[str, ...], expected: bool
 ) -> None:
     assert addressed(["other.example", host], [1], names) == [1] * expected
+
+
+def test_a_word_that_many_services_use_is_a_name_only_as_the_whole_question() -> None:
+    many = [make_record(listing(f"h{n}.example", "Subtitle: maker")) for n in range(60)]
+    few = [make_record(listing(f"p{n}.example", "Pigeonpost")) for n in range(40)]
+    stats = CorpusStats.of([*many, *few])
+    terms = query_terms("subtitles by pigeonpost")
+    names = ("a.example", "subtitles", "pigeonpost", "pigeon-post")
+    assert sought(names, terms, stats) == ["a.example", "pigeonpost", "pigeon-post"]
+    assert sought(("subtitles",), query_terms("subtitles"), stats) == ("subtitles",)
+    assert sought((), terms, stats) == ()
