@@ -109,8 +109,11 @@ class _WithoutScan(ann.NearestNeighbours):
         raise AssertionError("all rows are scanned")
 
 
-async def test_many_copies_do_not_cause_a_scan_of_all_rows(tmp_path: Path, linear_rows: int) -> None:
+async def test_many_copies_do_not_cause_a_scan_of_all_rows(
+    tmp_path: Path, linear_rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Most of the nearest rows are folded copies; a scan costs as much as thousands of neighbours."""
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)  # several threads would build a different graph each time
     copies = copies_of(replace(POST, description=f"{POST.description} and sends a letter"), 300)
     backend = engine(tmp_path)
     await fill(backend, [*random_services(600, seed=2), *copies])
