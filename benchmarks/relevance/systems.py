@@ -30,14 +30,13 @@ from registry.core.ranking import (
     Ranking,
     answers,
     collapse,
-    fields,
     parse_query,
     parsed_query,
     record,
-    text,
 )
 from registry.core.ranking.signals import SIGNALS
 from registry.core.ranking.spelling import corrected, corrections
+from registry.core.wording import fields, text
 from registry.search.backend import Backend, SearchDocument, make_documents
 from registry.search.embedded import EmbeddedBackend
 from registry.search.embedding import default_embedder

@@ -80,8 +80,10 @@ def without_flags(findings: Sequence[Finding]) -> list[Finding]:
 
 
 def without_documents(service: Service | None) -> Service | None:
-    """Return the service without what holds members as they stand: `native`, served details of ADP, signed text."""
-    capabilities = tuple(replace(capability, detail=None) for capability in service.capabilities) if service else ()
+    """Return the service without what holds members as they stand, or is found in them: `native`, served details of
+    ADP, signed text, flags."""
+    plain = {"detail": None, "injection_flags": ()}
+    capabilities = tuple(replace(capability, **plain) for capability in service.capabilities) if service else ()
     return service and replace(service, capabilities=capabilities, identity=Service().identity, native={})
 
 
