@@ -41,12 +41,15 @@ Request = tuple[str, str, bytes]
 
 @dataclass
 class Times:
-    """Milliseconds of the honest requests, and what the other client sent and got."""
+    """Milliseconds of the honest requests by round, and what the other client sent and got."""
 
-    took: list[float] = field(default_factory=list)
+    rounds: list[list[float]] = field(default_factory=list)
     sent: int = 0
     answered: int = 0
-    rounds: int = 0
+
+    @property
+    def took(self) -> list[float]:
+        return list(itertools.chain.from_iterable(self.rounds))
 
 
 def kinds(questions: Iterator[str]) -> dict[str, Callable[[], Request]]:
@@ -148,8 +151,7 @@ async def _rounds(
                 stop.set()
                 await asyncio.gather(*others)
                 if number:  # the first round warms up
-                    taken.took += took
-                    taken.rounds += 1
+                    taken.rounds.append(took)
                 else:
                     taken.sent = taken.answered = 0
         print(f"round {number} of {rounds}", file=sys.stderr)
@@ -194,15 +196,16 @@ async def _send(
 
 
 def rows(times: dict[tuple[str, str], Times]) -> list[tuple[str, ...]]:
-    """Return a table; the ratio is that to the times without another client, of the same side."""
-    table = [("one client sends", "its requests a round", "answered", "p50 ms", "p99 ms", "ratio of p99")]
+    """Return a table. The ratio is the median over the rounds, of the round's p99 to that of the same side and round
+    without another client: other work on the machine disturbs single rounds."""
+    table = [("one client sends", "its requests a round", "answered", "p50 ms", "p99 ms", "× p99 alone")]
     several = len({side for side, _ in times}) > 1
     for (side, kind), taken in times.items():
-        p50, p99 = median(taken.took), _p99(taken)
+        count = len(taken.rounds)
         table.append((
             f"{side}: {kind or 'nothing'}" if several else kind or "nothing",
-            f"{taken.sent / taken.rounds:,.0f}", f"{taken.answered / taken.rounds:,.0f}",
-            f"{p50:.1f}", f"{p99:.1f}", f"{p99 / _p99(times[side, '']):.2f}" if kind else "",
+            f"{taken.sent / count:,.0f}", f"{taken.answered / count:,.0f}", f"{median(taken.took):.1f}",
+            f"{median(map(_p99, taken.rounds)):.1f}", f"{_ratio(taken, times[side, '']):.2f}" if kind else "",
         ))  # fmt: skip
     return table
 
@@ -210,7 +213,8 @@ def rows(times: dict[tuple[str, str], Times]) -> list[tuple[str, ...]]:
 def as_json(times: dict[tuple[str, str], Times]) -> str:
     return json.dumps(
         [{"side": side, "kind": kind, "requests": len(taken.took), "sent": taken.sent, "answered": taken.answered,
-          "p50": median(taken.took), "p99": _p99(taken)} for (side, kind), taken in times.items()]
+          "p50": median(taken.took), "p99": [_p99(took) for took in taken.rounds]}
+         for (side, kind), taken in times.items()]
     )  # fmt: skip
 
 
@@ -218,8 +222,12 @@ def load_average() -> str:
     return " ".join(f"{value:.1f}" for value in os.getloadavg())
 
 
-def _p99(times: Times) -> float:
-    return quantiles(times.took, n=100)[98]
+def _ratio(times: Times, alone: Times) -> float:
+    return median(_p99(beside) / _p99(without) for beside, without in zip(times.rounds, alone.rounds, strict=True))
+
+
+def _p99(took: Sequence[float]) -> float:
+    return quantiles(took, n=100)[98]
 
 
 def _command(act: str, database: str, folder: Path, *arguments: str) -> list[str]:
