@@ -156,9 +156,9 @@ async def _read(base: str, seconds: float) -> Honest:
 
 
 async def _opt_out(base: str, seen: Honest, names: "Supply") -> None:
-    """Ask for the opt-out of one site after another and wait for the verdict."""
-    async with _client(base, "203.0.113.1") as client:
-        for host in names:
+    """Ask for the opt-out of one site after another, each as another client, and wait for the verdict."""
+    for number, host in enumerate(names):
+        async with _client(base, f"203.0.111.{number % 250}") as client:
             began = time.perf_counter()
             await _accepted(client, "/api/opt-outs", {"domain": host})
             while True:
@@ -170,7 +170,7 @@ async def _opt_out(base: str, seen: Honest, names: "Supply") -> None:
                     break
                 await asyncio.sleep(0.25)
             seen.opt_outs.append(time.perf_counter() - began)
-            await asyncio.sleep(EVERY_SECONDS)
+        await asyncio.sleep(EVERY_SECONDS)
 
 
 async def _submit(base: str, seen: Honest, names: "Supply", sites: Sites) -> None:
