@@ -41,19 +41,17 @@ class RecordedListener:
         """Return whether a visit of the host was recorded since `since`, waiting for it at most `seconds`."""
         if self._task is None:
             self._task = asyncio.create_task(self._listen())
-        event = asyncio.Event()
+        event, deadline = asyncio.Event(), asyncio.get_running_loop().time() + seconds
         self._waiting[host].add(event)
         try:
-            async with asyncio.timeout(seconds):
-                while True:
-                    await self._listening.wait()
-                    event.clear()
-                    # Look up after listening began: earlier recordings are found here, later ones set the event.
-                    if await self._is_recorded(domain, host, since):
-                        return True
-                    await event.wait()
-        except TimeoutError:
-            return await self._is_recorded(domain, host, since)
+            while True:
+                is_listening = await _is_set_by(deadline, self._listening)
+                event.clear()
+                # Look up after listening began: earlier recordings are found here, later ones set the event.
+                if await self._is_recorded(domain, host, since):
+                    return True
+                if not is_listening or not await _is_set_by(deadline, event):
+                    return False
         finally:
             self._waiting[host].discard(event)
             if not self._waiting[host]:
@@ -83,3 +81,14 @@ class RecordedListener:
     def _wake(events: Iterable[asyncio.Event]) -> None:
         for event in list(events):
             event.set()
+
+
+async def _is_set_by(deadline: float, event: asyncio.Event) -> bool:
+    """Return whether the event is set until `deadline`, in seconds of the event loop's clock.
+
+    Only this wait is cut off: a look-up that is cancelled while it connects would leave its connection open.
+    """
+    with suppress(TimeoutError):
+        async with asyncio.timeout_at(deadline):
+            await event.wait()
+    return event.is_set()

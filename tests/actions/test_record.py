@@ -309,6 +309,16 @@ async def test_waiters_are_notified_of_a_recorded_visit(store: Store) -> None:
         assert not await slow
 
 
+async def test_waits_without_time_use_the_connection_that_is_there(store: Store) -> None:
+    """A look-up that is cut off costs its connection, and while it connects leaves one open on the server."""
+    async with RecordedListener(store) as feed:
+        assert not await feed.wait(HOST, HOST, since=NOW, seconds=0.2)  # it listens by now
+        before = await rows(store, "SELECT pg_backend_pid()")
+        for _ in range(5):
+            assert not await feed.wait(HOST, HOST, since=NOW, seconds=0)
+        assert await rows(store, "SELECT pg_backend_pid()") == before
+
+
 async def test_the_visit_log_holds_requests_and_outcomes(store: Store) -> None:
     await crawl(store, {HOST: {ADP: Page(adp_manifest(HOST, "a_thing")), "/caps/a_thing": Page("no", 404)}})
     (row,) = await inspect.visits(store, HOST)
