@@ -11,23 +11,21 @@ import contextlib
 import itertools
 import json
 import os
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median, quantiles
-from typing import IO, Final
+from typing import Final
 from urllib.parse import quote
 
 from benchmarks.api import documents
-from benchmarks.crawl import postgres
 from benchmarks.search import load
 from benchmarks.search.texts import Texts
-from benchmarks.trees import HERE, ROOT, exported, search_path
+from benchmarks.sides import served
+from benchmarks.trees import HERE, ROOT, exported
 from registry.store.embedded_postgres import server as embedded
-from registry.store.engine import sqlalchemy_url
 
 AT_ONCE: Final = 10
 REFUSED_SECONDS: Final = 0.2
@@ -93,37 +91,11 @@ def measure(
             trees[against] = exported(against, folder / "other", "migrations", "pyproject.toml")
         database = embedded.start(folder / "postgres")
         try:
-            with _served(trees, database.dsn, folder, services) as ports:
+            with served("benchmarks.api.server", trees, database.dsn, folder, services) as sides:
+                ports = {side.name: side.port for side in sides}
                 return asyncio.run(_rounds(ports, rounds, requests, rate, only))
         finally:
             database.release()
-
-
-@contextlib.contextmanager
-def _served(trees: dict[str, Path], server: str, folder: Path, services: int) -> Iterator[dict[str, int]]:
-    """Yield the port of each side's server, each on a database of its own."""
-    with contextlib.ExitStack() as stack:
-        ports = {}
-        for number, (side, tree) in enumerate(trees.items()):
-            home = folder / f"side-{number}"
-            home.mkdir()
-            url = _database(server, f"{postgres.PREFIX}_{os.getpid()}_{number}", tree)
-            subprocess.run(_command("fill", url, home, str(services)), check=True, env=_environment(tree))
-            command = _command("serve", url, home)
-            process = subprocess.Popen(command, env=_environment(tree), stdout=subprocess.PIPE, text=True)
-            stack.callback(_end, process)
-            ports[side] = _port(process.stdout)
-        yield ports
-
-
-def _database(server: str, name: str, tree: Path) -> str:
-    url = sqlalchemy_url(server).set(database=name).render_as_string(hide_password=False)
-    with postgres.connected(server) as admin:
-        postgres.drop(admin, name)
-        admin.execute(f"CREATE DATABASE {name}".encode())
-    program = "import sys; from registry.store.migrate import upgrade; upgrade(sys.argv[1])"
-    subprocess.run([sys.executable, "-P", "-c", program, url], check=True, env=_environment(tree))
-    return url
 
 
 async def _rounds(
@@ -228,22 +200,3 @@ def _ratio(times: Times, alone: Times) -> float:
 
 def _p99(took: Sequence[float]) -> float:
     return quantiles(took, n=100)[98]
-
-
-def _command(act: str, database: str, folder: Path, *arguments: str) -> list[str]:
-    program = "import uvloop; from benchmarks.api.server import main; uvloop.run(main())"
-    return [sys.executable, "-P", "-c", program, act, database, str(folder), *arguments]
-
-
-def _environment(tree: Path) -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": search_path(tree)}
-
-
-def _port(output: IO[str] | None) -> int:
-    assert output is not None
-    return int(output.readline())
-
-
-def _end(process: "subprocess.Popen[str]") -> None:
-    process.terminate()
-    process.wait(30)

@@ -7,23 +7,21 @@ judged by the cost of distinct ones, and are timed from when they were due.
 """
 
 import asyncio
-import contextlib
 import os
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median, quantiles
-from typing import IO, Final
+from typing import Final
 
 from benchmarks.crawl import postgres
 from benchmarks.search import load
 from benchmarks.search.texts import Texts
-from benchmarks.trees import HERE, ROOT, exported, search_path
+from benchmarks.sides import served
+from benchmarks.trees import HERE, ROOT, exported
 from registry.store.embedded_postgres import server as embedded
-from registry.store.engine import sqlalchemy_url
 
 AT_ONCE: Final = 8
 REPEATED: Final = 50  # different questions among the repeated ones
@@ -76,45 +74,14 @@ def measure(services: int, requests: int, rounds: int, against: str | None) -> t
         )
         database = embedded.start(folder / "postgres")
         try:
-            with _served(trees, database.dsn, folder, services, rounds * requests * 3 + 400) as servers:
+            with served("benchmarks.search.tree", trees, database.dsn, folder, services) as sides:
+                questions = Texts(seed=7).requests(rounds * requests * 3 + 400)
+                servers = [_Server(*side, iter(questions)) for side in sides]
                 main = postgres.main_process(database.dsn)
                 turns = list(asyncio.run(_turns(servers, main, requests, rounds)))
                 return turns, {server.side: server.memory() for server in servers}
         finally:
             database.release()
-
-
-@contextlib.contextmanager
-def _served(
-    trees: dict[str, Path], server: str, folder: Path, services: int, question_count: int
-) -> Iterator[list[_Server]]:
-    questions = Texts(seed=7).requests(question_count)
-    with contextlib.ExitStack() as stack:
-        servers = []
-        for number, (side, tree) in enumerate(trees.items()):
-            home = folder / f"side-{number}"
-            home.mkdir()
-            name = stack.enter_context(_database(server, number, tree))
-            subprocess.run(_command("fill", name, home, str(services)), check=True, env=_environment(tree))
-            process = subprocess.Popen(
-                _command("serve", name, home), env=_environment(tree), stdout=subprocess.PIPE, text=True
-            )
-            stack.callback(_end, process)
-            servers.append(_Server(side, _port(process.stdout), process, iter(questions)))
-        yield servers
-
-
-@contextlib.contextmanager
-def _database(server: str, number: int, tree: Path) -> Iterator[str]:
-    """Yield the URL of a database migrated by that tree's own migrations."""
-    name = f"{postgres.PREFIX}_{os.getpid()}_{number}"
-    url = sqlalchemy_url(server).set(database=name).render_as_string(hide_password=False)
-    with postgres.connected(server) as admin:
-        postgres.drop(admin, name)
-        admin.execute(f"CREATE DATABASE {name}".encode())
-    program = "import sys; from registry.store.migrate import upgrade; upgrade(sys.argv[1])"
-    subprocess.run([sys.executable, "-P", "-c", program, url], check=True, env=_environment(tree))
-    yield url
 
 
 async def _turns(servers: Sequence[_Server], main: int, requests: int, rounds: int) -> list[Turn]:
@@ -171,22 +138,3 @@ def as_json(turn: Turn) -> dict[str, object]:
 
 def _other(turns: Sequence[Turn]) -> str:
     return next((turn.side for turn in turns if turn.side != HERE), "")
-
-
-def _command(act: str, database: str, folder: Path, *arguments: str) -> list[str]:
-    program = "import uvloop; from benchmarks.search.tree import main; uvloop.run(main())"
-    return [sys.executable, "-P", "-c", program, act, database, str(folder), *arguments]
-
-
-def _environment(tree: Path) -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": search_path(tree)}
-
-
-def _port(output: IO[str] | None) -> int:
-    assert output is not None
-    return int(output.readline())
-
-
-def _end(process: "subprocess.Popen[str]") -> None:
-    process.terminate()
-    process.wait(30)

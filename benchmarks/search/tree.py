@@ -58,6 +58,7 @@ def _record(listing: Listing) -> ServiceRecord:
         "cap_count": len(listing.capabilities), "hidden": False, "crawl_failures": 0,
         "model": to_json(Service(name=listing.name, description=listing.description)), "listing": listing,
         "rubric_version": "1", "created_at": _NOW, "updated_at": _NOW, "seen_at": _NOW,
+        "injection_flags": (),
     }  # fmt: skip
     names = {field.name for field in dataclasses.fields(ServiceRecord)}
     return ServiceRecord(**{key: value for key, value in values.items() if key in names})
