@@ -173,8 +173,12 @@ class LimitedProtocol(HttpToolsProtocol):
     @property
     def is_waiting(self) -> bool:
         """True while nothing happens before the client acts: it sends a request, reads, or begins a new one."""
-        is_idle = self._receiving is None and (self.cycle is None or self.cycle.response_complete)
-        return is_idle or self._receiving is not None or self._write_deadline != math.inf
+        return self._is_idle or self._receiving is not None or self._write_deadline != math.inf
+
+    @property
+    def _is_idle(self) -> bool:
+        """True between requests."""
+        return self._receiving is None and (self.cycle is None or self.cycle.response_complete)
 
     def deadline(self, now: float) -> float:
         """Return when this connection ends unless its client acts, in seconds of the table's clock."""
@@ -210,7 +214,7 @@ class LimitedProtocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         if self.transport.is_closing():
             return
-        if self._receiving is None and (self.cycle is None or self.cycle.response_complete):
+        if self._is_idle:
             self._begin_head()  # also for bytes that the parser skips, such as empty lines before a request
         if self._receiving == "head":
             self._head_bytes += len(data)
