@@ -200,7 +200,10 @@ def test_a_process_ends_itself_at_its_deadline_even_outside_of_python() -> None:
     """So a job that runs while the parent is killed does not run for ever."""
     pipe = subprocess.PIPE
     with subprocess.Popen([sys.executable, "-c", CHILD], stdin=pipe, stdout=pipe) as child:
-        assert child.stdin is not None
-        child.stdin.write(packed((jobs.hang_outside_python, (), jobs.Expected)))
-        child.stdin.flush()
-        assert child.wait(HANG_SECONDS) == -signal.SIGALRM
+        try:
+            assert child.stdin is not None
+            child.stdin.write(packed((jobs.hang_outside_python, (), jobs.Expected)))
+            child.stdin.flush()
+            assert child.wait(HANG_SECONDS) == -signal.SIGALRM
+        finally:
+            child.kill()
