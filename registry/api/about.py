@@ -5,17 +5,17 @@ from typing import Annotated, Any, Final
 
 from fastapi import Path, Request, Response
 
-from registry.api import problems
 from registry.api.documents import errors, not_modified
-from registry.api.params import base_url
-from registry.api.problems import NOT_FOUND, UNKNOWN_CAPABILITY, Problem
-from registry.api.responses import json_response
-from registry.api.routing import strict_router
 from registry.api.schemas.about import OneProblemType, ProblemTypes
 from registry.api.schemas.base import example_of
 from registry.api.schemas.discovery import Discovered, ServiceList
 from registry.api.schemas.service import CapabilityDetail, Manifest
 from registry.api.schemas.submission import DomainSubmission, HostStatus, Submitted
+from registry.edge import problems
+from registry.edge.problems import NOT_FOUND, UNKNOWN_CAPABILITY, Problem
+from registry.edge.requests import base_url
+from registry.edge.responses import json_response
+from registry.edge.routing import strict_router
 
 NAME: Final = "waypost"
 DESCRIPTION: Final = (

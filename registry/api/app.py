@@ -3,6 +3,7 @@
 import contextlib
 import gc
 from collections.abc import Iterator
+from typing import Final
 
 from fastapi import FastAPI
 from starlette.types import ASGIApp
@@ -16,15 +17,17 @@ from registry.api import (
     health,
     manifests,
     opt_outs,
-    problems,
     reference,
     rubric,
     services,
     submit,
     validate,
 )
-from registry.api.middleware import RequestMiddleware
 from registry.api.response_cache import ResponseCache
+from registry.edge import problems
+from registry.edge.interfaces import Interface, compose
+from registry.edge.middleware import Rules
+from registry.edge.requests import provide
 from registry.settings import Settings
 from registry.wiring import Waypost
 
@@ -36,19 +39,20 @@ TAGS = [
     {"name": "about", "description": "How this registry works."},
 ]
 
+_OPEN: Final = ("/api/", "/.well-known/")
+_SUBMISSIONS: Final = frozenset({"/api/services", "/api/opt-outs"})
+
 
 def create_app(waypost: Waypost, settings: Settings) -> ASGIApp:
-    """Return the application for an open registry. The caller opens and closes `waypost`.
+    """Return the API alone, behind the middleware, for an open registry. The caller opens and closes `waypost`."""
+    return compose([interface(waypost, settings)], settings)
 
-    Run it without the server's own proxy handling: X-Forwarded-For is trusted from `trusted_proxies` only.
-    """
-    routes = make_routes(settings)
-    routes.state.waypost = waypost
-    # Outside the framework, because its own middleware layers cost more than a cached response.
-    return RequestMiddleware(
-        ResponseCache(routes),
-        read_rate=settings.read_rate, submit_rate=settings.submit_rate, trusted_proxies=settings.trusted_proxies,
-    )  # fmt: skip
+
+def interface(waypost: Waypost, settings: Settings) -> Interface:
+    """Return the API as an interface. It answers all paths that no other interface answers."""
+    routes = make_routes()
+    provide(routes.state, waypost, settings)
+    return Interface(ResponseCache(routes), Rules(open=_OPEN, submissions=_SUBMISSIONS))
 
 
 @contextlib.contextmanager
@@ -66,15 +70,13 @@ def settled() -> Iterator[None]:
         gc.unfreeze()
 
 
-def make_routes(settings: Settings) -> FastAPI:
+def make_routes() -> FastAPI:
     """Return the application without middleware and registry; this suffices for the OpenAPI document."""
     # No interactive pages: they load scripts from elsewhere. No slash redirects: they are built from the Host header.
     app = FastAPI(
         title=documents.TITLE, version=documents.VERSION, docs_url=None, redoc_url=None, openapi_url=None,
         openapi_tags=TAGS, redirect_slashes=False, separate_input_output_schemas=False,
     )  # fmt: skip
-    app.state.settings = settings
-    app.state.base_url = settings.public_url.rstrip("/")
     for module in (
         discover,
         crawl,

@@ -5,11 +5,11 @@ from typing import Final
 
 from fastapi import Request, Response
 
-from registry.api.params import base_url
-from registry.api.problems import NOT_FOUND, Problem
-from registry.api.routing import strict_router
 from registry.core.names.opt_out import FILE_PATH, TXT_LABEL
 from registry.core.visiting.robots import PRODUCT
+from registry.edge.problems import NOT_FOUND, Problem
+from registry.edge.requests import base_url
+from registry.edge.routing import strict_router
 from registry.settings import Settings
 
 router = strict_router(tags=["about"])

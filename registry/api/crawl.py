@@ -8,15 +8,16 @@ from fastapi import Query, Request, Response
 
 from registry.actions.queries.explain import Explanation, HostRecord, VisitRecord, why_next
 from registry.actions.queries.inspect import why_not_visited
-from registry.api import parsers
 from registry.api.documents import errors, example, not_modified
-from registry.api.params import DomainPath, base_url, host_in, registry_of
-from registry.api.problems import INVALID_PARAMETER, UNKNOWN_SERVICE, Problem
-from registry.api.responses import REVALIDATE, json_response, status_url, timestamp
-from registry.api.routing import strict_router
+from registry.api.params import DomainPath, host_in
 from registry.api.schemas import monitoring as schemas
 from registry.core.names.seeds import OWN_LISTS
 from registry.core.scheduling.reasons import shown_time
+from registry.edge import parsers
+from registry.edge.problems import INVALID_PARAMETER, UNKNOWN_SERVICE, Problem
+from registry.edge.requests import base_url, registry_of
+from registry.edge.responses import REVALIDATE, json_response, status_url, timestamp
+from registry.edge.routing import strict_router
 from registry.wiring import utc_now
 
 MAX_VISITS: Final = 50

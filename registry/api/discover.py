@@ -8,25 +8,9 @@ from typing import Annotated
 from fastapi import Depends, Query, Request, Response
 
 from registry.actions.queries.discover import DiscoverPage, Found, FoundCapability
-from registry.api.costs import charge, of_discover
 from registry.api.documents import errors, example, not_modified
 from registry.api.highlighting import highlight
-from registry.api.params import (
-    FACETS,
-    FILTER_NAMES,
-    FacetNames,
-    Flag,
-    Limit,
-    SortOrder,
-    Unique,
-    base_url,
-    filters,
-    question,
-    registry_of,
-)
-from registry.api.problems import INVALID_CURSOR, INVALID_PARAMETER, Problem
-from registry.api.responses import capability_url, json_response, rounded
-from registry.api.routing import QueryRoute, strict_router
+from registry.api.params import FACETS, FILTER_NAMES, FacetNames, Flag, Limit, SortOrder, Unique, filters, question
 from registry.api.rows import confirmation, summary
 from registry.api.schemas import discovery as schemas
 from registry.core.formats.adp.manifest_view import CAPABILITY_DESCRIPTION_CHARS
@@ -34,6 +18,11 @@ from registry.core.model.listing import Filters, StaleCursor
 from registry.core.model.listing import Query as SearchQuery
 from registry.core.ranking.suggest import Suggestions
 from registry.core.reading.plain_text import plain
+from registry.edge.costs import charge, of_discover
+from registry.edge.problems import INVALID_CURSOR, INVALID_PARAMETER, Problem
+from registry.edge.requests import base_url, registry_of
+from registry.edge.responses import capability_url, json_response, rounded
+from registry.edge.routing import QueryRoute, strict_router
 from registry.wiring import utc_now
 
 CURSOR_CHARS = 500

@@ -8,10 +8,10 @@ from typing import Any, Final
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from registry.api import problems
-from registry.api.problems import MEDIA_TYPE, ProblemType
 from registry.api.schemas.base import example_of
 from registry.api.schemas.submission import SUBMISSION_SCHEMA
+from registry.edge import problems
+from registry.edge.problems import MEDIA_TYPE, ProblemType
 
 TITLE: Final = "waypost"
 VERSION: Final = "0.1.0"

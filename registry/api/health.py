@@ -8,15 +8,16 @@ from typing import Final
 from fastapi import Request, Response
 
 from registry.actions.queries.inspect import SLOW_MS, VisitRecord
-from registry.api import costs
-from registry.api.costs import charge
 from registry.api.documents import errors, example, not_modified
-from registry.api.params import Days, DomainPath, host_in, registry_of
-from registry.api.problems import INVALID_PARAMETER, UNAVAILABLE, UNKNOWN_SERVICE, Problem
-from registry.api.responses import REVALIDATE, json_response, timestamp
-from registry.api.routing import strict_router
+from registry.api.params import Days, DomainPath, host_in
 from registry.api.schemas import monitoring as schemas
 from registry.core.model.documents import Outcome
+from registry.edge import costs
+from registry.edge.costs import charge
+from registry.edge.problems import INVALID_PARAMETER, UNAVAILABLE, UNKNOWN_SERVICE, Problem
+from registry.edge.requests import registry_of
+from registry.edge.responses import REVALIDATE, json_response, timestamp
+from registry.edge.routing import strict_router
 from registry.wiring import SchemaOutdated, StoreUnavailable, Waypost, utc_now
 
 MAX_VISITS: Final = 500

@@ -11,16 +11,17 @@ import orjson
 from fastapi import Path, Query, Request, Response
 
 from registry.actions.queries.inspect import ServiceView, StoredService
-from registry.api.computing import JUDGED_HERE, computed
-from registry.api.costs import charge_stored
 from registry.api.documents import errors, example, not_modified
-from registry.api.params import DomainPath, OnlyTrue, base_url, host_in, registry_of
-from registry.api.problems import BUSY, INVALID_PARAMETER, UNKNOWN_SERVICE, UNTRANSLATABLE, Problem
-from registry.api.responses import capability_url, encoded_response
-from registry.api.routing import strict_router
+from registry.api.params import DomainPath, OnlyTrue, host_in
 from registry.api.schemas.service import Translated, TranslationLoss
 from registry.core.model.documents import Outcome
 from registry.core.translating import TARGETS, Loss, Source, Translation, Untranslatable, translate
+from registry.edge.computing import JUDGED_HERE, computed
+from registry.edge.costs import charge_stored
+from registry.edge.problems import BUSY, INVALID_PARAMETER, UNKNOWN_SERVICE, UNTRANSLATABLE, Problem
+from registry.edge.requests import base_url, registry_of
+from registry.edge.responses import capability_url, encoded_response
+from registry.edge.routing import strict_router
 
 MAX_POINTERS: Final = 20
 _REFUSED: Final = {"reasons": ["an ATP capability is an HTTP call; 3 of 3 capabilities: called through MCP, not by "

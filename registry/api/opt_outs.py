@@ -9,8 +9,11 @@ from fastapi import Request, Response
 
 from registry.actions.maintenance.opt_out import AGAIN_AFTER, Asked, OptOutRequestRecord, TooManyOpen
 from registry.api.documents import errors, example, not_modified
-from registry.api.params import DomainPath, base_url, client_of, host_in, registry_of
-from registry.api.problems import (
+from registry.api.params import DomainPath, host_in
+from registry.api.schemas import submission as schemas
+from registry.api.schemas.base import example_of
+from registry.core.names.domains import InvalidName
+from registry.edge.problems import (
     BODY_TOO_LARGE,
     INVALID_BODY,
     INVALID_NAME,
@@ -19,11 +22,9 @@ from registry.api.problems import (
     UNREADABLE_BODY,
     Problem,
 )
-from registry.api.responses import REVALIDATE, json_response, timestamp
-from registry.api.routing import read_body, strict_router
-from registry.api.schemas import submission as schemas
-from registry.api.schemas.base import example_of
-from registry.core.names.domains import InvalidName
+from registry.edge.requests import base_url, client_of, registry_of
+from registry.edge.responses import REVALIDATE, json_response, timestamp
+from registry.edge.routing import read_body, strict_router
 
 _MESSAGES: Final = {
     None: "Queued; a worker checks the site within seconds.",

@@ -7,18 +7,18 @@ are reduced to it, as in ADP registries; every other invalid value is refused wi
 from datetime import date, timedelta
 from typing import Annotated, Final, get_args
 
-from fastapi import Path, Query, Request
+from fastapi import Path, Query
 from pydantic import BeforeValidator, WithJsonSchema
 
-from registry.api import parsers
-from registry.api.problems import INVALID_PARAMETER, UNKNOWN_SERVICE, Problem
 from registry.core.formats import FORMAT_BY_SLUG
 from registry.core.merging.categories import CATEGORIES
 from registry.core.model.listing import AuthKind, Filters, PricingKind, SideEffects, SortBy, TrustLevel
 from registry.core.model.services import is_semantic_type
 from registry.core.names.domains import InvalidName, host_syntax
 from registry.core.wording.text import QUERY_CHARS
-from registry.wiring import Waypost, utc_now
+from registry.edge import parsers
+from registry.edge.problems import INVALID_PARAMETER, UNKNOWN_SERVICE, Problem
+from registry.wiring import utc_now
 
 MAX_DISCOVER: Final = 50
 MAX_LIST: Final = 100
@@ -279,24 +279,3 @@ def host_in(path: str) -> str:
         return host_syntax(path)
     except InvalidName:
         raise Problem(UNKNOWN_SERVICE, "No service is listed under this host.") from None
-
-
-def base_url(request: Request) -> str:
-    """Return this API's URL without a trailing slash: from the settings, never from the Host header."""
-    base: str = request.app.state.base_url
-    return base
-
-
-def registry_of(request: Request) -> Waypost:
-    """Return the registry's operations that this application uses."""
-    waypost: Waypost = request.app.state.waypost
-    return waypost
-
-
-def client_of(request: Request) -> str:
-    """Return who asks: an address, an IPv6 /64, or `unknown`, as the rate limiter counts clients.
-
-    It is personal data: keep it no longer than the limit that needs it.
-    """
-    client: str = request.scope.get("waypost.client", "unknown")
-    return client

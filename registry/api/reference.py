@@ -19,9 +19,9 @@ from fastapi import Request, Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from registry.api.params import base_url
-from registry.api.responses import text_response
-from registry.api.routing import strict_router
+from registry.edge.requests import base_url
+from registry.edge.responses import text_response
+from registry.edge.routing import strict_router
 
 TEMPLATES: Final = Path(__file__).with_name("templates")
 _METHODS: Final = ("get", "post", "put", "patch", "delete")

@@ -13,7 +13,7 @@ from typing import Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from registry.api.responses import matches_etag
+from registry.edge.responses import matches_etag
 
 LIFETIME_SECONDS: Final = 1.0
 MAX_ANSWERS: Final = 5_000

@@ -7,24 +7,8 @@ import orjson
 from fastapi import Depends, Query, Request, Response
 
 from registry.actions.queries.inspect import HostStatus, ServiceView, Sort, StoredService, capability_view
-from registry.api import parsers
-from registry.api.computing import JUDGED_HERE, SHOWN_HERE, computed
-from registry.api.costs import charge, charge_stored, of_list
 from registry.api.documents import errors, example, not_modified
-from registry.api.params import (
-    CapabilityPath,
-    DomainPath,
-    ListLimit,
-    Offset,
-    OnlyTrue,
-    base_url,
-    filters,
-    host_in,
-    registry_of,
-)
-from registry.api.problems import BUSY, INVALID_PARAMETER, NO_DETAIL, UNKNOWN_CAPABILITY, UNKNOWN_SERVICE, Problem
-from registry.api.responses import REVALIDATE, capability_url, encoded_response, json_response, status_url, timestamp
-from registry.api.routing import strict_router
+from registry.api.params import CapabilityPath, DomainPath, ListLimit, Offset, OnlyTrue, filters, host_in
 from registry.api.rows import auth, freshness, pricing, summary, trust
 from registry.api.schemas import discovery, submission
 from registry.api.schemas import service as schemas
@@ -37,6 +21,13 @@ from registry.core.model.listing import Filters, TrustLevel
 from registry.core.model.services import to_json
 from registry.core.names.domains import is_confusable
 from registry.core.wording.text import QUERY_CHARS
+from registry.edge import parsers
+from registry.edge.computing import JUDGED_HERE, SHOWN_HERE, computed
+from registry.edge.costs import charge, charge_stored, of_list
+from registry.edge.problems import BUSY, INVALID_PARAMETER, NO_DETAIL, UNKNOWN_CAPABILITY, UNKNOWN_SERVICE, Problem
+from registry.edge.requests import base_url, registry_of
+from registry.edge.responses import REVALIDATE, capability_url, encoded_response, json_response, status_url, timestamp
+from registry.edge.routing import strict_router
 from registry.wiring import utc_now
 
 _SORTS = ("newest", "name", "capabilities", "score", "updated")

@@ -15,11 +15,20 @@ from fastapi import Request, Response
 
 from registry.actions.frontier.submit import MAX_PER_CLIENT, MAX_UNRESOLVED
 from registry.actions.queries.inspect import HostStatus, StoredService
-from registry.api.computing import JUDGED_HERE, SHOWN_HERE, computed
-from registry.api.connections import long_poll
 from registry.api.documents import errors, example
-from registry.api.params import Wait, base_url, client_of, registry_of
-from registry.api.problems import (
+from registry.api.params import Wait
+from registry.api.rows import trust
+from registry.api.schemas import submission as schemas
+from registry.api.schemas.base import EXAMPLE_SERVICE_URL, ExplainedTrust, example_of
+from registry.api.validate import ADP_PATH, DraftReport, check_draft
+from registry.core.merging.trust import NOT_FETCHED, explained
+from registry.core.model.documents import Json
+from registry.core.model.listing import TrustLevel
+from registry.core.names.domains import InvalidName, is_confusable
+from registry.core.reading.injection import injection_flags
+from registry.edge.computing import JUDGED_HERE, SHOWN_HERE, computed
+from registry.edge.connections import long_poll
+from registry.edge.problems import (
     ALREADY_KNOWN,
     BODY_TOO_LARGE,
     BUSY,
@@ -31,17 +40,9 @@ from registry.api.problems import (
     UNREADABLE_BODY,
     Problem,
 )
-from registry.api.responses import json_response, status_url
-from registry.api.routing import parse_body, strict_router
-from registry.api.rows import trust
-from registry.api.schemas import submission as schemas
-from registry.api.schemas.base import EXAMPLE_SERVICE_URL, ExplainedTrust, example_of
-from registry.api.validate import ADP_PATH, DraftReport, check_draft
-from registry.core.merging.trust import NOT_FETCHED, explained
-from registry.core.model.documents import Json
-from registry.core.model.listing import TrustLevel
-from registry.core.names.domains import InvalidName, is_confusable
-from registry.core.reading.injection import injection_flags
+from registry.edge.requests import base_url, client_of, registry_of
+from registry.edge.responses import json_response, status_url
+from registry.edge.routing import parse_body, strict_router
 from registry.wiring import Waypost, utc_now
 
 MAX_NAME_CHARS: Final = 2_048

@@ -8,11 +8,7 @@ from typing import Annotated, Any, Final, cast
 import orjson
 from fastapi import Query, Request, Response
 
-from registry.api.computing import JUDGED_HERE, computed
 from registry.api.documents import errors, example
-from registry.api.problems import BODY_TOO_LARGE, BUSY, INVALID_PARAMETER, UNREADABLE_BODY, Problem
-from registry.api.responses import encoded_response
-from registry.api.routing import strict_router
 from registry.api.schemas.base import example_of
 from registry.api.schemas.service import CapabilityDetail
 from registry.api.schemas.submission import Located, LocatedLine, ManifestSubmission, Validated, ValidationFault
@@ -26,6 +22,10 @@ from registry.core.reading.injection import injection_flags
 from registry.core.reading.positions import refused_at
 from registry.core.reading.reader import Unreadable, read_json
 from registry.core.scoring.report import Report, ReportedFinding, report
+from registry.edge.computing import JUDGED_HERE, computed
+from registry.edge.problems import BODY_TOO_LARGE, BUSY, INVALID_PARAMETER, UNREADABLE_BODY, Problem
+from registry.edge.responses import encoded_response
+from registry.edge.routing import strict_router
 
 ADP_PATH: Final = "/.well-known/agent"
 _BAD_JSON: Final[dict[str, Any]] = {

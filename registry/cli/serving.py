@@ -10,11 +10,13 @@ import structlog
 import uvicorn
 from rich.console import Console
 
-from registry.api.app import create_app, settled
-from registry.api.connections import IDLE_SECONDS, ConnectionLimits, ConnectionTable, limited_protocol, sweeping
-from registry.api.limiter import ClientIdentifier
+from registry.api.app import settled
+from registry.cli.interfaces import interfaces_of
 from registry.cli.shutdown import exit_after_deadline, stop_on_signals
 from registry.cli.terminal import errors
+from registry.edge.connections import IDLE_SECONDS, ConnectionLimits, ConnectionTable, limited_protocol, sweeping
+from registry.edge.interfaces import compose, running
+from registry.edge.limiter import ClientIdentifier
 from registry.settings import Settings
 from registry.wiring import Waypost, child_environment, open_waypost
 from registry.wiring.descriptors import raise_open_files
@@ -92,10 +94,10 @@ async def serve_api(
 ) -> None:
     """Serve until SIGINT or SIGTERM; then call `at_stop`, which stops other parts in parallel, and shut down."""
     await waypost.open_search()
-    app = create_app(waypost, waypost.settings)
+    interfaces = interfaces_of(waypost, waypost.settings)
     connections = connection_table(waypost.settings)
     config = uvicorn.Config(
-        app,
+        compose(interfaces, waypost.settings),
         http=limited_protocol(connections),
         ws="none",
         timeout_keep_alive=IDLE_SECONDS,
@@ -108,7 +110,7 @@ async def serve_api(
     )
     server = _Server(config)
     with stop_on_signals() as stop, settled():
-        async with exit_after_deadline(stop), sweeping(connections):
+        async with exit_after_deadline(stop), sweeping(connections), running(interfaces):
             serving = asyncio.create_task(server.serve(sockets=[listening]))
             stopping, listens = asyncio.create_task(stop.wait()), asyncio.create_task(server.listens.wait())
             await asyncio.wait({serving, stopping, listens}, return_when=asyncio.FIRST_COMPLETED)

@@ -25,7 +25,7 @@ async def translate_host(
     waypost: "Waypost", settings: Settings, name: str, target: str, version: str | None = None
 ) -> Translation | Untranslatable:
     """Translate the listed service of a host. Raise InvalidName for an invalid host name."""
-    from registry.api.responses import capability_url  # loads a web framework, which files do not need
+    from registry.edge.responses import capability_url  # loads a web framework, which files do not need
 
     host = host_syntax(name)
     view = await waypost.queries.service(host, include_details=True)

@@ -6,7 +6,7 @@ from pydantic import ValidationError
 from crawler.identity import user_agent
 from registry.core.visiting.robots import PRODUCT
 from registry.settings import Settings
-from tests.api.conftest import PUBLIC_URL, Api, make_client
+from tests.support.api import PUBLIC_URL, Api, make_client
 
 in_its_loop = pytest.mark.asyncio(loop_scope="module")
 

@@ -8,7 +8,6 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.api.conftest import PUBLIC_URL, Api
 from tests.api.sites import (
     AWKWARD,
     AWKWARD_NAME,
@@ -24,6 +23,7 @@ from tests.api.sites import (
     TOOLS,
 )  # fmt: skip
 from tests.support import shapes
+from tests.support.api import PUBLIC_URL, Api
 from tests.support.shapes import assert_shape
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

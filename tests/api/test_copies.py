@@ -3,8 +3,8 @@
 from typing import Any
 
 from tests.actions.catalogue import put
-from tests.api.conftest import Api
 from tests.search.folding_contract import POST, copies_of
+from tests.support.api import Api
 
 
 async def discover(api: Api, **params: Any) -> Any:

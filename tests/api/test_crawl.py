@@ -7,8 +7,8 @@ import pytest
 from registry.actions.frontier.seed import seed
 from registry.core.names.seeds import Seed
 from registry.store.records import OptOutRecord
-from tests.api.conftest import Api
 from tests.api.sites import FAILING, NEW, NOTHING, PIGEON
+from tests.support.api import Api
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

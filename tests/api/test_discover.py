@@ -5,9 +5,9 @@ from collections import Counter
 import pytest
 
 from registry.api.params import FACETS
-from tests.api.conftest import Api
 from tests.api.sites import BIKES, CARD
 from tests.api.test_contract import LISTED, hosts
+from tests.support.api import Api
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

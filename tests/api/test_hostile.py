@@ -14,9 +14,9 @@ from psycopg import sql
 
 from registry.core.reading.reader import MAX_BYTES
 from registry.store.engine import libpq
-from tests.api.conftest import Api, make_client
 from tests.api.sites import PIGEON
 from tests.support import shapes
+from tests.support.api import Api, make_client
 from tests.support.shapes import assert_shape
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

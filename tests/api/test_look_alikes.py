@@ -1,6 +1,6 @@
 """A name that can be confused with another is flagged in every response, and shown in A-labels."""
 
-from tests.api.conftest import Api
+from tests.support.api import Api
 
 PAYPAL = "раураl.com"  # Cyrillic, except for its last letter
 SHOWN = "xn--l-7sba6dbr.com"

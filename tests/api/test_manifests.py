@@ -9,8 +9,8 @@ from registry.core.assessing.assess import assess_body
 from registry.core.model.documents import Outcome
 from registry.core.model.findings import Severity
 from registry.core.translating import TARGETS
-from tests.api.conftest import PUBLIC_URL, Api
 from tests.api.sites import AWKWARD, BIKES, CARD, NOTHING, PIGEON, SITES, TOOLS
+from tests.support.api import PUBLIC_URL, Api
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -9,12 +9,12 @@ import jsonschema_rs
 import orjson
 import pytest
 
-from registry.api import problems
 from registry.api.openapi import document
 from registry.api.schemas import discovery, monitoring, service, submission
 from registry.api.schemas.base import example_of
-from tests.api.conftest import Api
+from registry.edge import problems
 from tests.api.sites import PIGEON
+from tests.support.api import Api
 from tests.support.shared import ROOT
 
 DOCUMENT: dict[str, Any] = orjson.loads(document())

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 import pytest
 
 from registry.actions.maintenance.opt_out import MOST_OPEN, Declaration, Proof
-from tests.api.conftest import PUBLIC_URL, Api
 from tests.api.sites import PIGEON
+from tests.support.api import PUBLIC_URL, Api
 
 pytestmark = pytest.mark.slow  # a database and an index for each
 

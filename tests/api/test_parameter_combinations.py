@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from registry.api.params import FACETS
-from tests.api.conftest import Api
 from tests.api.sites import AWKWARD_NAME, BIKES, PIGEON
 from tests.api.test_openapi import operations
+from tests.support.api import Api
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from registry.api.params import FORMAT_SLUGS
-from tests.api.conftest import Api
 from tests.api.sites import BIKES, PIGEON, SLOPPY
 from tests.api.test_openapi import operations
+from tests.support.api import Api
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -11,7 +11,7 @@ from registry.core.format_support.common_rules import ADDRESS_NOT_PUBLIC
 from registry.core.model.documents import Purpose
 from registry.core.translating import TARGETS
 from registry.core.visiting.redirects import Stop, redirect
-from tests.api.conftest import Api
+from tests.support.api import Api
 from tests.support.builders import ADP, Page, Site, adp_detail, adp_manifest, crawl
 
 HOST = "hostile.example"

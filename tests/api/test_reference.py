@@ -13,8 +13,8 @@ from lxml import html
 
 from registry.api.openapi import document
 from registry.api.reference import render
-from tests.api.conftest import PUBLIC_URL, Api
 from tests.api.test_openapi import OPERATIONS
+from tests.support.api import PUBLIC_URL, Api
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -9,8 +9,8 @@ from starlette.types import Message, Receive, Scope, Send
 from registry.api import response_cache
 from registry.api.response_cache import LIFETIME_SECONDS, ResponseCache
 from registry.core.model.listing import SearchUnavailable
-from tests.api.conftest import Api
 from tests.api.sites import PIGEON
+from tests.support.api import Api
 
 QUESTION = "/api/discover?q=send+a+parcel"
 

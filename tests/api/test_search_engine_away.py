@@ -7,7 +7,7 @@ import pytest
 
 from registry.search.meilisearch.admin import Keys
 from registry.search.meilisearch.backend import MeiliBackend
-from tests.api.conftest import Api
+from tests.support.api import Api
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import structlog.testing
 import uvicorn
 
 from registry.api.app import create_app
-from tests.api.conftest import _opened
+from tests.support.api import _opened
 from tests.support.hang import HANG_SECONDS
 
 STATUS = {b"GET //api/discover?q=parcel HTTP/1.1": 200, b"GET /api/discover?q=%ff%fe HTTP/1.1": 200,

@@ -5,8 +5,8 @@ from typing import Any
 
 from registry.core.merging.trust import LEVELS, REASONS
 from registry.core.model.listing import TrustLevel
-from tests.api.conftest import Api
 from tests.api.sites import ELSEWHERE, PIGEON
+from tests.support.api import Api
 from tests.support.builders import Page, adp_manifest, awp_manifest, crawl
 
 CLAIMS = "claims-paypal.com"

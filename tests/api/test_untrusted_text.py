@@ -27,9 +27,9 @@ from registry.store.unit_of_work import Store
 from registry.wiring import Waypost
 from registry.wiring.reference import Reference
 from registry.wiring.searching import SearchActions
-from tests.api.conftest import Api, make_client
 from tests.api.planting import MARKER, MISSPELT, WORD, Web, leads_somewhere, planted_web, uncovered
 from tests.support import database
+from tests.support.api import Api, make_client
 from tests.support.builders import Page, adp_detail, adp_manifest, crawl
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

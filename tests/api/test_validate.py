@@ -9,9 +9,9 @@ from registry.core.formats import FORMAT_BY_SLUG
 from registry.core.formats.adp import rules as adp_rules
 from registry.core.reading.reader import BOM
 from registry.core.scoring.rubric import SECTION_POINTS
-from tests.api.conftest import Api
 from tests.api.sites import BIKES, CARD, PIGEON, SLOPPY
 from tests.support import shapes
+from tests.support.api import Api
 from tests.support.builders import adp_detail, adp_manifest, awp_manifest
 from tests.support.shapes import assert_shape
 

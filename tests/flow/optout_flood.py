@@ -27,8 +27,8 @@ from registry.settings import Settings
 from registry.store.embedded_postgres import server as embedded
 from registry.store.migrate import upgrade
 from registry.wiring import Waypost, open_waypost
-from tests.api.conftest import make_client
 from tests.crawler.support import settings
+from tests.support.api import make_client
 from tests.support.database import new_database, on
 from tests.support.sites import LOOPBACK, Exchange, Reply, Site, Sites, raw_port
 

@@ -20,8 +20,8 @@ from crawler.run import crawl
 from registry.settings import Settings
 from registry.store.records import OptOutRecord
 from registry.wiring import Waypost, open_waypost
-from tests.api.conftest import make_client
 from tests.crawler.support import settings
+from tests.support.api import make_client
 from tests.support.database import rows, until_true
 from tests.support.hang import HANG_SECONDS
 from tests.support.sites import Reply, Site, Sites

@@ -23,8 +23,8 @@ from registry.core.model.documents import Outcome
 from registry.settings import Settings
 from registry.store.records import VisitRecord
 from registry.wiring import Waypost
-from tests.api.conftest import make_client
 from tests.flow.test_many_submissions import opened
+from tests.support.api import make_client
 from tests.support.builders import adp_manifest
 from tests.support.database import rows, until_true
 from tests.support.hang import HANG_SECONDS

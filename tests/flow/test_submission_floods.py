@@ -19,8 +19,8 @@ from crawler.guards import Resolver, Unresolved
 from crawler.run import crawl
 from registry.settings import Settings
 from registry.wiring import Waypost, open_waypost
-from tests.api.conftest import make_client
 from tests.crawler.support import settings, trust
+from tests.support.api import make_client
 from tests.support.builders import ADP, adp_detail, adp_manifest
 from tests.support.database import rows
 from tests.support.sites import Reply, Site, Sites

@@ -5,8 +5,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from registry.api.problems import ProblemType
 from registry.api.schemas.base import Severity, Shape, Succeeded, TrustReason
+from registry.edge.problems import ProblemType
 
 
 class RubricRule(Shape):

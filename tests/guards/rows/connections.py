@@ -4,7 +4,7 @@ from typing import Final
 
 from tests.guards.guard import NEVER, Edit, Guard
 
-_TESTS: Final = "tests/api/test_connections.py::"
+_TESTS: Final = "tests/edge/test_connections.py::"
 _FOREVER: Final = r"self\.table\.clock\(\) \+ \w+|self\.waits_since \+ \w+"
 
 GUARDS: Final = (

@@ -15,6 +15,6 @@ GUARDS: Final = (
         "ipv6-network",
         "clients of one IPv6 network",
         Edit(r"min\(remaining, left_of_network\)", "remaining"),
-        ("tests/api/test_limiter.py::test_the_clients_of_one_ipv6_network_share_sixteen_allowances",),
+        ("tests/edge/test_limiter.py::test_the_clients_of_one_ipv6_network_share_sixteen_allowances",),
     ),
 )

@@ -5,7 +5,7 @@ from typing import Final
 from tests.guards.guard import NEVER, SKIP, Edit, Guard
 
 _PARAMETERS = "tests/api/test_parameter_combinations.py::"
-_WORK = "tests/api/test_work.py::"
+_WORK = "tests/edge/test_work.py::"
 _TURNS = "tests/wiring/test_turns.py::"
 _COMPUTE = "tests/wiring/test_compute.py::"
 
@@ -25,7 +25,7 @@ GUARDS: Final = (
         "units of work are limited",
         NEVER,
         (
-            "tests/api/test_middleware.py::test_each_client_has_its_own_allowance",
+            "tests/edge/test_middleware.py::test_each_client_has_its_own_allowance",
             f"{_WORK}test_a_refusal_names_its_limit_and_takes_nothing",
         ),
     ),

@@ -1,4 +1,4 @@
-"""The API over a real database and a real index that hold a small crawled web.
+"""All HTTP interfaces over a real database and a real index that hold a small crawled web.
 
 The web is visited once per run, with the real plan and the real actions; each test gets a copy of database and index.
 """
@@ -16,8 +16,9 @@ import httpx2
 import pytest
 import pytest_asyncio
 
-from registry.api.app import create_app
+from registry.cli.interfaces import interfaces_of
 from registry.core.model.documents import Outcome
+from registry.edge.interfaces import compose
 from registry.search.embedded import EmbeddedBackend
 from registry.settings import Settings
 from registry.store.engine import make_engine
@@ -128,6 +129,6 @@ async def _opened(server: str, crawled: tuple[str, Path], folder: Path) -> Async
 
 
 def make_client(waypost: Waypost, settings: Settings, address: str = "203.0.113.7") -> httpx2.AsyncClient:
-    app = create_app(waypost, settings)
+    app = compose(interfaces_of(waypost, settings), settings)
     transport = httpx2.ASGITransport(app=app, client=(address, 50_000))
     return httpx2.AsyncClient(transport=transport, base_url="http://testserver", timeout=HANG_SECONDS)

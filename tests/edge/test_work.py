@@ -13,14 +13,14 @@ import pytest
 from starlette.types import Message, Receive, Scope, Send
 
 from registry.api.app import create_app
-from registry.api.computing import JUDGED_HERE, SHOWN_HERE
-from registry.api.costs import HEALTH, UNIT_BYTES, of_discover, of_list
-from registry.api.middleware import AT_ONCE_EACH, RequestMiddleware
 from registry.core.model.listing import Filters
+from registry.edge.computing import JUDGED_HERE, SHOWN_HERE
+from registry.edge.costs import HEALTH, UNIT_BYTES, of_discover, of_list
+from registry.edge.middleware import AT_ONCE_EACH, RequestMiddleware, Rules
 from registry.store.unit_of_work import Store
-from tests.api.conftest import Api, make_client
 from tests.api.sites import PIGEON
 from tests.support import shapes
+from tests.support.api import Api, make_client
 from tests.support.builders import adp_manifest
 from tests.support.shapes import assert_shape
 
@@ -35,7 +35,7 @@ HEAVY = LARGE + b" " * (5 * UNIT_BYTES)
 @pytest.fixture
 def frozen_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """Freeze the clock of the limits, since a minute that ends between two requests would reset the allowance."""
-    monkeypatch.setattr("registry.api.middleware.time", SimpleNamespace(monotonic=lambda: 1_000.0))
+    monkeypatch.setattr("registry.edge.middleware.time", SimpleNamespace(monotonic=lambda: 1_000.0))
 
 
 def limited(api: Api, **changes: Any) -> Any:
@@ -312,7 +312,7 @@ class Slow:
 
 async def test_a_client_that_reads_slowly_does_not_hold_up_its_next_request() -> None:
     slow = Slow()
-    app = RequestMiddleware(slow, read_rate=100, submit_rate=1, trusted_proxies=())
+    app = RequestMiddleware(slow, Rules(), read_rate=100, submit_rate=1, trusted_proxies=())
 
     async def receive() -> Message:
         return {"type": "http.request", "body": b""}
@@ -335,7 +335,7 @@ async def test_too_many_waiting_reads_are_refused() -> None:
         await release.wait()
         await send({"type": "http.response.start", "status": 200, "headers": []})
 
-    limited_app = RequestMiddleware(app, read_rate=10_000, submit_rate=1, trusted_proxies=())
+    limited_app = RequestMiddleware(app, Rules(), read_rate=10_000, submit_rate=1, trusted_proxies=())
     statuses: list[int] = []
 
     async def receive() -> Message:

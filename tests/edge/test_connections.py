@@ -12,7 +12,7 @@ import structlog.testing
 import uvicorn
 from starlette.types import Receive, Scope, Send
 
-from registry.api.connections import (
+from registry.edge.connections import (
     BODY_SECONDS,
     HEAD_BYTES,
     HEAD_SECONDS,
@@ -23,7 +23,7 @@ from registry.api.connections import (
     limited_protocol,
     long_poll,
 )
-from registry.api.limiter import ClientIdentifier
+from registry.edge.limiter import ClientIdentifier
 from tests.support.hang import HANG_SECONDS
 
 GET = b"GET / HTTP/1.1\r\nHost: registry.example\r\n\r\n"

@@ -12,14 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from registry.api import discover, problems
+from registry.api import discover
 from registry.api.documents import openapi
 from registry.api.params import FACETS, FILTER_NAMES
-from registry.api.routing import QueryRoute, StrictRoute, strict_router
 from registry.api.schemas.discovery import Discovered
 from registry.core.model.listing import StaleCursor
+from registry.edge import problems
+from registry.edge.routing import QueryRoute, StrictRoute, strict_router
 from registry.store.engine import libpq
-from tests.api.conftest import Api
+from tests.support.api import Api
 from tests.support.database import rows
 
 QUESTION = "/api/discover?q=send+a+parcel"

@@ -269,7 +269,7 @@ def _from_http(request: Request, error: HTTPException) -> Problem:
 
 def _allowed(request: Request) -> str:
     """Return all methods of the path: the router itself reports only those of the first matching route."""
-    methods: set[str] = {"OPTIONS"} if request.url.path.startswith(("/api/", "/.well-known/")) else set()
+    methods: set[str] = {"OPTIONS"} if request.scope.get("waypost.open") else set()
     for method in ("GET", "POST", "PUT", "PATCH", "DELETE"):
         scope = {**request.scope, "method": method}
         if any(route.matches(scope)[0] is Match.FULL for route in request.app.routes):

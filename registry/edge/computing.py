@@ -5,8 +5,8 @@ from typing import Any, Final, TypeVar
 
 from fastapi import Request
 
-from registry.api.params import client_of, registry_of
-from registry.api.problems import Problem, busy, too_many_at_once
+from registry.edge.problems import Problem, busy, too_many_at_once
+from registry.edge.requests import client_of, registry_of
 from registry.wiring.compute import Crowded, NotComputed
 
 T = TypeVar("T")

@@ -10,9 +10,9 @@ from typing import Final
 
 from fastapi import Request
 
-from registry.api.limiter import Allowance, RateLimiter, headers
-from registry.api.problems import RATE_LIMITED, Problem
 from registry.core.model.listing import Filters
+from registry.edge.limiter import Allowance, RateLimiter, headers
+from registry.edge.problems import RATE_LIMITED, Problem
 
 UNIT_BYTES: Final = 16_384
 """Bytes of a document, sent by the client or stored, for one unit."""

@@ -19,9 +19,9 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.datastructures import QueryParams
 
-from registry.api.problems import UNKNOWN_PARAMETER, UNREADABLE_BODY, Problem
 from registry.core.model.documents import Json
 from registry.core.reading.reader import Unreadable, read_json
+from registry.edge.problems import UNKNOWN_PARAMETER, UNREADABLE_BODY, Problem
 
 Endpoint = Callable[[Request], Coroutine[Any, Any, Response]]
 

@@ -23,8 +23,8 @@ import orjson
 import structlog
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from registry.api.limiter import ClientIdentifier
-from registry.api.problems import (
+from registry.edge.limiter import ClientIdentifier
+from registry.edge.problems import (
     BAD_REQUEST,
     HEAD_TOO_LARGE,
     MEDIA_TYPE,

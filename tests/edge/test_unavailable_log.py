@@ -2,7 +2,7 @@
 
 from structlog.testing import capture_logs
 
-from registry.api.problems import LOG_INTERVAL_SECONDS, UnavailableLog
+from registry.edge.problems import LOG_INTERVAL_SECONDS, UnavailableLog
 
 
 def test_the_first_failure_is_logged_at_once_and_later_ones_as_a_count() -> None:

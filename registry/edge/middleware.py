@@ -1,8 +1,8 @@
 """The outermost ASGI middleware, applied to every request.
 
-It handles request ids, `//api` as `/api`, HEAD as GET without a body, CORS on the paths that ADP clients in browsers
-read, the body limit (declared and counted), the limits of a client (requests, work, requests at once), and unhandled
-errors: a 500 that reveals only its id.
+It handles request ids, `//api` as `/api`, HEAD as GET without a body, CORS on the paths that browsers may read from
+anywhere, the body limit (declared and counted), the limits of a client (requests, work, requests at once), and
+unhandled errors: a 500 that reveals only its id.
 """
 
 import contextlib
@@ -11,6 +11,7 @@ import re
 import time
 import traceback
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from uuid import UUID
 
 import structlog
@@ -18,10 +19,10 @@ from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from registry.api.costs import Spending, of_bytes
-from registry.api.limiter import ClientIdentifier, RateLimiter
-from registry.api.problems import BODY_TOO_LARGE, Problem, fault, render, too_many_at_once
 from registry.core.reading.reader import MAX_BYTES
+from registry.edge.costs import Spending, of_bytes
+from registry.edge.limiter import ClientIdentifier, RateLimiter
+from registry.edge.problems import BODY_TOO_LARGE, Problem, fault, render, too_many_at_once
 from registry.wiring.turns import Crowded, Turn, Turns
 
 CORS = {
@@ -30,7 +31,6 @@ CORS = {
     "Access-Control-Allow-Headers": "Content-Type, Authorization",
     "Access-Control-Expose-Headers": "ETag, Link, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id",
 }
-_OPEN = ("/api/", "/.well-known/")
 _ON_ALL = [(b"x-content-type-options", b"nosniff")]
 _ON_OPEN = [*_ON_ALL, *((name.lower().encode(), value.encode()) for name, value in CORS.items())]
 _UNLIMITED = ("/healthz", "/readyz")
@@ -44,11 +44,36 @@ _WAITING = 10_000
 log = structlog.get_logger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What the middleware has to know about paths.
+
+    `open`: beginnings of the paths that browsers may read from anywhere (CORS). `submissions`: paths whose POST takes
+    from the limit of submissions. `searches`: paths whose POST reads, so that a client's turns bound it as they do GET.
+    """
+
+    open: tuple[str, ...] = ()
+    submissions: frozenset[str] = frozenset()
+    searches: frozenset[str] = frozenset()
+
+    @classmethod
+    def of_all(cls, rules: Iterable["Rules"]) -> "Rules":
+        every = list(rules)
+        return cls(
+            tuple(path for one in every for path in one.open),
+            frozenset().union(*(one.submissions for one in every)),
+            frozenset().union(*(one.searches for one in every)),
+        )
+
+
 class RequestMiddleware:
     """Allows `read_rate` units of work per minute and `submit_rate` submissions per hour and client."""
 
-    def __init__(self, app: ASGIApp, *, read_rate: int, submit_rate: int, trusted_proxies: Iterable[str]) -> None:
+    def __init__(
+        self, app: ASGIApp, rules: Rules, *, read_rate: int, submit_rate: int, trusted_proxies: Iterable[str]
+    ) -> None:
         self._app = app
+        self._rules = rules
         self._work = RateLimiter("work", read_rate, 60, time.monotonic)
         self._submissions = RateLimiter("submissions", submit_rate, 3_600, time.monotonic)
         self._reads = Turns(_AT_ONCE, AT_ONCE_EACH, _WAITING, _WAITING_EACH)
@@ -63,11 +88,12 @@ class RequestMiddleware:
         path: str = scope["path"]
         if path.startswith("//"):
             path = "/" + path.lstrip("/")
-        scope = {**scope, "path": path, "waypost.request_id": request_id}
-        sender = _Sender(send, request_id, is_open=path.startswith(_OPEN), is_head=scope["method"] == "HEAD")
+        is_open = path.startswith(self._rules.open)
+        scope = {**scope, "path": path, "waypost.request_id": request_id, "waypost.open": is_open}
+        sender = _Sender(send, request_id, is_open=is_open, is_head=scope["method"] == "HEAD")
         if scope["method"] == "HEAD":
             scope["method"] = "GET"
-        if scope["method"] == "OPTIONS" and path.startswith(_OPEN):
+        if scope["method"] == "OPTIONS" and is_open:
             await _send_preflight(sender)
             return
         try:
@@ -89,13 +115,15 @@ class RequestMiddleware:
             await self._app(scope, _limit_body(receive, spending, 0), sender)
             return
         sender.spending = spending
-        is_submission = scope["method"] == "POST" and scope["path"] in ("/api/services", "/api/opt-outs")
+        is_post = scope["method"] == "POST"
+        is_submission = is_post and scope["path"] in self._rules.submissions
         spending.take(self._submissions if is_submission else self._work)
         declared_length = _declared_length(headers)
         with _closing_connection():
             spending.charge(of_bytes(declared_length))  # guard: declared-bytes
         receive = _limit_body(receive, spending, declared_length)
-        if scope["method"] != "GET":  # what a POST computes is bounded where it is computed
+        if scope["method"] != "GET" and not (is_post and scope["path"] in self._rules.searches):
+            # what any other request computes is bounded where it is computed
             await self._app(scope, receive, sender)
             return
         with contextlib.closing(await self._turn(client)) as turn:

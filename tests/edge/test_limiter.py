@@ -2,8 +2,8 @@
 
 import pytest
 
-from registry.api import limiter
-from registry.api.limiter import ClientIdentifier, RateLimiter
+from registry.edge import limiter
+from registry.edge.limiter import ClientIdentifier, RateLimiter
 
 
 class Clock:

@@ -6,10 +6,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from registry.api import problems
-from tests.api.conftest import Api, make_client
+from registry.edge import problems
 from tests.api.sites import PIGEON
 from tests.support import shapes
+from tests.support.api import Api, make_client
 from tests.support.shapes import assert_shape
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -128,7 +128,7 @@ async def test_only_valid_request_ids_are_kept(api: Api) -> None:
 @pytest.fixture
 def frozen_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """Freeze the clock of the limits, since a minute that ends between two requests would reset the allowance."""
-    monkeypatch.setattr("registry.api.middleware.time", SimpleNamespace(monotonic=lambda: 1_000.0))
+    monkeypatch.setattr("registry.edge.middleware.time", SimpleNamespace(monotonic=lambda: 1_000.0))
 
 
 @pytest.mark.usefixtures("frozen_clock")

@@ -1,0 +1,13 @@
+"""Which HTTP interfaces `waypost serve` has."""
+
+from collections.abc import Sequence
+
+from registry.api import app as api
+from registry.edge.interfaces import Interface
+from registry.settings import Settings
+from registry.wiring import Waypost
+
+
+def interfaces_of(waypost: Waypost, settings: Settings) -> Sequence[Interface]:
+    """Return all interfaces, for an open registry. The caller opens and closes `waypost`."""
+    return (api.interface(waypost, settings),)
