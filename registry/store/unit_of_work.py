@@ -28,6 +28,7 @@ from registry.store.rehoming import Rehoming
 from registry.store.search_notes import SearchNotes
 from registry.store.services import Services
 from registry.store.submissions import Submissions
+from registry.store.webhooks import Webhooks
 
 
 class UnitOfWork:
@@ -105,6 +106,10 @@ class UnitOfWork:
     @cached_property
     def forgetting(self) -> Forgetting:
         return Forgetting(self._connection)
+
+    @cached_property
+    def webhooks(self) -> Webhooks:
+        return Webhooks(self._connection)
 
     @cached_property
     def search(self) -> SearchNotes:
