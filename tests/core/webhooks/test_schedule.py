@@ -4,7 +4,17 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from registry.core.webhooks.schedule import DELAYS, GATHER, Attempt, Delivered, Disable, Retry, Verdict, judge, reason_of
+from registry.core.webhooks.schedule import (
+    DELAYS,
+    GATHER,
+    Attempt,
+    Delivered,
+    Disable,
+    Retry,
+    Verdict,
+    judge,
+    reason_of,
+)
 
 NOW = datetime(2026, 11, 24, 12, tzinfo=UTC)
 WEEK = timedelta(days=7)
