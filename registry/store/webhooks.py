@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
-from typing import Final
+from typing import Final, Literal
 
 from sqlalchemy import delete, or_, select, text
 from sqlalchemy.dialects.postgresql import insert
@@ -76,6 +76,14 @@ class WebhookRecord:
         if self.message_id is None or self.message_body is None or self.message_seq is None:
             return None
         return PendingMessage(self.message_id, self.message_body, self.message_seq)
+
+    @property
+    def state(self) -> Literal["disabled", "unverified", "failing", "active"]:
+        if self.disabled_at is not None:
+            return "disabled"
+        if self.verified_at is None:
+            return "unverified"
+        return "failing" if self.failures else "active"
 
     def with_message(self, message: PendingMessage | None) -> "WebhookRecord":
         if message is None:
