@@ -10,6 +10,7 @@ from starlette.types import ASGIApp
 
 from registry.api import (
     about,
+    atom,
     bot,
     crawl,
     discover,
@@ -39,7 +40,7 @@ TAGS = [
     {"name": "about", "description": "How this registry works."},
 ]
 
-_OPEN: Final = ("/api/", "/.well-known/")
+_OPEN: Final = ("/api/", "/.well-known/", atom.PATH)
 _SUBMISSIONS: Final = frozenset({"/api/services", "/api/opt-outs"})
 
 
@@ -79,6 +80,7 @@ def make_routes() -> FastAPI:
     )  # fmt: skip
     for module in (
         discover,
+        atom,
         crawl,
         services,
         manifests,

@@ -61,9 +61,9 @@ def add(
     from registry.core.changes.kinds import ALL, Types, UnknownKind
 
     try:
-        wanted = ALL if types is None else Types.parse(types)
+        wanted = ALL if types is None else Types.of(types.split(","))
     except UnknownKind as error:
-        fail(f"--types: known are {', '.join(error.accepted)}", USAGE)
+        fail(f"--types: {error}", USAGE)
 
     async def work(waypost: "Waypost") -> int:
         webhook = await waypost.webhooks.add(url, wanted, domains or ())

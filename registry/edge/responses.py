@@ -34,9 +34,11 @@ def json_response(
     return _response(request, orjson.dumps(content), status, cache, headers, media_type)
 
 
-def encoded_response(request: Request, body: bytes, *, media_type: str = "application/json") -> Response:
-    """Return JSON that is encoded already, with an ETag as `json_response`."""
-    return _response(request, body, 200, CACHED, None, media_type)
+def encoded_response(
+    request: Request, body: bytes, *, media_type: str = "application/json", headers: dict[str, str] | None = None
+) -> Response:
+    """Return a document that is encoded already, with an ETag as `json_response`."""
+    return _response(request, body, 200, CACHED, headers, media_type)
 
 
 def text_response(request: Request, text: str, *, media_type: str, headers: dict[str, str]) -> Response:

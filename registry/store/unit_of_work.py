@@ -23,6 +23,7 @@ from registry.store.ledger import Ledger
 from registry.store.loading import Loading
 from registry.store.opt_out_requests import OptOutRequests
 from registry.store.pruning import Pruning
+from registry.store.recent import RecentEvents
 from registry.store.reference import References
 from registry.store.rehoming import Rehoming
 from registry.store.search_notes import SearchNotes
@@ -86,6 +87,10 @@ class UnitOfWork:
     @cached_property
     def feed(self) -> Feed:
         return Feed(self._connection)
+
+    @cached_property
+    def recent(self) -> RecentEvents:
+        return RecentEvents(self._connection)
 
     @cached_property
     def jobs(self) -> Jobs:

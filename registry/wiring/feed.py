@@ -1,6 +1,9 @@
 """The change feed: read it, give events their places, and wait for the next event."""
 
+from collections.abc import Collection
+
 from registry.actions.feed import reading, sequencing
+from registry.actions.feed import recent as reading_back
 from registry.core.changes.kinds import ALL, Types
 from registry.store.unit_of_work import Store
 
@@ -22,3 +25,14 @@ class FeedActions:
 
     async def sequence(self) -> int:
         return await sequencing.sequence(self._store)
+
+    async def recent(
+        self,
+        types: Types,
+        *,
+        below: Collection[str] = (),
+        only: Collection[str] | None = None,
+        cursor: str | None = None,
+        limit: int,
+    ) -> reading_back.RecentPage:
+        return await reading_back.recent(self._store, types, below=below, only=only, cursor=cursor, limit=limit)

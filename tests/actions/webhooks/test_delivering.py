@@ -84,7 +84,7 @@ async def test_a_receiver_is_told_nothing_before_it_answered_a_challenge(store: 
 
 async def test_the_address_of_a_message_leads_to_exactly_its_events(store: Store) -> None:
     await happen(store, "before.example")
-    types = Types.parse("service.listed")
+    types = Types.of(["service.listed"])
     await verified(store, types)
     await happen(store, "a.example", "b.example", kind="service.listed")
     await happen(store, "c.example")

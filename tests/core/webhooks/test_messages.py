@@ -15,7 +15,7 @@ TOKEN = "dG9rZW4-_x"
 
 
 def test_a_message_says_where_to_read_and_how_far_the_feed_has_moved() -> None:
-    types = Types.parse("service.*")
+    types = Types.of(["service.*"])
     body = json.loads(events_body("https://registry.example/", types, count=3, since="AAA", until="BBB", now=NOW))
     assert body == {
         "type": "feed.changed",
