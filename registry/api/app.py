@@ -15,6 +15,7 @@ from registry.api import (
     crawl,
     discover,
     documents,
+    feed,
     health,
     manifests,
     opt_outs,
@@ -36,6 +37,7 @@ TAGS = [
     {"name": "discovery", "description": "Find services."},
     {"name": "services", "description": "Everything about one service."},
     {"name": "submission", "description": "Have a host visited, check a document."},
+    {"name": "changes", "description": "Follow what changes."},
     {"name": "health", "description": "Whether services, and this one, are up."},
     {"name": "about", "description": "How this registry works."},
 ]
@@ -80,6 +82,7 @@ def make_routes() -> FastAPI:
     )  # fmt: skip
     for module in (
         discover,
+        feed,
         atom,
         crawl,
         services,

@@ -35,10 +35,15 @@ def json_response(
 
 
 def encoded_response(
-    request: Request, body: bytes, *, media_type: str = "application/json", headers: dict[str, str] | None = None
+    request: Request,
+    body: bytes,
+    *,
+    cache: str = CACHED,
+    headers: dict[str, str] | None = None,
+    media_type: str = "application/json",
 ) -> Response:
     """Return a document that is encoded already, with an ETag as `json_response`."""
-    return _response(request, body, 200, CACHED, headers, media_type)
+    return _response(request, body, 200, cache, headers, media_type)
 
 
 def text_response(request: Request, text: str, *, media_type: str, headers: dict[str, str]) -> Response:
