@@ -78,7 +78,7 @@ class WebhookSender(CrawlResources):
 
     async def _answer(self, outgoing: Outgoing) -> RawAnswer:
         """Send the message to the receiver's address, or its other one if the first cannot be connected to."""
-        pin = await self.guard.pin(host_of(outgoing.url) or "")  # guard: webhook-address
+        pin = await self.guard.pin(host_of(outgoing.url) or "")
         try:
             return await self._ask(outgoing, pin)
         except Exception as error:

@@ -194,18 +194,19 @@ def _sentences(kind: str, payload: Mapping[str, Any]) -> list[str]:
 
 def _said(kind: str, payload: Mapping[str, Any]) -> list[str]:
     said = []
-    if name := line(str(payload.get("name") or ""), _NAME_CHARS):
+    if name := _word(payload.get("name") or ""):
         said.append(f"name: {name}")
     for verb, capabilities in (payload.get("capabilities") or {}).items():
         if capabilities:
-            names = [line(str(one["name"]), _NAME_CHARS) for one in capabilities[:_NAMED]]
+            names = [_word(one["name"]) for one in capabilities[:_NAMED]]
             more = f" and {len(capabilities) - _NAMED} more" if len(capabilities) > _NAMED else ""
             said.append(f"capabilities {'offered' if kind == 'service.listed' else verb}: {', '.join(names)}{more}")
     return said
 
 
 def _word(value: object) -> str:
-    return line(str(value), _NAME_CHARS)
+    """Return a text on one line, without characters that XML forbids (XML 1.0 section 2.2) or that hide text."""
+    return line(str(value), _NAME_CHARS)  # guard: atom-text
 
 
 def _title(filters: Mapping[str, str]) -> str:

@@ -12,7 +12,6 @@ from registry.store.records import ChangeRecord
 from tests.api.sites import PIGEON
 from tests.support.api import PUBLIC_URL, Api
 
-
 HAPPENING = ("service.changed", "host.readmitted", "service.changed", "service.listed")
 
 

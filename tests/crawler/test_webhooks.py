@@ -13,6 +13,7 @@ import pytest
 from standardwebhooks.webhooks import Webhook
 
 from crawler import webhooks
+from crawler.guards import AddressGuard, Pin
 from crawler.webhooks import WebhookSender, delivering_webhooks
 from registry.actions.webhooks.delivering import Outgoing
 from registry.core.changes.kinds import ALL
@@ -27,6 +28,7 @@ from registry.wiring import Waypost, open_waypost
 from tests.crawler.namespace import run_enclosed, why_not
 from tests.crawler.support import settings, trust
 from tests.support.database import until_true
+from tests.support.hang import HANG_SECONDS
 from tests.support.receivers import HOST, URL, Receiver
 from tests.support.sites import Exchange, Reply, Site, Sites, moved, pours
 
@@ -123,6 +125,21 @@ async def test_a_receiver_that_takes_too_long_is_left(
     async with sending(monkeypatch, tmp_path, answer) as (_, sender):
         sender.seconds = 0.5
         assert (await sender.send(to_receiver())).reason == "request_timeout"
+
+
+class SilentNames(AddressGuard):
+    """A name server that does not answer."""
+
+    async def pin(self, host: str) -> Pin:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+
+async def test_the_time_of_a_look_up_counts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    async with sending(monkeypatch, tmp_path, Reply()) as (_, sender):
+        sender.guard, sender.seconds = SilentNames(sender.guard.connect_to, None), 0.05
+        async with asyncio.timeout(HANG_SECONDS):
+            assert (await sender.send(to_receiver())).reason == "request_timeout"
 
 
 async def test_an_invalid_certificate_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -263,6 +280,33 @@ async def test_a_receiver_gets_one_message_at_a_time(
         release.set()
         (first, _), (second, content) = await receiver.received(2)
         assert first != second and content["data"]["events"] == 1
+
+
+async def test_messages_to_many_receivers_are_bounded(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, store: Store, database_url: str
+) -> None:
+    active: list[int] = [0]
+
+    async def slow(exchange: Exchange) -> None:
+        active.append(active[-1] + 1)
+        await asyncio.sleep(10 * webhooks.POLL_SECONDS)  # while it looks for more to send
+        active.append(active[-1] - 1)
+        await exchange.send(Reply().encode())
+
+    monkeypatch.setattr(webhooks, "MOST_AT_ONCE", 1)
+    receiver = Receiver([slow, slow, slow])
+    async with delivering(monkeypatch, tmp_path, store, database_url, receiver) as registry:
+        receiver.secret = None  # each webhook has its own
+        for _ in range(2):
+            await registry.waypost.webhooks.add(URL, ALL, ())
+        await until_true(lambda: _all_verified(registry))
+        await registry.happen("a.example")
+        await receiver.received(3)
+    assert max(active) == 1
+
+
+async def _all_verified(registry: Registry) -> bool:
+    return all(webhook.verified_at for webhook in await registry.waypost.webhooks.all())
 
 
 async def test_a_process_that_loses_the_right_to_deliver_stops(
