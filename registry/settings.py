@@ -241,6 +241,11 @@ class Settings(BaseSettings):
         default=90, ge=1, le=36_500, description="Days that runs of scheduled jobs stay. The last 20 of each always do."
     )
 
+    # webhooks
+    webhook_disable_days: int = Field(
+        default=5, ge=1, le=90, description="Days of failed attempts after which a receiver of webhooks is disabled."
+    )
+
     # the API
     submit_wait: float = Field(default=8.0, ge=0, le=20, description="Seconds a submission waits for its crawl.")
     read_rate: int = Field(

@@ -10,6 +10,7 @@ from starlette.types import ASGIApp
 
 from registry.api import (
     about,
+    atom,
     bot,
     crawl,
     discover,
@@ -41,7 +42,7 @@ TAGS = [
     {"name": "about", "description": "How this registry works."},
 ]
 
-_OPEN: Final = ("/api/", "/.well-known/")
+_OPEN: Final = ("/api/", "/.well-known/", atom.PATH)
 _SUBMISSIONS: Final = frozenset({"/api/services", "/api/opt-outs"})
 
 
@@ -82,6 +83,7 @@ def make_routes() -> FastAPI:
     for module in (
         discover,
         feed,
+        atom,
         crawl,
         services,
         manifests,

@@ -1,10 +1,13 @@
 """The page that the crawler's User-Agent links to, and the start page: plain text for people."""
 
+from collections.abc import Mapping
 from importlib.metadata import version
+from types import MappingProxyType
 from typing import Final
 
 from fastapi import Request, Response
 
+from registry.api.atom import link_to_changes
 from registry.core.names.opt_out import FILE_PATH, TXT_LABEL
 from registry.core.visiting.robots import PRODUCT
 from registry.edge.problems import NOT_FOUND, Problem
@@ -18,6 +21,7 @@ _FRONT: Final = """waypost, a discovery registry for the agent web
 
 Find a service       {base}/api/discover?q=send+an+email
 List services        {base}/api/services
+Follow changes       {base}/changes.atom
 Submit a host        POST {base}/api/services {{"domain": "example.org"}}
 How scores are made  {base}/api/rubric
 Reference of the API {base}/docs
@@ -71,7 +75,8 @@ User-Agent: {product}/{version} ({reachable_at})
 async def front(request: Request) -> Response:
     if request.scope["path"] != "/":
         raise Problem(NOT_FOUND, "There is no resource at this path.")  # routes match up to a trailing line break
-    return _plain_text(_FRONT.format(base=base_url(request)))
+    base = base_url(request)
+    return _plain_text(_FRONT.format(base=base), link_to_changes(base))
 
 
 @router.get("/bot", response_class=Response, summary="What the crawler does", include_in_schema=False)
@@ -103,5 +108,6 @@ def _operator_contact(settings: Settings) -> str:
     return f"Its operator has not configured an address (setting contact_email); the registry is {settings.public_url}"
 
 
-def _plain_text(text: str) -> Response:
-    return Response(text, media_type="text/plain; charset=utf-8", headers={"Cache-Control": "public, max-age=3600"})
+def _plain_text(text: str, headers: Mapping[str, str] = MappingProxyType({})) -> Response:
+    headers = {"Cache-Control": "public, max-age=3600", **headers}
+    return Response(text, media_type="text/plain; charset=utf-8", headers=headers)

@@ -2,7 +2,7 @@
 
 Packages are imported inside the commands, Rich and pydantic too, so that `--help` and wrong usage answer at once. The
 commands are listed in the order of this module: what people use first stands first. Long, because it declares the
-arguments of all commands except `seed`, `search-keys` and `verify-index`.
+arguments of all commands except `seed`, `webhooks`, `search-keys` and `verify-index`.
 """
 
 import contextlib
@@ -35,6 +35,7 @@ from registry.cli.common import (
 from registry.cli.search_keys import search_keys
 from registry.cli.seeding import seeds
 from registry.cli.verify import verify_index
+from registry.cli.webhooks import webhooks
 
 if TYPE_CHECKING:
     from registry.cli.check_result import Checked, Unread
@@ -514,4 +515,5 @@ def _address(text: str | None) -> tuple[str, int] | None:
 
 app.command("verify-index")(verify_index)
 app.command("search-keys")(search_keys)
+app.add_typer(webhooks, name="webhooks")
 app.add_typer(seeds, name="seed")

@@ -42,7 +42,7 @@ def encoded_response(
     headers: dict[str, str] | None = None,
     media_type: str = "application/json",
 ) -> Response:
-    """Return JSON that is encoded already, with an ETag as `json_response`."""
+    """Return a document that is encoded already, with an ETag as `json_response`."""
     return _response(request, body, 200, cache, headers, media_type)
 
 

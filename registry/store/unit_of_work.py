@@ -23,11 +23,13 @@ from registry.store.ledger import Ledger
 from registry.store.loading import Loading
 from registry.store.opt_out_requests import OptOutRequests
 from registry.store.pruning import Pruning
+from registry.store.recent import RecentEvents
 from registry.store.reference import References
 from registry.store.rehoming import Rehoming
 from registry.store.search_notes import SearchNotes
 from registry.store.services import Services
 from registry.store.submissions import Submissions
+from registry.store.webhooks import Webhooks
 
 
 class UnitOfWork:
@@ -87,6 +89,10 @@ class UnitOfWork:
         return Feed(self._connection)
 
     @cached_property
+    def recent(self) -> RecentEvents:
+        return RecentEvents(self._connection)
+
+    @cached_property
     def jobs(self) -> Jobs:
         return Jobs(self._connection)
 
@@ -105,6 +111,10 @@ class UnitOfWork:
     @cached_property
     def forgetting(self) -> Forgetting:
         return Forgetting(self._connection)
+
+    @cached_property
+    def webhooks(self) -> Webhooks:
+        return Webhooks(self._connection)
 
     @cached_property
     def search(self) -> SearchNotes:

@@ -33,6 +33,7 @@ from registry.wiring.maintenance import MaintenanceActions
 from registry.wiring.opt_outs import OptOutActions
 from registry.wiring.queries import QueryActions
 from registry.wiring.reference import Reference, reference_in_force
+from registry.wiring.webhooks import WebhookActions
 
 if TYPE_CHECKING:
     from registry.wiring.searching import SearchActions
@@ -48,6 +49,7 @@ class Waypost:
     crawl         lease domains to a crawler, record what it found
     opt_outs      requests not to be visited, and their consequences
     feed          the change feed: pages of events, their places, its state
+    webhooks      subscriptions to the change feed, and messages to their receivers
     queries       what the database knows about services, hosts and visits
     search        discover services; feed, rebuild and verify the index
     maintenance   rescore, prune, refresh reference data, move hosts to another domain
@@ -70,6 +72,7 @@ class Waypost:
         self.crawl = CrawlActions(store, timedelta(seconds=settings.lease_seconds))
         self.opt_outs = OptOutActions(store, exempt)
         self.feed = FeedActions(store)
+        self.webhooks = WebhookActions(store, settings, exempt)
         self.queries = QueryActions(store)
         self.maintenance = MaintenanceActions(store, reference)
         self.jobs = JobActions(store)

@@ -2,12 +2,14 @@
 
 import asyncio
 import contextlib
+from collections.abc import Collection
 from functools import partial
 from typing import Final
 
 import structlog
 
 from registry.actions.feed import cursors, reading, sequencing
+from registry.actions.feed import recent as reading_back
 from registry.core.changes.kinds import ALL, Types
 from registry.store.errors import StoreUnavailable
 from registry.store.unit_of_work import Store
@@ -60,6 +62,17 @@ class FeedActions:
 
     async def sequence(self) -> int:
         return await sequencing.sequence(self._store)
+
+    async def recent(
+        self,
+        types: Types,
+        *,
+        below: Collection[str] = (),
+        only: Collection[str] | None = None,
+        cursor: str | None = None,
+        limit: int,
+    ) -> reading_back.RecentPage:
+        return await reading_back.recent(self._store, types, below=below, only=only, cursor=cursor, limit=limit)
 
     def place(self, cursor: str, types: Types) -> reading.Place:
         """Return the place of a cursor. Raise cursors.InvalidCursor."""

@@ -1,7 +1,7 @@
 """All tables. Keys begin with the domain, then the host, so that tables can be sharded by domain.
 
 Exceptions: the change feed and its head (in one order), search targets and their dirty rows (by target), address
-blocks (by day), job runs and reference data.
+blocks (by day), job runs, reference data and webhooks.
 """
 
 from registry.store.tables.base import Base
@@ -19,6 +19,7 @@ from registry.store.tables.ledger import ChangeRow, FeedHeadRow, VisitRow
 from registry.store.tables.search import SearchDirtyRow, SearchTargetRow
 from registry.store.tables.services import CapabilityRow, FindingRow, ScoreRow, ServiceRow
 from registry.store.tables.upkeep import JobRunRow, ReferenceRow
+from registry.store.tables.webhooks import WebhookDeliveryRow, WebhookRow
 
 __all__ = [
     "Base",
@@ -43,4 +44,6 @@ __all__ = [
     "ServiceRow",
     "SubmissionRow",
     "VisitRow",
+    "WebhookDeliveryRow",
+    "WebhookRow",
 ]
