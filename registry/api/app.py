@@ -26,6 +26,7 @@ from registry.api import (
 from registry.api.response_cache import ResponseCache
 from registry.edge import problems
 from registry.edge.interfaces import Interface, compose
+from registry.edge.metrics import Figure
 from registry.edge.middleware import Rules
 from registry.edge.requests import provide
 from registry.settings import Settings
@@ -52,7 +53,15 @@ def interface(waypost: Waypost, settings: Settings) -> Interface:
     """Return the API as an interface. It answers all paths that no other interface answers."""
     routes = make_routes()
     provide(routes.state, waypost, settings)
-    return Interface(ResponseCache(routes), Rules(open=_OPEN, submissions=_SUBMISSIONS))
+    cache = ResponseCache(routes)
+    rules = Rules(open=_OPEN, submissions=_SUBMISSIONS)
+    return Interface(cache, rules, name="api", figures=lambda: _figures(cache))
+
+
+def _figures(cache: ResponseCache) -> Iterator[Figure]:
+    served = {(result,): count for result, count in cache.served.items()}
+    yield Figure("waypost_response_cache", "Requests of /api/discover by cache result.", ("result",), served, True)
+    yield Figure("waypost_response_cache_bytes", "Bytes of the cached responses.", (), {(): cache.bytes})
 
 
 @contextlib.contextmanager

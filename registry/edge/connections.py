@@ -12,6 +12,7 @@ import asyncio
 import contextlib
 import heapq
 import math
+import socket
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, MutableMapping
 from dataclasses import dataclass
@@ -42,6 +43,10 @@ BODY_SECONDS: Final = 30.0
 
 WRITE_SECONDS: Final = 20.0
 """How long a client may read nothing while a response waits to be sent, or while its connection is being closed."""
+
+LOST_SECONDS: Final = 60
+"""How long the kernel sends again to a client that acknowledges nothing, in place of a quarter of an hour: a client of
+an event stream that lost its network says no goodbye (Linux only)."""
 
 IDLE_SECONDS: Final = 5
 """How long a connection without a request stays open (kept by uvicorn itself)."""
@@ -75,7 +80,8 @@ class ConnectionTable:
 
     def __init__(self, limits: ConnectionLimits, clients: ClientIdentifier, clock: Callable[[], float]) -> None:
         self.clock = clock
-        self.limited: Counter[str] = Counter()  # what the limits did since the last log event
+        self.limited: Counter[str] = Counter()  # what the limits did
+        self._logged: Counter[str] = Counter()  # that part of it which was logged
         self._limits = limits
         self._clients = clients
         self._connections: set[LimitedProtocol] = set()
@@ -85,6 +91,11 @@ class ConnectionTable:
 
     def __len__(self) -> int:
         return len(self._connections)
+
+    @property
+    def long_polls(self) -> int:
+        """How many connections wait for an event."""
+        return self._long_polls.total()
 
     def admit(self, connection: "LimitedProtocol") -> bool:
         """Add a new connection. Return False when its client has too many, or when none of a full table can end."""
@@ -134,9 +145,9 @@ class ConnectionTable:
         now = self.clock()
         for connection in [one for one in self._connections if one.deadline(now) <= now]:
             connection.expire()
-        if self.limited and now - self._logged_at >= LOG_SECONDS:
-            log.warning("connections.limited", **self.limited)
-            self.limited.clear()
+        if now - self._logged_at >= LOG_SECONDS and (unlogged := self.limited - self._logged):
+            log.warning("connections.limited", **unlogged)
+            self._logged = self.limited.copy()
             self._logged_at = now
 
     def _evict(self) -> bool:
@@ -203,6 +214,7 @@ class LimitedProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn declares it
         super().connection_made(transport)
         if self.table.admit(self):
+            _limit_resending(transport)
             self._begin_head()
         else:
             self._refuse(TOO_MANY_CONNECTIONS, "This client, or this server, has too many connections.")
@@ -232,6 +244,11 @@ class LimitedProtocol(HttpToolsProtocol):
         self.scope["extensions"] = {_EXTENSION: self}  # type: ignore[dict-item]  # an extension of our own
         if self._receiving is None:  # pipelined behind a request that is being answered
             self._begin_head()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header field without the white space around its value (RFC 9110 section 5.5), which the parser leaves
+        at its end."""
+        super().on_header(name, value.strip(b" \t"))
 
     def on_headers_complete(self) -> None:
         self._receiving, self._read_deadline = "body", self.table.clock() + BODY_SECONDS  # guard: body-deadline
@@ -267,6 +284,8 @@ class LimitedProtocol(HttpToolsProtocol):
             f"Content-Type: {MEDIA_TYPE}",
             f"Content-Length: {len(content)}",
             "Cache-Control: no-store",
+            "Access-Control-Allow-Origin: *",  # the path may be unknown yet, and the text is the same for everybody
+            "X-Content-Type-Options: nosniff",
             "Connection: close",
         )
         self.transport.write("\r\n".join(lines).encode() + b"\r\n\r\n" + content)
@@ -310,6 +329,14 @@ def long_poll(scope: MutableMapping[str, Any]) -> Iterator[bool]:
         return
     with connection.table.long_poll(connection) as may_wait:
         yield may_wait
+
+
+def _limit_resending(transport: asyncio.Transport) -> None:
+    connected = transport.get_extra_info("socket")
+    if connected is not None and connected.family in (socket.AF_INET, socket.AF_INET6):
+        option = getattr(socket, "TCP_USER_TIMEOUT", None)
+        if option is not None:
+            connected.setsockopt(socket.IPPROTO_TCP, option, 1_000 * LOST_SECONDS)  # guard: lost-clients
 
 
 def _subtract(counts: Counter[str], key: str) -> None:

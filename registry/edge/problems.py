@@ -21,6 +21,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
 from registry.core.model.listing import SearchUnavailable
+from registry.edge.metrics import LIMIT
 from registry.wiring import StoreUnavailable
 
 MEDIA_TYPE: Final = "application/problem+json"
@@ -193,7 +194,9 @@ def install(app: FastAPI) -> None:
     """Answer every error of `app`, including the framework's, with problem details."""
 
     async def on_error(request: Request, error: Exception) -> Response:
-        return render(as_problem(request, error) or fault(), instance_of(request))
+        problem = as_problem(request, error) or fault()
+        request.scope[LIMIT] = problem.members.get("limit")
+        return render(problem, instance_of(request))
 
     # For `Exception` the framework sends this response, then raises the error again, and `RequestMiddleware` logs it.
     for kind in (Problem, HTTPException, RequestValidationError, StoreUnavailable, SearchUnavailable, Exception):
