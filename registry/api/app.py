@@ -26,7 +26,7 @@ from registry.api import (
 from registry.api.response_cache import ResponseCache
 from registry.edge import problems
 from registry.edge.interfaces import Interface, compose
-from registry.edge.metrics import Figure
+from registry.edge.metrics import Figure, gauge, labelled
 from registry.edge.middleware import Rules
 from registry.edge.requests import provide
 from registry.settings import Settings
@@ -59,9 +59,9 @@ def interface(waypost: Waypost, settings: Settings) -> Interface:
 
 
 def _figures(cache: ResponseCache) -> Iterator[Figure]:
-    served = {(result,): count for result, count in cache.served.items()}
-    yield Figure("waypost_response_cache", "Requests of /api/discover by cache result.", ("result",), served, True)
-    yield Figure("waypost_response_cache_bytes", "Bytes of the cached responses.", (), {(): cache.bytes})
+    text = "Requests of /api/discover by whether the response cache answered them."
+    yield labelled("waypost_response_cache", text, "result", cache.served, is_total=True)
+    yield gauge("waypost_response_cache_bytes", "Bytes of the cached responses.", cache.size)
 
 
 @contextlib.contextmanager

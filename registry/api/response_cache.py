@@ -44,7 +44,7 @@ class ResponseCache:
         self.served: Counter[str] = Counter({"hit": 0, "miss": 0})
 
     @property
-    def bytes(self) -> int:
+    def size(self) -> int:
         """Bytes of the stored bodies and queries; the compressed forms are at most twice as much beside them."""
         return self._bytes
 

@@ -121,16 +121,19 @@ class ConnectionTable:
                 _subtract(self._of_client, connection.peer_key)
 
     @contextlib.contextmanager
-    def long_poll(self, connection: "LimitedProtocol") -> Iterator[bool]:
-        """Count a connection as a long poll while the block runs. Yield False when there are too many: do not wait."""
-        key = connection.peer_key
-        is_over = self._long_polls[key] >= self._limits.long_polls_per_client and not connection.is_proxy
+    def long_poll(self, connection: "LimitedProtocol", client: str | None = None) -> Iterator[bool]:
+        """Count a connection as a long poll of a client while the block runs. Yield False when there are too many: do
+        not wait. `client`: whom a trusted proxy asks for; the peer without it."""
+        peer = connection.peer_key
+        key = client or peer
+        is_shared = connection.is_proxy and key == peer  # a proxy that does not say for whom
+        is_over = self._long_polls[key] >= self._limits.long_polls_per_client and not is_shared
         if is_over or self._long_polls.total() >= self._limits.long_polls:  # guard: long-polls
             self.limited["refused_long_poll"] += 1
             yield False
             return
         self._long_polls[key] += 1
-        _subtract(self._of_client, key)
+        _subtract(self._of_client, peer)
         connection.is_long_poll = True
         try:
             yield True
@@ -138,7 +141,7 @@ class ConnectionTable:
             connection.is_long_poll = False
             _subtract(self._long_polls, key)
             if connection in self._connections:
-                self._of_client[key] += 1
+                self._of_client[peer] += 1
 
     def sweep(self) -> None:
         """End the connections whose deadline has passed. Log what the limits did, at most once in LOG_SECONDS."""
@@ -327,7 +330,7 @@ def long_poll(scope: MutableMapping[str, Any]) -> Iterator[bool]:
     if connection is None:
         yield True
         return
-    with connection.table.long_poll(connection) as may_wait:
+    with connection.table.long_poll(connection, scope.get("waypost.client")) as may_wait:
         yield may_wait
 
 

@@ -24,7 +24,7 @@ router of Starlette's is asked; the limit that refused the request."""
 
 UNMATCHED: Final = "unmatched"
 OTHER: Final = "other"
-_METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _MAX_SERIES: Final = 5_000
 
 
@@ -53,6 +53,15 @@ class Figure(NamedTuple):
     is_total: bool = False
 
 
+def gauge(name: str, text: str, value: float) -> Figure:
+    return Figure(name, text, (), {(): value})
+
+
+def labelled(name: str, text: str, label: str, values: Mapping[str, float], *, is_total: bool = False) -> Figure:
+    """Return values with one label. They are copied at once, so that another thread may go on counting."""
+    return Figure(name, text, (label,), {(key,): value for key, value in list(values.items())}, is_total)
+
+
 class RequestMetrics:
     """One thread writes; others may read at any time, and see each number as it was at some moment."""
 
@@ -68,7 +77,7 @@ class RequestMetrics:
         """
         labels = Labels(
             scope.get(INTERFACE, OTHER),
-            method if method in _METHODS else OTHER,
+            method if method in METHODS else OTHER,
             route_of(scope),
             f"{status // 100}xx" if status else "none",
         )

@@ -31,13 +31,16 @@ from registry.wiring.turns import Crowded, Turn, Turns
 if TYPE_CHECKING:
     from registry.edge.tracing import RequestSpans
 
-CORS = {
+_CORS = {
     "Access-Control-Allow-Origin": "*",
+    "Access-Control-Expose-Headers": "Accept-Ranges, Content-Range, ETag, Link, Location, Mcp-Session-Id, RateLimit, "
+    "RateLimit-Policy, Retry-After, WWW-Authenticate, X-Request-Id",
+}
+_CORS_PREFLIGHT = {
     "Access-Control-Allow-Methods": "GET, POST, PUT, DELETE, OPTIONS",
     "Access-Control-Allow-Headers": "Accept, Authorization, Content-Type, Idempotency-Key, If-None-Match, "
     "Last-Event-ID, Mcp-Method, Mcp-Name, Mcp-Protocol-Version, Mcp-Session-Id, X-Request-Id",
-    "Access-Control-Expose-Headers": "Accept-Ranges, Content-Range, ETag, Link, Location, Mcp-Session-Id, RateLimit, "
-    "RateLimit-Policy, Retry-After, WWW-Authenticate, X-Request-Id",
+    "Access-Control-Max-Age": "86400",
 }
 _SECURITY = {
     "X-Content-Type-Options": "nosniff",
@@ -55,8 +58,8 @@ def _fields(*groups: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
 
 
 _ON_CLOSED = _fields(_SECURITY, {"Cross-Origin-Resource-Policy": "same-origin"})
-_ON_OPEN = _fields(_SECURITY, {"Cross-Origin-Resource-Policy": "cross-origin"}, CORS)
-_PREFLIGHT = [(b"access-control-max-age", b"86400")]
+_ON_OPEN = _fields(_SECURITY, {"Cross-Origin-Resource-Policy": "cross-origin"}, _CORS)
+_PREFLIGHT = _fields(_CORS_PREFLIGHT)
 _UNLIMITED = ("/healthz", "/readyz")
 
 AT_ONCE_EACH = 2
@@ -139,18 +142,22 @@ class RequestMiddleware:
                 await self._answer(scope, headers, receive, sender)
 
     async def _answer(self, scope: Scope, headers: Headers, receive: Receive, sender: "_Sender") -> None:
-        instance = f"urn:uuid:{scope['waypost.request_id']}"
+        problem: Problem | None = None
         try:
             await self._call_within_limits(scope, headers, receive, sender)
-        except Problem as problem:
-            scope[LIMIT] = problem.members.get("limit")
-            await render(problem, instance)(scope, receive, sender)
+        except Problem as error:
+            problem = error
         except ClientDisconnect:
             return
         except Exception as error:
-            _log_fault(error, scope["waypost.request_id"])
-            if not sender.started:
-                await render(fault(), instance)(scope, receive, sender)
+            if sender.refusal is None:
+                _log_fault(error, scope["waypost.request_id"])
+                problem = fault()
+        problem = sender.refusal or problem
+        if problem is not None and not sender.started:
+            sender.refusal = None
+            scope[LIMIT] = problem.members.get("limit")
+            await render(problem, f"urn:uuid:{scope['waypost.request_id']}")(scope, receive, sender)
 
     @contextlib.contextmanager
     def _counted(self, scope: Scope, method: str, sender: "_Sender") -> Iterator[None]:
@@ -159,7 +166,7 @@ class RequestMiddleware:
         began = time.perf_counter()
 
         def record() -> None:
-            refused_by = scope.get(LIMIT) or (sender.spending and sender.spending.refused_by)
+            refused_by = scope.get(LIMIT) or (sender.spending.refused_by if sender.spending else None)
             metrics.record(scope, method, sender.status, time.perf_counter() - began, refused_by)
 
         sender.on_start = record
@@ -188,7 +195,7 @@ class RequestMiddleware:
         scope.update({"waypost.client": client, "waypost.spending": spending})
         send = Compressing(sender, scope["headers"])
         if scope["path"] in _UNLIMITED:
-            await self._app(scope, _limit_body(receive, spending, 0), send)
+            await self._app(scope, _limit_body(receive, spending, 0, sender), send)
             return
         sender.spending = spending
         is_post = scope["method"] == "POST"
@@ -197,7 +204,7 @@ class RequestMiddleware:
         declared_length = _declared_length(headers)
         with _closing_connection():
             spending.charge(of_bytes(declared_length))  # guard: declared-bytes
-        receive = _limit_body(receive, spending, declared_length)
+        receive = _limit_body(receive, spending, declared_length, sender)
         if scope["method"] != "GET" and not (is_post and scope["path"] in self._rules.searches):
             # what any other request computes is bounded where it is computed
             await self._app(scope, receive, send)
@@ -234,6 +241,8 @@ class _Sender:
         self._is_head = is_head
         self.status = 0  # until the response begins
         self.on_start: Callable[[], None] = _nothing
+        self.refusal: Problem | None = None
+        """Why the body was refused. Then what the application answers is dropped: it may know such errors as faults."""
         self.spending: Spending | None = None
         self.turn: Turn | None = None
 
@@ -242,6 +251,8 @@ class _Sender:
         return self.status != 0
 
     async def __call__(self, message: Message) -> None:
+        if self.refusal is not None and not self.started:
+            return
         if message["type"] == "http.response.start":
             self.status = message["status"]
             self.on_start()
@@ -274,21 +285,26 @@ def _declared_length(headers: Headers) -> int:
     return int(declared)
 
 
-def _limit_body(receive: Receive, spending: Spending, declared_length: int) -> Receive:
+def _limit_body(receive: Receive, spending: Spending, declared_length: int, sender: _Sender) -> Receive:
     """Count received bytes: a chunked body declares no length, and a declared length may be wrong. Raise Problem when
-    there are too many, or more than the client's allowance has units for. The declared ones are charged already."""
+    there are too many, or more than the client's allowance has units for; the sender is told, whatever the application
+    makes of it. The declared ones are charged already."""
     total, charged = 0, of_bytes(declared_length)
 
     async def receive_limited() -> Message:
         nonlocal total, charged
         message = await receive()
         total += len(message.get("body", b""))
-        if total > MAX_BYTES:
-            raise _too_large()
-        if (units := of_bytes(total) - charged) > 0:
-            with _closing_connection():
-                spending.charge(units)  # guard: received-bytes
-            charged += units
+        try:
+            if total > MAX_BYTES:
+                raise _too_large()
+            if (units := of_bytes(total) - charged) > 0:
+                with _closing_connection():
+                    spending.charge(units)  # guard: received-bytes
+                charged += units
+        except Problem as problem:
+            sender.refusal = problem
+            raise
         return message
 
     return receive_limited

@@ -14,9 +14,10 @@ from typing import Annotated, Any, Final
 
 import orjson
 import structlog
-from fastapi import FastAPI, Request, Response
+from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import ConfigDict, Field, with_config
+from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
@@ -190,7 +191,7 @@ def instance_of(request: Request) -> str:
     return f"urn:uuid:{request.scope['waypost.request_id']}"
 
 
-def install(app: FastAPI) -> None:
+def install(app: Starlette) -> None:
     """Answer every error of `app`, including the framework's, with problem details."""
 
     async def on_error(request: Request, error: Exception) -> Response:
