@@ -13,7 +13,7 @@ from typing import Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from registry.edge.compression import ENCODED
+from registry.edge.compression import ENCODED, Forms
 from registry.edge.metrics import ROUTE
 from registry.edge.responses import matches_etag
 
@@ -30,7 +30,7 @@ class _CachedResponse:
     headers: list[tuple[bytes, bytes]]
     etag: str
     body: bytes
-    encoded: dict[str, bytes]  # the body in the codings that were asked for, so that each is compressed once
+    forms: Forms  # its headers and body by coding, so that each is compressed once
 
 
 class ResponseCache:
@@ -73,16 +73,16 @@ class ResponseCache:
         expires_at = self._clock() + LIFETIME_SECONDS
         start_messages: list[Message] = []
         body = bytearray()
-        encoded: dict[str, bytes] = {}
+        forms: Forms = {}
 
         async def send_and_copy(message: Message) -> None:
             if message["type"] == "http.response.start":
                 start_messages.append(message)
-                message = {**message, ENCODED: encoded}
+                message = {**message, ENCODED: forms}
             elif message["type"] == "http.response.body":
                 body.extend(message.get("body", b""))
                 if not message.get("more_body") and start_messages[0]["status"] == 200:
-                    self._store(query, expires_at, list(start_messages[0]["headers"]), bytes(body), encoded)
+                    self._store(query, expires_at, list(start_messages[0]["headers"]), bytes(body), forms)
             await send(message)
 
         await self._app(scope, receive, send_and_copy)
@@ -93,13 +93,13 @@ class ResponseCache:
         expires_at: float,
         headers: list[tuple[bytes, bytes]],
         body: bytes,
-        encoded: dict[str, bytes],
+        forms: Forms,
     ) -> None:
         etag = next((value.decode("latin-1") for name, value in headers if name == b"etag"), None)
         if etag is None or len(body) > MAX_BYTES // 100:
             return
         self._remove(query)
-        self._responses[query] = _CachedResponse(expires_at, headers, etag, body, encoded)
+        self._responses[query] = _CachedResponse(expires_at, headers, etag, body, forms)
         self._bytes += len(body) + len(query)
         now = self._clock()
         while self._responses:
@@ -116,7 +116,7 @@ class ResponseCache:
 
 
 async def _send(cached: _CachedResponse, send: Send) -> None:
-    await send({"type": "http.response.start", "status": 200, "headers": cached.headers, ENCODED: cached.encoded})
+    await send({"type": "http.response.start", "status": 200, "headers": cached.headers, ENCODED: cached.forms})
     await send({"type": "http.response.body", "body": cached.body})
 
 

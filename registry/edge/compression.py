@@ -21,7 +21,7 @@ HERE_BYTES: Final = 256 * 1024
 """Bytes of a body that is compressed on the event loop; a larger one takes milliseconds, in a thread."""
 
 ENCODED: Final = "waypost.encoded"
-"""Key of a start message: a mapping in which the compressed forms of its body are kept by coding, to be used again."""
+"""Key of a start message whose response is sent again and again, whole: a mapping in which its forms are kept."""
 
 _GZIP_LEVEL: Final = 6
 _ZSTD_LEVEL: Final = 3
@@ -32,6 +32,8 @@ _AS_IT_IS: Final = frozenset({b"content-encoding", b"content-range", b"accept-ra
 _NO_BODY: Final = frozenset({204, 205, 206, 304})
 
 Headers = Iterable[tuple[bytes, bytes]]
+Forms = MutableMapping[str, tuple[list[tuple[bytes, bytes]], bytes]]
+"""Headers and body of a response by coding; the empty one is the body as it is."""
 
 
 def _gzip(body: bytes) -> bytes:
@@ -64,7 +66,7 @@ class Compressing:
         if message["type"] == "http.response.start":
             if message["status"] == 304:
                 await self._send({**message, "headers": self._not_modified(message["headers"])})
-            elif is_compressible(message["status"], message["headers"]):
+            elif ENCODED in message or is_compressible(message["status"], message["headers"]):
                 self._start = message
             else:
                 await self._send(message)
@@ -72,22 +74,22 @@ class Compressing:
         if self._start is not None:
             start, self._start = self._start, None
             if not message.get("more_body"):
-                start, message = await self._encoded(start, message)
+                headers, body = await self._form(start, message.get("body", b""))
+                await self._send({**start, "headers": headers})
+                await self._send({**message, "body": body})
+                return
             await self._send(start)
         await self._send(message)
 
-    async def _encoded(self, start: Message, message: Message) -> tuple[Message, Message]:
-        """Return the messages of a whole response, compressed if the client wants that and it makes it smaller."""
-        body = message.get("body", b"")
-        headers = _varying(start["headers"])
-        if self._coding and len(body) >= MIN_BYTES:
-            encoded = await _compressed(body, self._coding, start.get(ENCODED))
-            if len(encoded) < len(body):
-                return {**start, "headers": _replaced(headers, self._coding, len(encoded))}, {
-                    **message,
-                    "body": encoded,
-                }
-        return {**start, "headers": headers}, message
+    async def _form(self, start: Message, body: bytes) -> tuple[list[tuple[bytes, bytes]], bytes]:
+        """Return the headers and the body of a whole response for this client."""
+        kept: Forms | None = start.get(ENCODED)
+        if kept is not None and (form := kept.get(self._coding)) is not None:
+            return form
+        form = await _encoded(start, body, self._coding)
+        if kept is not None:
+            kept[self._coding] = form
+        return form
 
     def _not_modified(self, headers: Headers) -> list[tuple[bytes, bytes]]:
         """Return the headers of a 304 with the ETag that its 200 would have: a cache updates only the responses that it
@@ -98,14 +100,16 @@ class Compressing:
         )
 
 
-async def _compressed(body: bytes, coding: str, kept: MutableMapping[str, bytes] | None) -> bytes:
-    if kept is not None and (encoded := kept.get(coding)) is not None:
-        return encoded
+async def _encoded(start: Message, body: bytes, coding: str) -> tuple[list[tuple[bytes, bytes]], bytes]:
+    """Return the headers and the body of a whole response, compressed if that makes it smaller."""
+    if not is_compressible(start["status"], start["headers"]):
+        return start["headers"], body
+    headers = _varying(start["headers"])
+    if not coding or len(body) < MIN_BYTES:
+        return headers, body
     compress = _CODINGS[coding]
     encoded = compress(body) if len(body) <= HERE_BYTES else await asyncio.to_thread(compress, body)
-    if kept is not None:
-        kept[coding] = encoded
-    return encoded
+    return (_replaced(headers, coding, len(encoded)), encoded) if len(encoded) < len(body) else (headers, body)
 
 
 def coding_for(accepted: bytes) -> str:

@@ -57,6 +57,7 @@ SWEEP_SECONDS: Final = 1.0
 LOG_SECONDS: Final = 60.0
 
 _EVICTED_SHARE: Final = 16  # a full table evicts this part of it at once, so that a search for victims is rare
+_BLANKS: Final = (b" ", b"\t")
 _EXTENSION: Final = "waypost.connection"
 
 log = structlog.get_logger(__name__)
@@ -248,13 +249,11 @@ class LimitedProtocol(HttpToolsProtocol):
         if self._receiving is None:  # pipelined behind a request that is being answered
             self._begin_head()
 
-    def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header field without the white space around its value (RFC 9110 section 5.5), which the parser leaves
-        at its end."""
-        super().on_header(name, value.strip(b" \t"))
-
     def on_headers_complete(self) -> None:
         self._receiving, self._read_deadline = "body", self.table.clock() + BODY_SECONDS  # guard: body-deadline
+        for number, (name, value) in enumerate(self.headers):
+            if value.endswith(_BLANKS):  # no part of the value (RFC 9110 section 5.5); the parser removes leading ones
+                self.headers[number] = name, value.rstrip(b" \t")
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:

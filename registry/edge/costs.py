@@ -78,7 +78,10 @@ class Spending:
     @property
     def refused_by(self) -> str | None:
         """Name of the limit that refused units to this request."""
-        return next((allowance.name for allowance in self.met.values() if allowance.refused), None)
+        for allowance in self.met.values():
+            if allowance.refused:
+                return allowance.name
+        return None
 
     def headers(self) -> dict[str, str]:
         return headers(self.met.values()) if self.met else {}

@@ -25,6 +25,7 @@ router of Starlette's is asked; the limit that refused the request."""
 UNMATCHED: Final = "unmatched"
 OTHER: Final = "other"
 METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+_STATUSES: Final = ("none", "1xx", "2xx", "3xx", "4xx", "5xx")
 _MAX_SERIES: Final = 5_000
 
 
@@ -75,17 +76,17 @@ class RequestMetrics:
 
         `refused_by`: name of the limit that refused it.
         """
-        labels = Labels(
+        labels = (
             scope.get(INTERFACE, OTHER),
             method if method in METHODS else OTHER,
             route_of(scope),
-            f"{status // 100}xx" if status else "none",
+            _STATUSES[status // 100],
         )
-        times = self.times.get(labels)
+        times = self.times.get(labels)  # type: ignore[call-overload]  # a tuple finds the named one
         if times is None:
             if len(self.times) >= _MAX_SERIES:
-                labels = Labels(OTHER, OTHER, OTHER, labels.status)
-            times = self.times.setdefault(labels, Times())
+                labels = (OTHER, OTHER, OTHER, labels[3])
+            times = self.times.setdefault(Labels(*labels), Times())
         times.counts[bisect_left(SECONDS, seconds)] += 1
         times.seconds += seconds
         if refused_by is not None:

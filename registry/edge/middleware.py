@@ -10,7 +10,7 @@ import random
 import re
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -135,11 +135,29 @@ class RequestMiddleware:
             if self._metrics is not None:
                 self._metrics.record(scope, method, 204, 0.0, None)
             await _send_preflight(sender)
-        elif path in _UNLIMITED or (self._metrics is None and self._spans is None):
+        elif path in _UNLIMITED:
             await self._answer(scope, headers, receive, sender)
+        elif self._metrics is None:
+            await self._traced(scope, method, headers, receive, sender)
         else:
-            with self._counted(scope, method, sender), self._traced(scope, method, sender):
+            counting = sender.counting = _Counting(self._metrics, scope, method)
+            self._metrics.in_flight += 1
+            try:
+                await self._traced(scope, method, headers, receive, sender)
+            finally:
+                self._metrics.in_flight -= 1
+                if not sender.started:
+                    counting.record(0, sender.spending)
+
+    async def _traced(self, scope: Scope, method: str, headers: Headers, receive: Receive, sender: "_Sender") -> None:
+        if self._spans is None:
+            await self._answer(scope, headers, receive, sender)
+            return
+        with self._spans.span(scope, method) as span:
+            try:
                 await self._answer(scope, headers, receive, sender)
+            finally:
+                self._spans.describe(span, scope, method, sender.status)
 
     async def _answer(self, scope: Scope, headers: Headers, receive: Receive, sender: "_Sender") -> None:
         problem: Problem | None = None
@@ -158,36 +176,6 @@ class RequestMiddleware:
             sender.refusal = None
             scope[LIMIT] = problem.members.get("limit")
             await render(problem, f"urn:uuid:{scope['waypost.request_id']}")(scope, receive, sender)
-
-    @contextlib.contextmanager
-    def _counted(self, scope: Scope, method: str, sender: "_Sender") -> Iterator[None]:
-        """Count the request when its response begins, or when it ends without one."""
-        metrics = self._metrics or RequestMetrics()
-        began = time.perf_counter()
-
-        def record() -> None:
-            refused_by = scope.get(LIMIT) or (sender.spending.refused_by if sender.spending else None)
-            metrics.record(scope, method, sender.status, time.perf_counter() - began, refused_by)
-
-        sender.on_start = record
-        metrics.in_flight += 1
-        try:
-            yield
-        finally:
-            metrics.in_flight -= 1
-            if not sender.started:
-                record()
-
-    @contextlib.contextmanager
-    def _traced(self, scope: Scope, method: str, sender: "_Sender") -> Iterator[None]:
-        if self._spans is None:
-            yield
-            return
-        with self._spans.span(scope, method) as span:
-            try:
-                yield
-            finally:
-                self._spans.describe(span, scope, method, sender.status)
 
     async def _call_within_limits(self, scope: Scope, headers: Headers, receive: Receive, sender: "_Sender") -> None:
         client = self._clients.key(_peer(scope), ",".join(headers.getlist("x-forwarded-for")))
@@ -227,8 +215,20 @@ def _log_fault(error: Exception, request_id: str) -> None:
     log.error("request.failed", request_id=request_id, error=type(error).__name__, frames=frames)
 
 
-def _nothing() -> None:
-    """Do nothing."""
+class _Counting:
+    """Counts one request when its response begins, or when it ends without one."""
+
+    __slots__ = ("_began", "_method", "_metrics", "_scope")
+
+    def __init__(self, metrics: RequestMetrics, scope: Scope, method: str) -> None:
+        self._metrics = metrics
+        self._scope = scope
+        self._method = method
+        self._began = time.perf_counter()
+
+    def record(self, status: int, spending: Spending | None) -> None:
+        refused_by = self._scope.get(LIMIT) or (spending.refused_by if spending else None)
+        self._metrics.record(self._scope, self._method, status, time.perf_counter() - self._began, refused_by)
 
 
 class _Sender:
@@ -240,7 +240,7 @@ class _Sender:
         self._is_open = is_open
         self._is_head = is_head
         self.status = 0  # until the response begins
-        self.on_start: Callable[[], None] = _nothing
+        self.counting: _Counting | None = None
         self.refusal: Problem | None = None
         """Why the body was refused. Then what the application answers is dropped: it may know such errors as faults."""
         self.spending: Spending | None = None
@@ -255,7 +255,8 @@ class _Sender:
             return
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            self.on_start()
+            if self.counting is not None:
+                self.counting.record(self.status, self.spending)
             if self.turn is not None:
                 self.turn.close()  # the work is done, and a client that reads slowly must not hold up its next request
             headers = [
@@ -263,7 +264,10 @@ class _Sender:
                 (b"x-request-id", self._request_id.encode()),
                 *(_ON_OPEN if self._is_open else _ON_CLOSED),
             ]
-            if all(name != _POLICY[0] for name, _ in headers):
+            for name, _ in headers:
+                if name == _POLICY[0]:
+                    break
+            else:
                 headers.append(_POLICY)
             if self.spending:
                 headers += ((name.lower().encode(), value.encode()) for name, value in self.spending.headers().items())
