@@ -277,6 +277,19 @@ class Settings(BaseSettings):
         default=(), description="Addresses or networks whose X-Forwarded-For is believed, comma separated."
     )
 
+    # watching the API
+    serve_metrics: str | None = Field(
+        default=None,
+        pattern=r"^(\[[0-9a-fA-F:.]+\]|[^\s:\[\]]+):[0-9]{1,5}$",
+        description="HOST:PORT at which `waypost serve` answers `/metrics` for Prometheus, for nobody else's eyes; "
+        "`--metrics` goes before it. Unset: no metrics.",
+    )
+    traces: Literal["off", "otlp"] = Field(
+        default="off",
+        description="`otlp` (needs the extra `otel`): `waypost serve` sends a span for each request to an "
+        "OpenTelemetry collector over HTTP; the standard variables OTEL_* say where and how many.",
+    )
+
     # logging
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] | None = Field(
         default=None,
@@ -330,7 +343,7 @@ class Settings(BaseSettings):
 
     @field_validator(
         "database_url", "meili_url", "meili_search_key", "meili_indexer_key", "meili_tasks_key", "meili_keys",
-        "meili_master_key", mode="before",
+        "meili_master_key", "serve_metrics", mode="before",
     )  # fmt: skip
     @classmethod
     def _blank_is_unset(cls, value: object) -> object:

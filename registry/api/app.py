@@ -28,6 +28,7 @@ from registry.api import (
 from registry.api.response_cache import ResponseCache
 from registry.edge import problems
 from registry.edge.interfaces import Interface, compose
+from registry.edge.metrics import Figure, gauge, labelled
 from registry.edge.middleware import Rules
 from registry.edge.requests import provide
 from registry.settings import Settings
@@ -55,7 +56,15 @@ def interface(waypost: Waypost, settings: Settings) -> Interface:
     """Return the API as an interface. It answers all paths that no other interface answers."""
     routes = make_routes()
     provide(routes.state, waypost, settings)
-    return Interface(ResponseCache(routes), Rules(open=_OPEN, submissions=_SUBMISSIONS))
+    cache = ResponseCache(routes)
+    rules = Rules(open=_OPEN, submissions=_SUBMISSIONS)
+    return Interface(cache, rules, name="api", figures=lambda: _figures(cache))
+
+
+def _figures(cache: ResponseCache) -> Iterator[Figure]:
+    text = "Requests of /api/discover by whether the response cache answered them."
+    yield labelled("waypost_response_cache", text, "result", cache.served, is_total=True)
+    yield gauge("waypost_response_cache_bytes", "Bytes of the cached responses.", cache.size)
 
 
 @contextlib.contextmanager

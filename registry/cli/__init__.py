@@ -252,14 +252,25 @@ def serve(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535)] = 8000,
     data: DataFolder = None,
-    metrics: Metrics = None,
+    metrics: Annotated[
+        str | None,
+        typer.Option(metavar="HOST:PORT", help="Serve Prometheus metrics of the API at this address, at /metrics."),
+    ] = None,
+    worker_metrics: Annotated[
+        str | None,
+        typer.Option(metavar="HOST:PORT", help="The same for the metrics of the worker that this command starts."),
+    ] = None,
 ) -> None:
-    """Serve the API. With nothing configured, also run a worker as a child process; `--metrics` applies to it."""
+    """Serve the API. With nothing configured, also run a worker as a child process."""
     from registry.cli.serving import run_serve
     from registry.cli.shutdown import exit_process
 
-    _address(metrics)
-    run_async(run_serve(read_settings(data=data), host, port, metrics))
+    _address(worker_metrics, "--worker-metrics")
+    listen = _address(metrics)
+    settings = read_settings(data=data)
+    if listen is None:
+        listen = _address(settings.serve_metrics, "WAYPOST_SERVE_METRICS")
+    run_async(run_serve(settings, host, port, listen, worker_metrics))
     exit_process()
 
 
@@ -504,13 +515,15 @@ def migrate(data: DataFolder = None) -> None:
     console.print(f"schema is at {revision}")
 
 
-def _address(text: str | None) -> tuple[str, int] | None:
-    from registry.cli.metrics import address
+def _address(text: str | None, name: str = "--metrics") -> tuple[str, int] | None:
+    if text is None:
+        return None
+    from registry.cli.metrics_server import address
 
     try:
-        return None if text is None else address(text)
+        return address(text)
     except ValueError as error:
-        fail(f"--metrics: {error}", USAGE)
+        fail(f"{name}: {error}", USAGE)
 
 
 app.command("verify-index")(verify_index)

@@ -143,11 +143,11 @@ def _exit_code(error: Exception) -> int | None:
 
     from crawler.seeds.source import BadSource
     from registry.actions.webhooks.subscribing import BadReceiver
-    from registry.wiring import NOT_READY, BadDatabaseUrl
+    from registry.wiring import NOT_READY, BadDatabaseUrl, TracesUnavailable
 
     if isinstance(error, NOT_READY):
         return UNAVAILABLE
-    return USAGE if isinstance(error, BadSource | BadReceiver | BadDatabaseUrl) else None
+    return USAGE if isinstance(error, BadSource | BadReceiver | BadDatabaseUrl | TracesUnavailable) else None
 
 
 def fail(message: str, code: int) -> NoReturn:

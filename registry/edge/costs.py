@@ -75,6 +75,14 @@ class Spending:
                 limit=allowance.name,
             )
 
+    @property
+    def refused_by(self) -> str | None:
+        """Name of the limit that refused units to this request."""
+        for allowance in self.met.values():
+            if allowance.refused:
+                return allowance.name
+        return None
+
     def headers(self) -> dict[str, str]:
         return headers(self.met.values()) if self.met else {}
 

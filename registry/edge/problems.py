@@ -14,13 +14,15 @@ from typing import Annotated, Any, Final
 
 import orjson
 import structlog
-from fastapi import FastAPI, Request, Response
+from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import ConfigDict, Field, with_config
+from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
 from registry.core.model.listing import SearchUnavailable
+from registry.edge.metrics import LIMIT
 from registry.wiring import StoreUnavailable
 
 MEDIA_TYPE: Final = "application/problem+json"
@@ -196,11 +198,13 @@ def instance_of(request: Request) -> str:
     return f"urn:uuid:{request.scope['waypost.request_id']}"
 
 
-def install(app: FastAPI) -> None:
+def install(app: Starlette) -> None:
     """Answer every error of `app`, including the framework's, with problem details."""
 
     async def on_error(request: Request, error: Exception) -> Response:
-        return render(as_problem(request, error) or fault(), instance_of(request))
+        problem = as_problem(request, error) or fault()
+        request.scope[LIMIT] = problem.members.get("limit")
+        return render(problem, instance_of(request))
 
     # For `Exception` the framework sends this response, then raises the error again, and `RequestMiddleware` logs it.
     for kind in (Problem, HTTPException, RequestValidationError, StoreUnavailable, SearchUnavailable, Exception):

@@ -33,9 +33,14 @@ from registry.wiring.maintenance import MaintenanceActions
 from registry.wiring.opt_outs import OptOutActions
 from registry.wiring.queries import QueryActions
 from registry.wiring.reference import Reference, reference_in_force
+from registry.wiring.tracing import TracesUnavailable as TracesUnavailable  # the interfaces catch it
+from registry.wiring.tracing import trace_statements
+from registry.wiring.tracing import tracing as tracing  # the interfaces use it
 from registry.wiring.webhooks import WebhookActions
 
 if TYPE_CHECKING:
+    from opentelemetry.trace import Tracer
+
     from registry.wiring.searching import SearchActions
 
 NOT_READY = (EmbeddedUnavailable, SchemaOutdated, StoreUnavailable, SearchUnavailable)
@@ -91,6 +96,11 @@ class Waypost:
     async def open_search(self) -> None:
         """Open the search engine now instead of with the first query. Raise one of NOT_READY."""
         await asyncio.to_thread(lambda: self.search)
+
+    def trace(self, tracer: "Tracer") -> None:
+        """Record searches, and the statements that the database gets for a request, as spans below the current one."""
+        self.search.span = partial(tracer.start_as_current_span, record_exception=False, set_status_on_exception=False)
+        trace_statements(tracer, self._store.engine.sync_engine)
 
     def index_is_fed(self) -> bool:
         """True when some process is the writer of the index. Does not open the search engine."""
