@@ -62,6 +62,7 @@ class _Pruner:
         """Prune the tables that are not keyed by domain."""
         horizon = self._horizon
         await self._until_done("changes", lambda uow, _: uow.pruning.changes(horizon.changes))
+        await self._until_done("mcp_servers", lambda uow, _: uow.mcp_servers.prune(horizon.changes, most=MOST))
         await self._until_done("job_runs", lambda uow, _: uow.pruning.job_runs(horizon.job_runs, keep=LAST_RUNS))
         async with self._store.begin() as uow:
             self.deleted["search_target"] += len(await uow.search.forget(unseen_since=unseen_since))

@@ -12,6 +12,7 @@ from registry.actions.frontier.seed import SEED_HEAD_START, SUB_HOST
 from registry.actions.recording.compatibility import note_breaking_changes
 from registry.actions.recording.present import Shown, Standing, held_documents, present
 from registry.actions.recording.reconcile import SECOND_LOOK, Documents, is_detail, lose_all, reconcile, visit_record
+from registry.core.formats.mcp_server_json.registry_record import ServerRecords
 from registry.core.model.documents import ABSENCE, Outcome
 from registry.core.model.listing import TrustLevel
 from registry.core.names.domains import registrable_domain, same_site
@@ -102,6 +103,7 @@ class Writes:
     capabilities: dict[Key, Sequence[CapabilityRecord]] = field(default_factory=dict)
     findings: dict[Key, Sequence[FindingRecord]] = field(default_factory=dict)
     scores: list[ScoreRecord] = field(default_factory=list)
+    mcp_servers: dict[Key, ServerRecords] = field(default_factory=dict)
     changes: list[ChangeRecord] = field(default_factory=list)
     candidates: list[CandidateRecord] = field(default_factory=list)
     opt_outs: list[OptOutRecord] = field(default_factory=list)
@@ -321,7 +323,13 @@ def _add_shown(
     writes.services.append(shown.service)
     writes.capabilities[key] = shown.capabilities
     writes.scores.append(shown.score)
+    if shown.servers != ServerRecords() or _was_mcp(previous):
+        writes.mcp_servers[key] = shown.servers
     writes.changes += change_of(previous, shown, now)
+
+
+def _was_mcp(previous: ServiceRecord | None) -> bool:
+    return previous is not None and ("mcp" in previous.protocols or bool(previous.model.get("packages")))
 
 
 def change_of(previous: ServiceRecord | None, shown: Shown, now: datetime) -> list[ChangeRecord]:

@@ -15,6 +15,7 @@ from uuid import UUID
 from registry.actions.frontier.apply_opt_out import apply_opt_out
 from registry.actions.recording.compatibility import has_versions
 from registry.actions.recording.conclude import Compared, Stored, Writes, compare, conclude
+from registry.actions.recording.mcp_servers import write_mcp_servers
 from registry.actions.recording.present import needs_body
 from registry.core.model.documents import Outcome
 from registry.core.scheduling.bisection import Bisection
@@ -82,7 +83,7 @@ async def _record_together(store: Store, finished: Sequence[Leased], now: dateti
         comparisons = await asyncio.to_thread(compare, still_leased, before, now)
         bodies = await uow.documents.bodies(_bodies_needed(comparisons))
         writes = await asyncio.to_thread(conclude, comparisons, before, bodies, now)
-        await _write(uow, writes)
+        await _write(uow, writes, now)
         await uow.domains.end_lease(leases)
         await uow.ledger.announce(writes.awaited)
     return Recorded(
@@ -120,7 +121,7 @@ def _bodies_needed(comparisons: Sequence[Compared]) -> set[tuple[str, bytes]]:
     }
 
 
-async def _write(uow: UnitOfWork, writes: Writes) -> None:
+async def _write(uow: UnitOfWork, writes: Writes, now: datetime) -> None:
     await uow.hosts.add(writes.new_hosts)
     await uow.hosts.put(writes.hosts)
     await uow.documents.add_bodies(writes.bodies)
@@ -136,6 +137,7 @@ async def _write(uow: UnitOfWork, writes: Writes) -> None:
     await uow.services.replace_capabilities(writes.capabilities)
     await uow.services.replace_findings(writes.findings)
     await uow.services.add_scores(writes.scores)
+    await write_mcp_servers(uow, writes.mcp_servers, now)
     await uow.candidates.add(writes.candidates)
     await uow.opt_outs.add(writes.opt_outs)
     for opt_out in writes.opt_outs:

@@ -12,6 +12,7 @@ from itertools import groupby
 from typing import Final
 
 from registry.actions.recording.conclude import change_of
+from registry.actions.recording.mcp_servers import write_mcp_servers
 from registry.actions.recording.present import Shown, Standing, assessment_of, held_documents, needs_body, present
 from registry.actions.recording.reconcile import Current, findings_json
 from registry.core.model.listing import TrustLevel
@@ -167,6 +168,7 @@ async def _write(uow: UnitOfWork, key: Key, previous: ServiceRecord | None, show
     await uow.services.replace_capabilities({key: shown.capabilities})
     await uow.services.put([shown.service])
     await uow.services.add_scores([shown.score])
+    await write_mcp_servers(uow, {key: shown.servers}, now)
     await uow.ledger.add_changes(change_of(previous, shown, now))
     return previous is None or shown.service.updated_at == now
 
