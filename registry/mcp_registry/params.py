@@ -124,5 +124,5 @@ def _moment(text: str) -> datetime:
         written = f"{day}T{time}.{(fraction or '0')[:6].ljust(6, '0')}{offset or '+00:00'}"
         return datetime.fromisoformat(written).astimezone(UTC)
     except (ValueError, OverflowError):
-        detail = "updated_since: must be a time of RFC 3339 such as 2026-11-20T03:00:11Z"
+        detail = "updated_since: must be a time of RFC 3339 such as 2026-01-31T12:00:00Z"
         raise Problem(INVALID_PARAMETER, detail) from None

@@ -13,7 +13,7 @@ from registry.store.driver import Driver, listed
 from registry.store.engine import decode
 from registry.store.records import ListedMcpServer, McpServerRecord
 from registry.store.tables import McpLeftOutRow, McpServerRow
-from registry.store.values import clean_json
+from registry.store.values import clean, clean_json
 
 Key = tuple[str, str]
 
@@ -61,7 +61,9 @@ class McpServers:
         return rows, left_out
 
     async def put(self, rows: Iterable[McpServerRecord]) -> None:
-        values = [{**asdict(row), "server": clean_json(row.server, 32_768), "notes": clean_json(row.notes)} for row in rows]
+        values = [
+            {**asdict(row), "server": clean_json(row.server, 32_768), "notes": clean_json(row.notes)} for row in rows
+        ]
         await put_all(self._connection, McpServerRow, values, overwrite=_OVERWRITTEN)
 
     async def put_left_out(self, reasons: Mapping[Key, str | None]) -> None:
@@ -92,17 +94,17 @@ class McpServers:
         `part`: of the name, in any case. `version`: `latest`, or one exactly.
         """
         conditions: list[LiteralString] = ["(m.name, m.version) > (%(name)s, %(version)s)"]
-        bound: dict[str, Any] = {"name": after[0], "version": after[1], "limit": limit}
+        bound: dict[str, Any] = {"name": clean(after[0]), "version": clean(after[1]), "limit": limit}
         if not include_deleted:
             conditions.append("m.status <> 'deleted'")
         if part:
             conditions.append("position(lower(%(part)s) IN lower(m.name)) > 0")
-            bound["part"] = part
+            bound["part"] = clean(part)
         if version == "latest":
             conditions.append("m.is_latest")
         elif version is not None:
             conditions.append("m.version = %(exact)s")
-            bound["exact"] = version
+            bound["exact"] = clean(version)
         if updated_since is not None:
             conditions.append("m.updated_at >= %(since)s")
             bound["since"] = updated_since
@@ -113,7 +115,7 @@ class McpServers:
         """Return all versions of a server, the one published last first."""
         condition: LiteralString = "" if include_deleted else "AND m.status <> 'deleted'"
         statement = f"{_LISTED} WHERE m.name = %(name)s {condition} ORDER BY m.published_at DESC, m.version LIMIT 1000"
-        return await self._rows(statement, {"name": name})
+        return await self._rows(statement, {"name": clean(name)})
 
     async def counts(self) -> tuple[dict[str, int], dict[str, int]]:
         """Return the numbers of records by status, and of services without a record by reason."""

@@ -1,6 +1,7 @@
 """Queries that need only the database; those that need the search engine are in `registry.wiring.searching`."""
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from registry.actions.queries import explain as explaining
 from registry.actions.queries import inspect
@@ -63,9 +64,7 @@ class QueryActions:
             include_deleted=include_deleted,
         )  # fmt: skip
 
-    async def mcp_server_versions(
-        self, name: str, *, include_deleted: bool = False
-    ) -> Sequence[mcp.ListedMcpServer]:
+    async def mcp_server_versions(self, name: str, *, include_deleted: bool = False) -> Sequence[mcp.ListedMcpServer]:
         return await mcp.versions(self._store, name, include_deleted=include_deleted)
 
     async def mcp_server_counts(self) -> mcp.McpServerCounts:

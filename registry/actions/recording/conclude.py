@@ -313,6 +313,8 @@ def _add_shown(
     documents = held_documents(compared.documents.current.values(), bodies)
     shown = present(domain, host, documents, previous, standing, now)
     writes.findings[key] = shown.findings
+    if may_be_mcp_server(previous, shown):
+        writes.mcp_servers[key] = shown.servers
     if shown.service is None or shown.score is None:
         if previous is not None:
             writes.delisted.append(key)
@@ -323,13 +325,13 @@ def _add_shown(
     writes.services.append(shown.service)
     writes.capabilities[key] = shown.capabilities
     writes.scores.append(shown.score)
-    if shown.servers != ServerRecords() or _was_mcp(previous):
-        writes.mcp_servers[key] = shown.servers
     writes.changes += change_of(previous, shown, now)
 
 
-def _was_mcp(previous: ServiceRecord | None) -> bool:
-    return previous is not None and ("mcp" in previous.protocols or bool(previous.model.get("packages")))
+def may_be_mcp_server(previous: ServiceRecord | None, shown: Shown) -> bool:
+    """Return whether a service is or was one for which the MCP registry's API has records, or a reason for none."""
+    was_one = previous is not None and ("mcp" in previous.protocols or bool(previous.model.get("packages")))
+    return was_one or shown.servers != ServerRecords()
 
 
 def change_of(previous: ServiceRecord | None, shown: Shown, now: datetime) -> list[ChangeRecord]:

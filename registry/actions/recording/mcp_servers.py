@@ -25,8 +25,11 @@ class McpWrites:
 
 
 async def write_mcp_servers(uow: UnitOfWork, made: Mapping[Key, ServerRecords], now: datetime) -> None:
-    """Write what changed of the records of these hosts. Their domains are locked, and their services are written: the
-    trigger on services has deleted the records of those that are gone or hidden."""
+    """Write what changed of the records of these hosts. Their domains are locked.
+
+    Call it before their services are written: the trigger on services deletes the records of those that are gone or
+    hidden by the clock of the database.
+    """
     if not made:
         return
     stored, left_out = await uow.mcp_servers.of({domain for domain, _ in made})
@@ -62,9 +65,7 @@ def compare(
     return writes
 
 
-def _row(
-    key: Key, record: ServerRecord, version: str, known: McpServerRecord | None, now: datetime
-) -> McpServerRecord:
+def _row(key: Key, record: ServerRecord, version: str, known: McpServerRecord | None, now: datetime) -> McpServerRecord:
     """Return the row of a record with its dates: those of the same version that is stored, where nothing changed."""
     server = {**record.server, "version": version}
     notes = dict(record.notes)

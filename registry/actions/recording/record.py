@@ -130,6 +130,7 @@ async def _write(uow: UnitOfWork, writes: Writes, now: datetime) -> None:
     await uow.documents.stamp(writes.stamped)
     await uow.ledger.add_visits(writes.visits)
     await uow.submissions.settle(writes.resolved)  # guard: unresolved-charged
+    await write_mcp_servers(uow, writes.mcp_servers, now)
     if writes.delisted:
         await uow.services.remove(writes.delisted)
     await uow.services.put(writes.services)
@@ -137,7 +138,6 @@ async def _write(uow: UnitOfWork, writes: Writes, now: datetime) -> None:
     await uow.services.replace_capabilities(writes.capabilities)
     await uow.services.replace_findings(writes.findings)
     await uow.services.add_scores(writes.scores)
-    await write_mcp_servers(uow, writes.mcp_servers, now)
     await uow.candidates.add(writes.candidates)
     await uow.opt_outs.add(writes.opt_outs)
     for opt_out in writes.opt_outs:

@@ -11,7 +11,7 @@ from datetime import datetime
 from itertools import groupby
 from typing import Final
 
-from registry.actions.recording.conclude import change_of
+from registry.actions.recording.conclude import change_of, may_be_mcp_server
 from registry.actions.recording.mcp_servers import write_mcp_servers
 from registry.actions.recording.present import Shown, Standing, assessment_of, held_documents, needs_body, present
 from registry.actions.recording.reconcile import Current, findings_json
@@ -159,6 +159,8 @@ def _rejudged(current: Current) -> DocumentRecord:
 async def _write(uow: UnitOfWork, key: Key, previous: ServiceRecord | None, shown: Shown, now: datetime) -> bool:
     """Write the result; return whether anything shown changed."""
     await uow.services.replace_findings({key: shown.findings})
+    if may_be_mcp_server(previous, shown):
+        await write_mcp_servers(uow, {key: shown.servers}, now)
     if shown.service is None or shown.score is None:
         if previous is None:
             return False
@@ -168,7 +170,6 @@ async def _write(uow: UnitOfWork, key: Key, previous: ServiceRecord | None, show
     await uow.services.replace_capabilities({key: shown.capabilities})
     await uow.services.put([shown.service])
     await uow.services.add_scores([shown.score])
-    await write_mcp_servers(uow, {key: shown.servers}, now)
     await uow.ledger.add_changes(change_of(previous, shown, now))
     return previous is None or shown.service.updated_at == now
 

@@ -367,7 +367,9 @@ def _package(package: Package, host: str) -> dict[str, Any] | None:
     }
     given = {key: value for key, value in made.items() if value}
     public = public_json(given, f"https://{host}/")
-    is_whole = all(len(public.get(key, ())) == len(given.get(key, ())) for key in ("runtimeArguments", "packageArguments"))
+    is_whole = all(
+        len(public.get(key, ())) == len(given.get(key, ())) for key in ("runtimeArguments", "packageArguments")
+    )
     return public if is_whole and is_valid_part("package", public) else None
 
 
