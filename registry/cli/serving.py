@@ -121,9 +121,14 @@ async def serve_api(
 
             waypost.trace(tracer)
             spans = RequestSpans(tracer)
+
+        def stop_waiting() -> None:
+            at_stop()
+            waypost.feed.end_waiting()  # or streams and long polls would hold up the shutdown for GRACE
+
         await _serve(
             compose(interfaces, waypost.settings, metrics=requests, spans=spans),
-            interfaces, connections, listening, console, at_stop,
+            interfaces, connections, listening, console, stop_waiting,
         )  # fmt: skip
 
 
@@ -158,7 +163,6 @@ async def _serve(
             console.print(f"  curl '{url}/api/discover?q=send+an+email'", soft_wrap=True)
             await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
             at_stop()
-            waypost.feed.end_waiting()  # or streams and long polls would hold up the shutdown for GRACE
             server.should_exit = True
             stopping.cancel()
             listens.cancel()

@@ -43,6 +43,12 @@ def of_list(filters: Filters, text: str, limit: int, offset: int) -> int:
     return _LIST + limit // (5 * _ROWS) + offset // _SKIPPED + _SCAN * reads_every_row
 
 
+def of_server_list(limit: int, *, is_scan: bool) -> int:
+    """Return what a page of the MCP registry's list costs beyond its unit. `is_scan`: rows are read that do not match,
+    as they are not indexed by this condition."""
+    return limit // (5 * _ROWS) + (_SCAN // 2) * is_scan
+
+
 @dataclass(slots=True)
 class Spending:
     """What one request has taken from its client's limits so far."""

@@ -56,6 +56,12 @@ UNKNOWN_PARAMETER = ProblemType(
 INVALID_PARAMETER = ProblemType(
     "invalid-parameter", 400, "Invalid parameter", "A parameter has a value that the operation cannot use."
 )
+INVALID_VALUE = ProblemType(
+    "invalid-value",
+    422,
+    "Invalid value",
+    "A parameter or body has a value outside the bounds of the operation, where its protocol demands this status.",
+)
 UNREADABLE_BODY = ProblemType(
     "unreadable-body",
     400,
@@ -149,8 +155,8 @@ BUSY = ProblemType(
 )
 
 PROBLEM_TYPES: Final[tuple[ProblemType, ...]] = (
-    BAD_REQUEST, UNKNOWN_PARAMETER, INVALID_PARAMETER, UNREADABLE_BODY, INVALID_BODY, INVALID_NAME, INVALID_CURSOR,
-    CURSOR_EXPIRED, OPTED_OUT, NOT_FOUND, UNKNOWN_SERVICE, UNKNOWN_CAPABILITY, NO_DETAIL, METHOD_NOT_ALLOWED,
+    BAD_REQUEST, UNKNOWN_PARAMETER, INVALID_PARAMETER, INVALID_VALUE, UNREADABLE_BODY, INVALID_BODY, INVALID_NAME,
+    INVALID_CURSOR, CURSOR_EXPIRED, OPTED_OUT, NOT_FOUND, UNKNOWN_SERVICE, UNKNOWN_CAPABILITY, NO_DETAIL, METHOD_NOT_ALLOWED,
     REQUEST_TIMEOUT, ALREADY_KNOWN, UNTRANSLATABLE, BODY_TOO_LARGE, NOT_LISTED, RATE_LIMITED, HEAD_TOO_LARGE, INTERNAL,
     UNAVAILABLE, TOO_MANY_CONNECTIONS, BUSY,
 )  # fmt: skip

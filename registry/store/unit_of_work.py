@@ -21,6 +21,7 @@ from registry.store.jobs import Jobs
 from registry.store.lane import QueryPool
 from registry.store.ledger import Ledger
 from registry.store.loading import Loading
+from registry.store.mcp_servers import McpServers
 from registry.store.opt_out_requests import OptOutRequests
 from registry.store.pruning import Pruning
 from registry.store.recent import RecentEvents
@@ -79,6 +80,10 @@ class UnitOfWork:
     @cached_property
     def catalogue(self) -> Catalogue:
         return Catalogue(self._connection)
+
+    @cached_property
+    def mcp_servers(self) -> McpServers:
+        return McpServers(self._connection)
 
     @cached_property
     def ledger(self) -> Ledger:

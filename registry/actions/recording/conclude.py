@@ -11,8 +11,9 @@ from registry.actions.frontier.pending import probe_to_json
 from registry.actions.frontier.seed import SEED_HEAD_START, SUB_HOST
 from registry.actions.recording.compatibility import note_breaking_changes
 from registry.actions.recording.events import Capabilities, change_of, freshened
-from registry.actions.recording.present import Standing, held_documents, present
+from registry.actions.recording.present import Shown, Standing, held_documents, present
 from registry.actions.recording.reconcile import SECOND_LOOK, Documents, is_detail, lose_all, reconcile, visit_record
+from registry.core.formats.mcp_server_json.registry_record import ServerRecords
 from registry.core.model.documents import ABSENCE, Outcome
 from registry.core.model.listing import TrustLevel
 from registry.core.names.domains import registrable_domain, same_site
@@ -104,6 +105,7 @@ class Writes:
     capabilities: dict[Key, Sequence[CapabilityRecord]] = field(default_factory=dict)
     findings: dict[Key, Sequence[FindingRecord]] = field(default_factory=dict)
     scores: list[ScoreRecord] = field(default_factory=list)
+    mcp_servers: dict[Key, ServerRecords] = field(default_factory=dict)
     changes: list[ChangeRecord] = field(default_factory=list)
     candidates: list[CandidateRecord] = field(default_factory=list)
     opt_outs: list[OptOutRecord] = field(default_factory=list)
@@ -319,6 +321,8 @@ def _add_shown(
     documents = held_documents(compared.documents.current.values(), bodies)
     shown = present(domain, host, documents, previous, standing, now)
     writes.findings[key] = shown.findings
+    if may_be_mcp_server(previous, shown):
+        writes.mcp_servers[key] = shown.servers
     if shown.service is None or shown.score is None:
         if previous is not None:
             writes.delisted.append(key)
@@ -329,6 +333,12 @@ def _add_shown(
     writes.capabilities[key] = shown.capabilities
     writes.scores.append(shown.score)
     writes.changes += change_of(previous, before.capabilities.get(key, {}), shown, now, cause="visit")
+
+
+def may_be_mcp_server(previous: ServiceRecord | None, shown: Shown) -> bool:
+    """Return whether a service is or was one for which the MCP registry's API has records, or a reason for none."""
+    was_one = previous is not None and ("mcp" in previous.protocols or bool(previous.model.get("packages")))
+    return was_one or shown.servers != ServerRecords()
 
 
 def _seen_again(compared: Compared, previous: ServiceRecord) -> ServiceRecord:

@@ -8,6 +8,7 @@ from typing import Any, Final
 from registry.actions.recording.reconcile import Current
 from registry.core.assessing.assess import Assessment, assess_body
 from registry.core.formats.adp.manifest_view import adp_base_url
+from registry.core.formats.mcp_server_json.registry_record import ServerRecords, server_records
 from registry.core.merging.listing import make_listing
 from registry.core.merging.merge import Held, LocatedFinding, Merged, merge
 from registry.core.merging.trust import trust_of
@@ -25,12 +26,16 @@ MAX_CAPABILITIES: Final = 30_000  # smallint; documents are capped far below
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """`service` is None when no current document makes the host a service; the findings explain why."""
+    """`service` is None when no current document makes the host a service; the findings explain why.
+
+    `servers`: its records in the MCP registry's API; none of a hidden service.
+    """
 
     service: ServiceRecord | None
     capabilities: tuple[CapabilityRecord, ...]
     findings: tuple[FindingRecord, ...]
     score: ScoreRecord | None
+    servers: ServerRecords = ServerRecords()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +69,7 @@ def present(
         capabilities,
         findings,
         ScoreRecord(domain, host, now, graded.value, VERSION, graded.to_json()),
+        ServerRecords() if standing.is_hidden else server_records(host, merged.service),
     )
 
 

@@ -15,6 +15,7 @@ from uuid import UUID
 from registry.actions.frontier.apply_opt_out import apply_opt_out
 from registry.actions.recording.compatibility import has_versions
 from registry.actions.recording.conclude import Compared, Stored, Writes, compare, conclude
+from registry.actions.recording.mcp_servers import write_mcp_servers
 from registry.actions.recording.present import needs_body
 from registry.core.model.documents import Outcome
 from registry.core.scheduling.bisection import Bisection
@@ -83,7 +84,7 @@ async def _record_together(store: Store, finished: Sequence[Leased], now: dateti
         bodies = await uow.documents.bodies(_bodies_needed(comparisons))
         before.capabilities = await uow.services.capabilities(_compared_with(comparisons, before))
         writes = await asyncio.to_thread(conclude, comparisons, before, bodies, now)
-        await _write(uow, writes)
+        await _write(uow, writes, now)
         await uow.domains.end_lease(leases)
         await uow.ledger.announce(writes.awaited)
     return Recorded(
@@ -133,7 +134,7 @@ def _compared_with(comparisons: Sequence[Compared], before: Stored) -> set[tuple
     }
 
 
-async def _write(uow: UnitOfWork, writes: Writes) -> None:
+async def _write(uow: UnitOfWork, writes: Writes, now: datetime) -> None:
     await uow.hosts.add(writes.new_hosts)
     await uow.hosts.put(writes.hosts)
     await uow.documents.add_bodies(writes.bodies)
@@ -142,6 +143,7 @@ async def _write(uow: UnitOfWork, writes: Writes) -> None:
     await uow.documents.stamp(writes.stamped)
     await uow.ledger.add_visits(writes.visits)
     await uow.submissions.settle(writes.resolved)  # guard: unresolved-charged
+    await write_mcp_servers(uow, writes.mcp_servers, now)
     if writes.delisted:
         await uow.services.remove(writes.delisted)
     await uow.services.put(writes.services)

@@ -11,7 +11,9 @@ from datetime import datetime
 from itertools import groupby
 from typing import Final
 
+from registry.actions.recording.conclude import may_be_mcp_server
 from registry.actions.recording.events import Capabilities, change_of
+from registry.actions.recording.mcp_servers import write_mcp_servers
 from registry.actions.recording.present import Shown, Standing, assessment_of, held_documents, needs_body, present
 from registry.actions.recording.reconcile import Current, findings_json
 from registry.core.model.listing import TrustLevel
@@ -166,6 +168,8 @@ async def _write(
 ) -> bool:
     """Write the result; return whether anything shown changed."""
     await uow.services.replace_findings({key: shown.findings})
+    if may_be_mcp_server(previous, shown):
+        await write_mcp_servers(uow, {key: shown.servers}, now)
     if shown.service is None or shown.score is None:
         if previous is None:
             return False

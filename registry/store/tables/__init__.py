@@ -16,6 +16,7 @@ from registry.store.tables.frontier import (
     SubmissionRow,
 )
 from registry.store.tables.ledger import ChangeRow, FeedHeadRow, VisitRow
+from registry.store.tables.mcp_servers import McpLeftOutRow, McpServerRow
 from registry.store.tables.search import SearchDirtyRow, SearchTargetRow
 from registry.store.tables.services import CapabilityRow, FindingRow, ScoreRow, ServiceRow
 from registry.store.tables.upkeep import JobRunRow, ReferenceRow
@@ -35,6 +36,8 @@ __all__ = [
     "FindingRow",
     "HostRow",
     "JobRunRow",
+    "McpLeftOutRow",
+    "McpServerRow",
     "OptOutRequestRow",
     "OptOutRow",
     "ReferenceRow",
