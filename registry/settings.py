@@ -272,6 +272,18 @@ class Settings(BaseSettings):
         default=(), description="Addresses or networks whose X-Forwarded-For is believed, comma separated."
     )
 
+    # MCP
+    mcp_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Further values of Host (name or name:port) under which `/mcp` answers, comma separated, beside "
+        "that of `public_url` and loopback: what a reverse proxy sends.",
+    )
+    mcp_origins: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Further origins (https://name) whose web pages may call `/mcp`, comma separated; `*`: all. "
+        "Programs that are no browsers send no origin and always may.",
+    )
+
     # logging
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] | None = Field(
         default=None,
@@ -302,7 +314,7 @@ class Settings(BaseSettings):
             environment[variable(name)] = _as_text(value)
         return environment
 
-    @field_validator("connect_to", "refused_networks", "trusted_proxies", mode="before")
+    @field_validator("connect_to", "refused_networks", "trusted_proxies", "mcp_hosts", "mcp_origins", mode="before")
     @classmethod
     def _comma_separated(cls, value: object) -> object:
         if isinstance(value, str):
@@ -315,6 +327,11 @@ class Settings(BaseSettings):
         for network in value:
             ip_network(network, strict=False)
         return value
+
+    @field_validator("mcp_hosts", "mcp_origins")
+    @classmethod
+    def _are_lower_case(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(part.lower().rstrip("/") for part in value)
 
     @field_validator("embedding", mode="before")
     @classmethod
