@@ -2,12 +2,11 @@
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import orjson
 
 from registry.core.names.domains import InvalidName, host_syntax
-from registry.edge.responses import path_segment
 from registry.mcp import results
 from registry.mcp.arguments import ArgumentsOf, BadArguments
 from registry.mcp.results import Json, Result
@@ -102,7 +101,7 @@ class Tools:
             refused = refusal(orjson.loads(answer.body))
             if refused.slug != "no-detail":
                 raise refused
-        url = f"{self.source.url}/api/services/{host}/capabilities/{path_segment(name)}"
+        url = f"{self.source.url}/api/services/{host}/capabilities/{quote(name, safe='')}"
         arguments = (answer.body, host, url, max_bytes)
         return await self.source.worked(caller, len(answer.body), results.capability, *arguments)
 

@@ -39,8 +39,8 @@ from registry.edge.problems import (
     Problem,
 )
 from registry.edge.routing import explain
+from registry.mcp.own_api import OwnApi
 from registry.mcp.server import make_server
-from registry.mcp.source import OwnApi
 from registry.settings import Settings
 from registry.wiring import Waypost
 
@@ -60,8 +60,8 @@ _DEFAULT_PORTS: Final = {"http": "80", "https": "443"}
 
 def interface(api: Interface, waypost: Waypost, settings: Settings) -> Interface:
     """Return MCP as an interface over the application of the API."""
-    source = OwnApi(lambda: api.app, api.rules.submissions, waypost, settings)
-    app = McpApp(make_server(source, source.url), Callers.of(settings))
+    source = OwnApi(api.app, api.rules.submissions, waypost, settings)
+    app = McpApp(make_server(source, source.url, is_remote=False), Callers.of(settings))
     return Interface(app, Rules(open=PATHS, searches=frozenset(PATHS)), roots=("/mcp",), running=app.running)
 
 

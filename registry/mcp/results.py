@@ -89,7 +89,6 @@ def _row(row: Json, shape: str) -> Json:
         "confident": row["confident"],
         "capabilities": [],
         "capability_count": service["cap_count"],
-        "untrusted_text": _ROW_UNTRUSTED,
     }
     if shape != "least":
         matching = row["matching_capabilities"]
@@ -111,7 +110,7 @@ def _row(row: Json, shape: str) -> Json:
             "seen_at": service["freshness"]["seen_at"],
             "alike_total": row["alike_total"],
         }
-    return shown
+    return {**shown, "untrusted_text": _marks(shown, _ROW_UNTRUSTED)}
 
 
 def _summary(service: Json, auth_type: str, pricing_type: str, description_bytes: int) -> Json:
@@ -142,6 +141,11 @@ def _offered(capability: Json, description_bytes: int) -> Json:
     if flags := capability.get("injection_flags"):
         shown["injection_flags"] = first_within(flags, _LIST_BYTES)
     return shown
+
+
+def _marks(content: Json, paths: Iterable[str]) -> list[str]:
+    """Return the paths of texts of sites that begin with a member of the content."""
+    return [path for path in paths if path.partition(".")[0] in content]
 
 
 def _name(name: str) -> str:
@@ -210,8 +214,8 @@ def service(body: bytes, url: str, detail: str, start: int, max_bytes: int) -> R
         "next_cursor": str(end) if has_more else None,
         "truncated": end < len(capabilities) or bool(omitted),
         "omitted": omitted,
-        "untrusted_text": _SERVICE_UNTRUSTED,
     }
+    content["untrusted_text"] = _marks(content, _SERVICE_UNTRUSTED)
     return Result(content, lines_within(_about(content), for_text))
 
 
@@ -292,8 +296,8 @@ def compared(columns: Sequence[Json], missing: Sequence[str], max_bytes: int) ->
 def _columns(content: Json) -> Iterator[str]:
     yield f"{len(content['services'])} services, in the order asked for. {_WARNING}"
     for column in content["services"]:
-        yield f"- {column['domain']} {_quoted(column['name'])}: {_facts(column)}, prices {column['pricing_type']}, "
-        yield f"  {column['capability_count']} capabilities; {column['trust_means']}"
+        yield f"- {column['domain']} {_quoted(column['name'])}: {_facts(column)}, prices {column['pricing_type']}"
+        yield f"  {column['capability_count']} capabilities. {column['trust_means']}"
     if content["missing"]:
         yield f"Not listed: {', '.join(content['missing'])}."
 
@@ -332,7 +336,8 @@ def capability(body: bytes, host: str, url: str, max_bytes: int) -> Result:
     members = ((name, record[name]) for name in rest if record.get(name) not in (None, [], {}))
     more, left_out, _ = members_within(members, budget - size(rest))
     omitted += left_out
-    content |= {**more, "truncated": bool(omitted), "omitted": omitted, "untrusted_text": _CAPABILITY_UNTRUSTED}
+    content |= {**more, "truncated": bool(omitted), "omitted": omitted}
+    content["untrusted_text"] = _marks(content, _CAPABILITY_UNTRUSTED)
     return Result(content, lines_within(_how(content), for_text))
 
 
@@ -370,7 +375,7 @@ def candidates(found: Iterable[tuple[str, Json]], max_bytes: int) -> Result:
         "candidates": shown,
         "truncated": len(shown) < len(rows),
         "omitted": [],
-        "untrusted_text": _CAPABILITY_UNTRUSTED,
+        "untrusted_text": ["candidates.name", "candidates.description"],
     }
     lines = [f"{len(rows)} services have a capability of this name; ask again with `domain`. {_WARNING}"]
     lines += [f"- {row['domain']}: {_quoted(row['description'], 100)}" for row in shown]

@@ -21,7 +21,7 @@ from registry.mcp import tools as facts
 from registry.mcp.arguments import BadArguments
 from registry.mcp.calls import Tools, UnknownTool
 from registry.mcp.schemas import MOST_BYTES
-from registry.mcp.source import Caller, Refused, RemoteApi, Source
+from registry.mcp.source import Caller, Refused, Source
 
 Context = ServerRequestContext[Any, Any]
 
@@ -46,9 +46,10 @@ _CACHE_HINTS: Final = {
 log = structlog.get_logger(__name__)
 
 
-def make_server(source: Source, website: str) -> Server[Any]:
-    """Return the server over `source`; `website`: address of the registry."""
-    answers = _Answers(Tools(source), checked=isinstance(source, RemoteApi))
+def make_server(source: Source, website: str, *, is_remote: bool) -> Server[Any]:
+    """Return the server over `source`; `website`: address of the registry. `is_remote`: the source may be a registry of
+    another version."""
+    answers = _Answers(Tools(source), checked=is_remote)
     server: Server[Any] = Server(
         facts.NAME,
         version=facts.VERSION,
@@ -94,7 +95,7 @@ _OUTPUTS: Final = {tool.name: jsonschema_rs.Draft202012Validator(dict(tool.outpu
 
 
 class _Answers:
-    """The handlers. `checked`: results are made of a remote registry's answers, so their shape is not ours to know."""
+    """The handlers. `checked`: results are made of answers whose shape is not ours to know."""
 
     def __init__(self, tools: Tools, *, checked: bool) -> None:
         self._tools = tools
