@@ -290,6 +290,18 @@ class Settings(BaseSettings):
         "OpenTelemetry collector over HTTP; the standard variables OTEL_* say where and how many.",
     )
 
+    # MCP
+    mcp_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Further values of Host (name or name:port) under which `/mcp` answers, comma separated, beside "
+        "that of `public_url` and loopback: what a reverse proxy sends.",
+    )
+    mcp_origins: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Further origins (https://name) whose web pages may call `/mcp`, comma separated; `*`: all. "
+        "Programs that are no browsers send no origin and always may.",
+    )
+
     # logging
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] | None = Field(
         default=None,
@@ -320,7 +332,7 @@ class Settings(BaseSettings):
             environment[variable(name)] = _as_text(value)
         return environment
 
-    @field_validator("connect_to", "refused_networks", "trusted_proxies", mode="before")
+    @field_validator("connect_to", "refused_networks", "trusted_proxies", "mcp_hosts", "mcp_origins", mode="before")
     @classmethod
     def _comma_separated(cls, value: object) -> object:
         if isinstance(value, str):
@@ -333,6 +345,11 @@ class Settings(BaseSettings):
         for network in value:
             ip_network(network, strict=False)
         return value
+
+    @field_validator("mcp_hosts", "mcp_origins")
+    @classmethod
+    def _are_lower_case(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(part.lower().rstrip("/") for part in value)
 
     @field_validator("embedding", mode="before")
     @classmethod

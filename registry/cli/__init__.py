@@ -275,6 +275,24 @@ def serve(
 
 
 @app.command()
+def mcp(
+    url: Annotated[
+        str | None, typer.Option(metavar="URL", help="Ask the registry at this address instead of the local one.")
+    ] = None,
+    data: DataFolder = None,
+) -> None:
+    """Serve MCP over standard input and output, for a host that starts this program.
+
+    Nothing but the protocol's messages goes to standard output. Ends with standard input.
+    """
+    from registry.cli.mcp import run_mcp
+    from registry.cli.shutdown import exit_process
+
+    run_async(run_mcp(read_settings(data=data), url))
+    exit_process()
+
+
+@app.command()
 def inspect(
     domain: Annotated[str, typer.Argument(metavar="DOMAIN", help="A host, or a registrable domain.")],
     visits: Annotated[int, typer.Option(min=0, max=1_000, help="Number of visits to show, the latest first.")] = 5,

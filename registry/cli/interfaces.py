@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from registry.api import app as api
 from registry.edge.interfaces import Interface
+from registry.mcp import http as mcp
 from registry.mcp_registry import app as mcp_registry
 from registry.settings import Settings
 from registry.wiring import Waypost
@@ -11,4 +12,5 @@ from registry.wiring import Waypost
 
 def interfaces_of(waypost: Waypost, settings: Settings) -> Sequence[Interface]:
     """Return all interfaces, for an open registry. The caller opens and closes `waypost`."""
-    return (api.interface(waypost, settings), mcp_registry.interface(waypost, settings))
+    own_api = api.interface(waypost, settings)
+    return (own_api, mcp.interface(own_api, waypost, settings), mcp_registry.interface(waypost, settings))

@@ -55,6 +55,7 @@ class Spending:
 
     client: str
     work: RateLimiter
+    submissions: RateLimiter
     met: dict[str, Allowance] = field(default_factory=dict)
 
     def charge(self, units: int) -> None:
@@ -67,6 +68,10 @@ class Spending:
         if units:
             allowance = self.work.take(self.client, units, or_rest=True)
             self.met[allowance.name] = allowance
+
+    def take_submission(self) -> None:
+        """Count a submission that an operation makes. Raise Problem when none remains."""
+        self.take(self.submissions)
 
     def take(self, limiter: RateLimiter, units: int = 1) -> None:
         """Raise Problem when fewer units remain of this limit."""

@@ -179,7 +179,7 @@ class RequestMiddleware:
 
     async def _call_within_limits(self, scope: Scope, headers: Headers, receive: Receive, sender: "_Sender") -> None:
         client = self._clients.key(_peer(scope), ",".join(headers.getlist("x-forwarded-for")))
-        spending = Spending(client, self._work)
+        spending = Spending(client, self._work, self._submissions)
         scope.update({"waypost.client": client, "waypost.spending": spending})
         send = Compressing(sender, scope["headers"])
         if scope["path"] in _UNLIMITED:

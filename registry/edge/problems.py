@@ -120,6 +120,18 @@ UNTRANSLATABLE = ProblemType(
 BODY_TOO_LARGE = ProblemType(
     "body-too-large", 413, "Body too large", "The request body is larger than this API accepts."
 )
+FOREIGN_ORIGIN = ProblemType(
+    "foreign-origin", 403, "Foreign origin", "Web pages of this origin may not call this interface."
+)
+NOT_ACCEPTABLE = ProblemType(
+    "not-acceptable", 406, "Not acceptable", "`Accept` allows no media type that this interface answers with."
+)
+UNSUPPORTED_MEDIA_TYPE = ProblemType(
+    "unsupported-media-type", 415, "Unsupported media type", "The body has to be of the media type that `detail` names."
+)
+MISDIRECTED = ProblemType(
+    "misdirected", 421, "Misdirected request", "`Host` is not a name of this registry; its operator can allow more."
+)
 NOT_LISTED = ProblemType(
     "not-listed",
     422,
@@ -156,9 +168,10 @@ BUSY = ProblemType(
 
 PROBLEM_TYPES: Final[tuple[ProblemType, ...]] = (
     BAD_REQUEST, UNKNOWN_PARAMETER, INVALID_PARAMETER, INVALID_VALUE, UNREADABLE_BODY, INVALID_BODY, INVALID_NAME,
-    INVALID_CURSOR, CURSOR_EXPIRED, OPTED_OUT, NOT_FOUND, UNKNOWN_SERVICE, UNKNOWN_CAPABILITY, NO_DETAIL, METHOD_NOT_ALLOWED,
-    REQUEST_TIMEOUT, ALREADY_KNOWN, UNTRANSLATABLE, BODY_TOO_LARGE, NOT_LISTED, RATE_LIMITED, HEAD_TOO_LARGE, INTERNAL,
-    UNAVAILABLE, TOO_MANY_CONNECTIONS, BUSY,
+    INVALID_CURSOR, CURSOR_EXPIRED, OPTED_OUT, FOREIGN_ORIGIN, NOT_FOUND, UNKNOWN_SERVICE, UNKNOWN_CAPABILITY,
+    NO_DETAIL, METHOD_NOT_ALLOWED, NOT_ACCEPTABLE, REQUEST_TIMEOUT, ALREADY_KNOWN, UNTRANSLATABLE, BODY_TOO_LARGE,
+    UNSUPPORTED_MEDIA_TYPE, MISDIRECTED, NOT_LISTED, RATE_LIMITED, HEAD_TOO_LARGE, INTERNAL, UNAVAILABLE,
+    TOO_MANY_CONNECTIONS, BUSY,
 )  # fmt: skip
 
 
