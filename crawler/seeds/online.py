@@ -32,14 +32,19 @@ LEASE: Final = timedelta(days=1)
 
 
 class NotRead(Exception):
-    """A document could not be read. The message says why."""
+    """A document could not be read. The message says why; `status` is that of the answer, if there was one."""
+
+    def __init__(self, message: str, status: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 class Reader:
-    """Reads documents of one registrable domain, one after another."""
+    """Reads documents of one registrable domain, one after another. `received` counts the bytes of their bodies."""
 
     def __init__(self, session: FetchSession, pacer: RequestPacer, domain: str) -> None:
         self.domain = domain
+        self.received = 0
         self._session = session
         self._pacer = pacer
         self._robots: dict[str, Robots] = {}
@@ -59,8 +64,9 @@ class Reader:
             previous_urls, url = (*previous_urls, url), self._redirect_target
         if fetched.failure is not None:
             raise NotRead(" ".join(filter(None, (fetched.failure.value.replace("_", " "), fetched.reason))))
+        self.received += len(fetched.body)
         if fetched.status != 200:
-            raise NotRead(f"the answer was {fetched.status}")
+            raise NotRead(f"the answer was {fetched.status}", fetched.status)
         return url, fetched.body
 
     async def _fetch(self, probe: Probe, previous_urls: tuple[str, ...]) -> Fetched:
