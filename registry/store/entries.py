@@ -4,13 +4,14 @@ An entry has no row: it is a pair of a service and one of its formats. Lists and
 """
 
 import logging
+import operator
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import reduce
 from typing import Any, Final, Literal, NamedTuple
 
-from sqlalchemy import ARRAY, ColumnElement, DateTime, Integer, Text, cast, func, literal, select, tuple_, type_coerce
-from sqlalchemy.dialects.postgresql import array
+from sqlalchemy import ColumnElement, DateTime, Text, any_, case, func, literal, select, tuple_, type_coerce
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registry.core.model.listing import Filters
@@ -114,25 +115,34 @@ class Entries:
         return found, int((await self._connection.execute(total)).scalar_one())
 
     async def counts(
-        self, filters: Filters, slugs: Sequence[str], facet: str, keys: Collection[Key] | None
-    ) -> dict[str, int]:
-        """Return the number of entries in one of the formats by value of a facet, most frequent first.
+        self, filters: Filters, slugs: Sequence[str], facet: str, keys: Collection[Key] | None, *, most: int
+    ) -> tuple[dict[str, int], int]:
+        """Return the number of entries in one of the formats by value of a facet, the `most` frequent first, and the
+        number of entries with other values.
 
         `keys`: only these services. The facet `format` counts by slug, `host` by host, the others as in search.
         """
         matching = [*service_conditions(filters), ServiceRow.formats.overlap(list(slugs))]
         if keys is not None:
             matching.append(tuple_(ServiceRow.domain, ServiceRow.host).in_(list(keys)))
-        value: ColumnElement[Any]
         if facet == "format":
-            slug = func.unnest(ServiceRow.formats).label("value")
-            rows = select(slug).where(*matching).subquery()
-            statement = select(rows.c.value, func.count()).where(rows.c.value.in_(list(slugs))).group_by(rows.c.value)
+            rows = select(func.unnest(ServiceRow.formats).label("value"), literal(1).label("entries"))
         else:
-            value = _HOST if facet == "host" else FACET_COLUMNS[facet]
-            statement = select(value, func.sum(_entries(slugs))).where(*matching).group_by(value)
-        found = [(str(name), int(number)) for name, number in await self._connection.execute(statement) if name]
-        return dict(sorted(found, key=lambda pair: (-pair[1], pair[0])))
+            value: ColumnElement[Any] = _HOST if facet == "host" else FACET_COLUMNS[facet]
+            rows = select(value.label("value"), _entries(slugs).label("entries"))
+        each = rows.where(*matching).subquery()
+        wanted = each.c.value.in_(list(slugs)) if facet == "format" else each.c.value.is_not(None)
+        number = func.sum(each.c.entries)
+        statement = (
+            select(each.c.value, number, func.sum(number).over())
+            .where(wanted)
+            .group_by(each.c.value)
+            .order_by(number.desc(), each.c.value)
+            .limit(most)
+        )
+        found = (await self._connection.execute(statement)).all()
+        counts = {str(name): int(count) for name, count, _ in found}
+        return counts, int(found[0][2]) - sum(counts.values()) if found else 0
 
 
 _HOST: Final = type_coerce(ServiceRow.host, Text)
@@ -148,11 +158,9 @@ _ORDERS: Final[dict[EntryOrder, tuple[tuple[ColumnElement[Any], ...], bool]]] = 
 
 
 def _entries(slugs: Sequence[str]) -> ColumnElement[int]:
-    """Return how many entries a service has in these formats."""
-    slug = func.unnest(ServiceRow.formats).column_valued("slug")
-    wanted = cast(array(list(slugs)), ARRAY(Text))
-    counted = select(func.count()).select_from(slug).where(type_coerce(slug, Text) == func.any(wanted))
-    return cast(counted.scalar_subquery(), Integer)
+    """Return how many entries a service has in these formats; it has each format once."""
+    one_each = (case((literal(slug) == any_(ServiceRow.formats), 1), else_=0) for slug in slugs)
+    return reduce(operator.add, one_each)
 
 
 def _extra(extra: ListConditions) -> list[ColumnElement[bool]]:

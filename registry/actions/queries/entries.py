@@ -182,9 +182,7 @@ async def entry_counts(
     counted: dict[str, CountedValues] = {}
     async with store.read() as uow:
         for facet, most in facets.items():
-            counts = await uow.entries.counts(filters, slugs, facet, keys)
-            top = dict(list(counts.items())[:most])
-            counted[facet] = CountedValues(top, sum(counts.values()) - sum(top.values()))
+            counted[facet] = CountedValues(*await uow.entries.counts(filters, slugs, facet, keys, most=most))
     return EntryCounts(counted)
 
 
