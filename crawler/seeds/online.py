@@ -13,7 +13,7 @@ from crawler.politeness import RequestPacer, sync_block_budgets
 from crawler.seeds.source import BadSource
 from crawler.session import FetchSession
 from crawler.visit import Visitor
-from registry.core.model.documents import Fetched, Outcome, Probe, Purpose
+from registry.core.model.documents import Fetched, Outcome, Post, Probe, Purpose
 from registry.core.names.domains import InvalidName, canonical_host, host_of, parse_https, registrable_domain
 from registry.core.visiting.probes import robots_probe
 from registry.core.visiting.redirects import Follow, Stop, redirect
@@ -55,10 +55,20 @@ class Reader:
 
         `url` is canonical and of this domain.
         """
+        return await self._answer(Probe(url, Purpose.POINTER, "S5", accept, cap))
+
+    async def post(self, url: str, body: bytes, *, accept: str, cap: int) -> bytes:
+        """Return the body of the 200 answer to a question in JSON, as `read`; for registries whose search is a POST."""
+        post = Post("", body, (("Content-Type", "application/json"),))
+        _, answer = await self._answer(Probe(url, Purpose.POINTER, "S5", accept, cap, post=post))
+        return answer
+
+    async def _answer(self, probe: Probe) -> tuple[str, bytes]:
+        url = probe.url
         previous_urls: tuple[str, ...] = ()
         while True:
             await self._obey_robots(url)
-            fetched = await self._fetch(Probe(url, Purpose.POINTER, "S5", accept, cap), previous_urls)
+            fetched = await self._fetch(probe._replace(url=url), previous_urls)
             if self._redirect_target is None:
                 break
             previous_urls, url = (*previous_urls, url), self._redirect_target

@@ -185,6 +185,52 @@ def mcp_registry(
 
 
 @seeds.command()
+def ard_registry(
+    url: Annotated[str, typer.Argument(metavar="URL", help="Base URL of a registry that speaks ARD.")],
+    restart: Restart = False,
+    refused: RefusedTo = None,
+    connect_to: ConnectTo = None,
+    data: DataFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """The hosts of the entries of an ARD registry.
+
+    Its list is read; without one, its publishers are asked for, else general questions. An interrupted run is continued
+    by the next one.
+    """
+    from crawler.seeds.ard import ARD_REGISTRY, base_of, registry_names
+
+    settings, output = read_settings(connect_to, data), Told(refused, data, as_json)
+    _read_pages(ARD_REGISTRY.slug, base_of(url), registry_names, settings, output, restart)
+
+
+@seeds.command()
+def ard_catalog(
+    url: Annotated[str, typer.Argument(metavar="URL", help="A catalogue (ard.json), or the site that serves one.")],
+    refused: RefusedTo = None,
+    connect_to: ConnectTo = None,
+    data: DataFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """The hosts of the entries of a catalogue.
+
+    Catalogues of the same site inside it are read too.
+    """
+    from crawler.seeds.ard import ARD_CATALOG, catalogue_names
+
+    settings = read_settings(connect_to, data)
+
+    @contextlib.asynccontextmanager
+    async def read(waypost: "Waypost") -> "AsyncIterator[Seeds]":
+        from crawler.seeds.online import reading
+
+        async with reading(url, waypost, settings) as (reader, canonical):
+            yield catalogue_names(canonical, reader)
+
+    _run_and_exit(_seed(settings, ARD_CATALOG.slug, read, Told(refused, data, as_json)))
+
+
+@seeds.command()
 def links(refused: RefusedTo = None, data: DataFolder = None, as_json: AsJson = False) -> None:
     """The hosts that stored manifests name, not visited yet.
 

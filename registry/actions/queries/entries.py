@@ -17,7 +17,6 @@ import orjson
 
 from registry.actions.queries.discover import MAX_DEPTH, Found, discover, ranked
 from registry.core.format_support.artifact_types import TYPE_OF, artifact_formats
-from registry.core.format_support.public_addresses import is_public
 from registry.core.formats import FORMAT_BY_SLUG
 from registry.core.model.listing import Filters, Query, StaleCursor
 from registry.core.names.air import AirName
@@ -209,10 +208,8 @@ def _document_url(card: Card, slug: str, urls: Sequence[str]) -> str:
     Documents that are carried by another one have a fragment and come last. A host without a document of the format,
     as while a visit is recorded, is named by its best document.
     """
-    own = f"https://{card.host}/"
     paths = {f"https://{card.host}{path}": place for place, path in enumerate(FORMAT_BY_SLUG[slug].paths)}
-    best = min(urls, key=lambda url: (url not in paths, "#" in url, paths.get(url, 0)), default=card.well_known_url)
-    return best if is_public(best, own) else own  # guard: entry-url
+    return min(urls, key=lambda url: (url not in paths, "#" in url, paths.get(url, 0)), default=card.well_known_url)
 
 
 def _place(card: Card, order: EntryOrder) -> tuple[str]:
