@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from registry.api import app as api
+from registry.ard import app as ard
 from registry.edge.interfaces import Interface
 from registry.mcp import http as mcp
 from registry.mcp_registry import app as mcp_registry
@@ -13,4 +14,9 @@ from registry.wiring import Waypost
 def interfaces_of(waypost: Waypost, settings: Settings) -> Sequence[Interface]:
     """Return all interfaces, for an open registry. The caller opens and closes `waypost`."""
     own_api = api.interface(waypost, settings)
-    return (own_api, mcp.interface(own_api, waypost, settings), mcp_registry.interface(waypost, settings))
+    return (
+        own_api,
+        mcp.interface(own_api, waypost, settings),
+        ard.interface(waypost, settings),
+        mcp_registry.interface(waypost, settings),
+    )

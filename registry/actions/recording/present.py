@@ -35,7 +35,7 @@ class Shown:
     capabilities: tuple[CapabilityRecord, ...]
     findings: tuple[FindingRecord, ...]
     score: ScoreRecord | None
-    servers: ServerRecords = ServerRecords()
+    servers: ServerRecords = field(default_factory=ServerRecords)
 
 
 @dataclass(frozen=True, slots=True)
