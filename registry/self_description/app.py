@@ -22,6 +22,7 @@ _OPEN: Final = (
     "/agent.json",
     "/llms.txt",
     "/robots.txt",
+    "/terms",
     "/openapi.json",
     "/mcp/server-card",
     "/woa/",

@@ -226,7 +226,10 @@ CAPABILITIES: Final = (
                 '{"awp_version": "0.2", "domain": "pigeonpost.example", "intent": "Parcels by pigeon.", "actions": []}',
                 True, {"maxLength": 1_000_000},
             ),
-            _text("at", "The path at which the document would be served.", "/.well-known/agent", pattern=r"^/[!-~]*$"),
+            _text(
+                "at", "The path at which the document would be served.", "/.well-known/agent",
+                pattern=r"^/[!-~]*$", maxLength=500,
+            ),
             Parameter(
                 "format", "string", "query", "The format that is expected.", "adp",
                 rules={"enum": [form.slug for form in FORMATS]},

@@ -124,7 +124,7 @@ class Documents:
             ("/llms.txt", texts.llms_txt(self._written_base, self._mcp is not None, self._ard), "text/markdown"),
             ("/robots.txt", texts.robots_txt(self._written_base + CATALOGUES[0]), "text/plain"),
             ("/terms", texts.terms(self._written_base, self._settings), "text/plain"),
-            ("/", texts.front_page(self._written_base, self._mcp and self._mcp.path), "text/plain"),
+            ("/", texts.front_page(self._written_base, self._mcp.path if self._mcp else None), "text/plain"),
         ):
             found[path] = self._placed(text), f"{kind}; charset=utf-8"
         return found
