@@ -78,7 +78,6 @@ def _build(app: FastAPI) -> dict[str, Any]:
         for operation in operations.values():
             _without_framework_errors(operation)
             for parameter in operation.get("parameters", ()):
-                _write_default_as_sent(parameter["schema"])
                 if parameter["schema"].get("type") == "array":
                     parameter |= {"style": "form", "explode": False}  # one value, separated by commas
                 if isinstance(default := parameter["schema"].get("default"), bool):
@@ -100,12 +99,6 @@ def _with_examples(value: Any) -> Any:
     if _EXAMPLE_OF in value:
         return example_of(_SHAPES[value[_EXAMPLE_OF]])
     return {key: _with_examples(item) for key, item in value.items()}
-
-
-def _write_default_as_sent(schema: dict[str, Any]) -> None:
-    """Write the default of a flag as the text that a client sends: the schema's type is that text's."""
-    if schema.get("type") == "string" and isinstance(schema.get("default"), bool):
-        schema["default"] = str(schema["default"]).lower()
 
 
 def _without_framework_errors(operation: dict[str, Any]) -> None:
