@@ -52,9 +52,10 @@ def create_app(waypost: Waypost, settings: Settings) -> ASGIApp:
     return compose([interface(waypost, settings)], settings)
 
 
-def interface(waypost: Waypost, settings: Settings) -> Interface:
-    """Return the API as an interface. It answers all paths that no other interface answers."""
-    routes = make_routes()
+def interface(waypost: Waypost, settings: Settings, routes: FastAPI | None = None) -> Interface:
+    """Return the API as an interface, of the `routes` made before if given. It answers all paths that no other
+    interface answers."""
+    routes = make_routes() if routes is None else routes
     provide(routes.state, waypost, settings)
     cache = ResponseCache(routes)
     rules = Rules(open=_OPEN, submissions=_SUBMISSIONS)

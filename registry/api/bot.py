@@ -1,4 +1,4 @@
-"""The page that the crawler's User-Agent links to, and the start page: plain text for people."""
+"""The page that the crawler's User-Agent links to: plain text for people."""
 
 from collections.abc import Mapping
 from importlib.metadata import version
@@ -7,28 +7,13 @@ from typing import Final
 
 from fastapi import Request, Response
 
-from registry.api.atom import link_to_changes
 from registry.core.names.opt_out import FILE_PATH, TXT_LABEL
 from registry.core.visiting.robots import PRODUCT
-from registry.edge.problems import NOT_FOUND, Problem
 from registry.edge.requests import base_url
 from registry.edge.routing import strict_router
 from registry.settings import Settings
 
 router = strict_router(tags=["about"])
-
-_FRONT: Final = """waypost, a discovery registry for the agent web
-
-Find a service       {base}/api/discover?q=send+an+email
-List services        {base}/api/services
-Follow changes       {base}/changes.atom
-Submit a host        POST {base}/api/services {{"domain": "example.org"}}
-How scores are made  {base}/api/rubric
-Reference of the API {base}/docs
-OpenAPI document     {base}/openapi.json
-As an agent service  {base}/.well-known/agent
-The crawler          {base}/bot
-"""
 
 _BOT: Final = """{product}: the crawler of this registry
 
@@ -69,14 +54,6 @@ Who runs it. {operator}
 
 User-Agent: {product}/{version} ({reachable_at})
 """
-
-
-@router.get("/", response_class=Response, summary="The start page", include_in_schema=False)
-async def front(request: Request) -> Response:
-    if request.scope["path"] != "/":
-        raise Problem(NOT_FOUND, "There is no resource at this path.")  # routes match up to a trailing line break
-    base = base_url(request)
-    return _plain_text(_FRONT.format(base=base), link_to_changes(base))
 
 
 @router.get("/bot", response_class=Response, summary="What the crawler does", include_in_schema=False)

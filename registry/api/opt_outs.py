@@ -59,6 +59,7 @@ router = strict_router(tags=["submission"])
     "`www.` and the hosts that were visited, three hosts a day. Where a request causes no check, `request` is the last "
     "one or null. A client may have 50 requests that wait.",
     openapi_extra={
+        "x-side-effects": True,
         "requestBody": {
             "required": True,
             "content": {

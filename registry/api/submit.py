@@ -99,6 +99,7 @@ router = strict_router(tags=["submission"])
     description="`{domain}` queues the host for a visit and waits up to `wait` seconds for it. `{manifest}` is checked "
     "and answered, but never listed: a service is listed once its own host serves the manifest.",
     openapi_extra={
+        "x-side-effects": True,
         "requestBody": {
             "required": True,
             "content": {
@@ -110,7 +111,7 @@ router = strict_router(tags=["submission"])
                     },
                 }
             },
-        }
+        },
     },
 )
 async def submit(request: Request, wait: Wait = None) -> Response:

@@ -92,6 +92,7 @@ class DraftReport:
     "Nothing is stored or fetched. An invalid document is a 200 with `valid: false`; only a body that is not JSON is a "
     "400. `line` and `column` start at 1 in the body as it was sent; columns are characters.",
     openapi_extra={
+        "x-side-effects": False,
         "requestBody": {
             "required": True,
             "content": {
@@ -103,7 +104,7 @@ class DraftReport:
                     },
                 }
             },
-        }
+        },
     },
 )
 async def validate(

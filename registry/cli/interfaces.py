@@ -3,20 +3,24 @@
 from collections.abc import Sequence
 
 from registry.api import app as api
+from registry.api.documents import VERSION
 from registry.ard import app as ard
 from registry.edge.interfaces import Interface
 from registry.mcp import http as mcp
 from registry.mcp_registry import app as mcp_registry
+from registry.self_description import app as self_description
 from registry.settings import Settings
 from registry.wiring import Waypost
 
 
 def interfaces_of(waypost: Waypost, settings: Settings) -> Sequence[Interface]:
     """Return all interfaces, for an open registry. The caller opens and closes `waypost`."""
-    own_api = api.interface(waypost, settings)
+    routes = api.make_routes()
+    own_api = api.interface(waypost, settings, routes)
     return (
         own_api,
         mcp.interface(own_api, waypost, settings),
         ard.interface(waypost, settings),
         mcp_registry.interface(waypost, settings),
+        self_description.interface(settings, VERSION, own_api.app, routes.openapi),
     )

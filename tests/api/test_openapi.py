@@ -76,8 +76,6 @@ def test_every_operation_of_the_contract_is_documented() -> None:
         ("get", "/api/health"),
         ("get", "/api/health/{domain}"),
         ("get", "/api/rubric"),
-        ("get", "/.well-known/agent"),
-        ("get", "/api/capabilities/{name}"),
         ("get", "/healthz"),
         ("get", "/readyz"),
     }
@@ -157,8 +155,6 @@ GETS = (
     ("/api/health", "/api/health"),
     (f"/api/health/{PIGEON}", "/api/health/{domain}"),
     ("/api/rubric", "/api/rubric"),
-    ("/.well-known/agent", "/.well-known/agent"),
-    ("/api/capabilities/submit_service", "/api/capabilities/{name}"),
     ("/api/problems", "/api/problems"),
     ("/api/problems/not-found", "/api/problems/{slug}"),
     ("/healthz", "/healthz"),

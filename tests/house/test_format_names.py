@@ -44,6 +44,9 @@ ALLOWED = {
     "registry/core/visiting/robots.py": "two formats define fields of robots.txt",
     "registry/core/visiting/summary.py": "identifiers of RPC protocols, one of which is spelled like its format",
     "registry/core/visiting/tool_lists.py": "cards of MCP servers name the endpoints that are asked for their tools",
+    "registry/self_description/capabilities.py": _EXAMPLES,
+    "registry/self_description/documents.py": "which documents this registry serves about itself",
+    "registry/self_description/service.py": "offers its capabilities in WoA's envelope, and keeps ADP's ids",
 }
 """Modules outside the folders of formats that name a format, and why."""
 

@@ -1,7 +1,7 @@
 """Computes what is shown of a host from its current documents: merged, scored, listed. Pure; for record and rescore."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
 

@@ -62,6 +62,6 @@ ENDPOINT_INVALID = Rule(
 )
 ENDPOINT_TEMPLATED = Rule(
     "endpoint.templated", INFO, points=0, section=COMPLETENESS, spec="RFC 6570 section 1.2",
-    says="An endpoint contains variables that the caller fills in.",
-    fix="No change is needed; describe the variables among the parameters.",
+    says="An endpoint contains variables that no parameter describes.",
+    fix="Describe each variable among the parameters, under its own name.",
 )

@@ -7,7 +7,9 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import NamedTuple
 
+from registry.core.format_support.common_rules import ENDPOINT_TEMPLATED
 from registry.core.format_support.manifest import Notes
+from registry.core.format_support.params import describes_variables
 from registry.core.format_support.probing import JSON_CAP, ProbePath, Topic
 from registry.core.format_support.public_addresses import public_service
 from registry.core.format_support.requirements import Requirement
@@ -93,10 +95,12 @@ class Format:
     def judge(self, document: Document, dialect: str) -> tuple[Service, tuple[Finding, ...]]:
         """Return the service that the document describes, and the findings about it, from a single read.
 
-        Addresses that are not public are left out, whatever the reader kept.
+        Addresses that are not public are left out, whatever the reader kept. A variable in an endpoint is no finding
+        where the capability describes it as a parameter.
         """
         notes = Notes()
         service = public_service(self.read(document, dialect, notes), document, notes)
+        notes.withdraw(ENDPOINT_TEMPLATED, _described_templates(service))
         return service, notes.findings()
 
     @property
@@ -107,3 +111,13 @@ class Format:
     def promises(self) -> tuple[str, ...]:
         """Return the paths that mark a URL as a pointer to a document of this format."""
         return self.paths if self.promised_paths is None else self.promised_paths
+
+
+def _described_templates(service: Service) -> frozenset[str]:
+    """Return where calls stand whose address has variables and whose capability describes all of them."""
+    return frozenset(
+        call.origin.pointer
+        for capability in service.capabilities
+        for call in capability.invocations
+        if call.origin is not None and describes_variables(capability.params, call.endpoint)
+    )

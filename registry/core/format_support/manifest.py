@@ -56,13 +56,23 @@ class Notes:
         """Return whether a finding says already why this value, or what it is a part of, is left out."""
         return any(value in evidence and f"{pointer}/".startswith(f"{place}/") for place, evidence in self._refused)
 
+    def withdraw(self, rule: Rule, places: Collection[str]) -> None:
+        """Take back what was added for a rule at members of the objects at these JSON Pointers.
+
+        Those beyond FINDINGS_PER_REASON have no place; they go when no other is left.
+        """
+        kept = [one for one in self._findings[rule] if one.pointer.rpartition("/")[0] not in places]
+        self._counts[rule] -= len(self._findings[rule]) - len(kept)
+        self._findings[rule] = kept
+
     def findings(self) -> tuple[Finding, ...]:
         """Return at most FINDINGS_PER_DOCUMENT findings, grouped by rule in the order of first occurrence."""
         return tuple(finding for rule in self._findings for finding in self._of_rule(rule))[:FINDINGS_PER_DOCUMENT]
 
     def _of_rule(self, rule: Rule) -> list[Finding]:
-        findings, omitted = self._findings[rule], self._counts[rule] - FINDINGS_PER_REASON
-        if omitted > 0:
+        findings = self._findings[rule]
+        omitted = self._counts[rule] - len(findings)
+        if omitted > 0 and findings:
             evidence = f"and {omitted + 1} more of {self._counts[rule]}"
             findings = [*findings[:-1], replace(findings[-1], evidence=evidence, count=omitted + 1)]
         return findings

@@ -55,6 +55,13 @@ def with_path_variables(schema: Mapping[str, Any] | None, endpoint: str | None) 
     }
 
 
+def describes_variables(schema: Mapping[str, Any] | None, endpoint: str | None) -> bool:
+    """Return whether a templated URL has variables and the object schema has a property for each of them."""
+    names = {first or second for first, second in _VARIABLES.findall(endpoint or "")}
+    properties = (schema or {}).get("properties")
+    return bool(names) and isinstance(properties, Mapping) and names <= properties.keys()
+
+
 def list_schema(items: list[Json]) -> dict[str, Any]:
     """Return the object schema of `[{name, type, required, description, ...}]`; items without a name are left out."""
     named_items = [(name, item) for item in items if isinstance(item, dict) and (name := short_text_of(item, "name"))]

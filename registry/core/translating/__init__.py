@@ -2,6 +2,6 @@
 
 from registry.core.format_support.writing.task import Loss
 from registry.core.translating.sources import Source
-from registry.core.translating.translation import TARGETS, Translation, Untranslatable, translate
+from registry.core.translating.translation import TARGETS, Translation, Untranslatable, declare, translate
 
-__all__ = ["TARGETS", "Loss", "Source", "Translation", "Untranslatable", "translate"]
+__all__ = ["TARGETS", "Loss", "Source", "Translation", "Untranslatable", "declare", "translate"]

@@ -116,6 +116,19 @@ def translate(
     return Translation(document, tuple(losses), form.media_types[0], form.paths[0], "documents")
 
 
+def declare(service: Service, target: str, *, host: str) -> Translation:
+    """Return the document of the format `target` that `host` serves about itself, so without marks of a synthetic one.
+
+    `target` is one of TARGETS; KeyError for another. Raise CannotWrite where the format cannot express the service, or
+    where this registry's own validator finds an error.
+    """
+    form, writer = _TARGETS[target]
+    task = Task(service, host, writer.title)
+    written = writer.write(task)
+    compare(task, written, read_back(task, target, written.document, written))
+    return Translation(written.document, tuple(task.losses), form.media_types[0], form.paths[0])
+
+
 class _Refused(Exception):
     """No document could be written, with native members or without."""
 

@@ -97,11 +97,34 @@ def _as_http_call(
 
 def _envelope(agent: str, operation: str | None, params: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return the JSON Schema of the envelope (Web of Agents draft-00 section 5.1)."""
-    members: dict[str, Any] = {"agent": {"type": "string", "enum": [agent]}}
+    members: dict[str, Any] = {"agent": _constant(agent, "The id of the agent.")}
     if operation is not None:
-        members["operation"] = {"type": "string", "enum": [operation]}
-    members["input"] = {"type": "object", "description": _members_sentence(params)}
+        members["operation"] = _constant(operation, "The operation of the agent.")
+    known = {key: params[key] for key in ("properties", "required") if key in params} if params else {}
+    members["input"] = {"type": "object", "description": _members_sentence(params), **known}
+    example = _required_examples(params)
+    if example is not None:
+        members["input"]["examples"] = [example]
     return {"type": "object", "properties": members, "required": list(members)}
+
+
+def _constant(value: str, description: str) -> dict[str, Any]:
+    return {"type": "string", "enum": [value], "description": description, "examples": [value]}
+
+
+def _required_examples(params: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Return the documents' own examples of all required properties; None where one has none."""
+    required, properties = (params or {}).get("required"), (params or {}).get("properties")
+    if not isinstance(required, list | tuple) or not required or not isinstance(properties, Mapping):
+        return None
+    example = {}
+    for name in required:
+        rules = properties.get(name)
+        examples = rules.get("examples") if isinstance(rules, Mapping) else None
+        if not isinstance(examples, list) or not examples:
+            return None
+        example[name] = examples[0]
+    return example
 
 
 def _members_sentence(params: Mapping[str, Any] | None) -> str:

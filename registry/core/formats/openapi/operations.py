@@ -34,6 +34,8 @@ from registry.core.reading.json_pointer import at
 PAID: Final = "x-payment-info"
 PAID_SERVICE: Final = "x-service-info"
 PAID_TAG: Final = "payment"
+SIDE_EFFECTS: Final = "x-side-effects"
+"""Extension that says whether a call changes anything, where the method does not: the same that AWAS documents use."""
 
 MAX_OPERATIONS: Final = 5_000
 
@@ -44,7 +46,7 @@ _READ: Final = frozenset(
     {
         "operationId", "summary", "parameters", "requestBody", "responses", "deprecated", "tags", "security", "servers",
         "externalDocs", "consumes", "produces", "schemes", "callbacks", "description", "x-codeSamples",
-        "x-code-samples", "x-openai-isConsequential",
+        "x-code-samples", "x-openai-isConsequential", SIDE_EFFECTS,
     }
 )  # fmt: skip
 
@@ -94,6 +96,7 @@ def _operations(
             params=inputs.schema,
             result=result,
             title=short_text_of(operation, "summary"),
+            side_effects=flag_of(operation, SIDE_EFFECTS),
             confirmation=Confirmation(True) if flag_of(operation, "x-openai-isConsequential") else None,
             idempotency_key=inputs.idempotency_key,
             errors=errors_of(operation, schemas),

@@ -1,0 +1,77 @@
+"""The registry's documents about itself, and what they advertise, as an HTTP interface."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from fastapi import FastAPI, Request, Response
+from starlette.types import ASGIApp
+
+from registry.edge import problems
+from registry.edge.interfaces import Interface
+from registry.edge.middleware import Rules
+from registry.edge.responses import text_response
+from registry.self_description.capabilities import CAPABILITIES
+from registry.self_description.documents import API_CATALOG, Documents
+from registry.self_description.service import McpServer
+from registry.self_description.woa import Invocations
+from registry.settings import Settings
+
+_ROOT: Final = "/woa"
+_OPEN: Final = (
+    "/.well-known/",
+    "/agent.json",
+    "/llms.txt",
+    "/robots.txt",
+    "/terms",
+    "/openapi.json",
+    "/mcp/server-card",
+    "/woa/",
+)
+
+
+def interface(
+    settings: Settings,
+    version: str,
+    api: ASGIApp,
+    openapi: Callable[[], Mapping[str, Any]],
+    mcp: McpServer | None = None,
+    ard: str | None = None,
+) -> Interface:
+    """Return the interface. `api` answers the calls that the documents describe and `openapi` returns its description.
+
+    `mcp` and `ard` say what other interfaces of this process offer; what is None is not advertised.
+    """
+    documents = Documents(settings, version, openapi, mcp, ard)
+    return Interface(_application(documents, api), _rules(), roots=(_ROOT,), paths=documents.paths)
+
+
+def _rules() -> Rules:
+    """Return the rules: an invocation is bounded as the call that it stands for."""
+    return Rules(
+        open=_OPEN,
+        submissions=frozenset(one.woa_path for one in CAPABILITIES if one.limit == "submissions"),
+        searches=frozenset(one.woa_path for one in CAPABILITIES if one.method == "GET"),
+    )
+
+
+def _application(documents: Documents, api: ASGIApp) -> FastAPI:
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
+    problems.install(app)
+    invocations = Invocations(api)
+
+    async def document(request: Request) -> Response:
+        """Return a document. Unknown query parameters are ignored, as they are for a file: clients of other
+        specifications add some."""
+        path = request.scope["path"]
+        text, media_type = documents.by_path[path]
+        links = {"/": documents.links, API_CATALOG: f'<{documents.base}{API_CATALOG}>; rel="api-catalog"'}
+        headers = {"Link": links[path]} if path in links else {}
+        return text_response(request, text, media_type=media_type, headers=headers)
+
+    async def invoke(request: Request, agent_id: str) -> Response:
+        return await invocations(request, agent_id)
+
+    for path in documents.paths:
+        app.add_api_route(path, document, methods=["GET"])
+    app.add_api_route(f"{_ROOT}/{{agent_id}}", invoke, methods=["POST"])
+    return app

@@ -1,0 +1,309 @@
+"""All documents about this registry, written once from one service of the common model.
+
+The writers refuse addresses that strangers could not call, which is right for what a document says of its host, but the
+registry of a developer answers at http://127.0.0.1:8000. All documents are therefore written for a name that stands in
+for the origin of the public URL, and the origin is put in its place at the end. Addresses are those below the public
+URL, whatever its path: there they always answer.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import orjson
+
+from registry.core.format_support.writing.calls import http_call
+from registry.core.formats import FORMAT_BY_SLUG
+from registry.core.formats.adp.manifest_view import adp_base_url
+from registry.core.model.services import Capability, Service
+from registry.core.translating import declare
+from registry.self_description import texts
+from registry.self_description.capabilities import CAPABILITIES, OwnCapability
+from registry.self_description.service import (
+    DESCRIPTION,
+    EXAMPLE_HOST,
+    NAME,
+    McpServer,
+    can_be_listed,
+    limit_of,
+    own_service,
+)
+from registry.settings import Settings
+
+WRITTEN: Final = ("adp", "atp", "awp", "woa", "awas")
+"""Formats of agents whose manifests are written from the common model."""
+
+CATALOGUES: Final = ("/.well-known/ard.json", "/.well-known/ai-catalog.json")
+API_CATALOG: Final = "/.well-known/api-catalog"
+OPENAPI: Final = "/openapi.json"
+SERVER_CARDS: Final = ("/mcp/server-card", "/.well-known/mcp/server-card.json")
+
+_STAND_IN: Final = "waypost-stand-in.example"
+_LINKSET: Final = 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"'
+_CATALOGUE: Final = "application/ai-catalog+json"
+_CARD: Final = "application/mcp-server-card+json"
+_OPENAPI_TYPE: Final = "application/vnd.oai.openapi+json"
+_CARD_SCHEMA: Final = "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json"
+_SHORT: Final = "Finds agent services by a sentence, with scores and the reasons behind them."
+_QUERIES: Final = (
+    "find a service that can send a parcel",
+    "which agents can book a table in a restaurant",
+    "how do I call the payment service of this host",
+)
+_METHODS: Final = frozenset({"GET", "POST"})
+
+
+class Documents:
+    """The documents by path: text and media type. `openapi` returns the description of the API.
+
+    `ard`: the path of the ARD interface below the public URL, `mcp`: the MCP server; None where there is none, which
+    is then not advertised.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        version: str,
+        openapi: Callable[[], Mapping[str, Any]],
+        mcp: McpServer | None = None,
+        ard: str | None = None,
+    ) -> None:
+        self._settings = settings
+        self._version = version
+        self._openapi = openapi
+        self._mcp = mcp
+        self._ard = ard
+        public = urlsplit(settings.public_url.rstrip("/"))
+        self.base = f"{public.scheme}://{public.netloc}{public.path}"
+        self._origin = f"{public.scheme}://{public.netloc}"
+        self._host = public.hostname or ""
+        self._written_base = f"https://{_STAND_IN}{public.path}"
+        self._example_host = _STAND_IN if can_be_listed(self._host, settings) else EXAMPLE_HOST
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Return the paths of all documents, without writing one."""
+        details = (_detail_path(capability) for capability in CAPABILITIES)
+        manifests = (FORMAT_BY_SLUG[slug].paths[0] for slug in WRITTEN)
+        cards = SERVER_CARDS if self._mcp else ()
+        return (
+            *manifests,
+            *details,
+            *CATALOGUES,
+            API_CATALOG,
+            OPENAPI,
+            *cards,
+            "/llms.txt",
+            "/robots.txt",
+            "/terms",
+            "/",
+        )
+
+    @cached_property
+    def by_path(self) -> Mapping[str, tuple[str, str]]:
+        """Return text and media type of the document at each path."""
+        service = own_service(
+            self._written_base, self._example_host, self._settings, self._version, self._openapi(), self._mcp
+        )
+        found: dict[str, tuple[str, str]] = {}
+        for slug in WRITTEN:
+            written = declare(_SUITED.get(slug, _unchanged)(service), slug, host=_STAND_IN)
+            found[written.path] = self._json(written.document), written.media_type
+        for index, capability in enumerate(CAPABILITIES):
+            detail = self._detail(service, index, service.capabilities[index])
+            found[_detail_path(capability)] = self._json(detail), "application/json"
+        catalogue = self._json(self._catalogue()), _CATALOGUE
+        found |= dict.fromkeys(CATALOGUES, catalogue)
+        found[API_CATALOG] = self._json(self._api_catalog()), _LINKSET
+        found[OPENAPI] = self._json(self._description()), "application/json"
+        if self._mcp:
+            found |= dict.fromkeys(SERVER_CARDS, (self._json(self._server_card(self._mcp)), _CARD))
+        for path, text, kind in (
+            ("/llms.txt", texts.llms_txt(self._written_base, self._mcp is not None, self._ard), "text/markdown"),
+            ("/robots.txt", texts.robots_txt(self._written_base + CATALOGUES[0]), "text/plain"),
+            ("/terms", texts.terms(self._written_base, self._settings), "text/plain"),
+            ("/", texts.front_page(self._written_base, self._mcp.path if self._mcp else None), "text/plain"),
+        ):
+            found[path] = self._placed(text), f"{kind}; charset=utf-8"
+        return found
+
+    @cached_property
+    def links(self) -> str:
+        """Return the `Link` field of the start page (RFC 8288)."""
+        targets = [
+            (CATALOGUES[0], "ard", _CATALOGUE),
+            (CATALOGUES[1], "ai-catalog", _CATALOGUE),
+            (API_CATALOG, "api-catalog", "application/linkset+json"),
+            (OPENAPI, "service-desc", _OPENAPI_TYPE),
+            ("/docs", "service-doc", "text/html"),
+            ("/llms.txt", "describedby", "text/markdown"),
+            (FORMAT_BY_SLUG["atp"].paths[0], "agent-manifest", "application/json"),
+            ("/terms", "terms-of-service", "text/plain"),
+        ]
+        return ", ".join(f'<{self.base}{path}>; rel="{relation}"; type="{kind}"' for path, relation, kind in targets)
+
+    def _json(self, document: Mapping[str, Any]) -> str:
+        return self._placed(orjson.dumps(document).decode())
+
+    def _placed(self, text: str) -> str:
+        """Return the text with this registry's origin and host in place of the name that stands in for them."""
+        return text.replace(f"https://{_STAND_IN}", self._origin).replace(_STAND_IN, self._host)
+
+    # --- documents that no writer makes ------------------------------------------------------------------------------
+
+    def _detail(self, service: Service, index: int, capability: Capability) -> dict[str, Any]:
+        """Return the ADP capability detail (ADP 1.0 section 5), with the parameters of the request that it names."""
+        own = CAPABILITIES[index]
+        call = http_call(index, capability, _STAND_IN, _METHODS)
+        if isinstance(call, str):
+            raise TypeError(f"{own.name}: {call}")
+        base = adp_base_url(_STAND_IN, service)
+        places = dict(call.call.places)
+        schema = call.params or {}
+        parameters = [
+            {
+                "name": name,
+                "type": _ADP_TYPES.get(rules["type"], rules["type"]),
+                "in": places.get(name, "body"),
+                "description": rules["description"],
+                "required": name in schema.get("required", ()),
+                "example": rules["examples"][0],
+                **({"enum": rules["enum"]} if "enum" in rules else {}),
+            }
+            for name, rules in schema.get("properties", {}).items()
+        ]
+        responses = self._openapi()["paths"][own.path][own.method.lower()]["responses"]
+        status = next(status for status in ("201", "200", "202") if status in responses)
+        rate = limit_of(own, self._settings)
+        return {
+            "name": own.name,
+            "description": own.description,
+            "endpoint": call.url.removeprefix(base),
+            "method": call.method,
+            "parameters": parameters,
+            "request_example": _request(call.url, call.method, [one for one in parameters if one["required"]]),
+            "response_example": {"status": int(status), "body": _example_answer(responses[status])},
+            "auth_scopes": [],
+            "rate_limits": {"requests_per_minute": rate.requests} if rate.window == "1m" else {},
+            "side_effects": own.side_effects,
+            "derived": [],
+        }
+
+    def _description(self) -> dict[str, Any]:
+        """Return the OpenAPI document with this registry's address, and with its host in the examples of paths."""
+        document = {**self._openapi(), "servers": [{"url": self._written_base}]}
+        paths = {
+            path: {method: self._with_own_host(operation) for method, operation in operations.items()}
+            for path, operations in document["paths"].items()
+        }
+        return document | {"paths": paths}
+
+    def _with_own_host(self, operation: Mapping[str, Any]) -> Mapping[str, Any]:
+        parameters = [
+            {**one, "schema": {**one["schema"], "examples": [self._example_host]}, "example": self._example_host}
+            if (one["name"], one["in"]) == ("domain", "path")
+            else one
+            for one in operation.get("parameters", ())
+        ]
+        return {**operation, "parameters": parameters} if parameters else operation
+
+    def _catalogue(self) -> dict[str, Any]:
+        """Return the catalogue of resources: one document that is valid under ARD 0.9, ARD 0.91 and AI Catalog 1.0."""
+        base = self._written_base
+
+        def entry(name: str, title: str, kind: str, path: str, description: str) -> dict[str, Any]:
+            return {
+                "identifier": f"urn:air:{_STAND_IN}:{name}",
+                "displayName": title,
+                "type": kind,
+                "url": base + path,
+                "description": description,
+                "version": self._version,
+                "representativeQueries": list(_QUERIES),
+            }
+
+        entries = []
+        if self._ard is not None:
+            entries.append(entry("registry:search", NAME, "application/ai-registry+json", self._ard, DESCRIPTION))
+        if self._mcp is not None:
+            entries.append(entry("mcp:registry", NAME, _CARD, SERVER_CARDS[0], f"{_SHORT} As an MCP server."))
+        entries += [
+            entry("openapi:api", NAME, _OPENAPI_TYPE, OPENAPI, "The HTTP API: search, records, checks."),
+            entry("api-catalog:apis", NAME, "application/linkset+json", API_CATALOG, "The APIs of this host."),
+        ]
+        return {
+            "specVersion": "1.0",
+            "host": {
+                "displayName": NAME,
+                "identifier": _STAND_IN,
+                "documentationUrl": f"{base}/docs",
+            },
+            "entries": entries,
+        }
+
+    def _api_catalog(self) -> dict[str, Any]:
+        """Return the API catalogue (RFC 9727 section 4) as a linkset (RFC 9264 section 4.2)."""
+        base = self._written_base
+        described = [{"href": f"{base}{OPENAPI}", "type": _OPENAPI_TYPE, "title": NAME}]
+        api = {
+            "anchor": f"{base}/",
+            "service-desc": described,
+            "service-doc": [{"href": f"{base}/docs", "type": "text/html"}],
+            "status": [{"href": f"{base}/readyz", "type": "application/json"}],
+            "terms-of-service": [{"href": f"{base}/terms", "type": "text/plain"}],
+        }
+        return {"linkset": [{"anchor": base + API_CATALOG, "item": [{"href": f"{base}/"}]}, api]}
+
+    def _server_card(self, server: McpServer) -> dict[str, Any]:
+        """Return the MCP server card, version 1 (SEP-2127). Its tools are listed by the server itself."""
+        base = self._written_base
+        return {
+            "$schema": _CARD_SCHEMA,
+            "name": f"{'.'.join(reversed(self._host.split('.')))}/registry",
+            "title": NAME,
+            "description": _SHORT,
+            "version": self._version,
+            "websiteUrl": f"{base}/",
+            "remotes": [
+                {
+                    "type": "streamable-http",
+                    "url": base + server.path,
+                    "supportedProtocolVersions": list(server.protocol_versions),
+                }
+            ],
+        }
+
+
+def _unchanged(service: Service) -> Service:
+    return service
+
+
+def _with_addresses(service: Service) -> Service:
+    """Return the service without protocols that have a template in place of an address: AWP section 5.5 has none."""
+    protocols = tuple(one for one in service.protocols if "{" not in (one.endpoint or ""))
+    return replace(service, protocols=protocols)
+
+
+_SUITED: Final[Mapping[str, Callable[[Service], Service]]] = {"awp": _with_addresses}
+_ADP_TYPES: Final = {"integer": "number"}
+
+
+def _detail_path(capability: OwnCapability) -> str:
+    return f"/api/capabilities/{capability.name}"
+
+
+def _request(url: str, method: str, parameters: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return a whole request with the examples of the parameters."""
+    by_place: dict[str, dict[str, Any]] = {"path": {}, "query": {}, "body": {}}
+    for parameter in parameters:
+        by_place[parameter["in"]][parameter["name"]] = parameter["example"]
+    request = {"method": method, "url": texts.filled(url, by_place["path"], by_place["query"]), "headers": {}}
+    if by_place["body"]:
+        request |= {"headers": {"Content-Type": "application/json"}, "body": by_place["body"]}
+    return request
+
+
+def _example_answer(response: Mapping[str, Any]) -> Any:
+    return response["content"]["application/json"]["example"]

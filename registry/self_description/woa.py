@@ -1,0 +1,123 @@
+"""Invocations over the REST transport of the Web of Agents (draft-gaikwad-woa-00 sections 5.1 and 5.2).
+
+An invocation is the same call of the API that the other documents describe: its envelope becomes that request, and the
+answer is the API's, problem details included.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import quote, urlencode
+
+import jsonschema_rs
+import orjson
+from fastapi import Request, Response
+from starlette.types import ASGIApp, Message
+
+from registry.core.model.documents import Json
+from registry.edge.problems import INVALID_BODY, NOT_FOUND, Problem
+from registry.edge.routing import read_body
+from registry.self_description.capabilities import CAPABILITIES, OwnCapability
+
+DEFAULT_OPERATION: Final = "default"
+"""The implied operation (section 5.1); our agents have no other."""
+
+_BY_ID: Final = {capability.id: capability for capability in CAPABILITIES}
+_MEMBERS: Final = frozenset({"agent", "operation", "input"})
+_KEPT: Final = (b"content-type", b"retry-after", b"link")
+
+
+class Invocations:
+    """Answers `POST /woa/{agent_id}` by calls of `api`."""
+
+    def __init__(self, api: ASGIApp) -> None:
+        self._api = api
+        self._validators = {
+            agent: jsonschema_rs.Draft202012Validator(capability.schema("")) for agent, capability in _BY_ID.items()
+        }
+
+    async def __call__(self, request: Request, agent_id: str) -> Response:
+        """Return the answer of the API. Raise Problem: 404 for an unknown agent, 400 for a wrong envelope or input."""
+        capability = _BY_ID.get(agent_id)
+        if capability is None:
+            raise Problem(NOT_FOUND, "There is no agent with this id.", accepted=[*_BY_ID])
+        arguments = _arguments(await read_body(request), agent_id)
+        faults = sorted({_fault(error) for error in self._validators[agent_id].iter_errors(arguments)})
+        if faults:
+            raise Problem(INVALID_BODY, f"input: {faults[0]}", errors=[f"input: {fault}" for fault in faults])
+        return await self._call(request, capability, arguments)
+
+    async def _call(self, request: Request, capability: OwnCapability, arguments: Mapping[str, Any]) -> Response:
+        scope, body = _as_request(request, capability, arguments)
+        status, headers, parts = 500, list[tuple[bytes, bytes]](), list[bytes]()
+        sent = False
+
+        async def receive() -> Message:
+            nonlocal sent
+            if sent:
+                return await request.receive()
+            sent = True
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        async def send(message: Message) -> None:
+            nonlocal status, headers
+            if message["type"] == "http.response.start":
+                status, headers = message["status"], message["headers"]
+            else:
+                parts.append(message.get("body", b""))
+
+        await self._api(scope, receive, send)
+        kept = {name.decode("latin-1"): value.decode("latin-1") for name, value in headers if name.lower() in _KEPT}
+        return Response(b"".join(parts), status, {**kept, "Cache-Control": "no-store"})
+
+
+def _arguments(envelope: Json, agent_id: str) -> dict[str, Any]:
+    """Return the input of an invocation envelope. Raise Problem."""
+    if not isinstance(envelope, dict) or not envelope.keys() <= _MEMBERS:
+        raise Problem(INVALID_BODY, "The body must be an object with `agent`, `operation` (optional) and `input`.")
+    # section 5.2: another id than that of the URL is refused; an absent one may be taken from the URL
+    if envelope.get("agent", agent_id) != agent_id:
+        raise Problem(INVALID_BODY, "agent: is not the agent that the URL names")
+    if envelope.get("operation", DEFAULT_OPERATION) != DEFAULT_OPERATION:
+        raise Problem(INVALID_BODY, f"operation: this agent has none but `{DEFAULT_OPERATION}`")
+    arguments = envelope.get("input")
+    if not isinstance(arguments, dict):
+        raise Problem(INVALID_BODY, "input: must be an object")
+    return arguments
+
+
+def _fault(error: Any) -> str:
+    """Return which rule is broken and where, without the value: it is the client's."""
+    place = ".".join(str(step) for step in error.instance_path)
+    keyword = next((step for step in reversed(error.schema_path) if isinstance(step, str)), "schema")
+    return f"{place}: breaks the rule `{keyword}` of the agent's inputs" if place else f"breaks the rule `{keyword}`"
+
+
+def _as_request(
+    request: Request, capability: OwnCapability, arguments: Mapping[str, Any]
+) -> tuple[dict[str, Any], bytes]:
+    """Return the ASGI scope and the body of the API's request. The client's limits and request id stay with it."""
+    by_place: dict[str, dict[str, Any]] = {"path": {}, "query": {}, "body": {}, "whole_body": {}}
+    for parameter in capability.parameters:
+        if parameter.name in arguments:
+            by_place[parameter.place][parameter.name] = arguments[parameter.name]
+    path, raw_path = capability.path, capability.path
+    for name, value in by_place["path"].items():
+        path = path.replace(f"{{{name}}}", str(value))
+        raw_path = raw_path.replace(f"{{{name}}}", quote(str(value), safe=""))
+    body = b"" if capability.method == "GET" else orjson.dumps(by_place["body"])
+    for text in by_place["whole_body"].values():
+        body = text.encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())] if body else []
+    return {
+        **request.scope,
+        "method": capability.method,
+        "path": path,
+        "raw_path": raw_path.encode(),
+        "query_string": urlencode({name: _text(value) for name, value in by_place["query"].items()}).encode(),
+        "headers": headers,
+    }, body
+
+
+def _text(value: Any) -> str:
+    """Return a value as a query writes it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,206 @@
+"""A registry lists itself: submitted to itself, crawled like any other host, and called as its own record says.
+
+`waypost serve` answers behind a proxy that speaks TLS, as in production, and its own worker visits it.
+"""
+
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx2
+import jsonschema_rs
+import pytest
+import pytest_asyncio
+
+from tests.support.builders import adp_site
+from tests.support.database import until_true
+from tests.support.hang import HANG_SECONDS
+from tests.support.running import DataFolder, new_data_folder
+from tests.support.sites import LOOPBACK, Exchange, Reply, Site, Sites
+
+pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
+
+HOST = "registry.example"
+PUBLIC_URL = f"https://{HOST}"
+MANIFESTS = {
+    "adp": "/.well-known/agent",
+    "ai-catalog": "/.well-known/ard.json",
+    "api-catalog": "/.well-known/api-catalog",
+    "atp": "/.well-known/agent.json",
+    "awas": "/.well-known/ai-actions.json",
+    "awp": "/agent.json",
+    "llms-txt": "/llms.txt",
+    "openapi": "/openapi.json",
+    "woa": "/.well-known/woa.json",
+}
+SUBMITTED = ("example.org", "loft.example", "coop.example")
+"""Hosts to submit: that of the example in the documents, and two more, because a known host is refused."""
+
+CARD = {"mcp-server-card": "/mcp/server-card"}
+NOT_FORWARDED = {"connection", "content-length", "transfer-encoding"}
+
+
+@dataclass
+class OwnRegistry:
+    """`outside` asks as the internet does, through the proxy; `folder` is for commands on the same data."""
+
+    outside: httpx2.AsyncClient
+    web: Sites
+    folder: DataFolder
+
+    async def request(self, method: str, url: str, **options: Any) -> httpx2.Response:
+        """Send a request for a URL of the registry to the proxy, under the registry's name."""
+        parts = urlsplit(url)
+        assert f"{parts.scheme}://{parts.netloc}" == PUBLIC_URL, url
+        address = f"https://{LOOPBACK}:{self.web.port}{parts.path}" + (f"?{parts.query}" if parts.query else "")
+        headers = {"Host": HOST, **options.pop("headers", {})}
+        extensions = {"sni_hostname": HOST}
+        return await self.outside.request(method, address, headers=headers, extensions=extensions, **options)
+
+    async def json(self, path: str, **params: Any) -> Any:
+        response = await self.request("GET", PUBLIC_URL + path, params=params)
+        assert response.status_code == 200, response.text
+        return response.json()
+
+
+def pigeons(host: str) -> tuple[str, Site]:
+    pages = adp_site(host, "create_parcel")
+    return host, {path: Reply(page.raw) for path, page in pages.items()}
+
+
+def forwarding(inside: httpx2.AsyncClient) -> Any:
+    """Return a site that forwards every request, unchanged, to the server behind it."""
+
+    async def forward(exchange: Exchange) -> None:
+        headers = {name: value for name, value in exchange.headers.items() if name not in NOT_FORWARDED}
+        answer = await inside.request(exchange.method, exchange.path, headers=headers, content=exchange.body)
+        lines = [f"HTTP/1.1 {answer.status_code} Status", f"Content-Length: {len(answer.content)}"]
+        lines += [f"{name}: {value}" for name, value in answer.headers.items() if name not in NOT_FORWARDED]
+        body = b"" if exchange.method == "HEAD" else answer.content
+        await exchange.send("\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + body)
+
+    return forward
+
+
+@asynccontextmanager
+async def self_listed(folder: Path) -> AsyncIterator[OwnRegistry]:
+    """Yield a registry that was submitted to itself and is visited."""
+    inside = httpx2.AsyncClient(timeout=HANG_SECONDS)
+    async with inside, Sites({HOST: forwarding(inside), **dict(map(pigeons, SUBMITTED))}) as web:
+        authority = web.write_authority(folder)
+        with new_data_folder(folder / "data", web, authority) as data_folder:
+            data_folder.environment |= {"WAYPOST_PUBLIC_URL": PUBLIC_URL, "WAYPOST_SUBMIT_WAIT": "20"}
+            serving = data_folder.start("serve", "--port", "0")
+            line = await serving.line_with("the API answers at")
+            inside.base_url = httpx2.URL(line.split()[4])
+            context = ssl.create_default_context(cafile=str(authority))
+            async with httpx2.AsyncClient(verify=context, timeout=HANG_SECONDS) as outside:
+                own = OwnRegistry(outside, web, data_folder)
+                submitted = await own.request("POST", f"{PUBLIC_URL}/api/services", json={"domain": HOST})
+                assert submitted.status_code in (201, 202), submitted.text
+                await until_listed(data_folder)
+                yield own
+
+
+async def until_listed(data_folder: DataFolder) -> None:
+    """Wait until the worker has visited the registry, and the index knows it."""
+    async with data_folder.opened() as waypost:
+        hosts = waypost.frontier.hosts_of([HOST])
+
+        async def is_done() -> bool:
+            return not (await waypost.frontier.waiting(hosts) or await waypost.search.index_lag())
+
+        await until_true(is_done)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def own(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[OwnRegistry]:
+    async with self_listed(tmp_path_factory.mktemp("own")) as registry:
+        yield registry
+
+
+async def test_every_format_is_found_and_nothing_is_to_be_mended(own: OwnRegistry) -> None:
+    service = (await own.json(f"/api/services/{HOST}"))["data"]
+    has_card = (await own.request("GET", PUBLIC_URL + CARD["mcp-server-card"])).status_code == 200
+    assert set(service["formats"]) == {*MANIFESTS, *(CARD if has_card else ())}
+    assert service["score"]["lines"] == []  # every finding has a line, those without points too
+    assert service["score"]["value"] == 100
+    assert (service["trust_level"], service["verified"]) == ("verified", True)
+    assert service["injection_flags"] == []
+
+
+async def test_each_document_is_valid_by_itself(own: OwnRegistry) -> None:
+    for form, path in MANIFESTS.items():
+        if form == "llms-txt":
+            continue  # the operation reads JSON
+        document = await own.request("GET", PUBLIC_URL + path)
+        checked = await own.request("POST", f"{PUBLIC_URL}/api/validate", params={"at": path}, content=document.content)
+        report = checked.json()
+        assert (report["valid"], report["errors"], report["format"]) == (True, [], form)
+
+
+async def test_unknown_paths_are_absent(own: OwnRegistry) -> None:
+    for path in ("/.well-known/nothing", "/woa/nothing", "/agents.json", "/.well-known/agent-card.json", "/llms.txt/x"):
+        assert (await own.request("GET", PUBLIC_URL + path)).status_code in (404, 405), path
+
+
+async def test_every_capability_answers_the_call_of_its_own_record(own: OwnRegistry) -> None:
+    service = (await own.json(f"/api/services/{HOST}"))["data"]
+    called, failed = set(), []
+    for capability in service["manifest"]["capabilities"]:
+        detail = await own.json(f"/api/services/{HOST}/capabilities/{capability['name']}")
+        call = detail["call"]
+        if call["kind"] not in ("http", "woa_operation"):
+            continue  # of the MCP server: its own tests call its tools
+        assert (call["missing"], call["credentials"]) == ([], {"required": False, "alternatives": []}), capability[
+            "name"
+        ]
+        answer = await sent(own, call["example"])
+        if not answer.is_success:
+            failed.append((capability["name"], call["example"], answer.text))
+        called.add(capability["name"])
+    assert failed == []
+    own_names = {one["name"] for one in (await own.json("/.well-known/agent"))["capabilities"]}
+    assert own_names <= called
+
+
+async def test_every_advertised_capability_answers_what_it_promises(own: OwnRegistry) -> None:
+    """Each detail's example, and the same as an invocation of the agent, whose answer its `outputs` describe."""
+    agents = {agent["id"]: agent for agent in (await own.json("/.well-known/woa.json"))["agents"]}
+    for entry in (await own.json("/.well-known/agent"))["capabilities"]:
+        detail = (await own.request("GET", entry["detail_url"])).json()
+        example = detail["request_example"]
+        if entry["name"] == "submit_service":  # the example was submitted by the call of the record
+            example = {**example, "body": {"domain": SUBMITTED[1]}}
+        plain = await sent(own, example)
+        assert plain.is_success, (entry["name"], plain.text)
+        agent = agents[entry["name"].replace("_", "-")]
+        required = agent["inputs"]["required"]
+        examples = {name: agent["inputs"]["properties"][name]["examples"][0] for name in required}
+        if entry["name"] == "submit_service":
+            examples = {"domain": SUBMITTED[2]}
+        invoked = await own.request(
+            "POST", f"{PUBLIC_URL}/woa/{agent['id']}", json={"agent": agent["id"], "input": examples}
+        )
+        assert invoked.is_success, (entry["name"], invoked.text)
+        for answer in (plain, invoked):
+            faults = [
+                str(error) for error in jsonschema_rs.Draft202012Validator(agent["outputs"]).iter_errors(answer.json())
+            ]
+            assert faults == [], entry["name"]
+
+
+async def test_the_record_is_found_by_a_question_without_privileges(own: OwnRegistry) -> None:
+    found = await own.json("/api/discover", q="find services that agents can use")
+    assert [row["service"]["domain"] for row in found["data"]] == [HOST]
+
+
+async def sent(own: OwnRegistry, example: dict[str, Any]) -> httpx2.Response:
+    """Send a request as a record's example writes it."""
+    body = example.get("body")
+    options = {} if body is None else {"json": body} if isinstance(body, dict) else {"content": body}
+    return await own.request(example["method"], example["url"], headers=example.get("headers", {}), **options)
