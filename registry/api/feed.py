@@ -220,7 +220,7 @@ def _message(request: Request, event: str, page: FeedPage) -> bytes:
 def _shown(request: Request, page: FeedPage) -> schemas.FeedPage:
     now, latest_at = utc_now(), page.ends.latest_at
     return {
-        "events": [_event(event) for event in page.events],
+        "events": [event_row(event) for event in page.events],
         "cursor": page.cursor,
         "has_more": page.has_more,
         "freshness": {
@@ -232,7 +232,8 @@ def _shown(request: Request, page: FeedPage) -> schemas.FeedPage:
     }
 
 
-def _event(event: FeedEvent) -> schemas.FeedEvent:
+def event_row(event: FeedEvent) -> schemas.FeedEvent:
+    """Return an event as the feed shows it."""
     return {
         "event_id": str(event.event_id),
         "type": event.kind,
