@@ -2,7 +2,8 @@
 
 from typing import Any, Final
 
-from registry.actions.queries.entries import Entry, MatchedEntry
+from registry.actions.queries.entries import Entry
+from registry.actions.queries.entry_search import MatchedEntry
 from registry.core.format_support.artifact_types import TYPE_OF
 from registry.core.names.air import air_urn
 from registry.core.names.domains import is_confusable

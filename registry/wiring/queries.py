@@ -38,7 +38,7 @@ class QueryActions:
         return await entries.list_entries(self._store, filters, extra, order=order, limit=limit, token=token)
 
     async def entry_counts(self, filters: Filters, facets: Mapping[str, int]) -> entries.EntryCounts:
-        return await entries.entry_counts(self._store, None, "", filters, facets)
+        return await entries.entry_counts(self._store, filters, facets)
 
     async def service(self, host: str, *, include_details: bool = False) -> inspect.ServiceView | None:
         return await inspect.service(self._store, host, include_details=include_details)

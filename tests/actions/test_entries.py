@@ -11,8 +11,8 @@ from registry.actions.queries.entries import (
     entry,
     entry_counts,
     list_entries,
-    search_entries,
 )
+from registry.actions.queries.entry_search import count_found, search_entries
 from registry.core.model.listing import Filters, Listing, StaleCursor
 from registry.core.names.air import AirName
 from registry.search.embedded import EmbeddedBackend
@@ -135,12 +135,15 @@ async def test_an_entry_is_one_of_a_shown_service(store: Store) -> None:
 
 async def test_counts_are_of_entries(store: Store, backend: EmbeddedBackend) -> None:
     await fill(store, backend, 4)
-    for text, source in (("", None), ("parcel", backend)):
-        counts = await entry_counts(store, source, text, Filters(), {"format": 10, "host": 3, "trust": 10})
+    facets = {"format": 10, "host": 3, "trust": 10}
+    for counts in (
+        await entry_counts(store, Filters(), facets),
+        await count_found(store, backend, "parcel", Filters(), facets),
+    ):
         assert counts.facets["format"].counts == dict.fromkeys(sorted(ORDERED), 4)
         assert (sum(counts.facets["host"].counts.values()), counts.facets["host"].others) == (9, 3)
         assert counts.facets["trust"].counts == {"verified": 12}
-    narrowed = await entry_counts(store, None, "", Filters(formats=("adp", "jwks")), {"format": 10, "host": 10})
+    narrowed = await entry_counts(store, Filters(formats=("adp", "jwks")), {"format": 10, "host": 10})
     assert narrowed.facets["format"].counts == {"adp": 4}
     assert set(narrowed.facets["host"].counts.values()) == {1}
 

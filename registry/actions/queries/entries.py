@@ -1,4 +1,4 @@
-"""Services as entries of catalogues (ARD): search, list, look-up and counts.
+"""Services as entries of catalogues (ARD): list, look-up and counts; `entry_search` finds them by a question.
 
 A service has one entry for each of its formats that is an artifact of its own (`artifact_types.TYPE_OF`). What is
 found, in which order and what is hidden is decided where `/api/discover` and `/api/services` decide it; here services
@@ -8,28 +8,25 @@ on the next page, and the entry of it that was shown last.
 
 import base64
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
 import orjson
 
-from registry.actions.queries.discover import MAX_DEPTH, Found, discover, ranked
 from registry.core.format_support.artifact_types import TYPE_OF, artifact_formats
 from registry.core.formats import FORMAT_BY_SLUG
-from registry.core.model.listing import Filters, Query, StaleCursor
+from registry.core.model.listing import Filters, StaleCursor
 from registry.core.names.air import AirName
 from registry.core.names.domains import registrable_domain
-from registry.core.ranking import Embedder
-from registry.search.backend import Backend
-from registry.store.cards import Card
+from registry.store.cards import Card, Key
 from registry.store.entries import EntryOrder, EntryParts, ListConditions
 from registry.store.unit_of_work import Store
 
 __all__ = [
-    "ARTIFACTS", "CountedValues", "Entry", "EntryCounts", "EntryList", "EntryOrder", "EntryPage", "ListConditions",
-    "MatchedEntry", "entry", "entry_counts", "list_entries", "search_entries",
+    "ARTIFACTS", "CountedValues", "Entry", "EntryCounts", "EntryList", "EntryOrder", "ListConditions", "entries_of",
+    "entry", "entry_counts", "list_entries", "make_token", "read_token",
 ]  # fmt: skip
 
 ARTIFACTS: Final = tuple(TYPE_OF)
@@ -46,20 +43,6 @@ class Entry:
     slug: str
     url: str
     parts: EntryParts
-
-
-@dataclass(frozen=True, slots=True)
-class MatchedEntry:
-    """An entry that answers a question. `found` says how well its service does."""
-
-    entry: Entry
-    found: Found
-
-
-@dataclass(frozen=True, slots=True)
-class EntryPage:
-    entries: tuple[MatchedEntry, ...]
-    next_token: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,38 +67,6 @@ class EntryCounts:
     facets: Mapping[str, CountedValues]
 
 
-async def search_entries(
-    store: Store,
-    backend: Backend,
-    text: str,
-    filters: Filters,
-    *,
-    limit: int,
-    token: str | None = None,
-    embedder: Embedder | None = None,
-) -> EntryPage:
-    """Return the entries of the services that answer the text best, in the order of `discover`.
-
-    `filters.formats` choose entries as well as services. Raise StaleCursor, SearchUnavailable, StoreUnavailable.
-    """
-    slugs = artifact_formats(filters.formats or ARTIFACTS)
-    if not slugs:
-        return EntryPage((), None)
-    cursor, shown = _read_search_token(token) if token else (None, None)
-    page = await discover(store, backend, _query(text, limit, filters, slugs), cursor, embedder=embedder)
-    parts = await store.entry_reads.parts([(hit.card.domain, hit.card.host) for hit in page.hits])
-    entries: list[MatchedEntry] = []
-    for hit in page.hits:
-        for entry in _entries_of(hit.card, parts.get(hit.card.host), slugs, shown if hit is page.hits[0] else None):
-            if len(entries) == limit:
-                last = entries[-1].entry
-                is_split = last.card.host == hit.card.host
-                return EntryPage(tuple(entries), _token("s", hit.cursor, hit.card.host, last.slug if is_split else ""))
-            entries.append(MatchedEntry(entry, hit))
-    rest = page.next_cursor
-    return EntryPage(tuple(entries), _token("s", rest, "", "") if rest else None)
-
-
 async def entry(store: Store, name: AirName) -> Entry | None:
     """Return the entry of a shown service; None when the host or the format is unknown. Raise StoreUnavailable."""
     keys = [(registrable_domain(name.host), name.host)]
@@ -123,7 +74,7 @@ async def entry(store: Store, name: AirName) -> Entry | None:
     if card is None or name.slug not in artifact_formats(card.formats):
         return None
     parts = (await store.entry_reads.parts(keys)).get(name.host)
-    return next(_entries_of(card, parts, (name.slug,)), None)
+    return next(entries_of(card, parts, (name.slug,)), None)
 
 
 async def list_entries(
@@ -146,51 +97,37 @@ async def list_entries(
     parts = await store.entry_reads.parts([(card.domain, card.host) for card in cards])
     entries: list[Entry] = []
     for card in cards:
-        for one in _entries_of(card, parts.get(card.host), slugs, shown if card is cards[0] else None):
+        for one in entries_of(card, parts.get(card.host), slugs, shown if card is cards[0] else None):
             if len(entries) == limit:
                 last = entries[-1]
                 shown_slug = last.slug if last.card.host == card.host else ""
                 return EntryList(
-                    tuple(entries), total, _token("l", digest, *_place(card, order), card.host, shown_slug)
+                    tuple(entries), total, make_token("l", digest, *_place(card, order), card.host, shown_slug)
                 )
             entries.append(one)
     return EntryList(tuple(entries), total, None)
 
 
 async def entry_counts(
-    store: Store,
-    backend: Backend | None,
-    text: str,
-    filters: Filters,
-    facets: Mapping[str, int],
-    *,
-    embedder: Embedder | None = None,
+    store: Store, filters: Filters, facets: Mapping[str, int], keys: Collection[Key] | None = None
 ) -> EntryCounts:
-    """Return the numbers of entries by facet and value: of those that answer the text, or of all without a text.
+    """Return the numbers of entries by facet and value: of these services, or of all that pass the filters.
 
-    `facets`: name of a facet -> most values. Those that answer are the ones that `search_entries` pages through.
-    `backend` is only needed with a text. Raise SearchUnavailable, StoreUnavailable.
+    `facets`: name of a facet -> most values. Raise StoreUnavailable.
     """
     slugs = artifact_formats(filters.formats or ARTIFACTS)
     if not slugs:
         return EntryCounts({facet: CountedValues({}, 0) for facet in facets})
-    keys = None
-    if text and backend is not None:
-        answer = await ranked(backend, _query(text, 0, filters, slugs), embedder)
-        keys = [(registrable_domain(host), host) for host in answer.ranking.hosts[:MAX_DEPTH]]
-    counted: dict[str, CountedValues] = {}
     async with store.read() as uow:
-        for facet, most in facets.items():
-            counted[facet] = CountedValues(*await uow.entries.counts(filters, slugs, facet, keys, most=most))
-    return EntryCounts(counted)
+        return EntryCounts(
+            {
+                facet: CountedValues(*await uow.entries.counts(filters, slugs, facet, keys, most=most))
+                for facet, most in facets.items()
+            }
+        )
 
 
-def _query(text: str, limit: int, filters: Filters, slugs: tuple[str, ...]) -> Query:
-    """Return the query for services with an entry in one of the formats; without a filter that is every service."""
-    return Query(text, limit, 0, replace(filters, formats=slugs) if filters.formats else filters)
-
-
-def _entries_of(
+def entries_of(
     card: Card, parts: EntryParts | None, slugs: Sequence[str], shown: tuple[str, str] | None = None
 ) -> Iterator[Entry]:
     """Yield the entries of a service, after the one that was `shown` last (host and slug)."""
@@ -216,11 +153,11 @@ def _place(card: Card, order: EntryOrder) -> tuple[str]:
     return ({"host": card.domain, "name": card.name, "updated": card.updated_at.isoformat()}[order],)
 
 
-def _token(*parts: str) -> str:
+def make_token(*parts: str) -> str:
     return base64.urlsafe_b64encode(orjson.dumps(parts)).decode().rstrip("=")
 
 
-def _decoded(token: str, kind: str, size: int) -> list[str]:
+def read_token(token: str, kind: str, size: int) -> list[str]:
     """Return the parts of a token. Raise StaleCursor. Tokens are not signed: a forged one only names another place."""
     try:
         value: Any = orjson.loads(base64.urlsafe_b64decode(token[:_MAX_TOKEN] + "=" * (-len(token) % 4)))
@@ -232,13 +169,8 @@ def _decoded(token: str, kind: str, size: int) -> list[str]:
     return [str(part) for part in value]
 
 
-def _read_search_token(token: str) -> tuple[str, tuple[str, str]]:
-    _, cursor, host, slug = _decoded(token, "s", 4)
-    return cursor, (host, slug)
-
-
 def _read_list_token(token: str, digest: str, order: EntryOrder) -> tuple[tuple[str | datetime, str], tuple[str, str]]:
-    _, of_query, first, host, slug = _decoded(token, "l", 5)
+    _, of_query, first, host, slug = read_token(token, "l", 5)
     if of_query != digest:
         raise StaleCursor("this token belongs to another list")
     if "\0" in first + host:
