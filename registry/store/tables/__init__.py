@@ -1,7 +1,7 @@
 """All tables. Keys begin with the domain, then the host, so that tables can be sharded by domain.
 
 Exceptions: the change feed (ordered by time), search targets and their dirty rows (by target), address blocks (by
-day), job runs and reference data.
+day), job runs, reference data and the state of a mirror.
 """
 
 from registry.store.tables.base import Base
@@ -16,6 +16,7 @@ from registry.store.tables.frontier import (
     SubmissionRow,
 )
 from registry.store.tables.ledger import ChangeRow, VisitRow
+from registry.store.tables.mirror import MirroredRow, MirrorRow
 from registry.store.tables.search import SearchDirtyRow, SearchTargetRow
 from registry.store.tables.services import CapabilityRow, FindingRow, ScoreRow, ServiceRow
 from registry.store.tables.upkeep import JobRunRow, ReferenceRow
@@ -33,6 +34,8 @@ __all__ = [
     "FindingRow",
     "HostRow",
     "JobRunRow",
+    "MirrorRow",
+    "MirroredRow",
     "OptOutRequestRow",
     "OptOutRow",
     "ReferenceRow",
