@@ -5,7 +5,7 @@ from alembic import op
 from sqlalchemy.dialects import postgresql
 
 revision = "7c88b2f1e0a3"
-down_revision = "7b1f4d2c9e60"
+down_revision = "3f0d6a91c2b4"
 branch_labels = None
 depends_on = None
 

@@ -14,6 +14,7 @@ from registry.store.documents import Documents
 from registry.store.domains import Domains
 from registry.store.engine import libpq
 from registry.store.errors import translated
+from registry.store.feed import Feed
 from registry.store.forgetting import Forgetting
 from registry.store.hosts import Hosts
 from registry.store.jobs import Jobs
@@ -82,6 +83,10 @@ class UnitOfWork:
     @cached_property
     def ledger(self) -> Ledger:
         return Ledger(self._connection)
+
+    @cached_property
+    def feed(self) -> Feed:
+        return Feed(self._connection)
 
     @cached_property
     def jobs(self) -> Jobs:

@@ -26,6 +26,7 @@ from registry.wiring.compute import ComputePool
 from registry.wiring.crawling import CrawlActions
 from registry.wiring.embedded_database import database_url as database_url  # the command line uses it
 from registry.wiring.embedded_database import kept_running
+from registry.wiring.feed import FeedActions
 from registry.wiring.frontier import FrontierActions
 from registry.wiring.job_runs import JobActions
 from registry.wiring.maintenance import MaintenanceActions
@@ -46,6 +47,7 @@ class Waypost:
     frontier      which hosts are to be visited: seed, submit, make due
     crawl         lease domains to a crawler, record what it found
     opt_outs      requests not to be visited, and their consequences
+    feed          the change feed: pages of events, their places, its state
     queries       what the database knows about services, hosts and visits
     search        discover services; feed, rebuild and verify the index
     maintenance   rescore, prune, refresh reference data, move hosts to another domain
@@ -67,6 +69,7 @@ class Waypost:
         self.frontier = FrontierActions(store, exempt, listener)
         self.crawl = CrawlActions(store, timedelta(seconds=settings.lease_seconds))
         self.opt_outs = OptOutActions(store, exempt)
+        self.feed = FeedActions(store)
         self.queries = QueryActions(store)
         self.maintenance = MaintenanceActions(store, reference)
         self.jobs = JobActions(store)

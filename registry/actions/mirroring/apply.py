@@ -210,7 +210,12 @@ async def _apply_together(
 ) -> Applied:
     latest = {statement.host: statement for statement in statements}
     keys = {host: (registrable_domain(host), host) for host in latest}
-    known = await uow.mirroring.of(keys.values())
+    covering = {
+        (keys[host][0], received.covered_by)
+        for host, statement in latest.items()
+        if (received := statement.received) is not None and received.covered_by is not None
+    }
+    known = await uow.mirroring.of({*keys.values(), *covering})
     opt_outs = {domain: await uow.opt_outs.rows(domain) for domain in sorted({domain for domain, _ in keys.values()})}
     applied, work = Applied(), _Work(snapshot=_snapshot(mirror))
     for host, statement in latest.items():
@@ -226,6 +231,9 @@ async def _apply_together(
         elif received.service is None:
             applied.removed += 1
             _remove(work, key, statement, received, mirror, now)
+            covered_by = known.get(received.covered_by or host)
+            if covered_by is None or covered_by.sequence <= statement.sequence:
+                work.note((key[0], received.covered_by or host), statement, received.state)
         elif any(row.how != ORIGIN for row in rows):  # guard: mirror-own-opt-outs
             applied.left_out += 1
             work.remove(key, statement, "left_out", "opted_out_here")
@@ -271,7 +279,6 @@ def _remove(
     covering = (key[0], received.covered_by or key[1])
     work.opt_outs.append(OptOutRecord(*covering, ORIGIN, f"{mirror.origin}: {received.state}", now))
     work.covered.append(covering)
-    work.note(covering, statement, received.state)
 
 
 async def _write(uow: UnitOfWork, work: _Work) -> None:

@@ -1,7 +1,7 @@
 """All tables. Keys begin with the domain, then the host, so that tables can be sharded by domain.
 
-Exceptions: the change feed (ordered by time), search targets and their dirty rows (by target), address blocks (by
-day), job runs, reference data and the state of a mirror.
+Exceptions: the change feed and its head (in one order), search targets and their dirty rows (by target), address
+blocks (by day), job runs, reference data and the state of a mirror.
 """
 
 from registry.store.tables.base import Base
@@ -15,7 +15,7 @@ from registry.store.tables.frontier import (
     OptOutRow,
     SubmissionRow,
 )
-from registry.store.tables.ledger import ChangeRow, VisitRow
+from registry.store.tables.ledger import ChangeRow, FeedHeadRow, VisitRow
 from registry.store.tables.mirror import MirroredRow, MirrorRow
 from registry.store.tables.search import SearchDirtyRow, SearchTargetRow
 from registry.store.tables.services import CapabilityRow, FindingRow, ScoreRow, ServiceRow
@@ -31,6 +31,7 @@ __all__ = [
     "DocumentHistoryRow",
     "DocumentRow",
     "DomainRow",
+    "FeedHeadRow",
     "FindingRow",
     "HostRow",
     "JobRunRow",
