@@ -34,6 +34,9 @@ HEADER_CAP: Final = 64 * 1024
 DOCUMENT: Final = frozenset({200, 203})
 """Statuses whose whole body is needed. Of others the beginning suffices (challenge marks, control comparison)."""
 
+PARTIAL: Final = 206
+"""The status of an answer to a request for a range, whose whole body is needed too."""
+
 PAGE_KEPT: Final = 64 * 1024
 PAGE_DRAINED: Final = 256 * 1024
 """Bytes of other pages that are kept, and that are read at most: an undrained connection cannot be reused."""
@@ -254,9 +257,10 @@ async def ask(
         async with request.build_streamed() as response:
             fields, repeated = _fields(response.headers)
             status = response.status
-            collector = Body(cap if status in DOCUMENT else min(cap, PAGE_KEPT), memory)  # guard: page-size
+            is_document = status in DOCUMENT or (status == PARTIAL and "Range" in headers)
+            collector = Body(cap if is_document else min(cap, PAGE_KEPT), memory)  # guard: page-size
             watch = ReplyWatch.of(post, fields)
-            body, truncated = await _read(response.body_reader, status, fields, collector, keep_head, watch)
+            body, truncated = await _read(response.body_reader, is_document, fields, collector, keep_head, watch)
             return RawAnswer(status, fields, repeated, body, truncated)
     except ReadTimeoutError:  # while reading the body; the head has arrived
         raise UnusableAnswer("read_timeout") from None
@@ -290,14 +294,13 @@ def _texts(headers: HeaderMap) -> dict[str, str | list[str]]:
 
 async def _read(
     reader: ResponseBodyReader,
-    status: int,
+    is_document: bool,
     fields: Mapping[str, str],
     body: Body,
     keep_head: bool,
     watch: ReplyWatch | None = None,
 ) -> tuple[bytes, bool]:
     """Return the body and whether it is truncated. Stop at Content-Length, which saves a quarter of all reads."""
-    is_document = status in DOCUMENT
     received = chunk_count = 0
     length = _length(fields.get("content-length"))
     try:

@@ -14,9 +14,11 @@ from registry.api import (
     crawl,
     discover,
     documents,
+    dumps,
     health,
     manifests,
     opt_outs,
+    records,
     reference,
     rubric,
     services,
@@ -36,11 +38,13 @@ TAGS = [
     {"name": "services", "description": "Everything about one service."},
     {"name": "submission", "description": "Have a host visited, check a document."},
     {"name": "health", "description": "Whether services, and this one, are up."},
+    {"name": "copies", "description": "Copy the registry, and keep the copy current."},
     {"name": "about", "description": "How this registry works."},
 ]
 
-_OPEN: Final = ("/api/", "/.well-known/")
+_OPEN: Final = ("/api/", "/.well-known/", "/dumps/")
 _SUBMISSIONS: Final = frozenset({"/api/services", "/api/opt-outs"})
+_SEARCHES: Final = frozenset({records.PATH})
 
 
 def create_app(waypost: Waypost, settings: Settings) -> ASGIApp:
@@ -52,7 +56,7 @@ def interface(waypost: Waypost, settings: Settings) -> Interface:
     """Return the API as an interface. It answers all paths that no other interface answers."""
     routes = make_routes()
     provide(routes.state, waypost, settings)
-    return Interface(ResponseCache(routes), Rules(open=_OPEN, submissions=_SUBMISSIONS))
+    return Interface(ResponseCache(routes), Rules(open=_OPEN, submissions=_SUBMISSIONS, searches=_SEARCHES))
 
 
 @contextlib.contextmanager
@@ -90,6 +94,8 @@ def make_routes() -> FastAPI:
         about,
         bot,
         reference,
+        dumps,
+        records,
     ):
         app.include_router(module.router)
     app.openapi = lambda: documents.openapi(app)  # type: ignore[method-assign]  # FastAPI documents this way to replace it

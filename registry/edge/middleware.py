@@ -93,6 +93,7 @@ class RequestMiddleware:
         sender = _Sender(send, request_id, is_open=is_open, is_head=scope["method"] == "HEAD")
         if scope["method"] == "HEAD":
             scope["method"] = "GET"
+            scope["waypost.head"] = True  # for answers that are dear to make and would be dropped
         if scope["method"] == "OPTIONS" and is_open:
             await _send_preflight(sender)
             return

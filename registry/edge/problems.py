@@ -105,6 +105,12 @@ UNTRANSLATABLE = ProblemType(
 BODY_TOO_LARGE = ProblemType(
     "body-too-large", 413, "Body too large", "The request body is larger than this API accepts."
 )
+RANGE_NOT_SATISFIABLE = ProblemType(
+    "range-not-satisfiable",
+    416,
+    "Range not satisfiable",
+    "The file ends before the requested range begins; `Content-Range` says how long it is.",
+)
 NOT_LISTED = ProblemType(
     "not-listed",
     422,
@@ -142,7 +148,8 @@ BUSY = ProblemType(
 PROBLEM_TYPES: Final[tuple[ProblemType, ...]] = (
     BAD_REQUEST, UNKNOWN_PARAMETER, INVALID_PARAMETER, UNREADABLE_BODY, INVALID_BODY, INVALID_NAME, INVALID_CURSOR,
     OPTED_OUT, NOT_FOUND, UNKNOWN_SERVICE, UNKNOWN_CAPABILITY, NO_DETAIL, METHOD_NOT_ALLOWED, REQUEST_TIMEOUT,
-    ALREADY_KNOWN, UNTRANSLATABLE, BODY_TOO_LARGE, NOT_LISTED, RATE_LIMITED, HEAD_TOO_LARGE, INTERNAL, UNAVAILABLE,
+    ALREADY_KNOWN, UNTRANSLATABLE, BODY_TOO_LARGE, RANGE_NOT_SATISFIABLE, NOT_LISTED,
+    RATE_LIMITED, HEAD_TOO_LARGE, INTERNAL, UNAVAILABLE,
     TOO_MANY_CONNECTIONS, BUSY,
 )  # fmt: skip
 

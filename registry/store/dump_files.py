@@ -110,7 +110,6 @@ class Manifest:
             "media_type": "application/x-ndjson",
             "compression": "zstd",
             "parts": [{**asdict(part), "url": f"{self.registry}/dumps/{part.name}"} for part in self.parts],
-            "untrusted_text": ["records"],
         }
 
 
@@ -142,9 +141,7 @@ def read_manifest(raw: bytes) -> Manifest:
         if isinstance(terms, dict)
         else {},
         counts={
-            str(key)[:40]: number
-            for key, number in counts.items()
-            if type(number) is int and 0 <= number <= 2**62
+            str(key)[:40]: number for key, number in counts.items() if type(number) is int and 0 <= number <= 2**62
         },
         parts=tuple(map(_part, parts)),
     )
@@ -249,8 +246,7 @@ class DumpWriter:
     def finish(self) -> tuple[Part, ...]:
         """End the last part and return all. Raise DumpFailed."""
         with _as_dump_failed():
-            if self._open is not None:
-                self._end_part()
+            self._end_part()
         return tuple(self._parts)
 
     def publish(self, manifest: Manifest, *, keep: int) -> None:
@@ -265,10 +261,9 @@ class DumpWriter:
             _drop_old(self._folder, keep)
 
     def _end_part(self) -> None:
-        assert self._open is not None
-        part, self._open = self._open, None
-        ended = part.end(f"{self._snapshot}-{len(self._parts) + 1:05}")
-        self._parts.append(ended)
+        if self._open is not None:
+            part, self._open = self._open, None
+            self._parts.append(part.end(f"{self._snapshot}-{len(self._parts) + 1:05}"))
 
 
 class _OpenPart:

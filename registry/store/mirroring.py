@@ -156,7 +156,7 @@ class Mirroring:
     async def counts(self) -> dict[str, int]:
         """Return the number of hosts by state."""
         statement = select(MirroredRow.state, func.count()).group_by(MirroredRow.state)
-        return {state: number for state, number in await self._connection.execute(statement)}
+        return dict((await self._connection.execute(statement)).tuples().all())
 
     async def refused(self, *, limit: int) -> list[MirroredRecord]:
         """Return hosts whose record was refused, with the reason."""

@@ -25,7 +25,8 @@ _DOCUMENT: Final = (
 )  # fmt: skip
 
 _SHOWN: Final[LiteralString] = f"""
-SELECT {", ".join(f"s.{name}" for name in _SERVICE)}, s.model->'policies', {", ".join(f"h.{name}" for name in _HOST)}, m.robots
+SELECT {", ".join(f"s.{name}" for name in _SERVICE)}, s.model->'policies',
+    {", ".join(f"h.{name}" for name in _HOST)}, m.robots
 FROM services s LEFT JOIN hosts h ON h.domain = s.domain AND h.host = s.host
 LEFT JOIN mirrored m ON m.domain = s.domain AND m.host = s.host
 WHERE NOT s.hidden AND NOT EXISTS (
@@ -35,8 +36,10 @@ WHERE NOT s.hidden AND NOT EXISTS (
 _PAGE: Final[LiteralString] = (
     _SHOWN + " AND (s.domain, s.host) > (%(domain)s, %(host)s) ORDER BY s.domain, s.host LIMIT %(limit)s"
 )
-_OF: Final[LiteralString] = _SHOWN + " AND s.domain = ANY(string_to_array(%(domains)s, ' '))" + (
-    " AND s.host = ANY(string_to_array(%(hosts)s, ' ')) ORDER BY s.domain, s.host"
+_OF: Final[LiteralString] = (
+    _SHOWN
+    + " AND s.domain = ANY(string_to_array(%(domains)s, ' '))"
+    + (" AND s.host = ANY(string_to_array(%(hosts)s, ' ')) ORDER BY s.domain, s.host")
 )
 _AMONG: Final[LiteralString] = (
     "WHERE domain = ANY(string_to_array(%(domains)s, ' ')) AND host = ANY(string_to_array(%(hosts)s, ' '))"
@@ -116,9 +119,11 @@ class PublicRecords:
         width = len(_SERVICE)
         found = {
             row[1]: PublicRecord(
-                dict(zip(_SERVICE, row, strict=False)), dict(zip(_HOST, row[width + 1 :], strict=False)), row[width],
+                dict(zip(_SERVICE, row, strict=False)),
+                dict(zip(_HOST, row[width + 1 :], strict=False)),
+                row[width],
                 row[-1],
-            )  # fmt: skip
+            )
             for row in rows
         }
         bound = _bound([record.key for record in found.values()])

@@ -21,8 +21,8 @@ from registry.store.jobs import Jobs
 from registry.store.lane import QueryPool
 from registry.store.ledger import Ledger
 from registry.store.loading import Loading
-from registry.store.opt_out_requests import OptOutRequests
 from registry.store.mirroring import Mirroring
+from registry.store.opt_out_requests import OptOutRequests
 from registry.store.pruning import Pruning
 from registry.store.public_records import PublicRecords
 from registry.store.reference import References

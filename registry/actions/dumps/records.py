@@ -6,7 +6,7 @@ sizes, depth and addresses are checked, and whatever can be computed from the re
 
 import base64
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Final, Literal
 
 import orjson
@@ -67,7 +67,7 @@ class Received:
     score: ScoreRecord | None = None
     documents: tuple[DocumentRecord, ...] = ()
     visit: HostRecord | None = None
-    usage: Usage = Usage()
+    usage: Usage = field(default_factory=Usage)
 
 
 def usage_of_record(record: PublicRecord) -> Usage:

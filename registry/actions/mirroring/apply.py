@@ -155,7 +155,13 @@ async def finish_dump(store: Store, before: MirrorRecord) -> tuple[MirrorRecord,
 
 
 async def follow(
-    store: Store, before: MirrorRecord, statements: Sequence[Statement], *, cursor: str, behind: timedelta, now: datetime
+    store: Store,
+    before: MirrorRecord,
+    statements: Sequence[Statement],
+    *,
+    cursor: str | None,
+    behind: timedelta,
+    now: datetime,
 ) -> tuple[MirrorRecord, Applied]:
     """Apply the records of the hosts that a page of the feed names, and move on to `cursor`. Raise Superseded."""
     sequence = max([before.sequence, *(statement.sequence for statement in statements)])
