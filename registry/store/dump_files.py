@@ -262,8 +262,8 @@ class DumpWriter:
 
     def _end_part(self) -> None:
         if self._open is not None:
-            part, self._open = self._open, None
-            self._parts.append(part.end(f"{self._snapshot}-{len(self._parts) + 1:05}"))
+            self._parts.append(self._open.end(f"{self._snapshot}-{len(self._parts) + 1:05}"))
+            self._open = None
 
 
 class _OpenPart:

@@ -14,6 +14,7 @@ from typing import Final
 
 from registry.actions.dumps.position import Position, position
 from registry.actions.dumps.records import encoded, state_of_opt_out, tombstone, usage_of_record
+from registry.actions.feed.sequencing import sequence
 from registry.store.dump_files import FRAME_BYTES, LINE_BYTES, PART_BYTES, DumpWriter, Manifest
 from registry.store.unit_of_work import Store, UnitOfWork
 
@@ -55,6 +56,7 @@ async def export(
     `without_restricted`: leave out services whose site forbids training or makes it conditional. Cancelling it leaves
     no trace. Raise DumpRunning, DumpFailed and StoreUnavailable; earlier dumps then stay as they are.
     """
+    await sequence(store)  # so that the position is near the end of the feed
     snapshot = now.strftime("%Y%m%dT%H%M%SZ")
     counts = Counter[str]()
     with DumpWriter(folder, snapshot, part_bytes=part_bytes, frame_bytes=frame_bytes) as writer:

@@ -7,6 +7,7 @@ sizes, depth and addresses are checked, and whatever can be computed from the re
 import base64
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import Annotated, Any, Final, Literal
 
 import orjson
@@ -157,6 +158,10 @@ def state_of_opt_out(how: str) -> Literal["opted_out", "blocked"]:
 Short = Annotated[str, Field(max_length=200)]
 Url = Annotated[str, Field(max_length=20_000)]
 Count = Annotated[int, Field(ge=0, le=2**31 - 1, strict=True)]
+Moment = Annotated[
+    AwareDatetime, Field(ge=datetime(1970, 1, 1, tzinfo=UTC), le=datetime(9000, 1, 1, tzinfo=UTC))
+]
+"""A time that every program can read back from the database; one outside would spoil every list it is in."""
 
 
 class _Shape(BaseModel):
@@ -179,7 +184,7 @@ class _Capability(_Shape):
 class _Grade(_Shape):
     value: Annotated[int, Field(ge=0, le=100, strict=True)]
     rubric_version: Short
-    scored_at: AwareDatetime
+    scored_at: Moment
     breakdown: dict[str, Any]
 
 
@@ -197,16 +202,16 @@ class _Document(_Shape):
     sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
     alias_of: Url | None
     rubric_version: Short
-    first_seen_at: AwareDatetime
-    changed_at: AwareDatetime
-    seen_at: AwareDatetime
+    first_seen_at: Moment
+    changed_at: Moment
+    seen_at: Moment
 
 
 class _Visit(_Shape):
     outcome: Outcome | None = None
     reason: Short = ""
-    last_visit_at: AwareDatetime | None = None
-    last_found_at: AwareDatetime | None = None
+    last_visit_at: Moment | None = None
+    last_found_at: Moment | None = None
     response_ms: Count | None = None
 
 
@@ -219,9 +224,9 @@ class _Service(_Shape):
     injection_flags: Annotated[list[Short], Field(max_length=200)]
     crawl_failures: Annotated[int, Field(ge=0, le=10_000, strict=True)]
     rubric_version: Short
-    created_at: AwareDatetime
-    updated_at: AwareDatetime
-    seen_at: AwareDatetime
+    created_at: Moment
+    updated_at: Moment
+    seen_at: Moment
     visit: _Visit
     usage: _Usage
     model: dict[str, Any]
