@@ -26,6 +26,9 @@ SEQUENCED_AT_ONCE: Final = 1_000
 WINDOW: Final = 20_000
 """Maximum number of places that one page looks at, so that a filter that nothing matches costs little."""
 
+MOST_BYTES: Final = 1_000_000
+"""Bytes of the data of one page; its last event may exceed them."""
+
 FEED_LOCK: Final = 0x77617904
 
 _NIL: Final = UUID(int=0)
@@ -79,6 +82,7 @@ SELECT coalesce((SELECT latest_seq FROM feed_head WHERE key = 1), 0), EXISTS (SE
 """)
 
 # One statement, so one snapshot: nothing can be pruned between the check of the reader's place and the events after it.
+# Opt-outs are looked at again, for events that were restored from a backup with what `redact` had deleted.
 _PAGE = text("""
 WITH head AS MATERIALIZED (
     SELECT *, coalesce(CAST(:after AS bigint), pruned_seq) AS after FROM feed_head WHERE key = 1
@@ -86,13 +90,22 @@ WITH head AS MATERIALIZED (
 SELECT h.latest_seq, h.latest_id, h.latest_at, h.pruned_seq, h.pruned_id, h.after,
     (SELECT event_id FROM changes WHERE seq = h.after) AS after_id,
     (SELECT event_id FROM changes WHERE seq = least(h.after + :window, h.latest_seq)) AS end_id,
-    e.seq, e.event_id, e.domain, e.host, e.kind, e.at, e.data
+    e.matching, e.seq, e.event_id, e.domain, e.host, e.kind, e.at, e.data
 FROM head h
 LEFT JOIN LATERAL (
-    SELECT seq, event_id, domain, host, kind, at, data FROM changes
-    WHERE seq > h.after AND seq <= h.after + :window
-      AND (CAST(:kinds AS text[]) IS NULL OR kind = ANY(CAST(:kinds AS text[])))
-    ORDER BY seq LIMIT :limit) e ON true
+    SELECT *, count(*) OVER () AS matching,
+        sum(octet_length(CAST(data AS text))) OVER (ORDER BY seq ROWS UNBOUNDED PRECEDING)
+            - octet_length(CAST(data AS text)) AS bytes_before
+    FROM (
+        SELECT c.seq, c.event_id, c.domain, c.host, c.kind, c.at,
+            CASE WHEN c.kind IN ('service.listed', 'service.changed') AND EXISTS (
+                SELECT FROM opt_outs o WHERE o.domain = c.domain
+                    AND (o.host = c.domain OR o.host = c.host OR right(c.host, length(o.host) + 1) = '.' || o.host)
+            ) THEN CAST('{"redacted": true}' AS jsonb) ELSE c.data END AS data
+        FROM changes c
+        WHERE c.seq > h.after AND c.seq <= h.after + :window
+          AND (CAST(:kinds AS text[]) IS NULL OR c.kind = ANY(CAST(:kinds AS text[])))
+        ORDER BY c.seq LIMIT :limit) AS matching) e ON e.bytes_before < :most_bytes
 ORDER BY e.seq
 """)
 
@@ -209,8 +222,14 @@ class Feed:
 
     async def after(self, seq: int | None, kinds: Collection[str] | None, *, limit: int) -> Stretch:
         """Return at most `limit` events after the place `seq` (None: the oldest that is kept), of these kinds (None:
-        all). At most WINDOW places are looked at."""
-        bound = {"after": seq, "kinds": None if kinds is None else sorted(kinds), "limit": limit, "window": WINDOW}
+        all), fewer when they are more than MOST_BYTES. At most WINDOW places are looked at."""
+        bound = {
+            "after": seq,
+            "kinds": None if kinds is None else sorted(kinds),
+            "limit": limit,
+            "window": WINDOW,
+            "most_bytes": MOST_BYTES,
+        }
         rows = (await self._connection.execute(_PAGE, bound)).mappings().all()
         if not rows:
             return Stretch((), BEGINNING if seq is None else Place(seq, _NIL), BEGINNING, Ends())
@@ -219,7 +238,7 @@ class Feed:
         after = Place(head["after"], head["after_id"] or _NIL)
         if after.seq == ends.pruned.seq:
             after = ends.pruned
-        if len(events) == limit:
+        if events and (len(events) == limit or len(events) < head["matching"]):
             end = Place(events[-1].seq, events[-1].event_id)
         else:
             end_seq = min(after.seq + WINDOW, ends.latest.seq)

@@ -1,6 +1,7 @@
 """Repository of services as `record` and `rescore` write them, with capabilities, findings and scores."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final, LiteralString
 
 from sqlalchemy import RowMapping, bindparam, delete, or_, select, text, tuple_, update
@@ -25,6 +26,11 @@ _FIELDS = tuple(ServiceRecord.__dataclass_fields__)
 _OF: Final[LiteralString] = f"""
 SELECT {", ".join(_FIELDS)} FROM services WHERE domain = ANY(string_to_array(%(domains)s, ' '))
 """  # noqa: S608  # our own columns
+_CAPABILITIES_OF: Final[LiteralString] = """
+SELECT domain, host, name, data FROM capabilities
+WHERE domain = ANY(string_to_array(%(domains)s, ' ')) AND host = ANY(string_to_array(%(hosts)s, ' '))
+ORDER BY domain, host, position
+"""
 _SCORE = tuple(ScoreRecord.__dataclass_fields__)
 _STAMPED = ("domain", "host", "seen_at", "crawl_failures", "listing", "listing_hash")
 # The listing holds a date. It is written only when its hash differs: most visits change neither it nor the index.
@@ -70,6 +76,18 @@ class Services:
             .returning(ServiceRow.host)
         )
         return sorted((await self._connection.execute(statement)).scalars())
+
+    async def capabilities(self, keys: Collection[Key]) -> dict[Key, dict[str, Any]]:
+        """Return the capabilities of each service by name, in order, without details. One that cannot be decoded is
+        left out: it is about to be rewritten."""
+        found: dict[Key, dict[str, Any]] = {}
+        if not keys:
+            return found
+        bound = {"domains": listed({domain for domain, _ in keys}), "hosts": listed({host for _, host in keys})}
+        for domain, host, name, data in await self._driver.rows(_CAPABILITIES_OF, bound):
+            with suppress(ValueError):
+                found.setdefault((domain, host), {})[name] = decode(data)
+        return found
 
     async def replace_capabilities(self, capabilities: Mapping[Key, Sequence[CapabilityRecord]]) -> None:
         """Replace all capabilities of each service, keeping their order."""

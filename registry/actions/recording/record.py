@@ -81,6 +81,7 @@ async def _record_together(store: Store, finished: Sequence[Leased], now: dateti
         before = await _read(uow, leases)
         comparisons = await asyncio.to_thread(compare, still_leased, before, now)
         bodies = await uow.documents.bodies(_bodies_needed(comparisons))
+        before.capabilities = await uow.services.capabilities(_compared_with(comparisons, before))
         writes = await asyncio.to_thread(conclude, comparisons, before, bodies, now)
         await _write(uow, writes)
         await uow.domains.end_lease(leases)
@@ -117,6 +118,18 @@ def _bodies_needed(comparisons: Sequence[Compared]) -> set[tuple[str, bytes]]:
         for compared in comparisons
         for url, previous in compared.documents.replaced.items()
         if has_versions(compared.documents.current[url].record.format)
+    }
+
+
+def _compared_with(comparisons: Sequence[Compared], before: Stored) -> set[tuple[str, str]]:
+    """Return the services whose capabilities are compared with those they will have."""
+    return {
+        (compared.host.domain, compared.host.host)
+        for compared in comparisons
+        if compared.is_merged_again
+        and not compared.is_hidden
+        and (previous := before.services.get(compared.host.host)) is not None
+        and not previous.hidden
     }
 
 
