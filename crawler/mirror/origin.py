@@ -37,7 +37,7 @@ _LONGEST_PAUSE: Final = 3_600.0
 
 class NotRead(Exception):
     """The origin did not answer as it should. `status`: of its answer, if there was one; `after`: seconds that it asks
-    to wait. The message has no text of the origin."""
+    to wait. The message is this program's; of the origin it has at most the host that a redirect leads to."""
 
     def __init__(self, reason: str, status: int | None = None, after: float | None = None) -> None:
         super().__init__(reason)

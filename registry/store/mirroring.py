@@ -156,7 +156,7 @@ class Mirroring:
     async def counts(self) -> dict[str, int]:
         """Return the number of hosts by state."""
         statement = select(MirroredRow.state, func.count()).group_by(MirroredRow.state)
-        return dict((await self._connection.execute(statement)).tuples().all())
+        return {row[0]: row[1] for row in await self._connection.execute(statement)}
 
     async def refused(self, *, limit: int) -> list[MirroredRecord]:
         """Return hosts whose record was refused, with the reason."""

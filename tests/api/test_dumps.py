@@ -30,7 +30,7 @@ async def test_there_is_no_dump_at_first(own_api: Api) -> None:
 
 
 async def test_the_manifest_names_the_parts_by_url(api: Api, dumped: tuple[str, str, bytes]) -> None:
-    path, sha256, raw = dumped
+    path, _, raw = dumped
     answer = await api.get("/dumps/manifest.json")
     (part,) = answer.json()["parts"]
     assert part["url"] == f"https://registry.example{path}"

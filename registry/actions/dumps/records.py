@@ -158,9 +158,7 @@ def state_of_opt_out(how: str) -> Literal["opted_out", "blocked"]:
 Short = Annotated[str, Field(max_length=200)]
 Url = Annotated[str, Field(max_length=20_000)]
 Count = Annotated[int, Field(ge=0, le=2**31 - 1, strict=True)]
-Moment = Annotated[
-    AwareDatetime, Field(ge=datetime(1970, 1, 1, tzinfo=UTC), le=datetime(9000, 1, 1, tzinfo=UTC))
-]
+Moment = Annotated[AwareDatetime, Field(ge=datetime(1970, 1, 1, tzinfo=UTC), le=datetime(9000, 1, 1, tzinfo=UTC))]
 """A time that every program can read back from the database; one outside would spoil every list it is in."""
 
 
