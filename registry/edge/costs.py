@@ -17,6 +17,9 @@ from registry.edge.problems import RATE_LIMITED, Problem
 UNIT_BYTES: Final = 16_384
 """Bytes of a document, sent by the client or stored, for one unit."""
 
+UNIT_FILE_BYTES: Final = 1024 * 1024
+"""Bytes of a file, sent as it is stored, for one unit."""
+
 HEALTH: Final = 9
 """The health of all services reads a row of every one of them."""
 
@@ -29,6 +32,10 @@ _SKIPPED: Final = 2_000
 
 def of_bytes(size: int) -> int:
     return size // UNIT_BYTES
+
+
+def of_file(size: int) -> int:
+    return size // UNIT_FILE_BYTES
 
 
 def of_discover(limit: int, facets: int) -> int:

@@ -1,0 +1,407 @@
+"""One service as a JSON object that contains everything public about it: what dumps hold and mirrors read.
+
+`encoded` writes it from stored rows, `received` reads one that another registry wrote and trusts nothing in it: shapes,
+sizes, depth and addresses are checked, and whatever can be computed from the rest is computed again.
+"""
+
+import base64
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Annotated, Any, Final, Literal
+
+import orjson
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+
+from registry.core.format_support.public_addresses import public_merged
+from registry.core.formats.adp.manifest_view import adp_base_url
+from registry.core.merging.usage import Usage, usage_of
+from registry.core.model.documents import Outcome
+from registry.core.model.services import Policies, from_json, to_json
+from registry.core.names.domains import InvalidName, canonical_host, host_of, registrable_domain, same_site
+from registry.core.names.opt_out import is_covered
+from registry.core.scheduling.reasons import DueReason
+from registry.store.listings import listing_from_json
+from registry.store.mirroring import ORIGIN_BLOCK
+from registry.store.public_records import PublicRecord
+from registry.store.records import (
+    CapabilityRecord,
+    DocumentRecord,
+    FindingRecord,
+    HostRecord,
+    ScoreRecord,
+    ServiceRecord,
+)
+from registry.store.values import key_name
+
+MAX_DEPTH: Final = 64
+"""Levels of nesting in a record. Documents have at most 32 (core/reading), and the model adds a few around them."""
+
+BODIES_BYTES: Final = 8 * 1024 * 1024
+"""Bytes of bodies in one record; further ones are left out."""
+
+_KINDS: Final = frozenset({"service", "opted_out", "blocked", "absent"})
+
+
+class RefusedRecord(ValueError):
+    """A record cannot be used. `code` says why; `host` is its host, if it names a valid one."""
+
+    def __init__(self, code: str, host: str | None = None) -> None:
+        super().__init__(code)
+        self.code = code
+        self.host = host
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """What another registry says of a host. Without `service`, `state` says why: opted_out, blocked or absent.
+
+    `covered_by`: the host whose opt-out covers this one.
+    """
+
+    domain: str
+    host: str
+    state: Literal["listed", "opted_out", "blocked", "absent"]
+    covered_by: str | None = None
+    service: ServiceRecord | None = None
+    capabilities: tuple[CapabilityRecord, ...] = ()
+    findings: tuple[FindingRecord, ...] = ()
+    score: ScoreRecord | None = None
+    documents: tuple[DocumentRecord, ...] = ()
+    visit: HostRecord | None = None
+    usage: Usage = field(default_factory=Usage)
+
+
+def usage_of_record(record: PublicRecord) -> Usage:
+    """Return what the site says about the use of its texts."""
+    try:
+        policies = from_json({"policies": orjson.loads(record.policies)}).policies if record.policies else Policies()
+    except ValueError:
+        policies = Policies(training="unreadable")
+    return usage_of(policies, record.visit["robots_body"], record.robots_usage)
+
+
+def encoded(record: PublicRecord, usage: Usage, bodies: Mapping[bytes, bytes] | None = None) -> bytes:
+    """Return the JSON of a record. `bodies`: of its documents, by SHA-256, which are added as base64."""
+    service, visit = record.service, record.visit
+    left = BODIES_BYTES
+    documents = []
+    for document in record.documents:
+        entry = {**document, "sha256": document["sha256"].hex()}
+        body = (bodies or {}).get(document["sha256"])
+        if body is not None and len(body) <= left:
+            left -= len(body)
+            entry["body"] = base64.b64encode(body).decode()
+        documents.append(entry)
+    score = record.score
+    return orjson.dumps(
+        {
+            "kind": "service",
+            "host": service["host"],
+            "domain": service["domain"],
+            "name": service["name"],
+            "description": service["description"],
+            "base_url": service["base_url"],
+            "manifest_url": service["well_known_url"],
+            "trust_level": service["trust_level"],
+            "score": service["score"],
+            "formats": service["formats"],
+            "injection_flags": service["injection_flags"],
+            "crawl_failures": service["crawl_failures"],
+            "rubric_version": service["rubric_version"],
+            "created_at": service["created_at"],
+            "updated_at": service["updated_at"],
+            "seen_at": service["seen_at"],
+            "visit": {
+                "outcome": visit["outcome"],
+                "reason": visit["reason"] or "",
+                "last_visit_at": visit["last_visit_at"],
+                "last_found_at": visit["last_found_at"],
+                "response_ms": visit["response_ms"],
+            },
+            "usage": usage.to_json(),
+            "model": orjson.Fragment(service["model"]),
+            "capabilities": [
+                {"name": name, "data": orjson.Fragment(data)}
+                | ({} if detail is None else {"detail": orjson.Fragment(detail)})
+                for name, data, detail in record.capabilities
+            ],
+            "listing": orjson.Fragment(service["listing"]),
+            "findings": [
+                {"reason": reason, "document": document, "pointer": pointer, "evidence": evidence}
+                for reason, document, pointer, evidence in record.findings
+            ],
+            "grade": None
+            if score is None
+            else {
+                "value": score[0],
+                "rubric_version": score[1],
+                "scored_at": score[2],
+                "breakdown": orjson.Fragment(score[3]),
+            },
+            "documents": documents,
+            "untrusted_text": True,
+        }
+    )
+
+
+def tombstone(host: str, state: str, covered_by: str | None = None) -> bytes:
+    """Return the JSON of a host without a service: `state` is opted_out, blocked or absent."""
+    covering = {} if covered_by is None else {"covered_by": covered_by}
+    return orjson.dumps({"kind": state, "host": host, **covering})
+
+
+def state_of_opt_out(how: str) -> Literal["opted_out", "blocked"]:
+    """Return what the public is told of an opt-out: the site's own wish, or a decision of an operator."""
+    return "blocked" if how in ("operator", ORIGIN_BLOCK) else "opted_out"
+
+
+Short = Annotated[str, Field(max_length=200)]
+Url = Annotated[str, Field(max_length=20_000)]
+Count = Annotated[int, Field(ge=0, le=2**31 - 1, strict=True)]
+Moment = Annotated[AwareDatetime, Field(ge=datetime(1970, 1, 1, tzinfo=UTC), le=datetime(9000, 1, 1, tzinfo=UTC))]
+"""A time that every program can read back from the database; one outside would spoil every list it is in."""
+
+
+class _Shape(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class _Finding(_Shape):
+    reason: Short
+    document: Url | None = None
+    pointer: Annotated[str, Field(max_length=20_000)] = ""
+    evidence: Annotated[str, Field(max_length=20_000)] = ""
+
+
+class _Capability(_Shape):
+    name: Annotated[str, Field(max_length=100_000)]
+    data: dict[str, Any]
+    detail: dict[str, Any] | None = None
+
+
+class _Grade(_Shape):
+    value: Annotated[int, Field(ge=0, le=100, strict=True)]
+    rubric_version: Short
+    scored_at: Moment
+    breakdown: dict[str, Any]
+
+
+class _Document(_Shape):
+    url: Url
+    final_url: Url
+    purpose: Short
+    outcome: Outcome
+    reason: Short
+    format: Short | None
+    dialect: Short | None
+    status: Annotated[int, Field(ge=0, le=999)] | None
+    media_type: Short | None
+    size: Count
+    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    alias_of: Url | None
+    rubric_version: Short
+    first_seen_at: Moment
+    changed_at: Moment
+    seen_at: Moment
+
+
+class _Visit(_Shape):
+    outcome: Outcome | None = None
+    reason: Short = ""
+    last_visit_at: Moment | None = None
+    last_found_at: Moment | None = None
+    response_ms: Count | None = None
+
+
+class _Usage(_Shape):
+    robots: Short | None = None
+
+
+class _Service(_Shape):
+    manifest_url: Url
+    injection_flags: Annotated[list[Short], Field(max_length=200)]
+    crawl_failures: Annotated[int, Field(ge=0, le=10_000, strict=True)]
+    rubric_version: Short
+    created_at: Moment
+    updated_at: Moment
+    seen_at: Moment
+    visit: _Visit
+    usage: _Usage
+    model: dict[str, Any]
+    capabilities: Annotated[list[_Capability], Field(max_length=30_000)]
+    listing: dict[str, Any]
+    findings: Annotated[list[_Finding], Field(max_length=2_000)]
+    grade: _Grade | None
+    documents: Annotated[list[_Document], Field(max_length=20_000)]
+
+
+def received(raw: bytes, *, exempt: Collection[str] = ()) -> Received:
+    """Return the checked record of one line, or of one entry of an answer. Raise RefusedRecord. CPU-bound.
+
+    `exempt`: names of the connect-to table, which may be special-use names.
+    """
+    try:
+        value = orjson.loads(raw)
+    except ValueError:
+        raise RefusedRecord("not_json") from None
+    return received_value(value, exempt=exempt)
+
+
+def received_value(value: Any, *, exempt: Collection[str] = ()) -> Received:
+    """As `received`, for a parsed value."""
+    if not isinstance(value, dict) or not isinstance(name := value.get("host"), str):
+        raise RefusedRecord("no_host")
+    try:
+        host = canonical_host(name, exempt=exempt).host
+    except InvalidName:
+        raise RefusedRecord("invalid_host") from None
+    if host != name:
+        raise RefusedRecord("host_not_canonical")
+    domain = registrable_domain(host)
+    kind = value.get("kind")
+    if kind not in _KINDS:
+        raise RefusedRecord("unknown_kind", host)
+    if kind != "service":
+        return Received(domain, host, kind, _covering(value, host))
+    if not _is_storable(value, MAX_DEPTH):  # guard: record-depth
+        raise RefusedRecord("unstorable", host)
+    try:
+        return _service(domain, host, _Service.model_validate(value))
+    except RefusedRecord:
+        raise
+    except (ValidationError, ValueError, RecursionError, TypeError):
+        raise RefusedRecord("bad_shape", host) from None
+
+
+def _covering(value: Mapping[str, Any], host: str) -> str:
+    """Return the host whose opt-out covers this one: itself, or a parent in its domain."""
+    covering = value.get("covered_by", host)
+    if not isinstance(covering, str) or not is_covered(host, [covering]):
+        raise RefusedRecord("bad_covering", host)
+    if not is_covered(covering, [registrable_domain(host)]):  # guard: record-covering
+        raise RefusedRecord("bad_covering", host)
+    return covering
+
+
+def _service(domain: str, host: str, shape: _Service) -> Received:
+    listing = listing_from_json(shape.listing)
+    if listing.host != host:  # guard: record-host
+        raise RefusedRecord("listing_of_another_host", host)
+    if not 0 <= listing.score <= 100 or max(len(listing.formats), len(listing.protocols)) > 1_000:
+        raise RefusedRecord("bad_shape", host)
+    listing = replace(listing, domain=domain)
+    urls = [url for document in shape.documents for url in (document.url, document.final_url)]
+    for url in (shape.manifest_url, *urls):
+        if not url.startswith("https://") or not same_site(host_of(url) or "", host):  # guard: record-urls
+            raise RefusedRecord("foreign_document", host)
+    names = [key_name(capability.name) for capability in shape.capabilities]
+    if len(set(names)) < len(names) or len({document.url for document in shape.documents}) < len(shape.documents):
+        raise RefusedRecord("repeated_key", host)
+    stated = [
+        capability.data | ({} if capability.detail is None else {"detail": capability.detail})
+        for capability in shape.capabilities
+    ]
+    service, _ = public_merged(from_json({**shape.model, "capabilities": stated}), host)  # guard: record-addresses
+    model = to_json(service)
+    capabilities = tuple(
+        CapabilityRecord(data["name"], {key: item for key, item in data.items() if key != "detail"}, data.get("detail"))
+        for data in model.pop("capabilities", ())
+    )
+    record = ServiceRecord(
+        domain=domain,
+        host=host,
+        name=listing.name,
+        description=listing.description,
+        base_url=adp_base_url(host, service),
+        well_known_url=shape.manifest_url,
+        trust_level=listing.trust_level,
+        score=listing.score,
+        auth_type=listing.auth_type,
+        pricing_type=listing.pricing_type,
+        formats=listing.formats,
+        protocols=listing.protocols,
+        category=listing.category or None,
+        cap_count=len(capabilities),
+        injection_flags=tuple(shape.injection_flags),
+        hidden=False,
+        crawl_failures=shape.crawl_failures,
+        model=model,
+        listing=listing,
+        rubric_version=shape.rubric_version,
+        created_at=shape.created_at,
+        updated_at=shape.updated_at,
+        seen_at=shape.seen_at,
+    )
+    grade = shape.grade
+    return Received(
+        domain,
+        host,
+        "listed",
+        service=record,
+        capabilities=capabilities,
+        findings=tuple(
+            FindingRecord(finding.reason, finding.document, finding.pointer, finding.evidence)
+            for finding in shape.findings
+        ),
+        score=None
+        if grade is None
+        else ScoreRecord(domain, host, grade.scored_at, grade.value, grade.rubric_version, grade.breakdown),
+        documents=tuple(_document(domain, host, document) for document in shape.documents),
+        visit=_visit(domain, host, shape),
+        usage=usage_of(service.policies, None, shape.usage.robots),
+    )
+
+
+def _document(domain: str, host: str, shape: _Document) -> DocumentRecord:
+    return DocumentRecord(
+        domain,
+        host,
+        shape.url,
+        shape.final_url,
+        shape.purpose,
+        shape.outcome,
+        shape.reason,
+        bytes.fromhex(shape.sha256),
+        shape.size,
+        False,
+        shape.first_seen_at,
+        shape.changed_at,
+        shape.seen_at,
+        shape.rubric_version,
+        shape.format,
+        shape.dialect,
+        shape.status,
+        shape.media_type,
+        alias_of=shape.alias_of,
+    )
+
+
+def _visit(domain: str, host: str, shape: _Service) -> HostRecord:
+    """Return the row of a host that is never due: a mirror visits nothing."""
+    visit = shape.visit
+    return HostRecord(
+        domain,
+        host,
+        "mirror",
+        shape.created_at,
+        None,
+        outcome=visit.outcome,
+        reason=visit.reason,
+        soft_failures=min(shape.crawl_failures, 1_000),
+        last_visit_at=visit.last_visit_at,
+        last_found_at=visit.last_found_at,
+        response_ms=visit.response_ms,
+        next_visit_why=DueReason.POLICY,
+    )
+
+
+def _is_storable(value: Any, depth: int) -> bool:
+    """Return whether a JSON value is at most `depth` levels deep, and without what jsonb or JSON encoders refuse."""
+    if isinstance(value, str):
+        return "\0" not in value
+    if isinstance(value, dict):
+        return depth > 0 and all("\0" not in key and _is_storable(item, depth - 1) for key, item in value.items())
+    if isinstance(value, list):
+        return depth > 0 and all(_is_storable(item, depth - 1) for item in value)
+    return not isinstance(value, int) or -(2**63) <= value < 2**63
