@@ -25,7 +25,7 @@ _SERVICE_UNTRUSTED: Final = (
 )  # fmt: skip
 _CAPABILITY_UNTRUSTED: Final = (
     "id", "name", "title", "description", "confirmation.message", "call", "auth", "input_schema", "output_schema",
-    "rate_limit", "pricing", "invocations", "candidates.name", "candidates.description",
+    "rate_limit", "pricing", "invocations", "record_url",
 )  # fmt: skip
 _CALL_ORDER: Final = ("kind", "example", "curl", "open", "credentials", "arguments", "missing", "derived")
 _NAME_BYTES, _LIST_BYTES, _ROOM = 500, 300, 250

@@ -10,6 +10,7 @@ from typing import Any, Final, get_args
 from registry.core.formats import FORMAT_BY_SLUG
 from registry.core.merging.categories import CATEGORIES
 from registry.core.model.listing import AuthKind, PricingKind, SideEffects, SortBy, TrustLevel
+from registry.core.reading.reader import MAX_CHARS
 
 Schema = dict[str, Any]
 
@@ -20,7 +21,8 @@ LEAST_BYTES, DEFAULT_BYTES, MOST_BYTES = 4_000, 16_000, 60_000
 
 DEFAULT_ROWS, MOST_ROWS = 5, 20
 QUESTION_CHARS, NAME_CHARS, HOST_CHARS, URL_CHARS = 400, 500, 300, 2_048
-MANIFEST_CHARS: Final = 200_000
+MANIFEST_CHARS: Final = MAX_CHARS
+"""The strict reader takes no longer text in a message. Longer documents are for `POST /api/validate`."""
 _MOST_VALUES: Final = 20
 
 _TRUST_LEVELS: Final = [level.value for level in TrustLevel]
@@ -165,7 +167,7 @@ GET_CAPABILITY: Final = closed(
 CHECK_MANIFEST: Final = closed(
     {
         "text": text(
-            "The document itself: JSON, of any known format. Nothing is stored.",
+            "The document itself: JSON, of any known format. Nothing is stored. Longer ones: POST /api/validate.",
             minLength=1,
             maxLength=MANIFEST_CHARS,
         ),
