@@ -13,6 +13,7 @@ from registry.store.catalogue import Catalogue
 from registry.store.documents import Documents
 from registry.store.domains import Domains
 from registry.store.engine import libpq
+from registry.store.entries import Entries, EntryReads
 from registry.store.errors import translated
 from registry.store.forgetting import Forgetting
 from registry.store.hosts import Hosts
@@ -82,6 +83,9 @@ class UnitOfWork:
     def mcp_servers(self) -> McpServers:
         return McpServers(self._connection)
 
+    def entries(self) -> Entries:
+        return Entries(self._connection)
+
     @cached_property
     def ledger(self) -> Ledger:
         return Ledger(self._connection)
@@ -114,13 +118,15 @@ class UnitOfWork:
 class Store:
     """The database. `engine` comes from `make_engine` and is closed with the store.
 
-    `cards` reads the services that an answer shows, through the connections of `lane`, outside of any transaction.
+    `cards` and `entry_reads` read what an answer shows of services, through the connections of `lane`, outside of any
+    transaction.
     """
 
     def __init__(self, engine: AsyncEngine) -> None:
         self.engine = engine
         self.lane = QueryPool(libpq(engine.url))
         self.cards = Cards(self.lane)
+        self.entry_reads = EntryReads(self.lane)
         self._autocommit = engine.execution_options(isolation_level="AUTOCOMMIT")
 
     @asynccontextmanager

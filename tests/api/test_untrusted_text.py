@@ -171,6 +171,31 @@ async def test_every_text_of_a_site_is_marked_in_every_answer(planted: tuple[Api
     assert unused == [], "\n".join(unused)
 
 
+async def test_every_text_of_a_site_is_marked_in_entries_of_ard(planted: tuple[Api, Web]) -> None:
+    api, web = planted
+    listed, token = [], ""
+    while True:
+        page = await api.json("/ard/agents", pageSize=100, **({"pageToken": token} if token else {}))
+        listed += page["items"]
+        token = page.get("pageToken", "")
+        if not token:
+            break
+    answers = [listed]
+    for entry in listed:
+        answers.append([await api.json(f"/ard/agents/{quote(entry['identifier'], safe='')}")])
+        question = {"query": {"text": entry["displayName"]}, "pageSize": 100}
+        answers.append((await api.post("/ard/search", json=question)).json()["results"])
+    assert list(uncovered(answers)) == []
+    seen = set(MARKER.findall(json.dumps(answers)))
+    assert len({web.planted[marker] for marker in seen & web.planted.keys()}) > 10, "the markers must come back"
+    used = {mark: False for mark, _ in leads_somewhere(answers)}
+    for mark, leads in leads_somewhere(answers):
+        used[mark] |= leads
+    assert all(used.values()), used
+    flagged = await api.json(f"/ard/agents/urn%3Aair%3A{POISONED}%3Aadp%3Aknitters")
+    assert OVERRIDE in flagged["injection_flags"]
+
+
 def _manifests(web: Web) -> list[bytes]:
     return [body for body in web.bodies if body.startswith(b'{"spec_version')]
 
