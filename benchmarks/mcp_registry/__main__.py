@@ -6,11 +6,12 @@ requests take turns, and all figures are medians, compared with a page of `/api/
 
 import argparse
 import asyncio
+import contextlib
 import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -39,9 +40,8 @@ _NAME = ", 'name', 'example.s' || n || '/parcels', 'version', '1.0.' || mod(n, 9
 
 async def measure(services: int, rounds: int) -> Mapping[str, tuple[float, float]]:
     """Return by request the medians of CPU and wall-clock seconds."""
-    with tempfile.TemporaryDirectory(prefix="waypost-bench-") as folder:
-        Path(folder).chmod(0o755)  # if this runs as root, another account runs the server
-        settings = Settings(data=Path(folder), database_url=None, read_rate=1_000_000_000)
+    with _folder() as folder:
+        settings = Settings(data=folder, database_url=None, read_rate=1_000_000_000)
         url, release = database_url(settings)
         upgrade(url)
         store = Store(make_engine(url))
@@ -54,6 +54,13 @@ async def measure(services: int, rounds: int) -> Mapping[str, tuple[float, float
             release()
 
 
+@contextlib.contextmanager
+def _folder() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="waypost-bench-") as name:
+        Path(name).chmod(0o755)  # if this runs as root, another account runs the server
+        yield Path(name)
+
+
 async def _fill(store: Store, services: int) -> None:
     async with store.engine.begin() as connection:
         for table, more in (("domains", None), ("hosts", ""), ("services", ""), ("mcp_servers", _NAME)):
@@ -64,9 +71,7 @@ async def _fill(store: Store, services: int) -> None:
         await (await connection.execution_options(isolation_level="AUTOCOMMIT")).exec_driver_sql("ANALYZE")
 
 
-async def _measured(
-    store: Store, settings: Settings, services: int, rounds: int
-) -> Mapping[str, tuple[float, float]]:
+async def _measured(store: Store, settings: Settings, services: int, rounds: int) -> Mapping[str, tuple[float, float]]:
     async with RecordedListener(store) as listener:
         waypost = Waypost(settings, store, _no_search, listener, Reference(store))
         app = compose(interfaces_of(waypost, settings), settings)

@@ -110,7 +110,7 @@ def _search(request: Request) -> str:
     if search and other and search != other:
         raise Problem(INVALID_PARAMETER, "q: is another name of search, and must not differ from it")
     part = search or other
-    if part and len(part) < MIN_SEARCH or (not part and (_first(request, "search") or _first(request, "q"))):
+    if (part and len(part) < MIN_SEARCH) or (not part and (_first(request, "search") or _first(request, "q"))):
         raise Problem(INVALID_VALUE, f"search: must have at least {MIN_SEARCH} characters")
     return part
 

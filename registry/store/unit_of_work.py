@@ -83,6 +83,7 @@ class UnitOfWork:
     def mcp_servers(self) -> McpServers:
         return McpServers(self._connection)
 
+    @cached_property
     def entries(self) -> Entries:
         return Entries(self._connection)
 

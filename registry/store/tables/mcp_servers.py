@@ -1,6 +1,6 @@
 """Records of the MCP registry's API, made of services when these are recorded."""
 
-from sqlalchemy import Index, Text, text
+from sqlalchemy import Index, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from registry.store.tables.base import Base, DomainKey, HostKey, JsonB, Moment

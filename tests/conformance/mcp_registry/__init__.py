@@ -53,8 +53,8 @@ def _generated(site: Site, tools: Tools) -> str:
     program = tools.python(SCHEMATHESIS).with_name("schemathesis")
     printed = output_of(
         [
-            program, "run", f"{site.url}/v0.1/openapi.yaml", "--url", site.url, "--max-examples", "40", "--workers", "2",
-            "--seed", "14", "--no-color", "--suppress-health-check", "all",
+            program, "run", f"{site.url}/v0.1/openapi.yaml", "--url", site.url, "--max-examples", "40",
+            "--workers", "2", "--seed", "14", "--no-color", "--suppress-health-check", "all",
             # Whether a cursor or name exists is not in the description, and empty values count as none.
             "--exclude-checks", "positive_data_acceptance,negative_data_rejection",
         ],
@@ -107,5 +107,3 @@ def _posted(url: str, value: Mapping[str, Any]) -> dict[str, Any]:
     except urllib.error.HTTPError as error:
         answer = json.load(error)
     return answer
-
-

@@ -2,7 +2,6 @@
 PostgreSQL lacks and those of distributions have."""
 
 import contextlib
-import glob
 import os
 import pwd
 import secrets
@@ -23,8 +22,11 @@ from tests.conformance.tools import Missing, Tools
 PACKAGE: Final = "github.com/modelcontextprotocol/registry/cmd/registry"
 VERSION: Final = "v1.8.8"
 START_SECONDS: Final = 120
-_PLACES: Final = "/usr/lib/postgresql/*/bin"
-_EXTENSIONS: Final = ("/usr/share/postgresql/*/extension/uuid-ossp.control", "/usr/share/pgsql/extension/uuid-ossp.control")
+_PLACES: Final = "postgresql/*/bin"
+_EXTENSIONS: Final = (
+    "postgresql/*/extension/uuid-ossp.control",
+    "pgsql/extension/uuid-ossp.control",
+)
 
 
 @contextlib.contextmanager
@@ -74,9 +76,14 @@ def _database(folder: Path) -> Iterator[str]:
     sockets.mkdir()
     prefix = _as_other_user(folder)
     port = _free_port()
-    output_of([*prefix, tools / "initdb", "-D", data, "-U", "judge", "-A", "trust", "-E", "UTF8", "--no-sync"], folder=folder)
+    output_of(
+        [*prefix, tools / "initdb", "-D", data, "-U", "judge", "-A", "trust", "-E", "UTF8", "--no-sync"], folder=folder
+    )
     options = f"-c listen_addresses=127.0.0.1 -c port={port} -c unix_socket_directories={sockets} -c fsync=off"
-    output_of([*prefix, tools / "pg_ctl", "-D", data, "-w", "-l", folder / "postgres.log", "-o", options, "start"], folder=folder)
+    output_of(
+        [*prefix, tools / "pg_ctl", "-D", data, "-w", "-l", folder / "postgres.log", "-o", options, "start"],
+        folder=folder,
+    )
     try:
         yield f"postgres://judge@127.0.0.1:{port}/postgres?sslmode=disable"
     finally:
@@ -84,9 +91,9 @@ def _database(folder: Path) -> Iterator[str]:
 
 
 def _postgres() -> Path:
-    if not any(glob.glob(pattern) for pattern in _EXTENSIONS):
+    if not any(any(Path("/usr/share").glob(pattern)) for pattern in _EXTENSIONS):
         raise Missing("PostgreSQL with the extension uuid-ossp: not installed")
-    places = [Path(place) for place in sorted(glob.glob(_PLACES), reverse=True)]
+    places = sorted(Path("/usr/lib").glob(_PLACES), reverse=True)
     found = shutil.which("pg_ctl")
     places += [Path(found).parent] if found else []
     place = next((place for place in places if (place / "initdb").exists()), None)
