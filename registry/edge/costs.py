@@ -53,7 +53,7 @@ def of_list(filters: Filters, text: str, limit: int, offset: int) -> int:
 def of_server_list(limit: int, *, is_scan: bool) -> int:
     """Return what a page of the MCP registry's list costs beyond its unit. `is_scan`: rows are read that do not match,
     as they are not indexed by this condition."""
-    return limit // (5 * _ROWS) + (_SCAN // 2) * is_scan
+    return limit // (5 * _ROWS) + _SCAN * is_scan
 
 
 @dataclass(slots=True)

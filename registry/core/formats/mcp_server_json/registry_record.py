@@ -95,6 +95,10 @@ class ServerRecords:
     left_out: str | None = None
 
 
+NO_SERVERS: Final = ServerRecords()
+"""Those of a service that is no MCP server."""
+
+
 @dataclass(slots=True)
 class _Server:
     """A server of the host while its record is made. `whole`: the capability that stands for it."""
