@@ -32,9 +32,9 @@ from registry.wiring.maintenance import MaintenanceActions
 from registry.wiring.opt_outs import OptOutActions
 from registry.wiring.queries import QueryActions
 from registry.wiring.reference import Reference, reference_in_force
-from registry.wiring.tracing import TracesUnavailable as TracesUnavailable  # the interfaces catch it
-from registry.wiring.tracing import trace_statements
-from registry.wiring.tracing import tracing as tracing  # the interfaces use it
+from registry.wiring.traces import TracesUnavailable as TracesUnavailable  # the interfaces catch it
+from registry.wiring.traces import trace_statements
+from registry.wiring.traces import tracing as tracing  # the interfaces use it
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Tracer

@@ -179,6 +179,32 @@ def test_a_service_name_of_the_operator_counts(
     assert "registry-of-ours" in {attribute.value.string_value for attribute in resource.attributes}
 
 
+def test_a_collector_that_does_not_answer_holds_up_no_stop(monkeypatch: pytest.MonkeyPatch) -> None:
+    stopped = threading.Event()
+    waited: list[bool] = []
+
+    class Silent(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            waited.append(stopped.wait(HANG_SECONDS))
+
+        def log_message(self, *arguments: object) -> None:
+            """Write nothing."""
+
+    monkeypatch.setattr("registry.wiring.traces.SHUTDOWN_SECONDS", 0.1)
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "1000000")
+    with ThreadingHTTPServer(("127.0.0.1", 0), Silent) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://127.0.0.1:{server.server_port}")
+        with tracing(Settings(traces="otlp")) as tracer:
+            assert tracer is not None
+            tracer.start_span("one").end()
+        stopped.set()
+        server.shutdown()
+        thread.join()
+    assert waited in ([], [True])
+
+
 def test_without_the_extra_the_reason_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.http.trace_exporter", None)
     with pytest.raises(TracesUnavailable, match=r"waypost\[otel\]"), tracing(Settings(traces="otlp")):
