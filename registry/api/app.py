@@ -33,6 +33,7 @@ from registry.edge.interfaces import Interface, compose
 from registry.edge.metrics import Figure, gauge, labelled
 from registry.edge.middleware import Rules
 from registry.edge.requests import provide
+from registry.edge.routing import NO_TELEMETRY
 from registry.settings import Settings
 from registry.wiring import Waypost
 
@@ -92,7 +93,7 @@ def make_routes() -> FastAPI:
     # No interactive pages: they load scripts from elsewhere. No slash redirects: they are built from the Host header.
     app = FastAPI(
         title=documents.TITLE, version=documents.VERSION, docs_url=None, redoc_url=None, openapi_url=None,
-        openapi_tags=TAGS, redirect_slashes=False, separate_input_output_schemas=False,
+        openapi_tags=TAGS, redirect_slashes=False, separate_input_output_schemas=False, telemetry=NO_TELEMETRY,
     )  # fmt: skip
     for module in (
         discover,

@@ -35,9 +35,9 @@ from registry.wiring.mirroring import MirrorActions
 from registry.wiring.opt_outs import OptOutActions
 from registry.wiring.queries import QueryActions
 from registry.wiring.reference import Reference, reference_in_force
-from registry.wiring.tracing import TracesUnavailable as TracesUnavailable  # the interfaces catch it
-from registry.wiring.tracing import trace_statements
-from registry.wiring.tracing import tracing as tracing  # the interfaces use it
+from registry.wiring.traces import TracesUnavailable as TracesUnavailable  # the interfaces catch it
+from registry.wiring.traces import trace_statements
+from registry.wiring.traces import tracing as tracing  # the interfaces use it
 from registry.wiring.webhooks import WebhookActions
 
 if TYPE_CHECKING:
