@@ -234,6 +234,10 @@ async def test_a_document_can_be_checked(view: View) -> None:
         "remotes[0].variables.*.value",
     }
     assert secret not in dump(content)
+    lacking = (await view.client.post("/v0/validate", json={"name": "com.example/x1"})).json()["issues"]
+    assert {issue["message"] for issue in lacking} == {
+        f"lacks the member `{member}`" for member in ("$schema", "description", "version")
+    }
 
 
 @pytest.mark.parametrize(

@@ -66,6 +66,11 @@ def test_the_port_of_an_endpoint_is_no_part_of_the_name() -> None:
     assert server["remotes"] == [{"type": "streamable-http", "url": f"https://{HOST}:8443/mcp"}]
 
 
+def test_a_name_has_room_for_the_longest_host() -> None:
+    host = "a." * 88 + "b" * 13 + ".com"
+    assert only(service(f"https://{host}/mcp", name="a-.long-one"), host)["name"].endswith(".a.a/mcp")
+
+
 def test_a_host_too_long_for_a_name_is_left_out() -> None:
     host = ".".join(["a" * 60] * 4)
     assert server_records(host, service(f"https://{host}/mcp")).left_out == "host"

@@ -271,6 +271,7 @@ def _variable(host: str, url: str, name: str, described: Mapping[str, Any]) -> d
     def may_stand(text: str) -> bool:
         filled = url.replace(f"{{{name}}}", text)
         is_in_host = f"{{{name}}}" in _authority(url)
+        # guard: mcp-host-variable
         return not is_in_host or (is_usable_url(filled) and is_public(filled, f"https://{host}/"))
 
     variable: dict[str, Any] = {}
@@ -430,9 +431,9 @@ def _record(
         if len(orjson.dumps(made)) > MAX_BYTES and (step != "packages" or server.remotes):
             made.pop(step, None)
             server.left_out["too_large"] = None
-    if len(orjson.dumps(made)) > MAX_BYTES:
+    if len(orjson.dumps(made)) > MAX_BYTES:  # guard: mcp-record-size
         return "too_large"
-    if issues({**made, "version": version if is_stated else "0"}):
+    if issues({**made, "version": version if is_stated else "0"}):  # no known record comes here
         return "invalid"
     notes: dict[str, Any] = {
         "description": full if full != description else None,
@@ -455,7 +456,7 @@ def _links(service: Service) -> Iterator[tuple[str, Any]]:
 
 
 def _is_valid_link(url: str) -> bool:
-    return url.startswith("https://") and is_usable_url(url) and not re.search(r"[\s\"'<>{}]", url)
+    return re.match(r"https://[^/?#\s\"'<>{}][^\s\"'<>{}]*$", url) is not None and is_usable_url(url)
 
 
 def _slug(text: str, server: _Server, room: int) -> str:
@@ -465,8 +466,8 @@ def _slug(text: str, server: _Server, room: int) -> str:
     slug = _ascii(text)
     if len(slug) < 2 and server.remotes:
         slug = _ascii(re.sub(r"^https://[^/]*|[?#].*|\{[^}]*\}", "", server.remotes[0]["url"]).strip("/"))
-    slug = slug if len(slug) > 1 else MCP
-    return slug[: min(room - len("-99"), _SLUG_CHARS)].rstrip("-._")
+    slug = slug[: min(room - len("-99"), _SLUG_CHARS)].rstrip("-._")
+    return slug if len(slug) > 1 else MCP
 
 
 def _ascii(text: str) -> str:

@@ -180,7 +180,10 @@ def _schema_issues(part: str, value: Any) -> Iterator[Issue]:
         if number == MAX_ISSUES:
             return
         keyword = next((str(key) for key in reversed(error.schema_path) if isinstance(key, str)), "schema")
-        yield Issue("schema", _path(error.instance_path), f"breaks the rule `{keyword}` of the schema", keyword)
+        says = f"breaks the rule `{keyword}` of the schema"
+        if keyword == "required" and (member := str(getattr(error.kind, "property", ""))) in _MEMBERS:
+            says = f"lacks the member `{member}`"
+        yield Issue("schema", _path(error.instance_path), says, keyword)
 
 
 _MEMBERS: Final = frozenset(
