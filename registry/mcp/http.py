@@ -142,7 +142,7 @@ def _check_request(scope: Scope, headers: Headers) -> None:
     """Raise Problem for a request that is no message of MCP by its head."""
     if scope["path"] not in PATHS:
         raise Problem(NOT_FOUND, "There is nothing at this address.")
-    if scope["method"] != "POST":  # guard: mcp-get
+    if scope["method"] != "POST":  # guard: mcp-post
         raise Problem(METHOD_NOT_ALLOWED, "MCP is served by POST only.", headers={"Allow": "OPTIONS, POST"})
     media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != "application/json":

@@ -52,8 +52,9 @@ def flag(description: str = "") -> Schema:
     return {"type": "boolean", **_described(description)}
 
 
-def either(*types: str, description: str = "") -> Schema:
-    return {"type": list(types), **_described(description)}
+def or_null(kind: str, description: str = "") -> Schema:
+    """Return the schema of a value that may be null. A list of types would say the same, but not to every host."""
+    return {"anyOf": [{"type": kind}, {"type": "null"}], **_described(description)}
 
 
 def listed(items: Schema, description: str = "", **more: Any) -> Schema:
@@ -213,18 +214,18 @@ _FLAGS: Final = listed(
 )
 _TRUNCATED: Final = flag("Something was left out because of `max_bytes`.")
 _OMITTED: Final = listed(text(), "Members that were left out because of `max_bytes`.")
-_NEXT: Final = either("string", "null", description="Where to continue; null at the end.")
+_NEXT: Final = or_null("string", "Where to continue; null at the end.")
 _TRUST: Final = text(enum=_TRUST_LEVELS)
 _SCORE: Final = whole("Quality, 0 to 100; not relevance.", minimum=0, maximum=100)
 _RECORD_URL: Final = text("The whole record, as JSON over HTTP.")
-_TIME: Final = either("string", "null", description="ISO 8601, in UTC.")
+_TIME: Final = or_null("string", "ISO 8601, in UTC.")
 
 _OFFERED: Final = closed(
     {
         "name": text(),
         "title": text(),
         "description": text(),
-        "side_effects": either("boolean", "null", description="null: the documents do not say."),
+        "side_effects": or_null("boolean", "null: the documents do not say."),
         "injection_flags": _FLAGS,
     },
     required=("name", "description"),
@@ -243,10 +244,7 @@ _SUMMARY: Final[Mapping[str, Schema]] = {
     "injection_flags": _FLAGS,
     "untrusted_text": _UNTRUSTED,
 }
-_RESEMBLES: Final = {
-    "type": ["object", "null"],
-    "description": "A well-known name that the service uses without being on its owner's site.",
-}
+_RESEMBLES: Final = or_null("object", "A well-known name that the service uses without being on its owner's site.")
 
 _ROW: Final = closed(
     {
@@ -266,8 +264,8 @@ _ROW: Final = closed(
             }
         ),
         "base_url": text(),
-        "version": either("string", "null"),
-        "category": either("string", "null"),
+        "version": or_null("string"),
+        "category": or_null("string"),
         "seen_at": _TIME,
         "alike_total": whole("Services that offer the same and have no row of their own."),
     },
@@ -330,10 +328,8 @@ _MORE: Final[Mapping[str, Schema]] = {
     "policies": anything("What the site allows and asks of agents."),
     "claims": anything("What the site says of itself, unchecked."),
     "packages": listed({"type": "object"}, "How its servers are installed and started."),
-    "examples": listed({}, "Example requests in plain words."),
-    "documents": listed(
-        closed({"url": text(), "format": either("string", "null"), "outcome": text(), "seen_at": _TIME})
-    ),
+    "examples": listed(text(), "Example requests in plain words."),
+    "documents": listed(closed({"url": text(), "format": or_null("string"), "outcome": text(), "seen_at": _TIME})),
     "score_sections": {"type": "object", "additionalProperties": number()},
     "score_lines": listed(_LOST, "Why points were lost, the most costly first."),
 }
@@ -357,7 +353,7 @@ CAPABILITY: Final = closed(
         "id": text("The document's own."),
         "title": text(),
         "description": text(),
-        "side_effects": either("boolean", "null", description="null: the documents do not say."),
+        "side_effects": or_null("boolean", "null: the documents do not say."),
         "confirmation": anything("Whether a person must agree to the call, and the question for them."),
         "call": anything(
             "How it is called, ready to be sent: `kind`, an `example` (of HTTP, MCP or A2A), `curl`, `credentials`, "
@@ -387,8 +383,8 @@ _FINDING: Final = closed(
         "says": text(),
         "fix": text(),
         "pointer": text("JSON Pointer into the document."),
-        "line": either("integer", "null"),
-        "column": either("integer", "null"),
+        "line": or_null("integer"),
+        "column": or_null("integer"),
         "evidence": text(),
         "count": whole(),
     },
@@ -400,10 +396,10 @@ CHECKED: Final = closed(
             "`text`: the document that was sent. `stored`: what the last visit found.", enum=["text", "stored"]
         ),
         "readable": flag("false: it is not one value in the syntax of its format; `findings` says where."),
-        "valid": either("boolean", "null", description="Recognised and without errors; null: not known."),
-        "format": either("string", "null"),
+        "valid": or_null("boolean", "Recognised and without errors; null: not known."),
+        "format": or_null("string"),
         "outcome": text(),
-        "score": either("integer", "null", description="Of this document alone, 0 to 100."),
+        "score": or_null("integer", "Of this document alone, 0 to 100."),
         "seen_at": _TIME,
         "findings": listed(_FINDING, "In the order of the document; errors first when some are left out."),
         "finding_count": whole("All findings."),
