@@ -5,13 +5,15 @@ from typing import Final
 import structlog
 
 from crawler.opt_out import MOST_AT_ONCE
+from crawler.webhooks import MOST_AT_ONCE as MOST_MESSAGES
 from registry.wiring.descriptors import raise_open_files
 
 PER_HOST: Final = 2
 """Connections of one domain in flight: to the current host, and to one it redirected from or visited before."""
 
-SPARE: Final = 256 + MOST_AT_ONCE * PER_HOST
-"""File descriptors for the database, the resolvers, the index, files that are already open, and opt-out checks."""
+SPARE: Final = 256 + (MOST_AT_ONCE + MOST_MESSAGES) * PER_HOST
+"""File descriptors for the database, the resolvers, the index, files that are already open, and what a worker does
+beside its visits: opt-out checks and webhooks."""
 
 log = structlog.get_logger(__name__)
 

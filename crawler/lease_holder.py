@@ -12,6 +12,7 @@ from crawler.in_flight import InFlight
 from crawler.opt_out import checking_opt_outs
 from crawler.politeness import sync_block_budgets
 from crawler.visit import Visitor
+from crawler.webhooks import delivering_webhooks
 from registry.settings import Settings
 from registry.wiring import NOT_READY, Hold, Waypost
 
@@ -98,6 +99,7 @@ class LeaseHolder:
                 Visitor(self._settings) as visitor,
                 sync_block_budgets(visitor.block_budgets, self._waypost.crawl.spend),
                 checking_opt_outs(self._waypost, self._settings) if self._is_worker else contextlib.nullcontext(),
+                delivering_webhooks(self._waypost, self._settings) if self._is_worker else contextlib.nullcontext(),
                 self._session() as session,
             ):
                 if session is None:

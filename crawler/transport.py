@@ -225,8 +225,11 @@ async def ask(
     ahead: int,
     last: bool = False,
     post: Post | None = None,
+    needed: Collection[int] = DOCUMENT,
 ) -> RawAnswer:
     """GET `url`, which must be on `pin.host`, or `post` to it, within `seconds` and `cap` decoded bytes of body.
+
+    `needed`: statuses whose whole body is needed.
 
     `ahead`: bytes of the body that are read before the head is returned, which saves a thread switch for each small
     page. If the body breaks off within them, the status is lost too; with 0 it is kept.
@@ -254,9 +257,10 @@ async def ask(
         async with request.build_streamed() as response:
             fields, repeated = _fields(response.headers)
             status = response.status
-            collector = Body(cap if status in DOCUMENT else min(cap, PAGE_KEPT), memory)  # guard: page-size
+            is_needed = status in needed
+            collector = Body(cap if is_needed else min(cap, PAGE_KEPT), memory)  # guard: page-size
             watch = ReplyWatch.of(post, fields)
-            body, truncated = await _read(response.body_reader, status, fields, collector, keep_head, watch)
+            body, truncated = await _read(response.body_reader, fields, collector, is_needed, keep_head, watch)
             return RawAnswer(status, fields, repeated, body, truncated)
     except ReadTimeoutError:  # while reading the body; the head has arrived
         raise UnusableAnswer("read_timeout") from None
@@ -290,14 +294,13 @@ def _texts(headers: HeaderMap) -> dict[str, str | list[str]]:
 
 async def _read(
     reader: ResponseBodyReader,
-    status: int,
     fields: Mapping[str, str],
     body: Body,
+    is_needed: bool,
     keep_head: bool,
     watch: ReplyWatch | None = None,
 ) -> tuple[bytes, bool]:
     """Return the body and whether it is truncated. Stop at Content-Length, which saves a quarter of all reads."""
-    is_document = status in DOCUMENT
     received = chunk_count = 0
     length = _length(fields.get("content-length"))
     try:
@@ -312,14 +315,14 @@ async def _read(
             body.feed(piece)
             if watch is not None and watch.is_over(piece):
                 return body.head, False
-            if body.full and (is_document or received > PAGE_DRAINED):  # guard: page-drain
+            if body.full and (is_needed or received > PAGE_DRAINED):  # guard: page-drain
                 break
         body.finish()
     except Exception as error:
-        if is_document or isinstance(error, RequestTimeoutError):
+        if is_needed or isinstance(error, RequestTimeoutError):
             raise
         return body.head, True
-    if body.full and is_document and not keep_head:  # guard: body-cap
+    if body.full and is_needed and not keep_head:  # guard: body-cap
         raise UnusableAnswer("body")
     return body.head, body.full
 

@@ -241,6 +241,11 @@ class Settings(BaseSettings):
         default=90, ge=1, le=36_500, description="Days that runs of scheduled jobs stay. The last 20 of each always do."
     )
 
+    # webhooks
+    webhook_disable_days: int = Field(
+        default=5, ge=1, le=90, description="Days of failed attempts after which a receiver of webhooks is disabled."
+    )
+
     # the API
     submit_wait: float = Field(default=8.0, ge=0, le=20, description="Seconds a submission waits for its crawl.")
     read_rate: int = Field(
@@ -270,6 +275,31 @@ class Settings(BaseSettings):
     )
     trusted_proxies: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(), description="Addresses or networks whose X-Forwarded-For is believed, comma separated."
+    )
+
+    # watching the API
+    serve_metrics: str | None = Field(
+        default=None,
+        pattern=r"^(\[[0-9a-fA-F:.]+\]|[^\s:\[\]]+):[0-9]{1,5}$",
+        description="HOST:PORT at which `waypost serve` answers `/metrics` for Prometheus, for nobody else's eyes; "
+        "`--metrics` goes before it. Unset: no metrics.",
+    )
+    traces: Literal["off", "otlp"] = Field(
+        default="off",
+        description="`otlp` (needs the extra `otel`): `waypost serve` sends a span for each request to an "
+        "OpenTelemetry collector over HTTP; the standard variables OTEL_* say where and how many.",
+    )
+
+    # MCP
+    mcp_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Further values of Host (name or name:port) under which `/mcp` answers, comma separated, beside "
+        "that of `public_url` and loopback: what a reverse proxy sends.",
+    )
+    mcp_origins: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Further origins (https://name) whose web pages may call `/mcp`, comma separated; `*`: all. "
+        "Programs that are no browsers send no origin and always may.",
     )
 
     # logging
@@ -302,7 +332,7 @@ class Settings(BaseSettings):
             environment[variable(name)] = _as_text(value)
         return environment
 
-    @field_validator("connect_to", "refused_networks", "trusted_proxies", mode="before")
+    @field_validator("connect_to", "refused_networks", "trusted_proxies", "mcp_hosts", "mcp_origins", mode="before")
     @classmethod
     def _comma_separated(cls, value: object) -> object:
         if isinstance(value, str):
@@ -316,6 +346,11 @@ class Settings(BaseSettings):
             ip_network(network, strict=False)
         return value
 
+    @field_validator("mcp_hosts", "mcp_origins")
+    @classmethod
+    def _are_lower_case(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(part.lower().rstrip("/") for part in value)
+
     @field_validator("embedding", mode="before")
     @classmethod
     def _documents_was_removed(cls, value: object) -> object:
@@ -325,7 +360,7 @@ class Settings(BaseSettings):
 
     @field_validator(
         "database_url", "meili_url", "meili_search_key", "meili_indexer_key", "meili_tasks_key", "meili_keys",
-        "meili_master_key", mode="before",
+        "meili_master_key", "serve_metrics", mode="before",
     )  # fmt: skip
     @classmethod
     def _blank_is_unset(cls, value: object) -> object:

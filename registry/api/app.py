@@ -10,10 +10,12 @@ from starlette.types import ASGIApp
 
 from registry.api import (
     about,
+    atom,
     bot,
     crawl,
     discover,
     documents,
+    feed,
     health,
     manifests,
     opt_outs,
@@ -26,6 +28,7 @@ from registry.api import (
 from registry.api.response_cache import ResponseCache
 from registry.edge import problems
 from registry.edge.interfaces import Interface, compose
+from registry.edge.metrics import Figure, gauge, labelled
 from registry.edge.middleware import Rules
 from registry.edge.requests import provide
 from registry.settings import Settings
@@ -35,11 +38,12 @@ TAGS = [
     {"name": "discovery", "description": "Find services."},
     {"name": "services", "description": "Everything about one service."},
     {"name": "submission", "description": "Have a host visited, check a document."},
+    {"name": "changes", "description": "Follow what changes."},
     {"name": "health", "description": "Whether services, and this one, are up."},
     {"name": "about", "description": "How this registry works."},
 ]
 
-_OPEN: Final = ("/api/", "/.well-known/")
+_OPEN: Final = ("/api/", "/.well-known/", atom.PATH)
 _SUBMISSIONS: Final = frozenset({"/api/services", "/api/opt-outs"})
 
 
@@ -53,7 +57,15 @@ def interface(waypost: Waypost, settings: Settings, routes: FastAPI | None = Non
     interface answers."""
     routes = make_routes() if routes is None else routes
     provide(routes.state, waypost, settings)
-    return Interface(ResponseCache(routes), Rules(open=_OPEN, submissions=_SUBMISSIONS))
+    cache = ResponseCache(routes)
+    rules = Rules(open=_OPEN, submissions=_SUBMISSIONS)
+    return Interface(cache, rules, name="api", figures=lambda: _figures(cache))
+
+
+def _figures(cache: ResponseCache) -> Iterator[Figure]:
+    text = "Requests of /api/discover by whether the response cache answered them."
+    yield labelled("waypost_response_cache", text, "result", cache.served, is_total=True)
+    yield gauge("waypost_response_cache_bytes", "Bytes of the cached responses.", cache.size)
 
 
 @contextlib.contextmanager
@@ -80,6 +92,8 @@ def make_routes() -> FastAPI:
     )  # fmt: skip
     for module in (
         discover,
+        feed,
+        atom,
         crawl,
         services,
         manifests,

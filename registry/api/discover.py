@@ -8,6 +8,7 @@ from typing import Annotated
 from fastapi import Depends, Query, Request, Response
 
 from registry.actions.queries.discover import DiscoverPage, Found, FoundCapability
+from registry.api.atom import link_to_changes
 from registry.api.documents import errors, example, not_modified
 from registry.api.highlighting import highlight
 from registry.api.params import FACETS, FILTER_NAMES, FacetNames, Flag, Limit, SortOrder, Unique, filters, question
@@ -86,7 +87,9 @@ async def discover(
     if page.suggestions is not None:
         used_filters = [name for name in FILTER_NAMES if name in request.query_params]
         content["suggestions"] = _suggested(page.suggestions, used_filters)
-    return json_response(request, content)
+    # The Atom feed has no other parameters: with a filter it would be one of another search.
+    is_bare = len(request.query_params) == 1
+    return json_response(request, content, headers=link_to_changes(base_url(request), q=text) if is_bare else None)
 
 
 def _content(

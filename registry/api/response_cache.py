@@ -6,13 +6,15 @@ errors and no 304.
 """
 
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from registry.edge.compression import ENCODED, Forms
+from registry.edge.metrics import ROUTE
 from registry.edge.responses import matches_etag
 
 LIFETIME_SECONDS: Final = 1.0
@@ -28,6 +30,7 @@ class _CachedResponse:
     headers: list[tuple[bytes, bytes]]
     etag: str
     body: bytes
+    forms: Forms  # its headers and body by coding, so that each is compressed once
 
 
 class ResponseCache:
@@ -38,6 +41,15 @@ class ResponseCache:
         self._clock = clock
         self._responses: OrderedDict[bytes, _CachedResponse] = OrderedDict()  # oldest first
         self._bytes = 0
+        self.served: Counter[str] = Counter({"hit": 0, "miss": 0})
+
+    @property
+    def size(self) -> int:
+        """Bytes of the stored bodies and queries; the compressed forms are at most twice as much beside them."""
+        return self._bytes
+
+    def __len__(self) -> int:
+        return len(self._responses)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         is_cacheable = scope["type"] == "http" and scope["path"] == _PATH and scope["method"] == "GET"
@@ -46,9 +58,12 @@ class ResponseCache:
             return
         query: bytes = scope["query_string"]
         cached = self._responses.get(query)
+        scope[ROUTE] = _PATH
         if cached is None or cached.expires_at <= self._clock():
+            self.served["miss"] += 1
             await self._forward(scope, receive, send, query)
             return
+        self.served["hit"] += 1
         conditions = [value.decode("latin-1") for name, value in scope["headers"] if name == b"if-none-match"]
         is_unchanged = bool(conditions) and matches_etag(conditions, cached.etag)
         await (_send_not_modified if is_unchanged else _send)(cached, send)
@@ -58,24 +73,33 @@ class ResponseCache:
         expires_at = self._clock() + LIFETIME_SECONDS
         start_messages: list[Message] = []
         body = bytearray()
+        forms: Forms = {}
 
         async def send_and_copy(message: Message) -> None:
             if message["type"] == "http.response.start":
                 start_messages.append(message)
+                message = {**message, ENCODED: forms}
             elif message["type"] == "http.response.body":
                 body.extend(message.get("body", b""))
                 if not message.get("more_body") and start_messages[0]["status"] == 200:
-                    self._store(query, expires_at, list(start_messages[0]["headers"]), bytes(body))
+                    self._store(query, expires_at, list(start_messages[0]["headers"]), bytes(body), forms)
             await send(message)
 
         await self._app(scope, receive, send_and_copy)
 
-    def _store(self, query: bytes, expires_at: float, headers: list[tuple[bytes, bytes]], body: bytes) -> None:
+    def _store(
+        self,
+        query: bytes,
+        expires_at: float,
+        headers: list[tuple[bytes, bytes]],
+        body: bytes,
+        forms: Forms,
+    ) -> None:
         etag = next((value.decode("latin-1") for name, value in headers if name == b"etag"), None)
         if etag is None or len(body) > MAX_BYTES // 100:
             return
         self._remove(query)
-        self._responses[query] = _CachedResponse(expires_at, headers, etag, body)
+        self._responses[query] = _CachedResponse(expires_at, headers, etag, body, forms)
         self._bytes += len(body) + len(query)
         now = self._clock()
         while self._responses:
@@ -92,7 +116,7 @@ class ResponseCache:
 
 
 async def _send(cached: _CachedResponse, send: Send) -> None:
-    await send({"type": "http.response.start", "status": 200, "headers": cached.headers})
+    await send({"type": "http.response.start", "status": 200, "headers": cached.headers, ENCODED: cached.forms})
     await send({"type": "http.response.body", "body": cached.body})
 
 

@@ -9,11 +9,8 @@ from registry.core.merging.trust import explained_listing, shown
 from registry.core.model.listing import Listing, TrustLevel
 from registry.core.names.domains import is_confusable
 from registry.core.reading.plain_text import plain
-from registry.core.scheduling.policy import FOUND_MOST
+from registry.core.scheduling.policy import STALE_AFTER
 from registry.edge.responses import service_url, timestamp
-
-STALE_AFTER: Final = 2 * FOUND_MOST
-"""Twice the longest regular interval between two visits, so that a late crawler does not make a site stale."""
 
 MESSAGE_CHARS: Final = 2_000
 

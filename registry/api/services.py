@@ -7,6 +7,7 @@ import orjson
 from fastapi import Depends, Query, Request, Response
 
 from registry.actions.queries.inspect import HostStatus, ServiceView, Sort, StoredService, capability_view
+from registry.api.atom import link_to_changes
 from registry.api.documents import errors, example, not_modified
 from registry.api.params import CapabilityPath, DomainPath, ListLimit, Offset, OnlyTrue, filters, host_in
 from registry.api.rows import auth, freshness, pricing, summary, trust
@@ -207,7 +208,8 @@ async def service(request: Request, domain: DomainPath, include_details: OnlyTru
     charge_stored(request, stored.size)
     here = JUDGED_HERE if include_details else SHOWN_HERE  # thousands of example calls take seconds
     shown = (stored, base_url(request), utc_now(), include_details)
-    return encoded_response(request, await computed(request, stored.size, here, _one_service, *shown))
+    body = await computed(request, stored.size, here, _one_service, *shown)
+    return encoded_response(request, body, headers=link_to_changes(base_url(request), domain=host))
 
 
 def _one_service(stored: StoredService, base: str, now: datetime, include_details: bool) -> bytes:

@@ -2,7 +2,7 @@
 
 Packages are imported inside the commands, Rich and pydantic too, so that `--help` and wrong usage answer at once. The
 commands are listed in the order of this module: what people use first stands first. Long, because it declares the
-arguments of all commands except `seed`, `search-keys` and `verify-index`.
+arguments of all commands except `seed`, `webhooks`, `search-keys` and `verify-index`.
 """
 
 import contextlib
@@ -35,6 +35,7 @@ from registry.cli.common import (
 from registry.cli.search_keys import search_keys
 from registry.cli.seeding import seeds
 from registry.cli.verify import verify_index
+from registry.cli.webhooks import webhooks
 
 if TYPE_CHECKING:
     from registry.cli.check_result import Checked, Unread
@@ -251,14 +252,43 @@ def serve(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535)] = 8000,
     data: DataFolder = None,
-    metrics: Metrics = None,
+    metrics: Annotated[
+        str | None,
+        typer.Option(metavar="HOST:PORT", help="Serve Prometheus metrics of the API at this address, at /metrics."),
+    ] = None,
+    worker_metrics: Annotated[
+        str | None,
+        typer.Option(metavar="HOST:PORT", help="The same for the metrics of the worker that this command starts."),
+    ] = None,
 ) -> None:
-    """Serve the API. With nothing configured, also run a worker as a child process; `--metrics` applies to it."""
+    """Serve the API. With nothing configured, also run a worker as a child process."""
     from registry.cli.serving import run_serve
     from registry.cli.shutdown import exit_process
 
-    _address(metrics)
-    run_async(run_serve(read_settings(data=data), host, port, metrics))
+    _address(worker_metrics, "--worker-metrics")
+    listen = _address(metrics)
+    settings = read_settings(data=data)
+    if listen is None:
+        listen = _address(settings.serve_metrics, "WAYPOST_SERVE_METRICS")
+    run_async(run_serve(settings, host, port, listen, worker_metrics))
+    exit_process()
+
+
+@app.command()
+def mcp(
+    url: Annotated[
+        str | None, typer.Option(metavar="URL", help="Ask the registry at this address instead of the local one.")
+    ] = None,
+    data: DataFolder = None,
+) -> None:
+    """Serve MCP over standard input and output, for a host that starts this program.
+
+    Nothing but the protocol's messages goes to standard output. Ends with standard input.
+    """
+    from registry.cli.mcp import run_mcp
+    from registry.cli.shutdown import exit_process
+
+    run_async(run_mcp(read_settings(data=data), url))
     exit_process()
 
 
@@ -279,6 +309,32 @@ def inspect(
 
     raise typer.Exit(
         run_async(with_registry(lambda waypost: show_account(waypost, domain, visits, console, as_json=as_json), data))
+    )
+
+
+@app.command()
+def changes(
+    types: Annotated[
+        str | None, typer.Option(help="Only these types of events, comma separated, such as service.*.")
+    ] = None,
+    cursor: Annotated[str | None, typer.Option(help="Go on after the last event of an earlier call.")] = None,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Print events as they come; without --cursor only those.")
+    ] = False,
+    data: DataFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print the change feed: what was listed, changed or removed, oldest first."""
+    from registry.cli.changes import show_changes, types_of
+    from registry.cli.terminal import console
+
+    wanted = types_of(types)
+    raise typer.Exit(
+        run_async(
+            with_registry(
+                lambda waypost: show_changes(waypost, wanted, cursor, console, follow=follow, as_json=as_json), data
+            )
+        )
     )
 
 
@@ -477,15 +533,18 @@ def migrate(data: DataFolder = None) -> None:
     console.print(f"schema is at {revision}")
 
 
-def _address(text: str | None) -> tuple[str, int] | None:
-    from registry.cli.metrics import address
+def _address(text: str | None, name: str = "--metrics") -> tuple[str, int] | None:
+    if text is None:
+        return None
+    from registry.cli.metrics_server import address
 
     try:
-        return None if text is None else address(text)
+        return address(text)
     except ValueError as error:
-        fail(f"--metrics: {error}", USAGE)
+        fail(f"{name}: {error}", USAGE)
 
 
 app.command("verify-index")(verify_index)
 app.command("search-keys")(search_keys)
+app.add_typer(webhooks, name="webhooks")
 app.add_typer(seeds, name="seed")

@@ -142,11 +142,12 @@ def _exit_code(error: Exception) -> int | None:
         return USAGE
 
     from crawler.seeds.source import BadSource
-    from registry.wiring import NOT_READY, BadDatabaseUrl
+    from registry.actions.webhooks.subscribing import BadReceiver
+    from registry.wiring import NOT_READY, BadDatabaseUrl, TracesUnavailable
 
     if isinstance(error, NOT_READY):
         return UNAVAILABLE
-    return USAGE if isinstance(error, BadSource | BadDatabaseUrl) else None
+    return USAGE if isinstance(error, BadSource | BadReceiver | BadDatabaseUrl | TracesUnavailable) else None
 
 
 def fail(message: str, code: int) -> NoReturn:

@@ -10,20 +10,16 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from typing import Final
 
-import structlog
-from prometheus_client import CollectorRegistry, start_http_server
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
-from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
 
 from crawler.stats import CrawlCounts, CrawlTotals
 from registry.actions.queries.inspect import Queue
+from registry.cli.metrics_server import listening
 from registry.wiring import NOT_READY, Waypost
 
 POLL_SECONDS: Final = 15.0
 """Seconds between two queries of the queue, independent of scrapes: counting a million domains takes 0.1 s."""
-
-log = structlog.get_logger(__name__)
 
 
 class WorkerMetrics(Collector):
@@ -71,14 +67,6 @@ def _labelled_metric(
     return family
 
 
-def address(text: str) -> tuple[str, int]:
-    """Parse `HOST:PORT`, with IPv6 addresses in brackets. Raise ValueError."""
-    host, colon, port = text.rpartition(":")
-    if not colon or not host or not port.isascii() or not port.isdigit() or int(port) > 65_535:
-        raise ValueError(f"{text!r} is not HOST:PORT")
-    return host.removeprefix("[").removesuffix("]"), int(port)
-
-
 @contextlib.asynccontextmanager
 async def served(waypost: Waypost, listen: tuple[str, int] | None) -> AsyncIterator[WorkerMetrics]:
     """Yield metrics, served at `http://HOST:PORT/metrics` while the block runs; with `listen` None nothing listens.
@@ -89,20 +77,13 @@ async def served(waypost: Waypost, listen: tuple[str, int] | None) -> AsyncItera
     if listen is None:
         yield metrics
         return
-    registry = CollectorRegistry()
-    registry.register(metrics)
-    ProcessCollector(registry=registry)  # CPU and memory of this process
-    server, thread = start_http_server(listen[1], listen[0], registry)
-    log.info("metrics.served", host=listen[0], port=server.server_port)
-    polling = asyncio.create_task(_poll(waypost, metrics))
-    try:
-        yield metrics
-    finally:
-        polling.cancel()
-        await asyncio.gather(polling, return_exceptions=True)
-        await asyncio.to_thread(server.shutdown)
-        server.server_close()
-        thread.join(1)
+    async with listening(listen, metrics):
+        polling = asyncio.create_task(_poll(waypost, metrics))
+        try:
+            yield metrics
+        finally:
+            polling.cancel()
+            await asyncio.gather(polling, return_exceptions=True)
 
 
 async def _poll(waypost: Waypost, metrics: WorkerMetrics) -> None:

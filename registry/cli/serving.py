@@ -4,21 +4,23 @@ import asyncio
 import contextlib
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import structlog
 import uvicorn
 from rich.console import Console
+from starlette.types import ASGIApp
 
 from registry.api.app import settled
 from registry.cli.interfaces import interfaces_of
 from registry.cli.shutdown import exit_after_deadline, stop_on_signals
 from registry.cli.terminal import errors
 from registry.edge.connections import IDLE_SECONDS, ConnectionLimits, ConnectionTable, limited_protocol, sweeping
-from registry.edge.interfaces import compose, running
+from registry.edge.interfaces import Interface, compose, running
 from registry.edge.limiter import ClientIdentifier
+from registry.edge.metrics import RequestMetrics
 from registry.settings import Settings
-from registry.wiring import Waypost, child_environment, open_waypost
+from registry.wiring import Waypost, child_environment, open_waypost, tracing
 from registry.wiring.descriptors import raise_open_files
 from registry.wiring.workers import Worker
 
@@ -29,6 +31,7 @@ SPARE_FILES = 256
 """File descriptors that connections never take: those of the database, the index, child processes and open files."""
 
 LONG_POLLS_PER_CLIENT = 10
+STREAMS_PER_CLIENT = 5
 
 log = structlog.get_logger(__name__)
 
@@ -90,14 +93,55 @@ class _Server(uvicorn.Server):
 
 
 async def serve_api(
-    waypost: Waypost, listening: socket.socket, console: Console, *, at_stop: Callable[[], None] = lambda: None
+    waypost: Waypost,
+    listening: socket.socket,
+    console: Console,
+    *,
+    at_stop: Callable[[], None] = lambda: None,
+    metrics: tuple[str, int] | None = None,
 ) -> None:
-    """Serve until SIGINT or SIGTERM; then call `at_stop`, which stops other parts in parallel, and shut down."""
+    """Serve until SIGINT or SIGTERM; then call `at_stop`, which stops other parts in parallel, and shut down.
+
+    `metrics`: host and port for Prometheus. Raise OSError when that port is taken.
+    """
     await waypost.open_search()
-    interfaces = interfaces_of(waypost, waypost.settings)
-    connections = connection_table(waypost.settings)
+    async with contextlib.AsyncExitStack() as stack:
+        interfaces = interfaces_of(waypost, waypost.settings)
+        connections = connection_table(waypost.settings)
+        requests = None
+        if metrics is not None:
+            from registry.cli.serving_metrics import ServingMetrics, served
+
+            requests = RequestMetrics()
+            figures = ServingMetrics(waypost, connections, interfaces, requests)
+            await stack.enter_async_context(served(metrics, waypost, figures))
+        spans = None
+        if (tracer := stack.enter_context(tracing(waypost.settings))) is not None:
+            from registry.edge.tracing import RequestSpans
+
+            waypost.trace(tracer)
+            spans = RequestSpans(tracer)
+
+        def stop_waiting() -> None:
+            at_stop()
+            waypost.feed.end_waiting()  # or streams and long polls would hold up the shutdown for GRACE
+
+        await _serve(
+            compose(interfaces, waypost.settings, metrics=requests, spans=spans),
+            interfaces, connections, listening, console, stop_waiting,
+        )  # fmt: skip
+
+
+async def _serve(
+    app: ASGIApp,
+    interfaces: Sequence[Interface],
+    connections: ConnectionTable,
+    listening: socket.socket,
+    console: Console,
+    at_stop: Callable[[], None],
+) -> None:
     config = uvicorn.Config(
-        compose(interfaces, waypost.settings),
+        app,
         http=limited_protocol(connections),
         ws="none",
         timeout_keep_alive=IDLE_SECONDS,
@@ -135,21 +179,29 @@ def connection_table(settings: Settings) -> ConnectionTable:
         per_client=settings.max_connections_per_client,
         long_polls=max(total // 4, 1),
         long_polls_per_client=LONG_POLLS_PER_CLIENT,
+        streams=max(total // 4, 1),
+        streams_per_client=STREAMS_PER_CLIENT,
     )
     return ConnectionTable(limits, ClientIdentifier(settings.trusted_proxies), time.monotonic)
 
 
-async def run_serve(settings: Settings, host: str, port: int, metrics: str | None = None) -> None:
+async def run_serve(
+    settings: Settings,
+    host: str,
+    port: int,
+    metrics: tuple[str, int] | None = None,
+    worker_metrics: str | None = None,
+) -> None:
     """Serve the API. Without a database setting, also run a worker; with one, a `--drain-only` worker if the index has
-    no writer."""
+    no writer. `metrics`, `worker_metrics`: where this process and that worker answer Prometheus."""
     with bound(host, port) as listening:
         if "public_url" not in settings.model_fields_set:
             settings = settings.model_copy(update={"public_url": url_of(listening)})
         async with open_waypost(settings) as waypost:
-            metrics_options = () if metrics is None else ("--metrics", metrics)
+            metrics_options = () if worker_metrics is None else ("--metrics", worker_metrics)
             if settings.database_url is not None and waypost.index_is_fed():
-                await serve_api(waypost, listening, errors)
+                await serve_api(waypost, listening, errors, metrics=metrics)
                 return
             mode_options = () if settings.database_url is None else ("--drain-only",)
             with Worker(child_environment(settings), *mode_options, *metrics_options) as worker:
-                await serve_api(waypost, listening, errors, at_stop=worker.request_stop)
+                await serve_api(waypost, listening, errors, at_stop=worker.request_stop, metrics=metrics)

@@ -12,11 +12,12 @@ import asyncio
 import contextlib
 import heapq
 import math
+import socket
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator, MutableMapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Any, Final, Literal
 from uuid import uuid4
 
 import orjson
@@ -43,6 +44,10 @@ BODY_SECONDS: Final = 30.0
 WRITE_SECONDS: Final = 20.0
 """How long a client may read nothing while a response waits to be sent, or while its connection is being closed."""
 
+LOST_SECONDS: Final = 60
+"""How long the kernel sends again to a client that acknowledges nothing, in place of a quarter of an hour: a client of
+an event stream that lost its network says no goodbye (Linux only)."""
+
 IDLE_SECONDS: Final = 5
 """How long a connection without a request stays open (kept by uvicorn itself)."""
 
@@ -52,22 +57,36 @@ SWEEP_SECONDS: Final = 1.0
 LOG_SECONDS: Final = 60.0
 
 _EVICTED_SHARE: Final = 16  # a full table evicts this part of it at once, so that a search for victims is rare
+_BLANKS: Final = (b" ", b"\t")
 _EXTENSION: Final = "waypost.connection"
 
 log = structlog.get_logger(__name__)
 
+Held = Literal["long_poll", "stream"]
+"""How a connection is held open for events: for one answer, or for an answer that does not end."""
+
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLimits:
-    """`total`: connections of this process. `per_client`: of one client (limiter.ClientIdentifier), long polls apart.
+    """`total`: connections of this process. `per_client`: of one client (limiter.ClientIdentifier), without those held
+    open for an event.
 
-    Long polls have limits of their own, in all and per client. Trusted proxies have no limit per client.
+    Long polls and event streams each have limits of their own, in all and per client. Trusted proxies have no limit per
+    client.
     """
 
     total: int
     per_client: int
     long_polls: int
     long_polls_per_client: int
+    streams: int
+    streams_per_client: int
+
+    def of(self, held: "Held") -> tuple[int, int]:
+        """Return how many connections may be held open in this way, in all and per client."""
+        if held == "stream":
+            return self.streams, self.streams_per_client
+        return self.long_polls, self.long_polls_per_client
 
 
 class ConnectionTable:
@@ -75,16 +94,22 @@ class ConnectionTable:
 
     def __init__(self, limits: ConnectionLimits, clients: ClientIdentifier, clock: Callable[[], float]) -> None:
         self.clock = clock
-        self.limited: Counter[str] = Counter()  # what the limits did since the last log event
+        self.limited: Counter[str] = Counter()  # what the limits did
+        self._logged: Counter[str] = Counter()  # that part of it which was logged
         self._limits = limits
         self._clients = clients
         self._connections: set[LimitedProtocol] = set()
         self._of_client: Counter[str] = Counter()
-        self._long_polls: Counter[str] = Counter()
+        self._held: dict[Held, Counter[str]] = {"long_poll": Counter(), "stream": Counter()}
         self._logged_at = clock()
 
     def __len__(self) -> int:
         return len(self._connections)
+
+    @property
+    def held(self) -> Mapping[str, int]:
+        """How many connections are held open for events, in each way."""
+        return {way: counts.total() for way, counts in self._held.items()}
 
     def admit(self, connection: "LimitedProtocol") -> bool:
         """Add a new connection. Return False when its client has too many, or when none of a full table can end."""
@@ -106,37 +131,41 @@ class ConnectionTable:
         """Remove a connection that has ended; nothing happens when it was not admitted."""
         if connection in self._connections:
             self._connections.remove(connection)
-            if not connection.is_long_poll:
+            if not connection.is_held:
                 _subtract(self._of_client, connection.peer_key)
 
     @contextlib.contextmanager
-    def long_poll(self, connection: "LimitedProtocol") -> Iterator[bool]:
-        """Count a connection as a long poll while the block runs. Yield False when there are too many: do not wait."""
-        key = connection.peer_key
-        is_over = self._long_polls[key] >= self._limits.long_polls_per_client and not connection.is_proxy
-        if is_over or self._long_polls.total() >= self._limits.long_polls:  # guard: long-polls
-            self.limited["refused_long_poll"] += 1
+    def hold(self, connection: "LimitedProtocol", held: Held, client: str | None = None) -> Iterator[bool]:
+        """Count a connection as held open for a client while the block runs. Yield False when there are too many: do
+        not wait. `client`: whom a trusted proxy asks for; the peer without it."""
+        peer, counts = connection.peer_key, self._held[held]
+        key = client or peer
+        most, most_per_client = self._limits.of(held)
+        is_shared = connection.is_proxy and key == peer  # a proxy that does not say for whom
+        is_over = counts[key] >= most_per_client and not is_shared
+        if is_over or counts.total() >= most:  # guard: long-polls
+            self.limited[f"refused_{held}"] += 1
             yield False
             return
-        self._long_polls[key] += 1
-        _subtract(self._of_client, key)
-        connection.is_long_poll = True
+        counts[key] += 1
+        _subtract(self._of_client, peer)
+        connection.is_held = True
         try:
             yield True
         finally:
-            connection.is_long_poll = False
-            _subtract(self._long_polls, key)
+            connection.is_held = False
+            _subtract(counts, key)
             if connection in self._connections:
-                self._of_client[key] += 1
+                self._of_client[peer] += 1
 
     def sweep(self) -> None:
         """End the connections whose deadline has passed. Log what the limits did, at most once in LOG_SECONDS."""
         now = self.clock()
         for connection in [one for one in self._connections if one.deadline(now) <= now]:
             connection.expire()
-        if self.limited and now - self._logged_at >= LOG_SECONDS:
-            log.warning("connections.limited", **self.limited)
-            self.limited.clear()
+        if now - self._logged_at >= LOG_SECONDS and (unlogged := self.limited - self._logged):
+            log.warning("connections.limited", **unlogged)
+            self._logged = self.limited.copy()
             self._logged_at = now
 
     def _evict(self) -> bool:
@@ -162,7 +191,7 @@ class LimitedProtocol(HttpToolsProtocol):
         super().__init__(*arguments, **options)
         self.peer_key = ""
         self.is_proxy = False
-        self.is_long_poll = False
+        self.is_held = False
         self.waits_since = 0.0
         self._receiving: str | None = None  # the part of a request that is being received: "head" or "body"
         self._head_bytes = 0
@@ -203,6 +232,7 @@ class LimitedProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn declares it
         super().connection_made(transport)
         if self.table.admit(self):
+            _limit_resending(transport)
             self._begin_head()
         else:
             self._refuse(TOO_MANY_CONNECTIONS, "This client, or this server, has too many connections.")
@@ -235,6 +265,9 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self._receiving, self._read_deadline = "body", self.table.clock() + BODY_SECONDS  # guard: body-deadline
+        for number, (name, value) in enumerate(self.headers):
+            if value.endswith(_BLANKS):  # no part of the value (RFC 9110 section 5.5); the parser removes leading ones
+                self.headers[number] = name, value.rstrip(b" \t")
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
@@ -267,6 +300,8 @@ class LimitedProtocol(HttpToolsProtocol):
             f"Content-Type: {MEDIA_TYPE}",
             f"Content-Length: {len(content)}",
             "Cache-Control: no-store",
+            "Access-Control-Allow-Origin: *",  # the path may be unknown yet, and the text is the same for everybody
+            "X-Content-Type-Options: nosniff",
             "Connection: close",
         )
         self.transport.write("\r\n".join(lines).encode() + b"\r\n\r\n" + content)
@@ -299,8 +334,8 @@ async def sweeping(connections: ConnectionTable) -> AsyncIterator[None]:
 
 
 @contextlib.contextmanager
-def long_poll(scope: MutableMapping[str, Any]) -> Iterator[bool]:
-    """Yield whether the request of `scope` may wait for an event, and count its connection apart while the block runs.
+def long_poll(scope: MutableMapping[str, Any], held: Held = "long_poll") -> Iterator[bool]:
+    """Yield whether the request of `scope` may wait for events, and count its connection apart while the block runs.
 
     A server without this protocol (in tests) counts nothing and lets all wait.
     """
@@ -308,8 +343,16 @@ def long_poll(scope: MutableMapping[str, Any]) -> Iterator[bool]:
     if connection is None:
         yield True
         return
-    with connection.table.long_poll(connection) as may_wait:
+    with connection.table.hold(connection, held, scope.get("waypost.client")) as may_wait:
         yield may_wait
+
+
+def _limit_resending(transport: asyncio.Transport) -> None:
+    connected = transport.get_extra_info("socket")
+    if connected is not None and connected.family in (socket.AF_INET, socket.AF_INET6):
+        option = getattr(socket, "TCP_USER_TIMEOUT", None)
+        if option is not None:
+            connected.setsockopt(socket.IPPROTO_TCP, option, 1_000 * LOST_SECONDS)  # guard: lost-clients
 
 
 def _subtract(counts: Counter[str], key: str) -> None:

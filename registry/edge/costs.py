@@ -43,12 +43,19 @@ def of_list(filters: Filters, text: str, limit: int, offset: int) -> int:
     return _LIST + limit // (5 * _ROWS) + offset // _SKIPPED + _SCAN * reads_every_row
 
 
+def of_server_list(limit: int, *, is_scan: bool) -> int:
+    """Return what a page of the MCP registry's list costs beyond its unit. `is_scan`: rows are read that do not match,
+    as they are not indexed by this condition."""
+    return limit // (5 * _ROWS) + (_SCAN // 2) * is_scan
+
+
 @dataclass(slots=True)
 class Spending:
     """What one request has taken from its client's limits so far."""
 
     client: str
     work: RateLimiter
+    submissions: RateLimiter
     met: dict[str, Allowance] = field(default_factory=dict)
 
     def charge(self, units: int) -> None:
@@ -62,6 +69,10 @@ class Spending:
             allowance = self.work.take(self.client, units, or_rest=True)
             self.met[allowance.name] = allowance
 
+    def take_submission(self) -> None:
+        """Count a submission that an operation makes. Raise Problem when none remains."""
+        self.take(self.submissions)
+
     def take(self, limiter: RateLimiter, units: int = 1) -> None:
         """Raise Problem when fewer units remain of this limit."""
         allowance = limiter.take(self.client, units)
@@ -74,6 +85,14 @@ class Spending:
                 headers={"Retry-After": str(allowance.reset)},
                 limit=allowance.name,
             )
+
+    @property
+    def refused_by(self) -> str | None:
+        """Name of the limit that refused units to this request."""
+        for allowance in self.met.values():
+            if allowance.refused:
+                return allowance.name
+        return None
 
     def headers(self) -> dict[str, str]:
         return headers(self.met.values()) if self.met else {}

@@ -8,11 +8,16 @@ import contextlib
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from registry.edge.metrics import INTERFACE, OTHER, ROOT, Figure, RequestMetrics
 from registry.edge.middleware import RequestMiddleware, Rules
 from registry.settings import Settings
+
+if TYPE_CHECKING:
+    from registry.edge.tracing import RequestSpans
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +26,8 @@ class Interface:
 
     `roots`: first segments, such as `/ard`: it answers `/ard` and everything below. `paths`: single paths. An interface
     with neither answers what no other one does. `running`: a context that the server enters before it listens, for an
-    application that needs tasks of its own (the server sends no lifespan events).
+    application that needs tasks of its own (the server sends no lifespan events). `name`: in metrics and traces; the
+    first of its roots or paths without one. `figures`: metrics of its own, called from another thread.
     """
 
     app: ASGIApp
@@ -29,12 +35,25 @@ class Interface:
     roots: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
     running: Callable[[], AbstractAsyncContextManager[object]] = contextlib.nullcontext
+    name: str = ""
+    figures: Callable[[], Iterable[Figure]] = tuple
+
+    @property
+    def label(self) -> str:
+        return self.name or next(iter((*self.roots, *self.paths)), OTHER).strip("/")
 
 
-def compose(interfaces: Sequence[Interface], settings: Settings) -> ASGIApp:
+def compose(
+    interfaces: Sequence[Interface],
+    settings: Settings,
+    *,
+    metrics: RequestMetrics | None = None,
+    spans: "RequestSpans | None" = None,
+) -> ASGIApp:
     """Return one application of all interfaces behind the middleware. Raise ValueError when two answer the same path.
 
-    Run it without the server's own proxy handling: X-Forwarded-For is trusted from `trusted_proxies` only.
+    `metrics` counts the requests, `spans` traces them. Run it without the server's own proxy handling: X-Forwarded-For
+    is trusted from `trusted_proxies` only.
     """
     # Outside the framework, because its own middleware layers cost more than a cached response.
     return RequestMiddleware(
@@ -43,6 +62,8 @@ def compose(interfaces: Sequence[Interface], settings: Settings) -> ASGIApp:
         read_rate=settings.read_rate,
         submit_rate=settings.submit_rate,
         trusted_proxies=settings.trusted_proxies,
+        metrics=metrics,
+        spans=spans,
     )
 
 
@@ -59,27 +80,36 @@ class _Dispatcher:
     """Calls the interface that answers a path."""
 
     def __init__(self, interfaces: Sequence[Interface]) -> None:
-        self._by_path: dict[str, ASGIApp] = {}
-        self._by_root: dict[str, ASGIApp] = {}
-        rest = [interface.app for interface in interfaces if not interface.roots and not interface.paths]
+        self._by_path: dict[str, _Answering] = {}
+        self._by_root: dict[str, _Answering] = {}
+        rest = [interface for interface in interfaces if not interface.roots and not interface.paths]
         if len(rest) != 1:
             raise ValueError(f"{len(rest)} interfaces answer all other paths, not one")
-        self._rest = rest[0]
+        self._rest = _Answering(rest[0].app, rest[0].label, "")
         for interface in interfaces:
-            _add(self._by_path, interface.paths, interface.app)
-            _add(self._by_root, interface.roots, interface.app)
+            _add(self._by_path, interface.paths, interface)
+            _add(self._by_root, interface.roots, interface)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path: str = scope["path"]
-        app = self._by_path.get(path)
-        if app is None:
+        answering = self._by_path.get(path)
+        if answering is None:
             end = path.find("/", 1)
-            app = self._by_root.get(path if end < 0 else path[:end], self._rest)
-        await app(scope, receive, send)
+            answering = self._by_root.get(path if end < 0 else path[:end], self._rest)
+        scope[INTERFACE], scope[ROOT] = answering.label, answering.root
+        await answering.app(scope, receive, send)
 
 
-def _add(apps: dict[str, ASGIApp], paths: Iterable[str], app: ASGIApp) -> None:
-    for path in paths:
-        if path in apps:
-            raise ValueError(f"two interfaces answer {path}")
-        apps[path] = app
+class _Answering(NamedTuple):
+    """The application for a path or root, with its interface's label. `root`: that path or root, empty for the rest."""
+
+    app: ASGIApp
+    label: str
+    root: str
+
+
+def _add(answering: dict[str, _Answering], roots: Iterable[str], interface: Interface) -> None:
+    for root in roots:
+        if root in answering:
+            raise ValueError(f"two interfaces answer {root}")
+        answering[root] = _Answering(interface.app, interface.label, root)

@@ -1,8 +1,8 @@
 """The outermost ASGI middleware, applied to every request.
 
 It handles request ids, `//api` as `/api`, HEAD as GET without a body, CORS on the paths that browsers may read from
-anywhere, the body limit (declared and counted), the limits of a client (requests, work, requests at once), and
-unhandled errors: a 500 that reveals only its id.
+anywhere, security headers, compression, the body limit (declared and counted), the limits of a client (requests, work,
+requests at once), metrics, traces, and unhandled errors: a 500 that reveals only its id.
 """
 
 import contextlib
@@ -10,8 +10,9 @@ import random
 import re
 import time
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 import structlog
@@ -20,19 +21,45 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from registry.core.reading.reader import MAX_BYTES
+from registry.edge.compression import Compressing
 from registry.edge.costs import Spending, of_bytes
 from registry.edge.limiter import ClientIdentifier, RateLimiter
+from registry.edge.metrics import LIMIT, RequestMetrics
 from registry.edge.problems import BODY_TOO_LARGE, Problem, fault, render, too_many_at_once
 from registry.wiring.turns import Crowded, Turn, Turns
 
-CORS = {
+if TYPE_CHECKING:
+    from registry.edge.tracing import RequestSpans
+
+_CORS = {
     "Access-Control-Allow-Origin": "*",
-    "Access-Control-Allow-Methods": "GET, POST, PUT, DELETE, OPTIONS",
-    "Access-Control-Allow-Headers": "Content-Type, Authorization",
-    "Access-Control-Expose-Headers": "ETag, Link, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id",
+    "Access-Control-Expose-Headers": "Accept-Ranges, Content-Range, ETag, Link, Location, Mcp-Session-Id, RateLimit, "
+    "RateLimit-Policy, Retry-After, WWW-Authenticate, X-Request-Id",
 }
-_ON_ALL = [(b"x-content-type-options", b"nosniff")]
-_ON_OPEN = [*_ON_ALL, *((name.lower().encode(), value.encode()) for name, value in CORS.items())]
+_CORS_PREFLIGHT = {
+    "Access-Control-Allow-Methods": "GET, POST, PUT, DELETE, OPTIONS",
+    "Access-Control-Allow-Headers": "Accept, Authorization, Content-Type, Idempotency-Key, If-None-Match, "
+    "Last-Event-ID, Mcp-Method, Mcp-Name, Mcp-Protocol-Version, Mcp-Session-Id, X-Request-Id",
+    "Access-Control-Max-Age": "86400",
+}
+_SECURITY = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+}
+_POLICY = (
+    b"content-security-policy",
+    b"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+)
+"""For responses without a policy of their own: a browser that shows one as a page loads and runs nothing."""
+
+
+def _fields(*groups: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
+    return [(name.lower().encode(), value.encode()) for group in groups for name, value in group.items()]
+
+
+_ON_CLOSED = _fields(_SECURITY, {"Cross-Origin-Resource-Policy": "same-origin"})
+_ON_OPEN = _fields(_SECURITY, {"Cross-Origin-Resource-Policy": "cross-origin"}, _CORS)
+_PREFLIGHT = _fields(_CORS_PREFLIGHT)
 _UNLIMITED = ("/healthz", "/readyz")
 
 AT_ONCE_EACH = 2
@@ -70,7 +97,15 @@ class RequestMiddleware:
     """Allows `read_rate` units of work per minute and `submit_rate` submissions per hour and client."""
 
     def __init__(
-        self, app: ASGIApp, rules: Rules, *, read_rate: int, submit_rate: int, trusted_proxies: Iterable[str]
+        self,
+        app: ASGIApp,
+        rules: Rules,
+        *,
+        read_rate: int,
+        submit_rate: int,
+        trusted_proxies: Iterable[str],
+        metrics: RequestMetrics | None = None,
+        spans: "RequestSpans | None" = None,
     ) -> None:
         self._app = app
         self._rules = rules
@@ -78,6 +113,8 @@ class RequestMiddleware:
         self._submissions = RateLimiter("submissions", submit_rate, 3_600, time.monotonic)
         self._reads = Turns(_AT_ONCE, AT_ONCE_EACH, _WAITING, _WAITING_EACH)
         self._clients = ClientIdentifier(trusted_proxies)
+        self._metrics = metrics
+        self._spans = spans
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -88,31 +125,65 @@ class RequestMiddleware:
         path: str = scope["path"]
         if path.startswith("//"):
             path = "/" + path.lstrip("/")
+        method: str = scope["method"]
         is_open = path.startswith(self._rules.open)
         scope = {**scope, "path": path, "waypost.request_id": request_id, "waypost.open": is_open}
-        sender = _Sender(send, request_id, is_open=is_open, is_head=scope["method"] == "HEAD")
-        if scope["method"] == "HEAD":
-            scope["method"] = "GET"
-        if scope["method"] == "OPTIONS" and is_open:
+        if method == "HEAD":
+            scope["method"], scope["waypost.head"] = "GET", True
+        sender = _Sender(send, request_id, is_open=is_open, is_head=method == "HEAD")
+        if method == "OPTIONS" and is_open:
+            if self._metrics is not None:
+                self._metrics.record(scope, method, 204, 0.0, None)
             await _send_preflight(sender)
+        elif path in _UNLIMITED:
+            await self._answer(scope, headers, receive, sender)
+        elif self._metrics is None:
+            await self._traced(scope, method, headers, receive, sender)
+        else:
+            counting = sender.counting = _Counting(self._metrics, scope, method)
+            self._metrics.in_flight += 1
+            try:
+                await self._traced(scope, method, headers, receive, sender)
+            finally:
+                self._metrics.in_flight -= 1
+                if not sender.started:
+                    counting.record(0, sender.spending)
+
+    async def _traced(self, scope: Scope, method: str, headers: Headers, receive: Receive, sender: "_Sender") -> None:
+        if self._spans is None:
+            await self._answer(scope, headers, receive, sender)
             return
+        with self._spans.span(scope, method) as span:
+            try:
+                await self._answer(scope, headers, receive, sender)
+            finally:
+                self._spans.describe(span, scope, method, sender.status)
+
+    async def _answer(self, scope: Scope, headers: Headers, receive: Receive, sender: "_Sender") -> None:
+        problem: Problem | None = None
         try:
             await self._call_within_limits(scope, headers, receive, sender)
-        except Problem as problem:
-            await render(problem, f"urn:uuid:{request_id}")(scope, receive, sender)
+        except Problem as error:
+            problem = error
         except ClientDisconnect:
             return
         except Exception as error:
-            _log_fault(error, request_id)
-            if not sender.started:
-                await render(fault(), f"urn:uuid:{request_id}")(scope, receive, sender)
+            if sender.refusal is None:
+                _log_fault(error, scope["waypost.request_id"])
+                problem = fault()
+        problem = sender.refusal or problem
+        if problem is not None and not sender.started:
+            sender.refusal = None
+            scope[LIMIT] = problem.members.get("limit")
+            await render(problem, f"urn:uuid:{scope['waypost.request_id']}")(scope, receive, sender)
 
     async def _call_within_limits(self, scope: Scope, headers: Headers, receive: Receive, sender: "_Sender") -> None:
         client = self._clients.key(_peer(scope), ",".join(headers.getlist("x-forwarded-for")))
-        spending = Spending(client, self._work)
+        spending = Spending(client, self._work, self._submissions)
         scope.update({"waypost.client": client, "waypost.spending": spending})
+        send = Compressing(sender, scope["headers"])
         if scope["path"] in _UNLIMITED:
-            await self._app(scope, _limit_body(receive, spending, 0), sender)
+            await self._app(scope, _limit_body(receive, spending, 0, sender), send)
             return
         sender.spending = spending
         is_post = scope["method"] == "POST"
@@ -121,14 +192,14 @@ class RequestMiddleware:
         declared_length = _declared_length(headers)
         with _closing_connection():
             spending.charge(of_bytes(declared_length))  # guard: declared-bytes
-        receive = _limit_body(receive, spending, declared_length)
+        receive = _limit_body(receive, spending, declared_length, sender)
         if scope["method"] != "GET" and not (is_post and scope["path"] in self._rules.searches):
             # what any other request computes is bounded where it is computed
-            await self._app(scope, receive, sender)
+            await self._app(scope, receive, send)
             return
         with contextlib.closing(await self._turn(client)) as turn:
             sender.turn = scope["waypost.turn"] = turn
-            await self._app(scope, receive, sender)
+            await self._app(scope, receive, send)
 
     async def _turn(self, client: str) -> Turn:
         """Return when fewer than AT_ONCE_EACH reads of the client are worked on. Raise Problem when many wait."""
@@ -144,6 +215,22 @@ def _log_fault(error: Exception, request_id: str) -> None:
     log.error("request.failed", request_id=request_id, error=type(error).__name__, frames=frames)
 
 
+class _Counting:
+    """Counts one request when its response begins, or when it ends without one."""
+
+    __slots__ = ("_began", "_method", "_metrics", "_scope")
+
+    def __init__(self, metrics: RequestMetrics, scope: Scope, method: str) -> None:
+        self._metrics = metrics
+        self._scope = scope
+        self._method = method
+        self._began = time.perf_counter()
+
+    def record(self, status: int, spending: Spending | None) -> None:
+        refused_by = self._scope.get(LIMIT) or (spending.refused_by if spending else None)
+        self._metrics.record(self._scope, self._method, status, time.perf_counter() - self._began, refused_by)
+
+
 class _Sender:
     """Add the headers that every response has, errors and 304 included, and drop the body for HEAD."""
 
@@ -152,25 +239,39 @@ class _Sender:
         self._request_id = request_id
         self._is_open = is_open
         self._is_head = is_head
-        self.started = False
+        self.status = 0  # until the response begins
+        self.counting: _Counting | None = None
+        self.refusal: Problem | None = None
+        """Why the body was refused. Then what the application answers is dropped: it may know such errors as faults."""
         self.spending: Spending | None = None
         self.turn: Turn | None = None
 
+    @property
+    def started(self) -> bool:
+        return self.status != 0
+
     async def __call__(self, message: Message) -> None:
+        if self.refusal is not None and not self.started:
+            return
         if message["type"] == "http.response.start":
-            self.started = True
+            self.status = message["status"]
+            if self.counting is not None:
+                self.counting.record(self.status, self.spending)
             if self.turn is not None:
                 self.turn.close()  # the work is done, and a client that reads slowly must not hold up its next request
-            limits = self.spending.headers() if self.spending else {}
-            message = {
-                **message,
-                "headers": [
-                    *message.get("headers", ()),
-                    (b"x-request-id", self._request_id.encode()),
-                    *(_ON_OPEN if self._is_open else _ON_ALL),
-                    *((name.lower().encode(), value.encode()) for name, value in limits.items()),
-                ],
-            }
+            headers = [
+                *message.get("headers", ()),
+                (b"x-request-id", self._request_id.encode()),
+                *(_ON_OPEN if self._is_open else _ON_CLOSED),
+            ]
+            for name, _ in headers:
+                if name == _POLICY[0]:
+                    break
+            else:
+                headers.append(_POLICY)
+            if self.spending:
+                headers += ((name.lower().encode(), value.encode()) for name, value in self.spending.headers().items())
+            message = {**message, "headers": headers}
         elif self._is_head and message["type"] == "http.response.body":
             if message.get("more_body"):
                 return
@@ -188,21 +289,26 @@ def _declared_length(headers: Headers) -> int:
     return int(declared)
 
 
-def _limit_body(receive: Receive, spending: Spending, declared_length: int) -> Receive:
+def _limit_body(receive: Receive, spending: Spending, declared_length: int, sender: _Sender) -> Receive:
     """Count received bytes: a chunked body declares no length, and a declared length may be wrong. Raise Problem when
-    there are too many, or more than the client's allowance has units for. The declared ones are charged already."""
+    there are too many, or more than the client's allowance has units for; the sender is told, whatever the application
+    makes of it. The declared ones are charged already."""
     total, charged = 0, of_bytes(declared_length)
 
     async def receive_limited() -> Message:
         nonlocal total, charged
         message = await receive()
         total += len(message.get("body", b""))
-        if total > MAX_BYTES:
-            raise _too_large()
-        if (units := of_bytes(total) - charged) > 0:
-            with _closing_connection():
-                spending.charge(units)  # guard: received-bytes
-            charged += units
+        try:
+            if total > MAX_BYTES:
+                raise _too_large()
+            if (units := of_bytes(total) - charged) > 0:
+                with _closing_connection():
+                    spending.charge(units)  # guard: received-bytes
+                charged += units
+        except Problem as problem:
+            sender.refusal = problem
+            raise
         return message
 
     return receive_limited
@@ -225,7 +331,7 @@ def _too_large() -> Problem:
 
 
 async def _send_preflight(send: Send) -> None:
-    await send({"type": "http.response.start", "status": 204, "headers": [(b"access-control-max-age", b"86400")]})
+    await send({"type": "http.response.start", "status": 204, "headers": _PREFLIGHT})
     await send({"type": "http.response.body", "body": b""})
 
 

@@ -14,13 +14,15 @@ from typing import Annotated, Any, Final
 
 import orjson
 import structlog
-from fastapi import FastAPI, Request, Response
+from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import ConfigDict, Field, with_config
+from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
 from registry.core.model.listing import SearchUnavailable
+from registry.edge.metrics import LIMIT
 from registry.wiring import StoreUnavailable
 
 MEDIA_TYPE: Final = "application/problem+json"
@@ -54,6 +56,12 @@ UNKNOWN_PARAMETER = ProblemType(
 INVALID_PARAMETER = ProblemType(
     "invalid-parameter", 400, "Invalid parameter", "A parameter has a value that the operation cannot use."
 )
+INVALID_VALUE = ProblemType(
+    "invalid-value",
+    422,
+    "Invalid value",
+    "A parameter or body has a value outside the bounds of the operation, where its protocol demands this status.",
+)
 UNREADABLE_BODY = ProblemType(
     "unreadable-body",
     400,
@@ -71,6 +79,13 @@ INVALID_CURSOR = ProblemType(
     400,
     "Invalid cursor",
     "A cursor is valid only for the query and filters that it was issued for. Start again without it.",
+)
+CURSOR_EXPIRED = ProblemType(
+    "cursor-expired",
+    410,
+    "Cursor expired",
+    "The events after this cursor are not all kept any more. Read everything again from `dump`, then follow the feed "
+    "from the cursor that its manifest names.",
 )
 OPTED_OUT = ProblemType(
     "opted-out", 403, "Opted out", "The operator of this domain opted out; it is neither visited nor listed."
@@ -104,6 +119,18 @@ UNTRANSLATABLE = ProblemType(
 )
 BODY_TOO_LARGE = ProblemType(
     "body-too-large", 413, "Body too large", "The request body is larger than this API accepts."
+)
+FOREIGN_ORIGIN = ProblemType(
+    "foreign-origin", 403, "Foreign origin", "Web pages of this origin may not call this interface."
+)
+NOT_ACCEPTABLE = ProblemType(
+    "not-acceptable", 406, "Not acceptable", "`Accept` allows no media type that this interface answers with."
+)
+UNSUPPORTED_MEDIA_TYPE = ProblemType(
+    "unsupported-media-type", 415, "Unsupported media type", "The body has to be of the media type that `detail` names."
+)
+MISDIRECTED = ProblemType(
+    "misdirected", 421, "Misdirected request", "`Host` is not a name of this registry; its operator can allow more."
 )
 NOT_LISTED = ProblemType(
     "not-listed",
@@ -140,9 +167,10 @@ BUSY = ProblemType(
 )
 
 PROBLEM_TYPES: Final[tuple[ProblemType, ...]] = (
-    BAD_REQUEST, UNKNOWN_PARAMETER, INVALID_PARAMETER, UNREADABLE_BODY, INVALID_BODY, INVALID_NAME, INVALID_CURSOR,
-    OPTED_OUT, NOT_FOUND, UNKNOWN_SERVICE, UNKNOWN_CAPABILITY, NO_DETAIL, METHOD_NOT_ALLOWED, REQUEST_TIMEOUT,
-    ALREADY_KNOWN, UNTRANSLATABLE, BODY_TOO_LARGE, NOT_LISTED, RATE_LIMITED, HEAD_TOO_LARGE, INTERNAL, UNAVAILABLE,
+    BAD_REQUEST, UNKNOWN_PARAMETER, INVALID_PARAMETER, INVALID_VALUE, UNREADABLE_BODY, INVALID_BODY, INVALID_NAME,
+    INVALID_CURSOR, CURSOR_EXPIRED, OPTED_OUT, FOREIGN_ORIGIN, NOT_FOUND, UNKNOWN_SERVICE, UNKNOWN_CAPABILITY,
+    NO_DETAIL, METHOD_NOT_ALLOWED, NOT_ACCEPTABLE, REQUEST_TIMEOUT, ALREADY_KNOWN, UNTRANSLATABLE, BODY_TOO_LARGE,
+    UNSUPPORTED_MEDIA_TYPE, MISDIRECTED, NOT_LISTED, RATE_LIMITED, HEAD_TOO_LARGE, INTERNAL, UNAVAILABLE,
     TOO_MANY_CONNECTIONS, BUSY,
 )  # fmt: skip
 
@@ -189,11 +217,13 @@ def instance_of(request: Request) -> str:
     return f"urn:uuid:{request.scope['waypost.request_id']}"
 
 
-def install(app: FastAPI) -> None:
+def install(app: Starlette) -> None:
     """Answer every error of `app`, including the framework's, with problem details."""
 
     async def on_error(request: Request, error: Exception) -> Response:
-        return render(as_problem(request, error) or fault(), instance_of(request))
+        problem = as_problem(request, error) or fault()
+        request.scope[LIMIT] = problem.members.get("limit")
+        return render(problem, instance_of(request))
 
     # For `Exception` the framework sends this response, then raises the error again, and `RequestMiddleware` logs it.
     for kind in (Problem, HTTPException, RequestValidationError, StoreUnavailable, SearchUnavailable, Exception):

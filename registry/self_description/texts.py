@@ -12,6 +12,7 @@ _FRONT: Final = """waypost, a discovery registry for the agent web
 
 Find a service       {base}/api/discover?q=send+an+email
 List services        {base}/api/services
+Follow changes       {base}/changes.atom
 Submit a host        POST {base}/api/services {{"domain": "example.org"}}
 How scores are made  {base}/api/rubric
 Reference of the API {base}/docs
@@ -70,6 +71,7 @@ and `untrusted_text` and `injection_flags` mark them. An answer with `confident:
 
 - [Rubric]({base}/api/rubric): The rules behind every score
 - [Problem types]({base}/api/problems): What an error means and what to do about it
+- [Changes]({base}/changes.atom): The latest changes of all services, as an Atom feed
 - [Crawler]({base}/bot): What the crawler requests, and how to stop it
 - [Terms of use]({base}/terms): Limits, rights and personal data
 """

@@ -10,7 +10,6 @@ from registry.store.tables import (
     Base,
     CandidateRow,
     CapabilityRow,
-    ChangeRow,
     DocumentHistoryRow,
     DocumentRow,
     DomainRow,
@@ -53,8 +52,8 @@ class Forgetting:
     async def rows(self, domain: str, host: str, *, today: datetime) -> dict[str, int]:
         """Delete everything but candidates; return the number of rows by table.
 
-        The change feed keeps its events without their data. Visits since `today` keep their number of requests:
-        without it the domain's daily budget would start again.
+        The change feed keeps its events; `feed.redact` removes their content. Visits since `today` keep their number
+        of requests: without it the domain's daily budget would start again.
         """
         deleted = {
             table.__tablename__: await self._run(delete(table).where(_covered(table, domain, host)))
@@ -64,7 +63,6 @@ class Forgetting:
         visits = _covered(VisitRow, domain, host)
         deleted["visits"] = await self._run(delete(VisitRow).where(visits, VisitRow.started_at < today))
         deleted["visits"] += await self._run(update(VisitRow).where(visits).values(vector=b"[]", address=None))
-        await self._run(update(ChangeRow).where(_covered(ChangeRow, domain, host)).values(data={}))
         return deleted
 
     async def domain(self, domain: str) -> None:

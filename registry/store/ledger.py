@@ -16,6 +16,7 @@ from registry.store.driver import Driver, listed
 from registry.store.engine import decode
 from registry.store.records import ChangeRecord, VisitRecord
 from registry.store.tables import ChangeRow, VisitRow
+from registry.store.tables.ledger import ARRIVALS
 from registry.store.values import REASON_CHARS, clean, ordered_id
 
 # Exact, and as cheap for a host with a thousand visits as for a new one: only hosts visited since then are looked up,
@@ -63,8 +64,10 @@ class Ledger:
         return spent
 
     async def add_changes(self, changes: Iterable[ChangeRecord]) -> None:
+        """Insert events; `feed.sequence` gives them their places after the commit. Events of one host must be inserted
+        under the lock of its domain."""
         rows = [asdict(change) | {"id": ordered_id(change.at)} for change in changes]
-        await many(self._connection, insert(ChangeRow), rows)
+        await many(self._connection, insert(ChangeRow).values(arrival=ARRIVALS.next_value()), rows)
 
     async def changes(self, domain: str, host: str) -> list[ChangeRecord]:
         """Return all changes of a host, oldest first."""
@@ -72,7 +75,7 @@ class Ledger:
         statement = (
             select(row.domain, row.host, row.kind, row.at, row.data)
             .where(row.domain == domain, row.host == host)
-            .order_by(row.id)
+            .order_by(row.arrival, row.id)
         )
         return [
             ChangeRecord(change_domain, change_host, kind, at, decode(data))

@@ -9,7 +9,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any, Final
-from uuid import UUID
 
 from sqlalchemy import TextClause, text
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -91,10 +90,6 @@ _UNDER_LOCK: Final = {
     "findings": ("f", "domain, host, ordinal", _LONE_FINDINGS),
 }
 
-_CHANGES = text("""
-DELETE FROM changes WHERE id IN (SELECT id FROM changes WHERE id < :before ORDER BY id LIMIT :most)
-""")
-
 # The latest runs of each job decide when it runs next.
 _JOB_RUNS = text("""
 DELETE FROM job_runs r USING (
@@ -131,10 +126,6 @@ class Pruning:
         statement = text(f"DELETE FROM {table} WHERE ({key}) IN (SELECT {columns} {condition} LIMIT {MOST})")  # noqa: S608  (only our own names)
         return await self._run(statement, _bound(domains, horizon))
 
-    async def changes(self, before: datetime) -> int:
-        """Delete the oldest changes, by the time in their ids (RFC 9562 section 5.7); return their number."""
-        return await self._run(_CHANGES, {"before": _first_id(before), "most": MOST})
-
     async def job_runs(self, before: datetime, *, keep: int) -> int:
         return await self._run(_JOB_RUNS, {"before": before, "keep": keep, "most": MOST})
 
@@ -144,8 +135,3 @@ class Pruning:
 
 def _bound(domains: Collection[str], horizon: Horizon) -> dict[str, Any]:
     return asdict(horizon) | {"domains": list(domains), "most": MOST}
-
-
-def _first_id(moment: datetime) -> UUID:
-    """Return the least id that a change of this millisecond could have."""
-    return UUID(int=(int(moment.timestamp() * 1000) & ((1 << 48) - 1)) << 80)

@@ -211,6 +211,48 @@ class CandidateRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class McpServerRecord:
+    """A row of `mcp_servers`. `server` is None, and `notes` is empty, once it is deleted."""
+
+    domain: str
+    host: str
+    name: str
+    version: str
+    status: str
+    is_latest: bool
+    server: dict[str, Any] | None
+    notes: dict[str, Any]
+    published_at: datetime
+    updated_at: datetime
+    status_changed_at: datetime
+
+
+@dataclass(slots=True)
+class ListedMcpServer:
+    """A row of `mcp_servers` with what is shown of its service, which a deleted server may no longer have.
+
+    `server` is undecoded JSON.
+    """
+
+    host: str
+    name: str
+    version: str
+    status: str
+    is_latest: bool
+    server: bytes | None
+    notes: dict[str, Any]
+    published_at: datetime
+    updated_at: datetime
+    status_changed_at: datetime
+    score: int | None
+    trust_level: str | None
+    trust: dict[str, Any]
+    injection_flags: list[str] | None
+    seen_at: datetime | None
+    last_visit_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
 class OptOutRequestRecord:
     """A row of `opt_out_requests`. `wish`: "out" or "in"; `verdict` is None until the site was checked."""
 

@@ -22,6 +22,8 @@ MOVED: Final = {
     "documents": (("url_hash",), "seen_at"),
     "document_history": (("url_hash", "changed_at"), None),
     "visits": (("started_at",), None),
+    "mcp_servers": (("name", "version"), "updated_at"),  # before services, whose deletion deletes them
+    "mcp_left_out": ((), None),
     "services": ((), "seen_at"),
     "capabilities": (("name",), None),
     "findings": (("ordinal",), None),

@@ -1,6 +1,8 @@
 """Repository of services as `record` and `rescore` write them, with capabilities, findings and scores."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
 from typing import Any, Final, LiteralString
 
 from sqlalchemy import RowMapping, bindparam, delete, or_, select, text, tuple_, update
@@ -25,6 +27,20 @@ _FIELDS = tuple(ServiceRecord.__dataclass_fields__)
 _OF: Final[LiteralString] = f"""
 SELECT {", ".join(_FIELDS)} FROM services WHERE domain = ANY(string_to_array(%(domains)s, ' '))
 """  # noqa: S608  # our own columns
+_CAPABILITIES_OF: Final[LiteralString] = """
+SELECT domain, host, name, data FROM capabilities
+WHERE domain = ANY(string_to_array(%(domains)s, ' ')) AND host = ANY(string_to_array(%(hosts)s, ' '))
+ORDER BY domain, host, position
+"""
+_UNSEEN: Final[LiteralString] = """
+SELECT s.domain, s.host FROM services s
+WHERE (s.domain, s.host) > (%(domain)s, %(host)s) AND NOT s.hidden AND s.seen_at < %(before)s
+  AND s.trust_level <> 'unverified'
+  AND NOT EXISTS (
+    SELECT FROM changes c WHERE c.domain = s.domain AND c.host = s.host AND c.at > s.seen_at
+      AND c.kind = 'service.changed' AND c.data ->> 'state' = 'stale')
+ORDER BY s.domain, s.host LIMIT %(limit)s
+"""
 _SCORE = tuple(ScoreRecord.__dataclass_fields__)
 _STAMPED = ("domain", "host", "seen_at", "crawl_failures", "listing", "listing_hash")
 # The listing holds a date. It is written only when its hash differs: most visits change neither it nor the index.
@@ -59,6 +75,12 @@ class Services:
         for table in (ServiceRow, CapabilityRow, FindingRow):
             await self._connection.execute(delete(table).where(tuple_(table.domain, table.host).in_(list(keys))))
 
+    async def unseen(self, after: Key, *, before: datetime, limit: int) -> list[Key]:
+        """Return shown services after `after` that were last seen before `before`, and of which no event says yet that
+        they are stale; ordered by (domain, host)."""
+        bound = {"domain": after[0], "host": after[1], "before": before, "limit": limit}
+        return [(domain, host) for domain, host in await self._driver.rows(_UNSEEN, bound)]
+
     async def hide(self, domain: str, hosts: Collection[str]) -> list[str]:
         """Hide the services of `hosts` and of hosts below them; return the hosts that were shown until now."""
         below = or_(*(ServiceRow.host.endswith("." + host, autoescape=True) for host in hosts))
@@ -70,6 +92,18 @@ class Services:
             .returning(ServiceRow.host)
         )
         return sorted((await self._connection.execute(statement)).scalars())
+
+    async def capabilities(self, keys: Collection[Key]) -> dict[Key, dict[str, Any]]:
+        """Return the capabilities of each service by name, in order, without details. One that cannot be decoded is
+        left out: it is about to be rewritten."""
+        found: dict[Key, dict[str, Any]] = {}
+        if not keys:
+            return found
+        bound = {"domains": listed({domain for domain, _ in keys}), "hosts": listed({host for _, host in keys})}
+        for domain, host, name, data in await self._driver.rows(_CAPABILITIES_OF, bound):
+            with suppress(ValueError):
+                found.setdefault((domain, host), {})[name] = decode(data)
+        return found
 
     async def replace_capabilities(self, capabilities: Mapping[Key, Sequence[CapabilityRecord]]) -> None:
         """Replace all capabilities of each service, keeping their order."""

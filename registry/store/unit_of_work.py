@@ -14,19 +14,23 @@ from registry.store.documents import Documents
 from registry.store.domains import Domains
 from registry.store.engine import libpq
 from registry.store.errors import translated
+from registry.store.feed import Feed
 from registry.store.forgetting import Forgetting
 from registry.store.hosts import Hosts
 from registry.store.jobs import Jobs
 from registry.store.lane import QueryPool
 from registry.store.ledger import Ledger
 from registry.store.loading import Loading
+from registry.store.mcp_servers import McpServers
 from registry.store.opt_out_requests import OptOutRequests
 from registry.store.pruning import Pruning
+from registry.store.recent import RecentEvents
 from registry.store.reference import References
 from registry.store.rehoming import Rehoming
 from registry.store.search_notes import SearchNotes
 from registry.store.services import Services
 from registry.store.submissions import Submissions
+from registry.store.webhooks import Webhooks
 
 
 class UnitOfWork:
@@ -78,8 +82,20 @@ class UnitOfWork:
         return Catalogue(self._connection)
 
     @cached_property
+    def mcp_servers(self) -> McpServers:
+        return McpServers(self._connection)
+
+    @cached_property
     def ledger(self) -> Ledger:
         return Ledger(self._connection)
+
+    @cached_property
+    def feed(self) -> Feed:
+        return Feed(self._connection)
+
+    @cached_property
+    def recent(self) -> RecentEvents:
+        return RecentEvents(self._connection)
 
     @cached_property
     def jobs(self) -> Jobs:
@@ -100,6 +116,10 @@ class UnitOfWork:
     @cached_property
     def forgetting(self) -> Forgetting:
         return Forgetting(self._connection)
+
+    @cached_property
+    def webhooks(self) -> Webhooks:
+        return Webhooks(self._connection)
 
     @cached_property
     def search(self) -> SearchNotes:

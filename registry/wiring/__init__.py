@@ -26,14 +26,21 @@ from registry.wiring.compute import ComputePool
 from registry.wiring.crawling import CrawlActions
 from registry.wiring.embedded_database import database_url as database_url  # the command line uses it
 from registry.wiring.embedded_database import kept_running
+from registry.wiring.feed import FeedActions
 from registry.wiring.frontier import FrontierActions
 from registry.wiring.job_runs import JobActions
 from registry.wiring.maintenance import MaintenanceActions
 from registry.wiring.opt_outs import OptOutActions
 from registry.wiring.queries import QueryActions
 from registry.wiring.reference import Reference, reference_in_force
+from registry.wiring.tracing import TracesUnavailable as TracesUnavailable  # the interfaces catch it
+from registry.wiring.tracing import trace_statements
+from registry.wiring.tracing import tracing as tracing  # the interfaces use it
+from registry.wiring.webhooks import WebhookActions
 
 if TYPE_CHECKING:
+    from opentelemetry.trace import Tracer
+
     from registry.wiring.searching import SearchActions
 
 NOT_READY = (EmbeddedUnavailable, SchemaOutdated, StoreUnavailable, SearchUnavailable)
@@ -46,6 +53,8 @@ class Waypost:
     frontier      which hosts are to be visited: seed, submit, make due
     crawl         lease domains to a crawler, record what it found
     opt_outs      requests not to be visited, and their consequences
+    feed          the change feed: pages of events, their places, its state
+    webhooks      subscriptions to the change feed, and messages to their receivers
     queries       what the database knows about services, hosts and visits
     search        discover services; feed, rebuild and verify the index
     maintenance   rescore, prune, refresh reference data, move hosts to another domain
@@ -67,6 +76,8 @@ class Waypost:
         self.frontier = FrontierActions(store, exempt, listener)
         self.crawl = CrawlActions(store, timedelta(seconds=settings.lease_seconds))
         self.opt_outs = OptOutActions(store, exempt)
+        self.feed = FeedActions(store)
+        self.webhooks = WebhookActions(store, settings, exempt)
         self.queries = QueryActions(store)
         self.maintenance = MaintenanceActions(store, reference)
         self.jobs = JobActions(store)
@@ -86,6 +97,11 @@ class Waypost:
         """Open the search engine now instead of with the first query. Raise one of NOT_READY."""
         await asyncio.to_thread(lambda: self.search)
 
+    def trace(self, tracer: "Tracer") -> None:
+        """Record searches, and the statements that the database gets for a request, as spans below the current one."""
+        self.search.span = partial(tracer.start_as_current_span, record_exception=False, set_status_on_exception=False)
+        trace_statements(tracer, self._store.engine.sync_engine)
+
     def index_is_fed(self) -> bool:
         """True when some process is the writer of the index. Does not open the search engine."""
         from registry.wiring.searching import index_is_fed
@@ -93,8 +109,9 @@ class Waypost:
         return index_is_fed(self.settings)
 
     async def close(self) -> None:
-        """End the processes of `compute`, and close the search engine if it was opened. The caller that opened the
-        database closes that."""
+        """End the waits of `feed` and the processes of `compute`, and close the search engine if it was opened. The
+        caller that opened the database closes that."""
+        await self.feed.close()
         await self.compute.close()
         if "search" in vars(self):
             await self.search.close()

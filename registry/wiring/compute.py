@@ -6,6 +6,7 @@ A thread would: it takes turns with the event loop by the interpreter lock, some
 import asyncio
 import contextlib
 import sys
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, Final, Self
 
@@ -48,6 +49,17 @@ class ComputePool:
         self._idle: list[_Process] = []
         self._running: set[_Process] = set()
         self._closed = False
+        self.ended: Counter[str] = Counter({"answered": 0, "too_long": 0, "interrupted": 0, "refused": 0})
+
+    @property
+    def running(self) -> int:
+        """How many jobs are worked on."""
+        return self._turns.taken
+
+    @property
+    def waiting(self) -> int:
+        """How many jobs wait for a process."""
+        return self._turns.waits
 
     @property
     def pids(self) -> list[int]:
@@ -60,7 +72,12 @@ class ComputePool:
         Raise Crowded when too many jobs wait, NotComputed when this one is given up, what the function raises if it is
         of the class `raises`, and JobFailed if it is of another one.
         """
-        with contextlib.closing(await self._turns.take(client)):
+        try:
+            turn = await self._turns.take(client)
+        except Crowded:
+            self.ended["refused"] += 1
+            raise
+        with contextlib.closing(turn):
             return await self._in_process(packed((function, arguments, raises)), function.__qualname__)
 
     async def close(self) -> None:
@@ -83,10 +100,13 @@ class ComputePool:
             async with self._deadline():  # guard: compute-deadline
                 kind, value = await process.ask(job)
             answered = True
+            self.ended["answered"] += 1
         except TimeoutError:
+            self.ended["too_long"] += 1
             log.warning("compute.too_long", function=name)
             raise NotComputed(too_long=True) from None
         except (EOFError, OSError):
+            self.ended["interrupted"] += 1
             log.error("compute.process_ended", function=name)
             raise NotComputed from None
         finally:

@@ -1,9 +1,11 @@
 """Queries that need only the database; those that need the search engine are in `registry.wiring.searching`."""
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from registry.actions.queries import explain as explaining
 from registry.actions.queries import inspect
+from registry.actions.queries import mcp_servers as mcp
 from registry.actions.queries import sources as reading_sources
 from registry.core.model.listing import Filters
 from registry.core.translating import Source
@@ -46,6 +48,27 @@ class QueryActions:
 
     async def explain(self, host: str, *, visits: int = 5) -> explaining.Explanation | None:
         return await explaining.explain(self._store, host, visits=visits, now=utc_now())
+
+    async def mcp_servers(
+        self,
+        after: tuple[str, str],
+        *,
+        limit: int,
+        part: str = "",
+        version: str | None = None,
+        updated_since: datetime | None = None,
+        include_deleted: bool = False,
+    ) -> mcp.McpServerPage:
+        return await mcp.page(
+            self._store, after, limit=limit, part=part, version=version, updated_since=updated_since,
+            include_deleted=include_deleted,
+        )  # fmt: skip
+
+    async def mcp_server_versions(self, name: str, *, include_deleted: bool = False) -> Sequence[mcp.ListedMcpServer]:
+        return await mcp.versions(self._store, name, include_deleted=include_deleted)
+
+    async def mcp_server_counts(self) -> mcp.McpServerCounts:
+        return await mcp.counts(self._store)
 
     async def health(self) -> inspect.Health:
         return await inspect.health(self._store)

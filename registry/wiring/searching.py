@@ -5,6 +5,7 @@ crawls needs none of them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Final
 
@@ -38,13 +39,15 @@ class SearchActions:
         self._store = store
         self.backend = backend
         self.embedder = embedder
+        self.span: Callable[[str], AbstractContextManager[object]] = nullcontext  # of a trace, where there is one
 
     async def discover(
         self, query: Query, cursor: str | None = None, *, facets: Sequence[str] = ()
     ) -> discovering.DiscoverPage:
-        return await discovering.discover(
-            self._store, self.backend, query, cursor=cursor, embedder=self.embedder, facets=facets
-        )
+        with self.span("discover"):
+            return await discovering.discover(
+                self._store, self.backend, query, cursor=cursor, embedder=self.embedder, facets=facets
+            )
 
     async def drain(self) -> draining.Drained | None:
         return await draining.drain(self._store, self.backend, now=utc_now(), embedder=self.embedder)

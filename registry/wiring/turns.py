@@ -43,6 +43,16 @@ class Turns:
     _running: Counter[str] = field(default_factory=Counter)
     _queues: "OrderedDict[str, deque[asyncio.Future[None]]]" = field(default_factory=OrderedDict)
 
+    @property
+    def taken(self) -> int:
+        """How many turns are taken now."""
+        return self._running.total()
+
+    @property
+    def waits(self) -> int:
+        """How many wait for a turn now."""
+        return sum(map(len, self._queues.values()))
+
     async def take(self, client: str) -> Turn:
         """Return when it is the client's turn. Raise Crowded."""
         if client not in self._queues and self._admits(client):
@@ -50,7 +60,7 @@ class Turns:
             return Turn(self, client)
         if len(self._queues.get(client, ())) >= self.waiting_each:  # guard: waiting-each
             raise Crowded(by_client=True)
-        if sum(map(len, self._queues.values())) >= self.waiting:  # guard: waiting-all
+        if self.waits >= self.waiting:  # guard: waiting-all
             raise Crowded(by_client=False)
         await self._wait(client)
         return Turn(self, client)

@@ -1,5 +1,5 @@
-"""What a worker does beside crawling: feed the index, turn candidates into hosts, free leases of dead workers, erase
-which client submitted what."""
+"""What a worker does beside crawling: feed the index, order the change feed, turn candidates into hosts, free leases of
+dead workers, erase which client submitted what."""
 
 import asyncio
 import contextlib
@@ -10,6 +10,7 @@ import structlog
 from registry.wiring import NOT_READY, Waypost
 
 DRAIN_SECONDS = 0.5
+SEQUENCE_SECONDS = 0.5
 FOLD_SECONDS = 2.0
 RECOVER_SECONDS = 10.0
 ERASE_SECONDS = 60.0
@@ -23,12 +24,15 @@ log = structlog.get_logger(__name__)
 
 @contextlib.asynccontextmanager
 async def upkeep(waypost: Waypost, *, crawls: bool = True) -> AsyncIterator[None]:
-    """Run the chores while the block runs. With `crawls` False, only feed the index."""
+    """Run the chores while the block runs. With `crawls` False, only feed the index and the change feed."""
 
     async def drain() -> None:
         await waypost.search.drain()  # opens the search engine, which may fail and is retried
 
-    chores: list[tuple[Callable[[], Awaitable[object]], float]] = [(drain, DRAIN_SECONDS)]
+    chores: list[tuple[Callable[[], Awaitable[object]], float]] = [
+        (drain, DRAIN_SECONDS),
+        (waypost.feed.sequence, SEQUENCE_SECONDS),
+    ]
     if crawls:
         chores += [
             (waypost.frontier.fold_candidates, FOLD_SECONDS),

@@ -174,12 +174,12 @@ async def test_the_change_feed_reports_the_removal_without_old_data(store: Store
     await forget(store, HOST, now=NOW, opt_out="operator", reason="a court order")
     async with store.begin() as uow:
         changes = {change.kind: change for change in await uow.ledger.changes(HOST, HOST)}
-    assert set(changes) == {"service.listed", "service.delisted", "host.forgotten"}
-    assert changes["service.listed"].data == {}
+    assert set(changes) == {"service.listed", "service.delisted", "host.blocked", "host.forgotten"}
+    assert changes["service.listed"].data == {"redacted": True}
     removal = changes["host.forgotten"]
-    assert (removal.data["reason"], removal.data["opt_out"], removal.data["stays_out"]) == (
+    assert (removal.data["note"], removal.data["state"], removal.data["stays_out"]) == (
         "a court order",
-        "operator",
+        "blocked",
         True,
     )
     assert removal.data["rows"]["documents"] >= 2

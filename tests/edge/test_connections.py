@@ -17,6 +17,7 @@ from registry.edge.connections import (
     HEAD_BYTES,
     HEAD_SECONDS,
     LOG_SECONDS,
+    LOST_SECONDS,
     WRITE_SECONDS,
     ConnectionLimits,
     ConnectionTable,
@@ -28,19 +29,21 @@ from tests.support.hang import HANG_SECONDS
 
 GET = b"GET / HTTP/1.1\r\nHost: registry.example\r\n\r\n"
 ONE, OTHER, PROXY = "127.0.0.1", "127.0.0.2", "127.0.0.3"
-LIMITS = ConnectionLimits(total=8, per_client=3, long_polls=2, long_polls_per_client=1)
+LIMITS = ConnectionLimits(total=8, per_client=3, long_polls=2, long_polls_per_client=1, streams=2, streams_per_client=1)
 
 
 @dataclass
 class Server:
     """A server whose application reads the body and answers `/` with ok, `/large` with 64 MB, `/wait` when `go` is
-    set, and with 503 when it may not wait."""
+    set, and with 503 when it may not wait. `/events` streams what is in `events`, `/flood` without end, both until the
+    client is gone; `/header` answers with the value of X-Blank. `X-For` is the client of a proxy."""
 
     port: int
     table: ConnectionTable
     now: list[float]
     waiting: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(0))
     go: asyncio.Event = field(default_factory=asyncio.Event)
+    events: asyncio.Queue[bytes] = field(default_factory=asyncio.Queue)
     disconnects: int = 0
 
     async def connect(self, sent: bytes = b"", source: str = ONE) -> "Client":
@@ -66,6 +69,15 @@ class Server:
         if message["type"] == "http.disconnect":
             self.disconnects += 1
             return
+        fields = dict(scope["headers"])
+        if b"x-for" in fields:
+            scope["waypost.client"] = fields[b"x-for"].decode()
+        if scope["path"] == "/header":
+            content = fields[b"x-blank"]
+        if scope["path"] in ("/events", "/flood"):
+            with long_poll(scope):
+                await self._stream(scope["path"], receive, send)
+            return
         if scope["path"] == "/wait":
             with long_poll(scope) as may_wait:
                 self.waiting.release()
@@ -78,6 +90,20 @@ class Server:
         headers = [(b"content-length", str(len(content)).encode())]
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": content})
+
+    async def _stream(self, path: str, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/event-stream")]})
+        gone = asyncio.ensure_future(receive())
+        while not gone.done():
+            if path == "/flood":
+                await send({"type": "http.response.body", "body": bytes(65_536), "more_body": True})
+                continue
+            event = asyncio.ensure_future(self.events.get())
+            await asyncio.wait({event, gone}, return_when=asyncio.FIRST_COMPLETED)
+            if event.done():
+                await send({"type": "http.response.body", "body": event.result(), "more_body": True})
+            event.cancel()
+        self.disconnects += 1
 
 
 @dataclass
@@ -313,3 +339,60 @@ async def test_what_the_limits_did_is_logged_once_a_minute(server: Server) -> No
                 await client.response()
             server.after(LOG_SECONDS / 2)
     assert [(event["event"], event["invalid"]) for event in events] == [("connections.limited", 4)]
+
+
+async def test_white_space_around_a_header_value_is_no_part_of_it(server: Server) -> None:
+    client = await server.connect(b"GET /header HTTP/1.1\r\nHost: x\r\nX-Blank: \t a b \t \r\n\r\n")
+    assert await client.response() == (200, b"a b")
+    client = await server.connect(b"GET /header HTTP/1.1\r\nHost: x\r\nX-Blank: \t \r\n\r\n")
+    assert await client.response() == (200, b"")
+
+
+async def test_an_event_stream_stays_while_its_client_reads(server: Server) -> None:
+    """However long nothing happens, and however long the client itself has nothing to say."""
+    client = await server.connect(b"GET /events HTTP/1.1\r\nHost: x\r\n\r\n")
+    async with asyncio.timeout(HANG_SECONDS):
+        await client.reader.readuntil(b"\r\n\r\n")
+        for number in range(3):
+            server.after(10 * max(HEAD_SECONDS, BODY_SECONDS, WRITE_SECONDS))
+            server.events.put_nowait(b": heartbeat %d\n\n" % number)
+            await client.reader.readuntil(b": heartbeat %d\n\n" % number)
+    assert (len(server.table), server.table.held["long_poll"]) == (1, 1)
+
+
+async def test_an_event_stream_ends_when_its_client_reads_nothing(server: Server) -> None:
+    client = await server.connect(b"GET /flood HTTP/1.1\r\nHost: x\r\n\r\n")
+    await client.reader.readuntil(b"\r\n\r\n")
+    connection = next(iter(server.table._connections))
+    async with asyncio.timeout(HANG_SECONDS):
+        while connection._write_deadline == float("inf"):  # noqa: ASYNC110  (until the buffers on the way are full)
+            await asyncio.sleep(0.01)
+    server.after(WRITE_SECONDS - 1)
+    assert len(server.table) == 1
+    server.after(1)
+    await server.reaches(0)
+    async with asyncio.timeout(HANG_SECONDS):
+        while not server.disconnects:  # noqa: ASYNC110  (the application notices by itself)
+            await asyncio.sleep(0.01)
+    assert server.table.held["long_poll"] == 0
+
+
+async def test_long_polls_behind_a_proxy_are_those_of_its_clients(server: Server) -> None:
+    def wait(client: str) -> bytes:
+        return f"GET /wait HTTP/1.1\r\nHost: x\r\nX-For: {client}\r\n\r\n".encode()
+
+    first = await server.connect(wait("192.0.2.1"), PROXY)
+    await server.waiting.acquire()
+    assert (await (await server.connect(wait("192.0.2.1"), PROXY)).response())[0] == 503
+    other = await server.connect(wait("192.0.2.2"), PROXY)
+    await server.waiting.acquire()
+    server.go.set()
+    assert await first.response() == await other.response() == (200, b"ok")
+
+
+@pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="an option of Linux")
+async def test_the_kernel_gives_up_on_lost_clients(server: Server) -> None:
+    await server.connect(b"GET /")
+    await server.reaches(1)
+    connected = next(iter(server.table._connections)).transport.get_extra_info("socket")
+    assert connected.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 1_000 * LOST_SECONDS

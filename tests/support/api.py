@@ -131,4 +131,5 @@ async def _opened(server: str, crawled: tuple[str, Path], folder: Path) -> Async
 def make_client(waypost: Waypost, settings: Settings, address: str = "203.0.113.7") -> httpx2.AsyncClient:
     app = compose(interfaces_of(waypost, settings), settings)
     transport = httpx2.ASGITransport(app=app, client=(address, 50_000))
-    return httpx2.AsyncClient(transport=transport, base_url="http://testserver", timeout=HANG_SECONDS)
+    headers = {"Accept-Encoding": "identity"}  # with its strong ETag; tests/edge/test_compression.py has the others
+    return httpx2.AsyncClient(transport=transport, base_url="http://testserver", timeout=HANG_SECONDS, headers=headers)

@@ -1,7 +1,9 @@
-"""Applies an opt-out to stored rows: services are hidden, and hosts are unscheduled."""
+"""Applies an opt-out to stored rows: services are hidden, hosts are unscheduled, and events lose what they said."""
 
 from datetime import datetime
 
+from registry.core.changes.states import state_out
+from registry.core.names.opt_out import is_covered
 from registry.store.records import ChangeRecord
 from registry.store.unit_of_work import UnitOfWork
 
@@ -9,11 +11,13 @@ from registry.store.unit_of_work import UnitOfWork
 async def apply_opt_out(uow: UnitOfWork, domain: str, host: str, *, now: datetime) -> int:
     """Apply it to the host and every host below it; return the number of services that were shown until now.
 
-    The caller has locked the domain. Nothing is deleted; `forget` does that.
+    The caller has locked the domain and stored the opt-out. Nothing else is deleted; `forget` does that.
     """
     await uow.hosts.unschedule(domain, host)
     hidden = await uow.services.hide(domain, [host])
-    await uow.ledger.add_changes(
-        [ChangeRecord(domain, hidden_host, "service.hidden", now, {}) for hidden_host in hidden]
-    )
+    await uow.feed.redact(domain, host)  # guard: feed-redacted
+    if hidden:
+        how = [row.how for row in await uow.opt_outs.rows(domain) if is_covered(host, [row.host])]
+        data = {"state": state_out("operator" if "operator" in how else "site")}
+        await uow.ledger.add_changes([ChangeRecord(domain, name, "service.hidden", now, data) for name in hidden])
     return len(hidden)

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Literal
 
 from registry.actions.frontier.lease import BUDGET_WINDOW
+from registry.core.changes.states import State, state_out
 from registry.core.names.domains import host_syntax, registrable_domain
 from registry.core.names.opt_out import is_covered
 from registry.store.records import ChangeRecord, OptOutRecord
@@ -51,21 +52,30 @@ async def forget(
     domain = registrable_domain(host)
     async with store.begin() as uow:
         await uow.domains.lock([domain])
+        was_out = host in await _opted_out(uow, domain)
         if opt_out is not None:
             await uow.opt_outs.add([OptOutRecord(domain, host, opt_out, evidence, now)])
         services = await uow.forgetting.shown(domain, host)
         rows = await uow.forgetting.rows(domain, host, today=now - BUDGET_WINDOW)
         await uow.forgetting.domain(domain)
         stays_out = is_covered(host, await _opted_out(uow, domain))
-        changes = [
-            ChangeRecord(domain, shown_host, "service.delisted", now, {"reason": "forgotten"})
-            for shown_host in services
-        ]
-        data = {"reason": reason, "opt_out": opt_out, "stays_out": stays_out, "rows": rows}
+        await uow.feed.redact(domain, host)  # guard: feed-redacted
+        facts = {"state": await _state(uow, domain, host), "reason": "forgotten"}
+        changes = [ChangeRecord(domain, shown_host, "service.delisted", now, facts) for shown_host in services]
+        if opt_out is not None and not was_out:
+            kind = "host.blocked" if opt_out == "operator" else "host.opted_out"
+            changes.append(ChangeRecord(domain, host, kind, now, {"state": facts["state"], "how": opt_out}))
+        data = {**facts, "note": reason, "stays_out": stays_out, "rows": rows}
         await uow.ledger.add_changes([*changes, ChangeRecord(domain, host, "host.forgotten", now, data)])
     async with store.begin() as uow:
         rows["candidates"] = await uow.forgetting.candidates(domain, host)
     return Forgotten(domain, host, tuple(services), rows, stays_out)
+
+
+async def _state(uow: UnitOfWork, domain: str, host: str) -> State:
+    """Return the state of a host without rows: `gone`, unless an opt-out or a block covers it."""
+    how = {row.how for row in await uow.opt_outs.rows(domain) if is_covered(host, [row.host])}
+    return state_out("operator" if "operator" in how else "site") if how else "gone"
 
 
 async def _opted_out(uow: UnitOfWork, domain: str) -> Collection[str]:

@@ -201,7 +201,8 @@ async def _end(uow: UnitOfWork, row: OptOutRecord, now: datetime) -> None:
     hosts = [known.host for known in await uow.hosts.of([row.domain]) if is_covered(known.host, [row.host])]
     await uow.hosts.make_due([(row.domain, host) for host in hosts if not is_covered(host, opted_out)], due=due)
     await uow.domains.due_by([row.domain], due=due, now=now)
-    await uow.ledger.add_changes([ChangeRecord(row.domain, row.host, "host.readmitted", now, {"how": row.how})])
+    data = {"state": "never_validated", "how": row.how}
+    await uow.ledger.add_changes([ChangeRecord(row.domain, row.host, "host.readmitted", now, data)])
 
 
 async def _covering(uow: UnitOfWork, domain: str, host: str) -> OptOutRecord | None:

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
+from registry.actions.feed.sequencing import sequence
 from registry.core.scheduling.retention import CLIENTS_FORGOTTEN_AFTER, INDEX_FORGOTTEN_AFTER, Horizon, Retention
 from registry.store.jobs import LAST_RUNS
 from registry.store.pruning import MOST, OF_DOMAINS
@@ -61,7 +62,9 @@ class _Pruner:
     async def of_all(self, unseen_since: datetime) -> None:
         """Prune the tables that are not keyed by domain."""
         horizon = self._horizon
-        await self._until_done("changes", lambda uow, _: uow.pruning.changes(horizon.changes))
+        await sequence(self._store)  # only events that have their place are deleted, in its order
+        await self._until_done("changes", lambda uow, _: uow.feed.prune(horizon.changes, most=MOST))
+        await self._until_done("mcp_servers", lambda uow, _: uow.mcp_servers.prune(horizon.changes, most=MOST))
         await self._until_done("job_runs", lambda uow, _: uow.pruning.job_runs(horizon.job_runs, keep=LAST_RUNS))
         async with self._store.begin() as uow:
             self.deleted["search_target"] += len(await uow.search.forget(unseen_since=unseen_since))

@@ -10,8 +10,10 @@ from typing import Final
 from registry.actions.frontier.pending import probe_to_json
 from registry.actions.frontier.seed import SEED_HEAD_START, SUB_HOST
 from registry.actions.recording.compatibility import note_breaking_changes
+from registry.actions.recording.events import Capabilities, change_of, freshened
 from registry.actions.recording.present import Shown, Standing, held_documents, present
 from registry.actions.recording.reconcile import SECOND_LOOK, Documents, is_detail, lose_all, reconcile, visit_record
+from registry.core.formats.mcp_server_json.registry_record import ServerRecords
 from registry.core.model.documents import ABSENCE, Outcome
 from registry.core.model.listing import TrustLevel
 from registry.core.names.domains import registrable_domain, same_site
@@ -60,14 +62,15 @@ _ENDED_BY_HOST: Final = _SOFT | _INCONCLUSIVE
 """After these the policy's back-off applies even with probes left: otherwise a dead host would be visited hourly."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Stored:
-    """What was stored about the domains before the visits."""
+    """What was stored about the domains before the visits. `capabilities`: of the services that are merged again."""
 
     hosts: Mapping[Key, HostRecord]
     documents: Sequence[DocumentRecord]
     services: Mapping[str, ServiceRecord]  # by host
     opted_out: Mapping[str, frozenset[str]]  # by domain
+    capabilities: Mapping[Key, Capabilities] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -102,6 +105,7 @@ class Writes:
     capabilities: dict[Key, Sequence[CapabilityRecord]] = field(default_factory=dict)
     findings: dict[Key, Sequence[FindingRecord]] = field(default_factory=dict)
     scores: list[ScoreRecord] = field(default_factory=list)
+    mcp_servers: dict[Key, ServerRecords] = field(default_factory=dict)
     changes: list[ChangeRecord] = field(default_factory=list)
     candidates: list[CandidateRecord] = field(default_factory=list)
     opt_outs: list[OptOutRecord] = field(default_factory=list)
@@ -160,9 +164,14 @@ def conclude(
             writes.new_hosts.append(_alias_target(compared, compared.visit.alias_of, now))
         previous = before.services.get(host)
         if compared.is_merged_again:
-            _add_shown(writes, compared, previous, bodies, now)
+            _add_shown(writes, compared, before, bodies, now)
         elif previous is not None:
-            writes.seen.append(_seen_again(compared, previous))
+            seen = _seen_again(compared, previous)
+            writes.seen.append(seen)
+            writes.changes += freshened(previous, seen, now)
+        if compared.opt_out is not None and compared.opt_out.host not in before.opted_out.get(domain, ()):
+            data = {"state": "opted_out", "how": compared.opt_out.how}
+            writes.changes.append(ChangeRecord(domain, compared.opt_out.host, "host.opted_out", now, data))
     return writes
 
 
@@ -299,11 +308,12 @@ def _max_age(compared: Compared) -> timedelta | None:
 def _add_shown(
     writes: Writes,
     compared: Compared,
-    previous: ServiceRecord | None,
+    before: Stored,
     bodies: Mapping[tuple[str, bytes], bytes],
     now: datetime,
 ) -> None:
     domain, host = key = (compared.host.domain, compared.host.host)
+    previous = before.services.get(host)
     seen_at = (
         compared.visit.finished_at if compared.visit.outcome is Outcome.FOUND or previous is None else previous.seen_at
     )
@@ -311,30 +321,24 @@ def _add_shown(
     documents = held_documents(compared.documents.current.values(), bodies)
     shown = present(domain, host, documents, previous, standing, now)
     writes.findings[key] = shown.findings
+    if may_be_mcp_server(previous, shown):
+        writes.mcp_servers[key] = shown.servers
     if shown.service is None or shown.score is None:
         if previous is not None:
             writes.delisted.append(key)
-            writes.changes.append(
-                ChangeRecord(domain, host, "service.delisted", now, {"reason": compared.visit.reason})
-            )
+            data = {"state": "gone", "outcome": compared.visit.outcome.value, "reason": compared.visit.reason}
+            writes.changes.append(ChangeRecord(domain, host, "service.delisted", now, data))
         return
     writes.services.append(shown.service)
     writes.capabilities[key] = shown.capabilities
     writes.scores.append(shown.score)
-    writes.changes += change_of(previous, shown, now)
+    writes.changes += change_of(previous, before.capabilities.get(key, {}), shown, now, cause="visit")
 
 
-def change_of(previous: ServiceRecord | None, shown: Shown, now: datetime) -> list[ChangeRecord]:
-    """Return the change to publish for a recomputed service; for a hidden one only that it was hidden."""
-    service = shown.service
-    if service is None or (previous is not None and service.updated_at != now):
-        return []
-    if service.hidden:
-        was_shown = previous is not None and not previous.hidden
-        return [ChangeRecord(service.domain, service.host, "service.hidden", now, {})] if was_shown else []
-    data = {"name": service.name, "score": service.score, "trust_level": service.trust_level.value}
-    kind = "service.listed" if previous is None or previous.hidden else "service.changed"
-    return [ChangeRecord(service.domain, service.host, kind, now, {**data, "formats": list(service.formats)})]
+def may_be_mcp_server(previous: ServiceRecord | None, shown: Shown) -> bool:
+    """Return whether a service is or was one for which the MCP registry's API has records, or a reason for none."""
+    was_one = previous is not None and ("mcp" in previous.protocols or bool(previous.model.get("packages")))
+    return was_one or shown.servers != ServerRecords()
 
 
 def _seen_again(compared: Compared, previous: ServiceRecord) -> ServiceRecord:

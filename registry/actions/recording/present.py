@@ -1,5 +1,6 @@
 """Computes what is shown of a host from its current documents: merged, scored, listed. Pure; for record and rescore."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -8,9 +9,11 @@ from typing import Any, Final
 from registry.actions.recording.reconcile import Current
 from registry.core.assessing.assess import Assessment, assess_body
 from registry.core.formats.adp.manifest_view import adp_base_url
+from registry.core.formats.mcp_server_json.registry_record import ServerRecords, server_records
 from registry.core.merging.listing import make_listing
 from registry.core.merging.merge import Held, LocatedFinding, Merged, merge
 from registry.core.merging.trust import trust_of
+from registry.core.model.documents import Outcome
 from registry.core.model.findings import Finding
 from registry.core.model.listing import Listing
 from registry.core.model.observations import STORED_AS, from_text
@@ -25,12 +28,16 @@ MAX_CAPABILITIES: Final = 30_000  # smallint; documents are capped far below
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """`service` is None when no current document makes the host a service; the findings explain why."""
+    """`service` is None when no current document makes the host a service; the findings explain why.
+
+    `servers`: its records in the MCP registry's API; none of a hidden service.
+    """
 
     service: ServiceRecord | None
     capabilities: tuple[CapabilityRecord, ...]
     findings: tuple[FindingRecord, ...]
     score: ScoreRecord | None
+    servers: ServerRecords = ServerRecords()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +71,7 @@ def present(
         capabilities,
         findings,
         ScoreRecord(domain, host, now, graded.value, VERSION, graded.to_json()),
+        ServerRecords() if standing.is_hidden else server_records(host, merged.service),
     )
 
 
@@ -72,6 +80,11 @@ def held_documents(current: Iterable[Current], bodies: Mapping[tuple[str, bytes]
 
     A copy at another path is left out: it is not requested again, so it would outlive changes of the original.
     """
+    current = list(current)
+    copies: dict[str, list[str]] = defaultdict(list)
+    for document in current:
+        if document.record.alias_of is not None and document.record.outcome is Outcome.FOUND:
+            copies[document.record.alias_of] += dict.fromkeys((document.record.url, document.record.final_url))
     return [
         Held(
             document.record.final_url,
@@ -81,6 +94,7 @@ def held_documents(current: Iterable[Current], bodies: Mapping[tuple[str, bytes]
             document.record.seen_at,
             document.record.via,
             from_text(document.record.headers.get(STORED_AS, "")),
+            tuple(copies[document.record.url]),
         )
         for document in current
         if document.record.alias_of is None

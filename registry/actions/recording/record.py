@@ -15,6 +15,7 @@ from uuid import UUID
 from registry.actions.frontier.apply_opt_out import apply_opt_out
 from registry.actions.recording.compatibility import has_versions
 from registry.actions.recording.conclude import Compared, Stored, Writes, compare, conclude
+from registry.actions.recording.mcp_servers import write_mcp_servers
 from registry.actions.recording.present import needs_body
 from registry.core.model.documents import Outcome
 from registry.core.scheduling.bisection import Bisection
@@ -81,8 +82,9 @@ async def _record_together(store: Store, finished: Sequence[Leased], now: dateti
         before = await _read(uow, leases)
         comparisons = await asyncio.to_thread(compare, still_leased, before, now)
         bodies = await uow.documents.bodies(_bodies_needed(comparisons))
+        before.capabilities = await uow.services.capabilities(_compared_with(comparisons, before))
         writes = await asyncio.to_thread(conclude, comparisons, before, bodies, now)
-        await _write(uow, writes)
+        await _write(uow, writes, now)
         await uow.domains.end_lease(leases)
         await uow.ledger.announce(writes.awaited)
     return Recorded(
@@ -120,7 +122,19 @@ def _bodies_needed(comparisons: Sequence[Compared]) -> set[tuple[str, bytes]]:
     }
 
 
-async def _write(uow: UnitOfWork, writes: Writes) -> None:
+def _compared_with(comparisons: Sequence[Compared], before: Stored) -> set[tuple[str, str]]:
+    """Return the services whose capabilities are compared with those they will have."""
+    return {
+        (compared.host.domain, compared.host.host)
+        for compared in comparisons
+        if compared.is_merged_again
+        and not compared.is_hidden
+        and (previous := before.services.get(compared.host.host)) is not None
+        and not previous.hidden
+    }
+
+
+async def _write(uow: UnitOfWork, writes: Writes, now: datetime) -> None:
     await uow.hosts.add(writes.new_hosts)
     await uow.hosts.put(writes.hosts)
     await uow.documents.add_bodies(writes.bodies)
@@ -129,6 +143,7 @@ async def _write(uow: UnitOfWork, writes: Writes) -> None:
     await uow.documents.stamp(writes.stamped)
     await uow.ledger.add_visits(writes.visits)
     await uow.submissions.settle(writes.resolved)  # guard: unresolved-charged
+    await write_mcp_servers(uow, writes.mcp_servers, now)
     if writes.delisted:
         await uow.services.remove(writes.delisted)
     await uow.services.put(writes.services)

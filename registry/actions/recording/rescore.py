@@ -11,7 +11,9 @@ from datetime import datetime
 from itertools import groupby
 from typing import Final
 
-from registry.actions.recording.conclude import change_of
+from registry.actions.recording.conclude import may_be_mcp_server
+from registry.actions.recording.events import Capabilities, change_of
+from registry.actions.recording.mcp_servers import write_mcp_servers
 from registry.actions.recording.present import Shown, Standing, assessment_of, held_documents, needs_body, present
 from registry.actions.recording.reconcile import Current, findings_json
 from registry.core.model.listing import TrustLevel
@@ -104,10 +106,11 @@ async def rescore_hosts(uow: UnitOfWork, keys: Sequence[Key], now: datetime) -> 
         }
     )
     computed = await asyncio.to_thread(_compute, selected, bodies, services, now)
+    capabilities = await uow.services.capabilities([key for key in selected if key[1] in services])
     changed = 0
     for key, (rejudged, shown) in computed.items():
         await uow.documents.put(rejudged)
-        changed += await _write(uow, key, services.get(key[1]), shown, now)
+        changed += await _write(uow, key, services.get(key[1]), capabilities.get(key, {}), shown, now)
     return changed
 
 
@@ -155,19 +158,31 @@ def _rejudged(current: Current) -> DocumentRecord:
     )
 
 
-async def _write(uow: UnitOfWork, key: Key, previous: ServiceRecord | None, shown: Shown, now: datetime) -> bool:
+async def _write(
+    uow: UnitOfWork,
+    key: Key,
+    previous: ServiceRecord | None,
+    capabilities: Capabilities,
+    shown: Shown,
+    now: datetime,
+) -> bool:
     """Write the result; return whether anything shown changed."""
     await uow.services.replace_findings({key: shown.findings})
+    if may_be_mcp_server(previous, shown):
+        await write_mcp_servers(uow, {key: shown.servers}, now)
     if shown.service is None or shown.score is None:
         if previous is None:
             return False
         await uow.services.remove([key])
-        await uow.ledger.add_changes([ChangeRecord(*key, "service.delisted", now, {"reason": "rescored"})])
+        await uow.ledger.add_changes(
+            [ChangeRecord(*key, "service.delisted", now, {"state": "gone", "reason": "rescored"})]
+        )
         return True
     await uow.services.replace_capabilities({key: shown.capabilities})
     await uow.services.put([shown.service])
     await uow.services.add_scores([shown.score])
-    await uow.ledger.add_changes(change_of(previous, shown, now))
+    events = await asyncio.to_thread(change_of, previous, capabilities, shown, now, cause="rescore")
+    await uow.ledger.add_changes(events)
     return previous is None or shown.service.updated_at == now
 
 

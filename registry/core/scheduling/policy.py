@@ -20,6 +20,9 @@ _DAY = timedelta(days=1)
 FOUND_FIRST: Final = _DAY
 FOUND_LEAST: Final = _HOUR
 FOUND_MOST: Final = 7 * _DAY
+STALE_AFTER: Final = 2 * FOUND_MOST
+"""Twice the longest regular interval between two visits, so that a late crawler does not make a site stale."""
+
 SPREAD: Final = 0.1
 RETRY_MOST: Final = _DAY
 

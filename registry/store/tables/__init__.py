@@ -1,7 +1,7 @@
 """All tables. Keys begin with the domain, then the host, so that tables can be sharded by domain.
 
-Exceptions: the change feed (ordered by time), search targets and their dirty rows (by target), address blocks (by
-day), job runs and reference data.
+Exceptions: the change feed and its head (in one order), search targets and their dirty rows (by target), address
+blocks (by day), job runs, reference data and webhooks.
 """
 
 from registry.store.tables.base import Base
@@ -15,10 +15,12 @@ from registry.store.tables.frontier import (
     OptOutRow,
     SubmissionRow,
 )
-from registry.store.tables.ledger import ChangeRow, VisitRow
+from registry.store.tables.ledger import ChangeRow, FeedHeadRow, VisitRow
+from registry.store.tables.mcp_servers import McpLeftOutRow, McpServerRow
 from registry.store.tables.search import SearchDirtyRow, SearchTargetRow
 from registry.store.tables.services import CapabilityRow, FindingRow, ScoreRow, ServiceRow
 from registry.store.tables.upkeep import JobRunRow, ReferenceRow
+from registry.store.tables.webhooks import WebhookDeliveryRow, WebhookRow
 
 __all__ = [
     "Base",
@@ -30,9 +32,12 @@ __all__ = [
     "DocumentHistoryRow",
     "DocumentRow",
     "DomainRow",
+    "FeedHeadRow",
     "FindingRow",
     "HostRow",
     "JobRunRow",
+    "McpLeftOutRow",
+    "McpServerRow",
     "OptOutRequestRow",
     "OptOutRow",
     "ReferenceRow",
@@ -42,4 +47,6 @@ __all__ = [
     "ServiceRow",
     "SubmissionRow",
     "VisitRow",
+    "WebhookDeliveryRow",
+    "WebhookRow",
 ]

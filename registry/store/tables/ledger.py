@@ -1,8 +1,8 @@
-"""The ledger: one row per visit, and the change feed for subscribers."""
+"""The ledger: one row per visit. The change feed: one row per event, and its head."""
 
 from uuid import UUID
 
-from sqlalchemy import Index, Integer
+from sqlalchemy import BigInteger, Index, Integer, Sequence, text
 from sqlalchemy.dialects.postgresql import UUID as PgUUID
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -28,8 +28,18 @@ class VisitRow(Base):
     vector: Mapped[Bytes]  # see registry/store/visit_log_encoding.py; never read in SQL
 
 
+# The order of insertion. Changes of one host are inserted under the lock of its domain, so theirs is their true order,
+# which the clocks of several processes are not.
+ARRIVALS = Sequence("changes_arrival", metadata=Base.metadata, data_type=BigInteger)
+
+
 class ChangeRow(Base):
-    """An event of the append-only change feed. `id` is ordered by time (RFC 9562, version 7): not sharded by domain."""
+    """An event of the append-only change feed, written in the transaction of what it tells. Not sharded by domain.
+
+    `id` is made before the commit, so readers must not order by it. The sequencer (registry/store/feed.py) gives every
+    committed row its place: `seq`, without gaps, and `event_id`, which rises with it. Readers see only rows that have
+    a place. `data` of a host that opted out or was forgotten is emptied; the row stays as its tombstone.
+    """
 
     __tablename__ = "changes"
 
@@ -39,5 +49,29 @@ class ChangeRow(Base):
     kind: Mapped[str]
     at: Mapped[Moment]
     data: Mapped[JsonB]
+    arrival: Mapped[int] = mapped_column(BigInteger, server_default=text("0"))  # of ARRIVALS; 0: older than the column
+    seq: Mapped[int | None] = mapped_column(BigInteger)
+    event_id: Mapped[UUID | None] = mapped_column(PgUUID(as_uuid=True))  # RFC 9562, version 7
 
-    __table_args__ = (Index(None, "domain", "host", "id"),)
+    __table_args__ = (
+        Index(None, "domain", "host", "id"),
+        Index(None, "seq", unique=True),
+        Index("ix_changes_unsequenced", "arrival", "id", postgresql_where=text("seq IS NULL")),
+    )
+
+
+class FeedHeadRow(Base):
+    """The ends of the change feed: one row (key 1), made by the first run of the sequencer.
+
+    It outlives the events, so that a reader whose place was pruned is told so, and no place is ever given twice.
+    """
+
+    __tablename__ = "feed_head"
+
+    key: Mapped[Small] = mapped_column(primary_key=True, autoincrement=False)
+    mark: Mapped[str]  # nine hexadecimal digits of this feed's own, in every event_id
+    latest_seq: Mapped[int] = mapped_column(BigInteger)  # 0: no event yet
+    latest_id: Mapped[UUID] = mapped_column(PgUUID(as_uuid=True))  # the nil UUID: no event yet
+    latest_at: Mapped[Moment | None]  # when the latest event happened
+    pruned_seq: Mapped[int] = mapped_column(BigInteger)  # the last place that was deleted; 0: none yet
+    pruned_id: Mapped[UUID] = mapped_column(PgUUID(as_uuid=True))  # the nil UUID: none yet

@@ -1,0 +1,70 @@
+"""Read the records of the MCP registry's API: pages by name, the versions of a server, and what was left out."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from registry.store.records import ListedMcpServer
+from registry.store.unit_of_work import Store
+
+__all__ = ["ListedMcpServer", "McpServerCounts", "McpServerPage", "counts", "page", "versions"]
+
+SLACK: Final = timedelta(minutes=5)
+"""How much older rows are returned than was asked for: a row is dated when its transaction begins, and a reader that
+asks for everything since its last visit would never see one that was committed after that visit with an older date."""
+
+
+@dataclass(frozen=True, slots=True)
+class McpServerPage:
+    """One page, and whether there are more rows behind it."""
+
+    rows: Sequence[ListedMcpServer]
+    has_more: bool
+
+
+@dataclass(frozen=True, slots=True)
+class McpServerCounts:
+    """`statuses`: versions by status. `left_out`: services that are MCP servers without a record, by reason
+    (registry_record.LEFT_OUT)."""
+
+    statuses: Mapping[str, int]
+    left_out: Mapping[str, int]
+
+
+async def page(
+    store: Store,
+    after: tuple[str, str],
+    *,
+    limit: int,
+    part: str = "",
+    version: str | None = None,
+    updated_since: datetime | None = None,
+    include_deleted: bool = False,
+) -> McpServerPage:
+    """Return versions behind the name and version `after`, ordered by both as bytes; see store.mcp_servers for the
+    conditions. With `updated_since` deleted ones are wanted as well, and rows up to SLACK older are returned."""
+    since = None if updated_since is None else _earlier(updated_since)
+    async with store.read() as uow:
+        rows = await uow.mcp_servers.page(
+            after, limit=limit + 1, part=part, version=version, updated_since=since, include_deleted=include_deleted
+        )
+    return McpServerPage(rows[:limit], len(rows) > limit)
+
+
+async def versions(store: Store, name: str, *, include_deleted: bool = False) -> Sequence[ListedMcpServer]:
+    """Return the versions of a server, the one published last first; none for an unknown one."""
+    async with store.read() as uow:
+        return await uow.mcp_servers.versions(name, include_deleted=include_deleted)
+
+
+async def counts(store: Store) -> McpServerCounts:
+    async with store.read() as uow:
+        return McpServerCounts(*await uow.mcp_servers.counts())
+
+
+def _earlier(moment: datetime) -> datetime:
+    try:
+        return moment - SLACK
+    except OverflowError:
+        return moment

@@ -1,0 +1,170 @@
+"""What is to be sent to receivers of webhooks, and what follows from an attempt.
+
+A message is stored before it is sent, and is the pending one of its webhook until an attempt to deliver it is recorded
+as successful. So a process that is killed in between leaves a message that is sent again with the same id: at least
+once. Events that happen meanwhile are told by the next message.
+"""
+
+import secrets
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from registry.actions.feed import reading
+from registry.actions.feed.cursors import encode
+from registry.core.changes.kinds import Types
+from registry.core.webhooks.messages import TOKEN_BYTES, Message, challenge_body, events_body, test_body
+from registry.core.webhooks.schedule import Attempt, Delivered, Disable, Retry, Verdict, judge
+from registry.store.unit_of_work import Store, UnitOfWork
+from registry.store.values import ordered_id
+from registry.store.webhooks import DeliveryRecord as DeliveryRecord  # interfaces name it
+from registry.store.webhooks import PendingMessage, WebhookRecord
+
+_MOST_FAILURES: Final = 10_000
+"""The count of failures stays in its column; the schedule looks at the first few only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """A message, where it goes, and the secrets that sign it."""
+
+    webhook: str
+    url: str
+    message: Message
+    secrets: tuple[str, ...]
+
+
+async def due(store: Store, base: str, *, limit: int, busy: Collection[str], now: datetime) -> list[Outgoing]:
+    """Return at most `limit` messages to send now, at most one for each webhook: a challenge to one that is not
+    verified, else its pending message, else a new one if there are new events for it, which then is the pending one.
+
+    `base`: URL of this registry. `busy`: webhooks to leave out, because something is being sent to them. Only for the
+    process that holds the right to deliver. Raise StoreUnavailable.
+    """
+    latest = await reading.pulse(store)
+    outgoing = []
+    async with store.begin() as uow:
+        for row in await uow.webhooks.due(latest, limit=limit, busy=busy, now=now):
+            message = await _next_message(uow, row, base, now)
+            if message is not None:
+                outgoing.append(Outgoing(row.id, row.url, message, row.secrets(now)))
+    return outgoing
+
+
+async def challenge(store: Store, webhook: str, *, now: datetime) -> Outgoing | None:
+    """Return a challenge to a webhook; None if it does not exist. Raise StoreUnavailable."""
+    async with store.begin() as uow:
+        row = await uow.webhooks.locked(webhook)
+    return None if row is None else Outgoing(row.id, row.url, _challenge(now), row.secrets(now))
+
+
+async def trial(store: Store, webhook: str, base: str, *, now: datetime) -> Outgoing | None:
+    """Return a message that tells of nothing; None if the webhook does not exist. Raise StoreUnavailable."""
+    async with store.begin() as uow:
+        row = await uow.webhooks.locked(webhook)
+    message = Message(_message_id(now), "test", test_body(base, now))
+    return None if row is None else Outgoing(row.id, row.url, message, row.secrets(now))
+
+
+async def again(store: Store, webhook: str, message_id: str, *, now: datetime) -> Outgoing | None:
+    """Return an earlier message about events, as it was; None if it is not kept. Raise StoreUnavailable."""
+    async with store.begin() as uow:
+        row = await uow.webhooks.locked(webhook)
+        attempts = await uow.webhooks.deliveries(webhook, limit=1, message_id=message_id)
+    if row is None or not attempts or attempts[0].purpose != "events":
+        return None
+    return Outgoing(row.id, row.url, Message(message_id, "events", attempts[0].body), row.secrets(now))
+
+
+async def record(
+    store: Store, outgoing: Outgoing, attempt: Attempt, *, disable_after: timedelta, chance: float, now: datetime
+) -> Verdict | None:
+    """Store an attempt and return what follows from it for its webhook; None if nothing does.
+
+    Nothing follows from a test, from a message that is not pending any more, and when the webhook was removed or
+    disabled meanwhile. `chance`: a random number from 0 to 1. Raise StoreUnavailable.
+    """
+    message = outgoing.message
+    async with store.begin() as uow:
+        row = await uow.webhooks.locked(outgoing.webhook)
+        if row is None:
+            return None
+        await uow.webhooks.add_delivery(
+            DeliveryRecord(
+                row.id, message.id, message.purpose, message.body, now, attempt.status, attempt.reason,
+                attempt.duration_ms,
+            )
+        )  # fmt: skip
+        if row.disabled_at is not None or not _is_awaited(row, message):
+            return None
+        verdict = judge(
+            attempt,
+            failures=row.failures,
+            first_failure_at=row.first_failure_at,
+            now=now,
+            disable_after=disable_after,
+            chance=chance,
+        )
+        await uow.webhooks.put(_after(row, message, verdict, now))
+        return verdict
+
+
+async def deliveries(store: Store, webhook: str, *, limit: int) -> Sequence[DeliveryRecord]:
+    """Return attempts, the latest first. Raise StoreUnavailable."""
+    async with store.read() as uow:
+        return await uow.webhooks.deliveries(webhook, limit=limit)
+
+
+async def _next_message(uow: UnitOfWork, row: WebhookRecord, base: str, now: datetime) -> Message | None:
+    if row.verified_at is None:  # guard: webhook-challenge
+        return _challenge(now)
+    pending = row.message
+    if pending is None:
+        pending, seen_seq = await _new_message(uow, row, base, now)
+        await uow.webhooks.put(replace(row, seq=seen_seq).with_message(pending))
+    return pending and Message(pending.id, "events", pending.body)
+
+
+async def _new_message(
+    uow: UnitOfWork, row: WebhookRecord, base: str, now: datetime
+) -> tuple[PendingMessage | None, int]:
+    """Return a message about the events after those that the webhook was told; None if no event passes its filter. And
+    the place up to which events need not be looked at again."""
+    types = Types(row.types)
+    stretch = await uow.feed.after(row.seq, (), limit=1)  # its ends alone
+    count = await uow.webhooks.matching(row.seq, stretch.end.seq, types.kinds, row.hosts)
+    if not count:
+        return None, stretch.end.seq
+    since, until = encode(stretch.after, types), encode(stretch.end, types)
+    body = events_body(base, types, count=count, since=since, until=until, now=now)
+    return PendingMessage(_message_id(now), body, stretch.end.seq), row.seq
+
+
+def _is_awaited(row: WebhookRecord, message: Message) -> bool:
+    if message.purpose == "challenge":
+        return row.verified_at is None
+    return message.purpose == "events" and row.message_id == message.id
+
+
+def _after(row: WebhookRecord, message: Message, verdict: Verdict, now: datetime) -> WebhookRecord:
+    match verdict:
+        case Delivered(next_at):
+            row = replace(row, failures=0, first_failure_at=None)
+            if message.purpose == "challenge":
+                return replace(row, verified_at=now, due_at=now)
+            return replace(row, seq=row.message_seq or row.seq, due_at=next_at).with_message(None)
+        case Retry(at):
+            failures = min(row.failures + 1, _MOST_FAILURES)
+            return replace(row, failures=failures, first_failure_at=row.first_failure_at or now, due_at=at)
+        case Disable(reason):
+            return replace(row, disabled_at=now, disabled_reason=reason)
+
+
+def _challenge(now: datetime) -> Message:
+    token = secrets.token_urlsafe(TOKEN_BYTES)
+    return Message(_message_id(now), "challenge", challenge_body(token, now), token)
+
+
+def _message_id(now: datetime) -> str:
+    return f"msg_{ordered_id(now).hex}"

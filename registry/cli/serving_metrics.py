@@ -1,0 +1,150 @@
+"""The metrics of `waypost serve` for Prometheus: requests, connections, caches, and how current the answers are.
+
+Counters are those of this process; several API processes have a port each. What is asked of the database is the same in
+all of them, and is asked at an interval of its own, whoever reads the metrics and how often.
+"""
+
+import asyncio
+import contextlib
+import time
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import Final
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from registry.cli.metrics_server import listening
+from registry.edge.connections import ConnectionTable
+from registry.edge.interfaces import Interface
+from registry.edge.metrics import SECONDS, Figure, RequestMetrics, gauge, labelled
+from registry.wiring import NOT_READY, Waypost
+
+POLL_SECONDS: Final = 15.0
+"""Seconds between two looks at the index."""
+
+SERVICES_EVERY: Final = 20
+"""Looks between two counts of the services by state, which read a row of every service."""
+
+_BOUNDS: Final = (*(str(bound) for bound in SECONDS), "+Inf")
+
+
+@dataclass(slots=True)
+class _State:
+    """What the database said last. `read_at`: monotonic seconds; None: it did not answer the last time."""
+
+    read_at: float | None = None
+    index_lag: int = 0
+    services: dict[str, int] = field(default_factory=dict)
+
+
+class ServingMetrics(Collector):
+    """Read by the server's thread; everything is counted on the event loop."""
+
+    def __init__(
+        self, waypost: Waypost, connections: ConnectionTable, interfaces: Sequence[Interface], requests: RequestMetrics
+    ) -> None:
+        self.state = _State()
+        self._sources: list[Callable[[], Iterable[Figure]]] = [
+            lambda: _requests(requests),
+            lambda: _connections(connections),
+            lambda: _compute(waypost),
+            self._registry,
+            *(interface.figures for interface in interfaces),
+        ]
+        self._requests = requests
+
+    def collect(self) -> Iterator[Metric]:
+        yield _times(self._requests)
+        for figures in self._sources:
+            for figure in figures():
+                yield _family(figure)
+
+    def _registry(self) -> Iterator[Figure]:
+        state = self.state
+        yield gauge("waypost_database_up", "Whether the last query of the database worked.", state.read_at is not None)
+        if state.read_at is None:
+            return
+        yield gauge("waypost_index_lag", "Services whose index entry is out of date.", state.index_lag)
+        yield labelled("waypost_services", "Listed services by how their last visit went.", "state", state.services)
+
+
+def _requests(requests: RequestMetrics) -> Iterator[Figure]:
+    counts: dict[tuple[str, ...], float] = {labels: sum(times.counts) for labels, times in list(requests.times.items())}
+    names = ("interface", "method", "route", "status")
+    yield Figure("waypost_http_requests", "Requests by interface, method, route and status.", names, counts, True)
+    text = "Requests that a limit refused."
+    yield labelled("waypost_http_refused", text, "limit", requests.refused, is_total=True)
+    yield gauge("waypost_http_requests_in_flight", "Requests that are being answered.", requests.in_flight)
+
+
+def _times(requests: RequestMetrics) -> Metric:
+    """Return the times of all statuses together: a status has its counts."""
+    counts: dict[tuple[str, ...], list[int]] = defaultdict(lambda: [0] * len(_BOUNDS))
+    seconds: dict[tuple[str, ...], float] = defaultdict(float)
+    for labels, times in list(requests.times.items()):
+        counts[labels[:3]] = [ours + more for ours, more in zip(counts[labels[:3]], times.counts, strict=True)]
+        seconds[labels[:3]] += times.seconds
+    family = HistogramMetricFamily(
+        "waypost_http_request_duration_seconds",
+        "Seconds from a request's head to the beginning of its response.",
+        labels=("interface", "method", "route"),
+    )
+    for names, values in counts.items():
+        family.add_metric(names, list(zip(_BOUNDS, accumulate(values), strict=True)), seconds[names])
+    return family
+
+
+def _connections(table: ConnectionTable) -> Iterator[Figure]:
+    yield gauge("waypost_http_connections", "Open connections of clients.", len(table))
+    yield labelled("waypost_http_connections_held", "Connections held open for events.", "way", table.held)
+    text = "Connections that a limit refused, ended or answered at once."
+    yield labelled("waypost_http_connections_limited", text, "reason", table.limited, is_total=True)
+
+
+def _compute(waypost: Waypost) -> Iterator[Figure]:
+    pool = waypost.compute
+    yield gauge("waypost_compute_processes", "Processes for large documents that live.", len(pool.pids))
+    jobs = {"running": pool.running, "waiting": pool.waiting}
+    yield labelled("waypost_compute_jobs", "Large documents that are worked on, or wait for that.", "state", jobs)
+    text = "Large documents by how the work ended."
+    yield labelled("waypost_compute_jobs_ended", text, "end", pool.ended, is_total=True)
+
+
+def _family(figure: Figure) -> Metric:
+    family = (CounterMetricFamily if figure.is_total else GaugeMetricFamily)(
+        figure.name, figure.text, labels=figure.labels
+    )
+    for labels, value in sorted(figure.values.items()):
+        family.add_metric(labels, value)
+    return family
+
+
+@contextlib.asynccontextmanager
+async def served(listen: tuple[str, int], waypost: Waypost, metrics: ServingMetrics) -> AsyncIterator[None]:
+    """Serve the metrics at `http://HOST:PORT/metrics` while the block runs. Raise OSError when the port is taken."""
+    async with listening(listen, metrics):
+        polling = asyncio.create_task(_poll(waypost, metrics))
+        try:
+            yield
+        finally:
+            polling.cancel()
+            await asyncio.gather(polling, return_exceptions=True)
+
+
+async def _poll(waypost: Waypost, metrics: ServingMetrics) -> None:
+    looks = 0
+    while True:
+        began = time.monotonic()
+        services = metrics.state.services
+        try:
+            if looks % SERVICES_EVERY == 0 or not services:
+                health = await waypost.queries.health()
+                services = {"healthy": health.healthy, "degraded": health.degraded, "down": health.down}
+            metrics.state = _State(began, await waypost.search.index_lag(), services)
+        except NOT_READY:
+            metrics.state = _State(None, 0, services)
+        looks += 1
+        await asyncio.sleep(max(0.0, POLL_SECONDS - (time.monotonic() - began)))

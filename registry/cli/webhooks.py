@@ -1,0 +1,291 @@
+"""`waypost webhooks`: who is told of changes, whether that works, and the secrets that sign the messages."""
+
+from collections.abc import Awaitable, Callable, Coroutine
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+from registry.cli.clean import print_json
+from registry.cli.common import (
+    DONE,
+    NO,
+    USAGE,
+    AsJson,
+    ConnectTo,
+    DataFolder,
+    fail,
+    print_error,
+    read_settings,
+    run_async,
+    with_registry,
+)
+
+if TYPE_CHECKING:
+    from registry.actions.webhooks.delivering import Outgoing
+    from registry.actions.webhooks.subscribing import WebhookRecord
+    from registry.settings import Settings
+    from registry.wiring import Waypost
+
+webhooks = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="""Tell receivers that the change feed has moved (Standard Webhooks).
+
+    A worker sends the messages. A receiver gets them once it has answered a challenge; it then reads the feed. Exit
+    code 1 when there is no such webhook, or when a message was not delivered. """,
+)
+
+Id = Annotated[str, typer.Argument(metavar="ID", help="The id that `add` and `list` show.")]
+
+
+@webhooks.command()
+def add(
+    url: Annotated[str, typer.Argument(metavar="URL", help="An https URL on port 443.")],
+    types: Annotated[
+        str | None, typer.Option(metavar="TYPES", help="Only these events, comma separated; service.* is allowed.")
+    ] = None,
+    domains: Annotated[
+        list[str] | None,
+        typer.Option("--domain", metavar="DOMAIN", help="Only events of this host and all below it. May be repeated."),
+    ] = None,
+    connect_to: ConnectTo = None,
+    data: DataFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Add a receiver and show its secret, this once.
+
+    Give the receiver the secret. The worker sends it a challenge now and then, until it is answered; `verify` sends one
+    at once.
+    """
+    from registry.core.changes.kinds import ALL, Types, UnknownKind
+
+    try:
+        wanted = ALL if types is None else Types.of(types.split(","))
+    except UnknownKind as error:
+        fail(f"--types: {error}", USAGE)
+
+    async def work(waypost: "Waypost") -> int:
+        webhook = await waypost.webhooks.add(url, wanted, domains or ())
+        _show_secret(webhook, as_json=as_json)
+        return DONE
+
+    _run(read_settings(connect_to, data), work)
+
+
+@webhooks.command("list")
+def show(data: DataFolder = None, as_json: AsJson = False) -> None:
+    """Show all receivers and how they are doing."""
+
+    async def work(waypost: "Waypost") -> int:
+        found = await waypost.webhooks.all()
+        if as_json:
+            for webhook in found:
+                print_json(_summary(webhook))
+            return DONE
+        from rich.table import Table
+
+        from registry.cli.terminal import console, escaped
+
+        table = Table("id", "state", "types", "domains", "url")
+        for webhook in found:
+            reason = f": {webhook.disabled_reason}" if webhook.disabled_reason else ""
+            failures = f" ({webhook.failures} failed, next {_time_text(webhook.due_at)})" if webhook.failures else ""
+            state = f"{webhook.state}{reason}" if webhook.disabled_at else f"{webhook.state}{failures}"
+            names = ", ".join(webhook.hosts) or "all"
+            table.add_row(webhook.id, state, ", ".join(webhook.types) or "all", escaped(names), escaped(webhook.url))
+        console.print(table)
+        return DONE
+
+    _exit_after(with_registry(work, data))
+
+
+@webhooks.command()
+def verify(webhook: Id, connect_to: ConnectTo = None, data: DataFolder = None, as_json: AsJson = False) -> None:
+    """Send a challenge now."""
+    _send(read_settings(connect_to, data), lambda waypost: waypost.webhooks.challenge(webhook), as_json=as_json)
+
+
+@webhooks.command("test")
+def trial(webhook: Id, connect_to: ConnectTo = None, data: DataFolder = None, as_json: AsJson = False) -> None:
+    """Send a message that tells of nothing, also to a receiver that is disabled."""
+    _send(read_settings(connect_to, data), lambda waypost: waypost.webhooks.trial(webhook), as_json=as_json)
+
+
+@webhooks.command()
+def redeliver(
+    webhook: Id,
+    message: Annotated[str, typer.Argument(metavar="MESSAGE", help="The id of a message; `deliveries` shows them.")],
+    connect_to: ConnectTo = None,
+    data: DataFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Send an earlier message about events again, as it was and with its id."""
+    _send(read_settings(connect_to, data), lambda waypost: waypost.webhooks.again(webhook, message), as_json=as_json)
+
+
+@webhooks.command()
+def deliveries(
+    webhook: Id,
+    limit: Annotated[int, typer.Option(min=1, max=100)] = 20,
+    data: DataFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the latest attempts to deliver; the last 100 are kept."""
+
+    async def work(waypost: "Waypost") -> int:
+        attempts = await waypost.webhooks.deliveries(webhook, limit=limit)
+        if as_json:
+            for attempt in attempts:
+                print_json(
+                    {"message": attempt.message_id, "purpose": attempt.purpose, "at": attempt.at,
+                     "status": attempt.status, "duration_ms": attempt.duration_ms, "reason": attempt.reason}
+                )  # fmt: skip
+            return DONE if attempts else NO
+        from rich.table import Table
+
+        from registry.cli.terminal import console, escaped
+
+        table = Table("time", "message", "purpose", "status", "ms", "result")
+        for attempt in attempts:
+            table.add_row(
+                _time_text(attempt.at), attempt.message_id, attempt.purpose, str(attempt.status or ""),
+                str(attempt.duration_ms), escaped(attempt.reason or "delivered"),
+            )  # fmt: skip
+        console.print(table)
+        return DONE if attempts else NO
+
+    _exit_after(with_registry(work, data))
+
+
+@webhooks.command()
+def rotate(
+    webhook: Id,
+    overlap: Annotated[
+        int, typer.Option(min=0, max=720, metavar="HOURS", help="How long messages are signed with both secrets.")
+    ] = 24,
+    data: DataFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a new secret and show it, this once."""
+
+    async def work(waypost: "Waypost") -> int:
+        rotated = await waypost.webhooks.rotate(webhook, timedelta(hours=overlap))
+        if rotated is None:
+            return _unknown()
+        _show_secret(rotated, as_json=as_json)
+        return DONE
+
+    _exit_after(with_registry(work, data))
+
+
+@webhooks.command()
+def enable(webhook: Id, data: DataFolder = None, as_json: AsJson = False) -> None:
+    """Begin anew with a receiver that was disabled or fails: it gets a challenge, then what it was not told."""
+
+    async def work(waypost: "Waypost") -> int:
+        enabled = await waypost.webhooks.enable(webhook)
+        if enabled is None:
+            return _unknown()
+        _show_summary(enabled, as_json=as_json)
+        return DONE
+
+    _exit_after(with_registry(work, data))
+
+
+@webhooks.command()
+def remove(webhook: Id, data: DataFolder = None) -> None:
+    """Delete a receiver, its secret and its deliveries."""
+
+    async def work(waypost: "Waypost") -> int:
+        return DONE if await waypost.webhooks.remove(webhook) else _unknown()
+
+    _exit_after(with_registry(work, data))
+
+
+def _send(
+    settings: "Settings", choose: "Callable[[Waypost], Awaitable[Outgoing | None]]", *, as_json: bool
+) -> NoReturn:
+    """Send one message from this process, record it and print how that ended."""
+
+    async def work(waypost: "Waypost") -> int:
+        from crawler.webhooks import WebhookSender, deliver
+        from registry.cli.terminal import console, escaped
+
+        outgoing = await choose(waypost)
+        if outgoing is None:
+            return _unknown()
+        async with WebhookSender(settings) as sender:
+            attempt, _ = await deliver(waypost, sender, outgoing)
+        if as_json:
+            print_json(
+                {"message": outgoing.message.id, "purpose": outgoing.message.purpose, "status": attempt.status,
+                 "duration_ms": attempt.duration_ms, "reason": attempt.reason}
+            )  # fmt: skip
+        else:
+            status = f", status {attempt.status}" if attempt.status is not None else ""
+            result = attempt.reason or "delivered"
+            console.print(f"{outgoing.message.id}: {escaped(result)}{status}, {attempt.duration_ms} ms")
+        return NO if attempt.reason else DONE
+
+    _run(settings, work)
+
+
+def _run(settings: "Settings", work: "Callable[[Waypost], Awaitable[int]]") -> NoReturn:
+    async def opened() -> int:
+        from registry.wiring import open_waypost
+
+        async with open_waypost(settings) as waypost:
+            return await work(waypost)
+
+    _exit_after(opened())
+
+
+def _exit_after(work: Coroutine[Any, Any, int]) -> NoReturn:
+    raise typer.Exit(run_async(work))
+
+
+def _unknown() -> int:
+    print_error("there is no such webhook or message")
+    return NO
+
+
+def _show_secret(webhook: "WebhookRecord", *, as_json: bool) -> None:
+    from registry.cli.terminal import console
+
+    if as_json:
+        print_json(_summary(webhook) | {"secret": webhook.secret})
+        return
+    _show_summary(webhook, as_json=False)
+    console.print(f"  secret, shown this once: {webhook.secret}", soft_wrap=True)
+
+
+def _show_summary(webhook: "WebhookRecord", *, as_json: bool) -> None:
+    from registry.cli.terminal import console, escaped
+
+    if as_json:
+        print_json(_summary(webhook))
+    else:
+        console.print(f"{webhook.id}: {webhook.state}, {escaped(webhook.url)}", soft_wrap=True)
+
+
+def _summary(webhook: "WebhookRecord") -> dict[str, Any]:
+    return {
+        "id": webhook.id,
+        "url": webhook.url,
+        "types": webhook.types,
+        "domains": webhook.hosts,
+        "state": webhook.state,
+        "created_at": webhook.created_at,
+        "verified_at": webhook.verified_at,
+        "disabled_at": webhook.disabled_at,
+        "disabled_reason": webhook.disabled_reason,
+        "failures": webhook.failures,
+        "first_failure_at": webhook.first_failure_at,
+        "pending": webhook.message_id,
+        "next_attempt_at": webhook.due_at if webhook.message_id or webhook.verified_at is None else None,
+    }
+
+
+def _time_text(at: datetime) -> str:
+    return at.astimezone().isoformat(timespec="seconds")

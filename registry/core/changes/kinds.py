@@ -1,0 +1,49 @@
+"""The kinds of events in the change feed, and filters by kind."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final, Literal, Self, get_args
+
+Kind = Literal[
+    "service.listed",  # shown from now on: new, or shown again
+    "service.changed",  # anything shown of it has changed, dates excepted
+    "service.delisted",  # its host offers it no longer, or it was deleted here
+    "service.hidden",  # it is stored and not shown: its site opted out
+    "host.opted_out",  # the site asked not to be visited or listed; covers all hosts below it
+    "host.blocked",  # an operator of this registry keeps it out; covers all hosts below it
+    "host.forgotten",  # everything stored about it, and about all hosts below it, was deleted
+    "host.readmitted",  # an opt-out or a block has ended: it may be visited again
+]
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+PATTERNS: Final = (*dict.fromkeys(f"{kind.partition('.')[0]}.*" for kind in KINDS), *KINDS)
+"""What a filter may name: groups of kinds ("service.*"), and kinds."""
+
+
+class UnknownKind(ValueError):
+    """A filter names something that is no kind of event; the message says what it may name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Types:
+    """A filter. `patterns`: kinds and groups ("service.*"), sorted, each once. ALL lets every kind through."""
+
+    patterns: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, patterns: Iterable[str]) -> Self:
+        """Return the filter of kinds and groups. Raise UnknownKind."""
+        named = set(patterns)
+        if not named <= set(PATTERNS):
+            raise UnknownKind(f"must be one or more of {', '.join(PATTERNS)}")
+        return cls(tuple(sorted(named)))
+
+    @property
+    def kinds(self) -> frozenset[str] | None:
+        """The kinds that it lets through; None: all, also those that a later version of this program writes."""
+        if not self.patterns:
+            return None
+        groups = {pattern.removesuffix("*") for pattern in self.patterns if pattern.endswith("*")}
+        return frozenset(kind for kind in KINDS if kind in self.patterns or f"{kind.partition('.')[0]}." in groups)
+
+
+ALL: Final = Types()

@@ -1,0 +1,189 @@
+"""Compression of responses: zstd (RFC 8878, RFC 9659) and gzip, as the client's Accept-Encoding asks.
+
+Only whole bodies are compressed: streams (Server-Sent Events, files) leave unchanged and at once. A compressed
+response has the ETag of the other one, weakened (RFC 9110 section 8.8.3.3): it says the same in other bytes. A response
+that holds a secret opts out with `Cache-Control: no-transform`, because the length of a compressed one could tell it.
+"""
+
+import asyncio
+import gzip
+from collections.abc import Callable, Iterable, Mapping, MutableMapping
+from functools import lru_cache
+from typing import Final
+
+import zstandard
+from starlette.types import Message, Send
+
+MIN_BYTES: Final = 1_000
+"""Bodies below this fit into one packet anyway."""
+
+HERE_BYTES: Final = 256 * 1024
+"""Bytes of a body that is compressed on the event loop; a larger one takes milliseconds, in a thread."""
+
+ENCODED: Final = "waypost.encoded"
+"""Key of a start message whose response is sent again and again, whole: a mapping in which its forms are kept."""
+
+_GZIP_LEVEL: Final = 6
+_ZSTD_LEVEL: Final = 3
+_MAX_ACCEPT_BYTES: Final = 256
+_WHOLE_TYPES: Final = frozenset({"application/json", "application/xml", "application/yaml", "application/javascript"})
+_STREAM_TYPES: Final = frozenset({"text/event-stream"})
+_AS_IT_IS: Final = frozenset({b"content-encoding", b"content-range", b"accept-ranges"})
+_NO_BODY: Final = frozenset({204, 205, 206, 304})
+
+Headers = Iterable[tuple[bytes, bytes]]
+Forms = MutableMapping[str, tuple[list[tuple[bytes, bytes]], bytes]]
+"""Headers and body of a response by coding; the empty one is the body as it is."""
+
+
+def _gzip(body: bytes) -> bytes:
+    return gzip.compress(body, _GZIP_LEVEL, mtime=0)  # without the time: the same body always gives the same bytes
+
+
+def _zstd(body: bytes) -> bytes:
+    return zstandard.ZstdCompressor(level=_ZSTD_LEVEL).compress(body)
+
+
+_CODINGS: Final[Mapping[str, Callable[[bytes], bytes]]] = {"zstd": _zstd, "gzip": _gzip}
+"""The preferred one first."""
+
+
+class Compressing:
+    """An ASGI `send` that compresses responses to one request before it passes them on."""
+
+    def __init__(self, send: Send, request_headers: Headers) -> None:
+        self._send = send
+        self._conditions = b""
+        self._coding = ""
+        self._start: Message | None = None
+        for name, value in request_headers:
+            if name == b"accept-encoding":
+                self._coding = coding_for(value)
+            elif name == b"if-none-match":
+                self._conditions += value
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            if message["status"] == 304:
+                await self._send({**message, "headers": self._not_modified(message["headers"])})
+            elif ENCODED in message or is_compressible(message["status"], message["headers"]):
+                self._start = message
+            else:
+                await self._send(message)
+            return
+        if self._start is not None:
+            start, self._start = self._start, None
+            if not message.get("more_body"):
+                headers, body = await self._form(start, message.get("body", b""))
+                await self._send({**start, "headers": headers})
+                await self._send({**message, "body": body})
+                return
+            await self._send(start)
+        await self._send(message)
+
+    async def _form(self, start: Message, body: bytes) -> tuple[list[tuple[bytes, bytes]], bytes]:
+        """Return the headers and the body of a whole response for this client."""
+        kept: Forms | None = start.get(ENCODED)
+        if kept is not None and (form := kept.get(self._coding)) is not None:
+            return form
+        form = await _encoded(start, body, self._coding)
+        if kept is not None:
+            kept[self._coding] = form
+        return form
+
+    def _not_modified(self, headers: Headers) -> list[tuple[bytes, bytes]]:
+        """Return the headers of a 304 with the ETag that its 200 would have: a cache updates only the responses that it
+        stored with the same one (RFC 9111 section 4.3.4). The body is not here, so the client's copy tells."""
+        return _varying(
+            (name, b"W/" + value if name == b"etag" and self._coding and b"W/" + value in self._conditions else value)
+            for name, value in headers
+        )
+
+
+async def _encoded(start: Message, body: bytes, coding: str) -> tuple[list[tuple[bytes, bytes]], bytes]:
+    """Return the headers and the body of a whole response, compressed if that makes it smaller."""
+    if not is_compressible(start["status"], start["headers"]):
+        return start["headers"], body
+    headers = _varying(start["headers"])
+    if not coding or len(body) < MIN_BYTES:
+        return headers, body
+    compress = _CODINGS[coding]
+    encoded = compress(body) if len(body) <= HERE_BYTES else await asyncio.to_thread(compress, body)
+    return (_replaced(headers, coding, len(encoded)), encoded) if len(encoded) < len(body) else (headers, body)
+
+
+def coding_for(accepted: bytes) -> str:
+    """Return the coding for a value of Accept-Encoding (RFC 9110 section 12.5.3), empty for none.
+
+    The highest weight wins; of equal ones zstd, which costs least. A longer value than any program sends is not read.
+    """
+    return _coding_for(accepted) if len(accepted) <= _MAX_ACCEPT_BYTES else ""
+
+
+@lru_cache(1_000)
+def _coding_for(accepted: bytes) -> str:
+    weights: dict[str, float] = {}
+    for item in accepted.decode("latin-1").lower().split(","):
+        name, *parameters = (part.strip() for part in item.split(";"))
+        weights[name] = _weight(parameters)
+    every = weights.get("*", 0.0)
+    best, best_weight = "", 0.0
+    for coding in _CODINGS:
+        weight = weights.get(coding, every)
+        if weight > best_weight:
+            best, best_weight = coding, weight
+    return best if best_weight >= weights.get("identity", 0.0) else ""
+
+
+def _weight(parameters: Iterable[str]) -> float:
+    """Return the parameter `q`: 1 without one, 0 for one that is no number from 0 to 1."""
+    for parameter in parameters:
+        name, _, value = parameter.partition("=")
+        if name.strip() == "q":
+            try:
+                weight = float(value)
+            except ValueError:
+                return 0.0
+            return weight if 0.0 <= weight <= 1.0 else 0.0
+    return 1.0
+
+
+def is_compressible(status: int, headers: Headers) -> bool:
+    """True for a text that is not compressed, not served in ranges, and may be transformed."""
+    kind = b""
+    for name, value in headers:
+        if name == b"content-type":
+            kind = value
+        elif name in _AS_IT_IS or (name == b"cache-control" and b"no-transform" in value):
+            return False
+    return status not in _NO_BODY and _is_text(kind)
+
+
+@lru_cache(1_000)
+def _is_text(content_type: bytes) -> bool:
+    kind = content_type.partition(b";")[0].strip().lower().decode("latin-1")
+    if kind in _STREAM_TYPES:
+        return False
+    return kind in _WHOLE_TYPES or kind.startswith("text/") or kind.endswith(("+json", "+xml", "+yaml"))
+
+
+def _varying(headers: Headers) -> list[tuple[bytes, bytes]]:
+    """Return the headers with Accept-Encoding in Vary."""
+    vary = b"Accept-Encoding"
+    others = []
+    for name, value in headers:
+        if name == b"vary":
+            vary = value + b", " + vary
+        else:
+            others.append((name, value))
+    return [*others, (b"vary", vary)]
+
+
+def _replaced(headers: Headers, coding: str, length: int) -> list[tuple[bytes, bytes]]:
+    """Return the headers of a compressed body of this length."""
+    weakened = (
+        (name, b"W/" + value if name == b"etag" and not value.startswith(b"W/") else value)
+        for name, value in headers
+        if name != b"content-length"
+    )
+    return [*weakened, (b"content-length", str(length).encode()), (b"content-encoding", coding.encode())]

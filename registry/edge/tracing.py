@@ -1,0 +1,54 @@
+"""A span for each request, after OpenTelemetry's conventions for HTTP servers, with the route's template alone: neither
+path nor query, host, address or user agent.
+
+`traceparent` and `tracestate` of a client (W3C Trace Context) make its span the parent. `baggage` is not read.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+from starlette.types import Scope
+
+from registry.edge.metrics import INTERFACE, METHODS, OTHER, UNMATCHED, route_of
+
+_CARRIED = (b"traceparent", b"tracestate")
+
+
+class RequestSpans:
+    def __init__(self, tracer: Tracer) -> None:
+        self._tracer = tracer
+        self._propagator = TraceContextTextMapPropagator()
+
+    @contextmanager
+    def span(self, scope: Scope, method: str) -> Iterator[Span]:
+        """Yield the span of a request, which is the current one while the block runs."""
+        carrier = {name.decode(): value.decode("latin-1") for name, value in scope["headers"] if name in _CARRIED}
+        with self._tracer.start_as_current_span(
+            _known(method),
+            context=self._propagator.extract(carrier) if carrier else None,
+            kind=SpanKind.SERVER,
+            attributes={"http.request.method": _known(method)},
+            record_exception=False,  # its text may hold what a client sent
+            set_status_on_exception=False,
+        ) as span:
+            yield span
+
+    def describe(self, span: Span, scope: Scope, method: str, status: int) -> None:
+        """Add what is known when the request has been answered; status 0 when its client left before."""
+        route = route_of(scope)
+        if route != UNMATCHED:
+            span.update_name(f"{_known(method)} {route}")
+            span.set_attribute("http.route", route)
+        span.set_attribute("waypost.interface", scope.get(INTERFACE, OTHER))
+        span.set_attribute("waypost.request_id", scope["waypost.request_id"])
+        if status:
+            span.set_attribute("http.response.status_code", status)
+        if status >= 500:
+            span.set_attribute("error.type", str(status))
+            span.set_status(Status(StatusCode.ERROR))
+
+
+def _known(method: str) -> str:
+    return method if method in METHODS else "_OTHER"

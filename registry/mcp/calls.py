@@ -1,0 +1,187 @@
+"""Calls a tool: reads its arguments, asks the API, makes the result."""
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from typing import Any, Final
+from urllib.parse import quote, urlsplit
+
+import orjson
+
+from registry.core.names.domains import InvalidName, host_syntax
+from registry.mcp import results
+from registry.mcp.arguments import ArgumentsOf, BadArguments
+from registry.mcp.results import Json, Result
+from registry.mcp.schemas import DEFAULT_BYTES, DEFAULT_ROWS, MOST_ROWS
+from registry.mcp.source import Caller, Refused, Source, refusal
+from registry.mcp.tools import TOOLS
+
+_TO_SUBMIT: Final = "If the host serves an agent manifest, submit_service has it visited."
+_HINTS: Final[Mapping[str, str]] = {
+    "unknown-service": _TO_SUBMIT,
+    "unknown-capability": "get_service lists the capabilities of a service.",
+    "invalid-cursor": "Ask again without `cursor`.",
+}
+"""Slug of a problem -> what a model can do about it."""
+
+
+class UnknownTool(LookupError):
+    pass
+
+
+class Tools:
+    """The tools over one source."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self._arguments = {tool.name: ArgumentsOf(tool.input_schema) for tool in TOOLS}
+        self._calls: Mapping[str, Callable[[Caller, Json], Awaitable[Result]]] = {
+            "discover_services": self._discover,
+            "get_service": self._service,
+            "get_capability": self._capability,
+            "check_manifest": self._check,
+            "compare_services": self._compare,
+            "registry_status": self._status,
+            "submit_service": self._submit,
+        }
+
+    async def call(self, name: str, arguments: Json, caller: Caller) -> Result:
+        """Raise UnknownTool, BadArguments, or Refused when the registry refuses; each with a message to show."""
+        call = self._calls.get(name)
+        if call is None:
+            raise UnknownTool(f"Unknown tool; there are {', '.join(self._calls)}.")
+        self._arguments[name].check(arguments)
+        try:
+            return await call(caller, {"max_bytes": DEFAULT_BYTES, "detail": "low", **arguments})
+        except Refused as refused:
+            hint = _HINTS.get(refused.slug, "")
+            raise Refused(refused.slug, f"{refused.detail} {hint}".rstrip(), refused.members) from None
+
+    async def _discover(self, caller: Caller, asked: Json) -> Result:
+        query = {"q": asked["q"], "limit": str(asked.get("limit", DEFAULT_ROWS)), **_query_of(asked.get("filters", {}))}
+        query |= {key: asked[key] for key in ("cursor", "sort") if key in asked}
+        answer = (await self.source.ask(caller, "/api/discover", query)).content()
+        result, rows = results.discovered(answer, asked["detail"], asked["max_bytes"])
+        if 0 < rows < len(answer["data"]):  # the cursor has to continue after the last service that is shown
+            shorter = await self.source.ask(caller, "/api/discover", {**query, "limit": str(rows)})
+            result.content["next_cursor"] = shorter.content()["next_cursor"]
+        return result
+
+    async def _service(self, caller: Caller, asked: Json) -> Result:
+        body = await self._service_body(caller, _host(asked["domain"]))
+        start = int(asked.get("cursor", "0"))
+        result: Result = await self._worked(caller, results.service, body, asked["detail"], start, asked["max_bytes"])
+        return result
+
+    async def _service_body(self, caller: Caller, host: str) -> bytes:
+        answer = await self.source.ask(caller, f"/api/services/{host}")
+        if answer.status != 200:
+            answer.content()
+        return answer.body
+
+    async def _worked(self, caller: Caller, function: Callable[..., Any], body: bytes, *arguments: Any) -> Any:
+        return await self.source.worked(caller, len(body), function, body, self.source.url, *arguments)
+
+    async def _capability(self, caller: Caller, asked: Json) -> Result:
+        if "domain" in asked:
+            return await self._capability_of(caller, _host(asked["domain"]), asked["name"], asked["max_bytes"])
+        found = list(_named(await self._named_answer(caller, asked["name"]), asked["name"]))
+        if not found:
+            raise Refused("unknown-capability", "No service was found that has a capability of exactly this name.")
+        if len(found) > 1:
+            return results.candidates(found, asked["max_bytes"])
+        return await self._capability_of(caller, found[0][0], asked["name"], asked["max_bytes"])
+
+    async def _named_answer(self, caller: Caller, name: str) -> Json:
+        question = " ".join(name.split())[:400] or "-"
+        query = {"q": question, "limit": str(MOST_ROWS), "unique": "false"}
+        return (await self.source.ask(caller, "/api/discover", query)).content()
+
+    async def _capability_of(self, caller: Caller, host: str, name: str, max_bytes: int) -> Result:
+        answer = await self.source.ask(caller, f"/api/services/{host}/capabilities/{name}")
+        if answer.status != 200:
+            refused = refusal(orjson.loads(answer.body))
+            if refused.slug != "no-detail":
+                raise refused
+        url = f"{self.source.url}/api/services/{host}/capabilities/{quote(name, safe='')}"
+        arguments = (answer.body, host, url, max_bytes)
+        return await self.source.worked(caller, len(answer.body), results.capability, *arguments)
+
+    async def _check(self, caller: Caller, asked: Json) -> Result:
+        if ("text" in asked) == ("url" in asked):
+            raise BadArguments("either text or url is required")
+        if "url" in asked:
+            return await self._check_stored(caller, asked["url"], asked["max_bytes"])
+        query = {key: asked[name] for key, name in (("at", "path"), ("format", "format")) if name in asked}
+        answer = await self.source.ask(caller, "/api/validate", query, body=asked["text"].encode())
+        if answer.status != 200 and refusal(orjson.loads(answer.body)).slug != "unreadable-body":
+            answer.content()
+        return await self.source.worked(caller, len(answer.body), results.checked, answer.body, asked["max_bytes"])
+
+    async def _check_stored(self, caller: Caller, url: str, max_bytes: int) -> Result:
+        try:
+            body = await self._service_body(caller, _host(urlsplit(url).hostname or ""))
+        except (Refused, ValueError) as refused:
+            if isinstance(refused, Refused) and refused.slug != "unknown-service":
+                raise
+            body = b""
+        seen = await self.source.worked(caller, len(body), results.seen, body, url, max_bytes) if body else None
+        if seen is None:
+            raise Refused(
+                "unknown-document",
+                "This registry has seen no document there, and fetches nothing for a check: pass the document as "
+                "`text`, or have its host visited with submit_service.",
+            )
+        return seen
+
+    async def _compare(self, caller: Caller, asked: Json) -> Result:
+        hosts = list(dict.fromkeys(map(_host, asked["domains"])))
+        columns, missing = [], []
+        for host in hosts:
+            answer = await self.source.ask(caller, f"/api/services/{host}")
+            if answer.status == 404:
+                missing.append(host)
+                continue
+            if answer.status != 200:
+                answer.content()
+            most = asked["max_bytes"] * 3 // 4 // len(hosts)
+            columns.append(await self._worked(caller, results.side_by_side, answer.body, most))
+        return results.compared(columns, missing, asked["max_bytes"])
+
+    async def _status(self, caller: Caller, _: Json) -> Result:
+        ready = await self.source.ask(caller, "/readyz")
+        health = (await self.source.ask(caller, "/api/health")).content()
+        return results.status(orjson.loads(ready.body), health, self.source.url)
+
+    async def _submit(self, caller: Caller, asked: Json) -> Result:
+        caller.let_others_go()
+        answer = await self.source.ask(caller, "/api/services", body=orjson.dumps({"domain": asked["domain"]}))
+        if answer.status < 300:
+            return results.submitted(answer.content(), None)
+        refused = refusal(orjson.loads(answer.body))
+        if refused.slug not in results.SUBMISSION_PROBLEMS:
+            raise refused
+        return results.submitted(refused.members, refused.slug)
+
+
+def _query_of(filters: Json) -> dict[str, str]:
+    """Return the filters as query parameters: lists separated by commas."""
+    return {
+        name: ",".join(map(str, dict.fromkeys(value))) if isinstance(value, list) else str(value)
+        for name, value in filters.items()
+    }
+
+
+def _host(name: str) -> str:
+    """Return the canonical spelling of a host. Raise Refused for what is no host name."""
+    try:
+        return host_syntax(name)
+    except InvalidName:
+        raise Refused("unknown-service", "No service is listed under this host: it is no public name.") from None
+
+
+def _named(answer: Json, name: str) -> Iterator[tuple[str, Json]]:
+    """Yield host and capability of each row that has a capability of exactly this name."""
+    for row in answer["data"]:
+        for capability in row["matching_capabilities"]:
+            if capability["name"] == name:
+                yield row["service"]["domain"], capability
+                break

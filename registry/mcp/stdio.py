@@ -1,0 +1,70 @@
+"""MCP over standard input and output, for a host that starts this program.
+
+The source is opened by the first call of a tool: a host asks for the list of tools at its own start, and nothing but
+the messages of the protocol may delay that.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from typing import Any, TypeVar
+
+from mcp.server.stdio import stdio_server
+
+from registry.mcp.server import make_server
+from registry.mcp.source import Answer, Caller, Source
+
+T = TypeVar("T")
+
+
+class Opened:
+    """A source that is opened when it is first asked, and again by the next request when that failed.
+
+    `make` raises Refused when it cannot be opened. A task of its own holds the source, because what was opened in the
+    task of a request could not be closed in another one.
+    """
+
+    def __init__(self, url: str, make: Callable[[], AbstractAsyncContextManager[Source]]) -> None:
+        self.url = url
+        self._make = make
+        self._closing = asyncio.Event()
+        self._holder: asyncio.Task[None] | None = None
+        self._source: asyncio.Future[Source] | None = None
+
+    async def ask(
+        self, caller: Caller, path: str, query: Mapping[str, str] | None = None, *, body: bytes | None = None
+    ) -> Answer:
+        return await (await self._opened()).ask(caller, path, query, body=body)
+
+    async def worked(self, caller: Caller, size: int, function: Callable[..., T], *arguments: Any) -> T:
+        return await (await self._opened()).worked(caller, size, function, *arguments)
+
+    async def close(self) -> None:
+        self._closing.set()
+        if self._holder is not None:
+            await asyncio.gather(self._holder, return_exceptions=True)
+
+    async def _opened(self) -> Source:
+        if self._source is None or (self._source.done() and self._source.exception() is not None):
+            self._source = asyncio.get_running_loop().create_future()
+            self._holder = asyncio.create_task(self._hold(self._source))
+        return await asyncio.shield(self._source)
+
+    async def _hold(self, source: "asyncio.Future[Source]") -> None:
+        try:
+            async with self._make() as opened:
+                source.set_result(opened)
+                await self._closing.wait()
+        except Exception as error:
+            if source.done():
+                raise
+            source.set_exception(error)
+
+
+async def serve(source: Opened, *, is_remote: bool) -> None:
+    """Answer until standard input ends. The source stays open."""
+    logging.getLogger("mcp").setLevel(logging.CRITICAL)  # it would log each request, with what clients send
+    server = make_server(source, source.url, is_remote=is_remote)
+    async with stdio_server() as (requests, answers):
+        await server.run(requests, answers, server.create_initialization_options())

@@ -1,0 +1,170 @@
+"""The operations of the MCP registry's API. Nothing is ranked, filtered or hidden here: rows are those of the store."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from functools import cache
+from importlib.metadata import version as version_of
+from importlib.resources import files
+from typing import Any, Final
+from urllib.parse import unquote
+
+from fastapi import FastAPI, Request, Response
+
+from registry.actions.queries.mcp_servers import ListedMcpServer
+from registry.core.formats.mcp_server_json.registry_record import LEFT_OUT
+from registry.core.formats.mcp_server_json.validation import issues
+from registry.edge import problems
+from registry.edge.computing import JUDGED_HERE, computed
+from registry.edge.costs import charge, of_server_list
+from registry.edge.interfaces import Interface
+from registry.edge.middleware import Rules
+from registry.edge.problems import INVALID_VALUE, NOT_FOUND, Problem
+from registry.edge.requests import base_url, provide, registry_of
+from registry.edge.responses import PAGE, json_response, text_response
+from registry.edge.routing import parse_body
+from registry.mcp_registry.params import include_deleted, list_query, write_cursor
+from registry.mcp_registry.rows import row
+from registry.settings import Settings
+from registry.wiring import Waypost, utc_now
+
+ROOTS: Final = ("/v0.1", "/v0")
+DESCRIPTION: Final = "/openapi.yaml"
+LATEST: Final = "latest"
+
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+def interface(waypost: Waypost, settings: Settings) -> Interface:
+    app = make_app()
+    provide(app.state, waypost, settings)
+    rules = Rules(
+        open=(*(f"{root}/" for root in ROOTS), DESCRIPTION),
+        searches=frozenset(f"{root}/validate" for root in ROOTS),
+    )
+    return Interface(app, rules, roots=ROOTS, paths=(DESCRIPTION,))
+
+
+def make_app() -> FastAPI:
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
+    for root in ROOTS:
+        for path, endpoint in _ROUTES:
+            app.add_route(root + path, endpoint, methods=["GET"])
+        app.add_route(f"{root}/validate", validate, methods=["POST"])
+    app.add_route(DESCRIPTION, description, methods=["GET"])
+    problems.install(app)
+    return app
+
+
+async def list_servers(request: Request) -> Response:
+    query = list_query(request)
+    charge(request, of_server_list(query.limit, is_scan=bool(query.part or query.version or query.updated_since)))
+    page = await registry_of(request).queries.mcp_servers(
+        query.after, limit=query.limit, part=query.part, version=query.version, updated_since=query.updated_since,
+        include_deleted=query.include_deleted,
+    )  # fmt: skip
+    last = page.rows[-1] if page.has_more else None
+    return json_response(request, _listed(request, page.rows, write_cursor(last.name, last.version) if last else None))
+
+
+async def list_versions(request: Request) -> Response:
+    return await _versions(request, _name(request.path_params["name"]))
+
+
+async def get_version(request: Request) -> Response:
+    name, version = _name(request.path_params["name"]), unquote(request.path_params["version"])
+    if "/" not in name and version == "versions":  # the versions of a server that is called "versions"
+        return await _versions(request, f"{name}/versions")
+    rows = await _found(request, name)
+    wanted = (one for one in rows if (one.is_latest if version == LATEST else one.version == version))
+    if (found := next(wanted, None)) is None:
+        raise Problem(NOT_FOUND, "The server has no such version.")
+    return json_response(request, row(found, base_url(request), utc_now()))
+
+
+async def validate(request: Request) -> Response:
+    raw = await request.body()
+    result: dict[str, Any] = await computed(request, len(raw), JUDGED_HERE, validated, raw)
+    return json_response(request, result)
+
+
+def validated(raw: bytes) -> dict[str, Any]:
+    """Return the verdict on a server.json, in the shape of the API. Raise Problem."""
+    value = parse_body(raw)
+    if not isinstance(value, dict):
+        raise Problem(INVALID_VALUE, "The body must be a JSON object.")
+    found = [
+        {"type": one.kind, "path": one.path, "message": one.says, "severity": "error", "reference": one.rule}
+        for one in issues(value)
+    ]
+    return {"valid": not found, "issues": found}
+
+
+async def ping(request: Request) -> Response:
+    return json_response(request, {"pong": True})
+
+
+async def health(request: Request) -> Response:
+    return json_response(request, {"status": "ok"})
+
+
+async def version(request: Request) -> Response:
+    content = {"version": version_of("waypost"), "git_commit": "unknown", "build_time": "unknown"}
+    return json_response(request, content)
+
+
+async def left_out(request: Request) -> Response:
+    """Return how many versions there are by status, and how many MCP servers have no record, with the reason."""
+    counts = await registry_of(request).queries.mcp_server_counts()
+    reasons = [
+        {"reason": reason, "says": LEFT_OUT.get(reason, ""), "services": number}
+        for reason, number in sorted(counts.left_out.items())
+    ]
+    content = {"versions": counts.statuses, "services": sum(counts.left_out.values()), "left_out": reasons}
+    return json_response(request, content)
+
+
+async def description(request: Request) -> Response:
+    return text_response(request, _description(), media_type="application/yaml", headers={"Cache-Control": PAGE})
+
+
+_ROUTES: Final[Sequence[tuple[str, Endpoint]]] = (
+    ("/servers", list_servers),
+    # The longer path first: a name has a slash, and paths are matched when they are decoded.
+    ("/servers/{name:path}/versions/{version:path}", get_version),
+    ("/servers/{name:path}/versions", list_versions),
+    ("/ping", ping),
+    ("/health", health),
+    ("/version", version),
+    ("/x/dev.waypost/left-out", left_out),
+    (DESCRIPTION, description),
+)
+
+
+@cache
+def _description() -> str:
+    return files("registry.mcp_registry").joinpath("openapi.yaml").read_text(encoding="utf-8")
+
+
+def _name(text: str) -> str:
+    """Return the name in a path, which some clients encode twice."""
+    return unquote(text)
+
+
+async def _versions(request: Request, name: str) -> Response:
+    return json_response(request, _listed(request, await _found(request, name), None))
+
+
+async def _found(request: Request, name: str) -> Sequence[ListedMcpServer]:
+    """Return the versions of a server. Raise Problem when it is unknown."""
+    deleted = include_deleted(request) is True
+    rows = await registry_of(request).queries.mcp_server_versions(name, include_deleted=deleted)
+    if not rows:
+        raise Problem(NOT_FOUND, "There is no server of this name.")
+    return rows
+
+
+def _listed(request: Request, rows: Sequence[ListedMcpServer], cursor: str | None) -> dict[str, Any]:
+    base, now = base_url(request), utc_now()
+    metadata: dict[str, Any] = {"count": len(rows)}
+    if cursor is not None:
+        metadata["nextCursor"] = cursor
+    return {"servers": [row(found, base, now) for found in rows], "metadata": metadata}

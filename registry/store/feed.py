@@ -1,0 +1,277 @@
+"""Repository of the change feed: gives committed events their place, reads them by it, prunes and redacts them.
+
+Recording transactions insert events without a place (`ledger.add_changes`). Ids that are made before the commit cannot
+order them: a transaction that began first may commit last, and a reader that had passed its id would never see it. So
+`sequence` numbers events after their commit, one transaction at a time. A place is therefore visible only when all
+places before it are, and `WHERE seq > :after` misses nothing.
+
+Transaction ids (`pg_snapshot_xmin`) would need no second write, but they begin anew in another cluster: after a restore
+from a dump, events would seem to be of the future.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, NamedTuple
+from uuid import UUID
+
+from sqlalchemy import RowMapping, text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from registry.store.engine import decode
+
+SEQUENCED_AT_ONCE: Final = 1_000
+"""Maximum number of events that one transaction gives a place."""
+
+WINDOW: Final = 20_000
+"""Maximum number of places that one page looks at, so that a filter that nothing matches costs little."""
+
+MOST_BYTES: Final = 1_000_000
+"""Bytes of the data of one page; its last event may exceed them."""
+
+FEED_LOCK: Final = 0x77617904
+
+_NIL: Final = UUID(int=0)
+
+_LOCK = text("SELECT pg_try_advisory_xact_lock(:lock, 0)")
+
+# A program that stops in the middle must not keep the lock. The first digit of `mark` after the version is that of the
+# variant (8 to b).
+_BEGIN = text("""
+INSERT INTO feed_head (key, mark, latest_seq, latest_id, pruned_seq, pruned_id)
+SELECT 1, substr(id, 14, 3) || substr(id, 17, 6), 0, CAST(:nil AS uuid), 0, CAST(:nil AS uuid)
+FROM (SELECT replace(CAST(gen_random_uuid() AS text), '-', '') AS id) AS random
+ON CONFLICT DO NOTHING
+""")
+_SHORT = text("SET LOCAL idle_in_transaction_session_timeout = '10s'")
+
+# Events of one host are in the order of insertion, which is under the lock of their domain. Rows are locked in that
+# order, as `redact` does, so that neither waits for the other in a circle.
+#
+# event_id (RFC 9562 section 5.7): 48 bits of milliseconds, which never go back, the version, 12 bits of the mark, the
+# variant with 22 bits of the mark, and 40 bits of the place.
+_SEQUENCE = text("""
+WITH head AS MATERIALIZED (
+    SELECT mark, latest_seq,
+        greatest(
+            CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint),
+            CAST(CAST('x' || substr(replace(CAST(latest_id AS text), '-', ''), 1, 12) AS bit(48)) AS bigint)
+        ) AS ms
+    FROM feed_head WHERE key = 1
+), unsequenced AS MATERIALIZED (
+    SELECT id, arrival FROM changes WHERE seq IS NULL ORDER BY arrival, id LIMIT :most FOR UPDATE
+), placed AS MATERIALIZED (
+    SELECT id, head.latest_seq + row_number() OVER (ORDER BY arrival, id) AS place, mark, ms
+    FROM unsequenced CROSS JOIN head
+), written AS (
+    UPDATE changes c
+    SET seq = p.place,
+        event_id = CAST(
+            lpad(to_hex(p.ms), 12, '0') || '7' || p.mark || lpad(to_hex(p.place), 10, '0') AS uuid
+        )
+    FROM placed p WHERE c.id = p.id
+    RETURNING c.seq, c.event_id, c.at
+), latest AS (SELECT seq, event_id, at FROM written ORDER BY seq DESC LIMIT 1)
+UPDATE feed_head SET latest_seq = latest.seq, latest_id = latest.event_id, latest_at = latest.at
+FROM latest WHERE key = 1
+RETURNING (SELECT count(*) FROM written)
+""")
+
+_PULSE = text("""
+SELECT coalesce((SELECT latest_seq FROM feed_head WHERE key = 1), 0), EXISTS (SELECT FROM changes WHERE seq IS NULL)
+""")
+
+# One statement, so one snapshot: nothing can be pruned between the check of the reader's place and the events after it.
+# Opt-outs are looked at again, for events that were restored from a backup with what `redact` had deleted.
+_PAGE = text("""
+WITH head AS MATERIALIZED (
+    SELECT *, coalesce(CAST(:after AS bigint), pruned_seq) AS after FROM feed_head WHERE key = 1
+)
+SELECT h.latest_seq, h.latest_id, h.latest_at, h.pruned_seq, h.pruned_id, h.after,
+    (SELECT event_id FROM changes WHERE seq = h.after) AS after_id,
+    (SELECT event_id FROM changes WHERE seq = least(h.after + :window, h.latest_seq)) AS end_id,
+    e.matching, e.seq, e.event_id, e.domain, e.host, e.kind, e.at, e.data
+FROM head h
+LEFT JOIN LATERAL (
+    SELECT *, count(*) OVER () AS matching,
+        sum(octet_length(CAST(data AS text))) OVER (ORDER BY seq ROWS UNBOUNDED PRECEDING)
+            - octet_length(CAST(data AS text)) AS bytes_before
+    FROM (
+        SELECT c.seq, c.event_id, c.domain, c.host, c.kind, c.at,
+            CASE WHEN c.kind IN ('service.listed', 'service.changed') AND EXISTS (
+                SELECT FROM opt_outs o WHERE o.domain = c.domain
+                    AND (o.host = c.domain OR o.host = c.host OR right(c.host, length(o.host) + 1) = '.' || o.host)
+            ) THEN CAST('{"redacted": true}' AS jsonb) ELSE c.data END AS data
+        FROM changes c
+        WHERE c.seq > h.after AND c.seq <= h.after + :window
+          AND (CAST(:kinds AS text[]) IS NULL OR c.kind = ANY(CAST(:kinds AS text[])))
+        ORDER BY c.seq LIMIT :limit) AS matching) e ON e.bytes_before < :most_bytes
+ORDER BY e.seq
+""")
+
+_STATE = text("""
+SELECT h.latest_seq, h.latest_id, h.latest_at, h.pruned_seq, h.pruned_id,
+    (SELECT at FROM changes WHERE seq = h.pruned_seq + 1) AS oldest_at, u.waiting, u.oldest_waiting
+FROM (SELECT count(*) AS waiting, min(at) AS oldest_waiting FROM changes WHERE seq IS NULL) AS u
+LEFT JOIN feed_head h ON h.key = 1
+""")
+
+# The oldest places, up to the first event that has to stay: what is left is always everything after `pruned_seq`.
+_PRUNE = text("""
+WITH oldest AS MATERIALIZED (
+    SELECT seq, event_id, bool_or(at >= :before) OVER (ORDER BY seq) AS stays
+    FROM (SELECT seq, event_id, at FROM changes WHERE seq IS NOT NULL ORDER BY seq LIMIT :most) AS first
+), last AS (SELECT seq, event_id FROM oldest WHERE NOT stays ORDER BY seq DESC LIMIT 1),
+noted AS (
+    UPDATE feed_head SET pruned_seq = last.seq, pruned_id = last.event_id FROM last
+    WHERE key = 1 AND pruned_seq < last.seq
+)
+DELETE FROM changes USING last WHERE changes.seq <= last.seq
+""")
+
+_REDACT = text("""
+WITH held AS MATERIALIZED (
+    SELECT id FROM changes
+    WHERE domain = :domain AND kind IN ('service.listed', 'service.changed')
+      AND (:host = :domain OR host = :host OR right(host, length(:host) + 1) = '.' || :host)
+    ORDER BY arrival, id FOR UPDATE
+)
+UPDATE changes c SET data = CAST('{"redacted": true}' AS jsonb) FROM held WHERE c.id = held.id
+""")
+
+
+@dataclass(frozen=True, slots=True)
+class FeedEvent:
+    """An event that has its place. `data`: as stored, see registry/core/changes."""
+
+    seq: int
+    event_id: UUID
+    domain: str
+    host: str
+    kind: str
+    at: datetime
+    data: dict[str, Any]
+
+
+class Place(NamedTuple):
+    """A place of the feed: after the event with this number and id. BEGINNING: before the first event ever."""
+
+    seq: int
+    event_id: UUID
+
+
+BEGINNING: Final = Place(0, _NIL)
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """`latest`: the place of the latest event; `latest_at`: when it happened. `pruned`: the last place that was
+    deleted; the oldest event that is kept is the one after it."""
+
+    latest: Place = BEGINNING
+    latest_at: datetime | None = None
+    pruned: Place = BEGINNING
+
+
+@dataclass(frozen=True, slots=True)
+class FeedState:
+    """`oldest_at`: when the oldest kept event happened. `unsequenced`: events without a place yet, which no reader
+    sees; `unsequenced_since`: when the oldest of them happened."""
+
+    ends: Ends
+    oldest_at: datetime | None
+    unsequenced: int
+    unsequenced_since: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Events in order after `after`, and `end`: the last place that was looked at, which may be of an event that the
+    filter leaves out. `after.event_id` is nil when its event is not stored."""
+
+    events: tuple[FeedEvent, ...]
+    after: Place
+    end: Place
+    ends: Ends
+
+
+class Feed:
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def sequence(self) -> int:
+        """Give at most SEQUENCED_AT_ONCE committed events their place; return their number.
+
+        Return 0 also while another transaction does it. Call it in a transaction of its own, and commit at once: until
+        then no other process can number events.
+        """
+        if not (await self._connection.execute(_LOCK, {"lock": FEED_LOCK})).scalar_one():  # guard: feed-one-sequencer
+            return 0
+        await self._connection.execute(_SHORT)
+        bound = {"most": SEQUENCED_AT_ONCE}
+        # A statement of its own, so that its snapshot is newer than the end of the previous holder of the lock.
+        numbered = (await self._connection.execute(_SEQUENCE, bound)).scalar()
+        if numbered is None and (await self._connection.execute(_BEGIN, {"nil": _NIL})).rowcount:
+            numbered = (await self._connection.execute(_SEQUENCE, bound)).scalar()
+        return numbered or 0
+
+    async def pulse(self) -> tuple[int, bool]:
+        """Return the latest place, and whether events wait for one."""
+        latest, has_unsequenced = (await self._connection.execute(_PULSE)).one()
+        return latest, has_unsequenced
+
+    async def after(self, seq: int | None, kinds: Collection[str] | None, *, limit: int) -> Stretch:
+        """Return at most `limit` events after the place `seq` (None: the oldest that is kept), of these kinds (None:
+        all), fewer when they are more than MOST_BYTES. At most WINDOW places are looked at."""
+        bound = {
+            "after": seq,
+            "kinds": None if kinds is None else sorted(kinds),
+            "limit": limit,
+            "window": WINDOW,
+            "most_bytes": MOST_BYTES,
+        }
+        rows = (await self._connection.execute(_PAGE, bound)).mappings().all()
+        if not rows:
+            return Stretch((), BEGINNING if seq is None else Place(seq, _NIL), BEGINNING, Ends())
+        head, ends = rows[0], _ends(rows[0])
+        events = tuple(_event(row) for row in rows if row["seq"] is not None)
+        after = Place(head["after"], head["after_id"] or _NIL)
+        if after.seq == ends.pruned.seq:
+            after = ends.pruned
+        if events and (len(events) == limit or len(events) < head["matching"]):
+            end = Place(events[-1].seq, events[-1].event_id)
+        else:
+            end_seq = min(after.seq + WINDOW, ends.latest.seq)
+            end = ends.latest if end_seq == ends.latest.seq else Place(end_seq, head["end_id"] or _NIL)
+        return Stretch(events, after, end, ends)
+
+    async def state(self) -> FeedState:
+        row = (await self._connection.execute(_STATE)).mappings().one()
+        ends = Ends() if row["latest_seq"] is None else _ends(row)
+        return FeedState(ends, row["oldest_at"], row["waiting"], row["oldest_waiting"])
+
+    async def prune(self, before: datetime, *, most: int) -> int:
+        """Delete the oldest events, up to the first that happened since `before`; return their number.
+
+        Events without a place stay: call `sequence` first.
+        """
+        return (await self._connection.execute(_PRUNE, {"before": before, "most": most})).rowcount
+
+    async def redact(self, domain: str, host: str) -> int:
+        """Delete what events say of the host and all below it, or of the whole domain; the events stay as tombstones.
+
+        The caller has locked the domain. Return the number of events.
+        """
+        return (await self._connection.execute(_REDACT, {"domain": domain, "host": host})).rowcount
+
+
+def _ends(row: RowMapping) -> Ends:
+    return Ends(
+        Place(row["latest_seq"], row["latest_id"]), row["latest_at"], Place(row["pruned_seq"], row["pruned_id"])
+    )
+
+
+def _event(row: RowMapping) -> FeedEvent:
+    return FeedEvent(
+        row["seq"], row["event_id"], row["domain"], row["host"], row["kind"], row["at"], decode(row["data"])
+    )

@@ -1,0 +1,144 @@
+"""Repository of the records of the MCP registry's API: written with services, read in pages by name."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any, Final, LiteralString
+
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from registry.store.bulk import columns_of, put_all
+from registry.store.driver import Driver, listed
+from registry.store.engine import decode
+from registry.store.records import ListedMcpServer, McpServerRecord
+from registry.store.tables import McpLeftOutRow, McpServerRow
+from registry.store.values import clean, clean_json
+
+Key = tuple[str, str]
+
+_FIELDS: Final = tuple(McpServerRecord.__dataclass_fields__)
+_OVERWRITTEN: Final = columns_of(McpServerRow, "domain", "host", "name", "version")
+_OF: Final[LiteralString] = f"""
+SELECT {", ".join(_FIELDS)} FROM mcp_servers WHERE domain = ANY(string_to_array(%(domains)s, ' '))
+"""  # noqa: S608  # our own columns
+_LEFT_OUT_OF: Final[LiteralString] = """
+SELECT domain, host, reason FROM mcp_left_out WHERE domain = ANY(string_to_array(%(domains)s, ' '))
+"""
+
+_LISTED: Final[LiteralString] = """
+SELECT m.host, m.name, m.version, m.status, m.is_latest, m.server, m.notes, m.published_at, m.updated_at,
+       m.status_changed_at, s.score, s.trust_level, s.trust, s.injection_flags, s.seen_at, h.last_visit_at
+FROM mcp_servers m
+LEFT JOIN services s ON s.domain = m.domain AND s.host = m.host
+LEFT JOIN hosts h ON h.domain = m.domain AND h.host = m.host
+"""
+
+_PRUNE = text("""
+DELETE FROM mcp_servers WHERE (domain, host, name, version) IN (
+    SELECT domain, host, name, version FROM mcp_servers
+    WHERE status = 'deleted' AND updated_at < :before ORDER BY updated_at LIMIT :most)
+""")
+
+
+class McpServers:
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+        self._driver = Driver(connection)
+
+    async def of(self, domains: Collection[str]) -> tuple[dict[Key, list[McpServerRecord]], dict[Key, str]]:
+        """Return the rows of these domains by (domain, host), deleted ones too, and why services have no record.
+
+        A row that cannot be decoded has no `server`: it is about to be rewritten.
+        """
+        bound = {"domains": listed(domains)}
+        rows: dict[Key, list[McpServerRecord]] = {}
+        for values in await self._driver.rows(_OF, bound):
+            row = dict(zip(_FIELDS, values, strict=True))
+            row["server"], row["notes"] = _decoded(row["server"]), _decoded(row["notes"]) or {}
+            rows.setdefault((row["domain"], row["host"]), []).append(McpServerRecord(**row))
+        left_out = {(domain, host): reason for domain, host, reason in await self._driver.rows(_LEFT_OUT_OF, bound)}
+        return rows, left_out
+
+    async def put(self, rows: Iterable[McpServerRecord]) -> None:
+        values = [
+            {**asdict(row), "server": clean_json(row.server, 32_768), "notes": clean_json(row.notes)} for row in rows
+        ]
+        await put_all(self._connection, McpServerRow, values, overwrite=_OVERWRITTEN)
+
+    async def put_left_out(self, reasons: Mapping[Key, str | None]) -> None:
+        """Store why services have no record; None: they have one, or are no MCP servers."""
+        gone = [key for key, reason in reasons.items() if reason is None]
+        if gone:
+            statement = text(
+                "DELETE FROM mcp_left_out WHERE (domain, host) IN"
+                " (SELECT * FROM unnest(CAST(:domains AS text[]), CAST(:hosts AS text[])))"
+            )
+            bound = {"domains": [domain for domain, _ in gone], "hosts": [host for _, host in gone]}
+            await self._connection.execute(statement, bound)
+        rows = [{"domain": key[0], "host": key[1], "reason": reason} for key, reason in reasons.items() if reason]
+        await put_all(self._connection, McpLeftOutRow, rows, overwrite=("reason",))
+
+    async def page(
+        self,
+        after: tuple[str, str],
+        *,
+        limit: int,
+        part: str = "",
+        version: str | None = None,
+        updated_since: datetime | None = None,
+        include_deleted: bool = False,
+    ) -> list[ListedMcpServer]:
+        """Return at most `limit` rows behind the name and version `after`, in their order.
+
+        `part`: of the name, in any case. `version`: `latest`, or one exactly.
+        """
+        conditions: list[LiteralString] = ["(m.name, m.version) > (%(name)s, %(version)s)"]
+        bound: dict[str, Any] = {"name": clean(after[0]), "version": clean(after[1]), "limit": limit}
+        if not include_deleted:
+            conditions.append("m.status <> 'deleted'")
+        if part:
+            conditions.append("position(lower(%(part)s) IN lower(m.name)) > 0")
+            bound["part"] = clean(part)
+        if version == "latest":
+            conditions.append("m.is_latest")
+        elif version is not None:
+            conditions.append("m.version = %(exact)s")
+            bound["exact"] = clean(version)
+        if updated_since is not None:
+            conditions.append("m.updated_at >= %(since)s")
+            bound["since"] = updated_since
+        where = " AND ".join(conditions)
+        return await self._rows(f"{_LISTED} WHERE {where} ORDER BY m.name, m.version LIMIT %(limit)s", bound)
+
+    async def versions(self, name: str, *, include_deleted: bool = False) -> list[ListedMcpServer]:
+        """Return all versions of a server, the one published last first."""
+        condition: LiteralString = "" if include_deleted else "AND m.status <> 'deleted'"
+        statement = f"{_LISTED} WHERE m.name = %(name)s {condition} ORDER BY m.published_at DESC, m.version LIMIT 1000"
+        return await self._rows(statement, {"name": clean(name)})
+
+    async def counts(self) -> tuple[dict[str, int], dict[str, int]]:
+        """Return the numbers of records by status, and of services without a record by reason."""
+        statuses = await self._driver.rows("SELECT status, count(*) FROM mcp_servers GROUP BY 1")
+        reasons = await self._driver.rows("SELECT reason, count(*) FROM mcp_left_out GROUP BY 1")
+        return dict(statuses), dict(reasons)
+
+    async def prune(self, before: datetime, *, most: int) -> int:
+        """Delete at most `most` rows that have been deleted since before then; return their number."""
+        return (await self._connection.execute(_PRUNE, {"before": before, "most": most})).rowcount
+
+    async def _rows(self, statement: LiteralString, bound: dict[str, Any]) -> list[ListedMcpServer]:
+        return [_listed(row) for row in await self._driver.rows(statement, bound)]
+
+
+def _listed(row: Sequence[Any]) -> ListedMcpServer:
+    found = ListedMcpServer(*row)
+    found.notes, found.trust = _decoded(row[6]) or {}, _decoded(row[12]) or {}
+    return found
+
+
+def _decoded(value: bytes | None) -> Any:
+    try:
+        return decode(value)
+    except ValueError:
+        return None

@@ -1,0 +1,204 @@
+"""Repository of webhooks: subscriptions, their pending messages, and the latest attempts to deliver."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from typing import Final, Literal
+
+from sqlalchemy import delete, or_, select, text
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from registry.store.tables import WebhookDeliveryRow, WebhookRow
+from registry.store.values import REASON_CHARS, clean, ordered_id
+
+MOST_DELIVERIES: Final = 100
+"""Latest attempts of each webhook that are kept."""
+
+_MATCHING = text("""
+SELECT count(*) FROM changes
+WHERE seq > :after AND seq <= :until
+  AND (CAST(:kinds AS text[]) IS NULL OR kind = ANY(CAST(:kinds AS text[])))
+  AND (cardinality(CAST(:hosts AS text[])) = 0 OR EXISTS (
+    SELECT FROM unnest(CAST(:hosts AS text[])) AS named
+    WHERE host = named OR right(host, length(named) + 1) = '.' || named))
+""")
+
+_FORGET_OLD = text("""
+DELETE FROM webhook_deliveries WHERE webhook = :webhook AND id < (
+    SELECT id FROM webhook_deliveries WHERE webhook = :webhook ORDER BY id DESC OFFSET :most - 1 LIMIT 1)
+""")
+
+_COUNTS = text("""
+SELECT count(*) FILTER (WHERE disabled_at IS NOT NULL) AS disabled,
+    count(*) FILTER (WHERE disabled_at IS NULL AND verified_at IS NULL) AS unverified,
+    count(*) FILTER (WHERE disabled_at IS NULL AND verified_at IS NOT NULL) AS active,
+    count(*) FILTER (WHERE disabled_at IS NULL AND message_id IS NOT NULL) AS pending,
+    count(*) FILTER (WHERE disabled_at IS NULL AND failures > 0) AS failing
+FROM webhooks
+""")
+
+
+@dataclass(frozen=True, slots=True)
+class PendingMessage:
+    """`seq`: place in the feed up to which it tells events."""
+
+    id: str
+    body: str
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookRecord:
+    """A row of `webhooks`."""
+
+    id: str
+    url: str
+    types: tuple[str, ...]
+    hosts: tuple[str, ...]
+    secret: str
+    created_at: datetime
+    seq: int
+    due_at: datetime
+    previous_secret: str | None = None
+    previous_until: datetime | None = None
+    verified_at: datetime | None = None
+    disabled_at: datetime | None = None
+    disabled_reason: str | None = None
+    failures: int = 0
+    first_failure_at: datetime | None = None
+    message_id: str | None = None
+    message_body: str | None = None
+    message_seq: int | None = None
+
+    @property
+    def message(self) -> PendingMessage | None:
+        if self.message_id is None or self.message_body is None or self.message_seq is None:
+            return None
+        return PendingMessage(self.message_id, self.message_body, self.message_seq)
+
+    @property
+    def state(self) -> Literal["disabled", "unverified", "failing", "active"]:
+        if self.disabled_at is not None:
+            return "disabled"
+        if self.verified_at is None:
+            return "unverified"
+        return "failing" if self.failures else "active"
+
+    def with_message(self, message: PendingMessage | None) -> "WebhookRecord":
+        if message is None:
+            return replace(self, message_id=None, message_body=None, message_seq=None)
+        return replace(self, message_id=message.id, message_body=message.body, message_seq=message.seq)
+
+    def secrets(self, now: datetime) -> tuple[str, ...]:
+        """Return the secrets that sign now, the current one first."""
+        if self.previous_secret is None or self.previous_until is None or self.previous_until <= now:
+            return (self.secret,)
+        return self.secret, self.previous_secret
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryRecord:
+    """A row of `webhook_deliveries`."""
+
+    webhook: str
+    message_id: str
+    purpose: str
+    body: str
+    at: datetime
+    status: int | None
+    reason: str
+    duration_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookCounts:
+    """Numbers of webhooks. `pending`: with a message that is not delivered yet; `failing`: whose last attempt failed,
+    and that are tried again. Both are parts of `active` and `unverified`."""
+
+    active: int
+    unverified: int
+    disabled: int
+    pending: int
+    failing: int
+
+
+class Webhooks:
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def put(self, webhook: WebhookRecord) -> None:
+        """Insert a webhook, or replace the one with its id, which the caller has locked."""
+        values = asdict(webhook)
+        statement = insert(WebhookRow).values(values)
+        await self._connection.execute(statement.on_conflict_do_update(index_elements=["id"], set_=values))
+
+    async def locked(self, webhook: str) -> WebhookRecord | None:
+        """Return a webhook and lock it until the end of the transaction."""
+        statement = select(*_COLUMNS).where(WebhookRow.id == webhook).with_for_update()
+        row = (await self._connection.execute(statement)).first()
+        return None if row is None else _record(row)
+
+    async def all(self) -> list[WebhookRecord]:
+        """Return all webhooks, the oldest first."""
+        statement = select(*_COLUMNS).order_by(WebhookRow.created_at, WebhookRow.id)
+        return [_record(row) for row in await self._connection.execute(statement)]
+
+    async def due(self, latest: int, *, limit: int, busy: Collection[str], now: datetime) -> list[WebhookRecord]:
+        """Return webhooks that something may have to be sent to, the longest due first, and lock them. `latest`: place
+        of the latest event. `busy`: webhooks to leave out."""
+        row = WebhookRow
+        statement = (
+            select(*_COLUMNS)
+            .where(
+                row.disabled_at.is_(None),
+                row.due_at <= now,
+                or_(row.verified_at.is_(None), row.message_id.is_not(None), row.seq < latest),
+                row.id.not_in(list(busy)),
+            )
+            .order_by(row.due_at, row.id)
+            .limit(limit)
+            .with_for_update(skip_locked=True)
+        )
+        return [_record(found) for found in await self._connection.execute(statement)]
+
+    async def matching(self, after: int, until: int, kinds: Collection[str] | None, hosts: Collection[str]) -> int:
+        """Return the number of events after one place up to another that pass a filter."""
+        bound = {
+            "after": after, "until": until, "kinds": None if kinds is None else sorted(kinds), "hosts": list(hosts),
+        }  # fmt: skip
+        return int((await self._connection.execute(_MATCHING, bound)).scalar_one())
+
+    async def remove(self, webhook: str) -> bool:
+        """Delete a webhook and its attempts; return whether it existed."""
+        await self._connection.execute(delete(WebhookDeliveryRow).where(WebhookDeliveryRow.webhook == webhook))
+        return (await self._connection.execute(delete(WebhookRow).where(WebhookRow.id == webhook))).rowcount > 0
+
+    async def add_delivery(self, delivery: DeliveryRecord) -> None:
+        """Store an attempt; delete those of the webhook that are older than its MOST_DELIVERIES latest ones."""
+        values = asdict(delivery) | {"id": ordered_id(delivery.at), "reason": clean(delivery.reason, REASON_CHARS)}
+        await self._connection.execute(insert(WebhookDeliveryRow).values(values))
+        # guard: webhook-deliveries-kept
+        await self._connection.execute(_FORGET_OLD, {"webhook": delivery.webhook, "most": MOST_DELIVERIES})
+
+    async def deliveries(self, webhook: str, *, limit: int, message_id: str | None = None) -> Sequence[DeliveryRecord]:
+        """Return attempts, the latest first; only those of one message if its id is given."""
+        row = WebhookDeliveryRow
+        statement = select(*_DELIVERY_COLUMNS).where(row.webhook == webhook).order_by(row.id.desc()).limit(limit)
+        if message_id is not None:
+            statement = statement.where(row.message_id == message_id)
+        return [DeliveryRecord(*values) for values in await self._connection.execute(statement)]
+
+    async def counts(self) -> WebhookCounts:
+        return WebhookCounts(**(await self._connection.execute(_COUNTS)).mappings().one())
+
+
+def _record(row: Sequence[object]) -> WebhookRecord:
+    values = dict(zip(WebhookRecord.__dataclass_fields__, row, strict=True))
+    for name in ("types", "hosts"):
+        values[name] = tuple(values[name])  # type: ignore[arg-type]
+    return WebhookRecord(**values)  # type: ignore[arg-type]
+
+
+_COLUMNS: Final = tuple(getattr(WebhookRow, name) for name in WebhookRecord.__dataclass_fields__)
+_DELIVERY_COLUMNS: Final = tuple(getattr(WebhookDeliveryRow, name) for name in DeliveryRecord.__dataclass_fields__)

@@ -1,0 +1,52 @@
+"""Signatures, verified by the library that receivers use."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from standardwebhooks.webhooks import Webhook, WebhookVerificationError
+
+from registry.core.webhooks.signing import secret_of, signed_headers
+
+NOW = datetime.now(UTC)
+OLD, NEW = secret_of(b"o" * 32), secret_of(b"n" * 32)
+BODY = '{"type":"feed.changed","data":{"events":3}}'
+
+
+def test_a_receiver_verifies_a_message() -> None:
+    headers = signed_headers([NEW], "msg_1", BODY, NOW)
+    assert headers.keys() == {"webhook-id", "webhook-timestamp", "webhook-signature"}
+    assert Webhook(NEW).verify(BODY, headers) == {"type": "feed.changed", "data": {"events": 3}}
+    with pytest.raises(WebhookVerificationError):
+        Webhook(OLD).verify(BODY, headers)
+
+
+@pytest.mark.parametrize("secret", [OLD, NEW])
+def test_a_receiver_with_either_secret_verifies_during_a_rotation(secret: str) -> None:
+    headers = signed_headers([NEW, OLD], "msg_1", BODY, NOW)
+    assert headers["webhook-signature"].count("v1,") == 2
+    assert Webhook(secret).verify(BODY, headers)
+
+
+@pytest.mark.parametrize(
+    ("body", "changed"),
+    [
+        (BODY.replace("3", "4"), {}),
+        (BODY, {"webhook-id": "msg_2"}),
+        (BODY, {"webhook-timestamp": str(int(NOW.timestamp()) + 1)}),
+    ],
+)
+def test_a_message_that_was_tampered_with_is_refused(body: str, changed: dict[str, str]) -> None:
+    with pytest.raises(WebhookVerificationError):
+        Webhook(NEW).verify(body, signed_headers([NEW], "msg_1", BODY, NOW) | changed)
+
+
+@pytest.mark.parametrize("late", [timedelta(minutes=-6), timedelta(minutes=6)])
+def test_a_message_that_is_replayed_is_refused(late: timedelta) -> None:
+    with pytest.raises(WebhookVerificationError, match="timestamp too"):
+        Webhook(NEW).verify(BODY, signed_headers([NEW], "msg_1", BODY, NOW + late))
+
+
+@pytest.mark.parametrize("size", [0, 23, 65])
+def test_a_secret_has_the_length_that_the_specification_asks_for(size: int) -> None:
+    with pytest.raises(ValueError, match="24 to 64"):
+        secret_of(b"x" * size)

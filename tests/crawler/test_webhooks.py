@@ -1,0 +1,328 @@
+"""Messages to receivers of webhooks, over real TLS: what is sent, what is refused, and what follows."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from standardwebhooks.webhooks import Webhook
+
+from crawler import webhooks
+from crawler.guards import AddressGuard, Pin
+from crawler.webhooks import WebhookSender, delivering_webhooks
+from registry.actions.webhooks.delivering import Outgoing
+from registry.core.changes.kinds import ALL
+from registry.core.webhooks import schedule
+from registry.core.webhooks.messages import Message, challenge_body
+from registry.core.webhooks.schedule import Attempt
+from registry.core.webhooks.signing import secret_of
+from registry.store.records import ChangeRecord
+from registry.store.unit_of_work import Store
+from registry.store.webhooks import WebhookRecord
+from registry.wiring import Waypost, open_waypost
+from tests.crawler.namespace import run_enclosed, why_not
+from tests.crawler.support import settings, trust
+from tests.support.database import until_true
+from tests.support.hang import HANG_SECONDS
+from tests.support.receivers import HOST, URL, Receiver
+from tests.support.sites import Exchange, Reply, Site, Sites, moved, pours
+
+pytestmark = pytest.mark.slow
+
+SECRET = secret_of(b"s" * 32)
+TOKEN = "a-random-token"
+MESSAGE = Message("msg_1", "events", '{"type":"feed.changed"}')
+CHALLENGE = Message("msg_2", "challenge", challenge_body(TOKEN, datetime.now(UTC)), TOKEN)
+
+
+@asynccontextmanager
+async def sending(
+    monkeypatch: pytest.MonkeyPatch, folder: Path, site: Site, certificates: Mapping[str, str] | None = None
+) -> AsyncIterator[tuple[Sites, WebhookSender]]:
+    async with Sites({HOST: site, "elsewhere.example": Reply()}, certificates) as served:
+        trust(monkeypatch, folder, served)
+        async with WebhookSender(settings(*served.connect_to())) as sender:
+            yield served, sender
+
+
+def to_receiver(message: Message = MESSAGE, url: str = URL) -> Outgoing:
+    return Outgoing("wh_1", url, message, (SECRET,))
+
+
+async def silent(exchange: Exchange) -> None:
+    await asyncio.Event().wait()
+
+
+async def reset(exchange: Exchange) -> None:
+    exchange.reset()
+
+
+async def breaks_off(exchange: Exchange) -> None:
+    await exchange.send(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nthanks")
+    exchange.reset()
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (Reply(), Attempt(200)),
+        (Reply(status=204, type=None), Attempt(204)),
+        (Reply("x" * 300_000, status=202), Attempt(202)),
+        (Reply("?", headers=(("Content-Encoding", "br"),)), Attempt(200)),
+        (breaks_off, Attempt(200)),
+        (Reply(status=500), Attempt(500, "http_500")),
+        (moved("https://elsewhere.example/"), Attempt(301, "redirect")),
+        (moved(URL, 307), Attempt(307, "redirect")),
+        (Reply(status=410), Attempt(410, "http_410")),
+        (Reply(status=429, headers=(("Retry-After", "120"),)), Attempt(429, "http_429", timedelta(minutes=2))),
+        (Reply(status=503, headers=(("Retry-After", "9" * 40),)), Attempt(503, "http_503", timedelta(days=1))),
+        (reset, Attempt(None, "reset")),
+        (pours(b"HTTP/1.1 200 OK\r\n", b"X-More: " + b"y" * 4_000 + b"\r\n"), Attempt(None, "headers")),
+    ],
+)
+async def test_what_an_answer_means(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, answer: Any, expected: Attempt
+) -> None:
+    async with sending(monkeypatch, tmp_path, answer) as (served, sender):
+        attempt = await sender.send(to_receiver())
+    assert replace(attempt, duration_ms=0) == expected
+    assert [(seen.method, seen.host, seen.path) for seen in served.seen] == [("POST", HOST, "/hook")], "sent once"
+    [seen] = served.seen
+    assert seen.headers["content-type"] == "application/json"
+    assert seen.headers["user-agent"].startswith("WaypostBot/")
+    assert Webhook(SECRET).verify(seen.body, dict(seen.headers)) == {"type": "feed.changed"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (Reply(TOKEN, type="text/plain"), ""),
+        (Reply(json.dumps({"challenge": TOKEN})), ""),
+        (Reply("ok"), "wrong_token"),
+        (Reply(status=204, type=None), "wrong_token"),
+        (Reply(" " * 5_000 + TOKEN), "wrong_token"),
+        (Reply(TOKEN, status=404), "http_404"),
+    ],
+)
+async def test_a_challenge_needs_the_token(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, answer: Reply, reason: str
+) -> None:
+    async with sending(monkeypatch, tmp_path, answer) as (_, sender):
+        assert (await sender.send(to_receiver(CHALLENGE))).reason == reason
+
+
+@pytest.mark.parametrize(
+    "answer", [silent, pours(b"HTTP/1.1 200 OK\r\n\r\n", b"", 0.05)], ids=["no answer", "no end of the answer"]
+)
+async def test_a_receiver_that_takes_too_long_is_left(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, answer: Site
+) -> None:
+    async with sending(monkeypatch, tmp_path, answer) as (_, sender):
+        sender.seconds = 0.5
+        assert (await sender.send(to_receiver())).reason == "request_timeout"
+
+
+class SilentNames(AddressGuard):
+    """A name server that does not answer."""
+
+    async def pin(self, host: str) -> Pin:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+
+async def test_the_time_of_a_look_up_counts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    async with sending(monkeypatch, tmp_path, Reply()) as (_, sender):
+        sender.guard, sender.seconds = SilentNames(sender.guard.connect_to, None), 0.05
+        async with asyncio.timeout(HANG_SECONDS):
+            assert (await sender.send(to_receiver())).reason == "request_timeout"
+
+
+async def test_an_invalid_certificate_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    async with sending(monkeypatch, tmp_path, Reply(), {HOST: "wrong_name"}) as (served, sender):
+        assert (await sender.send(to_receiver())).reason == "certificate_wrong_name"
+        assert served.seen == []
+
+
+async def test_a_name_without_an_address(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    async with sending(monkeypatch, tmp_path, Reply()) as (_, sender):
+        assert (await sender.send(to_receiver(url="https://nowhere.example/"))).reason == "nxdomain"
+
+
+def test_no_refused_address_is_dialled() -> None:
+    if reason := why_not():
+        pytest.skip(reason)
+    result = run_enclosed("tests.crawler.ssrf.webhooks")
+    assert result["dialled"] == [] and result["lost"] == 0
+    assert result["reasons"].pop("public") == ""
+    assert len(result["reasons"]) > 20
+    assert all(result["reasons"].values())
+
+
+@dataclass
+class Registry:
+    """`waypost` is delivering to `receiver`."""
+
+    waypost: Waypost
+    store: Store
+    receiver: Receiver
+    served: Sites
+    webhook: str
+
+    async def happen(self, *hosts: str) -> None:
+        now = datetime.now(UTC)
+        async with self.store.begin() as uow:
+            await uow.ledger.add_changes([ChangeRecord(host, host, "service.changed", now, {}) for host in hosts])
+
+    async def stored(self) -> WebhookRecord:
+        [webhook] = await self.waypost.webhooks.all()
+        return webhook
+
+
+@asynccontextmanager
+async def delivering(
+    monkeypatch: pytest.MonkeyPatch, folder: Path, store: Store, database_url: str, receiver: Receiver
+) -> AsyncIterator[Registry]:
+    """Yield a registry whose receiver has been verified. Retries and further messages follow at once."""
+    monkeypatch.setattr(schedule, "GATHER", timedelta())
+    monkeypatch.setattr(schedule, "DELAYS", (timedelta(),))
+    monkeypatch.setattr(webhooks, "POLL_SECONDS", 0.02)
+    async with Sites({HOST: receiver, "elsewhere.example": Reply()}) as served:
+        trust(monkeypatch, folder, served)
+        config = settings(*served.connect_to(), database_url=database_url, data=folder)
+        async with open_waypost(config) as waypost:
+            webhook = await waypost.webhooks.add(URL, ALL, ())
+            receiver.secret = webhook.secret
+            registry = Registry(waypost, store, receiver, served, webhook.id)
+            async with delivering_webhooks(waypost, config):
+                await until_true(lambda: _is_verified(registry))
+                yield registry
+
+
+async def _is_verified(registry: Registry) -> bool:
+    return (await registry.stored()).verified_at is not None
+
+
+async def test_events_are_told_until_they_are_delivered(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, store: Store, database_url: str
+) -> None:
+    receiver = Receiver([Reply(status=500), reset, moved("https://elsewhere.example/")])
+    async with delivering(monkeypatch, tmp_path, store, database_url, receiver) as registry:
+        assert receiver.challenges == 1
+        await registry.happen("a.example", "b.example")
+        messages = await receiver.received(4)
+        assert len({message_id for message_id, _ in messages}) == 1, "retries have the id of the first attempt"
+        assert all(content == messages[0][1] for _, content in messages)
+        assert messages[0][1]["data"]["events"] == 2
+        await until_true(lambda: _has_deliveries(registry, 5))
+        attempts = await registry.waypost.webhooks.deliveries(registry.webhook, limit=10)
+        assert [one.reason for one in attempts] == ["", "redirect", "reset", "http_500", ""]
+        await registry.happen("c.example")
+        assert (await receiver.received(5))[4][1]["data"]["events"] == 1
+    assert {seen.host for seen in registry.served.seen} == {HOST}, "the redirect was not followed"
+
+
+async def _has_deliveries(registry: Registry, number: int) -> bool:
+    return len(await registry.waypost.webhooks.deliveries(registry.webhook, limit=100)) >= number
+
+
+async def test_410_disables_at_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, store: Store, database_url: str
+) -> None:
+    receiver = Receiver([Reply(status=410)])
+    async with delivering(monkeypatch, tmp_path, store, database_url, receiver) as registry:
+        await registry.happen("a.example")
+        await until_true(lambda: _is_disabled(registry))
+        assert (await registry.stored()).disabled_reason == "gone"
+        assert (await registry.waypost.webhooks.counts()).disabled == 1
+        await registry.waypost.webhooks.enable(registry.webhook)
+        first, second = await receiver.received(2)
+        assert first == second and receiver.challenges == 2
+
+
+async def _is_disabled(registry: Registry) -> bool:
+    return (await registry.stored()).disabled_at is not None
+
+
+async def test_a_receiver_gets_one_message_at_a_time(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, store: Store, database_url: str
+) -> None:
+    release = asyncio.Event()
+
+    async def slow(exchange: Exchange) -> None:
+        await release.wait()
+        await exchange.send(Reply().encode())
+
+    receiver = Receiver([slow])
+    async with delivering(monkeypatch, tmp_path, store, database_url, receiver) as registry:
+        await registry.happen("a.example")
+        await receiver.received(1)
+        await registry.happen("b.example")
+        polls = 0
+        due = registry.waypost.webhooks.due
+
+        async def counted(limit: int, busy: Any) -> Any:
+            nonlocal polls
+            polls += 1
+            return await due(limit, busy)
+
+        monkeypatch.setattr(registry.waypost.webhooks, "due", counted)
+
+        async def has_polled() -> bool:
+            return polls >= 3
+
+        await until_true(has_polled)
+        assert len(receiver.messages) == 1
+        release.set()
+        (first, _), (second, content) = await receiver.received(2)
+        assert first != second and content["data"]["events"] == 1
+
+
+async def test_messages_to_many_receivers_are_bounded(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, store: Store, database_url: str
+) -> None:
+    active: list[int] = [0]
+
+    async def slow(exchange: Exchange) -> None:
+        active.append(active[-1] + 1)
+        await asyncio.sleep(10 * webhooks.POLL_SECONDS)  # while it looks for more to send
+        active.append(active[-1] - 1)
+        await exchange.send(Reply().encode())
+
+    monkeypatch.setattr(webhooks, "MOST_AT_ONCE", 1)
+    receiver = Receiver([slow, slow, slow])
+    async with delivering(monkeypatch, tmp_path, store, database_url, receiver) as registry:
+        receiver.secret = None  # each webhook has its own
+        for _ in range(2):
+            await registry.waypost.webhooks.add(URL, ALL, ())
+        await until_true(lambda: _all_verified(registry))
+        await registry.happen("a.example")
+        await receiver.received(3)
+    assert max(active) == 1
+
+
+async def _all_verified(registry: Registry) -> bool:
+    return all(webhook.verified_at for webhook in await registry.waypost.webhooks.all())
+
+
+async def test_a_process_that_loses_the_right_to_deliver_stops(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, store: Store, database_url: str
+) -> None:
+    """Its interrupted message is sent again, with the same id, by whoever has the right next."""
+    monkeypatch.setattr(webhooks, "AGAIN_SECONDS", 0.02)
+    receiver = Receiver([silent])
+    async with delivering(monkeypatch, tmp_path, store, database_url, receiver) as registry:
+        await registry.happen("a.example")
+        await receiver.received(1)
+        async with store.engine.connect() as connection:
+            await connection.exec_driver_sql(
+                "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND objid = "
+                "(hashtext('webhooks')::bigint & 4294967295)::bigint::oid "
+                "AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+            )
+        first, second = await receiver.received(2)
+        assert first == second

@@ -1,0 +1,263 @@
+"""The tools as the official client calls them, in both eras of the protocol, over a real server."""
+
+import json
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from mcp.client.client import Client
+
+from registry.mcp.server import SERVICE_TEMPLATE, STATUS_RESOURCE
+from registry.mcp.tools import TOOLS
+from tests.api.sites import AWKWARD, AWKWARD_NAME, BIKES, CARD, NEW, NOTHING, PIGEON
+from tests.api.sites import TOOLS as TOOL_HOST
+from tests.mcp.serving import ERAS, MODERN, called, connected, refused, served
+from tests.support.api import Api
+from tests.support.builders import adp_manifest, adp_site, crawl
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def url(api: Api) -> AsyncIterator[str]:
+    async with served(api.waypost, api.waypost.settings) as address:
+        yield address
+
+
+@pytest.mark.parametrize("version", ERAS)
+async def test_the_tools_are_those_that_are_documented(url: str, version: str) -> None:
+    async with connected(url, version) as client:
+        tools = (await client.list_tools()).tools
+        assert [tool.name for tool in tools] == [fact.name for fact in TOOLS]
+        writing = [tool.name for tool in tools if tool.annotations and not tool.annotations.read_only_hint]
+        assert writing == ["submit_service"]
+        for tool, fact in zip(tools, TOOLS, strict=True):
+            assert (tool.input_schema, tool.output_schema) == (fact.input_schema, fact.output_schema)
+
+
+@pytest.mark.parametrize("version", ERAS)
+async def test_discover_answers_as_the_api_does(api: Api, url: str, version: str) -> None:
+    async with connected(url, version) as client:
+        found = await called(client, "discover_services", q="create a parcel")
+    rows = (await api.json("/api/discover", q="create a parcel", limit=5))["data"]
+    assert [row["domain"] for row in found["services"]] == [row["service"]["domain"] for row in rows]
+    assert [row["score"] for row in found["services"]] == [row["service"]["score"] for row in rows]
+    assert found["services"][0]["domain"] == PIGEON
+    assert found["services"][0]["auth_type"] == "api_key"
+    assert found["confident"] is True
+
+
+async def test_nothing_is_shown_when_nothing_fits(url: str) -> None:
+    async with connected(url) as client:
+        found = await called(client, "discover_services", q="xylophone quokka brouhaha")
+        assert (found["confident"], found["services"], found["total"], found["next_cursor"]) == (False, [], 0, None)
+        narrowed = await called(
+            client, "discover_services", q="create a parcel", filters={"format": ["a2a"], "min_score": 1}
+        )
+        assert narrowed["services"] == []
+        assert "format" in narrowed["suggestions"]["without_filters"]
+
+
+async def test_full_detail_adds_the_reasons(url: str) -> None:
+    async with connected(url) as client:
+        found = await called(client, "discover_services", q="create a parcel", detail="full")
+    first = found["services"][0]
+    assert first["why"]["matched_terms"]
+    assert first["seen_at"]
+
+
+async def test_pages_show_every_service_once(api: Api, url: str) -> None:
+    """Also when the size of the answer ends a page before the limit does."""
+    question = "a"
+    rows = (await api.json("/api/discover", q=question, limit=50))["data"]
+    expected = [row["service"]["domain"] for row in rows]
+    assert len(expected) > 2
+    async with connected(url) as client:
+        for asked in ({"limit": 1}, {"limit": 20, "max_bytes": 4_000, "detail": "full"}):
+            shown, arguments = list[str](), dict[str, Any](asked)
+            while True:
+                page = await called(client, "discover_services", q=question, **arguments)
+                shown += [row["domain"] for row in page["services"]]
+                if page["next_cursor"] is None:
+                    break
+                arguments["cursor"] = page["next_cursor"]
+            assert shown == expected
+
+
+async def test_a_cursor_of_another_question_is_refused(url: str) -> None:
+    async with connected(url) as client:
+        said = await refused(client, "discover_services", q="create a parcel", cursor="bm9uc2Vuc2U")
+    assert "cursor" in said
+
+
+@pytest.mark.parametrize("version", ERAS)
+async def test_a_service_with_its_capabilities(url: str, version: str) -> None:
+    async with connected(url, version) as client:
+        shown = await called(client, "get_service", domain=PIGEON.upper())
+        assert shown["domain"] == PIGEON
+        assert [one["name"] for one in shown["capabilities"]] == ["create_parcel", "price_parcel", "track_parcel"]
+        assert shown["trust_means"]
+        full = await called(client, "get_service", domain=PIGEON, detail="full")
+        assert full["pricing"]["plans"]
+        assert full["score_sections"]
+        said = await refused(client, "get_service", domain=NOTHING)
+        assert "submit_service" in said
+
+
+async def test_capabilities_of_a_service_come_in_pages(url: str) -> None:
+    async with connected(url) as client:
+        page = await called(client, "get_service", domain=PIGEON, cursor="1")
+        assert [one["name"] for one in page["capabilities"]] == ["price_parcel", "track_parcel"]
+        beyond = await called(client, "get_service", domain=PIGEON, cursor="999999")
+        assert (beyond["capabilities"], beyond["next_cursor"]) == ([], None)
+
+
+@pytest.mark.parametrize("version", ERAS)
+async def test_a_capability_comes_with_its_ready_call(url: str, version: str) -> None:
+    async with connected(url, version) as client:
+        shown = await called(client, "get_capability", domain=PIGEON, name="create_parcel")
+        assert shown["call"]["kind"] == "http"
+        assert shown["call"]["example"]["url"].startswith(f"https://{PIGEON}/")
+        assert shown["call"]["curl"].startswith("curl ")
+        skill = await called(client, "get_capability", domain=CARD, name="book_table")
+        assert skill["call"]["kind"] == "a2a_skill"
+        awkward = await called(client, "get_capability", domain=AWKWARD, name=AWKWARD_NAME)
+        assert awkward["name"] == AWKWARD_NAME
+
+
+async def test_a_tool_of_a_server_is_found_by_its_exact_name(api: Api, url: str) -> None:
+    listed = (await api.json(f"/api/services/{TOOL_HOST}"))["data"]["manifest"]["capabilities"]
+    async with connected(url) as client:
+        for capability in listed:
+            shown = await called(client, "get_capability", domain=TOOL_HOST, name=capability["id"])
+            assert shown["call"]["kind"].startswith("mcp_")
+        found = await called(client, "get_capability", name="create_parcel")
+        assert (found["found"], found["domain"]) == (True, PIGEON)
+        said = await refused(client, "get_capability", name="no such tool anywhere")
+        assert "exactly this name" in said
+
+
+@pytest.mark.asyncio(loop_scope="function")
+async def test_several_services_with_a_capability_of_the_name_are_candidates(own_api: Api) -> None:
+    pages = {host: adp_site(host, "fold_napkins") for host in ("linen.example", "cloth.example")}
+    await crawl(own_api.store, pages, datetime.now(UTC))
+    await own_api.waypost.search.reindex()
+    async with served(own_api.waypost, own_api.waypost.settings) as address, connected(address) as client:
+        found = await called(client, "get_capability", name="fold_napkins")
+        assert found["found"] is False
+        assert {one["domain"] for one in found["candidates"]} == set(pages)
+
+
+async def test_a_capability_that_cannot_be_called_says_why(api: Api, url: str) -> None:
+    async with connected(url) as client:
+        shown = await called(client, "get_capability", domain=PIGEON, name="price_parcel")
+        assert "call" not in shown
+        assert shown["not_callable"]
+        said = await refused(client, "get_capability", domain=PIGEON, name="fold_parcel")
+        assert "get_service" in said
+
+
+async def test_a_manifest_is_checked(url: str) -> None:
+    async with connected(url) as client:
+        good = await called(client, "check_manifest", text=json.dumps(adp_manifest("draft.pigeonpost.dev", "a")))
+        assert (good["checked"], good["readable"], good["format"]) == ("text", True, "adp")
+        bad = await called(client, "check_manifest", text='{"a": 1,}')
+        assert (bad["readable"], bad["valid"], bad["findings"][0]["line"]) == (False, False, 1)
+        other = await called(client, "check_manifest", text="{}", path="/.well-known/agent", format="adp")
+        assert other["valid"] is False
+        assert "either text or url" in await refused(client, "check_manifest")
+        assert "either text or url" in await refused(client, "check_manifest", text="{}", url="https://a.example/x")
+
+
+async def test_a_url_is_never_fetched(api: Api, url: str) -> None:
+    documents = (await api.json(f"/api/services/{PIGEON}"))["data"]["documents"]
+    document = next(one for one in documents if one["format"] == "adp")
+    async with connected(url) as client:
+        seen = await called(client, "check_manifest", url=document["url"])
+        assert (seen["checked"], seen["format"], seen["seen_at"]) == ("stored", "adp", document["seen_at"])
+        for target in (f"https://{PIGEON}/elsewhere", "https://169.254.169.254/latest", "https://[::1", "https://"):
+            assert "fetches nothing" in await refused(client, "check_manifest", url=target)
+
+
+async def test_services_are_compared_in_the_order_asked_for(url: str) -> None:
+    async with connected(url) as client:
+        shown = await called(client, "compare_services", domains=[BIKES, NOTHING, PIGEON])
+        assert [column["domain"] for column in shown["services"]] == [BIKES, PIGEON]
+        assert shown["missing"] == [NOTHING]
+        for domains in ([BIKES], [BIKES] * 2, [f"h{number}.example" for number in range(6)]):
+            assert "2 to 5 different" in await refused(client, "compare_services", domains=domains)
+
+
+async def test_the_state_of_the_registry(api: Api, url: str) -> None:
+    async with connected(url) as client:
+        state = await called(client, "registry_status")
+        health = (await api.json("/api/health"))["data"]
+        assert state["services"]["listed"] == health["total_monitored"]
+        assert state["ready"] is True
+
+
+@pytest.mark.asyncio(loop_scope="function")
+async def test_a_host_is_submitted(own_api: Api) -> None:
+    settings = own_api.waypost.settings.model_copy(update={"submit_wait": 0})
+    own_api.waypost.settings = settings
+    async with served(own_api.waypost, settings) as address, connected(address) as client:
+        queued = await called(client, "submit_service", domain=f"https://{NEW}/x")
+        assert (queued["domain"], queued["state"]) == (NEW, "queued")
+        known = await called(client, "submit_service", domain=PIGEON)
+        assert known["state"] == "known"
+        assert "Not a host" in await refused(client, "submit_service", domain="localhost")
+
+
+@pytest.mark.parametrize("version", ERAS)
+async def test_resources_hold_the_records(url: str, version: str) -> None:
+    async with connected(url, version) as client:
+        assert [str(one.uri) for one in (await client.list_resources()).resources] == [STATUS_RESOURCE]
+        templates = (await client.list_resource_templates()).resource_templates
+        assert [template.uri_template for template in templates] == [SERVICE_TEMPLATE]
+        read: Any = await client.read_resource(SERVICE_TEMPLATE.replace("{host}", PIGEON))
+        assert json.loads(read.contents[0].text)["domain"] == PIGEON
+        state: Any = await client.read_resource(STATUS_RESOURCE)
+        assert json.loads(state.contents[0].text)["ready"] is True
+        for uri in (SERVICE_TEMPLATE.replace("{host}", NOTHING), "waypost://other", "file:///etc/passwd"):
+            with pytest.raises(Exception, match="No such resource"):
+                await client.read_resource(uri)
+
+
+@pytest.mark.parametrize("version", ERAS)
+async def test_the_prompt_names_the_need(url: str, version: str) -> None:
+    async with connected(url, version) as client:
+        (prompt,) = (await client.list_prompts()).prompts
+        got: Any = await client.get_prompt(prompt.name, {"need": "send a {parcel}"})
+        assert "send a {parcel}" in got.messages[0].content.text
+        with pytest.raises(Exception, match="need: text of 1 to"):
+            await client.get_prompt(prompt.name, {"need": " "})
+        with pytest.raises(Exception, match="Unknown prompt"):
+            await client.get_prompt("other", {"need": "x"})
+
+
+async def test_bad_arguments_are_explained_without_repeating_them(url: str) -> None:
+    async with connected(url, MODERN) as client:
+        await _check_bad_arguments(client)
+
+
+async def _check_bad_arguments(client: Client) -> None:
+    for name, arguments, expected in (
+        ("discover_services", {}, "q is required"),
+        ("discover_services", {"q": ["zebra"]}, "q must be text of 1 to 400 characters"),
+        ("discover_services", {"q": "x", "zebra": 1}, "unknown member; accepted: q, filters"),
+        ("discover_services", {"q": "x", "limit": 10**12}, "limit must be a whole number from 1 to 20"),
+        ("discover_services", {"q": "x", "filters": {"zebra": 1}}, "filters: unknown member; accepted: format"),
+        ("discover_services", {"q": "x", "filters": {"protocol": ["zebra" * 30]}}, "filters.protocol.(each) must be"),
+        ("discover_services", {"q": "x", "filters": {"trust_level": ["zebra"]}}, "one of verified, community"),
+        ("discover_services", {"q": "x", "filters": {"domain": ["ze bra"]}}, "domain: must be domain names"),
+        ("discover_services", {"q": "   "}, "q: is required"),
+        ("get_service", {"domain": "zebra..example", "detail": "most"}, "detail must be one of low, full"),
+        ("get_service", {"domain": "zebra.example", "cursor": "zebra"}, "cursor must be text of at most 6 characters"),
+        ("get_service", {"domain": "zebra\u202e.example"}, "no public name"),
+        ("registry_status", {"zebra": True}, "accepted: none"),
+    ):
+        said = await refused(client, name, **arguments)
+        assert expected in said
+        assert "zebra" not in said
