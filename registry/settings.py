@@ -9,6 +9,7 @@ import tempfile
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
 from pydantic import AliasChoices, Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
@@ -88,6 +89,12 @@ class Settings(BaseSettings):
         default="http://127.0.0.1:8000",
         pattern=r"^https?://[^\s?#]+$",
         description="Where clients reach this API; used for the URLs it hands out.",
+    )
+
+    ard_peers: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Base URLs of other registries that speak ARD, comma separated. A search that asks for referrals "
+        "gets their addresses; they are never called.",
     )
 
     # identity of the crawler
@@ -332,7 +339,9 @@ class Settings(BaseSettings):
             environment[variable(name)] = _as_text(value)
         return environment
 
-    @field_validator("connect_to", "refused_networks", "trusted_proxies", "mcp_hosts", "mcp_origins", mode="before")
+    @field_validator(
+        "connect_to", "refused_networks", "trusted_proxies", "mcp_hosts", "mcp_origins", "ard_peers", mode="before"
+    )
     @classmethod
     def _comma_separated(cls, value: object) -> object:
         if isinstance(value, str):
@@ -350,6 +359,15 @@ class Settings(BaseSettings):
     @classmethod
     def _are_lower_case(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(part.lower().rstrip("/") for part in value)
+
+    @field_validator("ard_peers")
+    @classmethod
+    def _are_base_urls(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for url in value:
+            parts = urlsplit(url)
+            if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+                raise ValueError("each must be an http or https URL without a query")
+        return tuple(url.rstrip("/") for url in value)
 
     @field_validator("embedding", mode="before")
     @classmethod

@@ -1,6 +1,6 @@
 """Sources of domain names: one module for each kind of source, and SEEDS, the tuple of all."""
 
-from crawler.seeds import lines, links, mcp_registry, sitemap, tables
+from crawler.seeds import ard, lines, links, mcp_registry, sitemap, tables
 from crawler.seeds.source import Source
 
 SEEDS: tuple[Source, ...] = (
@@ -9,5 +9,7 @@ SEEDS: tuple[Source, ...] = (
     tables.TRANCO,
     sitemap.SITEMAP,
     mcp_registry.MCP_REGISTRY,
+    ard.ARD_REGISTRY,
+    ard.ARD_CATALOG,
     links.LINKS,
 )

@@ -13,9 +13,10 @@ import jiter
 from crawler.seeds.lines import NO_HOST, NO_HOST_SAYS
 from crawler.seeds.online import NotRead, Reader
 from crawler.seeds.opened import Opened
-from crawler.seeds.source import BROKEN_OFF, BadSource, Source
+from crawler.seeds.pages import Page, paged
+from crawler.seeds.source import BadSource, Source
 from registry.core.names.domains import MAX_URL_CHARS, host_of
-from registry.core.names.seeds import Refusal, Seed
+from registry.core.names.seeds import Checkpoint, Refusal, Seed
 
 MCP_REGISTRY: Final = Source("mcp-registry", "the servers of an MCP registry, or a saved list of them", "the server")
 
@@ -25,7 +26,6 @@ QUERY: Final = "limit=100&version=latest"
 
 PAGE_CAP: Final = 8 * 1024 * 1024
 FILE_CAP: Final = 64 * 1024 * 1024
-MAX_PAGES: Final = 5_000
 
 _MAX_NAME = 200
 
@@ -40,26 +40,18 @@ def first_page(url: str) -> str:
     return f"{url if url.endswith('/servers') else url + ROUTE}?{QUERY}"
 
 
-async def names(url: str, reader: Reader) -> AsyncIterator[Seed | Refusal]:
-    """Yield the hosts of all pages, from the canonical URL of the first one on. An unreadable page ends the list."""
-    cursor, seen = "", set[str]()
-    while True:
+def names(url: str, reader: Reader, start: str = "") -> AsyncIterator[Seed | Refusal | Checkpoint]:
+    """Yield the hosts of all pages from the cursor `start` on, as `paged` does. `url`: canonical, of the first page."""
+
+    async def read_page(cursor: str) -> Page:
         page_url = f"{url}&cursor={quote(cursor, safe='')}" if cursor else url
-        try:
-            _, body = await reader.read(page_url, accept="application/json", cap=PAGE_CAP)
-            value = _parsed(body)
-        except NotRead as error:
-            yield Refusal(page_url, BROKEN_OFF + "not_read", str(error), url)
-            return
-        for entry in _of_page(value):
-            yield entry
-        cursor = _next(value)
-        if not cursor:
-            return
-        if cursor in seen or len(seen) >= MAX_PAGES or len(url) + 3 * len(cursor) > MAX_URL_CHARS:
-            yield Refusal(cursor[:_MAX_NAME], BROKEN_OFF + "cursor", "the pages lead in a circle, or nowhere", url)
-            return
-        seen.add(cursor)
+        if len(page_url) > MAX_URL_CHARS:
+            raise NotRead("the cursor of the next page is too long for a URL")
+        _, body = await reader.read(page_url, accept="application/json", cap=PAGE_CAP)
+        value = _parsed(body)
+        return Page(list(_of_page(value)), _next(value))
+
+    return paged(url, reader, read_page, start)
 
 
 def saved(source: Opened) -> Iterator[Seed | Refusal]:

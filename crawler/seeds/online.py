@@ -13,7 +13,7 @@ from crawler.politeness import RequestPacer, sync_block_budgets
 from crawler.seeds.source import BadSource
 from crawler.session import FetchSession
 from crawler.visit import Visitor
-from registry.core.model.documents import Fetched, Outcome, Probe, Purpose
+from registry.core.model.documents import Fetched, Outcome, Post, Probe, Purpose
 from registry.core.names.domains import InvalidName, canonical_host, host_of, parse_https, registrable_domain
 from registry.core.visiting.probes import robots_probe
 from registry.core.visiting.redirects import Follow, Stop, redirect
@@ -32,14 +32,19 @@ LEASE: Final = timedelta(days=1)
 
 
 class NotRead(Exception):
-    """A document could not be read. The message says why."""
+    """A document could not be read. The message says why; `status` is that of the answer, if there was one."""
+
+    def __init__(self, message: str, status: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 class Reader:
-    """Reads documents of one registrable domain, one after another."""
+    """Reads documents of one registrable domain, one after another. `received` counts the bytes of their bodies."""
 
     def __init__(self, session: FetchSession, pacer: RequestPacer, domain: str) -> None:
         self.domain = domain
+        self.received = 0
         self._session = session
         self._pacer = pacer
         self._robots: dict[str, Robots] = {}
@@ -50,17 +55,28 @@ class Reader:
 
         `url` is canonical and of this domain.
         """
+        return await self._answer(Probe(url, Purpose.POINTER, "S5", accept, cap))
+
+    async def post(self, url: str, body: bytes, *, accept: str, cap: int) -> bytes:
+        """Return the body of the 200 answer to a question in JSON, as `read`; for registries whose search is a POST."""
+        post = Post("", body, (("Content-Type", "application/json"),))
+        _, answer = await self._answer(Probe(url, Purpose.POINTER, "S5", accept, cap, post=post))
+        return answer
+
+    async def _answer(self, probe: Probe) -> tuple[str, bytes]:
+        url = probe.url
         previous_urls: tuple[str, ...] = ()
         while True:
             await self._obey_robots(url)
-            fetched = await self._fetch(Probe(url, Purpose.POINTER, "S5", accept, cap), previous_urls)
+            fetched = await self._fetch(probe._replace(url=url), previous_urls)
             if self._redirect_target is None:
                 break
             previous_urls, url = (*previous_urls, url), self._redirect_target
         if fetched.failure is not None:
             raise NotRead(" ".join(filter(None, (fetched.failure.value.replace("_", " "), fetched.reason))))
+        self.received += len(fetched.body)
         if fetched.status != 200:
-            raise NotRead(f"the answer was {fetched.status}")
+            raise NotRead(f"the answer was {fetched.status}", fetched.status)
         return url, fetched.body
 
     async def _fetch(self, probe: Probe, previous_urls: tuple[str, ...]) -> Fetched:

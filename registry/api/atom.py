@@ -38,6 +38,9 @@ ENTRIES: Final = 50
 SEARCHED: Final = 50
 """Services of a search whose changes are shown: the best ones."""
 
+_DOMAINS: Final = 4
+"""Units of work that `domain` costs: all events of a registrable domain are looked at."""
+
 _NAMESPACE: Final = "http://www.w3.org/2005/Atom"
 _NAME_CHARS: Final = 120
 _NAMED: Final = 5
@@ -118,6 +121,8 @@ async def changes(
         Query(max_length=CURSOR_CHARS, description="Of the link `next` of the page before, with the same `types`."),
     ] = None,
 ) -> Response:
+    if domains:
+        charge(request, _DOMAINS)
     registry, wanted = registry_of(request), Types.of(types)
     text = None if q is None else question(q)
     answering: Sequence[str] | None = None

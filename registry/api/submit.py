@@ -111,7 +111,7 @@ router = strict_router(tags=["submission"])
                     },
                 }
             },
-        }
+        },
     },
 )
 async def submit(request: Request, wait: Wait = None) -> Response:

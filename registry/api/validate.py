@@ -104,7 +104,7 @@ class DraftReport:
                     },
                 }
             },
-        }
+        },
     },
 )
 async def validate(

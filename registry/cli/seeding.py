@@ -18,11 +18,15 @@ from registry.cli.common import DONE, NO, AsJson, ConnectTo, DataFolder, exit_on
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from crawler.seeds.online import Reader
     from crawler.seeds.opened import Opened
+    from crawler.seeds.pages import Progress
     from registry.actions.frontier.seed import SeedReport
-    from registry.core.names.seeds import Refusal, Seed, Seeds
+    from registry.core.names.seeds import Checkpoint, Refusal, Seed, Seeds
     from registry.settings import Settings
     from registry.wiring import Waypost
+
+    PagedNames = Callable[[str, Reader, str], AsyncIterator[Seed | Refusal | Checkpoint]]
 
 EXAMPLES = 3
 
@@ -48,6 +52,9 @@ RefusedTo = Annotated[
     Path | None,
     typer.Option("--refused", metavar="FILE", help="Write everything that was refused there, as JSON lines."),
 ]
+
+
+Restart = Annotated[bool, typer.Option("--restart", help="Begin anew, also after an interrupted run.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +160,7 @@ def mcp_registry(
     saved_as: Annotated[
         str | None, typer.Option("--file", metavar="FILE", help="Read a saved list instead; - is standard input.")
     ] = None,
+    restart: Restart = False,
     refused: RefusedTo = None,
     connect_to: ConnectTo = None,
     data: DataFolder = None,
@@ -160,7 +168,7 @@ def mcp_registry(
 ) -> None:
     """The hosts of the servers that an MCP registry lists.
 
-    These are the hosts of their endpoints and of their web sites.
+    These are the hosts of their endpoints and of their web sites. An interrupted run is continued by the next one.
     """
     from crawler.seeds.mcp_registry import MCP_REGISTRY, OFFICIAL, first_page, names, saved
     from crawler.seeds.opened import opened
@@ -173,16 +181,53 @@ def mcp_registry(
         if saved_as is not None:
             with opened(saved_as) as source:
                 _load(MCP_REGISTRY.slug, source, saved(source), output)
+    _read_pages(MCP_REGISTRY.slug, first_page(url or OFFICIAL), names, read_settings(connect_to, data), output, restart)
+
+
+@seeds.command()
+def ard_registry(
+    url: Annotated[str, typer.Argument(metavar="URL", help="Base URL of a registry that speaks ARD.")],
+    restart: Restart = False,
+    refused: RefusedTo = None,
+    connect_to: ConnectTo = None,
+    data: DataFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """The hosts of the entries of an ARD registry.
+
+    Its list is read; without one, its publishers are asked for, else general questions. An interrupted run is continued
+    by the next one.
+    """
+    from crawler.seeds.ard import ARD_REGISTRY, base_of, registry_names
+
+    settings, output = read_settings(connect_to, data), Told(refused, data, as_json)
+    _read_pages(ARD_REGISTRY.slug, base_of(url), registry_names, settings, output, restart)
+
+
+@seeds.command()
+def ard_catalog(
+    url: Annotated[str, typer.Argument(metavar="URL", help="A catalogue (ard.json), or the site that serves one.")],
+    refused: RefusedTo = None,
+    connect_to: ConnectTo = None,
+    data: DataFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """The hosts of the entries of a catalogue.
+
+    Catalogues of the same site inside it are read too.
+    """
+    from crawler.seeds.ard import ARD_CATALOG, catalogue_names
+
     settings = read_settings(connect_to, data)
 
     @contextlib.asynccontextmanager
     async def read(waypost: "Waypost") -> "AsyncIterator[Seeds]":
         from crawler.seeds.online import reading
 
-        async with reading(first_page(url or OFFICIAL), waypost, settings) as (reader, canonical):
-            yield names(canonical, reader)
+        async with reading(url, waypost, settings) as (reader, canonical):
+            yield catalogue_names(canonical, reader)
 
-    _run_and_exit(_seed(settings, MCP_REGISTRY.slug, read, output))
+    _run_and_exit(_seed(settings, ARD_CATALOG.slug, read, Told(refused, data, as_json)))
 
 
 @seeds.command()
@@ -219,16 +264,56 @@ def _load(slug: str, source: "Opened", entries: "Iterator[Seed | Refusal]", outp
     _run_and_exit(_seed(read_settings(data=output.data), slug, read, output))
 
 
+def _read_pages(
+    slug: str, url: str, names: "PagedNames", settings: "Settings", output: Told, restart: bool
+) -> NoReturn:
+    """Seed from the pages of an online source, from where an interrupted run of it ended, then exit.
+
+    `names` takes the canonical URL, its reader and the place to begin at.
+    """
+    from crawler.seeds.pages import Progress
+
+    progress = Progress(settings.data, slug, url)
+    if restart:
+        progress.forget()
+    start = progress.start()
+
+    @contextlib.asynccontextmanager
+    async def read(waypost: "Waypost") -> "AsyncIterator[Seeds]":
+        from crawler.seeds.online import reading
+        from registry.cli.terminal import errors
+
+        if start:
+            errors.print(f"{slug}: continuing the interrupted run; --restart begins anew", highlight=False)
+        async with reading(url, waypost, settings) as (reader, canonical):
+            yield names(canonical, reader, start)
+
+    _run_and_exit(_seed(settings, slug, read, output, progress))
+
+
 async def _seed(
-    settings: "Settings", slug: str, read: "Callable[[Waypost], AbstractAsyncContextManager[Seeds]]", output: Told
+    settings: "Settings",
+    slug: str,
+    read: "Callable[[Waypost], AbstractAsyncContextManager[Seeds]]",
+    output: Told,
+    kept: "Progress | None" = None,
 ) -> int:
+    """Seed, show the report, return the exit code. `kept`: where the place of a source of pages is kept."""
     from registry.cli.terminal import errors
     from registry.wiring import open_waypost
 
     async with open_waypost(settings) as waypost:
         with _refusal_file(output.refused) as on_refusal, progress_of(errors) as progress:
             async with read(waypost) as entries:
-                report = await waypost.frontier.seed(entries, source=slug, on_refusal=on_refusal, progress=progress)
+                report = await waypost.frontier.seed(
+                    entries,
+                    source=slug,
+                    on_refusal=on_refusal,
+                    progress=progress,
+                    on_checkpoint=kept.keep if kept else lambda _: None,
+                )
+    if kept and is_complete(report):
+        kept.forget()
     show(slug, report, as_json=output.as_json)
     return DONE if is_complete(report) and report.hosts + report.known else NO
 

@@ -1,7 +1,7 @@
 """`waypost webhooks`: who is told of changes, whether that works, and the secrets that sign the messages."""
 
 from collections.abc import Awaitable, Callable, Coroutine
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
@@ -83,18 +83,8 @@ def show(data: DataFolder = None, as_json: AsJson = False) -> None:
             for webhook in found:
                 print_json(_summary(webhook))
             return DONE
-        from rich.table import Table
-
-        from registry.cli.terminal import console, escaped
-
-        table = Table("id", "state", "types", "domains", "url")
         for webhook in found:
-            reason = f": {webhook.disabled_reason}" if webhook.disabled_reason else ""
-            failures = f" ({webhook.failures} failed, next {_time_text(webhook.due_at)})" if webhook.failures else ""
-            state = f"{webhook.state}{reason}" if webhook.disabled_at else f"{webhook.state}{failures}"
-            names = ", ".join(webhook.hosts) or "all"
-            table.add_row(webhook.id, state, ", ".join(webhook.types) or "all", escaped(names), escaped(webhook.url))
-        console.print(table)
+            _show_summary(webhook, as_json=False)
         return DONE
 
     _exit_after(with_registry(work, data))
@@ -142,17 +132,18 @@ def deliveries(
                      "status": attempt.status, "duration_ms": attempt.duration_ms, "reason": attempt.reason}
                 )  # fmt: skip
             return DONE if attempts else NO
-        from rich.table import Table
-
         from registry.cli.terminal import console, escaped
 
-        table = Table("time", "message", "purpose", "status", "ms", "result")
         for attempt in attempts:
-            table.add_row(
-                _time_text(attempt.at), attempt.message_id, attempt.purpose, str(attempt.status or ""),
-                str(attempt.duration_ms), escaped(attempt.reason or "delivered"),
-            )  # fmt: skip
-        console.print(table)
+            status = attempt.status if attempt.status is not None else "no answer"
+            parts = (
+                attempt.message_id,
+                attempt.purpose,
+                status,
+                f"{attempt.duration_ms} ms",
+                attempt.reason or "delivered",
+            )
+            console.print(escaped("  ".join([_time_text(attempt.at), *map(str, parts)])), soft_wrap=True)
         return DONE if attempts else NO
 
     _exit_after(with_registry(work, data))
@@ -265,8 +256,14 @@ def _show_summary(webhook: "WebhookRecord", *, as_json: bool) -> None:
 
     if as_json:
         print_json(_summary(webhook))
-    else:
-        console.print(f"{webhook.id}: {webhook.state}, {escaped(webhook.url)}", soft_wrap=True)
+        return
+    wanted = [f"types {', '.join(webhook.types)}"] if webhook.types else []
+    wanted += [f"domains {', '.join(webhook.hosts)}"] if webhook.hosts else []
+    told = [f"  {webhook.disabled_reason}"] if webhook.disabled_reason else []
+    if webhook.failures and webhook.disabled_at is None:
+        told = [f"  {webhook.failures} attempts failed, the next one is at {_time_text(webhook.due_at)}"]
+    parts = "; ".join([webhook.state, *wanted, webhook.url])
+    console.print(escaped(f"{webhook.id}: {parts}"), *map(escaped, told), sep="\n", soft_wrap=True)
 
 
 def _summary(webhook: "WebhookRecord") -> dict[str, Any]:
@@ -288,4 +285,4 @@ def _summary(webhook: "WebhookRecord") -> dict[str, Any]:
 
 
 def _time_text(at: datetime) -> str:
-    return at.astimezone().isoformat(timespec="seconds")
+    return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%SZ")

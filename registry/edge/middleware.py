@@ -10,14 +10,15 @@ import random
 import re
 import time
 import traceback
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import structlog
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from registry.core.reading.reader import MAX_BYTES
@@ -62,6 +63,8 @@ _ON_OPEN = _fields(_SECURITY, {"Cross-Origin-Resource-Policy": "cross-origin"}, 
 _PREFLIGHT = _fields(_CORS_PREFLIGHT)
 _UNLIMITED = ("/healthz", "/readyz")
 
+ProblemMembers = Callable[[Problem], Mapping[str, Any]]
+
 AT_ONCE_EACH = 2
 """Reads of one client that are worked on at once: an answer to others waits for these at most."""
 _AT_ONCE = 100
@@ -77,11 +80,14 @@ class Rules:
 
     `open`: beginnings of the paths that browsers may read from anywhere (CORS). `submissions`: paths whose POST takes
     from the limit of submissions. `searches`: paths whose POST reads, so that a client's turns bound it as they do GET.
+    `members`: beginning of paths -> what returns further members of a problem there, for clients of a protocol with
+    errors of its own.
     """
 
     open: tuple[str, ...] = ()
     submissions: frozenset[str] = frozenset()
     searches: frozenset[str] = frozenset()
+    members: Mapping[str, ProblemMembers] = field(default_factory=dict)
 
     @classmethod
     def of_all(cls, rules: Iterable["Rules"]) -> "Rules":
@@ -90,7 +96,15 @@ class Rules:
             tuple(path for one in every for path in one.open),
             frozenset().union(*(one.submissions for one in every)),
             frozenset().union(*(one.searches for one in every)),
+            {path: members for one in every for path, members in one.members.items()},
         )
+
+    def rendered(self, problem: Problem, scope: Scope) -> Response:
+        """Return the answer, with the members that the interface of this path gives to all of its problems."""
+        for beginning, members in self.members.items():
+            if scope["path"].startswith(beginning):
+                problem.members |= members(problem)
+        return render(problem, f"urn:uuid:{scope['waypost.request_id']}")
 
 
 class RequestMiddleware:
@@ -175,7 +189,7 @@ class RequestMiddleware:
         if problem is not None and not sender.started:
             sender.refusal = None
             scope[LIMIT] = problem.members.get("limit")
-            await render(problem, f"urn:uuid:{scope['waypost.request_id']}")(scope, receive, sender)
+            await self._rules.rendered(problem, scope)(scope, receive, sender)
 
     async def _call_within_limits(self, scope: Scope, headers: Headers, receive: Receive, sender: "_Sender") -> None:
         client = self._clients.key(_peer(scope), ",".join(headers.getlist("x-forwarded-for")))

@@ -34,7 +34,7 @@ NAMES: Final[Mapping[str, Callable[[Listing], Iterable[str]]]] = {
     "host": lambda listing: (listing.host,),
     "label": lambda listing: (listing.domain.partition(".")[0],),
 }
-"""What a question may name a listing by, beside the facet `domain`: no filters, and not among the facets."""
+"""What a question may name a listing by, beside the facet `domain`. Not counted as facets; `host` is a filter too."""
 
 _EPOCH: Final = date(1970, 1, 1)
 TOP: Final = 0xFFFF
@@ -52,7 +52,7 @@ def fields_of_name(name: str) -> tuple[str, ...]:
 
 
 def facet_filters(filters: Filters) -> Mapping[str, tuple[str, ...]]:
-    """Return facet -> values of which a listing must have at least one; facets without a filter are left out."""
+    """Return facet or name -> values of which a listing must have at least one; those without a filter are left out."""
     values_by_facet: dict[str, tuple[str, ...]] = {
         "format": filters.formats,
         "auth": filters.auth_types,
@@ -60,6 +60,7 @@ def facet_filters(filters: Filters) -> Mapping[str, tuple[str, ...]]:
         "trust": filters.shown_levels,
         "protocol": filters.protocols,
         "domain": filters.domains,
+        "host": filters.hosts,
         "tld": filters.tlds,
         "language": filters.languages,
         "category": filters.categories,

@@ -247,7 +247,7 @@ class Snapshot:
         if cached is None:
             mask = self.alive.copy()
             for facet, values in facet_filters(filters).items():
-                mask &= self.columns.having(facet, values)
+                mask &= self._on_hosts(values) if facet == "host" else self.columns.having(facet, values)
             for number, (minimum, maximum) in ranges(filters).items():
                 mask &= (self.columns.table[number] >= minimum) & (self.columns.table[number] <= maximum)
             share = np.count_nonzero(mask) / max(1, self.stats.services)
@@ -258,6 +258,14 @@ class Snapshot:
                 self._masks = {}
             self._masks[filters] = cached
         return cached
+
+    def _on_hosts(self, hosts: Sequence[str]) -> Mask:
+        """Return the mask of the rows of these hosts, which the text index holds and the columns do not."""
+        clauses = [(Occur.Should, Query.term_query(SCHEMA, "host", host, "basic")) for host in hosts]
+        hits = self._searcher.search(Query.boolean_query(clauses), len(hosts), count=False).hits
+        mask = np.zeros_like(self.alive)
+        mask[self._rows([address for _, address in hits])] = True
+        return mask
 
     def held(self, host: str) -> IndexedService | None:
         hits = self._searcher.search(Query.term_query(SCHEMA, "host", host, "basic"), 1, count=False).hits

@@ -12,7 +12,7 @@ _FRONT: Final = """waypost, a discovery registry for the agent web
 
 Find a service       {base}/api/discover?q=send+an+email
 List services        {base}/api/services
-Follow changes       {base}/changes.atom
+Follow changes       {base}/api/feed, {base}/changes.atom
 Submit a host        POST {base}/api/services {{"domain": "example.org"}}
 How scores are made  {base}/api/rubric
 Reference of the API {base}/docs

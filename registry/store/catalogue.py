@@ -13,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registry.core.model.listing import Filters, TrustLevel
 from registry.core.model.services import Service, from_json
+from registry.core.names.domains import registrable_domain
 from registry.store.cards import COLUMNS, Card, Key, cards
 from registry.store.engine import decode
 from registry.store.records import DocumentRecord, FindingRecord, ServiceRecord
@@ -178,7 +179,7 @@ class Catalogue:
     ) -> tuple[int, dict[str, dict[str, int]]]:
         """Return how many of the services match, and the numbers of these by facet and value, most frequent first."""
         columns = [FACET_COLUMNS[name].label(name) for name in facets]
-        statement = select(ServiceRow.host, *columns).where(_among(keys), *_conditions(filters))
+        statement = select(ServiceRow.host, *columns).where(_among(keys), *service_conditions(filters))
         rows = (await self._connection.execute(statement)).mappings().all()
         counts = {name: Counter(value for row in rows for value in _facet_values(row[name])) for name in facets}
         return len(rows), {
@@ -190,8 +191,8 @@ class Catalogue:
         self, filters: Filters, *, sort: Sort, limit: int, offset: int, text: str = ""
     ) -> tuple[list[Card], int]:
         """Return a page of cards without capabilities, and the total. `text`: part of a name, description or host."""
-        conditions = _conditions(filters) + ([_contains(text)] if text else [])
-        page = select(*_CARD_COLUMNS).where(*conditions).order_by(*_ORDER[sort]).limit(limit).offset(offset)
+        conditions = service_conditions(filters) + ([_contains(text)] if text else [])
+        page = select(*CARD_COLUMNS).where(*conditions).order_by(*_ORDER[sort]).limit(limit).offset(offset)
         total = select(func.count()).select_from(ServiceRow).where(*conditions)
         items = list(cards(await self._connection.execute(page)))
         return items, (await self._connection.execute(total)).scalar_one()
@@ -240,7 +241,7 @@ class Catalogue:
         return tuple((data, detail) for data, detail in await self._connection.execute(statement))
 
 
-_CARD_COLUMNS: Final = (
+CARD_COLUMNS: Final = (
     *(getattr(ServiceRow, name) for name in COLUMNS),
     select(HostRow.last_visit_at)
     .where(HostRow.domain == ServiceRow.domain, HostRow.host == ServiceRow.host)
@@ -313,7 +314,7 @@ def _of_host(table: Any, domain: str, host: str) -> tuple[ColumnElement[bool], C
     return table.domain == domain, table.host == host
 
 
-def _conditions(filters: Filters) -> list[ColumnElement[bool]]:
+def service_conditions(filters: Filters) -> list[ColumnElement[bool]]:
     """Return conditions that mean the same as in the search engines: any value of a filter, all of the filters."""
     conditions = [~ServiceRow.hidden]
     if filters.shown_levels:
@@ -334,6 +335,9 @@ def _conditions(filters: Filters) -> list[ColumnElement[bool]]:
         conditions.append(ServiceRow.seen_at >= datetime.combine(filters.seen_since, time(), UTC))
     if filters.domains:
         conditions.append(ServiceRow.domain.in_(filters.domains))
+    if filters.hosts:
+        keys = [(registrable_domain(host), host) for host in filters.hosts]
+        conditions.append(tuple_(ServiceRow.domain, ServiceRow.host).in_(keys))
     if filters.tlds:
         conditions.append(func.substring(ServiceRow.host, "[^.]*$").in_(filters.tlds))
     if filters.languages:

@@ -13,6 +13,7 @@ from registry.store.catalogue import Catalogue
 from registry.store.documents import Documents
 from registry.store.domains import Domains
 from registry.store.engine import libpq
+from registry.store.entries import Entries, EntryReads
 from registry.store.errors import translated
 from registry.store.feed import Feed
 from registry.store.forgetting import Forgetting
@@ -86,6 +87,10 @@ class UnitOfWork:
         return McpServers(self._connection)
 
     @cached_property
+    def entries(self) -> Entries:
+        return Entries(self._connection)
+
+    @cached_property
     def ledger(self) -> Ledger:
         return Ledger(self._connection)
 
@@ -129,13 +134,15 @@ class UnitOfWork:
 class Store:
     """The database. `engine` comes from `make_engine` and is closed with the store.
 
-    `cards` reads the services that an answer shows, through the connections of `lane`, outside of any transaction.
+    `cards` and `entry_reads` read what an answer shows of services, through the connections of `lane`, outside of any
+    transaction.
     """
 
     def __init__(self, engine: AsyncEngine) -> None:
         self.engine = engine
         self.lane = QueryPool(libpq(engine.url))
         self.cards = Cards(self.lane)
+        self.entry_reads = EntryReads(self.lane)
         self._autocommit = engine.execution_options(isolation_level="AUTOCOMMIT")
 
     @asynccontextmanager

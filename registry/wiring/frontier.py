@@ -8,7 +8,7 @@ from registry.actions.frontier import seed as seeding
 from registry.actions.frontier import submit as submitting
 from registry.actions.queries import inspect
 from registry.core.names.domains import Host, canonical_host
-from registry.core.names.seeds import Refusal, Seeds
+from registry.core.names.seeds import Checkpoint, Refusal, Seeds
 from registry.store.recorded import RecordedListener
 from registry.store.unit_of_work import Store
 from registry.wiring.clock import utc_now
@@ -29,10 +29,11 @@ class FrontierActions:
         source: str,
         on_refusal: Callable[[Refusal], None] = lambda _: None,
         progress: Callable[[seeding.SeedReport], None] = lambda _: None,
+        on_checkpoint: Callable[[Checkpoint], None] = lambda _: None,
     ) -> seeding.SeedReport:
         return await seeding.seed(
             self._store, names, source=source, now=utc_now(), exempt=self._exempt, on_refusal=on_refusal,
-            progress=progress,
+            progress=progress, on_checkpoint=on_checkpoint,
         )  # fmt: skip
 
     async def fold_candidates(self, on_refusal: Callable[[Refusal], None] = lambda _: None) -> seeding.SeedReport:

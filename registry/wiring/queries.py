@@ -1,13 +1,14 @@
 """Queries that need only the database; those that need the search engine are in `registry.wiring.searching`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
+from registry.actions.queries import entries, inspect
 from registry.actions.queries import explain as explaining
-from registry.actions.queries import inspect
 from registry.actions.queries import mcp_servers as mcp
 from registry.actions.queries import sources as reading_sources
 from registry.core.model.listing import Filters
+from registry.core.names.air import AirName
 from registry.core.translating import Source
 from registry.store.unit_of_work import Store
 from registry.wiring.clock import utc_now
@@ -21,6 +22,23 @@ class QueryActions:
         self, filters: Filters, *, sort: inspect.Sort, limit: int, offset: int, text: str = ""
     ) -> inspect.Listed:
         return await inspect.list_services(self._store, filters, sort=sort, limit=limit, offset=offset, text=text)
+
+    async def entry(self, name: AirName) -> entries.Entry | None:
+        return await entries.entry(self._store, name)
+
+    async def list_entries(
+        self,
+        filters: Filters,
+        extra: entries.ListConditions,
+        *,
+        order: entries.EntryOrder,
+        limit: int,
+        token: str | None = None,
+    ) -> entries.EntryList:
+        return await entries.list_entries(self._store, filters, extra, order=order, limit=limit, token=token)
+
+    async def entry_counts(self, filters: Filters, facets: Mapping[str, int]) -> entries.EntryCounts:
+        return await entries.entry_counts(self._store, filters, facets)
 
     async def service(self, host: str, *, include_details: bool = False) -> inspect.ServiceView | None:
         return await inspect.service(self._store, host, include_details=include_details)

@@ -15,8 +15,9 @@ from registry.actions.indexing import drain as draining
 from registry.actions.indexing import reindex as reindexing
 from registry.actions.indexing import verify as verifying
 from registry.actions.queries import discover as discovering
-from registry.actions.queries import inspect
-from registry.core.model.listing import Query, SearchUnavailable
+from registry.actions.queries import entry_search, inspect
+from registry.actions.queries.entries import EntryCounts
+from registry.core.model.listing import Filters, Query, SearchUnavailable
 from registry.core.ranking import Embedder
 from registry.search.backend import IndexHealth
 from registry.search.embedded import EmbeddedBackend, has_writer
@@ -48,6 +49,16 @@ class SearchActions:
             return await discovering.discover(
                 self._store, self.backend, query, cursor=cursor, embedder=self.embedder, facets=facets
             )
+
+    async def search_entries(
+        self, text: str, filters: Filters, *, limit: int, token: str | None = None
+    ) -> entry_search.EntryPage:
+        return await entry_search.search_entries(
+            self._store, self.backend, text, filters, limit=limit, token=token, embedder=self.embedder
+        )
+
+    async def entry_counts(self, text: str, filters: Filters, facets: Mapping[str, int]) -> EntryCounts:
+        return await entry_search.count_found(self._store, self.backend, text, filters, facets, embedder=self.embedder)
 
     async def drain(self) -> draining.Drained | None:
         return await draining.drain(self._store, self.backend, now=utc_now(), embedder=self.embedder)

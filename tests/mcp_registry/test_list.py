@@ -147,7 +147,8 @@ async def test_what_cannot_be_is_refused_with_the_status_of_the_official_server(
 @pytest.mark.parametrize(
     "params",
     [
-        {"search": "\0\0\0"}, {"version": "\0"}, {"search": "\ud7ff\U0010ffff%"}, {"cursor": write_cursor("\0", "\ud800")},
+        {"search": "\0\0\0"}, {"version": "\0"}, {"search": "\ud7ff\U0010ffff%"},
+        {"cursor": write_cursor("\0", "\ud800")},
         {"updated_since": "0001-01-01T00:00:00Z"}, {"updated_since": "9999-12-31T23:59:59Z"},
         {"updated_since": "2026-11-20t03:00:11.123456789+01:00"}, {"limit": "", "search": "", "version": ""},
         {"include_deleted": "TRUE"}, {"unknown": "1"},

@@ -1,7 +1,7 @@
 """Adds names to the frontier as domains and hosts: from lists of seeds, and from candidates that documents name.
 
 Names are canonicalised first and added in chunks, new rows only. Seeding a list twice, or in two processes at once,
-changes nothing, so an interrupted list is simply seeded again.
+changes nothing, so an interrupted list is simply seeded again. A source of pages is read on from its last checkpoint.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from typing import Final
 
 from registry.core.names.domains import InvalidName, canonical_host
 from registry.core.names.opt_out import is_covered
-from registry.core.names.seeds import Refusal, Seed, Seeds
+from registry.core.names.seeds import Checkpoint, Refusal, Seed, Seeds
 from registry.core.visiting.shares import is_main, is_named_by_others
 from registry.store.loading import Named
 from registry.store.records import CandidateRecord, HostRecord
@@ -88,14 +88,19 @@ async def seed(
     exempt: Collection[str] = (),
     on_refusal: Callable[[Refusal], None] = lambda _: None,
     progress: Callable[[SeedReport], None] = lambda _: None,
+    on_checkpoint: Callable[[Checkpoint], None] = lambda _: None,
 ) -> SeedReport:
     """Add hosts by name, due in the order of the names; invalid names are reported, never raised.
 
-    There is one transaction per CHUNK names, so that reported progress is committed. `exempt`: names of the connect-to
-    table, which may be special-use names. `on_refusal` is called for each refusal, `progress` after every chunk.
+    There is one transaction per CHUNK names, and one before each checkpoint of the source, so that reported progress is
+    committed. `exempt`: names of the connect-to table, which may be special-use names. `on_refusal` is called for each
+    refusal, `progress` after every chunk, `on_checkpoint` when all names before the checkpoint are committed.
     """
     report, due = SeedReport(), now - SEED_HEAD_START
     async for chunk in _chunks(seeds):
+        if isinstance(chunk, Checkpoint):
+            on_checkpoint(chunk)
+            continue
         hosts, refusals = await asyncio.to_thread(_canonical, chunk, exempt, report.names)
         async with store.begin() as uow:
             loaded = await uow.loading.load(hosts, source=source, now=now, due=due)
@@ -172,15 +177,20 @@ async def make_due(store: Store, names: Iterable[str], *, now: datetime, exempt:
     return due
 
 
-async def _chunks(seeds: Seeds) -> AsyncIterator[list[str | Seed | Refusal]]:
-    """Yield lists of at most CHUNK. Files and pipes are read in a thread, so as not to block the event loop."""
+async def _chunks(seeds: Seeds) -> AsyncIterator[list[str | Seed | Refusal] | Checkpoint]:
+    """Yield lists of at most CHUNK, and each checkpoint after the names before it.
+
+    Files and pipes are read in a thread, so as not to block the event loop."""
     if isinstance(seeds, AsyncIterable):
         chunk: list[str | Seed | Refusal] = []
         async for entry in seeds:
-            chunk.append(entry)
-            if len(chunk) == CHUNK:
+            if not isinstance(entry, Checkpoint):
+                chunk.append(entry)
+            if chunk and (len(chunk) == CHUNK or isinstance(entry, Checkpoint)):
                 yield chunk
                 chunk = []
+            if isinstance(entry, Checkpoint):
+                yield entry
         if chunk:
             yield chunk
         return

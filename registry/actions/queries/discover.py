@@ -10,10 +10,10 @@ may change the whole order: then StaleCursor tells the client to start again.
 
 import base64
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Final, NamedTuple
 
 import orjson
@@ -74,13 +74,15 @@ class Found(NamedTuple):
     """One result. `hit` explains it. No capabilities when only the service's own text matched, and when browsing.
 
     `alike` are shown hosts without a row of their own: copies, and those of the same owner with nearly the same text.
-    `hit.alike_total` counts all of them that the index holds and that pass the filters.
+    `hit.alike_total` counts all of them that the index holds and that pass the filters. `cursor` continues at this
+    result, which then comes first; DiscoverPage.next_cursor continues after the last one.
     """
 
     card: Card
     hit: Hit
     capabilities: tuple[FoundCapability, ...]
     alike: tuple[str, ...] = ()
+    cursor: str = ""
 
     @property
     def alike_of_others(self) -> tuple[str, ...]:
@@ -185,14 +187,15 @@ async def discover(
     generation, digest = answer.pool.generation, _digest(answer.question, query)
     ranking = await _owners_first(store, await _sorted(store, answer.ranking, query), answer, query.text)
     offset = query.offset if cursor is None else _offset(cursor, generation, digest, ranking)
-    hits, end = await _fill(store, ranking, offset, query)
+    continued = partial(_cursor_at, generation, digest, ranking)
+    hits, end = await _fill(store, ranking, offset, query, continued)
     has_more = query.limit > 0 and end < min(len(ranking), MAX_DEPTH)
     has_text = bool(query.text.strip())
     answers_query = is_confident(ranking) or not has_text
     return DiscoverPage(
         hits=tuple(hits),
         total=len(ranking) if has_text else answer.pool.matching,
-        next_cursor=_cursor(generation, digest, end, _host(ranking, end - 1) if end else "") if has_more else None,
+        next_cursor=continued(end) if has_more else None,
         generation=generation,
         confident=answers_query,
         corrected=answer.corrected,
@@ -242,8 +245,10 @@ async def _owners_first(store: Store, ranking: Ranking, answer: SearchAnswer, te
     return replace(ranking, order=(*first, *behind))  # guard: owners-first
 
 
-async def _fill(store: Store, ranking: Ranking, offset: int, query: Query) -> tuple[list[Found], int]:
-    """Return the page from `offset`, and the place after its last hit."""
+async def _fill(
+    store: Store, ranking: Ranking, offset: int, query: Query, continued: Callable[[int], str]
+) -> tuple[list[Found], int]:
+    """Return the page from `offset`, and the place after its last hit. `continued` returns the cursor of a place."""
     found: list[Found] = []
     position = offset
     end = min(len(ranking), MAX_DEPTH)
@@ -255,7 +260,7 @@ async def _fill(store: Store, ranking: Ranking, offset: int, query: Query) -> tu
                 break
             position += 1
             if result is not None:
-                found.append(result)
+                found.append(result._replace(cursor=continued(position - 1)))
     return found, position
 
 
@@ -360,8 +365,10 @@ def _filters_text(filters: Filters) -> str:
     return repr(filters)
 
 
-def _cursor(generation: str, digest: str, offset: int, last: str) -> str:
-    return base64.urlsafe_b64encode(orjson.dumps([_build(generation), digest, offset, last])).decode().rstrip("=")
+def _cursor_at(generation: str, digest: str, ranking: Ranking, position: int) -> str:
+    """Return the cursor whose page begins at a place of the ranking."""
+    last = _host(ranking, position - 1) if position else ""
+    return base64.urlsafe_b64encode(orjson.dumps([_build(generation), digest, position, last])).decode().rstrip("=")
 
 
 def _offset(cursor: str, generation: str, digest: str, ranking: Ranking) -> int:

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -37,7 +37,7 @@ class Shown:
     capabilities: tuple[CapabilityRecord, ...]
     findings: tuple[FindingRecord, ...]
     score: ScoreRecord | None
-    servers: ServerRecords = ServerRecords()
+    servers: ServerRecords = field(default_factory=ServerRecords)
 
 
 @dataclass(frozen=True, slots=True)

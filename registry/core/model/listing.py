@@ -103,9 +103,9 @@ class Filters:
     values of each filter that is set.
 
     `trust_levels` override `include_unverified`. `side_effects` and `semantic_types` also filter the capabilities
-    shown: only those to which both apply, by what the documents say; nothing inferred counts. `domains` are registrable
-    domains, `tlds` last labels of hosts. `unique`: of copies among the listings that pass, only those in front
-    (ranking/copies.py), and those that the question names.
+    shown: only those to which both apply, by what the documents say; nothing inferred counts. `hosts` are exact names,
+    `domains` registrable domains, `tlds` last labels of hosts. `unique`: of copies among the listings that pass, only
+    those in front (ranking/copies.py), and those that the question names.
     """
 
     include_unverified: bool = False
@@ -119,6 +119,7 @@ class Filters:
     side_effects: tuple[SideEffects, ...] = ()
     semantic_types: tuple[str, ...] = ()
     domains: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
     tlds: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()

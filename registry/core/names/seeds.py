@@ -27,5 +27,13 @@ class Refusal:
     line: int = 0
 
 
-Seeds: TypeAlias = Iterable[str | Seed | Refusal] | AsyncIterable[Seed | Refusal]
-"""Input of `actions.seed`: plain names, Seeds, and Refusals by the source itself, which go into the report."""
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A place from which a source can be read on: everything before it was yielded. Only the source can read it."""
+
+    position: str
+
+
+Seeds: TypeAlias = Iterable[str | Seed | Refusal] | AsyncIterable[Seed | Refusal | Checkpoint]
+"""Input of `actions.seed`: plain names, Seeds, and Refusals by the source itself, which go into the report. A source of
+several pages yields a Checkpoint after each."""

@@ -39,6 +39,12 @@ GUARDS: Final = (
         (f"{_CORE}test_a_poisoned_detail_flags_its_capability_and_the_service",),
     ),
     Guard("untrusted-row", "texts of rows are marked", Edit(r"= \(.*\)", "= ()"), (_MARKED,)),
+    Guard(
+        "untrusted-entry",
+        "texts of entries are marked",
+        Edit(r"= \(.*\)", "= ()"),
+        ("tests/api/test_untrusted_text.py::test_every_text_of_a_site_is_marked_in_entries_of_ard",),
+    ),
     Guard("untrusted-service", "texts of a service are marked", Edit(r"= \(.*\)", "= ()"), (_MARKED,)),
     Guard("untrusted-detail", "texts of a capability are marked", Edit("True", "[]"), (_MARKED,)),
 )

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from registry.core.format_support.artifact_types import promised_format
 from registry.core.format_support.common_rules import PROVIDER_ELSEWHERE
 from registry.core.format_support.endpoints import claim, link, origin_of
 from registry.core.format_support.loose import license_of, provider_of, repository_of
@@ -239,7 +240,7 @@ def _pointer(item: Object, kind: str, target: str | None, inline_key: str, point
     media_type = _media_type(kind)
     if _SKILL.fullmatch(media_type) or media_type in _REGISTRY or not _is_document(media_type):
         return None
-    expected = "openapi" if _OPENAPI.match(media_type) else _PROMISES.get(media_type)
+    expected = promised_format(media_type)
     if inline_key in item:
         data = item[inline_key]
         if (
@@ -256,7 +257,7 @@ def _pointer(item: Object, kind: str, target: str | None, inline_key: str, point
 def _is_document(media_type: str) -> bool:
     """Return whether the media type can be a document, unlike archives and images."""
     name = media_type.partition(";")[0]
-    return name in _PROMISES or name in _SNIFFED or name.endswith(("json", "yaml")) or _OPENAPI.match(name) is not None
+    return promised_format(name) is not None or name in _SNIFFED or name.endswith(("json", "yaml"))
 
 
 def _ad_hoc_pointers(value: Object, document: Document) -> Iterator[Pointer]:

@@ -1,0 +1,220 @@
+"""Read the entries of an ARD registry (Agentic Resource Discovery v0.91), or of a catalogue, for the hosts in them.
+
+A registry is asked for its list (`GET /agents`). Those without one are asked for their publishers (`POST /explore`),
+and else general questions (`POST /search`), which find only a part. Only the members that name hosts are read, so a
+malformed entry affects only itself. Catalogues of other sites are not read here: their hosts are named, and a visit
+reads what they serve.
+"""
+
+from collections.abc import AsyncIterator, Iterator
+from typing import Any, Final
+from urllib.parse import quote
+
+import jiter
+import orjson
+
+from crawler.seeds.lines import NO_HOST, NO_HOST_SAYS
+from crawler.seeds.online import NotRead, Reader
+from crawler.seeds.pages import Page, paged
+from crawler.seeds.source import BROKEN_OFF, Source
+from registry.core.format_support.artifact_types import AI_CATALOG, canonical_type
+from registry.core.names.air import publisher_of, repaired
+from registry.core.names.domains import MAX_URL_CHARS, host_of, parse_https, registrable_domain
+from registry.core.names.seeds import Checkpoint, Refusal, Seed
+
+ARD_REGISTRY: Final = Source("ard-registry", "the entries of a registry that speaks ARD", "the entry's identifier")
+ARD_CATALOG: Final = Source("ard-catalog", "the entries of a catalogue (ARD, AI Catalog)", "the entry's identifier")
+
+PAGE_CAP: Final = 8 * 1024 * 1024
+PAGE_SIZE: Final = 100
+PUBLISHERS: Final = 1_000
+MAX_CATALOGUES: Final = 1_000
+MAX_DEPTH: Final = 3
+"""Levels of catalogues inside catalogues."""
+
+QUESTIONS: Final = (
+    "agent", "tools", "data", "search", "weather", "travel", "shopping and payments", "documents", "finance", "health",
+    "code and software", "maps and places", "news", "music and video", "mail and calendar", "government",
+)  # fmt: skip
+PAGES_OF_QUESTION: Final = 20
+
+WELL_KNOWN: Final = ("/.well-known/ard.json", "/.well-known/ai-catalog.json")
+"""Where a site's catalogue is, the required path first (section 5.1)."""
+
+_ACCEPT = "application/json"
+_MISSING = frozenset({404, 405, 501})
+_NOT_COUNTED = _MISSING | {400, 422}
+"""Statuses of a registry that counts nothing, or not by publisher."""
+
+_MAX_NAME = 200
+_LIST, _PUBLISHERS, _SEARCH = "a", "e", "s"
+
+
+def base_of(url: str) -> str:
+    """Return the base URL of a registry, of which somebody may give the search route or the list."""
+    return url.rstrip("/").removesuffix("/search").removesuffix("/agents").rstrip("/")
+
+
+def registry_names(url: str, reader: Reader, start: str = "") -> AsyncIterator[Seed | Refusal | Checkpoint]:
+    """Yield the hosts that a registry's entries name, from the place `start` on, as `paged` does. `url`: canonical."""
+    base = base_of(url)
+
+    async def read_page(place: str) -> Page:
+        kind, _, rest = (place or f"{_LIST}:").partition(":")
+        if kind == _LIST:
+            return await _list_page(base, rest, reader)
+        if kind == _PUBLISHERS:
+            return await _publishers(base, reader)
+        return await _found_page(base, rest, reader)
+
+    return paged(url, reader, read_page, start)
+
+
+async def catalogue_names(url: str, reader: Reader) -> AsyncIterator[Seed | Refusal]:
+    """Yield the hosts that a catalogue names, and those of the catalogues of the same site that it lists.
+
+    `url` is canonical; that of a site's front page means its catalogue. Failures become Refusals.
+    """
+    is_site = parse_https("/", url) == url
+    waiting = [(parse_https(path, url) or url, 0) for path in WELL_KNOWN] if is_site else [(url, 0)]
+    seen = {target for target, _ in waiting}
+    while waiting:
+        target, depth = waiting.pop(0)
+        try:
+            _, body = await reader.read(target, accept=f"{AI_CATALOG}, {_ACCEPT}", cap=PAGE_CAP)
+            entries = _entries(_parsed(body), "entries")
+        except NotRead as error:
+            if is_site and waiting and error.status in _MISSING:
+                is_site = False  # the older path is left
+                continue
+            yield Refusal(target, BROKEN_OFF + "not_read", str(error), url)
+            continue
+        if is_site:
+            waiting, is_site = [], False  # both paths serve the same document
+        for entry in _with_inner(entries, MAX_DEPTH):
+            for name in _of_entry(entry):
+                yield name
+            child = _child(entry, target, reader.domain)
+            if child is None or child in seen:
+                continue
+            if depth >= MAX_DEPTH or len(seen) >= MAX_CATALOGUES:
+                message = f"more than {MAX_DEPTH} levels, or more than {MAX_CATALOGUES} catalogues"
+                yield Refusal(child, BROKEN_OFF + "too_many", message, target)
+                continue
+            seen.add(child)
+            waiting.append((child, depth + 1))
+
+
+async def _list_page(base: str, token: str, reader: Reader) -> Page:
+    url = f"{base}/agents?pageSize={PAGE_SIZE}" + (f"&pageToken={quote(token, safe='')}" if token else "")
+    if len(url) > MAX_URL_CHARS:
+        raise NotRead("the token of the next page is too long for a URL")
+    try:
+        _, body = await reader.read(url, accept=_ACCEPT, cap=PAGE_CAP)
+    except NotRead as error:
+        if token or error.status not in _MISSING:
+            raise
+        return Page([], f"{_PUBLISHERS}:")  # the list is optional
+    value = _parsed(body)
+    following = _token(value)
+    return Page(_hosts(_entries(value, "items")), f"{_LIST}:{following}" if following else "")
+
+
+async def _publishers(base: str, reader: Reader) -> Page:
+    question = {"resultType": {"facets": [{"field": "publisher", "limit": PUBLISHERS}]}}
+    try:
+        value = _parsed(await reader.post(f"{base}/explore", orjson.dumps(question), accept=_ACCEPT, cap=PAGE_CAP))
+    except NotRead as error:
+        if error.status not in _NOT_COUNTED:
+            raise
+        value = None
+    facets = value.get("facets") if isinstance(value, dict) else None
+    facet = facets.get("publisher") if isinstance(facets, dict) else None
+    buckets = facet.get("buckets") if isinstance(facet, dict) else None
+    if not isinstance(facet, dict) or not isinstance(buckets, list):
+        return Page([], f"{_SEARCH}:0:")
+    found = [bucket.get("value") for bucket in buckets if isinstance(bucket, dict)]
+    names = [Seed(name, base) for name in found if isinstance(name, str)]
+    return Page(names, f"{_SEARCH}:0:" if facet.get("otherCount") else "")
+
+
+async def _found_page(base: str, rest: str, reader: Reader) -> Page:
+    """Read a page of the answer to one of the general questions. `rest`: `question.page:token`."""
+    where, _, token = rest.partition(":")
+    number, _, page_number = where.partition(".")
+    if not (number.isascii() and number.isdigit() and int(number) < len(QUESTIONS)):
+        return Page([])
+    question: dict[str, Any] = {
+        "query": {"text": QUESTIONS[int(number)]},
+        "federation": "none",
+        "pageSize": PAGE_SIZE,
+        **({"pageToken": token} if token else {}),
+    }
+    value = _parsed(await reader.post(f"{base}/search", orjson.dumps(question), accept=_ACCEPT, cap=PAGE_CAP))
+    names, following = _hosts(_entries(value, "results")), _token(value)
+    page = int(page_number) + 1 if page_number.isascii() and page_number.isdigit() else 1
+    if following and page < PAGES_OF_QUESTION:
+        return Page(names, f"{_SEARCH}:{number}.{page}:{following}")
+    is_last = int(number) + 1 >= len(QUESTIONS)
+    return Page(names, "" if is_last else f"{_SEARCH}:{int(number) + 1}:")
+
+
+def _parsed(body: bytes) -> Any:
+    try:
+        return jiter.from_json(body)
+    except ValueError as error:
+        raise NotRead(f"this is not JSON: {error}") from None
+
+
+def _entries(value: Any, key: str) -> list[Any]:
+    """Return the entries below `key`. Raise NotRead."""
+    entries = value.get(key) if isinstance(value, dict) else None
+    if not isinstance(entries, list):
+        raise NotRead(f"there is no list of {key} in it")
+    return entries
+
+
+def _token(value: Any) -> str:
+    token = value.get("pageToken") if isinstance(value, dict) else None
+    return token if isinstance(token, str) else ""
+
+
+def _with_inner(entries: list[Any], depth: int) -> Iterator[Any]:
+    """Yield entries, and those of the catalogues that they contain."""
+    for entry in entries:
+        yield entry
+        data = entry.get("data") if isinstance(entry, dict) else None
+        inner = data.get("entries") if isinstance(data, dict) else None
+        if isinstance(inner, list) and depth > 0:
+            yield from _with_inner(inner, depth - 1)
+
+
+def _hosts(entries: list[Any]) -> list[Seed | Refusal]:
+    return [name for entry in entries for name in _of_entry(entry)]
+
+
+def _of_entry(entry: Any) -> Iterator[Seed | Refusal]:
+    """Yield the hosts of an entry: that of its document, and the publisher in its identifier, which is a claim."""
+    if not isinstance(entry, dict):
+        yield Refusal(str(entry)[:_MAX_NAME], "no_entry", "this member of the list is no entry")
+        return
+    identifier, url = entry.get("identifier"), entry.get("url")
+    urn = repaired(identifier[:MAX_URL_CHARS]) if isinstance(identifier, str) else ""
+    referrer = urn[:_MAX_NAME] or None
+    found = [host_of(url)] if isinstance(url, str) else []
+    found += [publisher_of(urn)] if urn.startswith("urn:air:") else []
+    hosts = dict.fromkeys(host for host in found if host)
+    if not hosts:
+        yield Refusal(referrer or "", NO_HOST, NO_HOST_SAYS, referrer)
+    for host in hosts:
+        yield Seed(host, referrer)
+
+
+def _child(entry: Any, catalogue: str, domain: str) -> str | None:
+    """Return the address of a catalogue of the same site that an entry lists."""
+    if not isinstance(entry, dict) or not isinstance(entry.get("url"), str):
+        return None
+    kind = entry.get("type", entry.get("mediaType"))
+    url = parse_https(entry["url"], catalogue)
+    is_catalogue = isinstance(kind, str) and canonical_type(kind) == AI_CATALOG
+    return url if is_catalogue and url and registrable_domain(host_of(url) or "") == domain else None

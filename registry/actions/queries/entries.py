@@ -1,0 +1,186 @@
+"""Services as entries of catalogues (ARD): list, look-up and counts; `entry_search` finds them by a question.
+
+A service has one entry for each of its formats that is an artifact of its own (`artifact_types.TYPE_OF`). What is
+found, in which order and what is hidden is decided where `/api/discover` and `/api/services` decide it; here services
+only become entries. A page counts entries, so it may end within a service: its token names the service that comes first
+on the next page, and the entry of it that was shown last.
+"""
+
+import base64
+import hashlib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+import orjson
+
+from registry.core.format_support.artifact_types import TYPE_OF, artifact_formats
+from registry.core.formats import FORMAT_BY_SLUG
+from registry.core.model.listing import Filters, StaleCursor
+from registry.core.names.air import AirName
+from registry.core.names.domains import registrable_domain
+from registry.store.cards import Card, Key
+from registry.store.entries import EntryOrder, EntryParts, ListConditions
+from registry.store.unit_of_work import Store
+
+__all__ = [
+    "ARTIFACTS", "CountedValues", "Entry", "EntryCounts", "EntryList", "EntryOrder", "ListConditions", "entries_of",
+    "entry", "entry_counts", "list_entries", "make_token", "read_token",
+]  # fmt: skip
+
+ARTIFACTS: Final = tuple(TYPE_OF)
+"""Slugs of the formats that have entries."""
+
+_MAX_TOKEN: Final = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One format of one service. `url` is the host's own document of that format."""
+
+    card: Card
+    slug: str
+    url: str
+    parts: EntryParts
+
+
+@dataclass(frozen=True, slots=True)
+class EntryList:
+    """`total` counts all entries that match."""
+
+    entries: tuple[Entry, ...]
+    total: int
+    next_token: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class CountedValues:
+    """The most frequent values with the number of their entries, and the number of entries with other values."""
+
+    counts: Mapping[str, int]
+    others: int
+
+
+@dataclass(frozen=True, slots=True)
+class EntryCounts:
+    facets: Mapping[str, CountedValues]
+
+
+async def entry(store: Store, name: AirName) -> Entry | None:
+    """Return the entry of a shown service; None when the host or the format is unknown. Raise StoreUnavailable."""
+    keys = [(registrable_domain(name.host), name.host)]
+    card = (await store.cards.of(keys)).get(name.host)
+    if card is None or name.slug not in artifact_formats(card.formats):
+        return None
+    parts = (await store.entry_reads.parts(keys)).get(name.host)
+    return next(entries_of(card, parts, (name.slug,)), None)
+
+
+async def list_entries(
+    store: Store,
+    filters: Filters,
+    extra: ListConditions,
+    *,
+    order: EntryOrder,
+    limit: int,
+    token: str | None = None,
+) -> EntryList:
+    """Return a page of all entries that match, and their total. Raise StaleCursor, StoreUnavailable."""
+    slugs = artifact_formats(filters.formats or ARTIFACTS)
+    if not slugs:
+        return EntryList((), 0, None)
+    digest = hashlib.sha256(repr((filters, extra, order)).encode()).hexdigest()[:16]
+    at, shown = _read_list_token(token, digest, order) if token else (None, None)
+    async with store.read() as uow:
+        cards, total = await uow.entries.page(filters, extra, slugs, order=order, at=at, limit=limit + 1)
+    parts = await store.entry_reads.parts([(card.domain, card.host) for card in cards])
+    entries: list[Entry] = []
+    for card in cards:
+        for one in entries_of(card, parts.get(card.host), slugs, shown if card is cards[0] else None):
+            if len(entries) == limit:
+                last = entries[-1]
+                shown_slug = last.slug if last.card.host == card.host else ""
+                return EntryList(
+                    tuple(entries), total, make_token("l", digest, *_place(card, order), card.host, shown_slug)
+                )
+            entries.append(one)
+    return EntryList(tuple(entries), total, None)
+
+
+async def entry_counts(
+    store: Store, filters: Filters, facets: Mapping[str, int], keys: Collection[Key] | None = None
+) -> EntryCounts:
+    """Return the numbers of entries by facet and value: of these services, or of all that pass the filters.
+
+    `facets`: name of a facet -> most values. Raise StoreUnavailable.
+    """
+    slugs = artifact_formats(filters.formats or ARTIFACTS)
+    if not slugs:
+        return EntryCounts({facet: CountedValues({}, 0) for facet in facets})
+    async with store.read() as uow:
+        return EntryCounts(
+            {
+                facet: CountedValues(*await uow.entries.counts(filters, slugs, facet, keys, most=most))
+                for facet, most in facets.items()
+            }
+        )
+
+
+def entries_of(
+    card: Card, parts: EntryParts | None, slugs: Sequence[str], shown: tuple[str, str] | None = None
+) -> Iterator[Entry]:
+    """Yield the entries of a service, after the one that was `shown` last (host and slug)."""
+    own = [slug for slug in artifact_formats(card.formats) if slug in slugs]
+    if shown is not None and shown[0] == card.host and shown[1] in own:
+        own = own[own.index(shown[1]) + 1 :]
+    parts = parts or EntryParts()
+    for slug in own:
+        yield Entry(card, slug, _document_url(card, slug, parts.urls.get(slug, ())), parts)
+
+
+def _document_url(card: Card, slug: str, urls: Sequence[str]) -> str:
+    """Return the document at the most preferred path of the format, else the shortest address.
+
+    Documents that are carried by another one have a fragment and come last. A host without a document of the format,
+    as while a visit is recorded, is named by its best document.
+    """
+    paths = {f"https://{card.host}{path}": place for place, path in enumerate(FORMAT_BY_SLUG[slug].paths)}
+    return min(urls, key=lambda url: (url not in paths, "#" in url, paths.get(url, 0)), default=card.well_known_url)
+
+
+def _place(card: Card, order: EntryOrder) -> tuple[str]:
+    return ({"host": card.domain, "name": card.name, "updated": card.updated_at.isoformat()}[order],)
+
+
+def make_token(*parts: str) -> str:
+    return base64.urlsafe_b64encode(orjson.dumps(parts)).decode().rstrip("=")
+
+
+def read_token(token: str, kind: str, size: int) -> list[str]:
+    """Return the parts of a token. Raise StaleCursor. Tokens are not signed: a forged one only names another place."""
+    try:
+        value: Any = orjson.loads(base64.urlsafe_b64decode(token[:_MAX_TOKEN] + "=" * (-len(token) % 4)))
+    except ValueError:
+        value = None
+    is_ours = isinstance(value, list) and len(value) == size and all(isinstance(part, str) for part in value)
+    if not is_ours or value[0] != kind:
+        raise StaleCursor("this token was not made by this registry")
+    return [str(part) for part in value]
+
+
+def _read_list_token(token: str, digest: str, order: EntryOrder) -> tuple[tuple[str | datetime, str], tuple[str, str]]:
+    _, of_query, first, host, slug = read_token(token, "l", 5)
+    if of_query != digest:
+        raise StaleCursor("this token belongs to another list")
+    if "\0" in first + host:
+        raise StaleCursor("this token was not made by this registry")
+    if order != "updated":
+        return (first, host), (host, slug)
+    try:
+        at = datetime.fromisoformat(first)
+    except ValueError:
+        at = None
+    if at is None or at.tzinfo is None:
+        raise StaleCursor("this token was not made by this registry")
+    return (at, host), (host, slug)

@@ -1,0 +1,224 @@
+"""Filters of ARD as filters of the search: what a client may narrow by, in every spelling that is found in the wild.
+
+A filter that the search cannot apply is refused: applied afterwards, it would make totals and pages wrong.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, time
+from functools import reduce
+from typing import Any, Final, NamedTuple, get_args
+
+from registry.actions.queries.entries import EntryOrder, ListConditions
+from registry.ard.errors import invalid
+from registry.ard.terms import Context, resolve
+from registry.core.format_support.artifact_types import TYPE_OF, formats_of_type
+from registry.core.merging.categories import CATEGORIES
+from registry.core.model.listing import AuthKind, Filters, PricingKind, TrustLevel
+from registry.core.names.air import parse_air_urn, publisher_of, repaired
+from registry.edge import parsers
+from registry.edge.problems import INVALID_PARAMETER, Problem
+
+MAX_VALUES: Final = 50
+MAX_KEYS: Final = 20
+MAX_CHARS: Final = 500
+
+Values = frozenset[str]
+Constraint = Mapping[str, Values]
+"""Field of Filters -> the values of which a service must have one. An empty set matches nothing."""
+
+
+class Term(NamedTuple):
+    """A term that entries can be filtered or counted by."""
+
+    facet: str | None  # name of the facet that counts it; None: it cannot be counted
+    constrain: Callable[[Values], Constraint]
+
+
+def _each(field_name: str, normalise: Callable[[str], Iterable[str]]) -> Callable[[Values], Constraint]:
+    return lambda values: {field_name: frozenset(one for value in values for one in normalise(value))}
+
+
+def _optional(normalise: Callable[[str], str | None]) -> Callable[[str], Iterable[str]]:
+    def each(value: str) -> Iterable[str]:
+        one = normalise(value)
+        return () if one is None else (one,)
+
+    return each
+
+
+def _among(allowed: Iterable[str]) -> Callable[[str], Iterable[str]]:
+    known = frozenset(allowed)
+    return lambda value: (value.strip().lower(),) if value.strip().lower() in known else ()
+
+
+def _identifiers(values: Values) -> Constraint:
+    """Return the hosts and formats of identifiers. Raise Problem when these would match further entries."""
+    names = {name for value in values if (name := parse_air_urn(repaired(value))) is not None}
+    hosts, slugs = {name.host for name in names}, {name.slug for name in names}
+    if len(names) != len(hosts) * len(slugs):
+        raise invalid("query.filter: identifiers must all be of one publisher, or all of one type; ask one by one")
+    return {"hosts": frozenset(hosts), "formats": frozenset(slugs)}
+
+
+OWN: Final = "metadata.waypost:"
+TERMS: Final[Mapping[str, Term]] = {
+    "type": Term("format", _each("formats", formats_of_type)),
+    "publisher": Term("host", _each("hosts", _optional(publisher_of))),
+    "identifier": Term(None, _identifiers),
+    f"{OWN}format": Term("format", _each("formats", _among(TYPE_OF))),
+    f"{OWN}domain": Term("domain", _each("domains", _optional(parsers.domain))),
+    f"{OWN}trustLevel": Term("trust", _each("trust_levels", _among(level.value for level in TrustLevel))),
+    f"{OWN}category": Term("category", _each("categories", _among(CATEGORIES))),
+    f"{OWN}authType": Term("auth", _each("auth_types", _among(get_args(AuthKind)))),
+    f"{OWN}pricingType": Term("pricing", _each("pricing_types", _among(get_args(PricingKind)))),
+}
+"""Path of a term -> what it means. The keys of `metadata` are those that entries here have."""
+
+_COUNTABLE: Final = ", ".join(name for name, term in TERMS.items() if term.facet)
+
+
+def read_filter(value: Mapping[str, Any], context: Context) -> Filters | None:
+    """Return the filters of a query: any value of a key, all of the keys. None: no entry can match. Raise Problem."""
+    if len(value) > MAX_KEYS:
+        raise invalid(f"query.filter: at most {MAX_KEYS} keys")
+    return combined(term_of(key, context).constrain(_values(given)) for key, given in value.items())
+
+
+def term_of(key: str, context: Context) -> Term:
+    """Return the term of a filter key. Raise Problem."""
+    term = TERMS.get(resolve(key, context) or "") if len(key) <= MAX_CHARS else None
+    if term is None:
+        raise invalid(f"query.filter: a key names a term that is not indexed here; indexed are {', '.join(TERMS)}")
+    return term
+
+
+def facet_of(key: str, context: Context) -> tuple[str, bool]:
+    """Return the facet that counts a term, and whether its slugs are to be shown as media types. Raise Problem."""
+    path = resolve(key, context) if len(key) <= MAX_CHARS else None
+    term = TERMS.get(path or "")
+    if term is None or term.facet is None:
+        raise invalid(f"resultType.facets: a field is not counted here; counted are {_COUNTABLE}")
+    return term.facet, path == "type"
+
+
+def combined(constraints: Iterable[Constraint]) -> Filters | None:
+    """Return filters for all constraints together; None when nothing can satisfy them."""
+
+    def both(one: dict[str, Values], other: Constraint) -> dict[str, Values]:
+        return one | {name: one[name] & values if name in one else values for name, values in other.items()}
+
+    together = reduce(both, constraints, dict[str, Values]())
+    if not all(together.values()):
+        return None
+    sorted_values: dict[str, Any] = {name: tuple(sorted(values)) for name, values in together.items()}
+    if "trust_levels" in sorted_values:
+        sorted_values["trust_levels"] = tuple(map(TrustLevel, sorted_values["trust_levels"]))
+    return Filters(**sorted_values)
+
+
+def _values(given: Any) -> Values:
+    values = [given] if isinstance(given, str) else given
+    if not isinstance(values, list) or not values or len(values) > MAX_VALUES:
+        raise invalid(f"query.filter: a value must be a text, or an array of 1 to {MAX_VALUES} texts")
+    if not all(isinstance(value, str) and len(value) <= MAX_CHARS for value in values):
+        raise invalid(f"query.filter: values must be texts of at most {MAX_CHARS} characters")
+    return frozenset(values)
+
+
+# --- the list ---------------------------------------------------------------------------------------------------------
+
+_CLAUSE: Final = re.compile(
+    r"\s*(?P<field>displayName|type|publisherId|publisher|createdAfter|updatedAfter)\s*(?P<sign>=|>)\s*'(?P<value>[^']*)'\s*"
+)
+_JOINT: Final = re.compile(r"AND\b", re.IGNORECASE)
+_EARLIEST: Final = 1970
+_ORDERS: Final[Mapping[str, EntryOrder]] = {
+    "displayname": "name", "displayname asc": "name", "name": "name", "updatedat desc": "updated",
+    "updated_at desc": "updated",
+}  # fmt: skip
+
+
+@dataclass(slots=True)
+class ListFilter:
+    """`filters` None: no entry can match."""
+
+    filters: Filters | None
+    extra: ListConditions = field(default_factory=ListConditions)
+
+
+def read_list_filter(text: str | None) -> ListFilter:
+    """Return the conditions of a list expression (ARD v0.91, appendix A), such as `type = 'a/b' AND createdAfter >
+    '2026-01-01'`. Commas separate alternatives of `type` and `publisherId`. Raise Problem.
+    """
+    constraints: list[Constraint] = []
+    extra: dict[str, Any] = {}
+    for field_name, sign, value in _clauses(text or ""):
+        is_time = field_name.endswith("After")
+        if sign == ">" and not is_time:
+            raise _refused("filter: `>` belongs to createdAfter and updatedAfter only")
+        if is_time or field_name == "displayName":
+            name = {"displayName": "name", "createdAfter": "created_after", "updatedAfter": "updated_after"}[field_name]
+            if name in extra:
+                raise _refused("filter: displayName, createdAfter and updatedAfter may be given once")
+            extra[name] = _moment(value) if is_time else value
+        else:
+            term = TERMS["type" if field_name == "type" else "publisher"]
+            constraints.append(term.constrain(frozenset(_alternatives(value))))
+    return ListFilter(combined(constraints), ListConditions(**extra))
+
+
+def read_order(text: str | None) -> EntryOrder:
+    """Return the order of a list. Raise Problem."""
+    if text is None:
+        return "host"
+    order = _ORDERS.get(" ".join(text.lower().split()))
+    if order is None:
+        raise _refused("orderBy: must be displayName or updatedAt DESC")
+    return order
+
+
+def _clauses(text: str) -> Iterable[tuple[str, str, str]]:
+    position, is_first = 0, True
+    while text.strip() and position < len(text):
+        if not is_first:
+            joint = _JOINT.match(text, position)
+            if joint is None:
+                raise _refused("filter: conditions are joined by AND")
+            position = joint.end()
+        clause = _CLAUSE.match(text, position)
+        if clause is None:
+            raise _refused(
+                "filter: a condition is displayName, type, publisherId, createdAfter or updatedAfter, then = or >, "
+                "then a text in single quotes"
+            )
+        yield clause["field"], clause["sign"], clause["value"]
+        position, is_first = clause.end(), False
+
+
+def _alternatives(value: str) -> list[str]:
+    """Return the alternatives of a list separated by commas; commas inside double quotes do not separate."""
+    found = re.findall(r'(?:[^,"]|"[^"]*"?)+', value)[: MAX_VALUES + 1]
+    if len(found) > MAX_VALUES:
+        raise _refused(f"filter: at most {MAX_VALUES} alternatives")
+    return [one.strip() for one in found]
+
+
+def _moment(value: str) -> datetime:
+    """Return a day (its beginning in UTC) or a time with its zone. Raise Problem."""
+    at: datetime | None
+    try:
+        if re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", value):
+            at = datetime.combine(date.fromisoformat(value), time(), UTC)
+        else:
+            at = datetime.fromisoformat(value)
+    except ValueError:
+        at = None
+    if at is None or at.tzinfo is None or at.year < _EARLIEST:
+        raise _refused("filter: a time is a date such as 2026-01-31, or ISO 8601 with a zone, from 1970 on")
+    return at
+
+
+def _refused(detail: str) -> Problem:
+    return Problem(INVALID_PARAMETER, detail, errors=[detail])
