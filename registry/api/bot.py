@@ -1,8 +1,6 @@
 """The page that the crawler's User-Agent links to: plain text for people."""
 
-from collections.abc import Mapping
 from importlib.metadata import version
-from types import MappingProxyType
 from typing import Final
 
 from fastapi import Request, Response
@@ -85,6 +83,5 @@ def _operator_contact(settings: Settings) -> str:
     return f"Its operator has not configured an address (setting contact_email); the registry is {settings.public_url}"
 
 
-def _plain_text(text: str, headers: Mapping[str, str] = MappingProxyType({})) -> Response:
-    headers = {"Cache-Control": "public, max-age=3600", **headers}
-    return Response(text, media_type="text/plain; charset=utf-8", headers=headers)
+def _plain_text(text: str) -> Response:
+    return Response(text, media_type="text/plain; charset=utf-8", headers={"Cache-Control": "public, max-age=3600"})

@@ -82,6 +82,8 @@ def _build(app: FastAPI) -> dict[str, Any]:
                     parameter |= {"style": "form", "explode": False}  # one value, separated by commas
                 if isinstance(default := parameter["schema"].get("default"), bool):
                     parameter["schema"]["default"] = "true" if default else "false"  # flags are sent as texts
+                elif default == []:
+                    del parameter["schema"]["default"]  # no value of a query is an empty list
     schemas = document.setdefault("components", {}).setdefault("schemas", {})
     for name in ("HTTPValidationError", "ValidationError"):
         schemas.pop(name, None)

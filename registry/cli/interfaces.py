@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from mcp_types.version import SUPPORTED_PROTOCOL_VERSIONS
+
 from registry.api import app as api
 from registry.api.documents import VERSION
 from registry.ard import app as ard
@@ -9,8 +11,11 @@ from registry.edge.interfaces import Interface
 from registry.mcp import http as mcp
 from registry.mcp_registry import app as mcp_registry
 from registry.self_description import app as self_description
+from registry.self_description.service import McpServer
 from registry.settings import Settings
 from registry.wiring import Waypost
+
+_MCP = McpServer("/mcp", tuple(SUPPORTED_PROTOCOL_VERSIONS))
 
 
 def interfaces_of(waypost: Waypost, settings: Settings) -> Sequence[Interface]:
@@ -22,5 +27,5 @@ def interfaces_of(waypost: Waypost, settings: Settings) -> Sequence[Interface]:
         mcp.interface(own_api, waypost, settings),
         ard.interface(waypost, settings),
         mcp_registry.interface(waypost, settings),
-        self_description.interface(settings, VERSION, own_api.app, routes.openapi),
+        self_description.interface(settings, VERSION, own_api.app, routes.openapi, _MCP, ard.ROOT),
     )

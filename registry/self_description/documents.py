@@ -141,6 +141,7 @@ class Documents:
             ("/llms.txt", "describedby", "text/markdown"),
             (FORMAT_BY_SLUG["atp"].paths[0], "agent-manifest", "application/json"),
             ("/terms", "terms-of-service", "text/plain"),
+            ("/changes.atom", "alternate", "application/atom+xml"),
         ]
         return ", ".join(f'<{self.base}{path}>; rel="{relation}"; type="{kind}"' for path, relation, kind in targets)
 

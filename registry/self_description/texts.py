@@ -71,6 +71,7 @@ and `untrusted_text` and `injection_flags` mark them. An answer with `confident:
 
 - [Rubric]({base}/api/rubric): The rules behind every score
 - [Problem types]({base}/api/problems): What an error means and what to do about it
+- [Changes]({base}/changes.atom): The latest changes of all services, as an Atom feed
 - [Crawler]({base}/bot): What the crawler requests, and how to stop it
 - [Terms of use]({base}/terms): Limits, rights and personal data
 """

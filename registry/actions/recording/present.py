@@ -1,5 +1,6 @@
 """Computes what is shown of a host from its current documents: merged, scored, listed. Pure; for record and rescore."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -12,6 +13,7 @@ from registry.core.formats.mcp_server_json.registry_record import NO_SERVERS, Se
 from registry.core.merging.listing import make_listing
 from registry.core.merging.merge import Held, LocatedFinding, Merged, merge
 from registry.core.merging.trust import trust_of
+from registry.core.model.documents import Outcome
 from registry.core.model.findings import Finding
 from registry.core.model.listing import Listing
 from registry.core.model.observations import STORED_AS, from_text
@@ -78,6 +80,11 @@ def held_documents(current: Iterable[Current], bodies: Mapping[tuple[str, bytes]
 
     A copy at another path is left out: it is not requested again, so it would outlive changes of the original.
     """
+    current = list(current)
+    copies: dict[str, list[str]] = defaultdict(list)
+    for document in current:
+        if document.record.alias_of is not None and document.record.outcome is Outcome.FOUND:
+            copies[document.record.alias_of] += dict.fromkeys((document.record.url, document.record.final_url))
     return [
         Held(
             document.record.final_url,
@@ -87,6 +94,7 @@ def held_documents(current: Iterable[Current], bodies: Mapping[tuple[str, bytes]
             document.record.seen_at,
             document.record.via,
             from_text(document.record.headers.get(STORED_AS, "")),
+            tuple(copies[document.record.url]),
         )
         for document in current
         if document.record.alias_of is None

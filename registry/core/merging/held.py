@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
@@ -40,6 +40,7 @@ class Held:
     seen_at: datetime
     via: Via | None = None
     observed: frozenset[Observation] = frozenset()
+    copies: tuple[str, ...] = ()  # other URLs of the host with the same bytes: what names one of them names this
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,10 @@ def without_copies(documents: Iterable[Held]) -> list[Held]:
     """Return each body once: the same bytes at several paths are one document, known by its most preferred path."""
     by_digest: dict[bytes, Held] = {}
     for document in documents:
-        by_digest.setdefault(document.sha256, document)
+        first = by_digest.setdefault(document.sha256, document)
+        if first is not document:
+            copies = (*first.copies, document.url, document.requested)
+            by_digest[document.sha256] = replace(first, copies=tuple(dict.fromkeys(copies)))
     return list(by_digest.values())
 
 

@@ -30,7 +30,10 @@ _NAMED: Final = frozenset(
 _REFERRING: Final = frozenset({"pointer", "instructions"})
 _PUBLISHER: Final = re.compile(r"urn:air?:([a-z0-9.-]+\.[a-z0-9-]+):", re.IGNORECASE)
 """The publisher in the identifier of an entry (ARD 0.91)."""
-_CARD_TYPES: Final = (("a2a-agent-card", "a2a"), ("agent-card", "a2a"), ("mcp-server", "mcp"))
+_REGISTRY: Final = "ard"
+_CARD_TYPES: Final = (
+    ("a2a-agent-card", "a2a"), ("agent-card", "a2a"), ("mcp-server", "mcp"), ("ai-registry", _REGISTRY),
+)  # fmt: skip
 _LIVE: Final = frozenset({"status_405", "status_406", "event_stream"})
 _LIVE_ENDINGS: Final = ("/mcp", "/sse")
 
@@ -67,8 +70,11 @@ def with_referrals(
                 capabilities.append(live_server[0])
                 live_protocols.append(live_server[1])
             elif role_of(document) is not Role.POINTERS or _is_own(capability, context):
-                capabilities.append(capability)
-                live_protocols += _card_protocol(capability) if role_of(document) is Role.POINTERS else ()
+                protocol = _card_protocol(capability) if role_of(document) is Role.POINTERS else ()
+                # a registry is searched by its protocol, which describes no call; alone, it is what the host offers
+                if context.is_alone or not any(one.id == _REGISTRY for one in protocol):
+                    capabilities.append(capability)
+                live_protocols += protocol
         protocols = (*services[index].protocols, *live_protocols)
         services[index] = replace(services[index], capabilities=tuple(capabilities), protocols=protocols)
     for index, entries in entries_by_target.items():
@@ -87,6 +93,8 @@ def _host_context(documents: Sequence[Held], host_documents: Sequence[Held], hos
     for index, document in enumerate(documents):
         context.found.setdefault(document.url, index)
         context.found.setdefault(document.requested, index)
+        for url in document.copies:
+            context.found.setdefault(url, index)
         if document.via is not None:
             context.carried.setdefault((document.via.document, document.via.pointer.rpartition("/")[0]), index)
         if role_of(document) is Role.SERVICE and document.assessment.service is not None:
@@ -154,10 +162,12 @@ def _is_carried(document: Held) -> bool:
 
 
 def _card_protocol(capability: Capability) -> tuple[Protocol, ...]:
-    """Return the protocol of an entry that names a card, where nothing else tells of it."""
+    """Return the protocol of an entry that names a card or a registry, where nothing else tells of it."""
     kind = next((str(kind) for key in ("type", "mediaType") if (kind := _entry_members(capability).get(key))), "")
     url = _url(capability)
     protocol = next((protocol for word, protocol in _CARD_TYPES if word in kind.lower()), None)
+    if protocol == _REGISTRY and url:
+        return (Protocol(protocol, endpoint=url),)
     return (Protocol(protocol, card_url=url),) if protocol and url else ()
 
 
