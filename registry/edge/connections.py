@@ -126,7 +126,7 @@ class ConnectionTable:
         """Count a connection as a long poll of a client while the block runs. Yield False when there are too many: do
         not wait. `client`: whom a trusted proxy asks for; the peer without it."""
         peer = connection.peer_key
-        key = client or peer
+        key = client or peer  # guard: long-polls-of-clients
         is_shared = connection.is_proxy and key == peer  # a proxy that does not say for whom
         is_over = self._long_polls[key] >= self._limits.long_polls_per_client and not is_shared
         if is_over or self._long_polls.total() >= self._limits.long_polls:  # guard: long-polls
