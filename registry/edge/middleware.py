@@ -265,7 +265,7 @@ class _Sender:
         return self.status != 0
 
     async def __call__(self, message: Message) -> None:
-        if self.refusal is not None and not self.started:
+        if self.refusal is not None and not self.started:  # guard: refused-bodies
             return
         if message["type"] == "http.response.start":
             self.status = message["status"]
@@ -282,7 +282,7 @@ class _Sender:
                 if name == _POLICY[0]:
                     break
             else:
-                headers.append(_POLICY)
+                headers.append(_POLICY)  # guard: content-policy
             if self.spending:
                 headers += ((name.lower().encode(), value.encode()) for name, value in self.spending.headers().items())
             message = {**message, "headers": headers}

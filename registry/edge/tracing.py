@@ -28,7 +28,7 @@ class RequestSpans:
         """Yield the span of a request, which is the current one while the block runs."""
         given = [value for name, value in scope["headers"] if name == b"traceparent"]
         carrier = {"traceparent": given[0].decode("latin-1")} if len(given) == 1 else {}
-        is_read = carrier and len(given[0]) <= _MAX_TRACEPARENT_BYTES
+        is_read = carrier and len(given[0]) <= _MAX_TRACEPARENT_BYTES  # guard: traceparent
         with self._tracer.start_as_current_span(
             _known(method),
             context=self._propagator.extract(carrier) if is_read else None,

@@ -63,7 +63,7 @@ def tracing(settings: Settings) -> Iterator["Tracer | None"]:
         last.start()
         last.join(SHUTDOWN_SECONDS)
         if last.is_alive():
-            exporter.shutdown()
+            exporter.shutdown()  # type: ignore[no-untyped-call]  # it stops trying again
 
 
 def trace_statements(tracer: "Tracer", engine: Engine) -> None:
