@@ -1,6 +1,6 @@
 # Two commands on a fresh machine: `make demo`, `make test`. Needs Python 3.11-3.13 and make; uv is brought along.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast check docs bench-crawl bench-relevance clean ssrf torture guards torture-kill torture-api
+.PHONY: help demo test test-fast check docs bench-crawl bench-relevance clean ssrf torture guards torture-kill torture-api conformance
 
 PYTHON ?= python3
 PORT   ?= 8000
@@ -43,6 +43,9 @@ torture-kill: .venv/.done ## fifty kills at random moments of a registry at work
 
 torture-api: .venv/.done ## all attacks on the API at once beside honest clients, in a network namespace (TORTURE="--seconds 60"; 12 minutes)
 	.venv/bin/python -m tests.flow.torture_api $(TORTURE)
+
+conformance: .venv/.done ## independent verifiers of every interface; installs them into .tools (CONFORMANCE="mcp --all")
+	.venv/bin/python -m tests.conformance $(CONFORMANCE)
 
 check: .venv/.done       ## linters, types, import contracts
 	.venv/bin/ruff check .

@@ -73,12 +73,15 @@ def _build(app: FastAPI) -> dict[str, Any]:
     document = get_openapi(
         title=TITLE, version=VERSION, description=DESCRIPTION, routes=app.routes, tags=app.openapi_tags
     )
+    document["security"] = []  # no operation needs credentials
     for operations in document["paths"].values():
         for operation in operations.values():
             _without_framework_errors(operation)
             for parameter in operation.get("parameters", ()):
                 if parameter["schema"].get("type") == "array":
                     parameter |= {"style": "form", "explode": False}  # one value, separated by commas
+                if isinstance(default := parameter["schema"].get("default"), bool):
+                    parameter["schema"]["default"] = "true" if default else "false"  # flags are sent as texts
     schemas = document.setdefault("components", {}).setdefault("schemas", {})
     for name in ("HTTPValidationError", "ValidationError"):
         schemas.pop(name, None)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema_rs
+import openapi_spec_validator
 import orjson
 import pytest
 
@@ -46,6 +47,10 @@ def faults(schema: dict[str, Any], value: Any) -> list[str]:
 def test_the_document_in_docs_is_the_one_the_code_makes() -> None:
     stored_document = Path(ROOT, "docs", "openapi.json")
     assert stored_document.read_bytes() == document(), "run `make docs`"
+
+
+def test_the_document_is_valid_by_an_independent_validator() -> None:
+    openapi_spec_validator.validate(DOCUMENT)
 
 
 def test_every_operation_of_the_contract_is_documented() -> None:

@@ -1,0 +1,1 @@
+"""Independent verifiers of the interfaces, run against `waypost demo`: `make conformance`, not part of `make test`."""
