@@ -32,8 +32,8 @@ webhooks = typer.Typer(
     rich_markup_mode=None,
     help="""Tell receivers of changes (Standard Webhooks).
 
-    A worker sends messages that the change feed has moved. A receiver gets them once it has answered a challenge; it then reads the feed. Exit
-    code 1 when there is no such webhook, or when a message was not delivered. """,
+    A worker sends messages that the change feed has moved. A receiver gets them once it has answered a challenge; it
+    then reads the feed. Exit code 1 when there is no such webhook, or when a message was not delivered. """,
 )
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="The id that `add` and `list` show.")]
