@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from registry.mcp.budget import first_within, lines_within, members_within, short, size
-from registry.mcp.schemas import DEFAULT_BYTES, LEAST_BYTES
+from registry.mcp.schema_parts import DEFAULT_BYTES, LEAST_BYTES
 from tests.mcp.serving import OUTPUTS, called, connected, served
 from tests.support.api import Api
 from tests.support.builders import ADP, Page, adp_detail, adp_manifest, crawl
