@@ -1,4 +1,7 @@
-"""`waypost seed`: read names from a source into the frontier and report what was added and refused."""
+"""`waypost seed`: read names from a source into the frontier and report what was added and refused.
+
+Long because each source is a command with options and a help text of its own.
+"""
 
 import contextlib
 import json

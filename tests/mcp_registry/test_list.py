@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from registry.core.formats.mcp_server_json.registry_record import LEFT_OUT
-from registry.core.formats.mcp_server_json.validation import issues
+from registry.core.calling.server_records.record import LEFT_OUT
+from registry.core.calling.server_records.validation import issues
 from registry.mcp_registry.params import write_cursor
 from tests.mcp_registry import sites
 from tests.mcp_registry.conftest import OFFICIAL, OWN, PUBLIC_URL, View, dump

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from registry.actions.recording.reconcile import Current
 from registry.core.assessing.assess import Assessment, assess_body
+from registry.core.calling.server_records.record import NO_SERVERS, ServerRecords, server_records
 from registry.core.formats.adp.manifest_view import adp_base_url
-from registry.core.formats.mcp_server_json.registry_record import NO_SERVERS, ServerRecords, server_records
 from registry.core.merging.listing import make_listing
 from registry.core.merging.merge import Held, LocatedFinding, Merged, merge
 from registry.core.merging.trust import trust_of

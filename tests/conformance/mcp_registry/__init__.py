@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from registry.core.assessing.assess import assess_body
-from registry.core.formats.mcp_server_json.registry_record import server_records
+from registry.core.calling.server_records.record import server_records
 from registry.core.names.domains import host_of
 from tests.conformance.check import Check, Failed, Site, Skipped, output_of
 from tests.conformance.mcp_registry.official import VERSION, official
