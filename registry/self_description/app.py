@@ -10,6 +10,7 @@ from registry.edge import problems
 from registry.edge.interfaces import Interface
 from registry.edge.middleware import Rules
 from registry.edge.responses import text_response
+from registry.edge.routing import strict_router
 from registry.self_description.capabilities import CAPABILITIES
 from registry.self_description.documents import API_CATALOG, Documents
 from registry.self_description.service import McpServer
@@ -73,5 +74,7 @@ def _application(documents: Documents, api: ASGIApp) -> FastAPI:
 
     for path in documents.paths:
         app.add_api_route(path, document, methods=["GET"])
-    app.add_api_route(f"{_ROOT}/{{agent_id}}", invoke, methods=["POST"])
+    operations = strict_router()
+    operations.add_api_route(f"{_ROOT}/{{agent_id}}", invoke, methods=["POST"])
+    app.include_router(operations)
     return app

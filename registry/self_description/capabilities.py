@@ -224,7 +224,7 @@ CAPABILITIES: Final = (
             Parameter(
                 "manifest", "string", "whole_body", "The document, as text.",
                 '{"awp_version": "0.2", "domain": "pigeonpost.example", "intent": "Parcels by pigeon.", "actions": []}',
-                True, {"maxLength": 1_000_000},
+                True, {"maxLength": 100_000},
             ),
             _text(
                 "at", "The path at which the document would be served.", "/.well-known/agent",

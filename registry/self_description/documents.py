@@ -230,10 +230,7 @@ class Documents:
             entries.append(entry("registry:search", NAME, "application/ai-registry+json", self._ard, DESCRIPTION))
         if self._mcp is not None:
             entries.append(entry("mcp:registry", NAME, _CARD, SERVER_CARDS[0], f"{_SHORT} As an MCP server."))
-        entries += [
-            entry("openapi:api", NAME, _OPENAPI_TYPE, OPENAPI, "The HTTP API: search, records, checks."),
-            entry("api-catalog:apis", NAME, "application/linkset+json", API_CATALOG, "The APIs of this host."),
-        ]
+        entries.append(entry("openapi:api", NAME, _OPENAPI_TYPE, OPENAPI, "The HTTP API: search, records, checks."))
         return {
             "specVersion": "1.0",
             "host": {

@@ -119,5 +119,7 @@ def _as_request(
 
 
 def _text(value: Any) -> str:
-    """Return a value as a query writes it."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    """Return a value as a query writes it; 2.0 is an integer to JSON Schema."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(int(value)) if isinstance(value, float) else str(value)

@@ -59,6 +59,16 @@ async def test_the_agent_may_be_left_to_the_url(api: Api) -> None:
     assert (await api.post("/woa/discover-services", json=body)).status_code == 200
 
 
+async def test_numbers_are_those_of_json_schema(api: Api) -> None:
+    assert (await invoke(api, "discover-services", {**QUESTION, "limit": 3.0})).status_code == 200
+    assert (await invoke(api, "discover-services", {**QUESTION, "limit": 2.5})).status_code == 400
+
+
+async def test_unknown_query_parameters_are_refused(api: Api) -> None:
+    refused = await api.post("/woa/discover-services?wait=1", json={"input": QUESTION})
+    assert (refused.status_code, refused.json()["accepted"]) == (400, [])
+
+
 @pytest.mark.parametrize(
     ("body", "says"),
     [

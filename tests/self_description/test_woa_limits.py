@@ -6,11 +6,11 @@ from tests.support.api import Api, make_client
 
 async def test_an_invocation_is_bounded_as_its_call(own_api: Api) -> None:
     """Submissions count as submissions, and a dear question takes its units, whichever way they come."""
-    config = own_api.waypost.settings.model_copy(update={"submit_rate": 2, "read_rate": 20})
+    config = own_api.waypost.settings.model_copy(update={"submit_rate": 2, "read_rate": 20, "submit_wait": 0})
     async with make_client(own_api.waypost, config) as client:
         body = {"input": {"domain": NEW}}
-        answers = [await client.post("/woa/submit-service?wait=0", json=body) for _ in range(3)]
-        by_api = await client.post("/api/services?wait=0", json={"domain": NEW})
+        answers = [await client.post("/woa/submit-service", json=body) for _ in range(3)]
+        by_api = await client.post("/api/services", json={"domain": NEW})
         assert answers[-1].status_code == by_api.status_code == 429
         assert answers[-1].json()["limit"] == "submissions"
         dear = [{"q": f"create {number} parcels", "limit": 50} for number in range(5)]  # others than cached ones
