@@ -77,9 +77,11 @@ _SPELLINGS: Final[Mapping[str, tuple[str, ...]]] = {
 }  # fmt: skip
 _BY_SPELLING: Final = {name: canonical for canonical, names in _SPELLINGS.items() for name in names}
 _OPENAPI: Final = re.compile(
-    r"application/(vnd\.oai\.openapi|openapi|openapi-spec|x-openapi|vnd\.openapi|rest-api)([+.-](json|yaml))?"
-    r"|application/swagger([+.-](json|yaml))?|application/vnd\.swagger\+(json|yaml)|text/openapi"
+    r"application/((vnd\.oai\.openapi|openapi)\b.*|rest-api\+json.*"
+    r"|(x-openapi|vnd\.openapi|swagger|vnd\.swagger)([+.-](json|yaml))?)|text/openapi"
 )
+"""With whatever follows the common names: a version, another suffix."""
+
 _SKILL: Final = re.compile(r"application/(?:ai|agent)-?skills?(?:\+(?P<packing>md|zip|gzip))?")
 _SKILL_PROFILES: Final = frozenset({"urn:air:agent-skills", "urn:ai:agent-skills", "agent-skills", "ai-skill"})
 _SKILL_OF: Final = {"zip": SKILL_ZIP, "gzip": SKILL_GZIP}
