@@ -20,7 +20,7 @@ from registry.cli.metrics_server import listening
 from registry.edge.connections import ConnectionTable
 from registry.edge.interfaces import Interface
 from registry.edge.metrics import SECONDS, Figure, RequestMetrics, gauge, labelled
-from registry.wiring import NOT_READY, Waypost
+from registry.wiring import NOT_READY, Waypost, utc_now
 
 POLL_SECONDS: Final = 15.0
 """Seconds between two looks at the index."""
@@ -37,6 +37,7 @@ class _State:
 
     read_at: float | None = None
     index_lag: int = 0
+    feed_lag: float = 0.0  # seconds
     services: dict[str, int] = field(default_factory=dict)
 
 
@@ -68,6 +69,8 @@ class ServingMetrics(Collector):
         if state.read_at is None:
             return
         yield gauge("waypost_index_lag", "Services whose index entry is out of date.", state.index_lag)
+        text = "How long the oldest committed event waits for its place in the change feed."
+        yield gauge("waypost_feed_lag_seconds", text, state.feed_lag)
         yield labelled("waypost_services", "Listed services by how their last visit went.", "state", state.services)
 
 
@@ -143,8 +146,14 @@ async def _poll(waypost: Waypost, metrics: ServingMetrics) -> None:
             if looks % SERVICES_EVERY == 0 or not services:
                 health = await waypost.queries.health()
                 services = {"healthy": health.healthy, "degraded": health.degraded, "down": health.down}
-            metrics.state = _State(began, await waypost.search.index_lag(), services)
+            metrics.state = _State(began, await waypost.search.index_lag(), await _feed_lag(waypost), services)
         except NOT_READY:
-            metrics.state = _State(None, 0, services)
+            metrics.state = _State(services=services)
         looks += 1
         await asyncio.sleep(max(0.0, POLL_SECONDS - (time.monotonic() - began)))
+
+
+async def _feed_lag(waypost: Waypost) -> float:
+    """Return seconds; 0 when every committed event has its place."""
+    since = (await waypost.feed.state()).unsequenced_since
+    return 0.0 if since is None else max(0.0, (utc_now() - since).total_seconds())

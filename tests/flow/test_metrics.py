@@ -81,6 +81,7 @@ async def test_metrics_count_the_requests_of_the_api(tmp_path: Path) -> None:
         assert figures["waypost_http_requests_in_flight", ""] == 0
         assert figures["waypost_database_up", ""] == 1
         assert figures["waypost_index_lag", ""] >= 0
+        assert figures["waypost_feed_lag_seconds", ""] >= 0
         assert {state for name, state in figures if name == "waypost_services"} == {"healthy", "degraded", "down"}
         assert figures["process_resident_memory_bytes", ""] > 0
         assert not [labels for name, labels in figures if "zq" in labels or "healthz" in labels]
