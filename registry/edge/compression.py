@@ -56,11 +56,14 @@ class Compressing:
         self._conditions = b""
         self._coding = ""
         self._start: Message | None = None
+        accepted = b""
         for name, value in request_headers:
             if name == b"accept-encoding":
-                self._coding = coding_for(value)
+                accepted = accepted + b"," + value if accepted else value
             elif name == b"if-none-match":
                 self._conditions += value
+        if accepted:
+            self._coding = coding_for(accepted)
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":

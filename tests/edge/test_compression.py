@@ -153,6 +153,14 @@ async def test_a_stream_leaves_part_by_part(media_type: str) -> None:
     assert seen == [0, 1, 2]
 
 
+async def test_fields_of_one_name_are_one_list() -> None:
+    app = answering(Response(TEXT, media_type="application/json"))
+    transport = httpx2.ASGITransport(app=app)  # type: ignore[arg-type]
+    async with httpx2.AsyncClient(transport=transport, base_url="http://testserver") as client:
+        answer = await client.get("/", headers=[("Accept-Encoding", "gzip"), ("Accept-Encoding", "zstd;q=0.5")])
+    assert answer.headers["content-encoding"] == "gzip"
+
+
 async def test_head_has_the_headers_of_get() -> None:
     app = answering(Response(TEXT, headers={"ETag": TAG}, media_type="application/json"))
     transport = httpx2.ASGITransport(app=app)  # type: ignore[arg-type]
