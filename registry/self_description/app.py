@@ -50,6 +50,7 @@ def _rules() -> Rules:
     """Return the rules: an invocation is bounded as the call that it stands for."""
     return Rules(
         open=_OPEN,
+        # guard: invocation-limits
         submissions=frozenset(one.woa_path for one in CAPABILITIES if one.limit == "submissions"),
         searches=frozenset(one.woa_path for one in CAPABILITIES if one.method == "GET"),
     )

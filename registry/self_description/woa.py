@@ -42,8 +42,13 @@ class Invocations:
             raise Problem(NOT_FOUND, "There is no agent with this id.", accepted=[*_BY_ID])
         arguments = _arguments(await read_body(request), agent_id)
         faults = sorted({_fault(error) for error in self._validators[agent_id].iter_errors(arguments)})
-        if faults:
-            raise Problem(INVALID_BODY, f"input: {faults[0]}", errors=[f"input: {fault}" for fault in faults])
+        if faults:  # guard: invocation-input
+            raise Problem(
+                INVALID_BODY,
+                f"input: {faults[0]}",
+                errors=[f"input: {fault}" for fault in faults],
+                accepted=[parameter.name for parameter in capability.parameters],
+            )
         return await self._call(request, capability, arguments)
 
     async def _call(self, request: Request, capability: OwnCapability, arguments: Mapping[str, Any]) -> Response:
