@@ -281,9 +281,9 @@ def mcp(
     ] = None,
     data: DataFolder = None,
 ) -> None:
-    """Serve MCP over standard input and output, for a host that starts this program.
+    """Serve MCP over standard input and output.
 
-    Nothing but the protocol's messages goes to standard output. Ends with standard input.
+    For a host of a model that starts this program. Nothing but the protocol's messages goes to standard output. Ends with standard input.
     """
     from registry.cli.mcp import run_mcp
     from registry.cli.shutdown import exit_process
