@@ -30,7 +30,7 @@ from registry.edge.problems import INVALID_BODY, INVALID_CURSOR, INVALID_PARAMET
 from registry.edge.problems import NOT_FOUND as NO_SUCH_ADDRESS
 from registry.edge.requests import base_url, provide, registry_of
 from registry.edge.responses import json_response
-from registry.edge.routing import strict_router
+from registry.edge.routing import NO_TELEMETRY, strict_router
 from registry.settings import Settings
 from registry.wiring import Waypost
 
@@ -59,7 +59,7 @@ def interface(waypost: Waypost, settings: Settings) -> Interface:
 
 def make_routes() -> FastAPI:
     """Return the application without middleware and registry; this suffices for the OpenAPI document."""
-    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False, telemetry=NO_TELEMETRY)
     app.include_router(router)
     app.openapi = lambda: description.openapi(app)  # type: ignore[method-assign]  # FastAPI documents this way
     install(app)

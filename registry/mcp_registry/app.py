@@ -20,7 +20,7 @@ from registry.edge.middleware import Rules
 from registry.edge.problems import INVALID_VALUE, NOT_FOUND, Problem
 from registry.edge.requests import base_url, provide, registry_of
 from registry.edge.responses import PAGE, json_response, text_response
-from registry.edge.routing import parse_body
+from registry.edge.routing import NO_TELEMETRY, parse_body
 from registry.mcp_registry.params import include_deleted, list_query, write_cursor
 from registry.mcp_registry.rows import row
 from registry.settings import Settings
@@ -44,7 +44,7 @@ def interface(waypost: Waypost, settings: Settings) -> Interface:
 
 
 def make_app() -> FastAPI:
-    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False, telemetry=NO_TELEMETRY)
     for root in ROOTS:
         for path, endpoint in _ROUTES:
             app.add_route(root + path, endpoint, methods=["GET"])

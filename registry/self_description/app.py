@@ -10,7 +10,7 @@ from registry.edge import problems
 from registry.edge.interfaces import Interface
 from registry.edge.middleware import Rules
 from registry.edge.responses import text_response
-from registry.edge.routing import strict_router
+from registry.edge.routing import NO_TELEMETRY, strict_router
 from registry.self_description.capabilities import CAPABILITIES
 from registry.self_description.documents import API_CATALOG, Documents
 from registry.self_description.service import McpServer
@@ -57,7 +57,7 @@ def _rules() -> Rules:
 
 
 def _application(documents: Documents, api: ASGIApp) -> FastAPI:
-    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False, telemetry=NO_TELEMETRY)
     problems.install(app)
     invocations = Invocations(api)
 
