@@ -271,7 +271,8 @@ def mcp(
 ) -> None:
     """Serve MCP over standard input and output.
 
-    For a host of a model that starts this program. Nothing but the protocol's messages goes to standard output. Ends with standard input.
+    For a host of a model that starts this program. Nothing but the protocol's messages goes to standard output. Ends
+    with standard input.
     """
     from registry.cli.mcp import run_mcp
     from registry.cli.shutdown import exit_process

@@ -32,7 +32,7 @@ _JSON: Final = "application/json"
 _PROMPT: Final = "find_and_call_service"
 _NEED_CHARS: Final = 1_000
 _REFUSED: Final = -32000
-"""Code of the error when a resource is there, but not at the moment or not for this client (JSON-RPC 2.0 section 5.1)."""
+"""Code of the error when a resource is there, but not now or not for this client (JSON-RPC 2.0 section 5.1)."""
 
 _HOUR, _MINUTE = 3_600_000, 60_000
 _CACHE_HINTS: Final = {
