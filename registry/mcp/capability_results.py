@@ -60,12 +60,12 @@ def _how(content: Json) -> Iterator[str]:
     call = content.get("call", {})
     if call:
         yield f"How it is called ({call.get('kind', 'unknown')}), YOUR_ values are yours to fill in:"
-    if "curl" in call:
+    if "curl" in call and "\n" not in call["curl"]:  # a line of the text must not be a site's
         yield str(call["curl"])
     elif "example" in call:
         yield orjson.dumps(call["example"]).decode()
     elif "open" in call:
-        yield str(call["open"])
+        yield quoted(call["open"], 2_000)
     if "not_callable" in content:
         yield str(content["not_callable"])
     if content["omitted"]:

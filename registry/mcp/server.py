@@ -31,6 +31,8 @@ _SERVICE_PREFIX: Final = SERVICE_TEMPLATE.removesuffix("{host}")
 _JSON: Final = "application/json"
 _PROMPT: Final = "find_and_call_service"
 _NEED_CHARS: Final = 1_000
+_REFUSED: Final = -32000
+"""Code of the error when a resource is there, but not now or not for this client (JSON-RPC 2.0 section 5.1)."""
 
 _HOUR, _MINUTE = 3_600_000, 60_000
 _CACHE_HINTS: Final = {
@@ -173,7 +175,7 @@ class _Answers:
         except Refused as refused:
             if refused.slug == "unknown-service":
                 raise _no_resource() from None
-            raise MCPError(types.INTERNAL_ERROR, refused.detail) from None
+            raise MCPError(_REFUSED, refused.detail) from None
         content = orjson.dumps(result.content).decode()
         return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, mime_type=_JSON, text=content)])
 
@@ -224,6 +226,8 @@ async def _own_errors(ctx: Context, call_next: CallNext) -> HandlerResult:
     except MCPError as error:
         if error.code == types.METHOD_NOT_FOUND:
             raise MCPError(types.METHOD_NOT_FOUND, "Method not found") from None
+        if error.code == types.INTERNAL_ERROR:  # a result of ours that is none by the protocol
+            log.error("mcp.invalid_result", method=ctx.method)
         raise
     except ValidationError:
         raise MCPError(types.INVALID_PARAMS, "Invalid request parameters") from None
