@@ -58,6 +58,9 @@ class Candidates:
         return (await self._connection.execute(statement)).scalar_one()
 
 
+REPORTED = ("origin", "origin_block")
+"""How opt-outs were declared that the origin of a mirror reports."""
+
 _OPTED_OUT = "SELECT domain, host FROM opt_outs WHERE domain = ANY(string_to_array(%(domains)s, ' '))"
 
 
@@ -72,7 +75,7 @@ class OptOuts:
         statement = insert(OptOutRow)
         new = {name: statement.excluded[name] for name in ("how", "evidence", "created_at")}
         statement = statement.on_conflict_do_update(
-            index_elements=["domain", "host"], set_=new, where=OptOutRow.how == "origin"
+            index_elements=["domain", "host"], set_=new, where=OptOutRow.how.in_(REPORTED)
         )
         await many(self._connection, statement, rows)
 

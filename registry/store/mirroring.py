@@ -10,6 +10,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registry.store.bulk import many
+from registry.store.candidates import REPORTED
 from registry.store.engine import decode
 from registry.store.tables import (
     CapabilityRow,
@@ -27,8 +28,9 @@ from registry.store.values import clean
 Key = tuple[str, str]
 Phase = Literal["loading", "following"]
 
-ORIGIN: Final = "origin"
-"""How an opt-out was declared that the origin reports: opt-outs made here have another value and stay."""
+ORIGIN, ORIGIN_BLOCK = REPORTED
+"""How an opt-out was declared that the origin reports: a wish of the site, or a block by the origin's operator.
+Opt-outs made here have other values, and stay."""
 
 _OF_A_HOST: Final = (ServiceRow, CapabilityRow, FindingRow, ScoreRow, DocumentRow, HostRow)
 _LOCK: Final = text("SELECT pg_advisory_xact_lock(hashtext('waypost mirror'))")
@@ -143,7 +145,7 @@ class Mirroring:
         """Delete the opt-outs of exactly these hosts that the origin reported."""
         if keys:
             key = tuple_(OptOutRow.domain, OptOutRow.host)
-            await self._connection.execute(delete(OptOutRow).where(key.in_(list(keys)), OptOutRow.how == ORIGIN))
+            await self._connection.execute(delete(OptOutRow).where(key.in_(list(keys)), OptOutRow.how.in_(REPORTED)))
 
     async def has_own_services(self) -> bool:
         """Return whether there are services that no origin reported: a registry that crawls is no mirror."""

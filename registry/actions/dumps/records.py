@@ -22,6 +22,7 @@ from registry.core.names.domains import InvalidName, canonical_host, host_of, re
 from registry.core.names.opt_out import is_covered
 from registry.core.scheduling.reasons import DueReason
 from registry.store.listings import listing_from_json
+from registry.store.mirroring import ORIGIN_BLOCK
 from registry.store.public_records import PublicRecord
 from registry.store.records import (
     CapabilityRecord,
@@ -152,7 +153,7 @@ def tombstone(host: str, state: str, covered_by: str | None = None) -> bytes:
 
 def state_of_opt_out(how: str) -> Literal["opted_out", "blocked"]:
     """Return what the public is told of an opt-out: the site's own wish, or a decision of an operator."""
-    return "blocked" if how == "operator" else "opted_out"
+    return "blocked" if how in ("operator", ORIGIN_BLOCK) else "opted_out"
 
 
 Short = Annotated[str, Field(max_length=200)]

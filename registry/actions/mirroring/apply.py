@@ -18,9 +18,10 @@ import orjson
 from registry.actions.dumps.records import Received
 from registry.core.names.domains import registrable_domain
 from registry.core.names.opt_out import is_covered
+from registry.store.candidates import REPORTED
 from registry.store.dump_files import Manifest, read_manifest
 from registry.store.errors import Unstorable
-from registry.store.mirroring import ORIGIN, MirroredRecord, MirrorRecord
+from registry.store.mirroring import ORIGIN, ORIGIN_BLOCK, MirroredRecord, MirrorRecord
 from registry.store.records import OptOutRecord
 from registry.store.unit_of_work import Store, UnitOfWork
 
@@ -240,7 +241,7 @@ async def _apply_together(
             covered_by = known.get(received.covered_by or host)
             if covered_by is None or covered_by.sequence <= statement.sequence:
                 work.note((key[0], received.covered_by or host), statement, received.state)
-        elif any(row.how != ORIGIN for row in rows):  # guard: mirror-own-opt-outs
+        elif any(row.how not in REPORTED for row in rows):  # guard: mirror-own-opt-outs
             applied.left_out += 1
             work.remove(key, statement, "left_out", "opted_out_here")
         elif mirror.without_restricted and received.usage.is_restricted:
@@ -283,7 +284,8 @@ def _remove(
         work.ended.append(key)
         return
     covering = (key[0], received.covered_by or key[1])
-    work.opt_outs.append(OptOutRecord(*covering, ORIGIN, f"{mirror.origin}: {received.state}", now))
+    how = ORIGIN_BLOCK if received.state == "blocked" else ORIGIN
+    work.opt_outs.append(OptOutRecord(*covering, how, mirror.origin, now))
     work.covered.append(covering)
 
 
