@@ -15,6 +15,7 @@ from registry.api import (
     discover,
     documents,
     dumps,
+    feed,
     health,
     manifests,
     opt_outs,
@@ -37,6 +38,7 @@ TAGS = [
     {"name": "discovery", "description": "Find services."},
     {"name": "services", "description": "Everything about one service."},
     {"name": "submission", "description": "Have a host visited, check a document."},
+    {"name": "changes", "description": "Follow what changes."},
     {"name": "health", "description": "Whether services, and this one, are up."},
     {"name": "copies", "description": "Copy the registry, and keep the copy current."},
     {"name": "about", "description": "How this registry works."},
@@ -83,6 +85,7 @@ def make_routes() -> FastAPI:
     )  # fmt: skip
     for module in (
         discover,
+        feed,
         crawl,
         services,
         manifests,

@@ -10,6 +10,7 @@ from typing import Annotated, Final, get_args
 from fastapi import Path, Query
 from pydantic import BeforeValidator, WithJsonSchema
 
+from registry.actions.feed.reading import MAX_LIMIT
 from registry.core.formats import FORMAT_BY_SLUG
 from registry.core.merging.categories import CATEGORIES
 from registry.core.model.listing import AuthKind, Filters, PricingKind, SideEffects, SortBy, TrustLevel
@@ -24,6 +25,7 @@ MAX_DISCOVER: Final = 50
 MAX_LIST: Final = 100
 MAX_OFFSET: Final = 100_000
 MAX_WAIT: Final = 20
+MAX_FEED: Final = MAX_LIMIT
 ALL: Final = "all"
 """The category that ADP clients send for no filter."""
 
@@ -66,6 +68,19 @@ Wait = Annotated[
     int | None,
     *parsers.limited(MAX_WAIT),
     Query(description="Seconds to wait for the visit; 0 answers at once.", examples=[8]),
+]
+FeedLimit = Annotated[
+    int,
+    *parsers.limited(MAX_FEED, least=1),
+    Query(description="Events to return.", examples=[100]),
+]
+FeedWait = Annotated[
+    int,
+    *parsers.limited(MAX_WAIT),
+    Query(
+        description="With `cursor`: seconds to wait when no event follows it yet. It answers as soon as one comes.",
+        examples=[0],
+    ),
 ]
 Days = Annotated[int, *parsers.limited(30), Query(description="How far back the history goes.", examples=[7])]
 OnlyTrue = Annotated[

@@ -283,6 +283,32 @@ def inspect(
 
 
 @app.command()
+def changes(
+    types: Annotated[
+        str | None, typer.Option(help="Only these types of events, comma separated, such as service.*.")
+    ] = None,
+    cursor: Annotated[str | None, typer.Option(help="Go on after the last event of an earlier call.")] = None,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Print events as they come; without --cursor only those.")
+    ] = False,
+    data: DataFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print the change feed: what was listed, changed or removed, oldest first."""
+    from registry.cli.changes import show_changes, types_of
+    from registry.cli.terminal import console
+
+    wanted = types_of(types)
+    raise typer.Exit(
+        run_async(
+            with_registry(
+                lambda waypost: show_changes(waypost, wanted, cursor, console, follow=follow, as_json=as_json), data
+            )
+        )
+    )
+
+
+@app.command()
 def translate(
     target: Annotated[str, typer.Argument(metavar="HOST|FILE", help="A listed host, a file, or - (standard input).")],
     to: Annotated[str, typer.Option(metavar="SLUG", help="awp, atp, awas, adp, woa or a2a.")],

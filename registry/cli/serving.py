@@ -29,6 +29,7 @@ SPARE_FILES = 256
 """File descriptors that connections never take: those of the database, the index, child processes and open files."""
 
 LONG_POLLS_PER_CLIENT = 10
+STREAMS_PER_CLIENT = 5
 
 log = structlog.get_logger(__name__)
 
@@ -119,6 +120,7 @@ async def serve_api(
             console.print(f"  curl '{url}/api/discover?q=send+an+email'", soft_wrap=True)
             await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
             at_stop()
+            waypost.feed.end_waiting()  # or streams and long polls would hold up the shutdown for GRACE
             server.should_exit = True
             stopping.cancel()
             listens.cancel()
@@ -135,6 +137,8 @@ def connection_table(settings: Settings) -> ConnectionTable:
         per_client=settings.max_connections_per_client,
         long_polls=max(total // 4, 1),
         long_polls_per_client=LONG_POLLS_PER_CLIENT,
+        streams=max(total // 4, 1),
+        streams_per_client=STREAMS_PER_CLIENT,
     )
     return ConnectionTable(limits, ClientIdentifier(settings.trusted_proxies), time.monotonic)
 

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, MutableMapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Any, Final, Literal
 from uuid import uuid4
 
 import orjson
@@ -57,17 +57,31 @@ _EXTENSION: Final = "waypost.connection"
 log = structlog.get_logger(__name__)
 
 
+Held = Literal["long_poll", "stream"]
+"""How a connection is held open for events: for one answer, or for an answer that does not end."""
+
+
 @dataclass(frozen=True, slots=True)
 class ConnectionLimits:
-    """`total`: connections of this process. `per_client`: of one client (limiter.ClientIdentifier), long polls apart.
+    """`total`: connections of this process. `per_client`: of one client (limiter.ClientIdentifier), without those held
+    open for an event.
 
-    Long polls have limits of their own, in all and per client. Trusted proxies have no limit per client.
+    Long polls and event streams each have limits of their own, in all and per client. Trusted proxies have no limit per
+    client.
     """
 
     total: int
     per_client: int
     long_polls: int
     long_polls_per_client: int
+    streams: int
+    streams_per_client: int
+
+    def of(self, held: "Held") -> tuple[int, int]:
+        """Return how many connections may be held open in this way, in all and per client."""
+        if held == "stream":
+            return self.streams, self.streams_per_client
+        return self.long_polls, self.long_polls_per_client
 
 
 class ConnectionTable:
@@ -80,7 +94,7 @@ class ConnectionTable:
         self._clients = clients
         self._connections: set[LimitedProtocol] = set()
         self._of_client: Counter[str] = Counter()
-        self._long_polls: Counter[str] = Counter()
+        self._held: dict[Held, Counter[str]] = {"long_poll": Counter(), "stream": Counter()}
         self._logged_at = clock()
 
     def __len__(self) -> int:
@@ -106,26 +120,27 @@ class ConnectionTable:
         """Remove a connection that has ended; nothing happens when it was not admitted."""
         if connection in self._connections:
             self._connections.remove(connection)
-            if not connection.is_long_poll:
+            if not connection.is_held:
                 _subtract(self._of_client, connection.peer_key)
 
     @contextlib.contextmanager
-    def long_poll(self, connection: "LimitedProtocol") -> Iterator[bool]:
-        """Count a connection as a long poll while the block runs. Yield False when there are too many: do not wait."""
-        key = connection.peer_key
-        is_over = self._long_polls[key] >= self._limits.long_polls_per_client and not connection.is_proxy
-        if is_over or self._long_polls.total() >= self._limits.long_polls:  # guard: long-polls
-            self.limited["refused_long_poll"] += 1
+    def hold(self, connection: "LimitedProtocol", held: Held) -> Iterator[bool]:
+        """Count a connection as held open while the block runs. Yield False when there are too many: do not wait."""
+        key, counts = connection.peer_key, self._held[held]
+        most, most_per_client = self._limits.of(held)
+        is_over = counts[key] >= most_per_client and not connection.is_proxy
+        if is_over or counts.total() >= most:  # guard: long-polls
+            self.limited[f"refused_{held}"] += 1
             yield False
             return
-        self._long_polls[key] += 1
+        counts[key] += 1
         _subtract(self._of_client, key)
-        connection.is_long_poll = True
+        connection.is_held = True
         try:
             yield True
         finally:
-            connection.is_long_poll = False
-            _subtract(self._long_polls, key)
+            connection.is_held = False
+            _subtract(counts, key)
             if connection in self._connections:
                 self._of_client[key] += 1
 
@@ -162,7 +177,7 @@ class LimitedProtocol(HttpToolsProtocol):
         super().__init__(*arguments, **options)
         self.peer_key = ""
         self.is_proxy = False
-        self.is_long_poll = False
+        self.is_held = False
         self.waits_since = 0.0
         self._receiving: str | None = None  # the part of a request that is being received: "head" or "body"
         self._head_bytes = 0
@@ -299,8 +314,8 @@ async def sweeping(connections: ConnectionTable) -> AsyncIterator[None]:
 
 
 @contextlib.contextmanager
-def long_poll(scope: MutableMapping[str, Any]) -> Iterator[bool]:
-    """Yield whether the request of `scope` may wait for an event, and count its connection apart while the block runs.
+def long_poll(scope: MutableMapping[str, Any], held: Held = "long_poll") -> Iterator[bool]:
+    """Yield whether the request of `scope` may wait for events, and count its connection apart while the block runs.
 
     A server without this protocol (in tests) counts nothing and lets all wait.
     """
@@ -308,7 +323,7 @@ def long_poll(scope: MutableMapping[str, Any]) -> Iterator[bool]:
     if connection is None:
         yield True
         return
-    with connection.table.long_poll(connection) as may_wait:
+    with connection.table.hold(connection, held) as may_wait:
         yield may_wait
 
 

@@ -92,8 +92,7 @@ class RequestMiddleware:
         scope = {**scope, "path": path, "waypost.request_id": request_id, "waypost.open": is_open}
         sender = _Sender(send, request_id, is_open=is_open, is_head=scope["method"] == "HEAD")
         if scope["method"] == "HEAD":
-            scope["method"] = "GET"
-            scope["waypost.head"] = True  # for answers that are dear to make and would be dropped
+            scope["method"], scope["waypost.head"] = "GET", True
         if scope["method"] == "OPTIONS" and is_open:
             await _send_preflight(sender)
             return

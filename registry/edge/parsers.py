@@ -21,15 +21,16 @@ _PROTOCOL: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _LANGUAGE: Final = re.compile(r"[a-z]{2,3}(-[a-z0-9]{1,8}){0,6}")
 
 
-def limited(maximum: int) -> Parser:
+def limited(maximum: int, least: int = 0) -> Parser:
     """Return the parser of a count: larger values are reduced to the maximum, so the schema has none."""
+    allowed = f"must be a whole number of at most nine digits, {least} to {maximum}; a larger one is reduced"
 
     def parse(text: Any) -> int | None:
-        if text is not None and not _is_number(text):
-            raise ValueError(f"must be a whole number of at most nine digits, 0 to {maximum}; a larger one is reduced")
+        if text is not None and not (_is_number(text) and int(text) >= least):
+            raise ValueError(allowed)
         return None if text is None else min(int(text), maximum)
 
-    schema = {"type": "integer", "minimum": 0, "description": f"Larger values count as {maximum}."}
+    schema = {"type": "integer", "minimum": least, "description": f"Larger values count as {maximum}."}
     return BeforeValidator(parse), WithJsonSchema(schema)
 
 

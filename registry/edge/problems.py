@@ -72,6 +72,13 @@ INVALID_CURSOR = ProblemType(
     "Invalid cursor",
     "A cursor is valid only for the query and filters that it was issued for. Start again without it.",
 )
+CURSOR_EXPIRED = ProblemType(
+    "cursor-expired",
+    410,
+    "Cursor expired",
+    "The events after this cursor are not all kept any more. Read everything again from `dump`, then follow the feed "
+    "from the cursor that its manifest names.",
+)
 OPTED_OUT = ProblemType(
     "opted-out", 403, "Opted out", "The operator of this domain opted out; it is neither visited nor listed."
 )
@@ -147,10 +154,9 @@ BUSY = ProblemType(
 
 PROBLEM_TYPES: Final[tuple[ProblemType, ...]] = (
     BAD_REQUEST, UNKNOWN_PARAMETER, INVALID_PARAMETER, UNREADABLE_BODY, INVALID_BODY, INVALID_NAME, INVALID_CURSOR,
-    OPTED_OUT, NOT_FOUND, UNKNOWN_SERVICE, UNKNOWN_CAPABILITY, NO_DETAIL, METHOD_NOT_ALLOWED, REQUEST_TIMEOUT,
-    ALREADY_KNOWN, UNTRANSLATABLE, BODY_TOO_LARGE, RANGE_NOT_SATISFIABLE, NOT_LISTED,
-    RATE_LIMITED, HEAD_TOO_LARGE, INTERNAL, UNAVAILABLE,
-    TOO_MANY_CONNECTIONS, BUSY,
+    CURSOR_EXPIRED, OPTED_OUT, NOT_FOUND, UNKNOWN_SERVICE, UNKNOWN_CAPABILITY, NO_DETAIL, METHOD_NOT_ALLOWED,
+    REQUEST_TIMEOUT, ALREADY_KNOWN, UNTRANSLATABLE, BODY_TOO_LARGE, RANGE_NOT_SATISFIABLE, NOT_LISTED, RATE_LIMITED, HEAD_TOO_LARGE, INTERNAL,
+    UNAVAILABLE, TOO_MANY_CONNECTIONS, BUSY,
 )  # fmt: skip
 
 

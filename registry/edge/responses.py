@@ -34,9 +34,16 @@ def json_response(
     return _response(request, orjson.dumps(content), status, cache, headers, media_type)
 
 
-def encoded_response(request: Request, body: bytes, *, media_type: str = "application/json") -> Response:
+def encoded_response(
+    request: Request,
+    body: bytes,
+    *,
+    cache: str = CACHED,
+    headers: dict[str, str] | None = None,
+    media_type: str = "application/json",
+) -> Response:
     """Return JSON that is encoded already, with an ETag as `json_response`."""
-    return _response(request, body, 200, CACHED, None, media_type)
+    return _response(request, body, 200, cache, headers, media_type)
 
 
 def text_response(request: Request, text: str, *, media_type: str, headers: dict[str, str]) -> Response:

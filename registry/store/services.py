@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime
 from typing import Any, Final, LiteralString
 
 from sqlalchemy import RowMapping, bindparam, delete, or_, select, text, tuple_, update
@@ -30,6 +31,15 @@ _CAPABILITIES_OF: Final[LiteralString] = """
 SELECT domain, host, name, data FROM capabilities
 WHERE domain = ANY(string_to_array(%(domains)s, ' ')) AND host = ANY(string_to_array(%(hosts)s, ' '))
 ORDER BY domain, host, position
+"""
+_UNSEEN: Final[LiteralString] = """
+SELECT s.domain, s.host FROM services s
+WHERE (s.domain, s.host) > (%(domain)s, %(host)s) AND NOT s.hidden AND s.seen_at < %(before)s
+  AND s.trust_level <> 'unverified'
+  AND NOT EXISTS (
+    SELECT FROM changes c WHERE c.domain = s.domain AND c.host = s.host AND c.at > s.seen_at
+      AND c.kind = 'service.changed' AND c.data ->> 'state' = 'stale')
+ORDER BY s.domain, s.host LIMIT %(limit)s
 """
 _SCORE = tuple(ScoreRecord.__dataclass_fields__)
 _STAMPED = ("domain", "host", "seen_at", "crawl_failures", "listing", "listing_hash")
@@ -64,6 +74,12 @@ class Services:
         """Delete services with their capabilities and findings. Their scores are kept as history."""
         for table in (ServiceRow, CapabilityRow, FindingRow):
             await self._connection.execute(delete(table).where(tuple_(table.domain, table.host).in_(list(keys))))
+
+    async def unseen(self, after: Key, *, before: datetime, limit: int) -> list[Key]:
+        """Return shown services after `after` that were last seen before `before`, and of which no event says yet that
+        they are stale; ordered by (domain, host)."""
+        bound = {"domain": after[0], "host": after[1], "before": before, "limit": limit}
+        return [(domain, host) for domain, host in await self._driver.rows(_UNSEEN, bound)]
 
     async def hide(self, domain: str, hosts: Collection[str]) -> list[str]:
         """Hide the services of `hosts` and of hosts below them; return the hosts that were shown until now."""

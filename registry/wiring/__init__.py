@@ -102,8 +102,9 @@ class Waypost:
         return index_is_fed(self.settings)
 
     async def close(self) -> None:
-        """End the processes of `compute`, and close the search engine if it was opened. The caller that opened the
-        database closes that."""
+        """End the waits of `feed` and the processes of `compute`, and close the search engine if it was opened. The
+        caller that opened the database closes that."""
+        await self.feed.close()
         await self.compute.close()
         if "search" in vars(self):
             await self.search.close()

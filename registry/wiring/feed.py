@@ -1,18 +1,56 @@
 """The change feed: read it, give events their places, and wait for the next event."""
 
-from registry.actions.feed import reading, sequencing
+import asyncio
+import contextlib
+from functools import partial
+from typing import Final
+
+import structlog
+
+from registry.actions.feed import cursors, reading, sequencing
 from registry.core.changes.kinds import ALL, Types
+from registry.store.errors import StoreUnavailable
 from registry.store.unit_of_work import Store
+
+POLL_SECONDS: Final = 0.5
+"""How often the database is asked for new events while anybody waits: once for all who wait in this process."""
+
+_BACK_OFF_SECONDS: Final = 5.0
+
+log = structlog.get_logger(__name__)
 
 
 class FeedActions:
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._shared: dict[tuple[reading.Place, Types, int], asyncio.Task[reading.FeedPage]] = {}
+        self._news = asyncio.Event()
+        self._ended = asyncio.Event()
+        self._waiting = 0
+        self._latest = 0
+        self._poller: asyncio.Task[None] | None = None
 
     async def page(
         self, after: reading.Place | int | None = None, types: Types = ALL, limit: int = 100
     ) -> reading.FeedPage:
         return await reading.page(self._store, after, types, limit)
+
+    async def shared_page(self, after: reading.Place, types: Types, limit: int) -> reading.FeedPage:
+        """As `page`; those who ask the same while the database is at work on it get the same page.
+
+        Events wake all who wait at the same time, and most of them at the same place.
+        """
+        key = (after, types, limit)
+        task = self._shared.get(key)
+        if task is None:
+            task = self._shared[key] = asyncio.create_task(self.page(*key))
+            task.add_done_callback(partial(self._forget, key))
+        return await asyncio.shield(task)
+
+    def _forget(self, key: tuple[reading.Place, Types, int], task: asyncio.Task[reading.FeedPage]) -> None:
+        del self._shared[key]
+        if not task.cancelled():
+            task.exception()  # seen, also when everybody who asked has left
 
     async def latest(self, types: Types = ALL) -> reading.FeedPage:
         return await reading.latest(self._store, types)
@@ -22,3 +60,60 @@ class FeedActions:
 
     async def sequence(self) -> int:
         return await sequencing.sequence(self._store)
+
+    def place(self, cursor: str, types: Types) -> reading.Place:
+        """Return the place of a cursor. Raise cursors.InvalidCursor."""
+        return cursors.decode(cursor, types)
+
+    async def wait(self, after: reading.Place, seconds: float) -> bool:
+        """Return True once there is an event after the place, of whatever kind; False after `seconds`, and at once when
+        `end_waiting` was called."""
+        deadline = asyncio.get_running_loop().time() + seconds
+        self._waiting += 1
+        if self._poller is None:
+            self._poller = asyncio.create_task(self._poll())
+        try:
+            while self._latest <= after.seq and not self._ended.is_set():
+                try:
+                    async with asyncio.timeout_at(deadline):
+                        await self._news.wait()
+                except TimeoutError:
+                    break
+            return self._latest > after.seq and not self._ended.is_set()
+        finally:
+            self._waiting -= 1
+
+    def end_waiting(self) -> None:
+        """End all waits, now and later: the server stops."""
+        self._ended.set()
+        self._news.set()
+
+    @property
+    def has_ended(self) -> bool:
+        return self._ended.is_set()
+
+    async def close(self) -> None:
+        self.end_waiting()
+        if self._poller is not None:
+            self._poller.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._poller
+
+    async def _poll(self) -> None:
+        """Look for events while anybody waits."""
+        while self._waiting and not self._ended.is_set():
+            pause = POLL_SECONDS
+            try:
+                self._tell(await reading.pulse(self._store))
+            except StoreUnavailable as error:
+                log.warning("feed.unavailable", error=type(error).__name__)
+                pause = _BACK_OFF_SECONDS
+            await asyncio.sleep(pause)
+        self._poller = None
+
+    def _tell(self, latest: int) -> None:
+        if latest != self._latest:  # lower after a restore: those who wait must look again
+            self._latest = latest
+            self._news.set()
+            if not self._ended.is_set():
+                self._news = asyncio.Event()

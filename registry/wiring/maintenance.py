@@ -6,6 +6,7 @@ from registry.actions.maintenance import prune as pruning
 from registry.actions.maintenance import refresh as refreshing
 from registry.actions.maintenance import rehome as rehoming
 from registry.actions.recording import rescore as rescoring
+from registry.actions.recording import staleness
 from registry.core.scheduling.retention import Retention
 from registry.store import migrate
 from registry.store.unit_of_work import Store
@@ -22,6 +23,10 @@ class MaintenanceActions:
         self, progress: Callable[[int, int], None] | None = None, *, only_outdated: bool = False
     ) -> rescoring.Rescored:
         return await rescoring.rescore(self._store, now=utc_now(), progress=progress, only_outdated=only_outdated)
+
+    async def tell_stale(self) -> int:
+        """Add an event for each service that became stale; return their number."""
+        return await staleness.tell_stale(self._store, now=utc_now())
 
     async def prune(self, retention: Retention) -> Mapping[str, int]:
         return await pruning.prune(self._store, retention, now=utc_now())

@@ -65,8 +65,12 @@ class Job:
 
 
 async def _recrawl(tools: Tools) -> Figures:
-    """Maintain the queue. Without a worker, make a crawl pass when `crawl_pass` is given, else log a warning."""
+    """Maintain the queue, and tell which services became stale.
+
+    Without a worker, make a crawl pass when `crawl_pass` is given, else log a warning.
+    """
     figures = asdict(await tools.waypost.frontier.recrawl())
+    figures["stale"] = await tools.waypost.maintenance.tell_stale()
     if figures["crawlers"] or not figures["due"]:
         return figures
     if tools.crawl_pass is None:

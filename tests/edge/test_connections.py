@@ -28,7 +28,7 @@ from tests.support.hang import HANG_SECONDS
 
 GET = b"GET / HTTP/1.1\r\nHost: registry.example\r\n\r\n"
 ONE, OTHER, PROXY = "127.0.0.1", "127.0.0.2", "127.0.0.3"
-LIMITS = ConnectionLimits(total=8, per_client=3, long_polls=2, long_polls_per_client=1)
+LIMITS = ConnectionLimits(total=8, per_client=3, long_polls=2, long_polls_per_client=1, streams=2, streams_per_client=1)
 
 
 @dataclass

@@ -200,8 +200,17 @@ async def test_a_mirror_equals_its_origin_after_a_thousand_changes_and_kills(
 
                 await until_true(is_current)
                 for h in ("site14.example",):
-                    print(await rows(copy, f"SELECT * FROM mirrored WHERE domain='{h}'"), await rows(copy, f"SELECT host,how FROM opt_outs WHERE domain='{h}'"), await rows(copy, f"SELECT host,how FROM opt_outs WHERE domain='{h}'"), await rows(copy,"SELECT sequence,cursor FROM mirror"))
-                    for r in await rows(store, f"SELECT seq, host, kind, at, data->>'reason', data->>'state' FROM changes WHERE domain='{h}' ORDER BY seq"): print(r)
+                    print(
+                        await rows(copy, f"SELECT * FROM mirrored WHERE domain='{h}'"),
+                        await rows(copy, f"SELECT host,how FROM opt_outs WHERE domain='{h}'"),
+                        await rows(copy, f"SELECT host,how FROM opt_outs WHERE domain='{h}'"),
+                        await rows(copy, "SELECT sequence,cursor FROM mirror"),
+                    )
+                    for r in await rows(
+                        store,
+                        f"SELECT seq, host, kind, at, data->>'reason', data->>'state' FROM changes WHERE domain='{h}' ORDER BY seq",
+                    ):
+                        print(r)
                 await same(store, copy, tmp_path)
                 assert await process.stop() == 0, process.output
                 assert "Traceback" not in process.output, process.output

@@ -1,5 +1,6 @@
 """The kinds of events in the change feed, and filters by kind."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal, Self, get_args
 
@@ -14,15 +15,12 @@ Kind = Literal[
     "host.readmitted",  # an opt-out or a block has ended: it may be visited again
 ]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
-_GROUPS: Final = frozenset(f"{kind.partition('.')[0]}.*" for kind in KINDS)
-
-MAX_PATTERNS: Final = len(KINDS) + len(_GROUPS)
+PATTERNS: Final = (*dict.fromkeys(f"{kind.partition('.')[0]}.*" for kind in KINDS), *KINDS)
+"""What a filter may name: groups of kinds ("service.*"), and kinds."""
 
 
 class UnknownKind(ValueError):
-    """A filter names no kind of event. `accepted`: what it may name."""
-
-    accepted = (*KINDS, *sorted(_GROUPS))
+    """A filter names something that is no kind of event; the message says what it may name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +30,12 @@ class Types:
     patterns: tuple[str, ...] = ()
 
     @classmethod
-    def parse(cls, text: str) -> Self:
-        """Return the filter of a comma-separated list. Raise UnknownKind, also for an empty item."""
-        patterns = {pattern.strip() for pattern in text.split(",")}
-        if not patterns <= {*KINDS, *_GROUPS}:
-            raise UnknownKind
-        return cls(tuple(sorted(patterns)))
+    def of(cls, patterns: Iterable[str]) -> Self:
+        """Return the filter of kinds and groups. Raise UnknownKind."""
+        named = set(patterns)
+        if not named <= set(PATTERNS):
+            raise UnknownKind(f"must be one or more of {', '.join(PATTERNS)}")
+        return cls(tuple(sorted(named)))
 
     @property
     def kinds(self) -> frozenset[str] | None:

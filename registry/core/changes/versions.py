@@ -17,12 +17,6 @@ MAX_NAMED: Final = 100
 
 _PLACES: Final = frozenset({"origin", "provenance"})
 
-# guard: untrusted-feed
-UNTRUSTED: Final = (
-    "name", "capabilities.added.name", "capabilities.removed.name", "capabilities.changed.name", "difference",
-)  # fmt: skip
-"""Where a payload has texts of sites."""
-
 Json = dict[str, Any]
 
 

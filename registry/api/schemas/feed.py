@@ -1,0 +1,188 @@
+"""The change feed: events, pages of them, and the same as CloudEvents."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal, NotRequired
+
+from pydantic import Field
+
+from registry.api.schemas.base import EXAMPLE_HOST, EXAMPLE_TIME, InjectionFlags, Shape, Timestamp, Trust, UntrustedText
+from registry.core.changes.kinds import KINDS
+
+EXAMPLE_ID = "019aa1b5-5b2e-7c41-9d3a-6f0000000412"
+_PRINT = "3f79bb7b435b05321651daefd374cdc681dc06faa65e374e38337b88ca046dea"
+_OLD_PRINT = "9b871512327c09ce91dd649b3f96a63b7408ef267c8cc5710114e629730cb61f"
+
+EventId = Annotated[
+    str, Field(description="A UUID of version 7: ids rise in the order of the feed.", examples=[EXAMPLE_ID])
+]
+Fingerprint = Annotated[
+    str,
+    Field(description="SHA-256 over the canonical JSON of RFC 8785, in hexadecimal.", examples=[_PRINT]),
+]
+Cursor = Annotated[
+    str,
+    Field(
+        description="Where to go on: opaque, valid for the same `types` only.",
+        examples=["AQGaobVbLnxBnTpvAAAABBLjsMRCmPwcFA"],
+    ),
+]
+
+
+class FeedEntity(Shape):
+    kind: Annotated[Literal["service", "host"], Field(description="A host stands for all hosts below it too.")]
+    id: Annotated[str, Field(description="The host.", examples=[EXAMPLE_HOST])]
+
+
+class NamedFingerprint(Shape):
+    name: Annotated[str, Field(examples=["track_parcel"])]
+    fingerprint: Fingerprint
+
+
+class ChangedFingerprint(Shape):
+    name: Annotated[str, Field(examples=["create_parcel"])]
+    before: Annotated[Fingerprint, Field(examples=[_OLD_PRINT])]
+    after: Fingerprint
+
+
+class FeedFingerprints(Shape):
+    before: Annotated[Fingerprint | None, Field(description="null: it was not listed.", examples=[_OLD_PRINT])]
+    after: Fingerprint
+
+
+class FeedCapabilities(Shape):
+    added: Annotated[Sequence[NamedFingerprint], Field(examples=[[]])]
+    removed: Annotated[Sequence[NamedFingerprint], Field(examples=[[]])]
+    changed: Sequence[ChangedFingerprint]
+
+
+class FeedOperation(Shape):
+    """An operation of RFC 6902, with the value before."""
+
+    op: Annotated[Literal["add", "remove", "replace"], Field(examples=["replace"])]
+    path: Annotated[
+        str, Field(description="JSON Pointer (RFC 6901).", examples=["/capabilities/create_parcel/description"])
+    ]
+    value: NotRequired[Annotated[Any, Field(examples=["Books a courier for one parcel."])]]
+    old: NotRequired[Annotated[Any, Field(description="The value before.", examples=["Books a courier."])]]
+
+
+class FeedPayload(Shape):
+    state: Annotated[
+        str,
+        Field(
+            json_schema_extra={
+                "enum": ["never_validated", "fresh", "stale", "failing", "gone", "opted_out", "blocked"],
+            },
+            description="What the service, or its host, is after this event.",
+            examples=["fresh"],
+        ),
+    ]
+    reason: NotRequired[Annotated[str, Field(description="Of `service.delisted` and `host.forgotten`: a code.")]]
+    outcome: NotRequired[Annotated[str, Field(description="Of the visit that ended it.")]]
+    how: NotRequired[Annotated[str, Field(description="How an opt-out was declared: robots, file, dns, operator.")]]
+    stays_out: NotRequired[Annotated[bool, Field(description="Of `host.forgotten`: an opt-out or a block covers it.")]]
+    redacted: NotRequired[
+        Annotated[bool, Field(description="The host opted out or was forgotten: what was said of it is deleted.")]
+    ]
+    name: NotRequired[Annotated[str, Field(examples=["Pigeonpost"])]]
+    score: NotRequired[Annotated[int, Field(examples=[87])]]
+    trust_level: NotRequired[Trust]
+    formats: NotRequired[Annotated[Sequence[str], Field(examples=[["adp"]])]]
+    injection_flags: NotRequired[InjectionFlags]
+    cause: NotRequired[
+        Annotated[
+            Literal["visit", "rescore", "time"],
+            Field(description="A visit, new rules for the same documents, or only time.", examples=["visit"]),
+        ]
+    ]
+    fingerprint: NotRequired[Annotated[FeedFingerprints, Field(examples=[{"before": _OLD_PRINT, "after": _PRINT}])]]
+    changed: NotRequired[
+        Annotated[
+            Sequence[str],
+            Field(
+                description="The members that changed; `score` alone: nothing else did.", examples=[["capabilities"]]
+            ),
+        ]
+    ]
+    capabilities: NotRequired[
+        Annotated[
+            FeedCapabilities,
+            Field(
+                examples=[
+                    {
+                        "added": [],
+                        "removed": [],
+                        "changed": [{"name": "create_parcel", "before": _OLD_PRINT, "after": _PRINT}],
+                    }
+                ]
+            ),
+        ]
+    ]
+    difference: NotRequired[
+        Annotated[
+            Sequence[FeedOperation],
+            Field(
+                description="What changed, as operations of RFC 6902. Where values are too large, only their places.",
+                examples=[
+                    [
+                        {
+                            "op": "replace",
+                            "path": "/capabilities/create_parcel/description",
+                            "value": "Books a courier for one parcel.",
+                            "old": "Books a courier.",
+                        }
+                    ]
+                ],
+            ),
+        ]
+    ]
+    truncated: NotRequired[
+        Annotated[bool, Field(description="Values, operations or capabilities were left out.", examples=[False])]
+    ]
+    untrusted_text: NotRequired[Annotated[UntrustedText, Field(examples=[["name", "capabilities", "difference"]])]]
+
+
+class FeedEvent(Shape):
+    event_id: EventId
+    type: Annotated[str, Field(json_schema_extra={"enum": list(KINDS)}, examples=["service.changed"])]
+    entity: FeedEntity
+    occurred_at: Timestamp
+    payload: FeedPayload
+
+
+class FeedFreshness(Shape):
+    generated_at: Annotated[Timestamp, Field(examples=["2026-11-20T03:05:00.000Z"])]
+    latest_event_at: Annotated[Timestamp | None, Field(description="null: there is no event yet.")]
+    lag_seconds: Annotated[
+        int | None, Field(description="From the latest event to this answer; not a delay.", examples=[289])
+    ]
+    retention_days: Annotated[int, Field(description="Events are kept for so long.", examples=[365])]
+
+
+class FeedPage(Shape):
+    events: Sequence[FeedEvent]
+    cursor: Cursor
+    has_more: Annotated[bool, Field(description="Ask again at once: a page may even be empty.", examples=[False])]
+    freshness: FeedFreshness
+
+
+class CloudEvent(Shape):
+    """CloudEvents 1.0.2, JSON event format."""
+
+    specversion: Literal["1.0"]
+    id: EventId
+    source: Annotated[str, Field(examples=["https://registry.example"])]
+    type: Annotated[
+        str,
+        Field(
+            json_schema_extra={"enum": [f"dev.waypost.{kind}" for kind in KINDS]},
+            examples=["dev.waypost.service.changed"],
+        ),
+    ]
+    subject: Annotated[str, Field(description="The host.", examples=[EXAMPLE_HOST])]
+    time: Annotated[Timestamp, Field(examples=[EXAMPLE_TIME])]
+    datacontenttype: Literal["application/json"]
+    dataschema: Annotated[
+        str, Field(examples=["https://registry.example/openapi.json#/components/schemas/FeedPayload"])
+    ]
+    data: FeedPayload

@@ -1,0 +1,70 @@
+"""`waypost changes`: print the change feed, line by line."""
+
+from typing import Final
+
+from rich.console import Console
+
+from registry.actions.feed.cursors import InvalidCursor
+from registry.actions.feed.reading import CursorExpired, FeedEvent, FeedPage
+from registry.api.feed import event_row
+from registry.cli.clean import print_json
+from registry.cli.common import DONE, NO, USAGE, fail, print_error
+from registry.cli.terminal import escaped
+from registry.core.changes.kinds import ALL, Types, UnknownKind
+from registry.core.changes.payloads import payload_of
+from registry.core.scheduling.reasons import shown_time
+from registry.wiring import Waypost
+
+_AT_ONCE: Final = 100
+_WAIT_SECONDS: Final = 60.0
+
+
+def types_of(text: str | None) -> Types:
+    """Return the filter of a comma-separated list; end the command with wrong usage when it names no kind of event."""
+    try:
+        return ALL if text is None else Types.of(text.split(","))
+    except UnknownKind as error:
+        fail(f"--types {error}", USAGE)
+
+
+async def show_changes(
+    waypost: Waypost, types: Types, cursor: str | None, console: Console, *, follow: bool, as_json: bool
+) -> int:
+    """Print the events after a cursor; with `follow` also those that come. Return the exit code."""
+    try:
+        place = waypost.feed.place(cursor, types) if cursor else None
+        page = await waypost.feed.latest(types) if follow and not cursor else await waypost.feed.page(place, types)
+        while True:
+            _print(page, console, as_json=as_json)
+            if not page.has_more and not follow:
+                break
+            while not page.has_more and not await waypost.feed.wait(page.place, _WAIT_SECONDS):
+                pass
+            page = await waypost.feed.page(page.place, types, _AT_ONCE)
+    except InvalidCursor as error:
+        print_error(f"--cursor: {error}")
+        return USAGE
+    except CursorExpired:
+        print_error("the events after this cursor are not all kept; begin without --cursor")
+        return NO
+    if not as_json:
+        console.print(f"[dim]go on from here with --cursor {page.cursor}[/]", soft_wrap=True)
+    return DONE
+
+
+def _print(page: FeedPage, console: Console, *, as_json: bool) -> None:
+    for event in page.events:
+        if as_json:
+            print_json(event_row(event))
+        else:
+            console.print(_line(event), soft_wrap=True)
+
+
+def _line(event: FeedEvent) -> str:
+    payload = payload_of(event.kind, event.data)
+    facts = [payload["state"], *(str(payload[name]) for name in ("reason", "how") if name in payload)]
+    if "score" in payload:
+        facts.append(f"score {payload['score']}")
+    if payload.get("changed"):
+        facts.append("changed: " + " ".join(payload["changed"]))
+    return f"{shown_time(event.at)}  {event.kind:<18} [cyan]{event.host}[/]  {escaped(', '.join(facts))}"
