@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict
 from datetime import datetime
 
-from sqlalchemy import delete, func, select, text
+from sqlalchemy import delete, func, or_, select, text
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -75,7 +75,7 @@ class OptOuts:
         statement = insert(OptOutRow)
         new = {name: statement.excluded[name] for name in ("how", "evidence", "created_at")}
         statement = statement.on_conflict_do_update(
-            index_elements=["domain", "host"], set_=new, where=OptOutRow.how.in_(REPORTED)
+            index_elements=["domain", "host"], set_=new, where=or_(*(OptOutRow.how == how for how in REPORTED))
         )
         await many(self._connection, statement, rows)
 

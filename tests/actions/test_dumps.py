@@ -392,8 +392,12 @@ def test_the_plain_record_is_accepted() -> None:
         (record_of(manifest_url="http://10.0.0.1/"), "foreign_document"),
         (record_of(manifest_url=f"https://{BIKES}/agent.json"), "foreign_document"),
         (record_of(capabilities=[SEND, SEND]), "repeated_key"),
-        (record_of(kind="opted_out", covered_by="example"), "bad_covering"),
-        (record_of(kind="opted_out", covered_by=BIKES), "bad_covering"),
+        (record_of(kind="opted_out", covering="example"), "bad_covering"),
+        (record_of(kind="opted_out", covering=[]), "bad_covering"),
+        (record_of(kind="opted_out", covering=[POST]), "bad_covering"),
+        (record_of(kind="opted_out", covering=[{"host": "example", "kind": "blocked"}]), "bad_covering"),
+        (record_of(kind="opted_out", covering=[{"host": BIKES, "kind": "blocked"}]), "bad_covering"),
+        (record_of(kind="opted_out", covering=[{"host": POST, "kind": "absent"}]), "bad_covering"),
     ],
 )
 def test_bad_records_are_refused_with_a_reason(raw: bytes, code: str) -> None:

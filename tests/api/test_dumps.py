@@ -168,7 +168,7 @@ async def test_records_of_some_hosts(api: Api, dumped: tuple[str, str, bytes]) -
 async def test_a_host_that_opted_out_is_a_name_and_no_more(own_api: Api) -> None:
     await own_api.waypost.opt_outs.forget(PIGEON, opt_out=True, reason="on request")
     (record,) = (await ask(own_api, [PIGEON])).json()["records"]
-    assert record == {"kind": "blocked", "host": PIGEON, "covered_by": PIGEON}
+    assert record == {"kind": "blocked", "host": PIGEON, "covering": [{"host": PIGEON, "kind": "blocked"}]}
 
 
 async def test_hosts_without_room_are_left_for_another_question(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:

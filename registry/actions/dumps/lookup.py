@@ -49,7 +49,8 @@ async def lookup(store: Store, hosts: Collection[str]) -> Records:
             covering = [row for row in opt_outs[domain] if is_covered(host, [row.host])]
             if covering:
                 widest = min(covering, key=lambda row: len(row.host))
-                raw = tombstone(host, state_of_opt_out(widest.how), widest.host)
+                states = {row.host: state_of_opt_out(row.how) for row in covering}
+                raw = tombstone(host, states[widest.host], states)
             else:
                 raw = await _record(uow, (domain, host))
             found.append(raw)

@@ -40,6 +40,11 @@ MAX_DEPTH: Final = 64
 BODIES_BYTES: Final = 8 * 1024 * 1024
 """Bytes of bodies in one record; further ones are left out."""
 
+MAX_COVERING: Final = 130
+"""Most opt-outs that cover one host: a name has at most 127 labels (RFC 1035 section 2.3.4)."""
+
+OptOutState = Literal["opted_out", "blocked"]
+
 _KINDS: Final = frozenset({"service", "opted_out", "blocked", "absent"})
 
 
@@ -56,13 +61,13 @@ class RefusedRecord(ValueError):
 class Received:
     """What another registry says of a host. Without `service`, `state` says why: opted_out, blocked or absent.
 
-    `covered_by`: the host whose opt-out covers this one.
+    `covering`: all opt-outs that cover it, by host; None where only its own is told, as in dumps.
     """
 
     domain: str
     host: str
     state: Literal["listed", "opted_out", "blocked", "absent"]
-    covered_by: str | None = None
+    covering: tuple[tuple[str, OptOutState], ...] | None = None
     service: ServiceRecord | None = None
     capabilities: tuple[CapabilityRecord, ...] = ()
     findings: tuple[FindingRecord, ...] = ()
@@ -145,13 +150,16 @@ def encoded(record: PublicRecord, usage: Usage, bodies: Mapping[bytes, bytes] | 
     )
 
 
-def tombstone(host: str, state: str, covered_by: str | None = None) -> bytes:
-    """Return the JSON of a host without a service: `state` is opted_out, blocked or absent."""
-    covering = {} if covered_by is None else {"covered_by": covered_by}
-    return orjson.dumps({"kind": state, "host": host, **covering})
+def tombstone(host: str, state: str, covering: Mapping[str, str] | None = None) -> bytes:
+    """Return the JSON of a host without a service: `state` is opted_out, blocked or absent.
+
+    `covering`: the opt-outs that cover it, host -> state.
+    """
+    told = [{"host": name, "kind": kind} for name, kind in covering.items()] if covering else None
+    return orjson.dumps({"kind": state, "host": host} | ({"covering": told} if told else {}))
 
 
-def state_of_opt_out(how: str) -> Literal["opted_out", "blocked"]:
+def state_of_opt_out(how: str) -> OptOutState:
     """Return what the public is told of an opt-out: the site's own wish, or a decision of an operator."""
     return "blocked" if how in ("operator", ORIGIN_BLOCK) else "opted_out"
 
@@ -274,14 +282,23 @@ def received_value(value: Any, *, exempt: Collection[str] = ()) -> Received:
         raise RefusedRecord("bad_shape", host) from None
 
 
-def _covering(value: Mapping[str, Any], host: str) -> str:
-    """Return the host whose opt-out covers this one: itself, or a parent in its domain."""
-    covering = value.get("covered_by", host)
-    if not isinstance(covering, str) or not is_covered(host, [covering]):
+def _covering(value: Mapping[str, Any], host: str) -> tuple[tuple[str, OptOutState], ...] | None:
+    """Return the opt-outs that cover the host, its own and those of parents in its domain; None if they are not told."""
+    told = value.get("covering")
+    if told is None:
+        return None
+    if not isinstance(told, list) or not 1 <= len(told) <= MAX_COVERING:
         raise RefusedRecord("bad_covering", host)
-    if not is_covered(covering, [registrable_domain(host)]):  # guard: record-covering
-        raise RefusedRecord("bad_covering", host)
-    return covering
+    covering: dict[str, OptOutState] = {}
+    for opt_out in told:
+        name = opt_out.get("host") if isinstance(opt_out, dict) else None
+        state = opt_out.get("kind") if isinstance(opt_out, dict) else None
+        if not isinstance(name, str) or state not in ("opted_out", "blocked") or not is_covered(host, [name]):
+            raise RefusedRecord("bad_covering", host)
+        if not is_covered(name, [registrable_domain(host)]):  # guard: record-covering
+            raise RefusedRecord("bad_covering", host)
+        covering[name] = state
+    return tuple(covering.items())
 
 
 def _service(domain: str, host: str, shape: _Service) -> Received:

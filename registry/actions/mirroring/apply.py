@@ -218,9 +218,9 @@ async def _apply_together(
     latest = {statement.host: statement for statement in statements}
     keys = {host: (registrable_domain(host), host) for host in latest}
     covering = {
-        (keys[host][0], received.covered_by)
+        (keys[host][0], name)
         for host, statement in latest.items()
-        if (received := statement.received) is not None and received.covered_by is not None
+        for name, _ in (statement.received.covering if statement.received else None) or ()
     }
     known = await uow.mirroring.of({*keys.values(), *covering})
     opt_outs = {domain: await uow.opt_outs.rows(domain) for domain in sorted({domain for domain, _ in keys.values()})}
@@ -237,10 +237,15 @@ async def _apply_together(
             work.remove(key, statement, "refused", statement.refused)
         elif received.service is None:
             applied.removed += 1
-            _remove(work, key, statement, received, mirror, now)
-            covered_by = known.get(received.covered_by or host)
-            if covered_by is None or covered_by.sequence <= statement.sequence:
-                work.note((key[0], received.covered_by or host), statement, received.state)
+            work.remove(key, statement, received.state)
+            told = received.covering or (((host, received.state),) if received.state != "absent" else ())
+            if received.covering is not None or received.state == "absent":
+                work.ended += [(row.domain, row.host) for row in rows]
+            for name, state in told:
+                work.opt_out(key[0], name, state, mirror.origin, now)
+                noted = known.get(name)
+                if noted is None or noted.sequence <= statement.sequence:
+                    work.note((key[0], name), statement, state)
         elif any(row.how not in REPORTED for row in rows):  # guard: mirror-own-opt-outs
             applied.left_out += 1
             work.remove(key, statement, "left_out", "opted_out_here")
@@ -271,22 +276,14 @@ class _Work:
     def note(self, key: Key, statement: Statement, state: str, reason: str = "", robots: str | None = None) -> None:
         self.notes[key] = MirroredRecord(*key, state, statement.sequence, self.snapshot, reason, robots)
 
+    def opt_out(self, domain: str, host: str, state: str, origin: str, now: datetime) -> None:
+        how = ORIGIN_BLOCK if state == "blocked" else ORIGIN
+        self.opt_outs.append(OptOutRecord(domain, host, how, origin, now))
+        self.covered.append((domain, host))
+
     def remove(self, key: Key, statement: Statement, state: str, reason: str = "") -> None:
         self.cleared.append(key)
         self.note(key, statement, state, reason)
-
-
-def _remove(
-    work: _Work, key: Key, statement: Statement, received: Received, mirror: MirrorRecord, now: datetime
-) -> None:
-    work.remove(key, statement, received.state)
-    if received.state == "absent":
-        work.ended.append(key)
-        return
-    covering = (key[0], received.covered_by or key[1])
-    how = ORIGIN_BLOCK if received.state == "blocked" else ORIGIN
-    work.opt_outs.append(OptOutRecord(*covering, how, mirror.origin, now))
-    work.covered.append(covering)
 
 
 async def _write(uow: UnitOfWork, work: _Work) -> None:
