@@ -213,8 +213,14 @@ def _answer(status: str, response: Mapping[str, Any]) -> Answer:
         media_types=list(content),
         type=list(_type(media["schema"])) if media.get("schema") else [],
         problems=list(media.get("examples", ())) if is_problem else [],
-        samples=[] if is_problem else list(_samples(media, f"Answer {status}")),
+        samples=[]
+        if is_problem
+        else [sample for name, one in content.items() for sample in _samples(one, _title(status, name))],
     )
+
+
+def _title(status: str, media_type: str) -> str:
+    return f"Answer {status}" if media_type == "application/json" else f"Answer {status} as {media_type}"
 
 
 def _samples(media: Mapping[str, Any], title: str) -> Iterator[Sample]:

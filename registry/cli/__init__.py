@@ -294,7 +294,7 @@ def changes(
     data: DataFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print the change feed: what was listed, changed or removed, oldest first."""
+    """Print what changed, from the oldest event that is kept."""
     from registry.cli.changes import show_changes, types_of
     from registry.cli.terminal import console
 

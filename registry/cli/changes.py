@@ -1,5 +1,6 @@
 """`waypost changes`: print the change feed, line by line."""
 
+from datetime import UTC
 from typing import Final
 
 from rich.console import Console
@@ -12,7 +13,6 @@ from registry.cli.common import DONE, NO, USAGE, fail, print_error
 from registry.cli.terminal import escaped
 from registry.core.changes.kinds import ALL, Types, UnknownKind
 from registry.core.changes.payloads import payload_of
-from registry.core.scheduling.reasons import shown_time
 from registry.wiring import Waypost
 
 _AT_ONCE: Final = 100
@@ -67,4 +67,5 @@ def _line(event: FeedEvent) -> str:
         facts.append(f"score {payload['score']}")
     if payload.get("changed"):
         facts.append("changed: " + " ".join(payload["changed"]))
-    return f"{shown_time(event.at)}  {event.kind:<18} [cyan]{event.host}[/]  {escaped(', '.join(facts))}"
+    at = event.at.astimezone(UTC)
+    return f"{at:%Y-%m-%d %H:%M:%S}Z  {event.kind:<18} [cyan]{event.host}[/]  {escaped(', '.join(facts))}"

@@ -117,7 +117,8 @@ async def test_its_curl_lines_can_be_copied(own_api: Api) -> None:
         assert command == "curl"
         path = address.removeprefix(PUBLIC_URL)
         if not options:
-            assert (await own_api.get(path)).status_code == 200, path
+            ask = own_api.client.head if path == "/api/feed/stream" else own_api.client.get  # an answer without an end
+            assert (await ask(path)).status_code == 200, path
         else:
             assert options[:2] == ["-H", "Content-Type: application/json"]
             response = await own_api.post(path, content=options[3])

@@ -28,6 +28,7 @@ from registry.wiring import Waypost
 from registry.wiring.reference import Reference
 from registry.wiring.searching import SearchActions
 from tests.api.planting import MARKER, MISSPELT, WORD, Web, leads_somewhere, planted_web, uncovered
+from tests.api.test_openapi import is_stream
 from tests.support import database
 from tests.support.api import Api, make_client
 from tests.support.builders import Page, adp_detail, adp_manifest, crawl
@@ -112,6 +113,7 @@ async def _answers(api: Api, web: Web) -> dict[str, list[Any]]:
     facets, listed = ",".join(FACETS), set()
     await get("/api/services", "/api/services?limit=100&include_unverified=true")
     await get("/api/discover", f"/api/discover?q={MISSPELT}")
+    await get("/api/feed", "/api/feed?limit=1000")
     await get("/api/discover", "/api/discover?q=qz00zq")
     await get("/api/services/{domain}/crawl", f"/api/services/sub.{next(iter(web.pages))}/crawl")
     for host in web.pages:
@@ -140,7 +142,9 @@ async def _answers(api: Api, web: Web) -> dict[str, list[Any]]:
 
 
 async def _operations(api: Api) -> list[str]:
-    return [path for path, item in (await api.json("/openapi.json"))["paths"].items() if "get" in item]
+    """Return the paths of all GET operations whose answer ends."""
+    paths = (await api.json("/openapi.json"))["paths"]
+    return [path for path, item in paths.items() if "get" in item and not is_stream(item["get"])]
 
 
 async def test_every_text_of_a_site_is_marked_in_every_answer(planted: tuple[Api, Web]) -> None:

@@ -7,8 +7,10 @@ from registry.actions.feed.cursors import encode
 from registry.actions.feed.sequencing import sequence
 from registry.core.changes.kinds import ALL, Types
 from registry.store.feed import BEGINNING as BEGINNING  # interfaces name it
-from registry.store.feed import Ends, FeedEvent, Place, Stretch
+from registry.store.feed import Ends, Stretch
+from registry.store.feed import FeedEvent as FeedEvent  # interfaces name it
 from registry.store.feed import FeedState as FeedState  # interfaces name it
+from registry.store.feed import Place as Place  # interfaces name it
 from registry.store.unit_of_work import Store
 
 MAX_LIMIT: Final = 1_000

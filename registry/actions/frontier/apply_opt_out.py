@@ -15,7 +15,7 @@ async def apply_opt_out(uow: UnitOfWork, domain: str, host: str, *, now: datetim
     """
     await uow.hosts.unschedule(domain, host)
     hidden = await uow.services.hide(domain, [host])
-    await uow.feed.redact(domain, host)  # guard: feed-redacted
+    await uow.feed.redact(domain, host)  # guard: feed-hidden-redacted
     if hidden:
         how = [row.how for row in await uow.opt_outs.rows(domain) if is_covered(host, [row.host])]
         data = {"state": state_out("operator" if "operator" in how else "site")}

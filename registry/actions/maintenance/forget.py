@@ -59,7 +59,7 @@ async def forget(
         rows = await uow.forgetting.rows(domain, host, today=now - BUDGET_WINDOW)
         await uow.forgetting.domain(domain)
         stays_out = is_covered(host, await _opted_out(uow, domain))
-        await uow.feed.redact(domain, host)  # guard: feed-redacted
+        await uow.feed.redact(domain, host)  # guard: feed-forgotten-redacted
         facts = {"state": await _state(uow, domain, host), "reason": "forgotten"}
         changes = [ChangeRecord(domain, shown_host, "service.delisted", now, facts) for shown_host in services]
         if opt_out is not None and not was_out:
