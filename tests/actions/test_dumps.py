@@ -303,6 +303,20 @@ async def test_a_mirror_is_not_rescored(store: Store, copy: Store, tmp_path: Pat
     await same(store, copy, tmp_path)
 
 
+async def test_a_record_that_is_too_large_is_left_out_and_counted(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await crawl(store, SITES)
+    records = {value["host"]: len(orjson.dumps(value)) for value in values(tmp_path, await dump(store, tmp_path))}
+    limit = (records[POST] + records[BIKES]) // 2
+    smaller = min(records, key=records.__getitem__)
+    for module in ("registry.actions.dumps.export", "registry.store.dump_files"):
+        monkeypatch.setattr(f"{module}.LINE_BYTES", limit)
+    manifest = await dump(store, tmp_path)
+    assert [value["host"] for value in values(tmp_path, manifest)] == [smaller]
+    assert manifest.counts["left_out_too_large"] == 1
+
+
 async def test_restricted_services_are_counted_and_can_be_left_out(store: Store, copy: Store, tmp_path: Path) -> None:
     await crawl(store, SITES)
     async with store.engine.begin() as connection:
@@ -388,14 +402,11 @@ def test_the_plain_record_is_accepted() -> None:
         (record_of(seen_at="9999-12-31T23:59:59-14:00"), "bad_shape"),
         (record_of(crawl_failures=-1), "bad_shape"),
         (record_of(listing={**LISTING, "score": 1_000}), "bad_shape"),
-        (record_of(listing={**LISTING, "host": BIKES}), "listing_of_another_host"),
         (record_of(manifest_url="http://10.0.0.1/"), "foreign_document"),
-        (record_of(manifest_url=f"https://{BIKES}/agent.json"), "foreign_document"),
         (record_of(capabilities=[SEND, SEND]), "repeated_key"),
         (record_of(kind="opted_out", covering="example"), "bad_covering"),
         (record_of(kind="opted_out", covering=[]), "bad_covering"),
         (record_of(kind="opted_out", covering=[POST]), "bad_covering"),
-        (record_of(kind="opted_out", covering=[{"host": "example", "kind": "blocked"}]), "bad_covering"),
         (record_of(kind="opted_out", covering=[{"host": BIKES, "kind": "blocked"}]), "bad_covering"),
         (record_of(kind="opted_out", covering=[{"host": POST, "kind": "absent"}]), "bad_covering"),
     ],
@@ -404,6 +415,22 @@ def test_bad_records_are_refused_with_a_reason(raw: bytes, code: str) -> None:
     with pytest.raises(RefusedRecord) as refusal:
         received(raw, exempt=EXEMPT)
     assert refusal.value.code == code
+
+
+def test_an_opt_out_of_a_suffix_is_refused() -> None:
+    covering = [{"host": "example", "kind": "blocked"}]
+    with pytest.raises(RefusedRecord, match="bad_covering"):
+        received(record_of(kind="opted_out", covering=covering), exempt=EXEMPT)
+
+
+def test_a_listing_of_another_host_is_refused() -> None:
+    with pytest.raises(RefusedRecord, match="listing_of_another_host"):
+        received(record_of(listing={**LISTING, "host": BIKES}), exempt=EXEMPT)
+
+
+def test_a_foreign_document_is_refused() -> None:
+    with pytest.raises(RefusedRecord, match="foreign_document"):
+        received(record_of(manifest_url=f"https://{BIKES}/agent.json"), exempt=EXEMPT)
 
 
 def test_a_number_that_no_encoder_writes_is_refused() -> None:

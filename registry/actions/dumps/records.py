@@ -283,7 +283,7 @@ def received_value(value: Any, *, exempt: Collection[str] = ()) -> Received:
 
 
 def _covering(value: Mapping[str, Any], host: str) -> tuple[tuple[str, OptOutState], ...] | None:
-    """Return the opt-outs that cover the host, its own and those of parents in its domain; None if they are not told."""
+    """Return the opt-outs that cover the host, its own and those of parents in its domain; None: not told."""
     told = value.get("covering")
     if told is None:
         return None

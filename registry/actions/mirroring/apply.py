@@ -328,6 +328,10 @@ async def _expect(uow: UnitOfWork, before: MirrorRecord) -> None:
     """Raise Superseded unless the progress is still `before`."""
     now = await _locked(uow)
     if (now.phase, now.part, now.line, now.cursor, _snapshot(now)) != (
-        before.phase, before.part, before.line, before.cursor, _snapshot(before),
-    ):  # fmt: skip  # guard: mirror-progress
+        before.phase,
+        before.part,
+        before.line,
+        before.cursor,
+        _snapshot(before),
+    ):  # guard: mirror-progress
         raise Superseded
