@@ -5,6 +5,7 @@ import contextlib
 import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import orjson
@@ -187,13 +188,14 @@ async def test_head_of_the_stream_ends_at_once(served: Served) -> None:
         await stream.ends()
 
 
-async def test_a_stream_waits_for_the_allowance_of_its_client(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(feed, "HEARTBEAT_SECONDS", 0.001)
+async def test_a_stream_waits_for_the_allowance_of_its_client(own_api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(feed, "ALLOWANCE_SECONDS", 0.001)
     now = [0.0]
     limiter = RateLimiter("work", 4, 60, lambda: now[0])
     limiter.take("client", 4)
-    request = Request({"type": "http", "waypost.spending": Spending("client", limiter)})
-    affording = asyncio.create_task(feed._afford(request, 0))
+    app = SimpleNamespace(state=SimpleNamespace(waypost=own_api.waypost))
+    request = Request({"type": "http", "app": app, "waypost.spending": Spending("client", limiter)})
+    affording = asyncio.create_task(feed._afford(request, 1))
     refusals = 0
     take = RateLimiter.take
 
