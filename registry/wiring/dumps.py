@@ -7,8 +7,8 @@ from pathlib import Path
 from registry.actions.dumps import export as exporting
 from registry.actions.dumps import lookup as looking_up
 from registry.settings import Settings
-from registry.store.dump_files import DumpFailed as DumpFailed  # the interfaces catch it
 from registry.store.dump_files import DumpFolder, Part
+from registry.store.dump_writer import DumpFailed as DumpFailed  # the interfaces catch it
 from registry.store.unit_of_work import Store
 from registry.wiring.clock import utc_now
 

@@ -5,8 +5,7 @@ from collections.abc import Collection, Sequence
 from datetime import timedelta
 from typing import Any
 
-from registry.actions.dumps import records
-from registry.actions.mirroring import apply
+from registry.actions.mirroring import apply, received
 from registry.actions.mirroring.apply import NotAMirror as NotAMirror  # the interfaces catch it
 from registry.actions.mirroring.apply import Statement as Statement  # the interfaces make it
 from registry.actions.mirroring.apply import Superseded as Superseded  # the interfaces catch it
@@ -66,21 +65,21 @@ class MirrorActions:
         found, nameless = [], 0
         for line in lines:
             try:
-                received = records.received(line, exempt=self._exempt)
-            except records.RefusedRecord as refusal:
+                record = received.received(line, exempt=self._exempt)
+            except received.RefusedRecord as refusal:
                 if refusal.host is None:
                     nameless += 1
                 else:
                     found.append(Statement(refusal.host, sequence, refused=refusal.code))
                 continue
-            found.append(Statement(received.host, sequence, received))
+            found.append(Statement(record.host, sequence, record))
         return found, nameless
 
     def _statement(self, value: Any, host: str, sequence: int) -> Statement:
         try:
-            received = records.received_value(value, exempt=self._exempt)
-        except records.RefusedRecord as refusal:
+            record = received.received_value(value, exempt=self._exempt)
+        except received.RefusedRecord as refusal:
             return Statement(host, sequence, refused=refusal.code)
-        if received.host != host:
+        if record.host != host:
             return Statement(host, sequence, refused="of_another_host")
-        return Statement(host, sequence, received)
+        return Statement(host, sequence, record)

@@ -17,12 +17,13 @@ from crawler.mirror.follow import Mirror
 from crawler.mirror.origin import NotRead, Origin
 from crawler.seeds.source import BadSource
 from registry.settings import Settings
-from registry.store.dump_files import BadDump, DumpWriter, Manifest, read_manifest
+from registry.store.dump_files import BadDump, Manifest, read_manifest
+from registry.store.dump_writer import DumpWriter
 from registry.store.recorded import RecordedListener
 from registry.store.unit_of_work import Store
 from registry.wiring import Waypost
 from registry.wiring.reference import Reference
-from tests.actions.test_dumps import record_of
+from tests.actions.test_received import record_of
 from tests.support.database import rows, until_true
 from tests.support.hang import HANG_SECONDS
 from tests.support.sites import Exchange, Reply, Sites

@@ -10,6 +10,7 @@ _FORMATS = "registry.core.formats"
 _EXAMPLES = "an example value in the schema of an answer"
 
 ALLOWED = {
+    "registry/actions/mirroring/received.py": "makes the answers that ADP defines, as recording does",
     "registry/actions/recording/present.py": "makes the answers that ADP defines",
     "registry/api/discover.py": "answers in the shape of the ADP registry",
     "registry/api/manifests.py": _EXAMPLES,

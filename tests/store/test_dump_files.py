@@ -11,19 +11,17 @@ from typing import Any
 import pytest
 import zstandard
 
-from registry.store import dump_files
+from registry.store import dump_files, dump_writer
 from registry.store.dump_files import (
     BadDump,
-    DumpFailed,
     DumpFolder,
-    DumpRunning,
-    DumpWriter,
     Manifest,
     Part,
     lines,
     read_manifest,
     verify,
 )
+from registry.store.dump_writer import DumpFailed, DumpRunning, DumpWriter
 
 FIRST, SECOND, THIRD = "20261124T010000Z", "20261125T010000Z", "20261126T010000Z"
 ABOUT = Manifest(FIRST, "2026-11-24T01:00:00+00:00", "https://registry.example", "cursor", 7, True, {}, {"services": 1})
@@ -116,6 +114,15 @@ def test_what_a_killed_writer_left_is_deleted_by_the_next(tmp_path: Path) -> Non
     orphan.write_bytes(b"a part without a manifest")
     manifest = write(tmp_path, SECOND)
     assert files(tmp_path) == {"manifest.json", f"manifest-{SECOND}.json", manifest.parts[0].name}
+
+
+def test_a_second_dump_of_the_same_second_is_refused(tmp_path: Path) -> None:
+    """Their parts could have the same names, and a failure of the second would delete those of the first."""
+    write(tmp_path)
+    before = files(tmp_path)
+    with pytest.raises(DumpFailed, match="this second"):
+        write(tmp_path)
+    assert files(tmp_path) == before
 
 
 def test_one_dump_at_a_time(tmp_path: Path) -> None:
@@ -268,6 +275,6 @@ def test_a_manifest_that_announces_a_bomb_is_refused() -> None:
 def test_a_record_that_is_too_large_for_a_line_is_no_part_of_a_dump(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dump_files, "LINE_BYTES", 100)
+    monkeypatch.setattr(dump_writer, "LINE_BYTES", 100)
     with DumpWriter(tmp_path, FIRST) as writer, pytest.raises(DumpFailed):
         writer.add("a a", b"x" * 100)

@@ -15,7 +15,8 @@ from typing import Final
 from registry.actions.dumps.position import Position, position
 from registry.actions.dumps.records import encoded, state_of_opt_out, tombstone, usage_of_record
 from registry.actions.feed.sequencing import sequence
-from registry.store.dump_files import FRAME_BYTES, LINE_BYTES, PART_BYTES, DumpWriter, Manifest
+from registry.store.dump_files import FRAME_BYTES, LINE_BYTES, PART_BYTES, Manifest
+from registry.store.dump_writer import DumpWriter
 from registry.store.unit_of_work import Store, UnitOfWork
 
 PAGE: Final = 100

@@ -15,7 +15,7 @@ from typing import Final
 
 import orjson
 
-from registry.actions.dumps.records import Received
+from registry.actions.mirroring.received import Received
 from registry.core.names.domains import registrable_domain
 from registry.core.names.opt_out import is_covered
 from registry.store.candidates import REPORTED
