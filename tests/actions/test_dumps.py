@@ -1,6 +1,7 @@
 """Dumps: what is in them, as of which moment, and how a mirror applies them. Two databases, no network."""
 
 import asyncio
+import shutil
 from collections.abc import AsyncIterator, Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -82,6 +83,7 @@ async def load(copy: Store, folder: Path, manifest: Manifest) -> MirrorRecord:
 
 async def public(store: Store, folder: Path) -> list[dict[str, Any]]:
     """Return everything public of a registry, as a dump holds it."""
+    shutil.rmtree(folder, ignore_errors=True)
     found = values(folder, await dump(store, folder))
     return sorted(found, key=lambda record: (record["kind"], record["host"]))
 
@@ -312,7 +314,7 @@ async def test_a_record_that_is_too_large_is_left_out_and_counted(
     smaller = min(records, key=records.__getitem__)
     for module in ("registry.actions.dumps.export", "registry.store.dump_writer"):
         monkeypatch.setattr(f"{module}.LINE_BYTES", limit)
-    manifest = await dump(store, tmp_path)
+    manifest = await dump(store, tmp_path, now=NOW + DAY)
     assert [value["host"] for value in values(tmp_path, manifest)] == [smaller]
     assert manifest.counts["left_out_too_large"] == 1
 

@@ -1,6 +1,7 @@
 """Reads the record of a service that another registry wrote (`registry/actions/dumps/records.py`).
 
-Nothing in it is trusted: shapes, sizes, depth and addresses are checked, and whatever can be computed from the rest is computed again.
+Nothing in it is trusted: shapes, sizes, depth and addresses are checked, and whatever can be computed from the rest is
+computed again.
 """
 
 from collections.abc import Collection, Mapping
