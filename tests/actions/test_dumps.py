@@ -129,7 +129,7 @@ def stable(record: dict[str, Any]) -> dict[str, Any]:
 
 
 async def same(origin: Store, copy: Store, folder: Path) -> None:
-    ours, theirs = await public(copy, folder / "copy"), await public(origin, folder / "origin")
+    ours, theirs = await public(copy, folder / "compared"), await public(origin, folder / "compared")
     assert [stable(record) for record in ours] == [stable(record) for record in theirs]
 
 
