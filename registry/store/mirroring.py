@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any, Final, Literal
 
-from sqlalchemy import delete, func, select, text, tuple_, update
+from sqlalchemy import delete, func, select, text, tuple_
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -84,10 +84,6 @@ class Mirroring:
         values = {**asdict(mirror), "id": 1}
         statement = insert(MirrorRow).values(values)
         await self._connection.execute(statement.on_conflict_do_update(index_elements=["id"], set_=values))
-
-    async def contact(self, *, at: datetime, behind_s: int | None) -> None:
-        """Note an answer of the origin that changed nothing else."""
-        await self._connection.execute(update(MirrorRow).values(contact_at=at, behind_s=behind_s))
 
     async def of(self, keys: Collection[Key]) -> dict[str, MirroredRecord]:
         """Return by host what the origin said last."""
