@@ -145,6 +145,12 @@ def request_headers(probe: Probe) -> dict[str, str]:
         headers["If-None-Match"] = probe.etag
     if probe.last_modified and _FIELD_VALUE.fullmatch(probe.last_modified):
         headers["If-Modified-Since"] = probe.last_modified
+    if probe.span is not None:  # a whole file is a 200 even so: RFC 9110 section 14.2
+        headers |= {
+            "Range": f"bytes={probe.span[0]}-{probe.span[1]}",
+            "If-Range": probe.span[2],
+            "Accept-Encoding": "identity",
+        }
     return headers
 
 

@@ -34,6 +34,9 @@ HEADER_CAP: Final = 64 * 1024
 DOCUMENT: Final = frozenset({200, 203})
 """Statuses whose whole body is needed. Of others the beginning suffices (challenge marks, control comparison)."""
 
+PARTIAL: Final = 206
+"""The status of an answer to a request for a range, whose whole body is needed too."""
+
 PAGE_KEPT: Final = 64 * 1024
 PAGE_DRAINED: Final = 256 * 1024
 """Bytes of other pages that are kept, and that are read at most: an undrained connection cannot be reused."""
@@ -257,7 +260,7 @@ async def ask(
         async with request.build_streamed() as response:
             fields, repeated = _fields(response.headers)
             status = response.status
-            is_needed = status in needed
+            is_needed = status in needed or (status == PARTIAL and "Range" in headers)
             collector = Body(cap if is_needed else min(cap, PAGE_KEPT), memory)  # guard: page-size
             watch = ReplyWatch.of(post, fields)
             body, truncated = await _read(response.body_reader, fields, collector, is_needed, keep_head, watch)

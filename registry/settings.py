@@ -202,6 +202,9 @@ class Settings(BaseSettings):
     refresh_interval: int = Field(
         default=604_800, ge=0, description="Seconds between two runs of the job `refresh`; 0: not scheduled."
     )
+    export_interval: int = Field(
+        default=86_400, ge=0, description="Seconds between two runs of the job `export`, which dumps; 0: not scheduled."
+    )
     suffix_list_url: str = Field(
         default="https://publicsuffix.org/list/public_suffix_list.dat",
         pattern=r"^(https://[^\s]+)?$",
@@ -307,6 +310,23 @@ class Settings(BaseSettings):
         default=(),
         description="Further origins (https://name) whose web pages may call `/mcp`, comma separated; `*`: all. "
         "Programs that are no browsers send no origin and always may.",
+    )
+
+    # dumps
+    dumps: Path | None = Field(
+        default=None, description="Folder of the dumps that `/dumps/` serves. Unset: `dumps` in `data`."
+    )
+    keep_dumps: int = Field(
+        default=2, ge=1, le=1_000, description="Newest dumps that stay; with 2, a copy can finish the one it has begun."
+    )
+    dump_restricted: bool = Field(
+        default=True,
+        description="Dumps contain services whose sites forbid training or make it conditional; each says so.",
+    )
+    dump_terms_url: str | None = Field(
+        default=None,
+        pattern=r"^https?://[^\s]+$",
+        description="Page with the terms of the dumps; their manifest names it.",
     )
 
     # logging

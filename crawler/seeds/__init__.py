@@ -1,6 +1,6 @@
 """Sources of domain names: one module for each kind of source, and SEEDS, the tuple of all."""
 
-from crawler.seeds import ard, lines, links, mcp_registry, sitemap, tables
+from crawler.seeds import ard, lines, links, mcp_registry, sitemap, tables, waypost
 from crawler.seeds.source import Source
 
 SEEDS: tuple[Source, ...] = (
@@ -11,5 +11,6 @@ SEEDS: tuple[Source, ...] = (
     mcp_registry.MCP_REGISTRY,
     ard.ARD_REGISTRY,
     ard.ARD_CATALOG,
+    waypost.WAYPOST,
     links.LINKS,
 )

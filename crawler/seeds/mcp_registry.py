@@ -4,7 +4,8 @@ Reads pages as a registry serves them, or a saved file: one page, a list of page
 line. Only the few members that name hosts are read, so a malformed server affects only itself.
 """
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from datetime import UTC, datetime
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -13,7 +14,7 @@ import jiter
 from crawler.seeds.lines import NO_HOST, NO_HOST_SAYS
 from crawler.seeds.online import NotRead, Reader
 from crawler.seeds.opened import Opened
-from crawler.seeds.pages import Page, paged
+from crawler.seeds.pages import Page, Since, paged
 from crawler.seeds.source import BadSource, Source
 from registry.core.names.domains import MAX_URL_CHARS, host_of
 from registry.core.names.seeds import Checkpoint, Refusal, Seed
@@ -40,16 +41,24 @@ def first_page(url: str) -> str:
     return f"{url if url.endswith('/servers') else url + ROUTE}?{QUERY}"
 
 
-def names(url: str, reader: Reader, start: str = "") -> AsyncIterator[Seed | Refusal | Checkpoint]:
-    """Yield the hosts of all pages from the cursor `start` on, as `paged` does. `url`: canonical, of the first page."""
+def names(
+    url: str, reader: Reader, start: str = "", clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+) -> AsyncIterator[Seed | Refusal | Checkpoint]:
+    """Yield the hosts of all pages from the place `start` on, as `paged` does. `url`: canonical, of the first page.
 
-    async def read_page(cursor: str) -> Page:
-        page_url = f"{url}&cursor={quote(cursor, safe='')}" if cursor else url
+    After a complete run only what was updated since it began is asked for.
+    """
+
+    async def read_page(place: str) -> Page:
+        since = Since.of(place, clock)
+        page_url = f"{url}&updated_since={quote(since.moment, safe='')}" if since.moment else url
+        page_url += f"&cursor={quote(since.cursor, safe='')}" if since.cursor else ""
         if len(page_url) > MAX_URL_CHARS:
             raise NotRead("the cursor of the next page is too long for a URL")
         _, body = await reader.read(page_url, accept="application/json", cap=PAGE_CAP)
         value = _parsed(body)
-        return Page(list(_of_page(value)), _next(value))
+        cursor = _next(value)
+        return Page(list(_of_page(value)), since.at(cursor) if cursor else "", since.later())
 
     return paged(url, reader, read_page, start)
 

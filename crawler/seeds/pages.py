@@ -10,6 +10,7 @@ import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -30,11 +31,55 @@ _EXPIRED: Final = frozenset({400, 404, 410, 422})
 _SAVED_CAP: Final = 64 * 1024
 
 
+OVERLAP: Final = timedelta(hours=1)
+"""How much earlier than its beginning the run after a complete one asks for changes: clocks differ, and registries date
+rows before they show them."""
+
+
 class Page(NamedTuple):
-    """The entries of one page, and the place of the next one; empty after the last."""
+    """The entries of one page, and the place of the next one; empty after the last.
+
+    `later`: the place at which the run after a complete one begins; empty for sources that cannot tell what is new.
+    """
 
     entries: Sequence[Seed | Refusal]
     next: str = ""
+    later: str = ""
+
+
+class Since(NamedTuple):
+    """A place in a list that can be asked for what is new: `moment` (empty: everything), when this run of it began, and
+    the cursor of the page. Both times are ISO 8601 in UTC with milliseconds and `Z`."""
+
+    moment: str
+    began: str
+    cursor: str
+
+    @classmethod
+    def of(cls, place: str, clock: Callable[[], datetime]) -> "Since":
+        """Return what `at` or `later` wrote, with the present as the beginning of a run that has none."""
+        moment, _, rest = place.partition(" ")
+        began, _, cursor = rest.partition(" ")
+        return cls(moment if _is_time(moment) else "", began if _is_time(began) else _written(clock()), cursor)
+
+    def at(self, cursor: str) -> str:
+        return f"{self.moment} {self.began} {cursor}"
+
+    def later(self) -> str:
+        """Return the place of the list's beginning for what is new since this run began."""
+        return f"{_written(datetime.fromisoformat(self.began) - OVERLAP)}  "
+
+
+def _written(moment: datetime) -> str:
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _is_time(text: str) -> bool:
+    """Return whether a text of a kept place is a time with a zone: somebody may have edited the file."""
+    try:
+        return datetime.fromisoformat(text).tzinfo is not None
+    except ValueError:
+        return False
 
 
 ReadPage = Callable[[str], Awaitable[Page]]
@@ -82,6 +127,8 @@ async def paged(
         for entry in page.entries:
             yield entry
         if not page.next:
+            if page.later:
+                yield Checkpoint(page.later, is_complete=True)
             return
         if page.next in seen or len(page.next) > MAX_URL_CHARS:
             message = "the pages lead in a circle, or nowhere"
@@ -103,13 +150,17 @@ async def paged(
 
 
 class Progress:
-    """Where an interrupted run of an online source goes on: one small file for each source and URL."""
+    """Where the next run of an online source begins: one small file for each source and URL.
+
+    `is_complete`: the last run that was kept read the source to its end, and the next one reads what is new.
+    """
 
     def __init__(self, data: Path, source: str, url: str) -> None:
         """`data`: the data folder. Nothing is written before the first checkpoint."""
         self._of = {"source": source, "url": url}
         name = hashlib.sha256(f"{source}\0{url}".encode()).hexdigest()[:32]
         self._path = data / FOLDER / f"{name}.json"
+        self.is_complete = False
 
     def start(self) -> str:
         """Return the kept place; the empty text, which is the beginning, when there is none that can be read."""
@@ -120,13 +171,18 @@ class Progress:
             return ""
         is_ours = isinstance(saved, dict) and {key: saved.get(key) for key in self._of} == self._of
         place = saved.get("place") if is_ours else None
-        return place if isinstance(place, str) and len(place) <= MAX_URL_CHARS else ""
+        if not isinstance(place, str) or len(place) > MAX_URL_CHARS:
+            return ""
+        self.is_complete = saved.get("complete") is True
+        return place
 
     def keep(self, checkpoint: Checkpoint) -> None:
         """Replace the kept place, atomically. Raise OSError."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
         scratch = self._path.with_suffix(f".{os.getpid()}.tmp")
-        scratch.write_text(json.dumps({**self._of, "place": checkpoint.position}), encoding="ascii")
+        self.is_complete = checkpoint.is_complete
+        content = {**self._of, "place": checkpoint.position, "complete": self.is_complete}
+        scratch.write_text(json.dumps(content), encoding="ascii")
         scratch.replace(self._path)
 
     def forget(self) -> None:

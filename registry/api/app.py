@@ -15,10 +15,12 @@ from registry.api import (
     crawl,
     discover,
     documents,
+    dumps,
     feed,
     health,
     manifests,
     opt_outs,
+    records,
     reference,
     rubric,
     services,
@@ -31,6 +33,7 @@ from registry.edge.interfaces import Interface, compose
 from registry.edge.metrics import Figure, gauge, labelled
 from registry.edge.middleware import Rules
 from registry.edge.requests import provide
+from registry.edge.routing import NO_TELEMETRY
 from registry.settings import Settings
 from registry.wiring import Waypost
 
@@ -40,11 +43,13 @@ TAGS = [
     {"name": "submission", "description": "Have a host visited, check a document."},
     {"name": "changes", "description": "Follow what changes."},
     {"name": "health", "description": "Whether services, and this one, are up."},
+    {"name": "copies", "description": "Copy the registry, and keep the copy current."},
     {"name": "about", "description": "How this registry works."},
 ]
 
-_OPEN: Final = ("/api/", "/.well-known/", atom.PATH)
+_OPEN: Final = ("/api/", "/.well-known/", "/dumps/", atom.PATH)
 _SUBMISSIONS: Final = frozenset({"/api/services", "/api/opt-outs"})
+_SEARCHES: Final = frozenset({records.PATH})
 
 
 def create_app(waypost: Waypost, settings: Settings) -> ASGIApp:
@@ -58,7 +63,7 @@ def interface(waypost: Waypost, settings: Settings, routes: FastAPI | None = Non
     routes = make_routes() if routes is None else routes
     provide(routes.state, waypost, settings)
     cache = ResponseCache(routes)
-    rules = Rules(open=_OPEN, submissions=_SUBMISSIONS)
+    rules = Rules(open=_OPEN, submissions=_SUBMISSIONS, searches=_SEARCHES)
     return Interface(cache, rules, name="api", figures=lambda: _figures(cache))
 
 
@@ -88,7 +93,7 @@ def make_routes() -> FastAPI:
     # No interactive pages: they load scripts from elsewhere. No slash redirects: they are built from the Host header.
     app = FastAPI(
         title=documents.TITLE, version=documents.VERSION, docs_url=None, redoc_url=None, openapi_url=None,
-        openapi_tags=TAGS, redirect_slashes=False, separate_input_output_schemas=False,
+        openapi_tags=TAGS, redirect_slashes=False, separate_input_output_schemas=False, telemetry=NO_TELEMETRY,
     )  # fmt: skip
     for module in (
         discover,
@@ -105,6 +110,8 @@ def make_routes() -> FastAPI:
         about,
         bot,
         reference,
+        dumps,
+        records,
     ):
         app.include_router(module.router)
     app.openapi = lambda: documents.openapi(app)  # type: ignore[method-assign]  # FastAPI documents this way to replace it

@@ -36,6 +36,9 @@ LATEST: Final = "latest"
 DUMP: Final = "/dumps/manifest.json"
 
 HEARTBEAT_SECONDS: Final = 15.0
+ALLOWANCE_SECONDS: Final = 1.0
+"""How often a stream whose client has used up its allowance looks whether there is some again."""
+
 STREAM_LIMIT: Final = 100
 RETRY_MS: Final = 5_000
 
@@ -172,9 +175,12 @@ async def _streamed(request: Request, page: FeedPage, types: Types) -> AsyncIter
     """Yield the events of the stream. It ends when the cursor expires or the server stops."""
     actions, clock = registry_of(request).feed, asyncio.get_running_loop().time
     yield f"retry: {RETRY_MS}\n\n".encode()
-    yield _message(request, "feed" if page.events else "heartbeat", page)
+    message = _message(request, "feed" if page.events else "heartbeat", page)
+    yield message
     heartbeat_at = clock() + HEARTBEAT_SECONDS
     while not actions.has_ended and not request.scope.get("waypost.head"):  # the head of the answer is there
+        await _afford(request, len(message))  # before the next page is read: what it says must not grow old here
+        message = b""
         if page.has_more or await actions.wait(page.place, heartbeat_at - clock()):
             try:
                 page = await _following(request, page.place, types, STREAM_LIMIT)
@@ -188,7 +194,6 @@ async def _streamed(request: Request, page: FeedPage, types: Types) -> AsyncIter
         is_due = clock() >= heartbeat_at and not actions.has_ended
         if page.events or is_due:
             message = _message(request, "feed" if page.events else "heartbeat", page)
-            await _afford(request, len(message))
             yield message
             heartbeat_at = clock() + HEARTBEAT_SECONDS
 
@@ -202,12 +207,15 @@ async def _following(request: Request, place: Place, types: Types, limit: int) -
 
 
 async def _afford(request: Request, size: int) -> None:
-    """Return when the client has units of work for so many bytes: a stream is no way around its limit."""
-    while True:
+    """Return when the client has units of work for a message of so many bytes, if any, or when the server stops.
+
+    A stream is no way around its client's limit.
+    """
+    while size and not registry_of(request).feed.has_ended:
         try:
             charge(request, 1 + of_bytes(size))  # guard: stream-work
-        except Problem as problem:
-            await asyncio.sleep(min(float(problem.headers["Retry-After"]), HEARTBEAT_SECONDS))
+        except Problem:
+            await asyncio.sleep(ALLOWANCE_SECONDS)
         else:
             return
 

@@ -223,7 +223,9 @@ async def list_agents(
         except StaleCursor as error:
             raise Problem(INVALID_CURSOR, f"pageToken: start again without it: {error}.") from None
         base = base_url(request)
-        content = {"items": [full_entry(entry, base) for entry in page.entries], "total": page.total}
+        content = {"items": [full_entry(entry, base) for entry in page.entries]}
+        if page.total is not None:
+            content["total"] = page.total
         if page.next_token is not None:
             content["pageToken"] = page.next_token
     return json_response(request, content)

@@ -101,9 +101,10 @@ _SCHEMAS: Final[dict[str, Any]] = {
     },
     "ListResponse": {
         "type": "object",
-        "required": ["items", "total"],
+        "required": ["items"],
         "properties": {
-            "items": {"type": "array", "items": ENTRY}, "total": {"type": "integer", "minimum": 0},
+            "items": {"type": "array", "items": ENTRY},
+            "total": {"type": "integer", "minimum": 0, "description": "Of all that match; on the first page."},
             "pageToken": {**_TEXT, "description": "Only when there is more."},
         },
         "additionalProperties": False,

@@ -324,7 +324,7 @@ def changes(
     data: DataFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print the change feed: what was listed, changed or removed, oldest first."""
+    """Print what changed, from the oldest event that is kept."""
     from registry.cli.changes import show_changes, types_of
     from registry.cli.terminal import console
 
@@ -425,7 +425,8 @@ def schedule(
 ) -> None:
     """Run the recurring jobs.
 
-    They are recrawl, rescore, reindex, prune and refresh; they run until stopped, and one process is elected leader.
+    They are recrawl, rescore, reindex, prune, refresh and export; they run until stopped, and one process is elected
+    leader.
 
     With --once, for cron and timers: exit code 1 when a job failed or is running in another process.
     """
@@ -444,6 +445,70 @@ def schedule(
         raise typer.Exit(run_async(scheduling.run_once(read_settings(data=data), names or (), output, as_json=as_json)))
     else:
         run_async(scheduling.run_schedule(read_settings(data=data)))
+
+
+@app.command()
+def export(
+    folder: Annotated[
+        Path | None, typer.Argument(metavar="[DIR]", help="Where to write; by default where `serve` finds it.")
+    ] = None,
+    with_documents: Annotated[
+        bool, typer.Option("--with-documents", help="Add the bytes of the documents, as base64.")
+    ] = False,
+    without_restricted: Annotated[
+        bool, typer.Option("--without-restricted", help="Leave out services whose sites restrict training.")
+    ] = False,
+    data: DataFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a dump of everything public.
+
+    Parts of compressed NDJSON and a manifest, as of one moment; earlier dumps stay until newer ones exist. Exit code 3
+    when it cannot be written, for instance because the disk is full: then nothing has changed.
+    """
+    from registry.cli.copying import show_export
+    from registry.cli.terminal import console
+
+    restricted = True if without_restricted else None
+    work = with_registry(
+        lambda waypost: show_export(
+            waypost, folder, console, with_documents=with_documents, without_restricted=restricted, as_json=as_json
+        ),
+        data,
+    )
+    raise typer.Exit(run_async(work))
+
+
+@app.command()
+def mirror(
+    url: Annotated[str | None, typer.Argument(metavar="[URL]", help="The registry to copy, by https.")] = None,
+    once: Annotated[bool, typer.Option("--once", help="Stop when everything that it has now is applied.")] = False,
+    source: Annotated[
+        Path | None, typer.Option("--from", metavar="DIR", help="A folder with a dump of it, to begin with.")
+    ] = None,
+    reload_hours: Annotated[
+        float,
+        typer.Option("--reload", min=0.01, metavar="HOURS", help="Age at which a dump is replaced by a newer one."),
+    ] = 24.0,
+    status: Annotated[bool, typer.Option("--status", help="Show how far the copy is, and exit.")] = False,
+    connect_to: ConnectTo = None,
+    data: DataFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Copy another waypost, and keep the copy current.
+
+    Loads its newest dump, then follows its change feed until stopped. Needs an empty database; a mirror visits no
+    sites. It can be killed at any moment and goes on where it was. `waypost serve` answers from the copy meanwhile.
+    """
+    from registry.cli.copying import run_mirror, show_mirror
+    from registry.cli.terminal import console
+
+    if (url is None) != status:
+        fail("name the registry to copy, or ask for --status", USAGE)
+    settings = read_settings(connect_to, data)
+    if url is None:
+        raise typer.Exit(run_async(show_mirror(settings, console, as_json=as_json)))
+    raise typer.Exit(run_async(run_mirror(settings, url, once=once, source=source, reload_hours=reload_hours)))
 
 
 @app.command()

@@ -1,4 +1,7 @@
-"""`waypost seed`: read names from a source into the frontier and report what was added and refused."""
+"""`waypost seed`: read names from a source into the frontier and report what was added and refused.
+
+Long because each source is a command with options and a help text of its own.
+"""
 
 import contextlib
 import json
@@ -168,7 +171,8 @@ def mcp_registry(
 ) -> None:
     """The hosts of the servers that an MCP registry lists.
 
-    These are the hosts of their endpoints and of their web sites. An interrupted run is continued by the next one.
+    These are the hosts of their endpoints and of their web sites. An interrupted run is continued by the next one; the
+    run after a complete one reads what was updated since.
     """
     from crawler.seeds.mcp_registry import MCP_REGISTRY, OFFICIAL, first_page, names, saved
     from crawler.seeds.opened import opened
@@ -231,6 +235,25 @@ def ard_catalog(
 
 
 @seeds.command()
+def waypost(
+    url: Annotated[str, typer.Argument(metavar="URL", help="Base URL of another waypost registry.")],
+    restart: Restart = False,
+    refused: RefusedTo = None,
+    connect_to: ConnectTo = None,
+    data: DataFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """The hosts of the services that another waypost lists.
+
+    An interrupted run is continued by the next one; the run after a complete one reads what is new.
+    """
+    from crawler.seeds.waypost import WAYPOST, base_of, names
+
+    settings, output = read_settings(connect_to, data), Told(refused, data, as_json)
+    _read_pages(WAYPOST.slug, base_of(url), names, settings, output, restart)
+
+
+@seeds.command()
 def links(refused: RefusedTo = None, data: DataFolder = None, as_json: AsJson = False) -> None:
     """The hosts that stored manifests name, not visited yet.
 
@@ -284,7 +307,8 @@ def _read_pages(
         from registry.cli.terminal import errors
 
         if start:
-            errors.print(f"{slug}: continuing the interrupted run; --restart begins anew", highlight=False)
+            what = "reading what is new" if progress.is_complete else "continuing the interrupted run"
+            errors.print(f"{slug}: {what}; --restart begins anew", highlight=False)
         async with reading(url, waypost, settings) as (reader, canonical):
             yield names(canonical, reader, start)
 
@@ -302,6 +326,7 @@ async def _seed(
     from registry.cli.terminal import errors
     from registry.wiring import open_waypost
 
+    is_update = kept is not None and kept.is_complete  # nothing new is no failure
     async with open_waypost(settings) as waypost:
         with _refusal_file(output.refused) as on_refusal, progress_of(errors) as progress:
             async with read(waypost) as entries:
@@ -312,10 +337,11 @@ async def _seed(
                     progress=progress,
                     on_checkpoint=kept.keep if kept else lambda _: None,
                 )
-    if kept and is_complete(report):
+    was_complete = kept is not None and kept.is_complete
+    if kept and is_complete(report) and not was_complete:
         kept.forget()
     show(slug, report, as_json=output.as_json)
-    return DONE if is_complete(report) and report.hosts + report.known else NO
+    return DONE if is_complete(report) and (report.hosts + report.known or is_update) else NO
 
 
 def is_complete(report: "SeedReport") -> bool:

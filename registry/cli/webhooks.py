@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 webhooks = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="""Tell receivers that the change feed has moved (Standard Webhooks).
+    help="""Tell receivers of changes (Standard Webhooks).
 
-    A worker sends the messages. A receiver gets them once it has answered a challenge; it then reads the feed. Exit
-    code 1 when there is no such webhook, or when a message was not delivered. """,
+    A worker sends messages that the change feed has moved. A receiver gets them once it has answered a challenge; it
+    then reads the feed. Exit code 1 when there is no such webhook, or when a message was not delivered. """,
 )
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="The id that `add` and `list` show.")]
@@ -98,7 +98,10 @@ def verify(webhook: Id, connect_to: ConnectTo = None, data: DataFolder = None, a
 
 @webhooks.command("test")
 def trial(webhook: Id, connect_to: ConnectTo = None, data: DataFolder = None, as_json: AsJson = False) -> None:
-    """Send a message that tells of nothing, also to a receiver that is disabled."""
+    """Send a message that tells of nothing, now.
+
+    It changes nothing about the receiver; one that is disabled gets it too.
+    """
     _send(read_settings(connect_to, data), lambda waypost: waypost.webhooks.trial(webhook), as_json=as_json)
 
 
@@ -110,7 +113,10 @@ def redeliver(
     data: DataFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Send an earlier message about events again, as it was and with its id."""
+    """Send an earlier message about events again.
+
+    As it was, and with its id.
+    """
     _send(read_settings(connect_to, data), lambda waypost: waypost.webhooks.again(webhook, message), as_json=as_json)
 
 
@@ -121,7 +127,10 @@ def deliveries(
     data: DataFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show the latest attempts to deliver; the last 100 are kept."""
+    """Show the latest attempts to deliver.
+
+    The last 100 are kept.
+    """
 
     async def work(waypost: "Waypost") -> int:
         attempts = await waypost.webhooks.deliveries(webhook, limit=limit)
@@ -172,7 +181,10 @@ def rotate(
 
 @webhooks.command()
 def enable(webhook: Id, data: DataFolder = None, as_json: AsJson = False) -> None:
-    """Begin anew with a receiver that was disabled or fails: it gets a challenge, then what it was not told."""
+    """Begin anew with a receiver.
+
+    Whether it was disabled or fails: it gets a challenge, and then what it was not told.
+    """
 
     async def work(waypost: "Waypost") -> int:
         enabled = await waypost.webhooks.enable(webhook)

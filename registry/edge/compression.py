@@ -108,6 +108,7 @@ async def _encoded(start: Message, body: bytes, coding: str) -> tuple[list[tuple
     if not coding or len(body) < MIN_BYTES:
         return headers, body
     compress = _CODINGS[coding]
+    # guard: compression-apart
     encoded = compress(body) if len(body) <= HERE_BYTES else await asyncio.to_thread(compress, body)
     return (_replaced(headers, coding, len(encoded)), encoded) if len(encoded) < len(body) else (headers, body)
 
@@ -154,7 +155,7 @@ def is_compressible(status: int, headers: Headers) -> bool:
     for name, value in headers:
         if name == b"content-type":
             kind = value
-        elif name in _AS_IT_IS or (name == b"cache-control" and b"no-transform" in value):
+        elif name in _AS_IT_IS or (name == b"cache-control" and b"no-transform" in value):  # guard: not-compressed
             return False
     return status not in _NO_BODY and _is_text(kind)
 

@@ -139,7 +139,7 @@ class ConnectionTable:
         """Count a connection as held open for a client while the block runs. Yield False when there are too many: do
         not wait. `client`: whom a trusted proxy asks for; the peer without it."""
         peer, counts = connection.peer_key, self._held[held]
-        key = client or peer
+        key = client or peer  # guard: long-polls-of-clients
         most, most_per_client = self._limits.of(held)
         is_shared = connection.is_proxy and key == peer  # a proxy that does not say for whom
         is_over = counts[key] >= most_per_client and not is_shared

@@ -17,6 +17,9 @@ from registry.edge.problems import RATE_LIMITED, Problem
 UNIT_BYTES: Final = 16_384
 """Bytes of a document, sent by the client or stored, for one unit."""
 
+UNIT_FILE_BYTES: Final = 1024 * 1024
+"""Bytes of a file, sent as it is stored, for one unit."""
+
 HEALTH: Final = 9
 """The health of all services reads a row of every one of them."""
 
@@ -29,6 +32,10 @@ _SKIPPED: Final = 2_000
 
 def of_bytes(size: int) -> int:
     return size // UNIT_BYTES
+
+
+def of_file(size: int) -> int:
+    return size // UNIT_FILE_BYTES
 
 
 def of_discover(limit: int, facets: int) -> int:
@@ -46,7 +53,7 @@ def of_list(filters: Filters, text: str, limit: int, offset: int) -> int:
 def of_server_list(limit: int, *, is_scan: bool) -> int:
     """Return what a page of the MCP registry's list costs beyond its unit. `is_scan`: rows are read that do not match,
     as they are not indexed by this condition."""
-    return limit // (5 * _ROWS) + (_SCAN // 2) * is_scan
+    return limit // (5 * _ROWS) + _SCAN * is_scan
 
 
 @dataclass(slots=True)

@@ -78,13 +78,13 @@ class RequestMetrics:
         """
         labels = (
             scope.get(INTERFACE, OTHER),
-            method if method in METHODS else OTHER,
+            method if method in METHODS else OTHER,  # guard: metric-labels
             route_of(scope),
             _STATUSES[status // 100],
         )
         times = self.times.get(labels)  # type: ignore[call-overload]  # a tuple finds the named one
         if times is None:
-            if len(self.times) >= _MAX_SERIES:
+            if len(self.times) >= _MAX_SERIES:  # guard: metric-series
                 labels = (OTHER, OTHER, OTHER, labels[3])
             times = self.times.setdefault(Labels(*labels), Times())
         times.counts[bisect_left(SECONDS, seconds)] += 1

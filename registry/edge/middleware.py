@@ -35,13 +35,12 @@ if TYPE_CHECKING:
 _CORS = {
     "Access-Control-Allow-Origin": "*",
     "Access-Control-Expose-Headers": "Accept-Ranges, Content-Range, ETag, Link, Location, Mcp-Session-Id, RateLimit, "
-    "RateLimit-Policy, Retry-After, WWW-Authenticate, X-Request-Id",
+    "RateLimit-Policy, Retry-After, WWW-Authenticate, Waypost-Has-More, X-Request-Id",
 }
-_CORS_PREFLIGHT = {
+_CORS_ALLOWED = {  # browsers need them in preflights only; registries of ADP send them with every answer
     "Access-Control-Allow-Methods": "GET, POST, PUT, DELETE, OPTIONS",
     "Access-Control-Allow-Headers": "Accept, Authorization, Content-Type, Idempotency-Key, If-None-Match, "
     "Last-Event-ID, Mcp-Method, Mcp-Name, Mcp-Protocol-Version, Mcp-Session-Id, X-Request-Id",
-    "Access-Control-Max-Age": "86400",
 }
 _SECURITY = {
     "X-Content-Type-Options": "nosniff",
@@ -59,8 +58,8 @@ def _fields(*groups: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
 
 
 _ON_CLOSED = _fields(_SECURITY, {"Cross-Origin-Resource-Policy": "same-origin"})
-_ON_OPEN = _fields(_SECURITY, {"Cross-Origin-Resource-Policy": "cross-origin"}, _CORS)
-_PREFLIGHT = _fields(_CORS_PREFLIGHT)
+_ON_OPEN = _fields(_SECURITY, {"Cross-Origin-Resource-Policy": "cross-origin"}, _CORS, _CORS_ALLOWED)
+_PREFLIGHT = _fields({"Access-Control-Max-Age": "86400"})
 _UNLIMITED = ("/healthz", "/readyz")
 
 ProblemMembers = Callable[[Problem], Mapping[str, Any]]
@@ -265,7 +264,7 @@ class _Sender:
         return self.status != 0
 
     async def __call__(self, message: Message) -> None:
-        if self.refusal is not None and not self.started:
+        if self.refusal is not None and not self.started:  # guard: refused-bodies
             return
         if message["type"] == "http.response.start":
             self.status = message["status"]
@@ -282,7 +281,7 @@ class _Sender:
                 if name == _POLICY[0]:
                     break
             else:
-                headers.append(_POLICY)
+                headers.append(_POLICY)  # guard: content-policy
             if self.spending:
                 headers += ((name.lower().encode(), value.encode()) for name, value in self.spending.headers().items())
             message = {**message, "headers": headers}

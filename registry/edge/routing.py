@@ -17,6 +17,7 @@ from fastapi.dependencies.models import Dependant
 from fastapi.dependencies.utils import request_params_to_args
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
+from fastapi.telemetry import TelemetryConfig
 from starlette.datastructures import QueryParams
 
 from registry.core.model.documents import Json
@@ -24,6 +25,12 @@ from registry.core.reading.reader import Unreadable, read_json
 from registry.edge.problems import UNKNOWN_PARAMETER, UNREADABLE_BODY, Problem
 
 Endpoint = Callable[[Request], Coroutine[Any, Any, Response]]
+
+NO_TELEMETRY: Final[TelemetryConfig] = {
+    "tracing": False, "metrics": False, "logs": False, "operation_spans": False, "auto_configure": False,
+}  # fmt: skip
+"""For every FastAPI application: its own traces and logs hold queries, addresses and texts of errors. The middleware's
+(`registry.edge.tracing`) do not."""
 
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,39}")
 _MOST_NAMED: Final = 5

@@ -1,11 +1,13 @@
 """A span for each request, after OpenTelemetry's conventions for HTTP servers, with the route's template alone: neither
 path nor query, host, address or user agent.
 
-`traceparent` and `tracestate` of a client (W3C Trace Context) make its span the parent. `baggage` is not read.
+The `traceparent` of a client (W3C Trace Context) makes its span the parent. `tracestate` and `baggage` are not read:
+they may hold anything, and a broken one would write a line of the log for each request.
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
 
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
@@ -13,7 +15,7 @@ from starlette.types import Scope
 
 from registry.edge.metrics import INTERFACE, METHODS, OTHER, UNMATCHED, route_of
 
-_CARRIED = (b"traceparent", b"tracestate")
+_MAX_TRACEPARENT_BYTES: Final = 128
 
 
 class RequestSpans:
@@ -24,10 +26,12 @@ class RequestSpans:
     @contextmanager
     def span(self, scope: Scope, method: str) -> Iterator[Span]:
         """Yield the span of a request, which is the current one while the block runs."""
-        carrier = {name.decode(): value.decode("latin-1") for name, value in scope["headers"] if name in _CARRIED}
+        given = [value for name, value in scope["headers"] if name == b"traceparent"]
+        carrier = {"traceparent": given[0].decode("latin-1")} if len(given) == 1 else {}
+        is_read = carrier and len(given[0]) <= _MAX_TRACEPARENT_BYTES  # guard: traceparent
         with self._tracer.start_as_current_span(
             _known(method),
-            context=self._propagator.extract(carrier) if carrier else None,
+            context=self._propagator.extract(carrier) if is_read else None,
             kind=SpanKind.SERVER,
             attributes={"http.request.method": _known(method)},
             record_exception=False,  # its text may hold what a client sent

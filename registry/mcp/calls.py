@@ -7,10 +7,10 @@ from urllib.parse import quote, urlsplit
 import orjson
 
 from registry.core.names.domains import InvalidName, host_syntax
-from registry.mcp import results
+from registry.mcp import capability_results, check_results, discover_result, registry_results, service_results
 from registry.mcp.arguments import ArgumentsOf, BadArguments
-from registry.mcp.results import Json, Result
-from registry.mcp.schemas import DEFAULT_BYTES, DEFAULT_ROWS, MOST_ROWS
+from registry.mcp.rendering import Json, Result
+from registry.mcp.schema_parts import DEFAULT_BYTES, DEFAULT_ROWS, MOST_ROWS
 from registry.mcp.source import Caller, Refused, Source, refusal
 from registry.mcp.tools import TOOLS
 
@@ -59,7 +59,7 @@ class Tools:
         query = {"q": asked["q"], "limit": str(asked.get("limit", DEFAULT_ROWS)), **_query_of(asked.get("filters", {}))}
         query |= {key: asked[key] for key in ("cursor", "sort") if key in asked}
         answer = (await self.source.ask(caller, "/api/discover", query)).content()
-        result, rows = results.discovered(answer, asked["detail"], asked["max_bytes"])
+        result, rows = discover_result.discovered(answer, asked["detail"], asked["max_bytes"])
         if 0 < rows < len(answer["data"]):  # the cursor has to continue after the last service that is shown
             shorter = await self.source.ask(caller, "/api/discover", {**query, "limit": str(rows)})
             result.content["next_cursor"] = shorter.content()["next_cursor"]
@@ -68,7 +68,9 @@ class Tools:
     async def _service(self, caller: Caller, asked: Json) -> Result:
         body = await self._service_body(caller, _host(asked["domain"]))
         start = int(asked.get("cursor", "0"))
-        result: Result = await self._worked(caller, results.service, body, asked["detail"], start, asked["max_bytes"])
+        result: Result = await self._worked(
+            caller, service_results.service, body, asked["detail"], start, asked["max_bytes"]
+        )
         return result
 
     async def _service_body(self, caller: Caller, host: str) -> bytes:
@@ -87,7 +89,7 @@ class Tools:
         if not found:
             raise Refused("unknown-capability", "No service was found that has a capability of exactly this name.")
         if len(found) > 1:
-            return results.candidates(found, asked["max_bytes"])
+            return capability_results.candidates(found, asked["max_bytes"])
         return await self._capability_of(caller, found[0][0], asked["name"], asked["max_bytes"])
 
     async def _named_answer(self, caller: Caller, name: str) -> Json:
@@ -103,7 +105,7 @@ class Tools:
                 raise refused
         url = f"{self.source.url}/api/services/{host}/capabilities/{quote(name, safe='')}"
         arguments = (answer.body, host, url, max_bytes)
-        return await self.source.worked(caller, len(answer.body), results.capability, *arguments)
+        return await self.source.worked(caller, len(answer.body), capability_results.capability, *arguments)
 
     async def _check(self, caller: Caller, asked: Json) -> Result:
         if ("text" in asked) == ("url" in asked):
@@ -114,7 +116,9 @@ class Tools:
         answer = await self.source.ask(caller, "/api/validate", query, body=asked["text"].encode())
         if answer.status != 200 and refusal(orjson.loads(answer.body)).slug != "unreadable-body":
             answer.content()
-        return await self.source.worked(caller, len(answer.body), results.checked, answer.body, asked["max_bytes"])
+        return await self.source.worked(
+            caller, len(answer.body), check_results.checked, answer.body, asked["max_bytes"]
+        )
 
     async def _check_stored(self, caller: Caller, url: str, max_bytes: int) -> Result:
         try:
@@ -123,7 +127,7 @@ class Tools:
             if isinstance(refused, Refused) and refused.slug != "unknown-service":
                 raise
             body = b""
-        seen = await self.source.worked(caller, len(body), results.seen, body, url, max_bytes) if body else None
+        seen = await self.source.worked(caller, len(body), check_results.seen, body, url, max_bytes) if body else None
         if seen is None:
             raise Refused(
                 "unknown-document",
@@ -143,23 +147,23 @@ class Tools:
             if answer.status != 200:
                 answer.content()
             most = asked["max_bytes"] * 3 // 4 // len(hosts)
-            columns.append(await self._worked(caller, results.side_by_side, answer.body, most))
-        return results.compared(columns, missing, asked["max_bytes"])
+            columns.append(await self._worked(caller, service_results.side_by_side, answer.body, most))
+        return service_results.compared(columns, missing, asked["max_bytes"])
 
     async def _status(self, caller: Caller, _: Json) -> Result:
         ready = await self.source.ask(caller, "/readyz")
         health = (await self.source.ask(caller, "/api/health")).content()
-        return results.status(orjson.loads(ready.body), health, self.source.url)
+        return registry_results.status(orjson.loads(ready.body), health, self.source.url)
 
     async def _submit(self, caller: Caller, asked: Json) -> Result:
         caller.let_others_go()
         answer = await self.source.ask(caller, "/api/services", body=orjson.dumps({"domain": asked["domain"]}))
         if answer.status < 300:
-            return results.submitted(answer.content(), None)
+            return registry_results.submitted(answer.content(), None)
         refused = refusal(orjson.loads(answer.body))
-        if refused.slug not in results.SUBMISSION_PROBLEMS:
+        if refused.slug not in registry_results.SUBMISSION_PROBLEMS:
             raise refused
-        return results.submitted(refused.members, refused.slug)
+        return registry_results.submitted(refused.members, refused.slug)
 
 
 def _query_of(filters: Json) -> dict[str, str]:

@@ -17,7 +17,7 @@ import orjson
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http import check_accept_headers
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from mcp_types import jsonrpc_message_adapter
+from mcp_types import JSONRPCRequest, jsonrpc_message_adapter
 from pydantic import ValidationError
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, Request
@@ -46,7 +46,7 @@ from registry.wiring import Waypost
 
 PATHS: Final = ("/mcp", "/mcp/")
 MAX_BYTES: Final = 256 * 1024
-"""Of a request: as much as a manifest of 200,000 characters needs; the largest known one has a quarter of that."""
+"""Of a request: what a manifest of 100,000 characters needs in a JSON string, where some characters take two bytes."""
 
 PARSE_ERROR, INVALID_REQUEST = -32700, -32600
 
@@ -142,7 +142,7 @@ def _check_request(scope: Scope, headers: Headers) -> None:
     """Raise Problem for a request that is no message of MCP by its head."""
     if scope["path"] not in PATHS:
         raise Problem(NOT_FOUND, "There is nothing at this address.")
-    if scope["method"] != "POST":  # guard: mcp-get
+    if scope["method"] != "POST":  # guard: mcp-post
         raise Problem(METHOD_NOT_ALLOWED, "MCP is served by POST only.", headers={"Allow": "OPTIONS, POST"})
     media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != "application/json":
@@ -186,7 +186,10 @@ def _fault(body: bytes) -> Response | None:
     if isinstance(message, list):
         return _error(INVALID_REQUEST, "Invalid request: batches are not accepted.")
     try:
-        jsonrpc_message_adapter.validate_python(message, by_name=False)
+        if isinstance(message, dict) and "method" in message and "id" in message:
+            JSONRPCRequest.model_validate(message, by_name=False)  # the adapter would take a bad id for a notification
+        else:
+            jsonrpc_message_adapter.validate_python(message, by_name=False)
     except ValidationError:
         return _error(INVALID_REQUEST, "Invalid request: the body must be one JSON-RPC 2.0 message.")
     return None

@@ -20,7 +20,7 @@ from pydantic import ValidationError
 from registry.mcp import tools as facts
 from registry.mcp.arguments import BadArguments
 from registry.mcp.calls import Tools, UnknownTool
-from registry.mcp.schemas import MOST_BYTES
+from registry.mcp.schema_parts import MOST_BYTES
 from registry.mcp.source import Caller, Refused, Source
 
 Context = ServerRequestContext[Any, Any]
@@ -58,7 +58,7 @@ def make_server(source: Source, website: str, *, is_remote: bool) -> Server[Any]
         instructions=facts.INSTRUCTIONS,
         website_url=website,
         cache_hints=_CACHE_HINTS,  # type: ignore[arg-type]  # the keys are literals
-        get_tool_input_schema=_INPUT_SCHEMAS.get,
+        get_tool_input_schema=lambda _: None,  # no argument of a tool is also sent as a header field
         on_list_tools=answers.list_tools,
         on_call_tool=answers.call_tool,
         on_list_resources=answers.list_resources,
@@ -67,11 +67,10 @@ def make_server(source: Source, website: str, *, is_remote: bool) -> Server[Any]
         on_list_prompts=answers.list_prompts,
         on_get_prompt=answers.get_prompt,
     )
-    server.middleware.append(_own_errors)
+    server.middleware[:] = [_own_errors]  # without the SDK's own spans: requests are traced at the edge
     return server
 
 
-_INPUT_SCHEMAS: Final = {tool.name: tool.input_schema for tool in facts.TOOLS}
 _TOOLS: Final = types.ListToolsResult(
     tools=[
         types.Tool(

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from registry.mcp import schemas
+from registry.mcp import argument_schemas as arguments
+from registry.mcp import result_schemas as results
 
 NAME: Final = "waypost"
 TITLE: Final = "Waypost, the open discovery registry of the agent web"
@@ -43,32 +44,32 @@ TOOLS: Final = (
         "Find services that can do what a sentence describes, best first, with the capabilities that match. Also finds "
         "a tool by its exact name. When nothing fits, `confident` is false, there are no services, and `suggestions` "
         "says what to ask instead.",
-        schemas.DISCOVER,
-        schemas.DISCOVERED,
+        arguments.DISCOVER,
+        results.DISCOVERED,
     ),
     ToolFacts(
         "get_service",
         "One service",
         "What is known of the service of a host: trust and the reasons for it, quality score, credentials, prices, "
         "protocols, and its capabilities by name.",
-        schemas.GET_SERVICE,
-        schemas.SERVICE,
+        arguments.GET_SERVICE,
+        results.SERVICE,
     ),
     ToolFacts(
         "get_capability",
         "How to call a capability",
         "How one capability of a service is called: the request, ready to be sent, its credentials, parameters and "
         "side effects. Endpoints are never invented: `not_callable` says why there is no call.",
-        schemas.GET_CAPABILITY,
-        schemas.CAPABILITY,
+        arguments.GET_CAPABILITY,
+        results.CAPABILITY,
     ),
     ToolFacts(
         "check_manifest",
         "Check a manifest",
         "Check an agent manifest before its host serves it, of any known format (ADP, ATP, A2A, AWP, AWAS, WoA, MCP, "
         "OpenAPI ...): every broken rule with its place and what to do. With `url`: what the last visit found there.",
-        schemas.CHECK_MANIFEST,
-        schemas.CHECKED,
+        arguments.CHECK_MANIFEST,
+        results.CHECKED,
         open_world=False,
     ),
     ToolFacts(
@@ -76,15 +77,15 @@ TOOLS: Final = (
         "Compare services",
         "The facts of two to five services side by side: score and its sections, trust, credentials, prices, "
         "protocols, freshness, capabilities.",
-        schemas.COMPARE,
-        schemas.COMPARED,
+        arguments.COMPARE,
+        results.COMPARED,
     ),
     ToolFacts(
         "registry_status",
         "State of this registry",
         "Whether this registry can answer, how many services it lists, and how they are.",
-        schemas.STATUS,
-        schemas.REGISTRY_STATUS,
+        arguments.STATUS,
+        results.REGISTRY_STATUS,
         open_world=False,
     ),
     ToolFacts(
@@ -92,8 +93,8 @@ TOOLS: Final = (
         "Submit a host",
         "Have the registry visit a host and list the service that it serves. Waits a few seconds for the visit. Counts "
         "towards the client's limit of submissions.",
-        schemas.SUBMIT,
-        schemas.SUBMITTED,
+        arguments.SUBMIT,
+        results.SUBMITTED,
         read_only=False,
     ),
 )

@@ -10,8 +10,8 @@ from urllib.parse import unquote
 from fastapi import FastAPI, Request, Response
 
 from registry.actions.queries.mcp_servers import ListedMcpServer
-from registry.core.formats.mcp_server_json.registry_record import LEFT_OUT
-from registry.core.formats.mcp_server_json.validation import issues
+from registry.core.calling.server_records.record import LEFT_OUT
+from registry.core.calling.server_records.validation import issues
 from registry.edge import problems
 from registry.edge.computing import JUDGED_HERE, computed
 from registry.edge.costs import charge, of_server_list

@@ -10,7 +10,7 @@ from typing import Any, Final
 import orjson
 
 from registry.actions.queries.mcp_servers import ListedMcpServer
-from registry.core.formats.mcp_server_json.validation import SCHEMA_URL
+from registry.core.calling.server_records.validation import SCHEMA_URL
 from registry.core.merging.trust import shown
 from registry.core.model.listing import TrustLevel
 from registry.core.scheduling.policy import STALE_AFTER

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict
 from datetime import datetime
 
-from sqlalchemy import delete, func, select, text
+from sqlalchemy import delete, func, or_, select, text
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -58,6 +58,9 @@ class Candidates:
         return (await self._connection.execute(statement)).scalar_one()
 
 
+REPORTED = ("origin", "origin_block")
+"""How opt-outs were declared that the origin of a mirror reports."""
+
 _OPTED_OUT = "SELECT domain, host FROM opt_outs WHERE domain = ANY(string_to_array(%(domains)s, ' '))"
 
 
@@ -66,9 +69,15 @@ class OptOuts:
         self._connection = connection
 
     async def add(self, opt_outs: Iterable[OptOutRecord]) -> None:
-        """Insert opt-outs. The first one of a host is kept with its evidence."""
+        """Insert opt-outs. The first one of a host is kept with its evidence, except that one made here replaces what
+        the origin of a mirror reported."""
         rows = [asdict(opt_out) | {"evidence": clean(opt_out.evidence)} for opt_out in opt_outs]
-        await many(self._connection, insert(OptOutRow).on_conflict_do_nothing(), rows)
+        statement = insert(OptOutRow)
+        new = {name: statement.excluded[name] for name in ("how", "evidence", "created_at")}
+        statement = statement.on_conflict_do_update(
+            index_elements=["domain", "host"], set_=new, where=or_(*(OptOutRow.how == how for how in REPORTED))
+        )
+        await many(self._connection, statement, rows)
 
     async def rows(self, domain: str) -> list[OptOutRecord]:
         """Return all opt-outs of a domain, with how and where they were declared."""

@@ -91,8 +91,9 @@ class Entries:
         order: EntryOrder,
         at: tuple[str | datetime, str] | None,
         limit: int,
-    ) -> tuple[list[Card], int]:
-        """Return the services with an entry in one of the formats, from the place `at` on, and the total of entries.
+    ) -> tuple[list[Card], int | None]:
+        """Return the services with an entry in one of the formats, from the place `at` on, and from the beginning also
+        the total of entries: counting reads every service, which a client that pages through all must not cause.
 
         `at`: the values of the keys of `order` of the first service: domain and host; name and host; time of the last
         change and host. A service whose keys change meanwhile may be missed, or met again.
@@ -111,6 +112,8 @@ class Entries:
             .limit(limit)
         )
         found = list(cards(await self._connection.execute(statement)))
+        if at is not None:
+            return found, None
         total = select(func.coalesce(func.sum(_entries(slugs)), 0)).where(*matching)
         return found, int((await self._connection.execute(total)).scalar_one())
 

@@ -44,7 +44,13 @@ WHERE b.domain = :here AND b.sha256 IN (
 ON CONFLICT DO NOTHING
 """)
 
-_CHANGES = text("UPDATE changes SET domain = :there WHERE domain = :here AND host = :host")
+# Rows are locked in the order in which the sequencer of the feed locks them (store/feed.py).
+_CHANGES = text("""
+WITH held AS MATERIALIZED (
+    SELECT id FROM changes WHERE domain = :here AND host = :host ORDER BY arrival, id FOR UPDATE
+)
+UPDATE changes c SET domain = :there FROM held WHERE c.id = held.id
+""")
 
 # The drain looks a service up by the domain in its note, so the note must change too.
 _NOTES = text("""

@@ -23,8 +23,10 @@ from registry.store.lane import QueryPool
 from registry.store.ledger import Ledger
 from registry.store.loading import Loading
 from registry.store.mcp_servers import McpServers
+from registry.store.mirroring import Mirroring
 from registry.store.opt_out_requests import OptOutRequests
 from registry.store.pruning import Pruning
+from registry.store.public_records import PublicRecords
 from registry.store.recent import RecentEvents
 from registry.store.reference import References
 from registry.store.rehoming import Rehoming
@@ -127,6 +129,14 @@ class UnitOfWork:
         return Webhooks(self._connection)
 
     @cached_property
+    def records(self) -> PublicRecords:
+        return PublicRecords(self._connection)
+
+    @cached_property
+    def mirroring(self) -> Mirroring:
+        return Mirroring(self._connection)
+
+    @cached_property
     def search(self) -> SearchNotes:
         return SearchNotes(self._connection)
 
@@ -154,6 +164,19 @@ class Store:
         with translated():
             async with self.engine.begin() as connection:
                 yield UnitOfWork(connection)
+
+    @asynccontextmanager
+    async def snapshot(self) -> AsyncIterator[UnitOfWork]:
+        """Yield a transaction that only reads, in which every query sees the same state (REPEATABLE READ).
+
+        Raise StoreUnavailable.
+        """
+        with translated():
+            async with self.engine.connect() as connection:
+                # A connection of its own isolation level: SQLAlchemy resets it before it is used again.
+                await connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+                async with connection.begin():
+                    yield UnitOfWork(connection)
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[UnitOfWork]:

@@ -24,18 +24,20 @@ from registry.store.unit_of_work import Store
 from registry.wiring.clock import utc_now as utc_now  # the interfaces use it
 from registry.wiring.compute import ComputePool
 from registry.wiring.crawling import CrawlActions
+from registry.wiring.dumps import DumpActions
 from registry.wiring.embedded_database import database_url as database_url  # the command line uses it
 from registry.wiring.embedded_database import kept_running
 from registry.wiring.feed import FeedActions
 from registry.wiring.frontier import FrontierActions
 from registry.wiring.job_runs import JobActions
 from registry.wiring.maintenance import MaintenanceActions
+from registry.wiring.mirroring import MirrorActions
 from registry.wiring.opt_outs import OptOutActions
 from registry.wiring.queries import QueryActions
 from registry.wiring.reference import Reference, reference_in_force
-from registry.wiring.tracing import TracesUnavailable as TracesUnavailable  # the interfaces catch it
-from registry.wiring.tracing import trace_statements
-from registry.wiring.tracing import tracing as tracing  # the interfaces use it
+from registry.wiring.traces import TracesUnavailable as TracesUnavailable  # the interfaces catch it
+from registry.wiring.traces import trace_statements
+from registry.wiring.traces import tracing as tracing  # the interfaces use it
 from registry.wiring.webhooks import WebhookActions
 
 if TYPE_CHECKING:
@@ -58,6 +60,8 @@ class Waypost:
     queries       what the database knows about services, hosts and visits
     search        discover services; feed, rebuild and verify the index
     maintenance   rescore, prune, refresh reference data, move hosts to another domain
+    dumps         write dumps, find them, records of single hosts
+    mirror        what another registry says, if this one is its mirror
     jobs          locks and the log of the recurring jobs
     compute       work on large documents, in other processes
     """
@@ -81,6 +85,8 @@ class Waypost:
         self.queries = QueryActions(store)
         self.maintenance = MaintenanceActions(store, reference)
         self.jobs = JobActions(store)
+        self.dumps = DumpActions(store, settings)
+        self.mirror = MirrorActions(store, exempt)
         self.compute = ComputePool(settings.compute_processes)
         self._store = store
         self._open_search = open_search

@@ -22,6 +22,7 @@ from registry.settings import Settings
 from registry.store.holder import LEAD
 from registry.store.jobs import RunRecord as RunRecord  # interfaces name it
 from registry.wiring import NOT_READY, Hold, Waypost, utc_now
+from registry.wiring.dumps import DumpFailed
 
 LOOK_SECONDS: Final = 30.0
 """Maximum time between two checks for due jobs: runs of other processes (`--once`) move the next run of a job."""
@@ -135,6 +136,14 @@ async def _refresh(tools: Tools) -> Figures:
     return figures
 
 
+async def _export(tools: Tools) -> Figures:
+    try:
+        exported = await tools.waypost.dumps.export()
+    except DumpFailed as error:
+        raise JobFailed(str(error), {}) from None
+    return {"snapshot": exported.snapshot, "parts": exported.parts, "bytes": exported.bytes, **exported.counts}
+
+
 JOBS: Final = (
     Job(
         "recrawl",
@@ -161,6 +170,7 @@ JOBS: Final = (
         lambda settings: settings.refresh_interval,
         _refresh,
     ),
+    Job("export", "write a dump for copies of the registry", lambda settings: settings.export_interval, _export),
 )
 JOB_BY_NAME: Final = {job.name: job for job in JOBS}
 

@@ -98,7 +98,7 @@ async def test_a_list_pages_through_every_entry_once(store: Store, order: EntryO
     found, token = [], None
     while True:
         page = await list_entries(store, Filters(), ListConditions(), order=order, limit=limit, token=token)
-        assert page.total == 12
+        assert page.total == (12 if token is None else None)
         found += [(one.card.host, one.slug) for one in page.entries]
         token = page.next_token
         if token is None:

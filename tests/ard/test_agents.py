@@ -25,7 +25,7 @@ async def test_pages_hold_every_entry_once(api: Api, order: dict[str, str], size
     paged, token = [], {}
     while True:
         page = await api.json("/ard/agents", pageSize=size, **order, **token)
-        assert page["total"] == whole["total"] == len(whole["items"])
+        assert page.get("total") == (None if token else len(whole["items"]))
         paged += page["items"]
         if "pageToken" not in page:
             break

@@ -81,9 +81,9 @@ async def test_a_body_in_too_many_chunks_is_refused(monkeypatch: pytest.MonkeyPa
         body = response_body.Body(1_000, BodyMemoryBudget(1).reservation())
         if is_refused:
             with pytest.raises(UnusableAnswer, match="chunks"):
-                await transport._read(source, 200, {}, body, False)  # type: ignore[arg-type]  # a reader of ours
+                await transport._read(source, {}, body, True, False)  # type: ignore[arg-type]  # a reader of ours
         else:
-            await transport._read(source, 200, {}, body, False)  # type: ignore[arg-type]  # a reader of ours
+            await transport._read(source, {}, body, True, False)  # type: ignore[arg-type]  # a reader of ours
 
 
 class _Chunk(bytes):

@@ -134,13 +134,23 @@ async def test_every_open_path_answers_a_preflight(counted: Counted, path: str) 
     assert "ratelimit" not in answer.headers  # it costs nothing
 
 
+@pytest.mark.parametrize("media_type", ["text/html", "image/svg+xml", "application/atom+xml"])
+async def test_a_page_without_a_policy_gets_one(api: Api, media_type: str) -> None:
+    (policy,) = await _policies(api, Response("<p>", media_type=media_type))
+    assert policy.startswith("default-src 'none';")
+
+
 async def test_a_policy_of_its_own_is_kept(api: Api) -> None:
     page = Response("<p>", headers={"Content-Security-Policy": "default-src 'self'"}, media_type="text/html")
+    assert await _policies(api, page) == ["default-src 'self'"]
+
+
+async def _policies(api: Api, page: Response) -> list[str]:
     app = compose([*interfaces_of(api.waypost, api.waypost.settings), Interface(page, Rules(), paths=("/page",))],
                   api.waypost.settings)  # fmt: skip
     async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app=app), base_url="http://testserver") as client:
         answer = await client.get("/page")
-    assert answer.headers.get_list("content-security-policy") == ["default-src 'self'"]
+    return answer.headers.get_list("content-security-policy")
 
 
 @pytest.mark.parametrize("path", ["/strange/search", "/swallows", "/api/validate"])

@@ -17,15 +17,12 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 CORS = {
     "access-control-allow-origin": "*",
     "access-control-expose-headers": "Accept-Ranges, Content-Range, ETag, Link, Location, Mcp-Session-Id, RateLimit, "
-    "RateLimit-Policy, Retry-After, WWW-Authenticate, X-Request-Id",
-}
-PREFLIGHT = {
-    **CORS,
+    "RateLimit-Policy, Retry-After, WWW-Authenticate, Waypost-Has-More, X-Request-Id",
     "access-control-allow-methods": "GET, POST, PUT, DELETE, OPTIONS",
     "access-control-allow-headers": "Accept, Authorization, Content-Type, Idempotency-Key, If-None-Match, "
     "Last-Event-ID, Mcp-Method, Mcp-Name, Mcp-Protocol-Version, Mcp-Session-Id, X-Request-Id",
-    "access-control-max-age": "86400",
 }
+PREFLIGHT = {**CORS, "access-control-max-age": "86400"}
 READABLE = (
     "/api/discover?q=parcel", "/api/services", f"/api/services/{PIGEON}", f"/api/services/{PIGEON}/status",
     f"/api/services/{PIGEON}/capabilities/create_parcel", "/api/health", f"/api/health/{PIGEON}", "/api/rubric",

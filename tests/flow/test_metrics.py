@@ -1,8 +1,10 @@
-"""The metrics of a worker as a monitoring system reads them."""
+"""The metrics of a worker and of the API as a monitoring system reads them."""
 
 import asyncio
+import contextlib
 import json
 import re
+import urllib.error
 import urllib.request
 from pathlib import Path
 
@@ -11,7 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests.flow.test_kill import HOSTS, all_visited, at_work
 from tests.support.hang import HANG_SECONDS
-from tests.support.running import Command
+from tests.support.running import Command, until
 
 pytestmark = pytest.mark.slow
 
@@ -55,6 +57,41 @@ async def test_metrics_count_a_worker_s_visits_and_the_queue(tmp_path: Path) -> 
         worker.process.terminate()
         assert await worker.exit_code() == 0
         await data_folder.until_unused()
+
+
+async def test_metrics_count_the_requests_of_the_api(tmp_path: Path) -> None:
+    async with at_work(tmp_path) as (_, data_folder):
+        options = ("--port", "0", "--metrics", "127.0.0.1:0", "--worker-metrics", "127.0.0.1:0")
+        serving = data_folder.start("serve", *options)
+        port = await port_of(serving)  # of the API: its worker starts later
+        await serving.line_with("the API answers at")
+        await until(lambda: serving.output.count("metrics.served") == 2, HANG_SECONDS, lambda: serving.output)
+        url = re.search(r"http://127[0-9.:]+", await serving.line_with("the API answers at"))
+        assert url is not None
+        await all_visited(data_folder)
+        for target in ("/api/rubric", "/api/services/zq.example", "/zq", "/healthz", "/api/discover?q=zq"):
+            await asyncio.to_thread(_visit, url[0] + target)
+        figures = await scrape(port)
+        assert figures["waypost_http_requests_total", "apiGET/api/rubric2xx"] == 1
+        assert figures["waypost_http_requests_total", "apiGET/api/services/{domain}4xx"] == 1
+        assert figures["waypost_http_requests_total", "apiGETunmatched4xx"] == 1
+        assert figures["waypost_http_request_duration_seconds_count", "apiGET/api/rubric"] == 1
+        assert figures["waypost_http_request_duration_seconds_bucket", "api+InfGET/api/rubric"] == 1
+        assert figures["waypost_response_cache_total", "miss"] == 1
+        assert figures["waypost_http_requests_in_flight", ""] == 0
+        assert figures["waypost_database_up", ""] == 1
+        assert figures["waypost_index_lag", ""] >= 0
+        assert {state for name, state in figures if name == "waypost_services"} == {"healthy", "degraded", "down"}
+        assert figures["process_resident_memory_bytes", ""] > 0
+        assert not [labels for name, labels in figures if "zq" in labels or "healthz" in labels]
+        serving.process.terminate()
+        assert await serving.exit_code() == 0
+        await data_folder.until_unused()
+
+
+def _visit(url: str) -> None:
+    with contextlib.suppress(urllib.error.HTTPError):
+        urllib.request.urlopen(url, timeout=HANG_SECONDS).close()
 
 
 async def test_an_invalid_metrics_address_is_a_usage_error(tmp_path: Path) -> None:

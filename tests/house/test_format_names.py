@@ -10,6 +10,7 @@ _FORMATS = "registry.core.formats"
 _EXAMPLES = "an example value in the schema of an answer"
 
 ALLOWED = {
+    "registry/actions/mirroring/received.py": "makes the answers that ADP defines, as recording does",
     "registry/actions/recording/present.py": "makes the answers that ADP defines",
     "registry/api/discover.py": "answers in the shape of the ADP registry",
     "registry/api/manifests.py": _EXAMPLES,
@@ -29,6 +30,7 @@ ALLOWED = {
     "registry/core/calling/credentials.py": "`did` is also a way to authenticate",
     "registry/core/calling/record.py": "shows the call that the ADP detail describes",
     "registry/core/format_support/artifact_types.py": "the table of the types by which catalogues name formats",
+    "registry/core/calling/server_records/record.py": "two formats of MCP servers state a status",
     "registry/core/format_support/loose.py": "`x402` is also a word for a pricing model",
     "registry/core/format_support/mcp_parts.py": "shared by the three formats of MCP: an endpoint points to its card",
     "registry/core/format_support/named_addresses.py": "cards of many formats name protocols and documents of others",

@@ -71,10 +71,12 @@ def test_each_variable_sets_its_field(monkeypatch: pytest.MonkeyPatch) -> None:
         "contact_url": "https://registry.example/us",
         "contact_email": "us@registry.example", "connect_to": "a.example:443:127.0.0.1:1", "resolve": "table",
         "suffix_list_url": "https://mirror.example/list", "ipv4_registry_url": "", "ipv6_registry_url": "",
+        "dumps": "/dumps", "dump_terms_url": "https://registry.example/terms",
         "trusted_proxies": "192.0.2.1", "refused_networks": "192.0.2.0/24",
         "log_level": "ERROR", "submit_wait": "15", "embedding": "minilm",
         "meili_url": "http://search.example:7700", "meili_index": "others",
         "mcp_tools": "all", "ard_peers": "https://finder.example/ard",
+        "serve_metrics": "127.0.0.1:9101", "traces": "otlp",
     }  # fmt: skip
     for name in FIELDS:
         monkeypatch.setenv(

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from registry.core.formats.mcp_server_json.registry_record import LEFT_OUT
-from registry.core.formats.mcp_server_json.validation import issues
+from registry.core.calling.server_records.record import LEFT_OUT
+from registry.core.calling.server_records.validation import issues
 from registry.mcp_registry.params import write_cursor
 from tests.mcp_registry import sites
 from tests.mcp_registry.conftest import OFFICIAL, OWN, PUBLIC_URL, View, dump
@@ -234,6 +234,10 @@ async def test_a_document_can_be_checked(view: View) -> None:
         "remotes[0].variables.*.value",
     }
     assert secret not in dump(content)
+    lacking = (await view.client.post("/v0/validate", json={"name": "com.example/x1"})).json()["issues"]
+    assert {issue["message"] for issue in lacking} == {
+        f"lacks the member `{member}`" for member in ("$schema", "description", "version")
+    }
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from registry.core.formats.mcp_server_json.registry_record import LEFT_OUT, MAX_BYTES, server_records
-from registry.core.formats.mcp_server_json.validation import issues
+from registry.core.calling.server_records.record import LEFT_OUT, MAX_BYTES, MAX_SERVERS, server_records
+from registry.core.calling.server_records.validation import issues
 from registry.core.model.services import (
     Auth,
     AuthScheme,
@@ -64,6 +64,11 @@ def test_the_port_of_an_endpoint_is_no_part_of_the_name() -> None:
     server = only(service(f"https://{HOST}:8443/mcp"))
     assert server["name"] == "com.example.mcp/weather"
     assert server["remotes"] == [{"type": "streamable-http", "url": f"https://{HOST}:8443/mcp"}]
+
+
+def test_a_name_has_room_for_the_longest_host() -> None:
+    host = "a." * 88 + "b" * 13 + ".com"
+    assert only(service(f"https://{host}/mcp", name="a-.long-one"), host)["name"].endswith(".a.a/mcp")
 
 
 def test_a_host_too_long_for_a_name_is_left_out() -> None:
@@ -216,6 +221,14 @@ def test_servers_of_one_host_have_records_of_their_own() -> None:
     assert [len(record.server["remotes"]) for record in records] == [2, 1, 1]
     assert [record.version for record in records] == ["1.0.0", None, None]
     assert [record.server["description"] for record in records] == ["First.", *[f"MCP server of {HOST}"] * 2]
+
+
+def test_the_servers_of_a_host_are_bounded() -> None:
+    endpoints = [f"https://{HOST}/{number}/mcp" for number in range(MAX_SERVERS + 5)]
+    capabilities = tuple(whole(f"s{number}", endpoint) for number, endpoint in enumerate(endpoints))
+    records = server_records(HOST, service(*endpoints, capabilities=capabilities)).records
+    assert len(records) == MAX_SERVERS
+    assert records[0].notes["left_out"] == ["too_many"]
 
 
 def test_two_ways_to_one_server_are_one_record() -> None:

@@ -50,5 +50,6 @@ async def recent(
             domains = sorted({registrable_domain(host) for host in hosts})
             events = await uow.recent.of_hosts(before, types.kinds, domains, hosts, below=only is None, limit=limit + 1)
     shown = events[:limit]
-    last = shown[-1] if len(events) > limit else None
-    return RecentPage(tuple(shown), last and cursors.encode(Place(last.seq, last.event_id), types))
+    if len(events) <= limit:
+        return RecentPage(tuple(shown), None)
+    return RecentPage(tuple(shown), cursors.encode(Place(shown[-1].seq, shown[-1].event_id), types))

@@ -53,7 +53,8 @@ async def acquire(
     holder: int,
     only: Collection[str] | None = None,
 ) -> Lease | None:
-    """Lease at most `limit` domains, the longest overdue first, new ones before them; None when nothing is due.
+    """Lease at most `limit` domains, the longest overdue first, new ones before them; None when nothing is due, and
+    always in a mirror, which visits nothing.
 
     `holder`: the id of the worker's `hold_leases`, which lets `recover` detect that the worker is gone. `only`: take
     only the domains of these hosts.
@@ -61,6 +62,8 @@ async def acquire(
     token, until = uuid4(), now + lease_for
     domains = None if only is None else {registrable_domain(host) for host in only}
     async with store.begin() as uow:
+        if await uow.mirroring.get() is not None:  # guard: mirror-visits-nothing
+            return None
         leased = await uow.domains.take(limit=limit, now=now, until=until, token=token, holder=holder, only=domains)
         jobs = await _jobs(uow, leased, now) if leased else ()
         if idle := set(leased) - {job.domain for job in jobs}:

@@ -47,10 +47,10 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class EntryList:
-    """`total` counts all entries that match."""
+    """`total` counts all entries that match; it is None on later pages."""
 
     entries: tuple[Entry, ...]
-    total: int
+    total: int | None
     next_token: str | None
 
 

@@ -26,7 +26,7 @@ class McpServerPage:
 @dataclass(frozen=True, slots=True)
 class McpServerCounts:
     """`statuses`: versions by status. `left_out`: services that are MCP servers without a record, by reason
-    (registry_record.LEFT_OUT)."""
+    (server_records.LEFT_OUT)."""
 
     statuses: Mapping[str, int]
     left_out: Mapping[str, int]

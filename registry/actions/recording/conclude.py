@@ -1,4 +1,7 @@
-"""Turns finished visits into rows to write, given what is stored of their hosts. Pure, from `Before` to `Writes`."""
+"""Turns finished visits into rows to write, given what is stored of their hosts. Pure, from `Before` to `Writes`.
+
+Long because every kind of row that a visit changes is decided here, in the order in which one depends on another.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -13,7 +16,7 @@ from registry.actions.recording.compatibility import note_breaking_changes
 from registry.actions.recording.events import Capabilities, change_of, freshened
 from registry.actions.recording.present import Shown, Standing, held_documents, present
 from registry.actions.recording.reconcile import SECOND_LOOK, Documents, is_detail, lose_all, reconcile, visit_record
-from registry.core.formats.mcp_server_json.registry_record import ServerRecords
+from registry.core.calling.server_records.record import NO_SERVERS, ServerRecords
 from registry.core.model.documents import ABSENCE, Outcome
 from registry.core.model.listing import TrustLevel
 from registry.core.names.domains import registrable_domain, same_site
@@ -338,7 +341,7 @@ def _add_shown(
 def may_be_mcp_server(previous: ServiceRecord | None, shown: Shown) -> bool:
     """Return whether a service is or was one for which the MCP registry's API has records, or a reason for none."""
     was_one = previous is not None and ("mcp" in previous.protocols or bool(previous.model.get("packages")))
-    return was_one or shown.servers != ServerRecords()
+    return was_one or shown.servers != NO_SERVERS
 
 
 def _seen_again(compared: Compared, previous: ServiceRecord) -> ServiceRecord:

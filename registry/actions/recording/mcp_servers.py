@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
-from registry.core.formats.mcp_server_json.registry_record import ServerRecord, ServerRecords
+from registry.core.calling.server_records.record import ServerRecord, ServerRecords
 from registry.store.records import McpServerRecord
 from registry.store.unit_of_work import UnitOfWork
 

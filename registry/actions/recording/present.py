@@ -2,14 +2,14 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
 from registry.actions.recording.reconcile import Current
 from registry.core.assessing.assess import Assessment, assess_body
+from registry.core.calling.server_records.record import NO_SERVERS, ServerRecords, server_records
 from registry.core.formats.adp.manifest_view import adp_base_url
-from registry.core.formats.mcp_server_json.registry_record import ServerRecords, server_records
 from registry.core.merging.listing import make_listing
 from registry.core.merging.merge import Held, LocatedFinding, Merged, merge
 from registry.core.merging.trust import trust_of
@@ -37,7 +37,7 @@ class Shown:
     capabilities: tuple[CapabilityRecord, ...]
     findings: tuple[FindingRecord, ...]
     score: ScoreRecord | None
-    servers: ServerRecords = field(default_factory=ServerRecords)
+    servers: ServerRecords = NO_SERVERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def present(
         capabilities,
         findings,
         ScoreRecord(domain, host, now, graded.value, VERSION, graded.to_json()),
-        ServerRecords() if standing.is_hidden else server_records(host, merged.service),
+        NO_SERVERS if standing.is_hidden else server_records(host, merged.service),
     )
 
 

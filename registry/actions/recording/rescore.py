@@ -49,10 +49,14 @@ async def rescore(
 ) -> Rescored:
     """Rescore all hosts. `progress` gets the hosts done and the hosts in all. Raise StoreUnavailable; can be repeated.
 
+    A mirror has no bodies to judge: its scores are those of its origin, and nothing is done.
+
     `only_outdated`: only hosts with anything that was judged by another version of the rubric.
     """
     result, current_version = Rescored(), VERSION if only_outdated else None
     async with store.begin() as uow:
+        if await uow.mirroring.get() is not None:  # guard: mirror-not-rescored
+            return result
         total = await uow.documents.count_hosts(but_version=current_version)
     after: Key = ("", "")
     while True:

@@ -123,7 +123,7 @@ async def _next_message(uow: UnitOfWork, row: WebhookRecord, base: str, now: dat
     if pending is None:
         pending, seen_seq = await _new_message(uow, row, base, now)
         await uow.webhooks.put(replace(row, seq=seen_seq).with_message(pending))
-    return pending and Message(pending.id, "events", pending.body)
+    return None if pending is None else Message(pending.id, "events", pending.body)
 
 
 async def _new_message(

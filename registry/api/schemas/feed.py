@@ -87,7 +87,7 @@ class FeedPayload(Shape):
     name: NotRequired[Annotated[str, Field(examples=["Pigeonpost"])]]
     score: NotRequired[Annotated[int, Field(examples=[87])]]
     trust_level: NotRequired[Trust]
-    formats: NotRequired[Annotated[Sequence[str], Field(examples=[["adp"]])]]
+    formats: NotRequired[Annotated[Sequence[str], Field(description="Formats of its documents.")]]
     injection_flags: NotRequired[InjectionFlags]
     cause: NotRequired[
         Annotated[

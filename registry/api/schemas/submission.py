@@ -181,7 +181,10 @@ class OptOutData(Shape):
     ]
     how: Annotated[
         str | None,
-        Field(json_schema_extra={"enum": ["robots", "file", "dns", "operator", None]}, examples=[None]),
+        Field(
+            json_schema_extra={"enum": ["robots", "file", "dns", "operator", "origin", "origin_block", None]},
+            examples=[None],
+        ),
     ]
     since: Annotated[Timestamp | None, Field(examples=[None])]
     request: Annotated[

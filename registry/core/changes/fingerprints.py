@@ -12,7 +12,7 @@ _EXACT: Final = 2**53 - 1
 
 # What orjson might write otherwise than RFC 8785: fractions and exponents, integers beyond _EXACT, and the order of
 # keys, by UTF-16 instead of UTF-8, which differ only beyond the basic plane. A match inside a text costs time only.
-_MAY_DIFFER: Final = re.compile(rb"(?:^|[:,\[])-?[0-9]+[.eE]|[0-9]{16}|[\xf0-\xf4]")
+_MAY_DIFFER: Final = re.compile(rb"(?:^|[:,\[])-?(?:[0-9]+[.eE]|[0-9]{16})|[\xf0-\xf4]")
 
 
 def fingerprint(value: Any) -> str:

@@ -65,7 +65,8 @@ def changed(before: Version, after: Version) -> Json | None:
     if not names and not fields:
         return None
     prints: Json = {name: fingerprint(data) for name, data in new.items()}
-    old_prints = {name: prints[name] for name in old if name in prints and name not in names}
+    differing = set(names)
+    old_prints = {name: prints[name] for name in old if name not in differing}
     old_prints |= {name: fingerprint(old[name]) for name in names if name in old}
     told = difference(
         {**before.fields, "capabilities": {name: old[name] for name in names if name in old}},

@@ -86,6 +86,7 @@ class Probe(NamedTuple):
     etag: str | None = None
     last_modified: str | None = None
     post: Post | None = None  # None: a GET
+    span: tuple[int, int, str] | None = None  # first and last byte wanted of a file, and its ETag
 
 
 class Fetched(NamedTuple):

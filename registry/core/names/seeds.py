@@ -29,9 +29,13 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A place from which a source can be read on: everything before it was yielded. Only the source can read it."""
+    """A place from which a source can be read on: everything before it was yielded. Only the source can read it.
+
+    `is_complete`: the source was read to its end; from this place a later run reads what is new.
+    """
 
     position: str
+    is_complete: bool = False
 
 
 Seeds: TypeAlias = Iterable[str | Seed | Refusal] | AsyncIterable[Seed | Refusal | Checkpoint]

@@ -1,7 +1,7 @@
 """All tables. Keys begin with the domain, then the host, so that tables can be sharded by domain.
 
 Exceptions: the change feed and its head (in one order), search targets and their dirty rows (by target), address
-blocks (by day), job runs, reference data and webhooks.
+blocks (by day), job runs, reference data, webhooks and the state of a mirror.
 """
 
 from registry.store.tables.base import Base
@@ -17,6 +17,7 @@ from registry.store.tables.frontier import (
 )
 from registry.store.tables.ledger import ChangeRow, FeedHeadRow, VisitRow
 from registry.store.tables.mcp_servers import McpLeftOutRow, McpServerRow
+from registry.store.tables.mirror import MirroredRow, MirrorRow
 from registry.store.tables.search import SearchDirtyRow, SearchTargetRow
 from registry.store.tables.services import CapabilityRow, FindingRow, ScoreRow, ServiceRow
 from registry.store.tables.upkeep import JobRunRow, ReferenceRow
@@ -38,6 +39,8 @@ __all__ = [
     "JobRunRow",
     "McpLeftOutRow",
     "McpServerRow",
+    "MirrorRow",
+    "MirroredRow",
     "OptOutRequestRow",
     "OptOutRow",
     "ReferenceRow",

@@ -22,7 +22,7 @@ class McpServerRow(Base):
     status: Mapped[str]
     is_latest: Mapped[bool]
     server: Mapped[JsonB | None]  # server.json
-    notes: Mapped[JsonB | None]  # registry_record.ServerRecord.notes
+    notes: Mapped[JsonB | None]  # server_records.ServerRecord.notes
     published_at: Mapped[Moment]
     updated_at: Mapped[Moment]  # last change of anything but `is_latest`
     status_changed_at: Mapped[Moment]
@@ -34,7 +34,7 @@ class McpServerRow(Base):
 
 
 class McpLeftOutRow(Base):
-    """A service that is an MCP server but has no record, and why (registry_record.LEFT_OUT)."""
+    """A service that is an MCP server but has no record, and why (server_records.LEFT_OUT)."""
 
     __tablename__ = "mcp_left_out"
 

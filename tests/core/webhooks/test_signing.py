@@ -7,13 +7,13 @@ from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
 from registry.core.webhooks.signing import secret_of, signed_headers
 
-NOW = datetime.now(UTC)
 OLD, NEW = secret_of(b"o" * 32), secret_of(b"n" * 32)
+
 BODY = '{"type":"feed.changed","data":{"events":3}}'
 
 
 def test_a_receiver_verifies_a_message() -> None:
-    headers = signed_headers([NEW], "msg_1", BODY, NOW)
+    headers = signed_headers([NEW], "msg_1", BODY, datetime.now(UTC))
     assert headers.keys() == {"webhook-id", "webhook-timestamp", "webhook-signature"}
     assert Webhook(NEW).verify(BODY, headers) == {"type": "feed.changed", "data": {"events": 3}}
     with pytest.raises(WebhookVerificationError):
@@ -22,28 +22,25 @@ def test_a_receiver_verifies_a_message() -> None:
 
 @pytest.mark.parametrize("secret", [OLD, NEW])
 def test_a_receiver_with_either_secret_verifies_during_a_rotation(secret: str) -> None:
-    headers = signed_headers([NEW, OLD], "msg_1", BODY, NOW)
+    headers = signed_headers([NEW, OLD], "msg_1", BODY, datetime.now(UTC))
     assert headers["webhook-signature"].count("v1,") == 2
     assert Webhook(secret).verify(BODY, headers)
 
 
-@pytest.mark.parametrize(
-    ("body", "changed"),
-    [
-        (BODY.replace("3", "4"), {}),
-        (BODY, {"webhook-id": "msg_2"}),
-        (BODY, {"webhook-timestamp": str(int(NOW.timestamp()) + 1)}),
-    ],
-)
-def test_a_message_that_was_tampered_with_is_refused(body: str, changed: dict[str, str]) -> None:
-    with pytest.raises(WebhookVerificationError):
-        Webhook(NEW).verify(body, signed_headers([NEW], "msg_1", BODY, NOW) | changed)
+@pytest.mark.parametrize("altered", ["body", "webhook-id", "webhook-timestamp"])
+def test_a_message_that_was_altered_is_refused(altered: str) -> None:
+    now = datetime.now(UTC)
+    message = {"body": BODY} | signed_headers([NEW], "msg_1", BODY, now)
+    other = {"body": BODY.replace("3", "4"), "webhook-id": "msg_2", "webhook-timestamp": str(int(now.timestamp()) - 1)}
+    message[altered] = other[altered]
+    with pytest.raises(WebhookVerificationError, match="No matching signature"):
+        Webhook(NEW).verify(message.pop("body"), message)
 
 
 @pytest.mark.parametrize("late", [timedelta(minutes=-6), timedelta(minutes=6)])
-def test_a_message_that_is_replayed_is_refused(late: timedelta) -> None:
+def test_a_message_with_another_time_is_refused(late: timedelta) -> None:
     with pytest.raises(WebhookVerificationError, match="timestamp too"):
-        Webhook(NEW).verify(BODY, signed_headers([NEW], "msg_1", BODY, NOW + late))
+        Webhook(NEW).verify(BODY, signed_headers([NEW], "msg_1", BODY, datetime.now(UTC) + late))
 
 
 @pytest.mark.parametrize("size", [0, 23, 65])

@@ -44,6 +44,6 @@ GUARDS: Final = (
         "stream-work",
         "an event stream is no way around the limit of work",
         SKIP,
-        ("tests/api/test_feed.py::test_a_stream_waits_for_the_allowance_of_its_client",),
+        ("tests/api/test_feed_stream.py::test_a_stream_waits_for_the_allowance_of_its_client",),
     ),
 )

@@ -5,6 +5,7 @@ nothing that was not looked at. No attribute holds a query, a host name, an addr
 """
 
 import contextlib
+import threading
 from collections.abc import Iterator
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final
@@ -17,8 +18,9 @@ from registry.settings import Settings
 if TYPE_CHECKING:
     from opentelemetry.trace import Tracer
 
-SHUTDOWN_MS: Final = 2_000
-"""Time for the last spans to leave at a stop."""
+SHUTDOWN_SECONDS: Final = 2.0
+"""Time for the last spans to leave at a stop. What a collector does not take by then is lost: it must not hold up the
+stop of the registry, which has a deadline of its own."""
 
 _VERBS: Final = frozenset({"SELECT", "INSERT", "UPDATE", "DELETE", "WITH"})
 _SPAN: Final = "waypost_span"
@@ -48,7 +50,8 @@ def tracing(settings: Settings) -> Iterator["Tracer | None"]:
     try:
         ours = Resource({"service.name": "waypost", "service.version": version("waypost")})
         provider = TracerProvider(resource=ours.merge(OTELResourceDetector().detect()), shutdown_on_exit=False)
-        provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+        exporter = OTLPSpanExporter()
+        provider.add_span_processor(BatchSpanProcessor(exporter))
     except ValueError as error:
         raise TracesUnavailable(
             f"a variable OTEL_* has a value that cannot be used ({type(error).__name__})"
@@ -56,8 +59,11 @@ def tracing(settings: Settings) -> Iterator["Tracer | None"]:
     try:
         yield provider.get_tracer("waypost")
     finally:
-        provider.force_flush(SHUTDOWN_MS)
-        provider.shutdown()
+        last = threading.Thread(target=provider.shutdown, name="last spans", daemon=True)
+        last.start()
+        last.join(SHUTDOWN_SECONDS)
+        if last.is_alive():
+            exporter.shutdown()  # type: ignore[no-untyped-call]  # it stops trying again
 
 
 def trace_statements(tracer: "Tracer", engine: Engine) -> None:

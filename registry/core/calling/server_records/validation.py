@@ -34,7 +34,7 @@ _LOCAL: Final = re.compile(r"(?:localhost|127\.0\.0\.1|.*\.localhost)\.?")
 
 _TEXT: Final[dict[str, Any]] = {"type": "string"}
 _URI: Final[dict[str, Any]] = {"type": "string", "pattern": r"^[A-Za-z][A-Za-z0-9+.-]*:[^\s]+$"}
-_HTTPS: Final[dict[str, Any]] = {"type": "string", "pattern": r"^https://[^\s\"'<>]+$"}
+_HTTPS: Final[dict[str, Any]] = {"type": "string", "pattern": r"^https://[^/?#\s\"'<>{}][^\s\"'<>{}]*$"}
 
 
 def _object(required: tuple[str, ...], **properties: Any) -> dict[str, Any]:
@@ -50,7 +50,7 @@ _INPUT: Final[dict[str, Any]] = {
 }  # fmt: skip
 _VARIABLES: Final[dict[str, Any]] = {"type": "object", "additionalProperties": {"$ref": "#/$defs/input"}}
 _WITH_VARIABLES: Final[dict[str, Any]] = {**_INPUT, "variables": {"$ref": "#/$defs/variables"}}
-_URL_TEMPLATE: Final[dict[str, Any]] = {"type": "string", "pattern": r"^https?://[^\s]+$"}
+_URL_TEMPLATE: Final[dict[str, Any]] = {"type": "string", "pattern": r"^https?://[^/?#\s][^\s]*$"}
 _VERSION: Final[dict[str, Any]] = {
     "type": "string", "minLength": 1, "maxLength": MAX_VERSION, "not": {"const": "latest"},
 }  # fmt: skip
@@ -83,7 +83,7 @@ SCHEMA: Final[dict[str, Any]] = {
         "headers": {"type": "array", "items": {"$ref": "#/$defs/key_value"}},
         "remote": _object(
             ("type", "url"), type={"enum": ["streamable-http", "sse"]},
-            url={"type": "string", "pattern": r"^https://[^\s]+$"},
+            url={"type": "string", "pattern": r"^https://[^/?#\s][^\s]*$"},
             headers={"$ref": "#/$defs/headers"}, variables={"$ref": "#/$defs/variables"},
         ),
         "transport": {
@@ -180,7 +180,10 @@ def _schema_issues(part: str, value: Any) -> Iterator[Issue]:
         if number == MAX_ISSUES:
             return
         keyword = next((str(key) for key in reversed(error.schema_path) if isinstance(key, str)), "schema")
-        yield Issue("schema", _path(error.instance_path), f"breaks the rule `{keyword}` of the schema", keyword)
+        says = f"breaks the rule `{keyword}` of the schema"
+        if keyword == "required" and (member := str(getattr(error.kind, "property", ""))) in _MEMBERS:
+            says = f"lacks the member `{member}`"
+        yield Issue("schema", _path(error.instance_path), says, keyword)
 
 
 _MEMBERS: Final = frozenset(
@@ -201,9 +204,8 @@ def _path(keys: Any) -> str:
 def _semantic_issues(server: Mapping[str, Any]) -> Iterator[Issue]:
     if not is_usable_version(server["version"]):
         yield Issue("semantic", "version", "is a range, not a version", "version-looks-like-range")
-    for name in ("websiteUrl",):
-        if name in server and not is_usable_url(server[name]):
-            yield Issue("semantic", name, "cannot be parsed", "invalid-website-url")
+    if "websiteUrl" in server and not is_usable_url(server["websiteUrl"]):
+        yield Issue("semantic", "websiteUrl", "cannot be parsed", "invalid-website-url")
     for index, icon in enumerate(server.get("icons", ())):
         if not is_usable_url(icon["src"]):
             yield Issue("semantic", f"icons[{index}].src", "cannot be parsed", "icon-src-invalid-url")

@@ -1,0 +1,357 @@
+"""The work of `waypost mirror`: load the newest dump of the origin, then apply what its feed names, until stopped.
+
+Each step stores its progress with what it applied, so that a process that is killed at any moment goes on where it
+was. A cursor that the feed no longer reaches back to (410) leads to a new dump, which also removes what the origin no
+longer has. A new dump is loaded as well when the last one is older than `reload`: times of visits change without an
+event, and only a dump brings them.
+"""
+
+import asyncio
+import contextlib
+import shutil
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlencode
+
+import orjson
+import structlog
+
+from crawler.mirror.origin import RANGE_BYTES, WAIT_SECONDS, NotRead, Origin
+from registry.core.names.domains import InvalidName, host_syntax
+from registry.wiring.dump_reading import (
+    MANIFEST,
+    MANIFEST_BYTES,
+    BadDump,
+    Manifest,
+    Part,
+    lines,
+    read_manifest,
+    verify,
+)
+from registry.wiring.mirroring import MirrorRecord, Statement, Superseded
+
+if TYPE_CHECKING:
+    from registry.wiring import Waypost
+
+LINES_AT_ONCE: Final = 100
+BYTES_AT_ONCE: Final = 16 * 1024 * 1024
+"""Records of a dump that one transaction applies."""
+
+EVENTS_AT_ONCE: Final = 200
+HOSTS_AT_ONCE: Final = 50
+AGAIN_SECONDS: Final = (1.0, 300.0)
+"""Seconds before a failed request is made again: the first time and at most; doubled each time."""
+
+MOST_BYTES: Final = 256 * 1024**3
+"""Most bytes of all parts of a dump together."""
+
+CURSOR_CHARS: Final = 500
+LOOK_SECONDS: Final = 600.0
+"""Least seconds between two looks for a newer dump."""
+
+log = structlog.get_logger(__name__)
+
+
+class Expired(Exception):
+    """The feed does not reach back to the cursor."""
+
+
+@dataclass(slots=True)
+class Mirror:
+    """`folder`: for parts while they are loaded. `reload`: age of a dump after which a newer one is loaded.
+
+    `source`: a folder with a dump to begin with, instead of the origin's newest.
+    """
+
+    waypost: "Waypost"
+    origin: Origin
+    folder: Path
+    reload: timedelta
+    source: Path | None = None
+    _once: bool = False
+    _bad_snapshot: str = ""
+    _next_look: float = 0.0  # for a newer dump, in seconds of the event loop
+
+    async def run(self, *, once: bool = False) -> None:
+        """Run until cancelled; with `once`, until everything that the origin has now is applied.
+
+        Failures of the origin are logged and tried again; with `once` they are raised: NotRead and BadDump.
+        Raise NotAMirror.
+        """
+        self._once = once
+        progress = await self.waypost.mirror.begin(self.origin.url)
+        pause = AGAIN_SECONDS[0]
+        while True:
+            try:
+                progress, is_current = await self._step(progress)
+                pause = AGAIN_SECONDS[0]
+                if once and is_current:
+                    return
+                continue
+            except Superseded:
+                log.warning("mirror.superseded", hint="another process mirrors into this database")
+                progress = await self.waypost.mirror.begin(self.origin.url)
+            except (NotRead, BadDump) as error:
+                if isinstance(error, BadDump):
+                    self._bad_snapshot = (progress.manifest or {}).get("snapshot", "")
+                if once and getattr(error, "status", None) != 429:
+                    raise
+                log.warning("mirror.origin_failed", reason=str(error), again_seconds=pause)
+                await asyncio.sleep(max(pause, getattr(error, "after", None) or 0))
+                pause = min(2 * pause, AGAIN_SECONDS[1])
+
+    async def _step(self, progress: MirrorRecord) -> tuple[MirrorRecord, bool]:
+        """Do the next thing; return the progress and whether everything known is applied."""
+        if progress.phase == "loading":
+            return await self._load(progress), False
+        if self._is_old(progress):
+            with contextlib.suppress(NotRead, BadDump):  # the old one still serves
+                manifest = await self._manifest(use_source=False)
+                if manifest.snapshot != (progress.manifest or {}).get("snapshot"):
+                    return await self.waypost.mirror.start_dump(manifest), False
+        try:
+            return await self._follow(progress)
+        except Expired:
+            log.warning("mirror.expired", hint="the feed no longer reaches back: begin with a new dump")
+            manifest = await self._manifest(use_source=False)
+            if progress.cursor == manifest.cursor:
+                raise NotRead("the newest dump is older than what the feed keeps") from None
+            return await self.waypost.mirror.start_dump(manifest, forget_cursor=True), False
+
+    def _is_old(self, progress: MirrorRecord) -> bool:
+        """Return whether to look for a newer dump now."""
+        now = asyncio.get_running_loop().time()
+        if now < self._next_look:
+            return False
+        self._next_look = now + LOOK_SECONDS
+        created = (progress.manifest or {}).get("created_at", "")
+        try:
+            return datetime.now(UTC) - datetime.fromisoformat(created) > self.reload
+        except (ValueError, TypeError):
+            return True
+
+    # the dump
+
+    async def _manifest(self, *, use_source: bool) -> Manifest:
+        """Return the newest manifest. Raise NotRead and BadDump."""
+        if use_source and self.source is not None:
+            raw = await asyncio.to_thread(_read_file, self.source / MANIFEST)
+        else:
+            raw = await self.origin.file(f"/dumps/{MANIFEST}", cap=MANIFEST_BYTES)
+        manifest = read_manifest(raw)
+        if sum(part.bytes for part in manifest.parts) > MOST_BYTES:
+            raise BadDump("the dump is larger than a mirror loads")
+        return manifest
+
+    async def _load(self, progress: MirrorRecord) -> MirrorRecord:
+        """Load the rest of a dump and go on to the feed. A dump that the origin dropped meanwhile is given up."""
+        if progress.manifest is None:
+            progress = await self.waypost.mirror.start_dump(await self._manifest(use_source=True))
+        manifest = read_manifest(orjson.dumps(progress.manifest))
+        if manifest.snapshot == self._bad_snapshot:
+            newest = await self._manifest(use_source=False)
+            if newest.snapshot != manifest.snapshot:
+                return await self.waypost.mirror.start_dump(newest)
+        try:
+            for number in range(progress.part, len(manifest.parts)):
+                async with self._fetched(manifest.parts[number]) as path:
+                    progress = await self._load_part(progress, manifest, number, path)
+        except NotRead as error:
+            if error.status != 404:
+                raise
+            newest = await self._manifest(use_source=False)
+            if newest.snapshot == manifest.snapshot:
+                raise
+            log.warning("mirror.dump_replaced", snapshot=newest.snapshot)
+            return await self.waypost.mirror.start_dump(newest)
+        progress, removed = await self.waypost.mirror.finish_dump(progress)
+        await asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True)
+        log.info("mirror.loaded", snapshot=manifest.snapshot, removed=removed, **await self.waypost.mirror.counts())
+        return progress
+
+    async def _load_part(self, progress: MirrorRecord, manifest: Manifest, number: int, path: Path) -> MirrorRecord:
+        part = manifest.parts[number]
+        reading = islice(lines(path, part), progress.line, None)
+        done = progress.line
+        is_over = False
+        while not is_over:
+            batch, is_over = await asyncio.to_thread(_some, reading)
+            done += len(batch)
+            statements, nameless = await self.waypost.mirror.statements(batch, manifest.sequence)
+            progress, applied = await self.waypost.mirror.load(
+                progress,
+                statements,
+                part=number + is_over,
+                line=0 if is_over else done,
+                nameless=nameless,
+            )
+            _log_refused(applied.refused)
+            if nameless:
+                log.warning("mirror.refused_lines", part=part.name, lines=nameless)
+        return progress
+
+    @contextlib.asynccontextmanager
+    async def _fetched(self, part: Part) -> AsyncIterator[Path]:
+        """Yield the verified file of a part, and delete it afterwards if it was downloaded. Raise NotRead, BadDump."""
+        if self.source is not None and (path := self.source / part.name).is_file():
+            await asyncio.to_thread(verify, path, part)
+            yield path
+            return
+        await asyncio.to_thread(self.folder.mkdir, parents=True, exist_ok=True)
+        path = self.folder / part.name
+        await self._download(part, path)
+        try:
+            await asyncio.to_thread(verify, path, part)
+        except BadDump:
+            await asyncio.to_thread(path.unlink)  # nothing of it can be trusted: begin again
+            raise
+        yield path
+        await asyncio.to_thread(path.unlink, missing_ok=True)
+
+    async def _download(self, part: Part, path: Path) -> None:
+        """Append what is missing to the file, range by range."""
+        size = await asyncio.to_thread(_size, path)
+        if size > part.bytes:
+            await asyncio.to_thread(path.unlink)
+            size = 0
+        while size < part.bytes:
+            end = min(size + RANGE_BYTES, part.bytes)
+            data = await self.origin.span(f"/dumps/{part.name}", size, end, f'"{part.sha256}"')
+            await asyncio.to_thread(_append, path, data)
+            size = end
+
+    # the feed
+
+    async def _follow(self, progress: MirrorRecord) -> tuple[MirrorRecord, bool]:
+        """Apply one page of the feed; wait for it if it is empty. Raise Expired and NotRead."""
+        question: dict[str, str | int] = {"limit": EVENTS_AT_ONCE}
+        if progress.cursor is not None:
+            question["cursor"] = progress.cursor
+        if progress.behind_s == 0 and not self._once:
+            question["wait"] = WAIT_SECONDS
+        try:
+            page = _page(await self.origin.json(f"/api/feed?{urlencode(question)}"))
+        except NotRead as error:
+            if error.status == 410 or (error.status == 400 and progress.cursor is not None):
+                raise Expired from None
+            raise
+        hosts = page.hosts
+        while True:
+            asked, hosts = hosts[:HOSTS_AT_ONCE], hosts[HOSTS_AT_ONCE:]
+            statements, left = await self._records(asked) if asked else ([], [])
+            hosts = [*left, *hosts]
+            # The cursor moves with the last of them: until then a restart reads the page again, which changes nothing.
+            cursor = progress.cursor if hosts else page.cursor
+            progress, applied = await self.waypost.mirror.follow(
+                progress, statements, cursor=cursor, behind=page.behind(datetime.now(UTC))
+            )
+            _log_refused(applied.refused)
+            if statements:
+                log.info(
+                    "mirror.applied",
+                    put=applied.put,
+                    removed=applied.removed,
+                    left_out=applied.left_out,
+                    refused=len(applied.refused),
+                    behind_seconds=progress.behind_s,
+                    sequence=progress.sequence,
+                )
+            if not hosts:
+                return progress, not page.has_more
+
+    async def _records(self, hosts: Sequence[str]) -> tuple[list[Statement], list[str]]:
+        """Return what the origin says of some hosts, and those that it had no room for. Raise NotRead."""
+        answer = await self.origin.json("/api/records", question=orjson.dumps({"hosts": hosts}))
+        sequence = answer.get("sequence") if isinstance(answer, dict) else None
+        records = answer.get("records") if isinstance(answer, dict) else None
+        left = answer.get("left") if isinstance(answer, dict) else None
+        if type(sequence) is not int or not 0 <= sequence < 2**62 or not isinstance(records, list):
+            raise NotRead("the answer holds no records")
+        missing = [host for host in hosts if isinstance(left, list) and host in left]
+        if len(missing) == len(hosts):
+            raise NotRead("the answer leaves out every host")
+        by_host: dict[str, Any] = {
+            record["host"]: record
+            for record in records
+            if isinstance(record, dict) and isinstance(record.get("host"), str)
+        }
+        statements = [
+            await self.waypost.mirror.statement(by_host.get(host), host, sequence)
+            for host in hosts
+            if host not in missing
+        ]
+        return statements, missing
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """A page of the feed: the hosts of its events in order, and when the last of these happened."""
+
+    cursor: str
+    has_more: bool
+    hosts: list[str]
+    latest: datetime | None
+
+    def behind(self, now: datetime) -> timedelta:
+        """Return how old the first event is, at most, that comes after this page."""
+        return now - self.latest if self.has_more and self.latest is not None else timedelta()
+
+
+def _page(page: Any) -> _Page:
+    """Return the page. Events that name no host, and kinds that are not known, are passed over. Raise NotRead."""
+    events = page.get("events") if isinstance(page, dict) else None
+    cursor = page.get("cursor") if isinstance(page, dict) else None
+    if not isinstance(events, list) or not isinstance(cursor, str) or len(cursor) > CURSOR_CHARS:
+        raise NotRead("the answer is no page of a feed")
+    hosts: dict[str, None] = {}
+    latest: datetime | None = None
+    for event in events[: 10 * EVENTS_AT_ONCE]:
+        entity = event.get("entity") if isinstance(event, dict) else None
+        name = entity.get("id") if isinstance(entity, dict) else None
+        if isinstance(name, str):
+            with contextlib.suppress(InvalidName):
+                hosts[host_syntax(name)] = None
+        with contextlib.suppress(ValueError, TypeError, KeyError, OverflowError):
+            latest = datetime.fromisoformat(event["occurred_at"]).astimezone(UTC)
+    return _Page(cursor, page.get("has_more") is True, list(hosts), latest)
+
+
+def _some(reading: Iterator[bytes]) -> tuple[list[bytes], bool]:
+    """Return the next lines, bounded in number and bytes, and whether they are the last."""
+    batch: list[bytes] = []
+    size = 0
+    for line in reading:
+        batch.append(line)
+        size += len(line)
+        if len(batch) == LINES_AT_ONCE or size > BYTES_AT_ONCE:
+            return batch, False
+    return batch, True
+
+
+def _log_refused(refused: Mapping[str, str]) -> None:
+    for host, reason in refused.items():
+        log.warning("mirror.refused", host=host, reason=reason)
+
+
+def _read_file(path: Path) -> bytes:
+    """Raise NotRead."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise NotRead(f"{path}: {error.strerror}") from None
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _append(path: Path, data: bytes) -> None:
+    with path.open("ab") as file:
+        file.write(data)

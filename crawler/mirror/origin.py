@@ -1,0 +1,144 @@
+"""The registry that is mirrored, over the crawler's transport: the same address guard, pins, caps and deadlines.
+
+It is named by the operator, and its API is read, no site is visited: so robots.txt is not asked for, there are no
+pauses, and no budget counts. Redirects stay inside its registrable domain. Whatever it answers raises only NotRead.
+"""
+
+import asyncio
+from contextlib import AsyncExitStack
+from datetime import UTC, datetime, timedelta
+from types import TracebackType
+from typing import Any, Final, Self
+
+import jiter
+
+from crawler.politeness import BlockBudgets, RequestPacer
+from crawler.resources import CrawlResources
+from crawler.seeds.online import readable
+from crawler.sender import VisitInterrupted
+from crawler.session import FetchSession
+from registry.core.model.documents import Fetched, Post, Probe, Purpose
+from registry.core.visiting.shares import DomainBudget
+from registry.settings import Settings
+
+JSON_CAP: Final = 48 * 1024 * 1024
+"""Bytes of an answer in JSON: some records of a few megabytes each."""
+
+RANGE_BYTES: Final = 4 * 1024 * 1024
+"""Bytes of a part that one request asks for: what is lost when it breaks off, and what is held in memory."""
+
+REQUEST_SECONDS: Final = 90.0
+"""Seconds for one request, a long poll included."""
+
+WAIT_SECONDS: Final = 20
+_CONNECTION: Final = timedelta(minutes=10)
+_LONGEST_PAUSE: Final = 3_600.0
+
+
+class NotRead(Exception):
+    """The origin did not answer as it should. `status`: of its answer, if there was one; `after`: seconds that it asks
+    to wait. The message is this program's; of the origin it has at most the host that a redirect leads to."""
+
+    def __init__(self, reason: str, status: int | None = None, after: float | None = None) -> None:
+        super().__init__(reason)
+        self.status = status
+        self.after = after
+
+
+class Origin(CrawlResources):
+    """An async context manager, with one connection that is renewed from time to time."""
+
+    def __init__(self, url: str, settings: Settings, stop: asyncio.Event | None = None) -> None:
+        """`url`: base URL of the registry. Raise BadSource when it may not be read, guards.BadSetup."""
+        limits = {
+            "request_timeout": REQUEST_SECONDS,
+            "host_deadline": _CONNECTION.total_seconds(),
+            "request_delay": 0.0,
+        }
+        super().__init__(settings.model_copy(update=limits), stop)
+        self.block_budgets = _NoBudgets(0)
+        self.url = readable(url.rstrip("/") + "/", self.guard.connect_to.names).rstrip("/")
+        self._stack = AsyncExitStack()
+        self._session: FetchSession | None = None
+        self._renew_at = datetime.now(UTC)
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._stack.aclose()
+        await super().__aexit__(kind, error, trace)
+
+    async def __aenter__(self) -> Self:
+        await super().__aenter__()
+        return self
+
+    async def json(self, path: str, *, question: bytes | None = None, cap: int = JSON_CAP) -> Any:
+        """Return the JSON value of a GET, or of a POST of `question`. Raise NotRead."""
+        post = None
+        if question is not None:
+            post = Post("", question, (("Content-Type", "application/json"),))
+        body = (
+            await self._answer(Probe(self.url + path, Purpose.POINTER, "S5", "application/json", cap, post=post))
+        ).body
+        try:
+            return await asyncio.to_thread(jiter.from_json, body)
+        except ValueError:
+            raise NotRead("the answer is not JSON") from None
+
+    async def file(self, path: str, *, cap: int) -> bytes:
+        """Return the body of a GET. Raise NotRead."""
+        return (await self._answer(Probe(self.url + path, Purpose.POINTER, "S5", "*/*", cap))).body
+
+    async def span(self, path: str, start: int, end: int, etag: str) -> bytes:
+        """Return the bytes from `start` up to, not including, `end` of a file that has this ETag. Raise NotRead."""
+        probe = Probe(self.url + path, Purpose.POINTER, "S5", "*/*", end - start, span=(start, end - 1, etag))
+        fetched = await self._answer(probe, 206)
+        stated = fetched.headers.get("content-range", "")
+        if not stated.startswith(f"bytes {start}-{end - 1}/") or len(fetched.body) != end - start:
+            raise NotRead("the answer is not the range that was asked for", 206)
+        return fetched.body
+
+    async def _answer(self, probe: Probe, status: int = 200) -> Fetched:
+        try:
+            fetched = await (await self._connected()).fetch(probe)
+        except VisitInterrupted:
+            raise asyncio.CancelledError from None
+        if fetched.failure is not None:
+            await self._disconnect()
+            raise NotRead(" ".join(filter(None, (fetched.failure.value.replace("_", " "), fetched.reason))))
+        if fetched.status != status:
+            raise NotRead(
+                f"the answer was {fetched.status}", fetched.status, _seconds(fetched.headers.get("retry-after"))
+            )
+        return fetched
+
+    async def _connected(self) -> FetchSession:
+        now = datetime.now(UTC)
+        if self._session is None or now >= self._renew_at:
+            await self._disconnect()
+            self._renew_at = now + _CONNECTION / 2
+            pacer = RequestPacer(0, DomainBudget(1_000_000))
+            session = FetchSession(self, pacer, now + 3 * _CONNECTION, ())
+            self._session = await self._stack.enter_async_context(session)
+        return self._session
+
+    async def _disconnect(self) -> None:
+        self._session = None
+        await self._stack.aclose()
+
+
+class _NoBudgets(BlockBudgets):
+    """Counts nothing: the origin agreed to being copied."""
+
+    def is_spent(self, key: str) -> bool:
+        return False
+
+    def record_request(self, key: str) -> None:
+        pass
+
+
+def _seconds(field: str | None) -> float | None:
+    """Return a Retry-After in seconds (RFC 9110 section 10.2.3), at most an hour; None for a date or nonsense."""
+    return (
+        min(float(field), _LONGEST_PAUSE) if field and field.isascii() and field.isdigit() and len(field) < 10 else None
+    )

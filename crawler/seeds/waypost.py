@@ -1,0 +1,75 @@
+"""Read the list of services of another waypost registry (`GET /api/services`): their hosts, the newest first.
+
+A later run reads on until the services that were listed when the last complete run began.
+"""
+
+from collections.abc import AsyncIterator, Callable
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import jiter
+
+from crawler.seeds.online import NotRead, Reader
+from crawler.seeds.pages import Page, Since, paged
+from crawler.seeds.source import Source
+from registry.core.names.seeds import Checkpoint, Refusal, Seed
+
+WAYPOST: Final = Source("waypost", "the services of another waypost registry", "the host of that registry")
+
+ROUTE: Final = "/api/services"
+PAGE_SIZE: Final = 100
+PAGE_CAP: Final = 8 * 1024 * 1024
+OVERLAP: Final = 10
+"""Rows that two pages share: a service that is removed meanwhile moves those behind it forward."""
+
+_MAX_NAME = 200
+
+
+def base_of(url: str) -> str:
+    """Return the base URL of a registry, of which somebody may give the list."""
+    return url.rstrip("/").removesuffix(ROUTE).rstrip("/")
+
+
+def names(
+    url: str, reader: Reader, start: str = "", clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+) -> AsyncIterator[Seed | Refusal | Checkpoint]:
+    """Yield the hosts of all services from the place `start` on, as `paged` does. `url`: canonical, of the registry."""
+    base = base_of(url)
+    referrer = base.partition("://")[2][:_MAX_NAME]
+
+    async def read_page(place: str) -> Page:
+        since = Since.of(place, clock)
+        offset = int(since.cursor) if since.cursor.isascii() and since.cursor.isdigit() else 0
+        page_url = f"{base}{ROUTE}?sort=newest&limit={PAGE_SIZE}&offset={offset}"
+        _, body = await reader.read(page_url, accept="application/json", cap=PAGE_CAP)
+        rows = _rows(body)
+        new = [row for row in rows if not (since.moment and _created(row) and _created(row) < since.moment)]
+        entries = [_entry(row, referrer) for row in new]
+        is_last = len(rows) < PAGE_SIZE or len(new) < len(rows)
+        return Page(entries, "" if is_last else since.at(str(offset + PAGE_SIZE - OVERLAP)), since.later())
+
+    return paged(url, reader, read_page, start)
+
+
+def _rows(body: bytes) -> list[Any]:
+    try:
+        value = jiter.from_json(body)
+    except ValueError as error:
+        raise NotRead(f"this is not JSON: {error}") from None
+    rows = value.get("data") if isinstance(value, dict) else None
+    if not isinstance(rows, list):
+        raise NotRead("this is no list of services")
+    return rows
+
+
+def _created(row: Any) -> str:
+    """Return when a service was first listed, as the registry writes it: ISO 8601 in UTC, which sorts as text."""
+    created = row.get("created_at") if isinstance(row, dict) else None
+    return created if isinstance(created, str) else ""
+
+
+def _entry(row: Any, referrer: str) -> Seed | Refusal:
+    host = row.get("domain") if isinstance(row, dict) else None
+    if not isinstance(host, str):
+        return Refusal(str(row)[:_MAX_NAME], "no_service", "this row of the list is no service", referrer)
+    return Seed(host, referrer)

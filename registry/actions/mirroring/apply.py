@@ -1,0 +1,337 @@
+"""Applies what the origin of a mirror says: a dump at first, then the records of hosts that the feed names.
+
+Replication is by state, not by difference: what is applied is the whole record of a host with the position of the feed
+that it is as of, and an older state never replaces a newer one. So every step may be repeated. Progress is written in
+the transaction of the records, so a process that dies at any moment loses and repeats nothing.
+
+Opt-outs of this registry itself win over what the origin says, and stay.
+"""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Final
+
+import orjson
+
+from registry.actions.mirroring.received import Received
+from registry.core.names.domains import registrable_domain
+from registry.core.names.opt_out import is_covered
+from registry.store.candidates import REPORTED
+from registry.store.dump_files import Manifest, read_manifest
+from registry.store.errors import Unstorable
+from registry.store.mirroring import ORIGIN, ORIGIN_BLOCK, MirroredRecord, MirrorRecord
+from registry.store.records import OptOutRecord
+from registry.store.unit_of_work import Store, UnitOfWork
+
+DROPPED_AT_ONCE: Final = 500
+
+Key = tuple[str, str]
+
+_log = logging.getLogger(__name__)
+
+
+class NotAMirror(Exception):
+    """This database cannot mirror that registry. The message says why."""
+
+
+class Superseded(Exception):
+    """Another process has applied something meanwhile: read the progress again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What the origin says of one host as of a position of its feed. `refused`: why its record cannot be used."""
+
+    host: str
+    sequence: int
+    received: Received | None = None
+    refused: str = ""
+
+
+@dataclass(slots=True)
+class Applied:
+    """Hosts by what was done: put, removed, left out, refused; `older`: a newer state was there already."""
+
+    put: int = 0
+    removed: int = 0
+    left_out: int = 0
+    older: int = 0
+    refused: dict[str, str] = field(default_factory=dict)
+
+    def add(self, other: "Applied") -> None:
+        self.put += other.put
+        self.removed += other.removed
+        self.left_out += other.left_out
+        self.older += other.older
+        self.refused |= other.refused
+
+
+async def progress(store: Store) -> MirrorRecord | None:
+    """Return the progress of the mirror; None when this registry is none."""
+    async with store.begin() as uow:
+        return await uow.mirroring.get()
+
+
+async def begin(store: Store, origin: str) -> MirrorRecord:
+    """Make this database a mirror of `origin`, unless it is one; return its progress.
+
+    Raise NotAMirror for a database with services of its own, or of another origin.
+    """
+    async with store.begin() as uow:
+        await uow.mirroring.lock()
+        mirror = await uow.mirroring.get()
+        if mirror is not None and mirror.origin != origin:
+            raise NotAMirror("this database mirrors another registry; use another database or data folder")
+        if mirror is None:
+            if await uow.mirroring.has_own_services():  # guard: mirror-own-services
+                raise NotAMirror("this registry has services of its own; a mirror needs an empty database")
+            mirror = MirrorRecord(origin, "loading")
+            await uow.mirroring.put(mirror)
+        return mirror
+
+
+async def start_dump(store: Store, manifest: Manifest, *, forget_cursor: bool = False) -> MirrorRecord:
+    """Begin to load a dump, from its first line, unless it is being loaded; return the progress.
+
+    `forget_cursor`: the feed no longer reaches back to where the mirror stopped.
+    """
+    async with store.begin() as uow:
+        mirror = await _locked(uow)
+        is_same = mirror.manifest is not None and mirror.manifest.get("snapshot") == manifest.snapshot
+        if is_same and mirror.phase == "loading" and not forget_cursor:
+            return mirror
+        mirror = replace(
+            mirror,
+            phase="loading",
+            manifest=manifest.to_json(),
+            part=0,
+            line=0,
+            cursor=None if forget_cursor else mirror.cursor,
+            without_restricted=not manifest.restricted,
+        )
+        await uow.mirroring.put(mirror)
+        return mirror
+
+
+async def load(
+    store: Store, before: MirrorRecord, statements: Sequence[Statement], *, part: int, line: int, nameless: int,
+    now: datetime,
+) -> tuple[MirrorRecord, Applied]:  # fmt: skip
+    """Apply lines of the dump; afterwards, `part` parts and `line` lines of the next one are loaded.
+
+    `nameless`: refused lines that name no host. Raise Superseded.
+    """
+    after = replace(before, part=part, line=line, refused=before.refused + nameless)
+    return after, await _apply(store, before, after, statements, now)
+
+
+async def finish_dump(store: Store, before: MirrorRecord) -> tuple[MirrorRecord, int]:
+    """Remove the hosts that the dump no longer has, then continue with the feed; return how many were removed.
+
+    Raise Superseded.
+    """
+    manifest = read_manifest_of(before)
+    removed = 0
+    while True:
+        async with store.begin() as uow:
+            await _expect(uow, before)
+            gone = await uow.mirroring.outdated(
+                snapshot=manifest.snapshot, until=manifest.sequence, limit=DROPPED_AT_ONCE
+            )
+            if gone:
+                await uow.mirroring.drop(gone)
+                removed += len(gone)
+                continue
+            is_ahead = before.cursor is not None and before.sequence >= manifest.sequence
+            after = replace(
+                before,
+                phase="following",
+                cursor=before.cursor if is_ahead else manifest.cursor,
+                sequence=max(before.sequence, manifest.sequence) if is_ahead else manifest.sequence,
+            )
+            await uow.mirroring.put(after)
+            return after, removed
+
+
+async def follow(
+    store: Store,
+    before: MirrorRecord,
+    statements: Sequence[Statement],
+    *,
+    cursor: str | None,
+    behind: timedelta,
+    now: datetime,
+) -> tuple[MirrorRecord, Applied]:
+    """Apply the records of the hosts that a page of the feed names, and move on to `cursor`. Raise Superseded."""
+    sequence = max([before.sequence, *(statement.sequence for statement in statements)])
+    after = replace(
+        before, cursor=cursor, sequence=sequence, behind_s=max(0, round(behind.total_seconds())), contact_at=now
+    )
+    return after, await _apply(store, before, after, statements, now)
+
+
+def read_manifest_of(mirror: MirrorRecord) -> Manifest:
+    """Return the manifest of the dump that is loaded. It was checked when it was stored."""
+    return read_manifest(orjson.dumps(mirror.manifest))
+
+
+async def _apply(
+    store: Store, before: MirrorRecord, after: MirrorRecord, statements: Sequence[Statement], now: datetime
+) -> Applied:
+    """Apply all statements and the progress in one transaction.
+
+    When the database refuses a value, they are applied one by one to find it; the progress then comes last, which is
+    safe because every statement may be applied twice.
+    """
+    try:
+        async with store.begin() as uow:
+            await _expect(uow, before)
+            applied = await _apply_together(uow, before, statements, now)
+            await uow.mirroring.put(after)
+            return applied
+    except Unstorable:
+        if not statements:
+            raise
+    applied = Applied()
+    for statement in statements:
+        try:
+            async with store.begin() as uow:
+                await _expect(uow, before)
+                applied.add(await _apply_together(uow, before, [statement], now))
+        except Unstorable:
+            _log.warning("a record of %s cannot be stored", statement.host)
+            async with store.begin() as uow:
+                await _expect(uow, before)
+                refused = replace(statement, received=None, refused="unstorable")
+                applied.add(await _apply_together(uow, before, [refused], now))
+    async with store.begin() as uow:
+        await _expect(uow, before)
+        await uow.mirroring.put(after)
+    return applied
+
+
+async def _apply_together(
+    uow: UnitOfWork, mirror: MirrorRecord, statements: Sequence[Statement], now: datetime
+) -> Applied:
+    latest = {statement.host: statement for statement in statements}
+    keys = {host: (registrable_domain(host), host) for host in latest}
+    covering = {
+        (keys[host][0], name)
+        for host, statement in latest.items()
+        for name, _ in (statement.received.covering if statement.received else None) or ()
+    }
+    known = await uow.mirroring.of({*keys.values(), *covering})
+    opt_outs = {domain: await uow.opt_outs.rows(domain) for domain in sorted({domain for domain, _ in keys.values()})}
+    applied, work = Applied(), _Work(snapshot=_snapshot(mirror))
+    for host, statement in latest.items():
+        previous = known.get(host)
+        if previous is not None and previous.sequence > statement.sequence:  # guard: mirror-order
+            applied.older += 1
+            continue
+        key, received = keys[host], statement.received
+        rows = [row for row in opt_outs[key[0]] if is_covered(host, [row.host])]
+        if received is None:
+            applied.refused[host] = statement.refused
+            work.remove(key, statement, "refused", statement.refused)
+        elif received.service is None:
+            applied.removed += 1
+            work.remove(key, statement, received.state)
+            told = received.covering or (((host, received.state),) if received.state != "absent" else ())
+            if received.covering is not None or received.state == "absent":
+                work.ended += [(row.domain, row.host) for row in rows]
+            for name, state in told:
+                work.opt_out(key[0], name, state, mirror.origin, now)
+                noted = known.get(name)
+                if noted is None or noted.sequence <= statement.sequence:
+                    work.note((key[0], name), statement, state)
+        elif any(row.how not in REPORTED for row in rows):  # guard: mirror-own-opt-outs
+            applied.left_out += 1
+            work.remove(key, statement, "left_out", "opted_out_here")
+        elif mirror.without_restricted and received.usage.is_restricted:
+            applied.left_out += 1
+            work.remove(key, statement, "left_out", "restricted")
+        else:
+            applied.put += 1
+            work.ended += [(row.domain, row.host) for row in rows]
+            work.put.append(received)
+            work.note(key, statement, "listed", robots=received.usage.robots)
+    await _write(uow, work)
+    return applied
+
+
+@dataclass(slots=True)
+class _Work:
+    """What one transaction writes."""
+
+    snapshot: str
+    put: list[Received] = field(default_factory=list)
+    cleared: list[Key] = field(default_factory=list)
+    covered: list[Key] = field(default_factory=list)  # opt-outs: these hosts and all below them
+    ended: list[Key] = field(default_factory=list)
+    opt_outs: list[OptOutRecord] = field(default_factory=list)
+    notes: dict[Key, MirroredRecord] = field(default_factory=dict)
+
+    def note(self, key: Key, statement: Statement, state: str, reason: str = "", robots: str | None = None) -> None:
+        self.notes[key] = MirroredRecord(*key, state, statement.sequence, self.snapshot, reason, robots)
+
+    def opt_out(self, domain: str, host: str, state: str, origin: str, now: datetime) -> None:
+        how = ORIGIN_BLOCK if state == "blocked" else ORIGIN
+        self.opt_outs.append(OptOutRecord(domain, host, how, origin, now))
+        self.covered.append((domain, host))
+
+    def remove(self, key: Key, statement: Statement, state: str, reason: str = "") -> None:
+        self.cleared.append(key)
+        self.note(key, statement, state, reason)
+
+
+async def _write(uow: UnitOfWork, work: _Work) -> None:
+    for domain, host in work.covered:
+        work.cleared += [(domain, below) for below in await uow.mirroring.below(domain, host)]
+    services = [received.service for received in work.put if received.service is not None]
+    stored = await uow.services.of({service.domain for service in services})
+    # `services.put` keeps when a service was created; one that was removed and listed again meanwhile is a new one.
+    renewed = [
+        (service.domain, service.host)
+        for service in services
+        if (old := stored.get(service.host)) is not None and old.created_at != service.created_at
+    ]
+    await uow.mirroring.clear([*work.cleared, *renewed])
+    await uow.mirroring.end_opt_outs(work.ended)
+    await uow.opt_outs.add(work.opt_outs)
+    keys = [(service.domain, service.host) for service in services]
+    await uow.mirroring.clear_details(keys)
+    await uow.hosts.put([received.visit for received in work.put if received.visit is not None])
+    await uow.documents.put([document for received in work.put for document in received.documents])
+    await uow.services.put(services)
+    await uow.services.replace_capabilities({(one.domain, one.host): one.capabilities for one in work.put})
+    await uow.services.replace_findings({(one.domain, one.host): one.findings for one in work.put})
+    await uow.services.add_scores([received.score for received in work.put if received.score is not None])
+    await uow.mirroring.note(work.notes.values())
+
+
+def _snapshot(mirror: MirrorRecord) -> str:
+    """Return the dump that what is applied now belongs to: newer states than its own are kept by their position."""
+    return str((mirror.manifest or {}).get("snapshot", ""))
+
+
+async def _locked(uow: UnitOfWork) -> MirrorRecord:
+    await uow.mirroring.lock()
+    mirror = await uow.mirroring.get()
+    if mirror is None:
+        raise Superseded
+    return mirror
+
+
+async def _expect(uow: UnitOfWork, before: MirrorRecord) -> None:
+    """Raise Superseded unless the progress is still `before`."""
+    now = await _locked(uow)
+    if (now.phase, now.part, now.line, now.cursor, _snapshot(now)) != (
+        before.phase,
+        before.part,
+        before.line,
+        before.cursor,
+        _snapshot(before),
+    ):  # guard: mirror-progress
+        raise Superseded

@@ -1,0 +1,64 @@
+"""`/dumps/`: the newest dump of this registry, for mirrors. `waypost export` and a nightly job write it."""
+
+import hashlib
+from typing import Annotated
+
+from fastapi import Path, Request, Response
+
+from registry.api.documents import errors, example, not_modified
+from registry.api.schemas import dumps as schemas
+from registry.edge.files import file_response
+from registry.edge.problems import NOT_FOUND, RANGE_NOT_SATISFIABLE, Problem
+from registry.edge.requests import registry_of
+from registry.edge.responses import CACHED, matches_etag
+from registry.edge.routing import strict_router
+
+router = strict_router(tags=["copies"])
+
+
+@router.get(
+    "/dumps/manifest.json",
+    response_model=schemas.DumpManifest,
+    responses={200: example(schemas.DumpManifest), **not_modified(), **errors(NOT_FOUND)},
+    summary="What the newest dump consists of",
+    description="Its parts with their SHA-256, the number of records, and the cursor at which `GET /api/feed` "
+    "continues: a copy that loads the dump and then follows the feed misses nothing. 404 when no dump was made yet.",
+)
+async def manifest(request: Request) -> Response:
+    raw = await registry_of(request).dumps.manifest()
+    if raw is None:
+        raise Problem(NOT_FOUND, "This registry has not written a dump yet.")
+    etag = f'"{hashlib.sha256(raw).hexdigest()}"'
+    headers = {"ETag": etag, "Cache-Control": CACHED}
+    conditions = request.headers.getlist("if-none-match")
+    if conditions and matches_etag(conditions, etag):
+        return Response(None, 304, headers)
+    return Response(raw, 200, headers, "application/json")
+
+
+@router.get(
+    "/dumps/{part}",
+    response_class=Response,
+    responses={
+        200: {
+            "description": "The part, or with `Range` 206 and some of its bytes.",
+            "content": {"application/zstd": {"schema": {"type": "string", "format": "binary"}}},
+        },
+        206: {"description": "One range of its bytes."},
+        **not_modified(),
+        **errors(NOT_FOUND, RANGE_NOT_SATISFIABLE),
+    },
+    summary="A part of a dump",
+    description="NDJSON, compressed with zstd: a record of a service, or of a host that opted out, on each line. The "
+    "ETag is the SHA-256 of the manifest. One `Range` is honoured, with `If-Range`, so that a broken download can be "
+    "continued. A name is never used for other bytes, and parts of the dump before the newest one stay.",
+)
+async def part(
+    request: Request,
+    part: Annotated[str, Path(max_length=200, description="A name of the manifest.", examples=[schemas.EXAMPLE_PART])],
+) -> Response:
+    found = await registry_of(request).dumps.part(part)
+    if found is None:
+        raise Problem(NOT_FOUND, "No dump that is kept here has a part of this name.")
+    about, path = found
+    return file_response(request, path, size=about.bytes, etag=f'"{about.sha256}"', media_type="application/zstd")

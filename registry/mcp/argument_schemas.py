@@ -1,0 +1,159 @@
+"""JSON Schemas of the arguments of the tools."""
+
+from typing import Any, Final, get_args
+
+from registry.core.formats import FORMAT_BY_SLUG
+from registry.core.merging.categories import CATEGORIES
+from registry.core.model.listing import AuthKind, PricingKind, SideEffects, SortBy
+from registry.mcp.schema_parts import (
+    DEFAULT_BYTES,
+    DEFAULT_ROWS,
+    HOST_CHARS,
+    LEAST_BYTES,
+    MANIFEST_CHARS,
+    MOST_BYTES,
+    MOST_ROWS,
+    NAME_CHARS,
+    QUESTION_CHARS,
+    TRUST_LEVELS,
+    URL_CHARS,
+    Schema,
+    closed,
+    listed,
+    text,
+    whole,
+)
+
+_MOST_VALUES: Final = 20
+
+
+def _some_of(description: str, *allowed: str) -> Schema:
+    items: Schema = {"type": "string", "enum": list(allowed)}
+    return listed(items, description, minItems=1, maxItems=_MOST_VALUES)
+
+
+def _some(description: str, example: str, **item: Any) -> Schema:
+    return listed(text(**item), description, minItems=1, maxItems=_MOST_VALUES, examples=[[example]])
+
+
+_HOST: Final = text(
+    "A host name, without scheme and path.", minLength=1, maxLength=HOST_CHARS, examples=["api.pigeonpost.example"]
+)
+_DETAIL: Final = text(
+    "`low`: what is needed to choose. `full`: also the reasons and the rest of what is known.",
+    enum=["low", "full"],
+    default="low",
+)
+_MAX_BYTES: Final = whole(
+    "Largest size of the result in bytes; what does not fit is left out, and `truncated` says so.",
+    minimum=LEAST_BYTES,
+    maximum=MOST_BYTES,
+    default=DEFAULT_BYTES,
+)
+
+FILTERS: Final = closed(
+    {
+        "format": _some_of("Hosts that serve one of these formats.", *sorted(FORMAT_BY_SLUG)),
+        "protocol": _some("Services with one of these protocols.", "mcp", maxLength=64),
+        "auth_type": _some_of("Kinds of credentials; `unknown`: no document says.", *get_args(AuthKind)),
+        "pricing_type": _some_of("Kinds of pricing; `unknown`: no document says.", *get_args(PricingKind)),
+        "trust_level": _some_of("Levels of trust; without it, `unverified` ones are left out.", *TRUST_LEVELS),
+        "side_effects": _some_of(
+            "Services with a capability that is documented to have side effects or not.", *get_args(SideEffects)
+        ),
+        "category": _some_of("Categories, derived from the service's own words.", *CATEGORIES),
+        "semantic_type": _some("Services with a capability of one of these types.", "schema:order", maxLength=100),
+        "domain": _some("Hosts of these registrable domains.", "pigeonpost.example", maxLength=HOST_CHARS),
+        "tld": _some("Hosts below these top level domains.", "com", maxLength=63),
+        "language": _some("Services whose documents are in one of these languages.", "en", maxLength=35),
+        "min_score": whole("Least quality score.", minimum=0, maximum=100),
+        "max_score": whole("Highest quality score.", minimum=0, maximum=100),
+        "seen_within_days": whole("Documents seen in this many last days.", minimum=0, maximum=36_500),
+    },
+    required=(),
+    description="Every filter that is given must hold; of its values, one.",
+    examples=[{"protocol": ["mcp"], "auth_type": ["none"]}],
+)
+
+DISCOVER: Final = closed(
+    {
+        "q": text(
+            "What you need, in plain words; or the exact name of a tool or capability.",
+            minLength=1,
+            maxLength=QUESTION_CHARS,
+            examples=["send a parcel"],
+        ),
+        "filters": FILTERS,
+        "sort": text(
+            "`relevance`, or the order of the confident answers.", enum=list(get_args(SortBy)), default="relevance"
+        ),
+        "limit": whole("Most services to return.", minimum=1, maximum=MOST_ROWS, default=DEFAULT_ROWS),
+        "cursor": text("`next_cursor` of the previous result, for the same `q` and filters.", maxLength=500),
+        "detail": _DETAIL,
+        "max_bytes": _MAX_BYTES,
+    },
+    required=("q",),
+)
+GET_SERVICE: Final = closed(
+    {
+        "domain": _HOST,
+        "detail": _DETAIL,
+        "cursor": text("`next_cursor` of the previous result: further capabilities.", pattern="^[0-9]{1,6}$"),
+        "max_bytes": _MAX_BYTES,
+    },
+    required=("domain",),
+)
+GET_CAPABILITY: Final = closed(
+    {
+        "domain": {
+            **_HOST,
+            "description": "The host of the service. Without it, the services that have a capability of exactly this "
+            "name are looked for.",
+        },
+        "name": text(
+            "The name of the capability, its id, or the name of a tool of the service's MCP server.",
+            minLength=1,
+            maxLength=NAME_CHARS,
+            examples=["create_parcel"],
+        ),
+        "max_bytes": _MAX_BYTES,
+    },
+    required=("name",),
+)
+CHECK_MANIFEST: Final = closed(
+    {
+        "text": text(
+            "The document itself: JSON, of any known format. Nothing is stored. Longer ones: POST /api/validate.",
+            minLength=1,
+            maxLength=MANIFEST_CHARS,
+        ),
+        "url": text(
+            "Instead of `text`: the https URL of a document that this registry has seen. Nothing is fetched; the "
+            "result is what its last visit found.",
+            maxLength=URL_CHARS,
+            pattern="^https://",
+            examples=["https://api.pigeonpost.example/.well-known/agent"],
+        ),
+        "path": text(
+            "With `text`: the path at which the document would be served.",
+            pattern="^/[!-~]*$",
+            maxLength=500,
+            examples=["/.well-known/agent"],
+        ),
+        "format": text("With `text`: the format that it should have.", enum=sorted(FORMAT_BY_SLUG)),
+        "max_bytes": _MAX_BYTES,
+    },
+    required=(),
+)
+COMPARE: Final = closed(
+    {
+        "domains": listed(
+            _HOST, "Hosts of two to five services.", minItems=2, maxItems=5, uniqueItems=True,
+            examples=[["api.pigeonpost.example", "mail.pelican.example"]],
+        ),
+        "max_bytes": _MAX_BYTES,
+    },
+    required=("domains",),
+)  # fmt: skip
+STATUS: Final = closed({})
+SUBMIT: Final = closed({"domain": _HOST})

@@ -1,0 +1,251 @@
+"""Dumps on disk, and how they are read: parts of zstd-compressed NDJSON, and a manifest that names them.
+
+Names of parts contain the beginning of their hash and are never used for other bytes. What another registry wrote is
+read here too, so nothing in it is trusted. `registry/store/dump_writer.py` writes them.
+
+A part consists of frames (RFC 8878) that can be decompressed alone; a line never spans two parts.
+"""
+
+import contextlib
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+import zstandard
+
+FORMAT: Final = "waypost-dump"
+VERSION: Final = 1
+MANIFEST: Final = "manifest.json"
+PART_BYTES: Final = 64 * 1024 * 1024
+"""Bytes of NDJSON after which a part ends."""
+
+FRAME_BYTES: Final = 4 * 1024 * 1024
+"""Bytes of NDJSON after which a frame ends: what a reader decompresses at least to see one line."""
+
+LINE_BYTES: Final = 16 * 1024 * 1024
+"""Most bytes of one line: an exporter leaves a larger record out and counts it."""
+
+MOST_PART_BYTES: Final = PART_BYTES + LINE_BYTES
+"""Most bytes of a part, decompressed."""
+
+MOST_RATIO: Final = 1_000
+"""Decompressed bytes for each byte of a part: repeated texts of real dumps are far below."""
+
+MOST_PARTS: Final = 100_000
+MANIFEST_BYTES: Final = 32 * 1024 * 1024
+PART_NAME: Final = re.compile(r"[0-9]{8}T[0-9]{6}Z-[0-9]{5,6}-[0-9a-f]{16}\.ndjson\.zst")
+
+KEPT_MANIFEST: Final = re.compile(r"manifest-([0-9]{8}T[0-9]{6}Z)\.json")
+_READ: Final = 1024 * 1024
+
+
+class BadDump(ValueError):
+    """A manifest or a part is not what it should be. The message is this program's, without text of the dump."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A file of a dump. `first` and `last`: keys ("domain host") of its first and last line. `size`: decompressed."""
+
+    name: str
+    sha256: str
+    bytes: int
+    size: int
+    rows: int
+    first: str
+    last: str
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What `manifest.json` says. `cursor`: where the feed continues after the snapshot; `sequence`: the position that
+    it stands for. `counts`: rows by kind and what sites say about their use. `restricted`: whether records that forbid
+    training are contained."""
+
+    snapshot: str
+    created_at: str
+    registry: str
+    cursor: str
+    sequence: int
+    restricted: bool
+    terms: Mapping[str, str | None]
+    counts: Mapping[str, int]
+    parts: tuple[Part, ...] = ()
+    format: str = FORMAT
+    version: int = VERSION
+
+    def with_parts(self, parts: tuple[Part, ...]) -> "Manifest":
+        return replace(self, parts=parts)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "format": self.format,
+            "version": self.version,
+            "snapshot": self.snapshot,
+            "created_at": self.created_at,
+            "registry": self.registry,
+            "feed": {"cursor": self.cursor, "sequence": self.sequence, "url": f"{self.registry}/api/feed"},
+            "restricted": self.restricted,
+            "terms": dict(self.terms),
+            "counts": dict(self.counts),
+            "media_type": "application/x-ndjson",
+            "compression": "zstd",
+            "parts": [{**asdict(part), "url": f"{self.registry}/dumps/{part.name}"} for part in self.parts],
+        }
+
+
+def read_manifest(raw: bytes) -> Manifest:
+    """Return a checked manifest: names, sizes and numbers are within their bounds. Raise BadDump."""
+    if len(raw) > MANIFEST_BYTES:
+        raise BadDump("the manifest is too large")
+    try:
+        value = orjson.loads(raw)
+    except ValueError:
+        raise BadDump("the manifest is not JSON") from None
+    if not isinstance(value, dict) or value.get("format") != FORMAT:
+        raise BadDump("this is no manifest of a dump")
+    if value.get("version") != VERSION:
+        raise BadDump("the dump has a version that this program does not read")
+    feed, parts, counts, terms = (value.get(name) for name in ("feed", "parts", "counts", "terms"))
+    if not isinstance(feed, dict) or not isinstance(parts, list) or not isinstance(counts, dict):
+        raise BadDump("the manifest lacks feed, parts or counts")
+    if len(parts) > MOST_PARTS:
+        raise BadDump("the manifest names too many parts")
+    manifest = Manifest(
+        snapshot=_text(value, "snapshot", 40),
+        created_at=_text(value, "created_at", 40),
+        registry=_text(value, "registry", 2_000),
+        cursor=_text(feed, "cursor", 500),
+        sequence=_number(feed, "sequence", 2**62),
+        restricted=value.get("restricted") is not False,
+        terms={str(key)[:40]: item for key, item in terms.items() if isinstance(item, str) and len(item) <= 4_000}
+        if isinstance(terms, dict)
+        else {},
+        counts={
+            str(key)[:40]: number for key, number in counts.items() if type(number) is int and 0 <= number <= 2**62
+        },
+        parts=tuple(map(_part, parts)),
+    )
+    if len({part.name for part in manifest.parts}) < len(manifest.parts):
+        raise BadDump("the manifest names a part twice")
+    if not re.fullmatch(r"[0-9]{8}T[0-9]{6}Z", manifest.snapshot):
+        raise BadDump("the manifest has no valid snapshot")
+    return manifest
+
+
+def _part(value: Any) -> Part:
+    if not isinstance(value, dict):
+        raise BadDump("a part of the manifest is no object")
+    part = Part(
+        name=_text(value, "name", 100),
+        sha256=_text(value, "sha256", 64),
+        bytes=_number(value, "bytes", 2 * MOST_PART_BYTES),
+        size=_number(value, "size", MOST_PART_BYTES),
+        rows=_number(value, "rows", 2**31),
+        first=_text(value, "first", 600),
+        last=_text(value, "last", 600),
+    )
+    # guard: dump-part-names
+    if not PART_NAME.fullmatch(part.name) or not re.fullmatch("[0-9a-f]{64}", part.sha256):
+        raise BadDump("a part of the manifest has an invalid name or hash")
+    if part.size > part.bytes * MOST_RATIO:  # guard: dump-ratio
+        raise BadDump("a part of the manifest is compressed more than any real one")
+    return part
+
+
+def _text(value: Mapping[str, Any], name: str, most: int) -> str:
+    text = value.get(name)
+    if not isinstance(text, str) or len(text) > most:
+        raise BadDump(f"the manifest has no valid {name}")
+    return text
+
+
+def _number(value: Mapping[str, Any], name: str, most: int) -> int:
+    number = value.get(name)
+    if type(number) is not int or not 0 <= number <= most:
+        raise BadDump(f"the manifest has no valid {name}")
+    return number
+
+
+@dataclass(slots=True)
+class DumpFolder:
+    """The dumps in a folder, for reading. What the manifests say is cached until they change."""
+
+    folder: Path
+    _read_at: tuple[int, ...] | None = None
+    _parts: dict[str, Part] = field(default_factory=dict)
+    _newest: bytes | None = None
+
+    def manifest(self) -> bytes | None:
+        """Return the bytes of the newest manifest; None when there is no dump."""
+        self._refresh()
+        return self._newest
+
+    def part(self, name: str) -> Part | None:
+        """Return a part that one of the kept manifests names, and whose file is there; None for every other name."""
+        self._refresh()
+        return self._parts.get(name)  # guard: dump-paths
+
+    def path(self, part: Part) -> Path:
+        return self.folder / part.name
+
+    def _refresh(self) -> None:
+        try:
+            about = (self.folder / MANIFEST).stat()
+            seen = (about.st_ino, about.st_mtime_ns, about.st_size)
+        except OSError:
+            self._read_at, self._parts, self._newest = None, {}, None
+            return
+        if seen == self._read_at:
+            return
+        parts: dict[str, Part] = {}
+        for path in sorted(self.folder.iterdir()):
+            if KEPT_MANIFEST.fullmatch(path.name):
+                with contextlib.suppress(BadDump, OSError):
+                    parts |= {part.name: part for part in read_manifest(path.read_bytes()).parts}
+        try:
+            newest = (self.folder / MANIFEST).read_bytes()
+        except OSError:
+            return
+        self._parts, self._newest, self._read_at = parts, newest, seen
+
+
+def verify(path: Path, part: Part) -> None:
+    """Read a whole part. Raise BadDump unless it has the size and hash that the manifest states."""
+    digest, size = hashlib.sha256(), 0
+    with path.open("rb") as file:
+        while block := file.read(_READ):
+            digest.update(block)
+            size += len(block)
+    if size != part.bytes or digest.hexdigest() != part.sha256:  # guard: dump-hash
+        raise BadDump(f"{part.name} does not have the size and hash that the manifest states")
+
+
+def lines(path: Path, part: Part) -> Iterator[bytes]:
+    """Yield the lines of a verified part. At most one line and a block are in memory.
+
+    Raise BadDump when it is not zstd, when it holds more or less than the manifest states, or a line is too long.
+    """
+    size = rows = 0
+    rest = b""
+    decompressor = zstandard.ZstdDecompressor(max_window_size=2**27)
+    try:
+        with path.open("rb") as file, decompressor.stream_reader(file, read_across_frames=True) as reader:
+            while block := reader.read(_READ):
+                size += len(block)
+                if size > part.size:  # guard: dump-bomb
+                    raise BadDump(f"{part.name} holds more than the manifest states")
+                *whole, rest = (rest + block).split(b"\n")
+                if len(rest) > LINE_BYTES:
+                    raise BadDump(f"a line of {part.name} is too long")
+                for line in whole:
+                    rows += 1
+                    yield line
+    except zstandard.ZstdError:
+        raise BadDump(f"{part.name} is not valid zstd") from None
+    if size != part.size or rows != part.rows or rest:  # guard: dump-rows
+        raise BadDump(f"{part.name} holds less than the manifest states")

@@ -1,0 +1,167 @@
+"""Repository of a mirror: its progress, and what the origin says of each host."""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from typing import Any, Final, Literal
+
+from sqlalchemy import delete, func, select, text, tuple_, update
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from registry.store.bulk import many
+from registry.store.candidates import REPORTED
+from registry.store.engine import decode
+from registry.store.tables import (
+    CapabilityRow,
+    DocumentRow,
+    FindingRow,
+    HostRow,
+    MirroredRow,
+    MirrorRow,
+    OptOutRow,
+    ScoreRow,
+    ServiceRow,
+)
+from registry.store.values import clean
+
+Key = tuple[str, str]
+Phase = Literal["loading", "following"]
+
+ORIGIN, ORIGIN_BLOCK = REPORTED
+"""How an opt-out was declared that the origin reports: a wish of the site, or a block by the origin's operator.
+Opt-outs made here have other values, and stay."""
+
+_OF_A_HOST: Final = (ServiceRow, CapabilityRow, FindingRow, ScoreRow, DocumentRow, HostRow)
+_LOCK: Final = text("SELECT pg_advisory_xact_lock(hashtext('waypost mirror'))")
+
+
+@dataclass(frozen=True, slots=True)
+class MirrorRecord:
+    """The row of `mirror`. `part` and `line`: how much of the dump is loaded."""
+
+    origin: str
+    phase: Phase
+    manifest: dict[str, Any] | None = None
+    part: int = 0
+    line: int = 0
+    cursor: str | None = None
+    sequence: int = 0
+    without_restricted: bool = False
+    refused: int = 0
+    behind_s: int | None = None
+    contact_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MirroredRecord:
+    """A row of `mirrored`."""
+
+    domain: str
+    host: str
+    state: str
+    sequence: int
+    snapshot: str
+    reason: str = ""
+    robots: str | None = field(default=None)
+
+
+class Mirroring:
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def lock(self) -> None:
+        """Let no other process apply anything until this transaction ends."""
+        await self._connection.execute(_LOCK)
+
+    async def get(self) -> MirrorRecord | None:
+        """Return the progress of this mirror; None when the database is none."""
+        columns = [getattr(MirrorRow, name) for name in MirrorRecord.__dataclass_fields__]
+        row = (await self._connection.execute(select(*columns))).mappings().first()
+        return None if row is None else MirrorRecord(**{**row, "manifest": decode(row["manifest"])})
+
+    async def put(self, mirror: MirrorRecord) -> None:
+        values = {**asdict(mirror), "id": 1}
+        statement = insert(MirrorRow).values(values)
+        await self._connection.execute(statement.on_conflict_do_update(index_elements=["id"], set_=values))
+
+    async def contact(self, *, at: datetime, behind_s: int | None) -> None:
+        """Note an answer of the origin that changed nothing else."""
+        await self._connection.execute(update(MirrorRow).values(contact_at=at, behind_s=behind_s))
+
+    async def of(self, keys: Collection[Key]) -> dict[str, MirroredRecord]:
+        """Return by host what the origin said last."""
+        columns = [getattr(MirroredRow, name) for name in MirroredRecord.__dataclass_fields__]
+        key = tuple_(MirroredRow.domain, MirroredRow.host)
+        rows = await self._connection.execute(select(*columns).where(key.in_(list(keys))))
+        return {row.host: MirroredRecord(**row._mapping) for row in rows}
+
+    async def note(self, records: Iterable[MirroredRecord]) -> None:
+        rows = [asdict(record) | {"reason": clean(record.reason, 200)} for record in records]
+        statement = insert(MirroredRow)
+        overwritten = {name: statement.excluded[name] for name in ("state", "reason", "sequence", "snapshot", "robots")}
+        await many(
+            self._connection,
+            statement.on_conflict_do_update(index_elements=["domain", "host"], set_=overwritten),
+            sorted(rows, key=lambda row: (row["domain"], row["host"])),
+        )
+
+    async def outdated(self, *, snapshot: str, until: int, limit: int) -> list[Key]:
+        """Return hosts that the dump `snapshot` does not have, and of which nothing newer than `until` is known."""
+        statement = (
+            select(MirroredRow.domain, MirroredRow.host)
+            .where(MirroredRow.snapshot != snapshot, MirroredRow.sequence <= until)
+            .limit(limit)
+        )
+        return [(domain, host) for domain, host in await self._connection.execute(statement)]
+
+    async def drop(self, keys: Sequence[Key]) -> None:
+        """Delete what is stored about these hosts, the note that they are mirrored and opt-outs of the origin too."""
+        await self.clear(keys)
+        await self.end_opt_outs(keys)
+        key = tuple_(MirroredRow.domain, MirroredRow.host)
+        await self._connection.execute(delete(MirroredRow).where(key.in_(list(keys))))
+
+    async def clear(self, keys: Sequence[Key]) -> None:
+        """Delete the services of these hosts with everything that belongs to them."""
+        for table in _OF_A_HOST if keys else ():
+            await self._connection.execute(delete(table).where(tuple_(table.domain, table.host).in_(list(keys))))
+
+    async def clear_details(self, keys: Sequence[Key]) -> None:
+        """Delete scores and documents of these hosts, which are going to be written again."""
+        for table in (ScoreRow, DocumentRow) if keys else ():
+            await self._connection.execute(delete(table).where(tuple_(table.domain, table.host).in_(list(keys))))
+
+    async def below(self, domain: str, host: str) -> list[str]:
+        """Return the hosts with services that are `host` or below it."""
+        is_below = (ServiceRow.host == host) | ServiceRow.host.endswith("." + host, autoescape=True)
+        return list(
+            (
+                await self._connection.execute(select(ServiceRow.host).where(ServiceRow.domain == domain, is_below))
+            ).scalars()
+        )
+
+    async def end_opt_outs(self, keys: Sequence[Key]) -> None:
+        """Delete the opt-outs of exactly these hosts that the origin reported."""
+        if keys:
+            key = tuple_(OptOutRow.domain, OptOutRow.host)
+            await self._connection.execute(delete(OptOutRow).where(key.in_(list(keys)), OptOutRow.how.in_(REPORTED)))
+
+    async def has_own_services(self) -> bool:
+        """Return whether there are services that no origin reported: a registry that crawls is no mirror."""
+        is_mirrored = select(MirroredRow.host).where(
+            MirroredRow.domain == ServiceRow.domain, MirroredRow.host == ServiceRow.host
+        )
+        statement = select(ServiceRow.host).where(~is_mirrored.exists()).limit(1)
+        return (await self._connection.execute(statement)).first() is not None
+
+    async def counts(self) -> dict[str, int]:
+        """Return the number of hosts by state."""
+        statement = select(MirroredRow.state, func.count()).group_by(MirroredRow.state)
+        return {row[0]: row[1] for row in await self._connection.execute(statement)}
+
+    async def refused(self, *, limit: int) -> list[MirroredRecord]:
+        """Return hosts whose record was refused, with the reason."""
+        columns = [getattr(MirroredRow, name) for name in MirroredRecord.__dataclass_fields__]
+        statement = select(*columns).where(MirroredRow.state == "refused").order_by(MirroredRow.host).limit(limit)
+        return [MirroredRecord(**row._mapping) for row in await self._connection.execute(statement)]

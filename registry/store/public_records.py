@@ -1,0 +1,146 @@
+"""Repository of whole records: everything stored of a service that public answers show, for dumps and mirrors.
+
+JSON stays as the database wrote it. Only services that are shown, and that no opt-out covers, are returned.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final, LiteralString
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from registry.store.driver import Driver, listed
+
+Key = tuple[str, str]
+
+_SERVICE: Final = (
+    "domain", "host", "name", "description", "base_url", "well_known_url", "trust_level", "score", "formats",
+    "injection_flags", "crawl_failures", "model", "listing", "rubric_version", "created_at", "updated_at", "seen_at",
+)  # fmt: skip
+_HOST: Final = ("outcome", "reason", "last_visit_at", "last_found_at", "response_ms", "robots_body")
+_DOCUMENT: Final = (
+    "url", "final_url", "purpose", "outcome", "reason", "format", "dialect", "status", "media_type", "size", "sha256",
+    "alias_of", "rubric_version", "first_seen_at", "changed_at", "seen_at",
+)  # fmt: skip
+
+_SHOWN: Final[LiteralString] = f"""
+SELECT {", ".join(f"s.{name}" for name in _SERVICE)}, s.model->'policies',
+    {", ".join(f"h.{name}" for name in _HOST)}, m.robots
+FROM services s LEFT JOIN hosts h ON h.domain = s.domain AND h.host = s.host
+LEFT JOIN mirrored m ON m.domain = s.domain AND m.host = s.host
+WHERE NOT s.hidden AND NOT EXISTS (
+    SELECT FROM opt_outs o WHERE o.domain = s.domain
+    AND (o.host = s.host OR right(s.host, length(o.host) + 1) = '.' || o.host))
+"""  # noqa: S608  # our own columns
+_PAGE: Final[LiteralString] = (
+    _SHOWN + " AND (s.domain, s.host) > (%(domain)s, %(host)s) ORDER BY s.domain, s.host LIMIT %(limit)s"
+)
+_OF: Final[LiteralString] = (
+    _SHOWN
+    + " AND s.domain = ANY(string_to_array(%(domains)s, ' '))"
+    + (" AND s.host = ANY(string_to_array(%(hosts)s, ' ')) ORDER BY s.domain, s.host")
+)
+_AMONG: Final[LiteralString] = (
+    "WHERE domain = ANY(string_to_array(%(domains)s, ' ')) AND host = ANY(string_to_array(%(hosts)s, ' '))"
+)
+_CAPABILITIES: Final[LiteralString] = (
+    f"SELECT host, name, data, detail FROM capabilities {_AMONG} ORDER BY domain, host, position"  # noqa: S608
+)
+_FINDINGS: Final[LiteralString] = (
+    f"SELECT host, reason, document, pointer, evidence FROM findings {_AMONG} ORDER BY domain, host, ordinal"  # noqa: S608
+)
+_SCORES: Final[LiteralString] = (
+    "SELECT DISTINCT ON (domain, host) host, value, rubric_version, scored_at, breakdown"  # noqa: S608
+    f" FROM scores {_AMONG} ORDER BY domain, host, scored_at DESC"
+)
+_DOCUMENTS: Final[LiteralString] = (
+    f"SELECT host, {', '.join(_DOCUMENT)} FROM documents {_AMONG} ORDER BY domain, host, url"  # noqa: S608
+)
+_BODIES: Final[LiteralString] = """
+SELECT domain, sha256, body FROM bodies WHERE (domain, sha256) IN (
+    SELECT domain, sha256 FROM documents WHERE domain = %(domain)s AND host = %(host)s AND has_body)
+"""
+_OPT_OUTS: Final[LiteralString] = """
+SELECT domain, host, how, created_at FROM opt_outs WHERE (domain, host) > (%(domain)s, %(host)s)
+ORDER BY domain, host LIMIT %(limit)s
+"""
+
+
+@dataclass(slots=True)
+class PublicRecord:
+    """One service. `service`, `visit`, `documents`: values by column; jsonb is bytes.
+
+    `visit` has None for all when the host has no row. `capabilities`: name, data, detail. `score`: value, rubric
+    version, time and breakdown. `robots_usage`: in a mirror, what the origin read in robots.txt about training.
+    """
+
+    service: dict[str, Any]
+    visit: dict[str, Any]
+    policies: bytes | None
+    robots_usage: str | None
+    capabilities: list[tuple[str, bytes, bytes | None]] = field(default_factory=list)
+    findings: list[tuple[str, str | None, str, str]] = field(default_factory=list)
+    score: tuple[int, str, datetime, bytes] | None = None
+    documents: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def key(self) -> Key:
+        return self.service["domain"], self.service["host"]
+
+
+class PublicRecords:
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._driver = Driver(connection)
+
+    async def page(self, after: Key, *, limit: int) -> list[PublicRecord]:
+        """Return records after the key, ordered by (domain, host)."""
+        return await self._completed(
+            await self._driver.rows(_PAGE, {"domain": after[0], "host": after[1], "limit": limit})
+        )
+
+    async def of(self, keys: Collection[Key]) -> list[PublicRecord]:
+        """Return the records of these hosts; those without one are left out."""
+        return await self._completed(await self._driver.rows(_OF, _bound(keys)))
+
+    async def bodies(self, key: Key) -> dict[bytes, bytes]:
+        """Return the kept bodies of the current documents of a host, by SHA-256."""
+        rows = await self._driver.rows(_BODIES, {"domain": key[0], "host": key[1]})
+        return {sha: body for _, sha, body in rows}
+
+    async def opt_outs(self, after: Key, *, limit: int) -> list[tuple[str, str, str, datetime]]:
+        """Return opt-outs after the key: domain, host, how, since when."""
+        rows = await self._driver.rows(_OPT_OUTS, {"domain": after[0], "host": after[1], "limit": limit})
+        return [(domain, host, how, since) for domain, host, how, since in rows]
+
+    async def _completed(self, rows: Sequence[tuple[Any, ...]]) -> list[PublicRecord]:
+        if not rows:
+            return []
+        width = len(_SERVICE)
+        found = {
+            row[1]: PublicRecord(
+                dict(zip(_SERVICE, row, strict=False)),
+                dict(zip(_HOST, row[width + 1 :], strict=False)),
+                row[width],
+                row[-1],
+            )
+            for row in rows
+        }
+        bound = _bound([record.key for record in found.values()])
+        for host, *capability in await self._driver.rows(_CAPABILITIES, bound):
+            if host in found:
+                found[host].capabilities.append((capability[0], capability[1], capability[2]))
+        for host, *finding in await self._driver.rows(_FINDINGS, bound):
+            if host in found:
+                found[host].findings.append((finding[0], finding[1], finding[2], finding[3]))
+        for host, value, version, at, breakdown in await self._driver.rows(_SCORES, bound):
+            if host in found:
+                found[host].score = (value, version, at, breakdown)
+        for host, *values in await self._driver.rows(_DOCUMENTS, bound):
+            if host in found:
+                found[host].documents.append(dict(zip(_DOCUMENT, values, strict=True)))
+        return list(found.values())
+
+
+def _bound(keys: Collection[Key]) -> dict[str, str]:
+    return {"domains": listed({domain for domain, _ in keys}), "hosts": listed({host for _, host in keys})}

@@ -1,0 +1,50 @@
+"""Dumps: write them, find their files; and the records of single hosts."""
+
+import asyncio
+from collections.abc import Collection
+from pathlib import Path
+
+from registry.actions.dumps import export as exporting
+from registry.actions.dumps import lookup as looking_up
+from registry.settings import Settings
+from registry.store.dump_files import DumpFolder, Part
+from registry.store.dump_writer import DumpFailed as DumpFailed  # the interfaces catch it
+from registry.store.unit_of_work import Store
+from registry.wiring.clock import utc_now
+
+FOLDER = "dumps"
+
+
+class DumpActions:
+    def __init__(self, store: Store, settings: Settings) -> None:
+        self._store = store
+        self._settings = settings
+        self._folder = DumpFolder(settings.dumps or settings.data / FOLDER)
+
+    async def export(
+        self, folder: Path | None = None, *, with_documents: bool = False, without_restricted: bool | None = None
+    ) -> exporting.Exported:
+        """Write a dump, by default where `waypost serve` finds it. Raise DumpFailed."""
+        settings = self._settings
+        return await exporting.export(
+            self._store,
+            folder or self._folder.folder,
+            registry=settings.public_url.rstrip("/"),
+            now=utc_now(),
+            keep=settings.keep_dumps,
+            terms_url=settings.dump_terms_url,
+            with_documents=with_documents,
+            without_restricted=not settings.dump_restricted if without_restricted is None else without_restricted,
+        )
+
+    async def manifest(self) -> bytes | None:
+        """Return the newest manifest; None when there is no dump."""
+        return await asyncio.to_thread(self._folder.manifest)
+
+    async def part(self, name: str) -> tuple[Part, Path] | None:
+        """Return a part of a dump that is kept, and its file; None for any other name."""
+        part = await asyncio.to_thread(self._folder.part, name)
+        return None if part is None else (part, self._folder.path(part))
+
+    async def records(self, hosts: Collection[str]) -> looking_up.Records:
+        return await looking_up.lookup(self._store, hosts)

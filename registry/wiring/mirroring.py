@@ -1,0 +1,85 @@
+"""The actions of a mirror: its progress, and what it applies."""
+
+import asyncio
+from collections.abc import Collection, Sequence
+from datetime import timedelta
+from typing import Any
+
+from registry.actions.mirroring import apply, received
+from registry.actions.mirroring.apply import NotAMirror as NotAMirror  # the interfaces catch it
+from registry.actions.mirroring.apply import Statement as Statement  # the interfaces make it
+from registry.actions.mirroring.apply import Superseded as Superseded  # the interfaces catch it
+from registry.store.dump_files import Manifest
+from registry.store.mirroring import MirroredRecord
+from registry.store.mirroring import MirrorRecord as MirrorRecord  # the interfaces name it
+from registry.store.unit_of_work import Store
+from registry.wiring.clock import utc_now
+
+
+class MirrorActions:
+    """`exempt`: names of the connect-to table, which may be special-use names."""
+
+    def __init__(self, store: Store, exempt: Collection[str]) -> None:
+        self._store = store
+        self._exempt = exempt
+
+    async def progress(self) -> MirrorRecord | None:
+        return await apply.progress(self._store)
+
+    async def begin(self, origin: str) -> MirrorRecord:
+        return await apply.begin(self._store, origin)
+
+    async def start_dump(self, manifest: Manifest, *, forget_cursor: bool = False) -> MirrorRecord:
+        return await apply.start_dump(self._store, manifest, forget_cursor=forget_cursor)
+
+    async def load(
+        self, before: MirrorRecord, statements: Sequence[Statement], *, part: int, line: int, nameless: int
+    ) -> tuple[MirrorRecord, apply.Applied]:
+        return await apply.load(self._store, before, statements, part=part, line=line, nameless=nameless, now=utc_now())
+
+    async def finish_dump(self, before: MirrorRecord) -> tuple[MirrorRecord, int]:
+        return await apply.finish_dump(self._store, before)
+
+    async def follow(
+        self, before: MirrorRecord, statements: Sequence[Statement], *, cursor: str | None, behind: timedelta
+    ) -> tuple[MirrorRecord, apply.Applied]:
+        return await apply.follow(self._store, before, statements, cursor=cursor, behind=behind, now=utc_now())
+
+    async def counts(self) -> dict[str, int]:
+        async with self._store.begin() as uow:
+            return await uow.mirroring.counts()
+
+    async def refused(self, *, limit: int = 100) -> Sequence[MirroredRecord]:
+        async with self._store.begin() as uow:
+            return await uow.mirroring.refused(limit=limit)
+
+    async def statements(self, lines: Sequence[bytes], sequence: int) -> tuple[list[Statement], int]:
+        """Return what lines of a dump say, and how many name no host. Every line is checked by itself."""
+        return await asyncio.to_thread(self._statements, lines, sequence)
+
+    async def statement(self, value: Any, host: str, sequence: int) -> Statement:
+        """Return what an answer says of `host`."""
+        return await asyncio.to_thread(self._statement, value, host, sequence)
+
+    def _statements(self, lines: Sequence[bytes], sequence: int) -> tuple[list[Statement], int]:
+        found, nameless = [], 0
+        for line in lines:
+            try:
+                record = received.received(line, exempt=self._exempt)
+            except received.RefusedRecord as refusal:
+                if refusal.host is None:
+                    nameless += 1
+                else:
+                    found.append(Statement(refusal.host, sequence, refused=refusal.code))
+                continue
+            found.append(Statement(record.host, sequence, record))
+        return found, nameless
+
+    def _statement(self, value: Any, host: str, sequence: int) -> Statement:
+        try:
+            record = received.received_value(value, exempt=self._exempt)
+        except received.RefusedRecord as refusal:
+            return Statement(host, sequence, refused=refusal.code)
+        if record.host != host:
+            return Statement(host, sequence, refused="of_another_host")
+        return Statement(host, sequence, record)

@@ -1,0 +1,342 @@
+"""Dumps: what is in them, as of which moment, and how a mirror applies them. Two databases, no network."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from registry.actions.dumps.export import export
+from registry.actions.dumps.lookup import lookup
+from registry.actions.feed.cursors import decode
+from registry.actions.feed.reading import page
+from registry.actions.maintenance.forget import forget
+from registry.actions.mirroring import apply
+from registry.actions.mirroring.apply import NotAMirror, Statement, Superseded
+from registry.actions.mirroring.received import received
+from registry.core.changes.kinds import ALL
+from registry.store.dump_files import Manifest, lines, read_manifest, verify
+from registry.store.engine import make_engine
+from registry.store.mirroring import MirrorRecord
+from registry.store.unit_of_work import Store
+from tests.support.builders import DAY, NOW, Page, adp_site, again, awp_manifest, crawl, take
+from tests.support.database import MigratedDatabases, rows
+
+POST, BIKES, PRIVATE = "post.example", "bikes.example", "private.example"
+ORIGIN = "https://origin.example"
+EXEMPT = frozenset({POST, BIKES, PRIVATE, "sub.post.example"})
+SITES = {
+    POST: adp_site(POST, "create_parcel", "track_parcel"),
+    BIKES: {"/agent.json": Page(awp_manifest(BIKES))},
+}
+
+
+REFUSING = f"""
+CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF NEW.host = '{POST}' THEN RAISE EXCEPTION 'refused' USING ERRCODE = '22021'; END IF;
+    RETURN NEW;
+END $$
+"""
+
+
+@pytest.fixture
+async def copy(migrated_databases: MigratedDatabases) -> AsyncIterator[Store]:
+    """A second, empty database."""
+    with migrated_databases.borrowed() as url:
+        opened = Store(make_engine(url, pool_size=3))
+        yield opened
+        await opened.close()
+
+
+async def dump(store: Store, folder: Path, **options: Any) -> Manifest:
+    await export(store, folder, registry=ORIGIN, now=options.pop("now", NOW), keep=options.pop("keep", 2), **options)
+    return read_manifest((folder / "manifest.json").read_bytes())
+
+
+def raw_lines(folder: Path, manifest: Manifest) -> Iterator[bytes]:
+    for part in manifest.parts:
+        verify(folder / part.name, part)
+        yield from lines(folder / part.name, part)
+
+
+def values(folder: Path, manifest: Manifest) -> list[dict[str, Any]]:
+    return [orjson.loads(line) for line in raw_lines(folder, manifest)]
+
+
+async def load(copy: Store, folder: Path, manifest: Manifest) -> MirrorRecord:
+    await apply.begin(copy, ORIGIN)
+    progress = await apply.start_dump(copy, manifest)
+    statements = [
+        Statement(record.host, manifest.sequence, record)
+        for line in raw_lines(folder, manifest)
+        for record in [received(line, exempt=EXEMPT)]
+    ]
+    progress, _ = await apply.load(copy, progress, statements, part=1, line=0, nameless=0, now=NOW)
+    progress, _ = await apply.finish_dump(copy, progress)
+    return progress
+
+
+async def public(store: Store, folder: Path) -> list[dict[str, Any]]:
+    """Return everything public of a registry, as a dump holds it."""
+    found = values(folder, await dump(store, folder))
+    return sorted(found, key=lambda record: (record["kind"], record["host"]))
+
+
+async def catch_up(origin: Store, copy: Store, progress: MirrorRecord) -> MirrorRecord:
+    """Follow the feed of the origin to its end."""
+    while True:
+        assert progress.cursor is not None
+        found = await page(origin, decode(progress.cursor, ALL), limit=3)
+        hosts = list(dict.fromkeys(event.host for event in found.events))
+        answers = await lookup(origin, hosts)
+        statements = [
+            Statement(record.host, answers.sequence, record)
+            for raw in answers.records
+            for record in [received(raw, exempt=EXEMPT)]
+        ]
+        progress, _ = await apply.follow(copy, progress, statements, cursor=found.cursor, behind=timedelta(), now=NOW)
+        if not found.has_more:
+            return progress
+
+
+async def test_a_dump_loaded_elsewhere_holds_the_same(store: Store, copy: Store, tmp_path: Path) -> None:
+    await crawl(store, SITES)
+    manifest = await dump(store, tmp_path / "dump")
+    assert manifest.counts == {
+        "attribution_required": 0, "blocked": 0, "opted_out": 0, "services": 2, "training_restricted": 0,
+    }  # fmt: skip
+    await load(copy, tmp_path / "dump", manifest)
+    assert await public(copy, tmp_path / "copy") == await public(store, tmp_path / "origin")
+
+
+def stable(record: dict[str, Any]) -> dict[str, Any]:
+    """Return a record without what changes at every visit, for which the feed has no event."""
+    left_out = ("seen_at", "visit", "crawl_failures")
+    return {
+        **{key: value for key, value in record.items() if key not in left_out},
+        "listing": {key: value for key, value in record.get("listing", {}).items() if key != "seen_on"},
+        "documents": [
+            {key: value for key, value in document.items() if key != "seen_at"}
+            for document in record.get("documents", ())
+        ],
+    }
+
+
+async def same(origin: Store, copy: Store, folder: Path) -> None:
+    ours, theirs = await public(copy, folder / "copy"), await public(origin, folder / "origin")
+    assert [stable(record) for record in ours] == [stable(record) for record in theirs]
+
+
+async def test_every_kind_of_change_reaches_the_copy(store: Store, copy: Store, tmp_path: Path) -> None:
+    await crawl(store, SITES)
+    progress = await load(copy, tmp_path / "dump", await dump(store, tmp_path / "dump"))
+
+    changed = {**SITES, POST: adp_site(POST, "create_parcel", name="Another name")}
+    await again(store, changed, NOW + 30 * DAY)
+    progress = await catch_up(store, copy, progress)
+    await same(store, copy, tmp_path)
+
+    await forget(store, POST, now=NOW + 31 * DAY, opt_out="file", evidence=f"https://{POST}/")
+    progress = await catch_up(store, copy, progress)
+    await same(store, copy, tmp_path)
+    assert [record["kind"] for record in await public(copy, tmp_path / "copy")] == ["opted_out", "service"]
+
+    await forget(store, BIKES, now=NOW + 31 * DAY)
+    progress = await catch_up(store, copy, progress)
+    await same(store, copy, tmp_path)
+    assert await rows(copy, "SELECT host FROM services") == []
+    assert await rows(copy, "SELECT host FROM documents") == []
+
+
+async def test_a_host_that_is_listed_again_is_a_new_one_in_the_copy(store: Store, copy: Store, tmp_path: Path) -> None:
+    """When both events are read together, the copy never sees that the host was gone."""
+    await crawl(store, SITES)
+    progress = await load(copy, tmp_path / "dump", await dump(store, tmp_path / "dump"))
+    await forget(store, BIKES, now=NOW + DAY)
+    await crawl(store, {BIKES: SITES[BIKES]}, NOW + 2 * DAY)
+    await catch_up(store, copy, progress)
+    await same(store, copy, tmp_path)
+
+
+async def test_a_dump_and_the_feed_miss_nothing_that_is_written_meanwhile(
+    store: Store, copy: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hosts = [f"shop{number}.example" for number in range(12)]
+    monkeypatch.setattr("tests.actions.test_dumps.EXEMPT", frozenset(hosts))
+    sites = {host: adp_site(host) for host in hosts}
+    await crawl(store, sites)
+    monkeypatch.setattr("registry.actions.dumps.export.PAGE", 1)
+
+    async def write() -> int:
+        written = 0
+        while not exporting.done():
+            number = written % len(hosts)
+            when = NOW + DAY + timedelta(minutes=written)
+            await forget(store, hosts[number], now=when)
+            renamed = {hosts[number]: adp_site(hosts[number], name=f"Name {written}")}
+            await crawl(store, renamed, when)
+            written += 1
+        return written
+
+    exporting = asyncio.create_task(dump(store, tmp_path / "dump"))
+    written, manifest = await asyncio.gather(write(), exporting)
+    assert written, "nothing was written while the dump was made"
+    progress = await load(copy, tmp_path / "dump", manifest)
+    await catch_up(store, copy, progress)
+    await same(store, copy, tmp_path)
+
+
+async def test_an_older_state_never_replaces_a_newer_one(store: Store, copy: Store, tmp_path: Path) -> None:
+    await crawl(store, SITES)
+    manifest = await dump(store, tmp_path / "dump")
+    progress = await load(copy, tmp_path / "dump", manifest)
+    old = [received(line, exempt=EXEMPT) for line in raw_lines(tmp_path / "dump", manifest)]
+    await forget(store, POST, now=NOW + DAY)
+    progress = await catch_up(store, copy, progress)
+    stale = [Statement(record.host, manifest.sequence, record) for record in old]
+    progress, applied = await apply.follow(copy, progress, stale, cursor=progress.cursor, behind=timedelta(), now=NOW)
+    assert (applied.older, applied.put) == (1, 1)  # the other host has had no later event
+    assert await rows(copy, "SELECT host FROM services") == [(BIKES,)]
+
+
+async def test_a_new_dump_removes_what_it_no_longer_has(store: Store, copy: Store, tmp_path: Path) -> None:
+    """As after a cursor that expired: the events between were never read."""
+    await crawl(store, SITES)
+    await forget(store, PRIVATE, now=NOW, opt_out="dns", evidence="TXT")
+    await load(copy, tmp_path / "first", await dump(store, tmp_path / "first"))
+    assert await rows(copy, "SELECT host, how FROM opt_outs") == [(PRIVATE, "origin")]
+    await forget(store, POST, now=NOW + DAY)
+    async with store.begin() as uow:
+        await uow.opt_outs.remove(PRIVATE, PRIVATE)
+    manifest = await dump(store, tmp_path / "second", now=NOW + DAY)
+    await apply.start_dump(copy, manifest, forget_cursor=True)
+    await load(copy, tmp_path / "second", manifest)
+    await same(store, copy, tmp_path)
+    assert await rows(copy, "SELECT host FROM opt_outs") == []
+    assert await rows(copy, "SELECT host FROM mirrored") == [(BIKES,)]
+
+
+async def test_opt_outs_of_the_copy_itself_win_and_stay(store: Store, copy: Store, tmp_path: Path) -> None:
+    await crawl(store, SITES)
+    manifest = await dump(store, tmp_path / "dump")
+    progress = await load(copy, tmp_path / "dump", manifest)
+    await forget(copy, POST, now=NOW, opt_out="operator", evidence="by us")
+    again_loaded = [
+        Statement(record.host, manifest.sequence, record)
+        for line in raw_lines(tmp_path / "dump", manifest)
+        for record in [received(line, exempt=EXEMPT)]
+    ]
+    progress, applied = await apply.follow(
+        copy, progress, again_loaded, cursor=progress.cursor, behind=timedelta(), now=NOW
+    )
+    assert (applied.left_out, applied.put) == (1, 1)
+    await forget(store, POST, now=NOW, opt_out="file", evidence="by the site")
+    progress = await catch_up(store, copy, progress)
+    async with store.begin() as uow:
+        await uow.opt_outs.remove(POST, POST)
+    await crawl(store, {POST: SITES[POST]}, NOW + DAY)
+    await catch_up(store, copy, progress)
+    assert await rows(copy, "SELECT host, how FROM opt_outs") == [(POST, "operator")]
+    assert await rows(copy, "SELECT host FROM services") == [(BIKES,)]
+
+
+async def test_progress_moves_with_the_records_or_not_at_all(store: Store, copy: Store, tmp_path: Path) -> None:
+    await crawl(store, SITES)
+    manifest = await dump(store, tmp_path / "dump")
+    await apply.begin(copy, ORIGIN)
+    progress = await apply.start_dump(copy, manifest)
+    records = [received(line, exempt=EXEMPT) for line in raw_lines(tmp_path / "dump", manifest)]
+    statements = [Statement(record.host, manifest.sequence, record) for record in records]
+    await apply.load(copy, progress, statements[:1], part=0, line=1, nameless=0, now=NOW)
+    with pytest.raises(Superseded):  # as a second process would, that has read the progress before
+        await apply.load(copy, progress, statements, part=0, line=2, nameless=0, now=NOW)
+    assert await rows(copy, "SELECT host FROM services") == [(statements[0].host,)]
+    assert await rows(copy, "SELECT part, line FROM mirror") == [(0, 1)]
+
+
+async def test_a_record_that_the_database_refuses_costs_only_itself(store: Store, copy: Store, tmp_path: Path) -> None:
+    await crawl(store, SITES)
+    manifest = await dump(store, tmp_path / "dump")
+    async with copy.engine.begin() as connection:
+        await connection.exec_driver_sql(REFUSING)
+        await connection.exec_driver_sql(
+            "CREATE TRIGGER refuse BEFORE INSERT ON services FOR EACH ROW EXECUTE FUNCTION refuse()"
+        )
+    await load(copy, tmp_path / "dump", manifest)
+    assert await rows(copy, "SELECT host, state, reason FROM mirrored ORDER BY host") == [
+        (BIKES, "listed", ""),
+        (POST, "refused", "unstorable"),
+    ]
+    assert await rows(copy, "SELECT part, phase FROM mirror") == [(1, "following")]
+
+
+async def test_a_registry_that_crawls_is_no_mirror(store: Store) -> None:
+    await crawl(store, SITES)
+    with pytest.raises(NotAMirror):
+        await apply.begin(store, ORIGIN)
+
+
+async def test_a_mirror_has_one_origin(copy: Store) -> None:
+    await apply.begin(copy, ORIGIN)
+    await apply.begin(copy, ORIGIN)
+    with pytest.raises(NotAMirror):
+        await apply.begin(copy, "https://other.example")
+
+
+async def test_a_mirror_visits_nothing(copy: Store) -> None:
+    await apply.begin(copy, ORIGIN)
+    with pytest.raises(AssertionError, match="nothing is due"):
+        await crawl(copy, SITES)
+    assert await take(copy, now=NOW + DAY) is None
+
+
+async def test_a_mirror_is_not_rescored(store: Store, copy: Store, tmp_path: Path) -> None:
+    from registry.actions.recording.rescore import rescore
+
+    await crawl(store, SITES)
+    await load(copy, tmp_path / "dump", await dump(store, tmp_path / "dump"))
+    assert (await rescore(copy, now=NOW + DAY)).hosts == 0
+    await same(store, copy, tmp_path)
+
+
+async def test_a_record_that_is_too_large_is_left_out_and_counted(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await crawl(store, SITES)
+    records = {value["host"]: len(orjson.dumps(value)) for value in values(tmp_path, await dump(store, tmp_path))}
+    limit = (records[POST] + records[BIKES]) // 2
+    smaller = min(records, key=records.__getitem__)
+    for module in ("registry.actions.dumps.export", "registry.store.dump_writer"):
+        monkeypatch.setattr(f"{module}.LINE_BYTES", limit)
+    manifest = await dump(store, tmp_path)
+    assert [value["host"] for value in values(tmp_path, manifest)] == [smaller]
+    assert manifest.counts["left_out_too_large"] == 1
+
+
+async def test_restricted_services_are_counted_and_can_be_left_out(store: Store, copy: Store, tmp_path: Path) -> None:
+    await crawl(store, SITES)
+    async with store.engine.begin() as connection:
+        await connection.exec_driver_sql(
+            'UPDATE services SET model = model || \'{"policies": {"training": "deny", "attribution": "required"}}\''
+            f" WHERE host = '{POST}'"
+        )
+    whole = await dump(store, tmp_path / "whole")
+    assert (whole.counts["training_restricted"], whole.counts["attribution_required"]) == (1, 1)
+    usage = next(value["usage"] for value in values(tmp_path / "whole", whole) if value["host"] == POST)
+    assert (usage["training"], usage["attribution"]) == ("forbidden", "required")
+
+    part = await dump(store, tmp_path / "part", without_restricted=True)
+    assert [value["host"] for value in values(tmp_path / "part", part)] == [BIKES]
+    assert (part.restricted, part.counts["left_out_restricted"]) == (False, 1)
+    progress = await load(copy, tmp_path / "part", part)
+    record = next(
+        received(line, exempt=EXEMPT) for line in raw_lines(tmp_path / "whole", whole) if POST.encode() in line
+    )
+    _, applied = await apply.follow(
+        copy, progress, [Statement(POST, part.sequence + 1, record)], cursor="", behind=timedelta(), now=NOW
+    )
+    assert applied.left_out == 1, "what the dump leaves out does not come back through the feed"

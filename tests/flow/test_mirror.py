@@ -1,0 +1,227 @@
+"""A registry and its mirror, in two databases and two processes: equal in the end, whatever happens on the way."""
+
+import asyncio
+import os
+import random
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any, Final
+
+import httpx2
+import pytest
+
+from registry.actions.feed.reading import latest
+from registry.actions.frontier.lease import acquire
+from registry.actions.frontier.seed import make_due, seed
+from registry.actions.maintenance.forget import forget
+from registry.actions.maintenance.opt_out import readmit
+from registry.actions.mirroring.apply import progress
+from registry.actions.recording.record import record
+from registry.actions.recording.rescore import rescore
+from registry.cli.interfaces import interfaces_of
+from registry.core.model.listing import Query
+from registry.edge.interfaces import compose
+from registry.search.embedded import EmbeddedBackend
+from registry.settings import Settings
+from registry.store.engine import make_engine
+from registry.store.recorded import RecordedListener
+from registry.store.unit_of_work import Store
+from registry.wiring import Waypost
+from registry.wiring.reference import Reference
+from registry.wiring.searching import SearchActions
+from tests.actions.test_dumps import same
+from tests.support.builders import ADP, HOLDER, LEASE_FOR, NOW, Page, Site, adp_site, awp_manifest, finish
+from tests.support.database import MigratedDatabases, rows, until_true
+from tests.support.hang import HANG_SECONDS, NETWORK_ENVIRONMENT
+from tests.support.shared import ROOT
+from tests.support.sites import Exchange, Reply, Sites
+
+pytestmark = [pytest.mark.slow]
+
+HOST: Final = "origin.example"
+HOSTS: Final = tuple(f"{prefix}site{number:02}.example" for number in range(20) for prefix in ("", "api."))
+NOWHERE: Final = tuple(f"{host}:443:127.0.0.1:1" for host in HOSTS)
+"""Entries of the connect-to table, which make these names valid."""
+
+CHANGES: Final = 1_000
+AT_ONCE: Final = 12
+KILLS: Final = 3
+
+GONE: Final[Site] = {ADP: Page(status=410), "/agent.json": Page(status=410)}
+OPTS_OUT: Final[Site] = {"/robots.txt": Page("User-agent: WaypostBot\nDisallow: /\n", media_type="text/plain")}
+
+
+class Changing:
+    """The web of the origin, and everything that can happen to what the origin knows of it."""
+
+    def __init__(self, store: Store, rng: random.Random) -> None:
+        self._store = store
+        self._rng = rng
+        self.now: datetime = NOW
+        self.done = 0
+
+    async def change(self, hosts: list[str]) -> None:
+        """Do something else to each of these hosts."""
+        self.now += timedelta(days=20)
+        sites: dict[str, Site] = {}
+        for host in hosts:
+            match self._rng.randrange(12):
+                case 0:
+                    sites[host] = GONE
+                case 1:
+                    sites[host] = OPTS_OUT
+                case 2:
+                    await forget(self._store, host, now=self.now, reason="on request")
+                case 3:
+                    await forget(self._store, host, now=self.now, opt_out="file", evidence=f"https://{host}/x")
+                case 4:
+                    await forget(self._store, host, now=self.now, opt_out="operator", evidence="abuse")
+                case 5 | 6:
+                    await readmit(self._store, host, now=self.now)
+                case 7:
+                    await self._rescore(host)
+                case 8:
+                    sites[host] = {"/agent.json": Page(awp_manifest(host))}
+                case _:
+                    names = self._rng.sample(("send", "track", "price", "cancel", "insure"), self._rng.randrange(1, 5))
+                    sites[host] = adp_site(host, *names, name=f"Post {self._rng.randrange(10**6)}")
+        await self.visit(sites)
+        self.done += len(hosts)
+
+    async def visit(self, sites: dict[str, Site]) -> None:
+        await seed(self._store, sites, source="test", now=self.now, exempt=set(HOSTS))
+        await make_due(self._store, sites, now=self.now, exempt=set(HOSTS))
+        later = self.now + timedelta(days=1)
+        lease = await acquire(self._store, limit=100, now=later, lease_for=LEASE_FOR, holder=HOLDER, only=list(sites))
+        if lease is not None:
+            known = {host: sites.get(host, {}) for job in lease.domains for host in (one.host for one in job.hosts)}
+            await record(self._store, lease.token, [finish(job, known, later) for job in lease.domains], now=later)
+
+    async def _rescore(self, host: str) -> None:
+        async with self._store.engine.begin() as connection:
+            await connection.exec_driver_sql("UPDATE services SET rubric_version = '0' WHERE host = %s", (host,))
+        await rescore(self._store, now=self.now, only_outdated=True)
+
+
+@asynccontextmanager
+async def served(store: Store, folder: Path) -> AsyncIterator[tuple[Waypost, Sites]]:
+    """Serve the registry at https://origin.example, on loopback."""
+    settings = Settings(data=folder, public_url=f"https://{HOST}", read_rate=10**6, connect_to=NOWHERE)
+
+    def no_search() -> Any:
+        raise AssertionError("a mirror asks for no search")
+
+    async with RecordedListener(store) as listener:
+        waypost = Waypost(settings, store, no_search, listener, Reference(store))
+        app = compose(interfaces_of(waypost, settings), settings)
+        async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app=app), timeout=HANG_SECONDS) as client:
+
+            async def forward(exchange: Exchange) -> None:
+                answer = await client.request(
+                    exchange.method, f"http://{HOST}{exchange.path}", headers=exchange.headers, content=exchange.body
+                )
+                kept = [(name, value) for name, value in answer.headers.items() if name != "content-length"]
+                await exchange.send(Reply(answer.content, answer.status_code, None, tuple(kept)).encode())
+
+            async with Sites({HOST: forward}) as sites:
+                yield waypost, sites
+
+
+class Process:
+    """`waypost mirror`, as a process that can be killed and started again."""
+
+    def __init__(self, folder: Path, url: str, sites: Sites) -> None:
+        inherited = {key: value for key, value in os.environ.items() if not key.startswith(("WAYPOST_", "SSL_CERT"))}
+        self._environment = inherited | NETWORK_ENVIRONMENT | {
+            "DATABASE_URL": url,
+            "WAYPOST_DATA": str(folder),
+            "WAYPOST_RESOLVE": "table",
+            "WAYPOST_CONNECT_TO": ",".join([*sites.connect_to(), *NOWHERE]),
+            "SSL_CERT_FILE": str(sites.write_authority(folder)),
+        }  # fmt: skip
+        self._log = folder / "mirror.log"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        with self._log.open("ab") as output:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "registry.cli", "mirror", f"https://{HOST}"],
+                env=self._environment, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+            )  # fmt: skip
+
+    @property
+    def is_running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def kill(self) -> None:
+        assert self._process is not None
+        with suppress(ProcessLookupError):
+            self._process.kill()
+        self._process.wait()
+
+    async def stop(self) -> int:
+        assert self._process is not None
+        self._process.send_signal(signal.SIGTERM)
+        return await asyncio.to_thread(self._process.wait, HANG_SECONDS)
+
+    @property
+    def output(self) -> str:
+        return self._log.read_text(errors="replace")
+
+
+async def test_a_mirror_equals_its_origin_after_a_thousand_changes_and_kills(
+    store: Store, migrated_databases: MigratedDatabases, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = random.Random(14)
+    monkeypatch.setattr("tests.actions.test_dumps.EXEMPT", frozenset(HOSTS))
+    changing = Changing(store, rng)
+    for folder in ("origin", "copy"):
+        (tmp_path / folder).mkdir()
+    async with asyncio.timeout(HANG_SECONDS), served(store, tmp_path / "origin") as (waypost, sites):
+        with migrated_databases.borrowed() as url:
+            copy = Store(make_engine(url, pool_size=3))
+            await changing.visit({host: adp_site(host) for host in HOSTS[::2]})
+            await waypost.dumps.export()
+            process = Process(tmp_path / "copy", url, sites)
+            process.start()
+            kills = {CHANGES * (number + 1) // (KILLS + 1) for number in range(KILLS)}
+            try:
+                while changing.done < CHANGES:
+                    await changing.change(rng.sample(HOSTS, AT_ONCE))
+                    if any(kill <= changing.done for kill in kills):
+                        kills = {kill for kill in kills if kill > changing.done}
+                        process.kill()
+                        process.start()
+
+                async def is_current() -> bool:
+                    assert process.is_running, process.output
+                    mirror = await progress(copy)
+                    return mirror is not None and mirror.cursor == (await latest(store)).cursor
+
+                await until_true(is_current)
+                await same(store, copy, tmp_path)
+                assert await process.stop() == 0, process.output
+                assert "Traceback" not in process.output, process.output
+                assert await rows(copy, "SELECT host FROM mirrored WHERE state = 'refused'") == []
+                await assert_answers(copy, tmp_path / "copy")
+            finally:
+                process.kill()
+                await copy.close()
+
+
+async def assert_answers(copy: Store, folder: Path) -> None:
+    """The mirror answers questions itself."""
+    backend = EmbeddedBackend(folder / "index")
+    search = SearchActions(copy, backend)
+    try:
+        await search.reindex()
+        page = await search.discover(Query("send a parcel by post", limit=50))
+        listed = {host for (host,) in await rows(copy, "SELECT host FROM services")}
+        assert page.hits and {found.hit.host for found in page.hits} <= listed
+    finally:
+        await search.close()

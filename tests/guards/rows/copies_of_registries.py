@@ -1,0 +1,92 @@
+"""Dumps of this registry, and mirrors of others: what a hostile origin or a crash cannot do."""
+
+from typing import Final
+
+from tests.guards.guard import NEVER, SKIP, Edit, Guard
+
+_FILES = "tests/store/test_dump_files.py::"
+_DUMPS = "tests/actions/test_dumps.py::"
+_RECEIVED = "tests/actions/test_received.py::"
+_API = "tests/api/test_dumps.py::"
+
+GUARDS: Final = (
+    # files of a dump
+    Guard("one-dump", "one dump at a time is written to a folder", SKIP, (f"{_FILES}test_one_dump_at_a_time",)),
+    Guard(
+        "dump-paths",
+        "only parts that a manifest names are served",
+        Edit(r"self\._parts\.get\(name\)", "next(iter(self._parts.values()), None)"),
+        (f"{_FILES}test_only_parts_of_a_manifest_are_found", f"{_API}test_only_parts_are_served"),
+    ),
+    Guard(
+        "dump-lines",
+        "a record that is too large is left out of a dump",
+        NEVER,
+        (f"{_DUMPS}test_a_record_that_is_too_large_is_left_out_and_counted",),
+    ),
+    Guard("dump-part-names", "names of parts are no paths", NEVER, (f"{_FILES}test_a_manifest_that_lies_is_refused",)),
+    Guard(
+        "dump-ratio",
+        "a manifest cannot announce a bomb",
+        NEVER,
+        (f"{_FILES}test_a_manifest_that_announces_a_bomb_is_refused",),
+    ),
+    Guard(
+        "dump-hash",
+        "parts are verified before use",
+        NEVER,
+        (f"{_FILES}test_a_truncated_or_changed_part_is_refused", f"{_FILES}test_a_wrong_hash_is_refused"),
+    ),
+    Guard("dump-bomb", "a part ends at its stated size", NEVER, (f"{_FILES}test_a_bomb_ends_at_the_stated_size",)),
+    Guard(
+        "dump-rows", "a part holds all that is stated", NEVER, (f"{_FILES}test_a_part_holds_what_the_manifest_states",)
+    ),
+    # records of another registry
+    Guard(
+        "record-depth",
+        "records hold nothing that spoils later answers",
+        NEVER,
+        (f"{_RECEIVED}test_a_number_that_no_encoder_writes_is_refused",),
+    ),
+    Guard(
+        "record-covering",
+        "an opt-out cannot cover other domains",
+        NEVER,
+        (f"{_RECEIVED}test_an_opt_out_of_a_suffix_is_refused",),
+    ),
+    Guard("record-host", "a listing is of its host", NEVER, (f"{_RECEIVED}test_a_listing_of_another_host_is_refused",)),
+    Guard("record-urls", "documents are of their host", NEVER, (f"{_RECEIVED}test_a_foreign_document_is_refused",)),
+    Guard(
+        "record-addresses",
+        "addresses of private networks in records",
+        Edit(r"public_merged\((.*), host\)", r"(\1, ())"),
+        (f"{_RECEIVED}test_addresses_of_private_networks_do_not_pass",),
+    ),
+    # what a mirror applies
+    Guard(
+        "mirror-own-services",
+        "a registry that crawls becomes no mirror",
+        NEVER,
+        (f"{_DUMPS}test_a_registry_that_crawls_is_no_mirror",),
+    ),
+    Guard(
+        "mirror-order",
+        "an older state replaces no newer one",
+        NEVER,
+        (f"{_DUMPS}test_an_older_state_never_replaces_a_newer_one",),
+    ),
+    Guard(
+        "mirror-own-opt-outs",
+        "opt-outs of the mirror itself win",
+        NEVER,
+        (f"{_DUMPS}test_opt_outs_of_the_copy_itself_win_and_stay",),
+    ),
+    Guard(
+        "mirror-progress",
+        "two mirror processes do not mix their progress",
+        NEVER,
+        (f"{_DUMPS}test_progress_moves_with_the_records_or_not_at_all",),
+    ),
+    Guard("mirror-visits-nothing", "a mirror visits no site", NEVER, (f"{_DUMPS}test_a_mirror_visits_nothing",)),
+    Guard("mirror-not-rescored", "a mirror is not rescored", NEVER, (f"{_DUMPS}test_a_mirror_is_not_rescored",)),
+)
