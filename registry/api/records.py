@@ -30,6 +30,7 @@ router = strict_router(tags=["copies"])
     "and that a host has none. They are at least as new as every event of `GET /api/feed` up to `sequence`. Hosts for "
     "which there was no room are in `left`: ask for them again.",
     openapi_extra={
+        "x-side-effects": False,
         "requestBody": {
             "required": True,
             "content": {
