@@ -39,7 +39,7 @@ router = strict_router(tags=["copies"])
                     "examples": {"one": {"summary": "One host", "value": example_of(schemas.RecordsQuestion)}},
                 }
             },
-        }
+        },
     },
 )
 async def records(request: Request) -> Response:
