@@ -1,7 +1,8 @@
 """All settings, with their defaults and descriptions. docs/settings.md is generated from here.
 
 They are read from environment variables with the prefix WAYPOST_; DATABASE_URL and the MEILI_ variables have no
-prefix. No other module reads settings from os.environ.
+prefix. No other module reads settings from os.environ. Long because each setting carries the description that the
+documentation shows.
 """
 
 import os
