@@ -109,7 +109,8 @@ class Documents:
         )
         found: dict[str, tuple[str, str]] = {}
         for slug in WRITTEN:
-            written = declare(_SUITED.get(slug, _unchanged)(service), slug, host=_STAND_IN)
+            suited = _with_addresses(service) if slug == "awp" else service
+            written = declare(suited, slug, host=_STAND_IN)
             found[written.path] = self._json(written.document), written.media_type
         for index, capability in enumerate(CAPABILITIES):
             detail = self._detail(service, index, service.capabilities[index])
@@ -274,17 +275,12 @@ class Documents:
         }
 
 
-def _unchanged(service: Service) -> Service:
-    return service
-
-
 def _with_addresses(service: Service) -> Service:
     """Return the service without protocols that have a template in place of an address: AWP section 5.5 has none."""
     protocols = tuple(one for one in service.protocols if "{" not in (one.endpoint or ""))
     return replace(service, protocols=protocols)
 
 
-_SUITED: Final[Mapping[str, Callable[[Service], Service]]] = {"awp": _with_addresses}
 _ADP_TYPES: Final = {"integer": "number"}
 
 
