@@ -122,11 +122,13 @@ async def served(store: Store, folder: Path) -> AsyncIterator[tuple[Waypost, Sit
         async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app=app), timeout=HANG_SECONDS) as client:
 
             async def forward(exchange: Exchange) -> None:
-                answer = await client.request(
-                    exchange.method, f"http://{HOST}{exchange.path}", headers=exchange.headers, content=exchange.body
-                )
+                url = f"http://{HOST}{exchange.path}"
+                async with client.stream(
+                    exchange.method, url, headers=exchange.headers, content=exchange.body
+                ) as answer:
+                    body = b"".join([chunk async for chunk in answer.aiter_raw()])  # as it was compressed
                 kept = [(name, value) for name, value in answer.headers.items() if name != "content-length"]
-                await exchange.send(Reply(answer.content, answer.status_code, None, tuple(kept)).encode())
+                await exchange.send(Reply(body, answer.status_code, None, tuple(kept)).encode())
 
             async with Sites({HOST: forward}) as sites:
                 yield waypost, sites
