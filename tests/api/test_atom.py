@@ -105,7 +105,6 @@ async def test_types_narrow_the_feed(api: Api) -> None:
 @pytest.mark.asyncio(loop_scope="module")
 async def test_it_can_be_found(api: Api) -> None:
     for path, target in (
-        ("/", ATOM),
         ("/api/discover?q=send+a+parcel", f"{ATOM}?q=send+a+parcel"),
         (f"/api/services/{PIGEON}", f"{ATOM}?domain={PIGEON}"),
     ):

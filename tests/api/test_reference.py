@@ -113,9 +113,12 @@ async def test_its_links_lead_somewhere(api: Api) -> None:
 async def test_its_curl_lines_can_be_copied(own_api: Api) -> None:
     lines = {tuple(shlex.split(pre.text)) for pre in PAGE.xpath("//pre[@class='request']")}
     assert len(lines) == len(OPERATIONS)
+    await own_api.waypost.dumps.export()
     for command, address, *options in lines:
         assert command == "curl"
         path = address.removeprefix(PUBLIC_URL)
+        if path.endswith(".ndjson.zst"):
+            continue  # the name of a part is that of one dump
         if not options:
             ask = own_api.client.head if path == "/api/feed/stream" else own_api.client.get  # an answer without an end
             assert (await ask(path)).status_code == 200, path

@@ -13,7 +13,8 @@ import structlog
 import structlog.testing
 import uvicorn
 
-from registry.api.app import create_app
+from registry.cli.interfaces import interfaces_of
+from registry.edge.interfaces import compose
 from tests.support.api import _opened
 from tests.support.hang import HANG_SECONDS
 
@@ -36,7 +37,7 @@ def served(
     async def serve() -> None:
         nonlocal server
         async with _opened(database_server, crawled_registry, tmp_path_factory.mktemp("served")) as api:
-            app = create_app(api.waypost, api.waypost.settings)
+            app = compose(interfaces_of(api.waypost, api.waypost.settings), api.waypost.settings)
             server = uvicorn.Server(uvicorn.Config(app, log_level="critical", proxy_headers=False))
             ready.set()
             await server.serve(sockets=[listening])
