@@ -193,8 +193,9 @@ async def test_a_stream_waits_for_the_allowance_of_its_client(own_api: Api, monk
     now = [0.0]
     limiter = RateLimiter("work", 4, 60, lambda: now[0])
     limiter.take("client", 4)
+    submissions = RateLimiter("submissions", 1, 60, lambda: now[0])
     app = SimpleNamespace(state=SimpleNamespace(waypost=own_api.waypost))
-    request = Request({"type": "http", "app": app, "waypost.spending": Spending("client", limiter)})
+    request = Request({"type": "http", "app": app, "waypost.spending": Spending("client", limiter, submissions)})
     affording = asyncio.create_task(feed._afford(request, 1))
     refusals = 0
     take = RateLimiter.take
