@@ -31,6 +31,7 @@ MOVED: Final = {
     "candidates": (("referrer", "rel"), None),
     "opt_out_requests": ((), "asked_at"),
     "submissions": (("asked_at",), None),
+    "mirrored": ((), None),
 }
 """By table: the key after domain and host, and the column that tells which of two rows is fresher."""
 
