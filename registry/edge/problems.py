@@ -87,6 +87,10 @@ CURSOR_EXPIRED = ProblemType(
     "The events after this cursor are not all kept any more. Read everything again from `dump`, then follow the feed "
     "from the cursor that its manifest names.",
 )
+UNAUTHORIZED = ProblemType(
+    "unauthorized", 401, "Unauthorized", "The operation needs a token that is valid for what it changes."
+)
+FORBIDDEN = ProblemType("forbidden", 403, "Forbidden", "The token is valid, but not for this.")
 OPTED_OUT = ProblemType(
     "opted-out", 403, "Opted out", "The operator of this domain opted out; it is neither visited nor listed."
 )
@@ -174,7 +178,8 @@ BUSY = ProblemType(
 
 PROBLEM_TYPES: Final[tuple[ProblemType, ...]] = (
     BAD_REQUEST, UNKNOWN_PARAMETER, INVALID_PARAMETER, INVALID_VALUE, UNREADABLE_BODY, INVALID_BODY, INVALID_NAME,
-    INVALID_CURSOR, CURSOR_EXPIRED, OPTED_OUT, FOREIGN_ORIGIN, NOT_FOUND, UNKNOWN_SERVICE, UNKNOWN_CAPABILITY,
+    INVALID_CURSOR, CURSOR_EXPIRED, UNAUTHORIZED, FORBIDDEN, OPTED_OUT, FOREIGN_ORIGIN, NOT_FOUND, UNKNOWN_SERVICE,
+    UNKNOWN_CAPABILITY,
     NO_DETAIL, METHOD_NOT_ALLOWED, NOT_ACCEPTABLE, REQUEST_TIMEOUT, ALREADY_KNOWN, UNTRANSLATABLE, BODY_TOO_LARGE,
     UNSUPPORTED_MEDIA_TYPE, RANGE_NOT_SATISFIABLE, MISDIRECTED, NOT_LISTED, RATE_LIMITED, HEAD_TOO_LARGE, INTERNAL,
     UNAVAILABLE, TOO_MANY_CONNECTIONS, BUSY,

@@ -6,6 +6,7 @@ from functools import cached_property
 
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
+from registry.store.audit import Audit
 from registry.store.blocks import Blocks
 from registry.store.candidates import Candidates, OptOuts
 from registry.store.cards import Cards
@@ -135,6 +136,10 @@ class UnitOfWork:
     @cached_property
     def mirroring(self) -> Mirroring:
         return Mirroring(self._connection)
+
+    @cached_property
+    def audit(self) -> Audit:
+        return Audit(self._connection)
 
     @cached_property
     def search(self) -> SearchNotes:

@@ -1,0 +1,1 @@
+"""Who may change what: secret tokens, and the entries of the audit log."""

@@ -1,0 +1,38 @@
+"""The audit log: who changed what, on whose word, and why. Entries are added and never changed or removed.
+
+Actors are written `<kind>:<id>`: `operator:cli` for a command on the registry's own machine, `key:<id>` for an API
+key, `owner:<id>` for the holder of an owner's token, `system:<job>` for what the registry decides by itself. Anonymous
+clients are `client:anonymous`: their addresses are personal data and are not written down.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+OPERATOR: Final = "operator:cli"
+ANONYMOUS: Final = "client:anonymous"
+
+
+def key_actor(key: str) -> str:
+    return f"key:{key}"
+
+
+def owner_actor(claim: str) -> str:
+    return f"owner:{claim}"
+
+
+def system_actor(job: str) -> str:
+    return f"system:{job}"
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEntry:
+    """`action`: what was done, `<subject>.<verb>`, for instance `host.blocked`. `domain`, `host`: what it was done to,
+    empty for neither. `reason`: the actor's own words. `detail`: further facts as JSON, without secrets."""
+
+    actor: str
+    action: str
+    domain: str = ""
+    host: str = ""
+    reason: str = ""
+    detail: Mapping[str, Any] = field(default_factory=dict)

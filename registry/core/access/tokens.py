@@ -1,0 +1,47 @@
+"""Secret tokens of clients: owners of hosts, API keys of the registry's operators, status addresses of reporters.
+
+A token is `wp_<kind>_<id>_<secret>`. The id finds the stored row; only the SHA-256 of the secret is stored. A secret
+has 256 random bits, so that a hash without salt or iterations suffices.
+"""
+
+import hashlib
+import hmac
+import re
+from dataclasses import dataclass, field
+from typing import Final
+
+SECRET_BYTES: Final = 32
+ID_BYTES: Final = 8
+
+_SHAPE: Final = re.compile(r"wp_([a-z]{1,20})_([0-9a-f]{16})_([A-Za-z0-9_-]{43})", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """`secret` is not part of the representation, so that no log can show it."""
+
+    kind: str
+    id: str
+    secret: str = field(repr=False)
+
+    @property
+    def text(self) -> str:
+        """The token as its holder keeps it."""
+        return f"wp_{self.kind}_{self.id}_{self.secret}"
+
+    @property
+    def digest(self) -> bytes:
+        """What is stored of the secret: its SHA-256, 32 bytes."""
+        return hashlib.sha256(self.secret.encode()).digest()
+
+    def matches(self, digest: bytes) -> bool:
+        """Return whether this is the token with the stored digest, in constant time."""
+        return hmac.compare_digest(self.digest, digest)
+
+
+def parse_token(text: str, kind: str) -> Token | None:
+    """Return the token that `text` is, or None when it is not a token of this kind."""
+    found = _SHAPE.fullmatch(text)
+    if found is None or found[1] != kind:
+        return None
+    return Token(*found.groups())

@@ -1,0 +1,56 @@
+"""Repository of the audit log: entries are added and read, never changed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+from sqlalchemy import select
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from registry.core.access.audit import AuditEntry
+from registry.store.engine import decode
+from registry.store.tables import AuditRow
+from registry.store.values import clean, clean_json, ordered_id
+
+
+@dataclass(frozen=True, slots=True)
+class AuditRecord:
+    """A row of `audit`."""
+
+    id: UUID
+    at: datetime
+    actor: str
+    action: str
+    domain: str
+    host: str
+    reason: str
+    detail: dict[str, Any]
+
+
+class Audit:
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def add(self, entry: AuditEntry, *, now: datetime) -> None:
+        """Add an entry to the log, in the transaction of what it tells."""
+        row = {
+            "id": ordered_id(now), "at": now, "actor": clean(entry.actor), "action": entry.action,
+            "domain": entry.domain, "host": entry.host, "reason": clean(entry.reason),
+            "detail": clean_json(entry.detail),
+        }  # fmt: skip
+        await self._connection.execute(insert(AuditRow).values(row))
+
+    async def latest(self, *, limit: int, before: UUID | None = None, host: str | None = None) -> Sequence[AuditRecord]:
+        """Return entries, the latest first: those before an entry, those of a host."""
+        statement = select(*_COLUMNS).order_by(AuditRow.id.desc()).limit(limit)
+        if before is not None:
+            statement = statement.where(AuditRow.id < before)
+        if host is not None:
+            statement = statement.where(AuditRow.host == host)
+        return [AuditRecord(*row[:-1], decode(row[-1])) for row in await self._connection.execute(statement)]
+
+
+_COLUMNS: Final = tuple(getattr(AuditRow, name) for name in AuditRecord.__dataclass_fields__)
