@@ -104,6 +104,8 @@ async def test_types_narrow_the_feed(api: Api) -> None:
 
 @pytest.mark.asyncio(loop_scope="module")
 async def test_it_can_be_found(api: Api) -> None:
+    start_page = (await api.get("/")).headers["link"]
+    assert f'<{PUBLIC_URL}{ATOM}>; rel="alternate"; type="application/atom+xml"' in start_page.split(", ")
     for path, target in (
         ("/api/discover?q=send+a+parcel", f"{ATOM}?q=send+a+parcel"),
         (f"/api/services/{PIGEON}", f"{ATOM}?domain={PIGEON}"),

@@ -5,15 +5,11 @@ import os
 import re
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, Final
 
+from tests.conformance.ard_spec import conformance_test
 from tests.conformance.check import Check, Failed, Site, output_of
-from tests.conformance.tools import Missing, Tools
-from tests.support.shared import ROOT
-
-VARIABLE: Final = "ARD_SPEC"
-"""Environment variable with a checkout of ards-project/ard-spec, which no package has; else `.tools/ard-spec`."""
+from tests.conformance.tools import Tools
 
 CLIENT: Final = "hf-agentfinder==1.2.2"
 _COLOURS: Final = re.compile(r"\x1b\[[0-9;]*m")
@@ -28,9 +24,7 @@ def checks() -> Sequence[Check]:
 
 def _conforms(site: Site, tools: Tools) -> str:
     """Run the tool. Its versions before 0.9.1 do not look entries up."""
-    tool = Path(os.environ.get(VARIABLE, ROOT / ".tools" / "ard-spec")) / "conformance" / "bin" / "conformance-test"
-    if not tool.is_file():
-        raise Missing(f"ard-spec: set {VARIABLE} to a checkout of github.com/ards-project/ard-spec")
+    tool = conformance_test()
     output = _COLOURS.sub("", output_of([sys.executable, tool, "registry", f"{site.url}/ard"]))
     version = re.search(r"Conformance CLI (v[0-9.]+)", tool.read_text())
     if "CONFORMANCE STATUS: PASS" not in output:

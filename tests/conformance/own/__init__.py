@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import os
 import shutil
 import sys
 import threading
@@ -10,17 +9,14 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any, Final
 
+from tests.conformance.ard_spec import conformance_test
 from tests.conformance.check import Check, Failed, Site, Skipped, output_of
 from tests.conformance.tools import Tools
 
 LIGHTHOUSE: Final = {"lighthouse": "13.5.0"}
 AUDITS: Final = ("ard-schema", "llms-txt")
-ARD_TOOL: Final = "ARD_CONFORMANCE_TEST"
-"""Environment variable with the path of the official tool, `conformance/bin/conformance-test` of ards-project/ard-spec:
-no package registry has it."""
 BROWSERS: Final = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -36,9 +32,7 @@ def checks() -> Sequence[Check]:
 
 
 def _ard_manifest(site: Site, tools: Tools) -> str:
-    tool = os.environ.get(ARD_TOOL)
-    if not tool or not Path(tool).is_file():
-        raise Skipped(f"{ARD_TOOL} does not name the official tool")
+    tool = conformance_test()
     for path in ("/.well-known/ard.json", "/.well-known/ai-catalog.json"):
         output_of([sys.executable, tool, "manifest", site.url + path])
     return "both addresses pass without errors"
