@@ -28,6 +28,7 @@ from registry.core.visiting.robots import CAP as ROBOTS_CAP
 from registry.core.visiting.robots import Robots
 from registry.core.visiting.shares import DomainBudget
 from registry.settings import Settings
+from registry.tasks import running_beside
 
 if TYPE_CHECKING:
     from registry.wiring import Waypost
@@ -127,13 +128,8 @@ async def checking_opt_outs(waypost: "Waypost", settings: Settings) -> AsyncIter
 
     Checks that its end interrupts are claimed again when their claims expire.
     """
-    async with OptOutChecks(settings) as checks:
-        checking = asyncio.create_task(check_continuously(waypost, checks))
-        try:
-            yield
-        finally:
-            checking.cancel()
-            await asyncio.gather(checking, return_exceptions=True)
+    async with OptOutChecks(settings) as checks, running_beside(check_continuously(waypost, checks)):
+        yield
 
 
 async def check_continuously(waypost: "Waypost", checks: OptOutChecks) -> None:

@@ -19,6 +19,7 @@ from typing import Final, TypeAlias
 import structlog
 
 from registry.core.visiting.shares import DomainBudget, Standing
+from registry.tasks import running_beside
 
 log = structlog.get_logger(__name__)
 
@@ -285,12 +286,10 @@ async def sync_block_budgets(budgets: BlockBudgets, spend: Spend) -> AsyncIterat
             await asyncio.sleep(SYNC_SECONDS)
             await _try_sync(budgets, spend)
 
-    syncing = asyncio.create_task(sync_regularly())
     try:
-        yield
+        async with running_beside(sync_regularly()):
+            yield
     finally:
-        syncing.cancel()
-        await asyncio.gather(syncing, return_exceptions=True)
         await _try_sync(budgets, spend, seconds=_LAST_SYNC_SECONDS)
 
 

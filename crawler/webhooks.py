@@ -27,6 +27,7 @@ from registry.core.webhooks.messages import answers_challenge
 from registry.core.webhooks.schedule import Attempt, Disable, Verdict, reason_of
 from registry.core.webhooks.signing import signed_headers
 from registry.settings import Settings
+from registry.tasks import running_beside
 
 if TYPE_CHECKING:
     from registry.wiring import Hold, Waypost
@@ -112,13 +113,8 @@ async def delivering_webhooks(waypost: "Waypost", settings: Settings) -> AsyncIt
 
     Messages whose delivery its end interrupts are sent again, with the same id, by the next process.
     """
-    async with WebhookSender(settings) as sender:
-        delivering = asyncio.create_task(_deliver_continuously(waypost, sender))
-        try:
-            yield
-        finally:
-            delivering.cancel()
-            await asyncio.gather(delivering, return_exceptions=True)
+    async with WebhookSender(settings) as sender, running_beside(_deliver_continuously(waypost, sender)):
+        yield
 
 
 async def deliver(waypost: "Waypost", sender: WebhookSender, outgoing: Outgoing) -> tuple[Attempt, Verdict | None]:

@@ -16,6 +16,7 @@ from prometheus_client.registry import Collector
 from crawler.stats import CrawlCounts, CrawlTotals
 from registry.actions.queries.inspect import Queue
 from registry.cli.metrics_server import listening
+from registry.tasks import running_beside
 from registry.wiring import NOT_READY, Waypost
 
 POLL_SECONDS: Final = 15.0
@@ -77,13 +78,8 @@ async def served(waypost: Waypost, listen: tuple[str, int] | None) -> AsyncItera
     if listen is None:
         yield metrics
         return
-    async with listening(listen, metrics):
-        polling = asyncio.create_task(_poll(waypost, metrics))
-        try:
-            yield metrics
-        finally:
-            polling.cancel()
-            await asyncio.gather(polling, return_exceptions=True)
+    async with listening(listen, metrics), running_beside(_poll(waypost, metrics)):
+        yield metrics
 
 
 async def _poll(waypost: Waypost, metrics: WorkerMetrics) -> None:

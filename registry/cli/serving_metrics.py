@@ -20,6 +20,7 @@ from registry.cli.metrics_server import listening
 from registry.edge.connections import ConnectionTable
 from registry.edge.interfaces import Interface
 from registry.edge.metrics import SECONDS, Figure, RequestMetrics, gauge, labelled
+from registry.tasks import running_beside
 from registry.wiring import NOT_READY, Waypost, utc_now
 
 POLL_SECONDS: Final = 15.0
@@ -128,13 +129,8 @@ def _family(figure: Figure) -> Metric:
 @contextlib.asynccontextmanager
 async def served(listen: tuple[str, int], waypost: Waypost, metrics: ServingMetrics) -> AsyncIterator[None]:
     """Serve the metrics at `http://HOST:PORT/metrics` while the block runs. Raise OSError when the port is taken."""
-    async with listening(listen, metrics):
-        polling = asyncio.create_task(_poll(waypost, metrics))
-        try:
-            yield
-        finally:
-            polling.cancel()
-            await asyncio.gather(polling, return_exceptions=True)
+    async with listening(listen, metrics), running_beside(_poll(waypost, metrics)):
+        yield
 
 
 async def _poll(waypost: Waypost, metrics: ServingMetrics) -> None:

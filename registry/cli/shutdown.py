@@ -18,6 +18,8 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Final, NoReturn
 
+from registry.tasks import running_beside
+
 SHUTDOWN_SECONDS: Final = 9.5
 """Time from the stop signal to the forced exit."""
 
@@ -104,12 +106,8 @@ async def exit_after_deadline(stop: asyncio.Event) -> AsyncIterator[None]:
         await stop.wait()
         threading.Thread(target=_exit_later, name="shutdown deadline", daemon=True).start()
 
-    watching = asyncio.create_task(watch())
-    try:
+    async with running_beside(watch()):
         yield
-    finally:
-        watching.cancel()
-        await asyncio.gather(watching, return_exceptions=True)
 
 
 def _exit_later() -> None:

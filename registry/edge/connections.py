@@ -34,6 +34,7 @@ from registry.edge.problems import (
     ProblemType,
     body,
 )
+from registry.tasks import running_beside
 
 HEAD_SECONDS: Final = 10.0
 """From the connection, or from the first byte of a later request, to the end of the request's head."""
@@ -325,12 +326,8 @@ async def sweeping(connections: ConnectionTable) -> AsyncIterator[None]:
             await asyncio.sleep(SWEEP_SECONDS)
             connections.sweep()
 
-    task = asyncio.create_task(sweep_regularly())
-    try:
+    async with running_beside(sweep_regularly()):
         yield
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
 
 
 @contextlib.contextmanager

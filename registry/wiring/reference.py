@@ -17,6 +17,7 @@ from registry.core.names.domains import use_suffixes
 from registry.core.names.suffixes import SHIPPED, BadReference, SuffixList
 from registry.store.errors import StoreUnavailable
 from registry.store.unit_of_work import Store
+from registry.tasks import running_beside
 
 LOOK_SECONDS: Final = 60.0
 
@@ -61,12 +62,10 @@ async def reference_in_force(store: Store) -> AsyncIterator[Reference]:
     """Keep stored data in force while the block runs; then restore the shipped data. Raise StoreUnavailable."""
     reference = Reference(store)
     await reference.adopt()
-    polling = asyncio.create_task(_poll(reference))
     try:
-        yield reference
+        async with running_beside(_poll(reference)):
+            yield reference
     finally:
-        polling.cancel()
-        await asyncio.gather(polling, return_exceptions=True)
         use_suffixes(SHIPPED)
         set_extra_refused(())
 

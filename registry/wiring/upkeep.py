@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 import structlog
 
+from registry.tasks import running_beside
 from registry.wiring import NOT_READY, Waypost
 
 DRAIN_SECONDS = 0.5
@@ -39,13 +40,8 @@ async def upkeep(waypost: Waypost, *, crawls: bool = True) -> AsyncIterator[None
             (waypost.crawl.recover, RECOVER_SECONDS),
             (waypost.frontier.erase_clients, ERASE_SECONDS),
         ]
-    tasks = [asyncio.create_task(_forever(chore, pause)) for chore, pause in chores]
-    try:
+    async with running_beside(*(_forever(chore, pause) for chore, pause in chores)):
         yield
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def last_drain(waypost: Waypost) -> None:
