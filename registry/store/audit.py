@@ -50,7 +50,8 @@ class Audit:
             statement = statement.where(AuditRow.id < before)
         if host is not None:
             statement = statement.where(AuditRow.host == host)
-        return [AuditRecord(*row[:-1], decode(row[-1])) for row in await self._connection.execute(statement)]
+        rows = (await self._connection.execute(statement)).mappings()
+        return [AuditRecord(**{**row, "detail": decode(row["detail"])}) for row in rows]
 
 
 _COLUMNS: Final = tuple(getattr(AuditRow, name) for name in AuditRecord.__dataclass_fields__)
