@@ -97,8 +97,8 @@ class SubmissionLists:
             "id": record.id, "asked_at": record.asked_at, "done_at": record.done_at, "client": client, "key": key,
             "body_sha256": record.body_sha256, "refused": record.refused,
         }  # fmt: skip
-        result = await self._connection.execute(insert(SubmissionListRow).values(row).on_conflict_do_nothing())
-        return result.rowcount == 1
+        statement = insert(SubmissionListRow).values(row).on_conflict_do_nothing().returning(SubmissionListRow.id)
+        return (await self._connection.execute(statement)).first() is not None
 
     async def take_over(self, list_id: UUID, *, asked_before: datetime, now: datetime) -> bool:
         """Begin a list again whose process ended before it was done. Return whether no other process did so."""
