@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "c5d90e7f1a64"
-down_revision = "b61f3e9a2c07"
+down_revision = "d3b7c2e9f5a6"
 branch_labels = None
 depends_on = None
 

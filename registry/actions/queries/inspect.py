@@ -14,6 +14,7 @@ from registry.actions.frontier.seed import SEED_HEAD_START, SUBMISSION_HEAD_STAR
 from registry.actions.frontier.submit import is_waiting
 from registry.actions.queries.unasked import LOG_READ, Unasked, unasked
 from registry.core.access.holds import HOLD_KINDS, HoldKind
+from registry.core.changes.states import State, state_of_host
 from registry.core.merging.rules import NOT_LISTED
 from registry.core.model.documents import Outcome
 from registry.core.model.findings import Severity
@@ -41,7 +42,7 @@ HEALTH_LINES: Final = 100
 MAX_PATHS: Final = 3
 """Maximum number of paths with the same answer that are listed one by one."""
 
-State = Literal["queued", "listed", "not_listed", "opted_out", "blocked"]
+ListingState = Literal["queued", "listed", "not_listed", "opted_out", "blocked"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +61,13 @@ class HostStatus:
 
     `reasons`: sentences that say why it is not listed or what is wrong. `next_visit_at` is never in the past; None: not
     scheduled. `unasked`: paths of the plan that were not requested yet. `injection_flags`: codes of the patterns of
-    prompt injection found in its documents.
+    prompt injection found in its documents. `seen_at`: when its documents were last seen, if it is listed. `findings`:
+    of its documents; none if it opted out.
     """
 
     domain: str
     host: str
-    state: State
+    state: ListingState
     outcome: Outcome | None
     reason: str
     reasons: tuple[str, ...]
@@ -76,6 +78,10 @@ class HostStatus:
     crawl_failures: int
     unasked: Unasked
     injection_flags: tuple[str, ...]
+    freshness: State
+    seen_at: datetime | None
+    response_ms: int | None
+    findings: tuple[FindingRecord, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,8 +173,9 @@ async def status(store: Store, host: str, *, now: datetime) -> HostStatus | None
         documents = await uow.documents.of([domain]) if known is not None else ()
     if known is None:
         return None
-    is_listed = record is not None and not record.hidden
     opted_out, holds = limits.has_opted_out(host), limits.kinds(host)
+    shown = record if record is not None and not record.hidden else None
+    is_listed = shown is not None
     return HostStatus(
         domain=domain,
         host=host,
@@ -185,6 +192,16 @@ async def status(store: Store, host: str, *, now: datetime) -> HostStatus | None
         crawl_failures=known.soft_failures,
         unasked=unasked(known, documents, log, opted_out=opted_out or "blocked" in holds, now=now),
         injection_flags=() if opted_out else injection_flags(finding.reason for finding in findings),
+        freshness=state_of_host(
+            trust_level=shown.trust_level if shown else None,
+            seen_at=shown.seen_at if shown else None,
+            was_found=known.last_found_at is not None,
+            withheld=limits.state(host),
+            now=now,
+        ),
+        seen_at=shown.seen_at if shown else None,
+        response_ms=known.response_ms,
+        findings=() if opted_out else findings,
     )
 
 
@@ -279,7 +296,9 @@ _HELD: Final[Mapping[HoldKind, str]] = MappingProxyType(
 )
 
 
-def _state(known: HostRecord, is_listed: bool, opted_out: bool, holds: Collection[HoldKind], now: datetime) -> State:
+def _state(
+    known: HostRecord, is_listed: bool, opted_out: bool, holds: Collection[HoldKind], now: datetime
+) -> ListingState:
     if opted_out or "blocked" in holds:
         return "opted_out" if opted_out else "blocked"
     if is_listed:

@@ -22,3 +22,15 @@ def state_of(trust_level: TrustLevel, seen_at: datetime, now: datetime) -> State
     if trust_level is TrustLevel.UNVERIFIED:  # given to hosts that fail, and to nothing else
         return "failing"
     return "stale" if now - seen_at > STALE_AFTER else "fresh"
+
+
+def state_of_host(
+    *, trust_level: TrustLevel | None, seen_at: datetime | None, was_found: bool, withheld: State | None, now: datetime
+) -> State:
+    """Return the state of any known host. `withheld`: why it may not be listed, None if it may be. `trust_level`,
+    `seen_at`: of its service, None if none is shown. `was_found`: whether it ever served a document that counts."""
+    if withheld is not None:
+        return withheld
+    if trust_level is not None and seen_at is not None:
+        return state_of(trust_level, seen_at, now)
+    return "gone" if was_found else "never_validated"
