@@ -48,8 +48,9 @@ RecheckState = Literal[
 @dataclass(frozen=True, slots=True)
 class Recheck:
     """`state`: queued (a visit waits; `next_visit_at` is never in the past), unknown (never named to this registry),
-    opted_out, blocked; or why it was refused until `retry_at`: too_soon (visited just now), asked_for_time (the host itself asks
-    to be left alone so long), client_budget, domain_budget, or as a submission of a host that was never reached."""
+    opted_out, blocked; or why it was refused until `retry_at`: too_soon (visited just now), asked_for_time (the host
+    itself asks to be left alone so long), client_budget, domain_budget, or as a submission of a host that was never
+    reached."""
 
     state: RecheckState
     domain: str
