@@ -24,6 +24,7 @@ from registry.api import (
     reference,
     rubric,
     services,
+    statistics,
     submit,
     validate,
 )
@@ -107,6 +108,7 @@ def make_routes() -> FastAPI:
         validate,
         health,
         rubric,
+        statistics,
         about,
         bot,
         reference,

@@ -33,6 +33,7 @@ from registry.store.reference import References
 from registry.store.rehoming import Rehoming
 from registry.store.search_notes import SearchNotes
 from registry.store.services import Services
+from registry.store.statistics import Statistics
 from registry.store.submissions import Submissions
 from registry.store.webhooks import Webhooks
 
@@ -140,6 +141,10 @@ class UnitOfWork:
     @cached_property
     def audit(self) -> Audit:
         return Audit(self._connection)
+
+    @cached_property
+    def statistics(self) -> Statistics:
+        return Statistics(self._connection)
 
     @cached_property
     def search(self) -> SearchNotes:
