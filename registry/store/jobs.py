@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from sqlalchemy import select, text, update
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.dialects.postgresql import distinct_on, insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registry.core.scheduling.jobs import JobRun, RunOutcome
@@ -72,7 +72,7 @@ class Jobs:
     async def latest(self) -> list[RunRecord]:
         """Return the latest run of each job that ever ran, by name."""
         row = JobRunRow
-        statement = select(row.__table__).distinct(row.job).order_by(row.job, row.started_at.desc())
+        statement = select(row.__table__).ext(distinct_on(row.job)).order_by(row.job, row.started_at.desc())
         return [_run(values) for values in (await self._connection.execute(statement)).mappings()]
 
     async def begin(self, job: str, *, now: datetime) -> None:

@@ -1,4 +1,4 @@
-"""Repository of counts over the whole registry. Each query reads every row of its table, so answers are kept a while."""
+"""Repository of counts over the whole registry. Each query reads every row of a table: ask it seldom."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from registry.core.names.domains import parse_url
 from registry.core.names.inside import inside_host
@@ -80,6 +80,15 @@ def relative(text: str, now: datetime) -> str:
 _UNITS: Final = (
     (365 * 86_400, "year"), (30 * 86_400, "month"), (86_400, "day"), (3_600, "hour"), (60, "minute"),
 )  # fmt: skip
+
+
+def coded(text: str) -> Markup:
+    """Return a text of this registry with what stands between backticks as code."""
+    parts = [
+        Markup("<code>{}</code>").format(visible(part)) if index % 2 else escape(visible(part))
+        for index, part in enumerate(text.split("`"))
+    ]
+    return Markup("").join(parts)
 
 
 def words(name: str) -> str:

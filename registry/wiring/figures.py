@@ -5,7 +5,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Final, Generic, TypeVar
 
-from registry.actions.queries import statistics
+from registry.actions.queries import statistics as counting
 from registry.store.unit_of_work import Store
 from registry.wiring.clock import utc_now
 
@@ -36,16 +36,16 @@ class FigureActions:
     """`target`: returns the name of the search target; it opens the search engine."""
 
     def __init__(self, store: Store, target: Callable[[], str]) -> None:
-        async def count_operation() -> statistics.Operation:
-            return await statistics.operation(store, target(), now=utc_now())
+        async def count_operation() -> counting.Operation:
+            return await counting.operation(store, target(), now=utc_now())
 
-        self._statistics = Kept(lambda: statistics.statistics(store, now=utc_now()))
+        self._statistics = Kept(lambda: counting.statistics(store, now=utc_now()))
         self._operation = Kept(count_operation)
 
-    async def statistics(self) -> statistics.Statistics:
+    async def statistics(self) -> counting.Statistics:
         """Return counts of what is listed. Raise StoreUnavailable."""
         return await self._statistics.get()
 
-    async def operation(self) -> statistics.Operation:
+    async def operation(self) -> counting.Operation:
         """Return how the registry is doing. Raise one of NOT_READY."""
         return await self._operation.get()

@@ -38,7 +38,9 @@ class LastRun:
 class Operation:
     """How the registry is doing. `visited`: hosts whose last visit was in the last 24 hours, by its outcome.
 
-    `crawlers`: processes that crawl now. `feed_waits`: how long the oldest event has waited for its place in the feed.    """
+    `crawlers`: processes that crawl now. `feed_waits`: how long the oldest event has waited for its place in the
+    feed.
+    """
 
     at: datetime
     visited: Mapping[str, int]
