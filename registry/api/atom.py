@@ -16,7 +16,7 @@ from registry.actions.feed.cursors import CURSOR_CHARS, InvalidCursor
 from registry.actions.feed.recent import FeedEvent, RecentPage
 from registry.api.documents import errors, not_modified
 from registry.api.params import question
-from registry.core.changes.kinds import PATTERNS, Types
+from registry.core.changes.kinds import LISTED, PATTERNS, SAYS, Types
 from registry.core.changes.payloads import payload_of
 from registry.core.model.listing import Query as SearchQuery
 from registry.core.names.domains import InvalidName, host_syntax
@@ -49,17 +49,6 @@ _NAMED: Final = 5
 _NEVER: Final = datetime(1970, 1, 1, tzinfo=UTC)
 """RFC 4287 requires a time of a feed, also of one in which nothing has happened yet."""
 
-_WORDS: Final[Mapping[str, str]] = {
-    "service.listed": "listed",
-    "service.changed": "changed",
-    "service.delisted": "no longer listed",
-    "service.hidden": "hidden: its site opted out",
-    "host.opted_out": "opted out, with all hosts below it",
-    "host.blocked": "blocked by this registry, with all hosts below it",
-    "host.forgotten": "forgotten, with all hosts below it",
-    "host.readmitted": "may be visited again",
-}
-_LISTED: Final = frozenset({"service.listed", "service.changed"})
 _EXAMPLE: Final = (
     '<?xml version="1.0" encoding="utf-8"?>\n<feed xmlns="http://www.w3.org/2005/Atom"><title>...</title>...</feed>'
 )
@@ -168,10 +157,10 @@ def _feed(base: str, page: RecentPage, filters: Mapping[str, str], cursor: str |
 
 def _add_entry(feed: Element, event: FeedEvent, base: str) -> None:
     payload = payload_of(event.kind, event.data)
-    is_listed = event.kind in _LISTED and not payload.get("redacted")
+    is_listed = event.kind in LISTED and not payload.get("redacted")
     entry = SubElement(feed, "entry")
     _text(entry, "id", f"urn:uuid:{event.event_id}")
-    _text(entry, "title", f"{event.host}: {_WORDS.get(event.kind, event.kind)}")
+    _text(entry, "title", f"{event.host}: {SAYS.get(event.kind, event.kind)}")
     _text(entry, "updated", timestamp(event.at))
     SubElement(entry, "category", {"term": event.kind})
     address = service_url(base, event.host) if is_listed else status_url(base, event.host)

@@ -107,6 +107,7 @@ class Shape:
     members: Sequence[Member]
 
 
+@router.get("/docs/api", response_class=Response, summary="The reference of this API", include_in_schema=False)
 @router.get("/docs", response_class=Response, summary="The reference of this API", include_in_schema=False)
 async def reference(request: Request) -> Response:
     page = getattr(request.app.state, "reference", None)

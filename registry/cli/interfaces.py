@@ -11,8 +11,10 @@ from registry.edge.interfaces import Interface
 from registry.mcp import http as mcp
 from registry.mcp_registry import app as mcp_registry
 from registry.self_description import app as self_description
+from registry.self_description.documents import start_links
 from registry.self_description.service import McpServer
 from registry.settings import Settings
+from registry.web import app as web
 from registry.wiring import Waypost
 
 _MCP = McpServer("/mcp", tuple(SUPPORTED_PROTOCOL_VERSIONS))
@@ -28,4 +30,5 @@ def interfaces_of(waypost: Waypost, settings: Settings) -> Sequence[Interface]:
         ard.interface(waypost, settings),
         mcp_registry.interface(waypost, settings),
         self_description.interface(settings, VERSION, own_api.app, routes.openapi, _MCP, ard.ROOT),
+        web.interface(waypost, settings, own_api.app, start_links(settings.public_url.rstrip("/"))),
     )

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from registry.edge.error_pages import with_error_pages
 from registry.edge.metrics import INTERFACE, OTHER, ROOT, Figure, RequestMetrics
 from registry.edge.middleware import RequestMiddleware, Rules
+from registry.edge.negotiation import prefers_html, varying
 from registry.settings import Settings
 
 if TYPE_CHECKING:
@@ -26,7 +28,8 @@ class Interface:
 
     `roots`: first segments, such as `/ard`: it answers `/ard` and everything below. `paths`: single paths. An interface
     with neither answers what no other one does. `running`: a context that the server enters before it listens, for an
-    application that needs tasks of its own (the server sends no lifespan events). `name`: in metrics and traces; the
+    application that needs tasks of its own (the server sends no lifespan events). `pages`: paths that other interfaces
+    answer too; this one does for clients that prefer HTML. `name`: in metrics and traces; the
     first of its roots or paths without one. `figures`: metrics of its own, called from another thread.
     """
 
@@ -34,6 +37,7 @@ class Interface:
     rules: Rules
     roots: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
+    pages: tuple[str, ...] = ()
     running: Callable[[], AbstractAsyncContextManager[object]] = contextlib.nullcontext
     name: str = ""
     figures: Callable[[], Iterable[Figure]] = tuple
@@ -55,10 +59,11 @@ def compose(
     `metrics` counts the requests, `spans` traces them. Run it without the server's own proxy handling: X-Forwarded-For
     is trusted from `trusted_proxies` only.
     """
+    rules = Rules.of_all(interface.rules for interface in interfaces)
     # Outside the framework, because its own middleware layers cost more than a cached response.
     return RequestMiddleware(
-        _Dispatcher(interfaces),
-        Rules.of_all(interface.rules for interface in interfaces),
+        _Dispatcher(interfaces, rules),
+        rules,
         read_rate=settings.read_rate,
         submit_rate=settings.submit_rate,
         trusted_proxies=settings.trusted_proxies,
@@ -79,7 +84,9 @@ async def running(interfaces: Iterable[Interface]) -> AsyncIterator[None]:
 class _Dispatcher:
     """Calls the interface that answers a path."""
 
-    def __init__(self, interfaces: Sequence[Interface]) -> None:
+    def __init__(self, interfaces: Sequence[Interface], rules: Rules) -> None:
+        self._error_page = rules.error_page
+        self._by_page: dict[str, _Answering] = {}
         self._by_path: dict[str, _Answering] = {}
         self._by_root: dict[str, _Answering] = {}
         rest = [interface for interface in interfaces if not interface.roots and not interface.paths]
@@ -89,6 +96,7 @@ class _Dispatcher:
         for interface in interfaces:
             _add(self._by_path, interface.paths, interface)
             _add(self._by_root, interface.roots, interface)
+            _add(self._by_page, interface.pages, interface)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path: str = scope["path"]
@@ -96,6 +104,12 @@ class _Dispatcher:
         if answering is None:
             end = path.find("/", 1)
             answering = self._by_root.get(path if end < 0 else path[:end], self._rest)
+        if (page := self._by_page.get(path)) is not None:
+            send = varying(send)
+            if prefers_html(scope):
+                answering = page
+        elif answering is self._rest and self._error_page is not None and not scope.get("waypost.open"):
+            send = with_error_pages(send, scope, self._error_page)
         scope[INTERFACE], scope[ROOT] = answering.label, answering.root
         await answering.app(scope, receive, send)
 

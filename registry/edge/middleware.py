@@ -24,9 +24,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from registry.core.reading.reader import MAX_BYTES
 from registry.edge.compression import Compressing
 from registry.edge.costs import Spending, of_bytes
+from registry.edge.error_pages import ErrorPage
 from registry.edge.limiter import ClientIdentifier, RateLimiter
 from registry.edge.metrics import LIMIT, RequestMetrics
-from registry.edge.problems import BODY_TOO_LARGE, Problem, fault, render, too_many_at_once
+from registry.edge.negotiation import prefers_html
+from registry.edge.problems import BODY_TOO_LARGE, Problem, body, fault, render, too_many_at_once
 from registry.wiring.turns import Crowded, Turn, Turns
 
 if TYPE_CHECKING:
@@ -80,13 +82,15 @@ class Rules:
     `open`: beginnings of the paths that browsers may read from anywhere (CORS). `submissions`: paths whose POST takes
     from the limit of submissions. `searches`: paths whose POST reads, so that a client's turns bound it as they do GET.
     `members`: beginning of paths -> what returns further members of a problem there, for clients of a protocol with
-    errors of its own.
+    errors of its own. `error_page` makes the page about a problem for clients that prefer HTML; at most one interface
+    has one.
     """
 
     open: tuple[str, ...] = ()
     submissions: frozenset[str] = frozenset()
     searches: frozenset[str] = frozenset()
     members: Mapping[str, ProblemMembers] = field(default_factory=dict)
+    error_page: ErrorPage | None = None
 
     @classmethod
     def of_all(cls, rules: Iterable["Rules"]) -> "Rules":
@@ -96,6 +100,7 @@ class Rules:
             frozenset().union(*(one.submissions for one in every)),
             frozenset().union(*(one.searches for one in every)),
             {path: members for one in every for path, members in one.members.items()},
+            next((one.error_page for one in every if one.error_page is not None), None),
         )
 
     def rendered(self, problem: Problem, scope: Scope) -> Response:
@@ -103,6 +108,8 @@ class Rules:
         for beginning, members in self.members.items():
             if scope["path"].startswith(beginning):
                 problem.members |= members(problem)
+        if self.error_page is not None and not scope["waypost.open"] and prefers_html(scope):
+            return self.error_page(scope, body(problem.kind, problem.detail, "", problem.members), problem.headers)
         return render(problem, f"urn:uuid:{scope['waypost.request_id']}")
 
 

@@ -8,14 +8,13 @@ from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any, Final, TypeVar
-from urllib.parse import quote, urlencode
 from uuid import uuid4
 
 import orjson
 from fastapi import Request
-from starlette.types import ASGIApp, Message, Scope
+from starlette.types import ASGIApp
 
-from registry.edge import problems
+from registry.edge import inside, problems
 from registry.edge.computing import SHOWN_HERE, computed
 from registry.edge.problems import Problem
 from registry.edge.requests import provide
@@ -51,8 +50,8 @@ class OwnApi:
             self._pay(caller, is_submission=body is not None and path in self.submissions)
         except Problem as problem:
             return Answer(problem.kind.status, _encoded(problem))
-        reply = _Reply()
-        await self.api(self._scope(caller, path, query, body), _once(body or b""), reply.take)
+        outer = caller.scope or {"waypost.client": LOCAL_CLIENT, "waypost.request_id": str(uuid4())}
+        reply = await inside.call(self.api, outer, path, query, method="GET" if body is None else "POST", body=body)
         return Answer(reply.status, bytes(reply.body))
 
     def _pay(self, caller: Caller, *, is_submission: bool) -> None:
@@ -64,19 +63,6 @@ class OwnApi:
             elif caller.asked > 1:
                 caller.spending.charge(1)  # guard: mcp-further-requests
 
-    def _scope(self, caller: Caller, path: str, query: Mapping[str, str] | None, body: bytes | None) -> Scope:
-        outer = caller.scope or {"waypost.client": LOCAL_CLIENT, "waypost.request_id": str(uuid4())}
-        headers = [(b"host", b"registry.internal")]
-        if body is not None:
-            headers += [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-        return {
-            "type": "http", "asgi": {"version": "3.0", "spec_version": "2.3"}, "http_version": "1.1", "scheme": "http",
-            "method": "GET" if body is None else "POST", "path": path, "raw_path": quote(path).encode(),
-            "root_path": "", "query_string": urlencode(query or {}).encode(), "headers": headers, "client": None,
-            "server": None, "extensions": outer.get("extensions", {}),
-            **{key: value for key, value in outer.items() if key.startswith("waypost.")},
-        }  # fmt: skip
-
     async def worked(self, caller: Caller, size: int, function: Callable[..., T], *arguments: Any) -> T:
         if size <= SHOWN_HERE:
             return function(*arguments)
@@ -86,25 +72,6 @@ class OwnApi:
             return await computed(request, size, SHOWN_HERE, function, *arguments)
         except Problem as problem:
             raise refusal(content_of(_encoded(problem))) from None
-
-
-@dataclass(slots=True)
-class _Reply:
-    status: int = 0
-    body: bytearray = field(default_factory=bytearray)
-
-    async def take(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
-            self.status = message["status"]
-        elif message["type"] == "http.response.body":
-            self.body += message.get("body", b"")
-
-
-def _once(body: bytes) -> Callable[[], Any]:
-    async def receive() -> Message:
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    return receive
 
 
 def _encoded(problem: Problem) -> bytes:

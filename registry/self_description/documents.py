@@ -132,19 +132,7 @@ class Documents:
 
     @cached_property
     def links(self) -> str:
-        """Return the `Link` field of the start page (RFC 8288)."""
-        targets = [
-            (CATALOGUES[0], "ard", _CATALOGUE),
-            (CATALOGUES[1], "ai-catalog", _CATALOGUE),
-            (API_CATALOG, "api-catalog", "application/linkset+json"),
-            (OPENAPI, "service-desc", _OPENAPI_TYPE),
-            ("/docs", "service-doc", "text/html"),
-            ("/llms.txt", "describedby", "text/markdown"),
-            (FORMAT_BY_SLUG["atp"].paths[0], "agent-manifest", "application/json"),
-            ("/terms", "terms-of-service", "text/plain"),
-            ("/changes.atom", "alternate", "application/atom+xml"),
-        ]
-        return ", ".join(f'<{self.base}{path}>; rel="{relation}"; type="{kind}"' for path, relation, kind in targets)
+        return start_links(self.base)
 
     def _json(self, document: Mapping[str, Any]) -> str:
         return self._placed(orjson.dumps(document).decode())
@@ -273,6 +261,22 @@ class Documents:
                 }
             ],
         }
+
+
+def start_links(base: str) -> str:
+    """Return the `Link` field of the start page (RFC 8288). `base`: the public URL without a trailing slash."""
+    targets = [
+        (CATALOGUES[0], "ard", _CATALOGUE),
+        (CATALOGUES[1], "ai-catalog", _CATALOGUE),
+        (API_CATALOG, "api-catalog", "application/linkset+json"),
+        (OPENAPI, "service-desc", _OPENAPI_TYPE),
+        ("/docs", "service-doc", "text/html"),
+        ("/llms.txt", "describedby", "text/markdown"),
+        (FORMAT_BY_SLUG["atp"].paths[0], "agent-manifest", "application/json"),
+        ("/terms", "terms-of-service", "text/plain"),
+        ("/changes.atom", "alternate", "application/atom+xml"),
+    ]
+    return ", ".join(f'<{base}{path}>; rel="{relation}"; type="{kind}"' for path, relation, kind in targets)
 
 
 def _with_addresses(service: Service) -> Service:

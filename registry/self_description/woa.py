@@ -6,14 +6,15 @@ answer is the API's, problem details included.
 
 from collections.abc import Mapping
 from typing import Any, Final
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 import jsonschema_rs
 import orjson
 from fastapi import Request, Response
-from starlette.types import ASGIApp, Message
+from starlette.types import ASGIApp
 
 from registry.core.model.documents import Json
+from registry.edge import inside
 from registry.edge.problems import INVALID_BODY, NOT_FOUND, Problem
 from registry.edge.routing import read_body
 from registry.self_description.capabilities import CAPABILITIES, OwnCapability
@@ -52,27 +53,13 @@ class Invocations:
         return await self._call(request, capability, arguments)
 
     async def _call(self, request: Request, capability: OwnCapability, arguments: Mapping[str, Any]) -> Response:
-        scope, body = _as_request(request, capability, arguments)
-        status, headers, parts = 500, list[tuple[bytes, bytes]](), list[bytes]()
-        sent = False
-
-        async def receive() -> Message:
-            nonlocal sent
-            if sent:
-                return await request.receive()
-            sent = True
-            return {"type": "http.request", "body": body, "more_body": False}
-
-        async def send(message: Message) -> None:
-            nonlocal status, headers
-            if message["type"] == "http.response.start":
-                status, headers = message["status"], message["headers"]
-            else:
-                parts.append(message.get("body", b""))
-
-        await self._api(scope, receive, send)
-        kept = {name.decode("latin-1"): value.decode("latin-1") for name, value in headers if name.lower() in _KEPT}
-        return Response(b"".join(parts), status, {**kept, "Cache-Control": "no-store"})
+        path, raw_path, query, body = _as_request(capability, arguments)
+        answer = await inside.call(
+            self._api, request.scope, path, query, raw_path=raw_path, method=capability.method, body=body,
+            rest=request.receive,
+        )  # fmt: skip
+        kept = {name.decode("latin-1"): value.decode("latin-1") for name, value in answer.headers if name in _KEPT}
+        return Response(bytes(answer.body), answer.status, {**kept, "Cache-Control": "no-store"})
 
 
 def _arguments(envelope: Json, agent_id: str) -> dict[str, Any]:
@@ -98,9 +85,9 @@ def _fault(error: Any) -> str:
 
 
 def _as_request(
-    request: Request, capability: OwnCapability, arguments: Mapping[str, Any]
-) -> tuple[dict[str, Any], bytes]:
-    """Return the ASGI scope and the body of the API's request. The client's limits and request id stay with it."""
+    capability: OwnCapability, arguments: Mapping[str, Any]
+) -> tuple[str, str, Mapping[str, str], bytes | None]:
+    """Return path, encoded path, query and body of the API's request."""
     by_place: dict[str, dict[str, Any]] = {"path": {}, "query": {}, "body": {}, "whole_body": {}}
     for parameter in capability.parameters:
         if parameter.name in arguments:
@@ -109,18 +96,11 @@ def _as_request(
     for name, value in by_place["path"].items():
         path = path.replace(f"{{{name}}}", str(value))
         raw_path = raw_path.replace(f"{{{name}}}", quote(str(value), safe=""))
-    body = b"" if capability.method == "GET" else orjson.dumps(by_place["body"])
+    body = None if capability.method == "GET" else orjson.dumps(by_place["body"])
     for text in by_place["whole_body"].values():
         body = text.encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())] if body else []
-    return {
-        **request.scope,
-        "method": capability.method,
-        "path": path,
-        "raw_path": raw_path.encode(),
-        "query_string": urlencode({name: _text(value) for name, value in by_place["query"].items()}).encode(),
-        "headers": headers,
-    }, body
+    query = {name: _text(value) for name, value in by_place["query"].items()}
+    return path, raw_path, query, body
 
 
 def _text(value: Any) -> str:

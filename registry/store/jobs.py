@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from sqlalchemy import select, text, update
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.dialects.postgresql import distinct_on, insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registry.core.scheduling.jobs import JobRun, RunOutcome
@@ -67,11 +67,13 @@ class Jobs:
         """Return the latest runs of a job, newest first."""
         row = JobRunRow
         statement = select(row.__table__).where(row.job == job).order_by(row.started_at.desc()).limit(limit)
-        rows = (await self._connection.execute(statement)).mappings()
-        return [
-            RunRecord(**{**values, "outcome": RunOutcome(values["outcome"]), "figures": decode(values["figures"])})
-            for values in rows
-        ]
+        return [_run(values) for values in (await self._connection.execute(statement)).mappings()]
+
+    async def latest(self) -> list[RunRecord]:
+        """Return the latest run of each job that ever ran, by name."""
+        row = JobRunRow
+        statement = select(row.__table__).ext(distinct_on(row.job)).order_by(row.job, row.started_at.desc())
+        return [_run(values) for values in (await self._connection.execute(statement)).mappings()]
 
     async def begin(self, job: str, *, now: datetime) -> None:
         """Record the start of a run; `now` identifies it. Only for the holder of the job's lock."""
@@ -118,3 +120,7 @@ class Jobs:
         """Return (domain, host) of opt-outs that cover a service that is still shown: rows restored from a backup."""
         rows = await self._connection.execute(_SHOWN_ALL_THE_SAME, {"limit": limit})
         return [(domain, host) for domain, host in rows]
+
+
+def _run(values: Mapping[Any, Any]) -> RunRecord:
+    return RunRecord(**{**values, "outcome": RunOutcome(values["outcome"]), "figures": decode(values["figures"])})

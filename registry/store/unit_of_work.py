@@ -38,6 +38,7 @@ from registry.store.rehoming import Rehoming
 from registry.store.reports import Reports
 from registry.store.search_notes import SearchNotes
 from registry.store.services import Services
+from registry.store.statistics import Statistics
 from registry.store.submission_lists import SubmissionLists
 from registry.store.submissions import Submissions
 from registry.store.turns import Turns
@@ -168,6 +169,10 @@ class UnitOfWork:
     @cached_property
     def audit(self) -> Audit:
         return Audit(self._connection)
+
+    @cached_property
+    def statistics(self) -> Statistics:
+        return Statistics(self._connection)
 
     @cached_property
     def search(self) -> SearchNotes:

@@ -29,6 +29,7 @@ from registry.wiring.dumps import DumpActions
 from registry.wiring.embedded_database import database_url as database_url  # the command line uses it
 from registry.wiring.embedded_database import kept_running
 from registry.wiring.feed import FeedActions
+from registry.wiring.figures import FigureActions
 from registry.wiring.frontier import FrontierActions
 from registry.wiring.job_runs import JobActions
 from registry.wiring.maintenance import MaintenanceActions
@@ -60,6 +61,7 @@ class Waypost:
     feed          the change feed: pages of events, their places, its state
     webhooks      subscriptions to the change feed, and messages to their receivers
     queries       what the database knows about services, hosts and visits
+    figures       counts over the whole registry, kept for a minute
     search        discover services; feed, rebuild and verify the index
     maintenance   rescore, prune, refresh reference data, move hosts to another domain
     dumps         write dumps, find them, records of single hosts
@@ -86,6 +88,7 @@ class Waypost:
         self.feed = FeedActions(store)
         self.webhooks = WebhookActions(store, settings, exempt)
         self.queries = QueryActions(store)
+        self.figures = FigureActions(store, lambda: self.search.backend.target)
         self.maintenance = MaintenanceActions(store, reference)
         self.jobs = JobActions(store)
         self.dumps = DumpActions(store, settings)

@@ -156,6 +156,8 @@ GETS = (
     ("/api/health", "/api/health"),
     (f"/api/health/{PIGEON}", "/api/health/{domain}"),
     ("/api/rubric", "/api/rubric"),
+    ("/api/stats", "/api/stats"),
+    ("/api/stats/operation", "/api/stats/operation"),
     ("/api/problems", "/api/problems"),
     ("/api/problems/not-found", "/api/problems/{slug}"),
     ("/healthz", "/healthz"),

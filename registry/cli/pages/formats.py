@@ -1,21 +1,9 @@
 """docs/formats.md: every format that is read, in the order of recognition, with its paths and its own rules."""
 
-from collections.abc import Mapping
-from types import MappingProxyType
-
 from registry.cli.pages.markdown import codes, page, table
 from registry.core.assessing.recognise import ROWS, Foreign
-from registry.core.format_support.format import Format, Role
+from registry.core.format_support.format import ROLES, Format
 from registry.core.formats import FORMATS
-
-_ROLES: Mapping[Role, str] = MappingProxyType(
-    {
-        Role.SERVICE: "describes a service: its host is listed",
-        Role.POINTERS: "names other documents, which are then visited",
-        Role.TEXT: "a text for readers, searched for pointers",
-        Role.ENRICHER: "adds to a service that another document describes",
-    }
-)
 
 
 def formats_page() -> str:
@@ -48,7 +36,7 @@ def _format_section(form: Format) -> str:
         ("", ""),
         (
             ("specification", form.spec),
-            ("role", f"`{form.role}`: {_ROLES[form.role]}"),
+            ("role", f"`{form.role}`: {ROLES[form.role]}"),
             ("paths", codes(form.paths) or "none: found by pointers only"),
             ("media types", codes(form.media_types)),
         ),

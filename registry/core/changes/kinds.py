@@ -1,7 +1,8 @@
 """The kinds of events in the change feed, and filters by kind."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final, Literal, Self, get_args
 
 Kind = Literal[
@@ -15,6 +16,23 @@ Kind = Literal[
     "host.readmitted",  # an opt-out or a block has ended: it may be visited again
 ]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+SAYS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "service.listed": "listed",
+        "service.changed": "changed",
+        "service.delisted": "no longer listed",
+        "service.hidden": "no longer shown",
+        "host.opted_out": "opted out, with all hosts below it",
+        "host.blocked": "blocked by this registry, with all hosts below it",
+        "host.forgotten": "forgotten, with all hosts below it",
+        "host.readmitted": "may be visited again",
+    }
+)
+"""Kind -> what happened to the host, in words."""
+
+LISTED: Final = frozenset({"service.listed", "service.changed"})
+"""Kinds of events of services that are listed."""
+
 PATTERNS: Final = (*dict.fromkeys(f"{kind.partition('.')[0]}.*" for kind in KINDS), *KINDS)
 """What a filter may name: groups of kinds ("service.*"), and kinds."""
 

@@ -36,6 +36,16 @@ class Role(StrEnum):
     ENRICHER = "enricher"  # adds to a service that another document describes: details, OAuth metadata, keys
 
 
+ROLES: Mapping[Role, str] = MappingProxyType(
+    {
+        Role.SERVICE: "describes a service: its host is listed",
+        Role.POINTERS: "names other documents, which are then visited",
+        Role.TEXT: "a text for readers, searched for pointers",
+        Role.ENRICHER: "adds to a service that another document describes",
+    }
+)
+
+
 class PageHint(NamedTuple):
     """A test for HTML marks that the format defines, and the rule to report when the front page has them."""
 

@@ -1,0 +1,93 @@
+"""`GET /api/stats`: what is listed, in numbers; `GET /api/stats/operation`: how this registry is doing."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from fastapi import Request, Response
+
+from registry.actions.queries.statistics import SIZE_BINS
+from registry.api.documents import errors, example, not_modified
+from registry.api.schemas import statistics as schemas
+from registry.edge.requests import registry_of
+from registry.edge.responses import json_response, timestamp
+from registry.edge.routing import strict_router
+
+router = strict_router(tags=["about"])
+
+
+@router.get(
+    "/api/stats",
+    response_model=schemas.Statistics,
+    responses={200: example(schemas.Statistics), **not_modified(), **errors()},
+    summary="The registry in numbers",
+    description="What is listed: services by format, trust level, authentication, pricing, category and score, and "
+    "their documents by size. Counted at most once a minute.",
+)
+async def statistics(request: Request) -> Response:
+    counted = await registry_of(request).figures.statistics()
+    services = counted.services
+    data: schemas.StatisticsData = {
+        "at": timestamp(counted.at),
+        "services": sum(services.trust_levels.values()),
+        "capabilities": services.capabilities,
+        "formats": _most_first(services.formats),
+        "trust_levels": _most_first(services.trust_levels),
+        "auth_types": _most_first(services.auth_types),
+        "pricing_types": _most_first(services.pricing_types),
+        "categories": _most_first(services.categories),
+        "scores": list(_score_bins(services.scores)),
+        "document_bytes": list(_size_bins(counted.document_sizes)),
+    }
+    content: schemas.Statistics = {"success": True, "data": data}
+    return json_response(request, content)
+
+
+@router.get(
+    "/api/stats/operation",
+    response_model=schemas.Operation,
+    responses={200: example(schemas.Operation), **not_modified(), **errors()},
+    summary="How this registry is doing",
+    description="Its queue of visits, the visits of the last day by outcome, how far index and feed are behind, and "
+    "the latest run of each recurring job. Looked at no more than once a minute; `/readyz` says whether it can answer.",
+)
+async def operation(request: Request) -> Response:
+    state = await registry_of(request).figures.operation()
+    data: schemas.OperationData = {
+        "at": timestamp(state.at),
+        "crawlers": state.crawlers,
+        "visited_last_hour": state.visited_last_hour,
+        "visited_last_day": _most_first(state.visited),
+        "domains": dict(state.queue.domains),
+        "queue_age_seconds": round(state.queue.age.total_seconds(), 1),
+        "candidates": state.queue.candidates,
+        "index_lag": state.queue.index_lag,
+        "feed_lag_seconds": round(state.feed_waits.total_seconds(), 1),
+        "jobs": [
+            {
+                "job": run.job,
+                "outcome": run.outcome.value,
+                "started_at": timestamp(run.started_at),
+                "finished_at": timestamp(run.finished_at),
+            }
+            for run in state.runs
+        ],
+    }
+    content: schemas.Operation = {"success": True, "data": data}
+    return json_response(request, content)
+
+
+def _most_first(counts: Mapping[str, int]) -> schemas.Counts:
+    return dict(sorted(counts.items(), key=lambda entry: (-entry[1], entry[0])))
+
+
+def _score_bins(counts: Sequence[int]) -> Iterator[schemas.Bin]:
+    """Yield bins of ten points; the last has eleven."""
+    for index, count in enumerate(counts):
+        is_last = index == len(counts) - 1
+        yield {"least": 10 * index, "most": 100 if is_last else 10 * index + 9, "count": count}
+
+
+def _size_bins(counts: Sequence[int]) -> Iterator[schemas.Bin]:
+    """Yield bins that double in size."""
+    for index, count in enumerate(counts):
+        least = 0 if index == 0 else 2 ** (index + 8)
+        yield {"least": least, "most": None if index == SIZE_BINS - 1 else 2 ** (index + 9) - 1, "count": count}

@@ -1,0 +1,82 @@
+"""Repository of counts over the whole registry. Each query reads every row of a table: ask it seldom."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from sqlalchemy import func, select, text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from registry.store.tables import HostRow
+
+SCORE_BINS: Final = 10
+SIZE_BINS: Final = 13
+"""Bin n counts documents of 2^(n+8) bytes up to twice that: the first all below 512 bytes, the last all from 1 MiB."""
+
+_SERVICES = text("""
+WITH shown AS MATERIALIZED (
+    SELECT auth_type, pricing_type, trust_level, category, score, cap_count, formats FROM services WHERE NOT hidden)
+SELECT 'auth_type', auth_type, count(*) FROM shown GROUP BY 2
+UNION ALL SELECT 'pricing_type', pricing_type, count(*) FROM shown GROUP BY 2
+UNION ALL SELECT 'trust_level', trust_level, count(*) FROM shown GROUP BY 2
+UNION ALL SELECT 'category', category, count(*) FROM shown WHERE category IS NOT NULL GROUP BY 2
+UNION ALL SELECT 'score', CAST(least(score / 10, 9) AS text), count(*) FROM shown GROUP BY 2
+UNION ALL SELECT 'format', slug, count(*) FROM shown, unnest(formats) AS slug GROUP BY 2
+UNION ALL SELECT 'capabilities', '', coalesce(sum(cap_count), 0) FROM shown
+""")
+
+_SIZES = text("""
+SELECT least(greatest(floor(log(2, greatest(d.size, 1))) - 8, 0), 12), count(*)
+FROM documents d JOIN services s ON s.domain = d.domain AND s.host = d.host AND NOT s.hidden
+WHERE d.outcome = 'found' AND d.alias_of IS NULL GROUP BY 1
+""")
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceCounts:
+    """Counts of the services that are shown, by the values of a column. `capabilities`: of all of them together."""
+
+    auth_types: Mapping[str, int]
+    pricing_types: Mapping[str, int]
+    trust_levels: Mapping[str, int]
+    categories: Mapping[str, int]
+    formats: Mapping[str, int]
+    scores: tuple[int, ...]
+    capabilities: int
+
+
+class Statistics:
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def services(self) -> ServiceCounts:
+        """Return counts of the shown services. `scores`: SCORE_BINS numbers, of 0 to 9 points, and so on to 100."""
+        counts: dict[str, dict[str, int]] = {}
+        for column, value, number in await self._connection.execute(_SERVICES):
+            counts.setdefault(column, {})[value] = number
+        scores = counts.get("score", {})
+        return ServiceCounts(
+            auth_types=counts.get("auth_type", {}),
+            pricing_types=counts.get("pricing_type", {}),
+            trust_levels=counts.get("trust_level", {}),
+            categories=counts.get("category", {}),
+            formats=counts.get("format", {}),
+            scores=tuple(scores.get(str(index), 0) for index in range(SCORE_BINS)),
+            capabilities=int(counts["capabilities"][""]),
+        )
+
+    async def document_sizes(self) -> tuple[int, ...]:
+        """Return the numbers of found documents of shown services, by size: SIZE_BINS numbers."""
+        found = {int(size): number for size, number in await self._connection.execute(_SIZES)}
+        return tuple(found.get(index, 0) for index in range(SIZE_BINS))
+
+    async def hosts_visited(self, since: datetime) -> dict[str, int]:
+        """Return the number of hosts whose last visit was since then, by its outcome."""
+        row = HostRow
+        statement = (
+            select(row.outcome, func.count())
+            .where(row.last_visit_at >= since, row.outcome.is_not(None))
+            .group_by(row.outcome)
+        )
+        return {outcome: number for outcome, number in await self._connection.execute(statement) if outcome}

@@ -1,0 +1,122 @@
+"""Pages about how this registry works: the rubric, the formats, the errors, the crawler, and how to use it all."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from registry.core.assessing.recognise import ROWS, Foreign
+from registry.core.format_support.format import ROLES, Format
+from registry.core.formats import FORMATS
+from registry.edge import inside
+from registry.edge.problems import NOT_FOUND, Problem
+from registry.web.asking import ask
+from registry.web.rendering import pages_of
+
+HOUR: Final = "public, max-age=3600"
+
+_BY_SLUG: Final = {form.slug: form for form in FORMATS}
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of the text about the crawler. `is_code`: lines to be copied as they are."""
+
+    text: str
+    is_code: bool
+    title: str = ""
+
+
+async def rubric(request: Request) -> Response:
+    answer = await ask(request, "/api/rubric")
+    sections = [
+        {**section, "rules": sorted(rules, key=lambda rule: (-rule["points"], rule["reason"]))}
+        for section in answer["about_sections"]
+        if (rules := [rule for rule in answer["data"] if rule["section"] == section["section"]])
+    ]
+    values = {key: answer[key] for key in ("version", "method", "beside", "trust")}
+    return pages_of(request).respond(request, "rubric.html", {**values, "sections": sections}, cache=HOUR)
+
+
+async def formats(request: Request) -> Response:
+    services = (await ask(request, "/api/stats"))["data"]["formats"]
+    foreign = sorted({row.result.name for row in ROWS if isinstance(row.result, Foreign)})
+    by_role = [(means, [form for form in FORMATS if form.role is role]) for role, means in ROLES.items()]
+    values = {"by_role": by_role, "services": services, "foreign": foreign, "total": len(FORMATS)}
+    return pages_of(request).respond(request, "formats.html", values)
+
+
+async def one_format(request: Request) -> Response:
+    form = _BY_SLUG.get(request.path_params["slug"])
+    if form is None:
+        raise Problem(NOT_FOUND, "This registry reads no format of this name.")
+    services = (await ask(request, "/api/stats"))["data"]["formats"].get(form.slug, 0)
+    values = {"format": form, "role": ROLES[form.role], "services": services, "demands": list(_demands(form))}
+    return pages_of(request).respond(request, "format.html", values)
+
+
+def _demands(form: Format) -> Iterator[Mapping[str, Any]]:
+    """Yield the requirements of the specification with the rules that check each."""
+    rules: dict[str, list[str]] = {}
+    for rule in form.rules:
+        for checked in rule.requirements:
+            rules.setdefault(checked, []).append(rule.code)
+    for code, checked_ids in form.checked_by_general_rules.items():
+        for checked in checked_ids:
+            rules.setdefault(checked, []).append(code)
+    for requirement in form.requirements:
+        yield {"requirement": requirement, "rules": rules.get(requirement.id, [])}
+
+
+async def problems(request: Request) -> Response:
+    kinds = (await ask(request, "/api/problems"))["data"]
+    ordered = sorted(kinds, key=lambda kind: (kind["status"], kind["slug"]))
+    return pages_of(request).respond(request, "problems.html", {"kinds": ordered}, cache=HOUR)
+
+
+async def problem(request: Request) -> Response:
+    answer = await ask(request, "/api/problems/{slug}", slug=request.path_params["slug"])
+    return pages_of(request).respond(request, "problem.html", {"kind": answer["data"]}, cache=HOUR)
+
+
+async def bot(request: Request) -> Response:
+    """Return the text that the crawler's User-Agent leads to, as a page."""
+    answer = await inside.call(request.app.state.api, request.scope, "/bot")
+    title, *sections = sectioned(bytes(answer.body).decode())
+    values = {"title": title.text, "sections": sections}
+    return pages_of(request).respond(request, "bot.html", values, cache=HOUR)
+
+
+def sectioned(text: str) -> Sequence[Section]:
+    """Return the blocks of a plain text. A block that is indented is code; the first sentence of another, up to a full
+    stop, is its title where it is short."""
+    sections = []
+    for block in text.strip().split("\n\n"):
+        if block.startswith("  "):
+            sections.append(Section("\n".join(line[2:] for line in block.split("\n")), is_code=True))
+            continue
+        line = " ".join(block.split("\n"))
+        title, stop, rest = line.partition(". ")
+        is_titled = bool(stop) and len(title) <= _TITLE_CHARS
+        sections.append(Section(rest if is_titled else line, False, title if is_titled else ""))
+    return sections
+
+
+async def docs(request: Request) -> Response:
+    return pages_of(request).respond(request, "docs.html", {}, cache=HOUR)
+
+
+_TITLE_CHARS: Final = 30
+
+ROUTES: Final = (
+    Route("/rubric", rubric),
+    Route("/formats", formats),
+    Route("/formats/{slug}", one_format),
+    Route("/problems", problems),
+    Route("/problems/{slug}", problem),
+    Route("/bot", bot),
+    Route("/docs", docs),
+)

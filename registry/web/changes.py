@@ -1,0 +1,68 @@
+"""`/changes`: the latest events of the change feed, for people."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from registry.actions.feed.cursors import InvalidCursor
+from registry.actions.feed.recent import FeedEvent
+from registry.core.changes.kinds import KINDS, LISTED, SAYS, Types
+from registry.core.changes.payloads import payload_of
+from registry.edge.problems import INVALID_CURSOR, INVALID_PARAMETER, Problem
+from registry.edge.requests import registry_of
+from registry.edge.responses import timestamp
+from registry.web.rendering import pages_of
+
+EVENTS: Final = 50
+_NAMED: Final = 8
+
+
+async def changes(request: Request) -> Response:
+    """Return a page of events, the latest first. Raise Problem for a kind or cursor that is none."""
+    kind, cursor = request.query_params.get("type") or None, request.query_params.get("cursor")
+    if kind is not None and kind not in KINDS:
+        raise Problem(INVALID_PARAMETER, "There are no events of this kind.")
+    types = Types.of((kind,) if kind else ())
+    try:
+        page = await registry_of(request).feed.recent(types, cursor=cursor, limit=EVENTS)
+    except InvalidCursor:
+        raise Problem(INVALID_CURSOR, "Start again with the latest changes.") from None
+    values = {
+        "events": [event_row(event) for event in page.events],
+        "older": page.older,
+        "kind": kind,
+        "kinds": sorted(KINDS),
+        "is_first": cursor is None,
+    }
+    return pages_of(request).respond(request, "changes.html", values)
+
+
+def event_row(event: FeedEvent) -> Mapping[str, Any]:
+    """Return what the page shows of an event. Names in it are texts of the site."""
+    payload = payload_of(event.kind, event.data)
+    is_redacted = bool(payload.get("redacted"))
+    capabilities = {} if is_redacted else payload.get("capabilities") or {}
+    return {
+        "host": event.host,
+        "says": SAYS.get(event.kind, event.kind),
+        "kind": event.kind,
+        "at": timestamp(event.at),
+        "is_listed": event.kind in LISTED and not is_redacted,
+        "is_redacted": is_redacted,
+        "state": payload.get("state"),
+        "name": payload.get("name"),
+        "reason": payload.get("reason") or payload.get("how") or payload.get("outcome"),
+        "score": payload.get("score"),
+        "changed": [str(field) for field in payload.get("changed") or ()],
+        "capabilities": [
+            (verb, [str(one["name"]) for one in named[:_NAMED]], max(0, len(named) - _NAMED))
+            for verb, named in capabilities.items()
+            if named
+        ],
+    }
+
+
+ROUTES: Final = (Route("/changes", changes),)

@@ -1,0 +1,87 @@
+"""Pages with numbers: what is listed, and how the registry is doing. Their charts are drawn here, as SVG."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from registry.edge import inside
+from registry.web.asking import ask
+from registry.web.rendering import pages_of
+
+MOST_BARS: Final = 15
+CHART_HEIGHT: Final = 120
+_UNITS: Final = ("B", "KiB", "MiB")
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A row of a chart. `share`: its length in percent of the longest one, so that no number but 0 has none."""
+
+    label: str
+    count: int
+    share: float
+
+
+async def stats(request: Request) -> Response:
+    counted = (await ask(request, "/api/stats"))["data"]
+    values = {
+        "counted": counted,
+        "formats": bars(counted["formats"]),
+        "auth": bars(counted["auth_types"]),
+        "pricing": bars(counted["pricing_types"]),
+        "trust": bars(counted["trust_levels"]),
+        "categories": bars(counted["categories"]),
+        "scores": bars({f"{one['least']} to {one['most']}": one["count"] for one in counted["scores"]}, ordered=True),
+        "sizes": bars({size_label(one): one["count"] for one in counted["document_bytes"]}, ordered=True),
+    }
+    return pages_of(request).respond(request, "stats.html", values)
+
+
+async def status(request: Request) -> Response:
+    operation, ready = await asyncio.gather(
+        ask(request, "/api/stats/operation"), inside.call(request.app.state.api, request.scope, "/readyz")
+    )
+    state = operation["data"]
+    values = {
+        "state": state,
+        "is_ready": ready.status == 200,
+        "visited": bars(state["visited_last_day"]),
+        "visited_total": sum(state["visited_last_day"].values()),
+    }
+    return pages_of(request).respond(request, "status.html", values)
+
+
+def bars(counts: Mapping[str, int], *, ordered: bool = False) -> Sequence[Bar]:
+    """Return the rows of a chart: the largest MOST_BARS and one of all others, or with `ordered` all as they stand."""
+    rows = list(counts.items())
+    if not ordered:
+        rows.sort(key=lambda row: (-row[1], row[0]))
+        others = sum(count for _, count in rows[MOST_BARS:])
+        rows = [*rows[:MOST_BARS], *([("others", others)] if others else [])]
+    longest = max((count for _, count in rows), default=0) or 1
+    return [Bar(label, count, round(max(100 * count / longest, 1 if count else 0), 1)) for label, count in rows]
+
+
+def size_label(one: Mapping[str, Any]) -> str:
+    """Return a bin of sizes in words: `under 512 B`, `4 KiB to 8 KiB`, `from 1 MiB`."""
+    if one["least"] == 0:
+        return f"under {_size(one['most'] + 1)}"
+    if one["most"] is None:
+        return f"from {_size(one['least'])}"
+    return f"{_size(one['least'])} to {_size(one['most'] + 1)}"
+
+
+def _size(size: int) -> str:
+    power = 0
+    while size >= 1024 and power < len(_UNITS) - 1:
+        size //= 1024
+        power += 1
+    return f"{size} {_UNITS[power]}"
+
+
+ROUTES: Final = (Route("/stats", stats), Route("/status", status))

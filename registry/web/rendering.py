@@ -1,0 +1,110 @@
+"""Pages from templates, with the headers that all pages have."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from importlib.metadata import version
+from typing import Any, Final, cast
+from urllib.parse import urlsplit
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.requests import Request
+from starlette.responses import Response
+
+from registry.edge.responses import CACHED, encoded_response
+from registry.settings import Settings
+from registry.web import text
+from registry.web.links import Links
+from registry.wiring import utc_now
+
+HTML: Final = "text/html; charset=utf-8"
+POLICY: Final = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
+    "base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+)
+"""Only files of this registry load, only its script runs, and that may not make markup out of text."""
+
+SECURITY: Final = {  # guard: pages-policy
+    "Content-Security-Policy": POLICY,
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
+NAVIGATION: Final = (
+    ("/search", "Search"), ("/check", "Check"), ("/submit", "Submit"), ("/changes", "Changes"),
+    ("/stats", "Statistics"), ("/docs", "Docs"),
+)  # fmt: skip
+"""Path and title of the pages in the head of every page; those that do not exist are left out."""
+
+FOOT: Final = (
+    ("/bot", "The crawler"), ("/opt-out", "Opt out"), ("/rubric", "How scores are made"), ("/formats", "Formats"),
+    ("/status", "Status"), ("/terms", "Terms"),
+)  # fmt: skip
+
+
+@dataclass
+class Pages:
+    """Renders the pages of one registry. `known`: templates of the paths that have a page."""
+
+    settings: Settings
+    known: frozenset[str]
+    links: Links = field(init=False)
+
+    def __post_init__(self) -> None:
+        base = self.settings.public_url.rstrip("/")
+        self.links = Links(base, urlsplit(base).path.rstrip("/"), self.known)
+        self._environment = _environment()
+        self._environment.globals |= {
+            "links": self.links,
+            "version": version("waypost"),
+            "navigation": _existing(NAVIGATION, self.known),
+            "foot": _existing(FOOT, self.known | {"/terms", "/bot"}),
+            "plural": text.plural,
+            "outside": text.outside,
+        }
+
+    def render(self, template: str, values: Mapping[str, Any], *, now: datetime | None = None) -> bytes:
+        """Return a page. A name that is missing in `values` raises: nothing is shown as empty by mistake."""
+        shown = self._environment.get_template(template).render({"now": now or utc_now(), "path": "", **values})
+        return shown.encode()
+
+    def respond(
+        self,
+        request: Request,
+        template: str,
+        values: Mapping[str, Any],
+        *,
+        status: int = 200,
+        cache: str = CACHED,
+        headers: Mapping[str, str] | None = None,
+    ) -> Response:
+        """Return the response with a page: with an ETag if its status is 200."""
+        body = self.render(template, {"path": request.scope["path"], **values})
+        every = {**SECURITY, **(headers or {})}
+        if status == 200:
+            return encoded_response(cast(Any, request), body, cache=cache, headers=every, media_type=HTML)
+        return Response(body, status, {"Cache-Control": "no-store", **every}, HTML)
+
+
+def pages_of(request: Request) -> Pages:
+    pages: Pages = request.app.state.pages
+    return pages
+
+
+def _existing(entries: Sequence[tuple[str, str]], known: frozenset[str]) -> list[tuple[str, str]]:
+    return [(path, title) for path, title in entries if path in known]
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("registry.web"),
+        autoescape=True,  # guard: pages-escaping
+        undefined=StrictUndefined,
+        finalize=text.visible,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    environment.filters |= {
+        "short": text.short, "number": text.number, "day": text.day, "relative": text.relative, "words": text.words,
+        "listed": text.listed, "as_json": text.as_json, "coded": text.coded,
+    }  # fmt: skip
+    return environment

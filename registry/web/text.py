@@ -1,0 +1,117 @@
+"""Texts for pages: foreign characters made visible, times and numbers for people."""
+
+import json
+import re
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from markupsafe import Markup, escape
+
+from registry.core.names.domains import parse_url
+from registry.core.names.inside import inside_host
+from registry.core.reading.plain_text import ELLIPSIS
+
+_HIDDEN: Final = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
+    "\u3164\ufeff\uffa0\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]"
+)
+"""Characters that show nothing or change the order of what others show: controls, direction marks, tags, fillers."""
+
+
+def visible(value: Any) -> Any:
+    """Return a value as templates print it: with a mark such as `[U+202E]` for each character that would be hidden.
+
+    The environment calls it for every printed expression. Markup that this package made is left as it is.
+    """
+    if isinstance(value, Markup) or not isinstance(value, str):
+        return value
+    return _HIDDEN.sub(lambda found: f"[U+{ord(found[0]):04X}]", value)  # guard: pages-hidden-characters
+
+
+def short(text: str | None, chars: int) -> str:
+    """Return the text with at most this many characters, cut at the end; empty for None."""
+    if text is None:
+        return ""
+    return text if len(text) <= chars else text[: chars - 1].rstrip() + ELLIPSIS
+
+
+def as_json(value: Any, chars: int = 20_000) -> str:
+    """Return a value as indented JSON for reading and copying, with hidden characters escaped as JSON does."""
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    return short(_HIDDEN.sub(_json_escape, text), chars)
+
+
+def _json_escape(found: re.Match[str]) -> str:
+    return json.dumps(found[0])[1:-1] if found[0] not in "\n\t" else found[0]
+
+
+def number(value: float) -> str:
+    """Return a number with thousands separated by commas and at most one decimal."""
+    return f"{value:,.1f}".removesuffix(".0")
+
+
+def plural(count: int, one: str, many: str | None = None) -> str:
+    return f"{number(count)} {one if count == 1 else many or one + 's'}"
+
+
+def instant(text: str | None) -> datetime | None:
+    """Return the time that an answer of the API gives as text."""
+    return None if text is None else datetime.fromisoformat(text)
+
+
+def day(text: str) -> str:
+    """Return the day and the minute in UTC, as `26 Nov 2026, 08:15 UTC`."""
+    at = datetime.fromisoformat(text)
+    return f"{at.day} {at:%b %Y, %H:%M} UTC"
+
+
+def relative(text: str, now: datetime) -> str:
+    """Return how long ago a time is, or how far ahead, rounded down to one unit."""
+    distance = now - datetime.fromisoformat(text)
+    ahead, seconds = distance < timedelta(0), abs(distance.total_seconds())
+    for length, unit in _UNITS:
+        if seconds >= length:
+            amount = plural(int(seconds // length), unit)
+            return f"in {amount}" if ahead else f"{amount} ago"
+    return "in a moment" if ahead else "just now"
+
+
+_UNITS: Final = (
+    (365 * 86_400, "year"), (30 * 86_400, "month"), (86_400, "day"), (3_600, "hour"), (60, "minute"),
+)  # fmt: skip
+
+
+def coded(text: str) -> Markup:
+    """Return a text of this registry with what stands between backticks as code."""
+    parts = [
+        Markup("<code>{}</code>").format(visible(part)) if index % 2 else escape(visible(part))
+        for index, part in enumerate(text.split("`"))
+    ]
+    return Markup("").join(parts)
+
+
+def words(name: str) -> str:
+    """Return an identifier such as `auth_type` or `tls-error` as words."""
+    return name.replace("_", " ").replace("-", " ")
+
+
+def listed(values: Iterable[str], most: int = 5) -> str:
+    """Return values as a list in words, at most `most` of them and how many more there are."""
+    every = list(values)
+    more = f" and {len(every) - most} more" if len(every) > most else ""
+    return ", ".join(every[:most]) + more
+
+
+def outside(url: str | None) -> str | None:
+    """Return a URL of a listed site as our own parser writes it, if a page may link to it: http or https to a host
+    that is no private one. None otherwise."""
+    if not url or len(url) > _MAX_URL_CHARS:
+        return None
+    parsed = parse_url(url)
+    if parsed is None or parsed.scheme not in ("https", "http") or parsed.has_user:  # guard: pages-foreign-links
+        return None
+    return None if inside_host(parsed.href, is_address=True) else parsed.href
+
+
+_MAX_URL_CHARS: Final = 2_000

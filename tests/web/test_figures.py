@@ -1,0 +1,76 @@
+"""Charts and the pages with numbers."""
+
+import pytest
+
+from registry.web.about import sectioned
+from registry.web.figures import MOST_BARS, bars, size_label
+from tests.support.api import Api
+from tests.web.test_html import ASKING
+
+
+def test_bars_are_ordered_and_the_rest_is_one() -> None:
+    counts = {f"kind{number:02}": number for number in range(1, MOST_BARS + 4)}
+    rows = bars(counts)
+    assert [row.count for row in rows[:-1]] == sorted(counts.values(), reverse=True)[:MOST_BARS]
+    assert (rows[-1].label, rows[-1].count) == ("others", 1 + 2 + 3)
+    assert (rows[0].share, len(rows)) == (100, MOST_BARS + 1)
+
+
+def test_a_small_number_is_still_seen() -> None:
+    assert [row.share for row in bars({"a": 100_000, "b": 1, "c": 0})] == [100, 1, 0]
+    assert bars({}) == []
+    assert [row.share for row in bars({"a": 0})] == [0]
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "label"),
+    [
+        (0, 511, "under 512 B"), (512, 1023, "512 B to 1 KiB"), (524_288, 1_048_575, "512 KiB to 1 MiB"),
+        (1_048_576, None, "from 1 MiB"),
+    ],
+)  # fmt: skip
+def test_sizes_are_told_in_units(least: int, most: int | None, label: str) -> None:
+    assert size_label({"least": least, "most": most}) == label
+
+
+def test_a_text_becomes_sections() -> None:
+    text = "It: a crawler\n\nWhat it asks. This\nand that.\n\n  GET /\n  x\n\nno title"
+    title, asked, code, untitled = sectioned(text)
+    assert (title.text, title.title) == ("It: a crawler", "")
+    assert (asked.title, asked.text) == ("What it asks", "This and that.")
+    assert (code.text, code.is_code) == ("GET /\nx", True)
+    assert (untitled.text, untitled.title) == ("no title", "")
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_the_numbers_are_those_of_the_api(api: Api) -> None:
+    counted = await api.json("/api/stats")
+    total = counted["data"]["services"]
+    listed = (await api.json("/api/services", limit=0))["total"]  # those that are failing are left out by default
+    assert total == listed + counted["data"]["trust_levels"].get("unverified", 0) > 0
+    assert sum(one["count"] for one in counted["data"]["scores"]) == total
+    assert sum(counted["data"]["formats"].values()) >= total
+    assert sum(one["count"] for one in counted["data"]["document_bytes"]) > 0
+    page = (await api.get("/stats", headers=ASKING)).text
+    for slug, count in counted["data"]["formats"].items():
+        assert f">{slug}</th>" in page
+        assert f'<td class="number">{count}</td>' in page
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_the_state_of_the_registry_is_told(api: Api) -> None:
+    state = (await api.json("/api/stats/operation"))["data"]
+    assert sum(state["domains"].values()) > 0
+    assert (state["domains"]["leased"], state["crawlers"], state["jobs"]) == (0, 0, [])
+    assert state["visited_last_day"] == {}  # the sites were crawled on a day in the past
+    page = (await api.get("/status", headers=ASKING)).text
+    assert "Status of this registry" in page
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_changes_lead_to_services(api: Api) -> None:
+    page = (await api.get("/changes?type=service.listed", headers=ASKING)).text
+    assert "listed" in page
+    assert "service.hidden</option>" in page
+    assert (await api.get("/changes?type=host.exploded", headers=ASKING)).status_code == 400
+    assert (await api.get("/changes?cursor=%00", headers=ASKING)).status_code == 400

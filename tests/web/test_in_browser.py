@@ -1,0 +1,50 @@
+"""Every page in a real browser: accessible, quiet, self-contained, and no wider than the window."""
+
+import pytest
+from playwright.sync_api import Browser
+
+from tests.web.looking import THEMES, WIDTHS, Theme, looking
+from tests.web.paths import ERRORS, PAGES
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("path", [*PAGES, *ERRORS])
+def test_a_page_is_accessible(browser: Browser, pages_url: str, path: str, width: int, theme: Theme) -> None:
+    with looking(browser, pages_url, theme=theme, width=width) as look:
+        look.open(path)
+        assert look.violations() == []
+        assert not look.overflows()
+        assert look.foreign() == []
+        if path in PAGES:
+            assert (look.status, look.complaints) == (200, [])
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_works_without_script(browser: Browser, pages_url: str, path: str) -> None:
+    with looking(browser, pages_url, script=False) as look:
+        assert look.open(path).status == 200
+        assert look.page.locator("h1").count() == 1
+        assert look.complaints == []
+        assert look.page.locator("button.copy:visible").count() == 0  # a button that would do nothing
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_the_keyboard_reaches_the_content_first(browser: Browser, pages_url: str, path: str) -> None:
+    with looking(browser, pages_url) as look:
+        look.open(path)
+        look.page.keyboard.press("Tab")
+        assert look.page.evaluate("document.activeElement.className") == "skip"
+        look.page.keyboard.press("Enter")
+        assert look.page.evaluate("document.activeElement.id") == "content"
+
+
+def test_a_page_needs_one_round_trip_of_blocking_resources(browser: Browser, pages_url: str) -> None:
+    with looking(browser, pages_url) as look:
+        look.open("/")
+        blocking = look.page.evaluate(
+            "performance.getEntriesByType('resource').filter(one => one.renderBlockingStatus === 'blocking').length"
+        )
+        assert blocking == 1  # the stylesheet
