@@ -16,12 +16,12 @@ from registry.edge.middleware import Rules
 from registry.edge.problems import Problem, as_problem, body, fault
 from registry.edge.requests import provide
 from registry.settings import Settings
-from registry.web import assets, home
+from registry.web import assets, home, search
 from registry.web.errors import error_pages
 from registry.web.rendering import Pages
 from registry.wiring import StoreUnavailable, Waypost
 
-_MODULES: Final = (assets, home)
+_MODULES: Final = (assets, home, search)
 
 SHARED: Final = frozenset({"/", "/bot", "/docs"})
 """Paths that other interfaces answer too, for clients that do not prefer HTML."""

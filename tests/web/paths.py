@@ -6,8 +6,23 @@ from registry.web.links import Links
 
 LINKS: Final = Links("", "", frozenset())
 
-PAGES: Final = ("/",)
+PAGES: Final = (
+    "/",
+    "/search",
+    "/search?q=send+a+parcel",
+    "/search?q=send+a+parcel&format=adp&sort=score&utm_source=elsewhere",
+    "/search?q=zzyzx+qwertz+parcle",
+    "/search?q=" + "x" * 10_000,
+    "/search?q=%22%3E%3Csvg%2Fonload%3Dalert(1)%3E%E2%80%AEevil",
+    "/search?sort=name&page=2&min_score=1",
+)
 """Paths that answer 200."""
 
-ERRORS: Final = ("/no-such-page", "/static/nothing.css")
+ERRORS: Final = (
+    "/no-such-page",
+    "/static/nothing.css",
+    "/search?q=parcel&format=none",
+    "/search?q=parcel&cursor=x",
+    "/search?q=a&domain=%3Cscript%3E.com",
+)
 """Paths that answer with a page about an error."""
