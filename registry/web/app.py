@@ -16,12 +16,12 @@ from registry.edge.middleware import Rules
 from registry.edge.problems import Problem, as_problem, body, fault
 from registry.edge.requests import provide
 from registry.settings import Settings
-from registry.web import assets, home, search
+from registry.web import assets, badge, capability, home, search, service, sitemap
 from registry.web.errors import error_pages
 from registry.web.rendering import Pages
 from registry.wiring import StoreUnavailable, Waypost
 
-_MODULES: Final = (assets, home, search)
+_MODULES: Final = (assets, home, search, service, capability, badge, sitemap)
 
 SHARED: Final = frozenset({"/", "/bot", "/docs"})
 """Paths that other interfaces answer too, for clients that do not prefer HTML."""
@@ -51,7 +51,7 @@ def interface(waypost: Waypost, settings: Settings, api: ASGIApp, start_links: s
 
 def _plain(path: str) -> str:
     """Return a template of a path without the kinds of its values: `/c/{name:path}` -> `/c/{name}`."""
-    return path.replace(":path}", "}")
+    return path.replace(":path}", "}").replace(":int}", "}")
 
 
 def _install(app: Starlette, page: Any) -> None:

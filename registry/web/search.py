@@ -183,7 +183,7 @@ def _value(links: Links, asked: Asked, name: str, value: str, count: int) -> Val
 
 def _chips(links: Links, asked: Asked) -> Iterator[tuple[str, str, str]]:
     """Yield heading, value and the link without it for each filter that is set."""
-    for name, title in (GROUPS | OTHERS).items():
+    for name, title in {**GROUPS, **OTHERS}.items():
         for value in asked.values(name):
             yield title, _LABELS.get((name, value), value), asked.link(links, **{name: asked.without(name, value)})
 
