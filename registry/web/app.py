@@ -16,12 +16,23 @@ from registry.edge.middleware import Rules
 from registry.edge.problems import Problem, as_problem, body, fault
 from registry.edge.requests import provide
 from registry.settings import Settings
-from registry.web import about, assets, changes, figures, home
+from registry.web import (
+    about,
+    assets,
+    badge,
+    capability,
+    changes,
+    figures,
+    home,
+    search,
+    service,
+    sitemap,
+)
 from registry.web.errors import error_pages
 from registry.web.rendering import Pages
 from registry.wiring import StoreUnavailable, Waypost
 
-_MODULES: Final = (assets, home, about, changes, figures)
+_MODULES: Final = (assets, home, about, changes, figures, search, service, capability, badge, sitemap)
 
 SHARED: Final = frozenset({"/", "/bot", "/docs"})
 """Paths that other interfaces answer too, for clients that do not prefer HTML."""
@@ -51,7 +62,7 @@ def interface(waypost: Waypost, settings: Settings, api: ASGIApp, start_links: s
 
 def _plain(path: str) -> str:
     """Return a template of a path without the kinds of its values: `/c/{name:path}` -> `/c/{name}`."""
-    return path.replace(":path}", "}")
+    return path.replace(":path}", "}").replace(":int}", "}")
 
 
 def _install(app: Starlette, page: Any) -> None:

@@ -105,6 +105,6 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "short": text.short, "number": text.number, "day": text.day, "relative": text.relative, "words": text.words,
-        "listed": text.listed, "as_json": text.as_json, "coded": text.coded,
+        "kind": text.kind, "listed": text.listed, "as_json": text.as_json, "coded": text.coded,
     }  # fmt: skip
     return environment

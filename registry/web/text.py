@@ -96,6 +96,18 @@ def words(name: str) -> str:
     return name.replace("_", " ").replace("-", " ")
 
 
+def kind(name: str) -> str:
+    """Return the kind of a call in words."""
+    return _KINDS.get(name, words(name))
+
+
+_KINDS: Final = {
+    "http": "HTTP request", "mcp_tool": "MCP tool", "mcp_server": "MCP server", "a2a_skill": "A2A skill",
+    "woa_operation": "Web of Agents operation", "rpc": "remote procedure", "navigation": "page to open",
+    "pointer": "pointer to another document",
+}  # fmt: skip
+
+
 def listed(values: Iterable[str], most: int = 5) -> str:
     """Return values as a list in words, at most `most` of them and how many more there are."""
     every = list(values)

@@ -54,6 +54,11 @@ class Look:
         self.status = answer.status
         return self
 
+    def appear(self, theme: Theme, width: int) -> None:
+        """Show the open page in this theme and width."""
+        self.page.emulate_media(color_scheme=theme)
+        self.page.set_viewport_size({"width": width, "height": 900})
+
     def foreign(self) -> list[str]:
         """Return the requests to other hosts than the registry."""
         own = urlsplit(self.base).netloc

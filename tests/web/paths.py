@@ -3,6 +3,7 @@
 from typing import Final
 
 from registry.web.links import Links
+from tests.api import sites
 
 LINKS: Final = Links("", "", frozenset())
 
@@ -20,6 +21,22 @@ PAGES: Final = (
     "/status",
     "/changes",
     "/changes?type=service.listed",
+    "/search",
+    "/search?q=send+a+parcel",
+    "/search?q=send+a+parcel&format=adp&sort=score&utm_source=elsewhere",
+    "/search?q=zzyzx+qwertz+parcle",
+    "/search?q=" + "x" * 10_000,
+    "/search?q=%22%3E%3Csvg%2Fonload%3Dalert(1)%3E%E2%80%AEevil",
+    "/search?sort=name&page=2&min_score=1",
+    *(
+        LINKS.service(host)
+        for host in (sites.PIGEON, sites.BIKES, sites.CARD, sites.TOOLS, sites.SLOPPY, sites.AWKWARD)
+    ),
+    LINKS.service(sites.PIGEON) + "?page=2",
+    LINKS.capability(sites.PIGEON, "create_parcel"),
+    LINKS.capability(sites.PIGEON, "price_parcel"),
+    LINKS.capability(sites.TOOLS, "get_forecast"),
+    LINKS.capability(sites.AWKWARD, sites.AWKWARD_NAME),
 )
 """Paths that answer 200."""
 
@@ -30,5 +47,10 @@ ERRORS: Final = (
     "/changes?cursor=none",
     "/no-such-page",
     "/static/nothing.css",
-)
+    "/search?q=parcel&format=none",
+    "/search?q=parcel&cursor=x",
+    "/search?q=a&domain=%3Cscript%3E.com",
+    LINKS.service(sites.NOTHING), LINKS.service("unknown.example"), LINKS.service("no host"),
+    LINKS.capability(sites.PIGEON, "nothing/at all"), LINKS.capability("unknown.example", "nothing"),
+)  # fmt: skip
 """Paths that answer with a page about an error."""

@@ -1,0 +1,202 @@
+"""The page of search results, and the list of all services where nothing is asked for."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from registry.core.merging.trust import REASONS
+from registry.core.wording.text import QUERY_CHARS
+from registry.web.asking import ask
+from registry.web.home import counted
+from registry.web.links import Links
+from registry.web.rendering import pages_of
+
+ROWS: Final = 20
+_MAX_CHARS: Final = 400
+_MAX_PAGE: Final = 1_000
+
+GROUPS: Final[Mapping[str, str]] = {
+    "category": "Category", "format": "Format", "trust_level": "Trust", "auth_type": "Authentication",
+    "pricing_type": "Price", "side_effects": "Side effects", "protocol": "Protocol", "language": "Language",
+}  # fmt: skip
+"""Filters whose values are counted -> heading."""
+
+OTHERS: Final[Mapping[str, str]] = {
+    "min_score": "Score at least", "max_score": "Score at most", "seen_within_days": "Seen within days",
+    "seen_since": "Seen since", "domain": "Domain", "tld": "Top level", "semantic_type": "Semantic type",
+    "include_unverified": "Unverified included", "unique": "Copies folded",
+}  # fmt: skip
+"""Filters that are shown only where they are set -> heading."""
+
+SORTS: Final = (("relevance", "Relevance"), ("score", "Score"), ("freshness", "Freshness"))
+LIST_SORTS: Final = (
+    ("newest", "Newest"), ("updated", "Updated"), ("score", "Score"), ("name", "Name"),
+    ("capabilities", "Capabilities"),
+)  # fmt: skip
+_SHOWN_VALUES: Final = 8
+_LABELS: Final[Mapping[tuple[str, str], str]] = {
+    ("side_effects", "true"): "has some", ("side_effects", "false"): "has none",
+    ("side_effects", "unknown"): "not said",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A value of a filter: how many services have it, and the link that adds it, or removes it where it is set."""
+
+    label: str
+    count: int | None
+    link: str
+    is_set: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    title: str
+    values: list[Value]
+    more: list[Value]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the address asks for: the question, the filters as texts, and which rows."""
+
+    question: str
+    filters: Mapping[str, str]
+    sort: str | None
+    cursor: str | None
+    page: int
+
+    @classmethod
+    def of(cls, request: Request) -> "Asked":
+        """Read the address. Parameters that a page does not know are ignored: other sites add some to links."""
+        sent = request.query_params
+        question = " ".join(sent.get("q", "")[:QUERY_CHARS].split())
+        filters = {
+            name: value[:_MAX_CHARS]
+            for name in (*GROUPS, *OTHERS)
+            if (value := ",".join(filter(None, sent.getlist(name))))
+        }
+        page = sent.get("page", "1")
+        number = int(page) if page.isascii() and page.isdigit() and len(page) < 6 else 1
+        return cls(question, filters, sent.get("sort"), sent.get("cursor"), min(max(number, 1), _MAX_PAGE))
+
+    def link(self, links: Links, **changes: Any) -> str:
+        """Return the link to the same search with changes; None removes. It starts at the first rows again."""
+        asked = {"q": self.question or None, **self.filters, "sort": self.sort, **changes}
+        return links.search(**asked)
+
+    def without(self, name: str, value: str) -> str | None:
+        """Return the filter's text without one of its values; None if none is left."""
+        return ",".join(one for one in self.values(name) if one != value) or None
+
+    def values(self, name: str) -> list[str]:
+        return list(filter(None, self.filters.get(name, "").split(",")))
+
+
+async def search(request: Request) -> Response:
+    asked = Asked.of(request)
+    return await (_found if asked.question else _listed)(request, asked)
+
+
+async def _found(request: Request, asked: Asked) -> Response:
+    pages = pages_of(request)
+    query = {"q": asked.question, **asked.filters, **_given(sort=asked.sort, cursor=asked.cursor)}
+    shown = {"limit": str(ROWS), "highlights": "true", "facets": ",".join(GROUPS)}
+    answer = await ask(request, "/api/discover", query | shown)
+    links = pages.links
+    suggestions = answer.get("suggestions")
+    values = {
+        "asked": asked,
+        "answer": answer,
+        "rows": answer["data"],
+        "total": answer["total"],
+        "groups": list(_groups(links, asked, answer["facets"]["counts"])),
+        "chips": list(_chips(links, asked)),
+        "sorts": [(title, asked.link(links, sort=name), name == (asked.sort or "relevance")) for name, title in SORTS],
+        "spellings": _spellings(links, asked, suggestions),
+        "without_filters": [
+            (name, asked.link(links, **{name: None})) for name in (suggestions or {}).get("without_filters", ())
+        ],
+        "first": asked.link(links) if asked.cursor else None,
+        "next": asked.link(links, cursor=answer["next_cursor"]) if answer["next_cursor"] else None,
+        "json": links.to("/api/discover", query),
+        "atom": links.to("/changes.atom", {"q": asked.question}),
+        "unverified": asked.link(links, include_unverified="true"),
+        "reasons": REASONS,
+    }  # fmt: skip
+    return pages.respond(request, "search.html", values)
+
+
+async def _listed(request: Request, asked: Asked) -> Response:
+    pages = pages_of(request)
+    sort = asked.sort if asked.sort in dict(LIST_SORTS) else "newest"
+    filters = {name: value for name, value in asked.filters.items() if name != "unique"}
+    query = {**filters, "sort": sort}
+    offset = (asked.page - 1) * ROWS
+    answer = await ask(request, "/api/services", query | {"limit": str(ROWS), "offset": str(offset)})
+    links = pages.links
+    counts = {"format": (await counted(request)).formats}
+    values = {
+        "asked": asked,
+        "rows": answer["data"],
+        "total": answer["total"],
+        "groups": list(_groups(links, asked, counts)),
+        "chips": list(_chips(links, asked)),
+        "sorts": [(title, asked.link(links, sort=name), name == sort) for name, title in LIST_SORTS],
+        "pages": answer["totalPages"],
+        "before": asked.link(links, page=asked.page - 1) if asked.page > 1 else None,
+        "next": asked.link(links, page=asked.page + 1) if answer["next_offset"] is not None else None,
+        "json": links.to("/api/services", query),
+        "atom": links.to("/changes.atom"),
+        "unverified": asked.link(links, include_unverified="true"),
+        "reasons": REASONS,
+    }
+    return pages.respond(request, "list.html", values)
+
+
+def _given(**values: str | None) -> dict[str, str]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _groups(links: Links, asked: Asked, counts: Mapping[str, Mapping[str, int]]) -> Iterator[Group]:
+    """Yield the filters with the values that the found services have, the most frequent first."""
+    for name, title in GROUPS.items():
+        found = counts.get(name, {})
+        chosen = asked.values(name)
+        ordered = sorted(found, key=lambda value: (value not in chosen, -found[value], value))
+        values = [_value(links, asked, name, value, found.get(value, 0)) for value in ordered]
+        if values and (len(values) > 1 or chosen):
+            yield Group(title, values[:_SHOWN_VALUES], values[_SHOWN_VALUES:])
+
+
+def _value(links: Links, asked: Asked, name: str, value: str, count: int) -> Value:
+    chosen = asked.values(name)
+    is_set = value in chosen
+    text = asked.without(name, value) if is_set else ",".join([*chosen, value])
+    return Value(_LABELS.get((name, value), value.replace("_", " ")), count, asked.link(links, **{name: text}), is_set)
+
+
+def _chips(links: Links, asked: Asked) -> Iterator[tuple[str, str, str]]:
+    """Yield heading, value and the link without it for each filter that is set."""
+    for name, title in {**GROUPS, **OTHERS}.items():
+        for value in asked.values(name):
+            yield title, _LABELS.get((name, value), value), asked.link(links, **{name: asked.without(name, value)})
+
+
+def _spellings(links: Links, asked: Asked, suggestions: Mapping[str, Any] | None) -> list[tuple[str, list[Any]]]:
+    """Return unknown words of the question, each with known words and the links that ask with them instead."""
+    if suggestions is None:
+        return []
+    return [
+        (word, [(known, asked.link(links, q=asked.question.replace(word, known))) for known in similar[:5]])
+        for word, similar in suggestions["spelling"].items()
+        if similar
+    ]
+
+
+ROUTES: Final = (Route("/search", search),)

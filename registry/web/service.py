@@ -1,0 +1,172 @@
+"""The page about one service."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from datetime import date, timedelta
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from registry.core.names.domains import InvalidName, host_syntax
+from registry.edge.problems import UNKNOWN_SERVICE, Problem
+from registry.edge.responses import REVALIDATE
+from registry.web.asking import ask
+from registry.web.rendering import pages_of
+from registry.wiring import utc_now
+
+CAPABILITIES: Final = 20
+"""Capabilities on one page; those of the first page are shown with their calls where the service is small."""
+
+IN_FULL: Final = 12
+"""A service with more capabilities is shown without calls: each has a page of its own."""
+
+HEALTH_DAYS: Final = 30
+NOT_FOUND: Final = 404
+GONE: Final = 410
+_LINES: Final = 40
+_PROVENANCE: Final = 60
+_MAX_PAGE: Final = 10_000
+
+SECTIONS: Final = (
+    ("conformance", "Conformance"), ("completeness", "Completeness"), ("safety", "Safety"),
+    ("operability", "Operability"), ("identity", "Identity"),
+)  # fmt: skip
+
+
+async def service(request: Request) -> Response:
+    host = request.path_params["host"]
+    pages = pages_of(request)
+    if (canonical := canonical_host(host)) != host:
+        return RedirectResponse(pages.links.service(canonical), 308)
+    page = page_number(request)
+    try:
+        data, status, health = await asyncio.gather(
+            _service(request, host), ask(request, "/api/services/{host}/status", host=host), _health(request, host)
+        )
+    except Problem as problem:
+        if problem.kind is not UNKNOWN_SERVICE:
+            raise
+        return await _absent(request, host)
+    every = data["manifest"]["capabilities"]
+    shown = every[(page - 1) * CAPABILITIES : page * CAPABILITIES]
+    page_count = max(1, -(-len(every) // CAPABILITIES))
+    lines = sorted((line for line in data["score"]["lines"] if line["points"]), key=lambda line: -line["points"])
+    notes = [line for line in data["score"]["lines"] if not line["points"]]
+    values = {
+        "host": host,
+        "service": data,
+        "host_status": status["data"],
+        "health": health,
+        "strip": strip(health["history"], utc_now().date()) if health and health["history"] else [],
+        "capabilities": shown,
+        "capability_count": len(every),
+        "page": page,
+        "page_count": page_count,
+        "before": pages.links.to("/s/{host}", {"page": page - 1}, host=host) if 1 < page <= page_count else None,
+        "next": pages.links.to("/s/{host}", {"page": page + 1}, host=host) if page < page_count else None,
+        "sections": SECTIONS,
+        "weights": await weights(request),
+        "lines": lines[:_LINES],
+        "notes": notes[:_LINES],
+        "left_out": max(0, len(lines) - _LINES) + max(0, len(notes) - _LINES),
+        "conflicts": [line for line in data["score"]["lines"] if line["reason"].startswith("conflict.")],
+        "provenance": sorted(data["provenance"].items())[:_PROVENANCE],
+        "claims": sorted(flattened(data["claims"])),
+        "identity": sorted(flattened(data["identity"])),
+        "policies": sorted(flattened(data["policies"])),
+        "mcp": mcp_configuration(data),
+    }
+    headers = {
+        "Link": f'<{pages.links.to("/api/services/{host}", host=host)}>; rel="alternate"; type="application/json"'
+    }
+    return pages.respond(request, "service.html", values, cache=REVALIDATE, headers=headers)
+
+
+def canonical_host(text: str) -> str:
+    """Return the canonical host of a segment of a path. Raise Problem for a name that no host has."""
+    try:
+        return host_syntax(text)
+    except InvalidName:
+        raise Problem(UNKNOWN_SERVICE, "No service is listed under this host.") from None
+
+
+def page_number(request: Request) -> int:
+    text = request.query_params.get("page", "1")
+    return min(max(int(text), 1), _MAX_PAGE) if text.isascii() and text.isdigit() and len(text) < 6 else 1
+
+
+async def _absent(request: Request, host: str) -> Response:
+    """Return the page about a host that is known, but not listed. Raise Problem for one that is not known."""
+    status = (await ask(request, "/api/services/{host}/status", host=host))["data"]
+    code = GONE if status["state"] == "opted_out" else NOT_FOUND
+    return pages_of(request).respond(request, "absent.html", {"host": host, "host_status": status}, status=code)
+
+
+async def _service(request: Request, host: str) -> Any:
+    """Return the service, with the details of its capabilities where they are few."""
+    data = (await ask(request, "/api/services/{host}", host=host))["data"]
+    if len(data["manifest"]["capabilities"]) > IN_FULL:
+        return data
+    return (await ask(request, "/api/services/{host}", {"include_details": "true"}, host=host))["data"]
+
+
+async def _health(request: Request, host: str) -> Any:
+    """Return the health of the last days; None where there is none to show."""
+    try:
+        answer = await ask(request, "/api/health/{host}", {"days": str(HEALTH_DAYS)}, host=host)
+    except Problem as problem:
+        if problem.kind.status != 404:
+            raise
+        return None
+    return answer["data"]
+
+
+def strip(history: Sequence[Mapping[str, Any]], today: date, days: int = HEALTH_DAYS) -> list[tuple[str, str, int]]:
+    """Return each of the last days, the oldest first: the day, its worst state, and how many visits it had."""
+    states: dict[str, list[str]] = {}
+    for visit in history:
+        states.setdefault(visit["checked_at"][:10], []).append(visit["status"])
+    shown = [str(today - timedelta(days=back)) for back in reversed(range(days))]
+    return [(day, _worst(states.get(day, ())), len(states.get(day, ()))) for day in shown]
+
+
+def _worst(states: Sequence[str]) -> str:
+    return next((state for state in ("down", "degraded", "up") if state in states), "no visit")
+
+
+async def weights(request: Request) -> Mapping[str, float]:
+    """Return the most points of each section of the score. The rubric changes with this program only."""
+    kept: Mapping[str, float] | None = getattr(request.app.state, "weights", None)
+    if kept is None:
+        kept = request.app.state.weights = (await ask(request, "/api/rubric"))["sections"]
+    return kept
+
+
+def flattened(value: Any, name: str = "", most: int = 60) -> list[tuple[str, str]]:
+    """Return the texts in nested objects and lists as pairs of a dotted name and the text."""
+    if most <= 0:
+        return []
+    found: list[tuple[str, str]] = []
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            found += flattened(inner, f"{name}.{key}" if name else str(key), most - len(found))
+    elif isinstance(value, list):
+        for inner in value:
+            found += flattened(inner, name, most - len(found))
+    elif value is not None:
+        found.append((name, str(value).lower() if isinstance(value, bool) else str(value)))
+    return found
+
+
+def mcp_configuration(data: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return what an MCP client has to be told to use the service; None for one that is no MCP server."""
+    for protocol in data["protocols"]:
+        address = str(protocol.get("endpoint") or "")
+        if protocol.get("id") == "mcp" and address.startswith("https://") and "{" not in address:
+            return {"mcpServers": {data["domain"]: {"url": address}}}
+    return None
+
+
+ROUTES: Final = (Route("/s/{host}", service),)
