@@ -44,7 +44,7 @@ async def fill(waypost: Waypost, count: int) -> None:
         async with store.begin() as uow:
             await uow.services.put([_record(listing) for listing in batch])
             await uow.services.replace_capabilities(
-                {(listing.domain, listing.host): _capabilities(listing) for listing in batch}
+                {(listing.domain, listing.host): _capabilities(listing) for listing in batch}, now=_NOW
             )
     await waypost.search.reindex()
 

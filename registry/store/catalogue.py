@@ -2,7 +2,7 @@
 
 import logging
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time
 from typing import Any, Final, Literal
@@ -27,6 +27,8 @@ SLOW_MS: Final = 5_000
 
 _log = logging.getLogger(__name__)
 
+_DATES: Final = (CapabilityRow.name, CapabilityRow.fingerprint, CapabilityRow.first_seen_at, CapabilityRow.changed_at)
+
 _ORDER: Final[dict[Sort, tuple[ColumnElement[Any], ...]]] = {
     "score": (ServiceRow.score.desc(), ServiceRow.host.asc()),
     "name": (func.lower(ServiceRow.name).asc(), ServiceRow.host.asc()),
@@ -34,6 +36,17 @@ _ORDER: Final[dict[Sort, tuple[ColumnElement[Any], ...]]] = {
     "updated": (ServiceRow.updated_at.desc(), ServiceRow.host.asc()),
     "capabilities": (ServiceRow.cap_count.desc(), ServiceRow.host.asc()),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class CapabilityDates:
+    """The fingerprint of a capability, when it was first seen in this service, and when the fingerprint became what it
+    is. None: not known."""
+
+    name: str
+    fingerprint: str | None
+    first_seen_at: datetime | None
+    changed_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +61,7 @@ class ServiceView:
     response_ms: int | None
     last_visit_at: datetime | None
     documents: tuple[DocumentRecord, ...] = ()
+    dates: Mapping[str, CapabilityDates] = field(default_factory=dict)  # by name of the capability
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +73,7 @@ class StoredService:
 
     row: dict[str, Any]
     capabilities: tuple[tuple[bytes, bytes | None], ...]  # data and detail
+    dates: tuple[CapabilityDates, ...] = ()  # of the capabilities, in their order
     findings: tuple[FindingRecord, ...] = ()
     breakdown: dict[str, Any] = field(default_factory=dict)
     response_ms: int | None = None
@@ -82,6 +97,7 @@ class StoredService:
             response_ms=self.response_ms,
             last_visit_at=self.last_visit_at,
             documents=self.documents,
+            dates={dates.name: dates for dates in self.dates},
         )
 
     def _decoded_capabilities(self) -> list[dict[str, Any]]:
@@ -126,9 +142,11 @@ class Catalogue:
         score = await Services(self._connection).last_score(domain, host)
         last_visit = select(HostRow.response_ms, HostRow.last_visit_at).where(*_of_host(HostRow, domain, host))
         response_ms, last_visit_at = (await self._connection.execute(last_visit)).first() or (None, None)
+        capabilities, dates = await self._capabilities(domain, host, include_details)
         return StoredService(
             row,
-            await self._capabilities(domain, host, include_details),
+            capabilities,
+            dates,
             findings=await self.findings(domain, host),
             breakdown=score.breakdown if score else {},
             response_ms=response_ms,
@@ -150,12 +168,13 @@ class Catalogue:
             return None
         by_id = CapabilityRow.data["id"].as_string() == clean(name)
         for condition in (CapabilityRow.name == key_name(name), by_id):
-            statement = select(CapabilityRow.data, CapabilityRow.detail).where(
+            statement = select(CapabilityRow.data, CapabilityRow.detail, *_DATES).where(
                 *_of_host(CapabilityRow, domain, host), condition
             )
             found = (await self._connection.execute(statement.order_by(CapabilityRow.position).limit(1))).first()
             if found is not None:
-                return StoredService(row, ((found.data, found.detail),))
+                data, detail, *dates = found
+                return StoredService(row, ((data, detail),), (_dates(*dates),))
         return None
 
     async def findings(self, domain: str, host: str) -> tuple[FindingRecord, ...]:
@@ -234,11 +253,18 @@ class Catalogue:
 
     async def _capabilities(
         self, domain: str, host: str, include_details: bool
-    ) -> tuple[tuple[bytes, bytes | None], ...]:
+    ) -> tuple[tuple[tuple[bytes, bytes | None], ...], tuple[CapabilityDates, ...]]:
         row = CapabilityRow
-        columns = (row.data, row.detail if include_details else null())
+        columns = (row.data, row.detail if include_details else null(), *_DATES)
         statement = select(*columns).where(*_of_host(row, domain, host)).order_by(row.position)
-        return tuple((data, detail) for data, detail in await self._connection.execute(statement))
+        found = (await self._connection.execute(statement)).all()
+        return tuple((data, detail) for data, detail, *_ in found), tuple(_dates(*dates) for _, _, *dates in found)
+
+
+def _dates(
+    name: str, digest: bytes | None, first_seen_at: datetime | None, changed_at: datetime | None
+) -> CapabilityDates:
+    return CapabilityDates(name, None if digest is None else digest.hex(), first_seen_at, changed_at)
 
 
 CARD_COLUMNS: Final = (

@@ -144,6 +144,7 @@ def _row(document: DocumentRecord) -> dict[str, Any]:
         "headers": clean_json(document.headers),
         "via": clean_json(asdict(document.via)) if document.via else None,
         "findings": clean_json(document.findings),
+        "transport": clean_json(document.transport),
     }
 
 
@@ -155,5 +156,6 @@ def _record(row: Row) -> DocumentRecord:
         "via": Via(**via) if via else None,
         "headers": decode(values["headers"]),
         "findings": decode(values["findings"]),
+        "transport": decode(values["transport"]),
     }
     return DocumentRecord(**values)

@@ -97,6 +97,7 @@ class DocumentRecord:
     alias_of: str | None = None
     findings: list[dict[str, str]] = field(default_factory=list)
     missed_at: datetime | None = None
+    transport: dict[str, Any] | None = None  # of the fetch that the row was written from; None: by an earlier program
 
 
 @dataclass(slots=True)
@@ -135,6 +136,7 @@ class ServiceRecord(ServiceColumns):
     created_at: datetime
     updated_at: datetime
     seen_at: datetime
+    trust_since: dict[str, str] = field(default_factory=dict)  # see core/merging/trust_dates.py
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +144,7 @@ class CapabilityRecord:
     name: str
     data: dict[str, Any]  # services.Capability as JSON, without "detail"
     detail: dict[str, Any] | None = None
+    fingerprint: str | None = None  # versions.capability_fingerprint of `data`; None: to be computed
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,13 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
-from typing import Any, Final, LiteralString
+from typing import Any, Final, LiteralString, NamedTuple
 
-from sqlalchemy import RowMapping, bindparam, delete, or_, select, text, tuple_, update
+from sqlalchemy import RowMapping, bindparam, case, delete, or_, select, text, tuple_, update
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from registry.core.changes.versions import capability_fingerprint
 from registry.core.model.listing import Listing
 from registry.store.bulk import columns_of, many, put_all
 from registry.store.driver import Driver, listed
@@ -115,12 +116,16 @@ class Services:
                 found.setdefault((domain, host), {})[name] = decode(data)
         return found
 
-    async def replace_capabilities(self, capabilities: Mapping[Key, Sequence[CapabilityRecord]]) -> None:
-        """Replace all capabilities of each service, keeping their order."""
-        await self._clear(CapabilityRow, capabilities)
+    async def replace_capabilities(
+        self, capabilities: Mapping[Key, Sequence[CapabilityRecord]], *, now: datetime
+    ) -> None:
+        """Replace all capabilities of each service, keeping their order. One that was there before keeps the time when
+        it was first seen, and the time of its last change if its fingerprint is the same."""
+        dates = await self._taken_out(capabilities)
         rows = [
-            {"domain": domain, "host": host, "name": key_name(capability.name), "position": position}
+            {"domain": domain, "host": host, "name": (name := key_name(capability.name)), "position": position}
             | {"data": capability.data, "detail": capability.detail}
+            | _dated(capability, dates.get((domain, host, name)), now)
             for (domain, host), host_capabilities in capabilities.items()
             for position, capability in enumerate(host_capabilities)
         ]
@@ -160,9 +165,53 @@ class Services:
         rows = [{key: row[key] for key in _STAMPED} for row in map(_row, services)]
         await many(self._connection, _STAMP, rows)
 
-    async def _clear(self, table: type[CapabilityRow] | type[FindingRow], keys: Iterable[Key]) -> None:
+    async def _taken_out(self, keys: Iterable[Key]) -> dict[tuple[str, str, str], "_Dates"]:
+        """Delete the capabilities of the services; return by domain, host and name since when they were what."""
+        row = CapabilityRow
+        if not (keys := list(keys)):
+            return {}
+        undated = case((row.fingerprint.is_(None), row.data), else_=None)
+        statement = (
+            delete(row)
+            .where(tuple_(row.domain, row.host).in_(keys))
+            .returning(row.domain, row.host, row.name, row.fingerprint, row.first_seen_at, row.changed_at, undated)
+        )
+        return {
+            (domain, host, name): _Dates(digest or _digest(data), first_seen_at, changed_at)
+            for domain, host, name, digest, first_seen_at, changed_at, data in await self._connection.execute(statement)
+        }
+
+    async def _clear(self, table: type[FindingRow], keys: Iterable[Key]) -> None:
         if keys := list(keys):
             await self._connection.execute(delete(table).where(tuple_(table.domain, table.host).in_(keys)))
+
+
+class _Dates(NamedTuple):
+    """Of a stored capability: its fingerprint, when it was first seen, and when the fingerprint became what it is."""
+
+    digest: bytes | None
+    first_seen_at: datetime | None
+    changed_at: datetime | None
+
+
+def _digest(data: bytes | None) -> bytes | None:
+    """Return the fingerprint of a stored capability; None when it cannot be decoded."""
+    try:
+        return bytes.fromhex(capability_fingerprint(decode(data)))
+    except (ValueError, TypeError, AttributeError):
+        return None
+
+
+def _dated(capability: CapabilityRecord, before: _Dates | None, now: datetime) -> dict[str, Any]:
+    digest = bytes.fromhex(capability.fingerprint or capability_fingerprint(capability.data))
+    if before is None:
+        return {"fingerprint": digest, "first_seen_at": now, "changed_at": now}
+    is_same = before.digest == digest
+    return {
+        "fingerprint": digest,
+        "first_seen_at": before.first_seen_at,
+        "changed_at": before.changed_at if is_same else now,
+    }
 
 
 def service_record(row: Mapping[str, Any] | RowMapping) -> ServiceRecord:
@@ -170,6 +219,7 @@ def service_record(row: Mapping[str, Any] | RowMapping) -> ServiceRecord:
     values = {name: row[name] for name in _FIELDS}
     listing: Listing = listing_from_json(decode(row["listing"]))
     values |= {"model": decode(row["model"]), "listing": listing, "trust_level": listing.trust_level}
+    values["trust_since"] = decode(row["trust_since"]) or {}
     values |= {name: tuple(row[name]) for name in ("formats", "protocols", "injection_flags")}
     return ServiceRecord(**values)
 

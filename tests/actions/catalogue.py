@@ -14,7 +14,7 @@ async def put(store: Store, *listings: Listing, hidden: bool = False) -> None:
     async with store.begin() as uow:
         await uow.services.put([_record(listing, hidden) for listing in listings])
         await uow.services.replace_capabilities(
-            {(listing.domain, listing.host): _capabilities(listing) for listing in listings}
+            {(listing.domain, listing.host): _capabilities(listing) for listing in listings}, now=NOW
         )
 
 

@@ -261,7 +261,7 @@ async def _apply_together(
             is_held = bool(limits[key[0]].of(host))  # guard: hold-mirror
             work.put.append(replace(received, service=replace(received.service, hidden=is_held)))
             work.note(key, statement, "listed", robots=received.usage.robots)
-    await _write(uow, work)
+    await _write(uow, work, now)
     return applied
 
 
@@ -290,7 +290,7 @@ class _Work:
         self.note(key, statement, state, reason)
 
 
-async def _write(uow: UnitOfWork, work: _Work) -> None:
+async def _write(uow: UnitOfWork, work: _Work, now: datetime) -> None:
     for domain, host in work.covered:
         work.cleared += [(domain, below) for below in await uow.mirroring.below(domain, host)]
     services = [received.service for received in work.put if received.service is not None]
@@ -309,7 +309,7 @@ async def _write(uow: UnitOfWork, work: _Work) -> None:
     await uow.hosts.put([received.visit for received in work.put if received.visit is not None])
     await uow.documents.put([document for received in work.put for document in received.documents])
     await uow.services.put(services)
-    await uow.services.replace_capabilities({(one.domain, one.host): one.capabilities for one in work.put})
+    await uow.services.replace_capabilities({(one.domain, one.host): one.capabilities for one in work.put}, now=now)
     await uow.services.replace_findings({(one.domain, one.host): one.findings for one in work.put})
     await uow.services.add_scores([received.score for received in work.put if received.score is not None])
     await uow.mirroring.note(work.notes.values())

@@ -32,7 +32,8 @@ def change_of(
     if service.hidden:
         was_shown = previous is not None and not previous.hidden
         return [ChangeRecord(*key, "service.hidden", now, {"state": hidden_as or "opted_out"})] if was_shown else []
-    after = _version(service, {key_name(shown.name): shown.data for shown in shown.capabilities})
+    known = {key_name(item.name): item.fingerprint for item in shown.capabilities if item.fingerprint is not None}
+    after = _version(service, {key_name(item.name): item.data for item in shown.capabilities}, known)
     facts = _facts(service, now)
     if previous is None or previous.hidden:
         return [ChangeRecord(*key, "service.listed", now, {**facts, "cause": cause, **listed(after)})]
@@ -58,7 +59,7 @@ def state_changed(service: ServiceRecord, before: str, now: datetime) -> ChangeR
     return ChangeRecord(service.domain, service.host, "service.changed", now, data)
 
 
-def _version(service: ServiceRecord, capabilities: Capabilities) -> Version:
+def _version(service: ServiceRecord, capabilities: Capabilities, known: Mapping[str, str] | None = None) -> Version:
     facts = {
         "score": service.score,
         "rubric_version": service.rubric_version,
@@ -71,7 +72,7 @@ def _version(service: ServiceRecord, capabilities: Capabilities) -> Version:
         "injection_flags": list(service.injection_flags),
         "well_known_url": service.well_known_url,
     }
-    return Version.of(service.model, capabilities, facts)
+    return Version.of(service.model, capabilities, facts, known)
 
 
 def _state(service: ServiceRecord, now: datetime) -> str:

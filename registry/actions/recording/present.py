@@ -9,10 +9,12 @@ from typing import Any, Final
 from registry.actions.recording.reconcile import Current
 from registry.core.assessing.assess import Assessment, assess_body
 from registry.core.calling.server_records.record import NO_SERVERS, ServerRecords, server_records
+from registry.core.changes.versions import capability_fingerprint
 from registry.core.formats.adp.manifest_view import adp_base_url
 from registry.core.merging.listing import make_listing
 from registry.core.merging.merge import Held, LocatedFinding, Merged, merge
 from registry.core.merging.trust import trust_of
+from registry.core.merging.trust_dates import Facts, trust_since
 from registry.core.model.documents import Outcome
 from registry.core.model.findings import Finding
 from registry.core.model.listing import Listing
@@ -133,6 +135,7 @@ def same_but_for_dates(service: ServiceRecord, other: ServiceRecord) -> bool:
             created_at=service.created_at,
             updated_at=service.updated_at,
             seen_at=service.seen_at,
+            trust_since=service.trust_since,
         )
         == service
     )
@@ -176,14 +179,19 @@ def _service(
 def _with_dates(record: ServiceRecord, previous: ServiceRecord | None, now: datetime) -> ServiceRecord:
     listing = replace(record.listing, offered_since=_offered_since(record.listing, previous, now))
     if previous is None:
-        return replace(record, listing=listing)
+        return replace(record, listing=listing, trust_since=trust_since(None, {}, _trust(record), now))
     is_same = same_but_for_dates(previous, record)
     return replace(
         record,
         listing=listing,
+        trust_since=trust_since(_trust(previous), previous.trust_since, _trust(record), now),
         created_at=previous.created_at,
         updated_at=previous.updated_at if is_same else now,
     )
+
+
+def _trust(record: ServiceRecord) -> Facts:
+    return record.trust_level.value, record.listing.trust_reasons
 
 
 def _offered_since(listing: Listing, previous: ServiceRecord | None, now: datetime) -> datetime:
@@ -196,7 +204,7 @@ def _offered_since(listing: Listing, previous: ServiceRecord | None, now: dateti
 
 def _capability(value: Mapping[str, Any]) -> CapabilityRecord:
     data = {key: item for key, item in value.items() if key != "detail"}
-    return CapabilityRecord(value["name"], data, value.get("detail"))
+    return CapabilityRecord(value["name"], data, value.get("detail"), capability_fingerprint(data))
 
 
 def _finding(located: LocatedFinding) -> FindingRecord:

@@ -18,6 +18,7 @@ from registry.core.names.domains import host_of, same_site
 from registry.core.scoring.rubric import VERSION
 from registry.core.visiting.following import DETAIL_REL
 from registry.core.visiting.observing import observed
+from registry.core.visiting.results import SHOWN_CHARS, SHOWN_HEADERS
 from registry.core.visiting.visits import ProbeResult, Visit
 from registry.store.records import DocumentRecord, VisitRecord
 from registry.store.visit_log_encoding import media_type, pack
@@ -132,7 +133,15 @@ def document_record(
         headers={name: fetched.headers[name] for name in _HEADERS if name in fetched.headers} | _observed(old),
         via=_via(probe, old),
         findings=findings_json(assessment),
+        transport=transport_json(fetched),
     )
+
+
+def transport_json(fetched: Fetched) -> dict[str, Any]:
+    """Return how it was fetched: `at`, `address`, `ms`, `hops` (URLs that redirected, in order) and `headers`."""
+    headers = {name: fetched.headers[name][:SHOWN_CHARS] for name in SHOWN_HEADERS if name in fetched.headers}
+    facts = {"at": fetched.at.isoformat(), "address": fetched.address, "ms": fetched.elapsed_ms}
+    return facts | {"hops": list(fetched.hops), "headers": headers}
 
 
 def findings_json(assessment: Assessment) -> list[dict[str, str]]:

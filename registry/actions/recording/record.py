@@ -151,7 +151,7 @@ async def _write(uow: UnitOfWork, writes: Writes, now: datetime) -> None:
         await uow.services.remove(writes.delisted)
     await uow.services.put(writes.services)
     await uow.services.stamp(writes.seen)
-    await uow.services.replace_capabilities(writes.capabilities)
+    await uow.services.replace_capabilities(writes.capabilities, now=now)
     await uow.services.replace_findings(writes.findings)
     await uow.services.add_scores(writes.scores)
     await uow.candidates.add(writes.candidates)

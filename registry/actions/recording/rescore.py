@@ -188,7 +188,7 @@ async def _write(
             [ChangeRecord(*key, "service.delisted", now, {"state": "gone", "reason": "rescored"})]
         )
         return True
-    await uow.services.replace_capabilities({key: shown.capabilities})
+    await uow.services.replace_capabilities({key: shown.capabilities}, now=now)
     await uow.services.put([shown.service])
     await uow.services.add_scores([shown.score])
     events = await asyncio.to_thread(

@@ -6,7 +6,7 @@ a value stands. So a document that is only sorted anew changes nothing.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from registry.core.changes.difference import difference
@@ -22,17 +22,29 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """`fields`: all but the capabilities. `capabilities`: by name, unique within the service."""
+    """`fields`: all but the capabilities. `capabilities`: by name, unique within the service. `known`: fingerprints of
+    capabilities that are computed already, by name."""
 
     fields: Json
     capabilities: Mapping[str, Json]
+    known: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, model: Mapping[str, Any], capabilities: Mapping[str, Mapping[str, Any]], facts: Json) -> "Version":
+    def of(
+        cls,
+        model: Mapping[str, Any],
+        capabilities: Mapping[str, Mapping[str, Any]],
+        facts: Json,
+        known: Mapping[str, str] | None = None,
+    ) -> "Version":
         """Return the version of a service. `model`, `capabilities`: as stored. `facts`: members that it does not have
         itself; they win over its own."""
         named = {name: _capability(data) for name, data in capabilities.items()}
-        return cls({**_without_places(model), **facts}, named)
+        return cls({**_without_places(model), **facts}, named, known or {})
+
+    def fingerprint_of(self, name: str) -> str:
+        """Return the fingerprint of a capability."""
+        return self.known.get(name) or fingerprint(self.capabilities[name])
 
     def fingerprint(self, known: Mapping[str, str]) -> str:
         """Return the fingerprint of the object in which each capability is replaced by its own fingerprint.
@@ -43,9 +55,14 @@ class Version:
         return fingerprint({**self.fields, "capabilities": capabilities})
 
 
+def capability_fingerprint(data: Mapping[str, Any]) -> str:
+    """Return the fingerprint of a capability as stored, which events of the change feed name too: 64 digits."""
+    return fingerprint(_capability(data))
+
+
 def listed(after: Version) -> Json:
     """Return what an event says of a service that is shown from now on."""
-    prints = {name: fingerprint(data) for name, data in after.capabilities.items()}
+    prints = {name: after.fingerprint_of(name) for name in after.capabilities}
     added = [{"name": name, "fingerprint": prints[name]} for name in [*prints][:MAX_NAMED]]
     return {
         "fingerprint": {"before": None, "after": after.fingerprint(prints)},
@@ -64,7 +81,7 @@ def changed(before: Version, after: Version) -> Json | None:
     fields = [name for name in {**before.fields, **after.fields} if before.fields.get(name) != after.fields.get(name)]
     if not names and not fields:
         return None
-    prints: Json = {name: fingerprint(data) for name, data in new.items()}
+    prints: Json = {name: after.fingerprint_of(name) for name in new}
     differing = set(names)
     old_prints = {name: prints[name] for name in old if name not in differing}
     old_prints |= {name: fingerprint(old[name]) for name in names if name in old}

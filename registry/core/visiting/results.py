@@ -26,6 +26,15 @@ _STORED_HEADERS: Final = (
 """Header fields that findings, later assessments, conditional requests and the next visit depend on. Others, such as
 cookies, are not stored."""
 
+SHOWN_HEADERS: Final = (
+    *_STORED_HEADERS, "age", "allow", "content-disposition", "content-encoding", "content-location", "server",
+    "strict-transport-security", "vary", "x-content-type-options", "x-robots-tag",
+)  # fmt: skip
+"""Header fields that are shown as evidence of how a document was served. None of them names or marks the crawler."""
+
+SHOWN_CHARS: Final = 500
+"""Characters of each that are shown."""
+
 
 class VisitResults:
     """`answers` in the order of the requests. `home_topics`: what the front page names (`probes.words_in_home`).
@@ -117,6 +126,9 @@ def _reduced(
     headers = fetched.headers
     if keeps_body(assessment):
         stored = {name: headers[name] for name in _STORED_HEADERS if name in headers}
+        stored |= {
+            name: headers[name][:SHOWN_CHARS] for name in SHOWN_HEADERS if name in headers and name not in stored
+        }
         return ProbeResult(probe, fetched.reduced(stored, keep_body=True), assessment)
     kept = _content_type_only(headers.get("content-type"))
     if probe.purpose is Purpose.HOME and MANIFEST_RELATION in (link := headers.get("link", "")[:MAX_HEADER]):

@@ -47,6 +47,7 @@ class DocumentRow(Base):
     changed_at: Mapped[Moment]
     seen_at: Mapped[Moment]
     missed_at: Mapped[Moment | None]  # first visit that did not find it again; a second one decides
+    transport: Mapped[JsonB | None]  # how it was fetched when this row was written whole; see core/evidence
 
 
 class DocumentHistoryRow(Base):

@@ -20,6 +20,7 @@ class ServiceRow(Base):
     well_known_url: Mapped[str]  # the document with the highest precedence
     trust_level: Mapped[str]
     trust: Mapped[JsonB | None]  # reasons and resemblance of the listing; null: recorded before they were known
+    trust_since: Mapped[JsonB | None]  # when the level and each reason began, see core/merging/trust_dates.py
     score: Mapped[Small]
     auth_type: Mapped[str]
     pricing_type: Mapped[str]
@@ -55,6 +56,10 @@ class CapabilityRow(Base):
     position: Mapped[Small]
     data: Mapped[JsonB]
     detail: Mapped[JsonB | None]  # ADP: the detail document as served
+    fingerprint: Mapped[Bytes | None]  # as in the change feed; NULL: written before it was stored
+    # NULL in rows of programs that did not write them. `changed_at`: when the fingerprint became what it is.
+    first_seen_at: Mapped[Moment | None]
+    changed_at: Mapped[Moment | None]
 
 
 class FindingRow(Base):

@@ -1,0 +1,31 @@
+"""How documents were fetched, since when capabilities are what they are, and since when trust is what it is."""
+
+import sqlalchemy as sa
+from alembic import op
+from sqlalchemy.dialects import postgresql
+
+revision = "f2c95d1b7e38"
+down_revision = "c5d90e7f1a64"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    op.add_column("documents", sa.Column("transport", postgresql.JSONB(none_as_null=True), nullable=True))
+    op.add_column("services", sa.Column("trust_since", postgresql.JSONB(none_as_null=True), nullable=True))
+    op.add_column("capabilities", sa.Column("fingerprint", postgresql.BYTEA(), nullable=True))
+    op.add_column("capabilities", sa.Column("first_seen_at", sa.DateTime(timezone=True), nullable=True))
+    op.add_column("capabilities", sa.Column("changed_at", sa.DateTime(timezone=True), nullable=True))
+    # The earliest time that is known for certain: before it, nobody noted which capability was there.
+    op.execute(
+        "UPDATE capabilities c SET first_seen_at = s.seen_at, changed_at = s.seen_at FROM services s"
+        " WHERE s.domain = c.domain AND s.host = c.host"
+    )
+
+
+def downgrade() -> None:
+    op.drop_column("capabilities", "changed_at")
+    op.drop_column("capabilities", "first_seen_at")
+    op.drop_column("capabilities", "fingerprint")
+    op.drop_column("services", "trust_since")
+    op.drop_column("documents", "transport")
