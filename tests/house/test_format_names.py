@@ -18,6 +18,7 @@ ALLOWED = {
     "registry/api/schemas/call.py": _EXAMPLES,
     "registry/api/schemas/monitoring.py": _EXAMPLES,
     "registry/api/schemas/service.py": _EXAMPLES,
+    "registry/api/schemas/statistics.py": _EXAMPLES,
     "registry/api/schemas/submission.py": _EXAMPLES,
     "registry/api/services.py": "serves the capability details that ADP defines",
     "registry/api/validate.py": _EXAMPLES,
