@@ -30,6 +30,7 @@ from registry.edge.computing import JUDGED_HERE, SHOWN_HERE, computed
 from registry.edge.connections import long_poll
 from registry.edge.problems import (
     ALREADY_KNOWN,
+    BLOCKED,
     BODY_TOO_LARGE,
     BUSY,
     INVALID_BODY,
@@ -152,6 +153,8 @@ async def _submit_host(request: Request, name: str, seconds: float) -> Response:
     url = status_url(base_url(request), submission.host)
     if submission.state == "opted_out":
         raise Problem(OPTED_OUT, "The operator of this domain opted out.")
+    if submission.state == "blocked":
+        raise Problem(BLOCKED, "An operator of this registry blocked this host.", domain=submission.host)
     if submission.state == "known":
         raise Problem(ALREADY_KNOWN, "This host is already known.", status_url=url, domain=submission.host)
     if submission.retry_at is not None:

@@ -19,6 +19,7 @@ from sqlalchemy import RowMapping, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registry.store.engine import decode
+from registry.store.holds import withheld
 
 SEQUENCED_AT_ONCE: Final = 1_000
 """Maximum number of events that one transaction gives a place."""
@@ -82,8 +83,8 @@ SELECT coalesce((SELECT latest_seq FROM feed_head WHERE key = 1), 0), EXISTS (SE
 """)
 
 # One statement, so one snapshot: nothing can be pruned between the check of the reader's place and the events after it.
-# Opt-outs are looked at again, for events that were restored from a backup with what `redact` had deleted.
-_PAGE = text("""
+# Opt-outs and holds are looked at again, for events that were restored from a backup with what `redact` had deleted.
+_PAGE = text(f"""
 WITH head AS MATERIALIZED (
     SELECT *, coalesce(CAST(:after AS bigint), pruned_seq) AS after FROM feed_head WHERE key = 1
 )
@@ -98,16 +99,14 @@ LEFT JOIN LATERAL (
             - octet_length(CAST(data AS text)) AS bytes_before
     FROM (
         SELECT c.seq, c.event_id, c.domain, c.host, c.kind, c.at,
-            CASE WHEN c.kind IN ('service.listed', 'service.changed') AND EXISTS (
-                SELECT FROM opt_outs o WHERE o.domain = c.domain
-                    AND (o.host = c.domain OR o.host = c.host OR right(c.host, length(o.host) + 1) = '.' || o.host)
-            ) THEN CAST('{"redacted": true}' AS jsonb) ELSE c.data END AS data
+            CASE WHEN c.kind IN ('service.listed', 'service.changed') AND {withheld("c")}
+            THEN CAST('{{"redacted": true}}' AS jsonb) ELSE c.data END AS data
         FROM changes c
         WHERE c.seq > h.after AND c.seq <= h.after + :window
           AND (CAST(:kinds AS text[]) IS NULL OR c.kind = ANY(CAST(:kinds AS text[])))
         ORDER BY c.seq LIMIT :limit) AS matching) e ON e.bytes_before < :most_bytes
 ORDER BY e.seq
-""")
+""")  # noqa: S608  # a condition of our own
 
 _STATE = text("""
 SELECT h.latest_seq, h.latest_id, h.latest_at, h.pruned_seq, h.pruned_id,
@@ -133,7 +132,7 @@ _REDACT = text("""
 WITH held AS MATERIALIZED (
     SELECT id FROM changes
     WHERE domain = :domain AND kind IN ('service.listed', 'service.changed')
-      AND (:host = :domain OR host = :host OR right(host, length(:host) + 1) = '.' || :host)
+      AND (host = :host OR (:below AND (:host = :domain OR right(host, length(:host) + 1) = '.' || :host)))
     ORDER BY arrival, id FOR UPDATE
 )
 UPDATE changes c SET data = CAST('{"redacted": true}' AS jsonb) FROM held WHERE c.id = held.id
@@ -257,12 +256,12 @@ class Feed:
         """
         return (await self._connection.execute(_PRUNE, {"before": before, "most": most})).rowcount
 
-    async def redact(self, domain: str, host: str) -> int:
-        """Delete what events say of the host and all below it, or of the whole domain; the events stay as tombstones.
+    async def redact(self, domain: str, host: str, *, below: bool = True) -> int:
+        """Delete what events say of the host, and of all below it or the whole domain; the events stay as tombstones.
 
         The caller has locked the domain. Return the number of events.
         """
-        return (await self._connection.execute(_REDACT, {"domain": domain, "host": host})).rowcount
+        return (await self._connection.execute(_REDACT, {"domain": domain, "host": host, "below": below})).rowcount
 
 
 def _ends(row: RowMapping) -> Ends:

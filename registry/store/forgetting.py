@@ -15,6 +15,7 @@ from registry.store.tables import (
     DomainRow,
     FindingRow,
     HostRow,
+    ListingHoldRow,
     ScoreRow,
     ServiceRow,
     SubmissionRow,
@@ -59,15 +60,22 @@ class Forgetting:
             table.__tablename__: await self._run(delete(table).where(_covered(table, domain, host)))
             for table in _OF_A_HOST
         }
+        # What the owner decided ends with everything else of the host; what this registry's operators decided stays.
+        holds = delete(ListingHoldRow).where(_covered(ListingHoldRow, domain, host), ListingHoldRow.kind == "hidden")
+        deleted["listing_holds"] = await self._run(holds)
         deleted["bodies"] = await self._run(_UNUSED_BODIES, domain=domain)
         visits = _covered(VisitRow, domain, host)
         deleted["visits"] = await self._run(delete(VisitRow).where(visits, VisitRow.started_at < today))
         deleted["visits"] += await self._run(update(VisitRow).where(visits).values(vector=b"[]", address=None))
         return deleted
 
+    async def fence(self, domain: str) -> None:
+        """Make the result of a visit in progress void, and have its worker end it."""
+        await self._run(_FENCE, domain=domain)  # guard: opt-out-fence
+
     async def domain(self, domain: str) -> None:
         """Fence off a visit in progress; delete the domain when it has neither a lease nor hosts."""
-        await self._run(_FENCE, domain=domain)  # guard: opt-out-fence
+        await self.fence(domain)
         has_host = select(HostRow.host).where(HostRow.domain == domain).exists()
         unleased = DomainRow.lease_token.is_(None)
         await self._run(delete(DomainRow).where(DomainRow.domain == domain, unleased, ~has_host))

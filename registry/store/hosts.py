@@ -88,13 +88,11 @@ class Hosts:
     async def due(self, domains: Collection[str], *, now: datetime) -> list[HostRecord]:
         return [_record(row) for row in await self._driver.rows(_DUE, {"domains": listed(domains), "now": now})]
 
-    async def unschedule(self, domain: str, host: str) -> None:
-        """Unschedule the host and all hosts below it because they opted out."""
+    async def unschedule(self, domain: str, host: str, why: DueReason = DueReason.OPTED_OUT) -> None:
+        """Unschedule the host and all hosts below it."""
         below = or_(HostRow.host == host, HostRow.host.endswith("." + host, autoescape=True))
         await self._connection.execute(
-            update(HostRow)
-            .where(HostRow.domain == domain, below)
-            .values(next_visit_at=None, next_visit_why=DueReason.OPTED_OUT)
+            update(HostRow).where(HostRow.domain == domain, below).values(next_visit_at=None, next_visit_why=why)
         )
 
     async def make_due(self, keys: Sequence[tuple[str, str]], *, due: datetime) -> int:

@@ -21,10 +21,17 @@ REFERRER_CHARS: Final = 500
 _CREATE = text("CREATE TEMPORARY TABLE loaded (domain text, host text, ordinal bigint, referrer text) ON COMMIT DROP")
 _COPY = "COPY loaded FROM STDIN"
 
+# Opt-outs come first: of a host that is blocked as well, the wish of its site is the reason.
 _OPTED_OUT = text("""
 DELETE FROM loaded l USING opt_outs o
 WHERE l.domain = o.domain AND (l.host = o.host OR right(l.host, length(o.host) + 1) = '.' || o.host)
-RETURNING l.host, l.referrer
+RETURNING l.host, l.referrer, 'opted_out'
+""")
+_BLOCKED = text("""
+DELETE FROM loaded l USING listing_holds h
+WHERE h.kind = 'blocked' AND l.domain = h.domain
+  AND (l.host = h.host OR right(l.host, length(h.host) + 1) = '.' || h.host)
+RETURNING l.host, l.referrer, 'blocked'
 """)
 
 # Known hosts are dropped from the load first: loading a list again locks and writes nothing.
@@ -67,12 +74,13 @@ class Named(NamedTuple):
 
 
 class Loaded(NamedTuple):
-    """The numbers of new domains, new hosts and known hosts, and the opted-out hosts with their referrers."""
+    """The numbers of new domains, new hosts and known hosts, and the hosts that are not to be visited, with their
+    referrers and why: `opted_out`, `blocked`."""
 
     domains: int
     hosts: int
     known: int
-    opted_out: list[tuple[str, str | None]]
+    closed: list[tuple[str, str | None, str]]
 
 
 class Loading:
@@ -85,10 +93,14 @@ class Loading:
         """Add new domains and hosts, due at `due` plus `ordinal` microseconds. No host may occur twice."""
         bound = {"source": source, "now": now, "due": due}
         rows = await self._copy(entries)
-        opted_out = [(host, referrer) for host, referrer in await self._connection.execute(_OPTED_OUT)]
-        remaining = rows - len(opted_out) - await self._execute(_KNOWN)
+        closed = [
+            (host, referrer, why)
+            for statement in (_OPTED_OUT, _BLOCKED)  # guard: hold-blocked-seeds
+            for host, referrer, why in await self._connection.execute(statement)
+        ]
+        remaining = rows - len(closed) - await self._execute(_KNOWN)
         if not remaining:
-            return Loaded(0, 0, rows - len(opted_out), opted_out)
+            return Loaded(0, 0, rows - len(closed), closed)
         domains = await self._execute(_DOMAINS, **bound)
         has_known_domains = domains < (await self._connection.execute(_DISTINCT)).scalar_one()
         if has_known_domains:
@@ -96,7 +108,7 @@ class Loading:
         hosts = await self._execute(_HOSTS, **bound)
         if has_known_domains:
             await self._connection.execute(_SOONER, {"due": due, "now": now, "most": MAX_ATTEMPTS})
-        return Loaded(domains, hosts, rows - len(opted_out) - hosts, opted_out)
+        return Loaded(domains, hosts, rows - len(closed) - hosts, closed)
 
     async def _execute(self, statement: Any, **bound: Any) -> int:
         return int((await self._connection.execute(statement, bound)).rowcount)

@@ -1,6 +1,7 @@
 """Repository of whole records: everything stored of a service that public answers show, for dumps and mirrors.
 
-JSON stays as the database wrote it. Only services that are shown, and that no opt-out covers, are returned.
+JSON stays as the database wrote it. Only services that are shown, and that no opt-out and no hold covers, are
+returned.
 """
 
 from collections.abc import Collection, Sequence
@@ -11,6 +12,7 @@ from typing import Any, Final, LiteralString
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registry.store.driver import Driver, listed
+from registry.store.holds import withheld
 
 Key = tuple[str, str]
 
@@ -29,9 +31,7 @@ SELECT {", ".join(f"s.{name}" for name in _SERVICE)}, s.model->'policies',
     {", ".join(f"h.{name}" for name in _HOST)}, m.robots
 FROM services s LEFT JOIN hosts h ON h.domain = s.domain AND h.host = s.host
 LEFT JOIN mirrored m ON m.domain = s.domain AND m.host = s.host
-WHERE NOT s.hidden AND NOT EXISTS (
-    SELECT FROM opt_outs o WHERE o.domain = s.domain
-    AND (o.host = s.host OR right(s.host, length(o.host) + 1) = '.' || o.host))
+WHERE NOT s.hidden AND NOT {withheld("s")}
 """  # noqa: S608  # our own columns
 _PAGE: Final[LiteralString] = (
     _SHOWN + " AND (s.domain, s.host) > (%(domain)s, %(host)s) ORDER BY s.domain, s.host LIMIT %(limit)s"
@@ -62,7 +62,11 @@ SELECT domain, sha256, body FROM bodies WHERE (domain, sha256) IN (
     SELECT domain, sha256 FROM documents WHERE domain = %(domain)s AND host = %(host)s AND has_body)
 """
 _OPT_OUTS: Final[LiteralString] = """
-SELECT domain, host, how, created_at FROM opt_outs WHERE (domain, host) > (%(domain)s, %(host)s)
+SELECT domain, host, how, created_at FROM (
+    SELECT domain, host, how, created_at FROM opt_outs
+    UNION ALL SELECT domain, host, 'operator', since FROM listing_holds h WHERE kind = 'blocked'
+        AND NOT EXISTS (SELECT FROM opt_outs o WHERE o.domain = h.domain AND o.host = h.host)
+) closed WHERE (domain, host) > (%(domain)s, %(host)s)
 ORDER BY domain, host LIMIT %(limit)s
 """
 
@@ -109,7 +113,7 @@ class PublicRecords:
         return {sha: body for _, sha, body in rows}
 
     async def opt_outs(self, after: Key, *, limit: int) -> list[tuple[str, str, str, datetime]]:
-        """Return opt-outs after the key: domain, host, how, since when."""
+        """Return opt-outs, and blocks as those of an operator, after the key: domain, host, how, since when."""
         rows = await self._driver.rows(_OPT_OUTS, {"domain": after[0], "host": after[1], "limit": limit})
         return [(domain, host, how, since) for domain, host, how, since in rows]
 

@@ -4,7 +4,7 @@ When the new domain already has the same row (a process with another public suff
 meanwhile), the fresher of the two is kept.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Final
 from uuid import UUID
 
@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registry.core.names.opt_out import is_covered
 from registry.store.bulk import columns_of
-from registry.store.tables import DomainRow, HostRow, OptOutRow
+from registry.store.tables import DomainRow, HostRow, ListingHoldRow, OptOutRow
 
 Key = tuple[str, str]
 
@@ -104,15 +104,25 @@ class Rehoming:
     async def copy_opt_out(self, host: str, *, old_domain: str, new_domain: str) -> None:
         await self._copy_opt_out(host, host, old_domain, new_domain)
 
+    async def copy_holds(self, host: str, covered: str, *, old_domain: str, new_domain: str) -> None:
+        """Copy the holds of exactly this host to the new domain, where they are those of `covered`."""
+        await self._copy(
+            "listing_holds", columns_of(ListingHoldRow, "domain", "host"), host, covered, old_domain, new_domain
+        )
+
     async def settle(self, old_domain: str) -> None:
         """Unschedule the domain if it has no hosts left; its row is kept."""
         await self._connection.execute(_UNSCHEDULE_EMPTY, {"here": old_domain})
 
     async def _copy_opt_out(self, covering: str, covered: str, old_domain: str, new_domain: str) -> None:
-        columns = columns_of(OptOutRow, "domain", "host")
+        await self._copy("opt_outs", columns_of(OptOutRow, "domain", "host"), covering, covered, old_domain, new_domain)
+
+    async def _copy(
+        self, table: str, columns: Sequence[str], covering: str, covered: str, old_domain: str, new_domain: str
+    ) -> None:
         statement = (
-            f"INSERT INTO opt_outs (domain, host, {', '.join(columns)}) SELECT :there, :covered, {', '.join(columns)}"  # noqa: S608  (only our own names)
-            " FROM opt_outs WHERE domain = :here AND host = :covering ON CONFLICT DO NOTHING"
+            f"INSERT INTO {table} (domain, host, {', '.join(columns)}) SELECT :there, :covered, {', '.join(columns)}"  # noqa: S608  (only our own names)
+            f" FROM {table} WHERE domain = :here AND host = :covering ON CONFLICT DO NOTHING"
         )
         bound = {"there": new_domain, "covered": covered, "here": old_domain, "covering": covering}
         await self._connection.execute(text(statement), bound)

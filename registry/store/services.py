@@ -81,10 +81,10 @@ class Services:
         bound = {"domain": after[0], "host": after[1], "before": before, "limit": limit}
         return [(domain, host) for domain, host in await self._driver.rows(_UNSEEN, bound)]
 
-    async def hide(self, domain: str, hosts: Collection[str]) -> list[str]:
-        """Hide the services of `hosts` and of hosts below them; return the hosts that were shown until now."""
-        below = or_(*(ServiceRow.host.endswith("." + host, autoescape=True) for host in hosts))
-        covered = or_(ServiceRow.host.in_(list(hosts)), below)
+    async def hide(self, domain: str, hosts: Collection[str], *, below: bool = True) -> list[str]:
+        """Hide the services of `hosts`, and of hosts below them; return the hosts that were shown until now."""
+        names = [ServiceRow.host.endswith("." + host, autoescape=True) for host in hosts] if below else []
+        covered = or_(ServiceRow.host.in_(list(hosts)), *names)
         statement = (
             update(ServiceRow)
             .where(ServiceRow.domain == domain, covered, ~ServiceRow.hidden)
@@ -92,6 +92,16 @@ class Services:
             .returning(ServiceRow.host)
         )
         return sorted((await self._connection.execute(statement)).scalars())
+
+    async def hidden(self, domain: str) -> list[str]:
+        """Return the hosts of the domain whose services are stored and not shown."""
+        statement = select(ServiceRow.host).where(ServiceRow.domain == domain, ServiceRow.hidden)
+        return sorted((await self._connection.execute(statement)).scalars())
+
+    async def show(self, domain: str, hosts: Collection[str]) -> None:
+        """Show hidden services as they are stored. The caller knows that nothing withholds them."""
+        shown = update(ServiceRow).where(ServiceRow.domain == domain, ServiceRow.host.in_(list(hosts)))
+        await self._connection.execute(shown.values(hidden=False))
 
     async def capabilities(self, keys: Collection[Key]) -> dict[Key, dict[str, Any]]:
         """Return the capabilities of each service by name, in order, without details. One that cannot be decoded is

@@ -18,6 +18,7 @@ from registry.store.entries import Entries, EntryReads
 from registry.store.errors import translated
 from registry.store.feed import Feed
 from registry.store.forgetting import Forgetting
+from registry.store.holds import Holds
 from registry.store.hosts import Hosts
 from registry.store.jobs import Jobs
 from registry.store.lane import QueryPool
@@ -60,6 +61,10 @@ class UnitOfWork:
     @cached_property
     def opt_outs(self) -> OptOuts:
         return OptOuts(self._connection)
+
+    @cached_property
+    def holds(self) -> Holds:
+        return Holds(self._connection)
 
     @cached_property
     def opt_out_requests(self) -> OptOutRequests:

@@ -8,6 +8,7 @@ import pytest
 from registry.actions.queries import inspect
 from registry.actions.recording import present, rescore
 from registry.core.scoring import rubric, score
+from registry.store.records import OptOutRecord
 from registry.store.unit_of_work import Store
 from tests.support.builders import DAY, NOW, Page, Site, adp_site, awp_manifest, crawl, status_of
 
@@ -127,6 +128,7 @@ async def test_one_host_that_cannot_be_read_does_not_stop_the_others(store: Stor
 async def test_opted_out_services_stay_hidden(store: Store) -> None:
     await _crawl(store)
     async with store.begin() as uow:
+        await uow.opt_outs.add([OptOutRecord(HOSTS[0], HOSTS[0], "robots", f"https://{HOSTS[0]}/robots.txt", NOW)])
         await uow.services.hide(HOSTS[0], [HOSTS[0]])
     await rescore.rescore(store, now=LATER)
     assert await inspect.service(store, HOSTS[0]) is None

@@ -8,7 +8,6 @@ from typing import Final
 from registry.actions.dumps.position import position
 from registry.actions.dumps.records import encoded, state_of_opt_out, tombstone, usage_of_record
 from registry.core.names.domains import registrable_domain
-from registry.core.names.opt_out import is_covered
 from registry.store.unit_of_work import Store, UnitOfWork
 
 MOST_HOSTS: Final = 50
@@ -38,7 +37,7 @@ async def lookup(store: Store, hosts: Collection[str]) -> Records:
     keys = [(registrable_domain(host), host) for host in dict.fromkeys(hosts)]
     async with store.snapshot() as uow:
         at = await position(uow)
-        opt_outs = {domain: await uow.opt_outs.rows(domain) for domain in sorted({domain for domain, _ in keys})}
+        limits = await uow.holds.limits({domain for domain, _ in keys})
         found: list[bytes] = []
         left: list[str] = []
         size = 0
@@ -46,11 +45,9 @@ async def lookup(store: Store, hosts: Collection[str]) -> Records:
             if found and size > ANSWER_BYTES:
                 left.append(host)
                 continue
-            covering = [row for row in opt_outs[domain] if is_covered(host, [row.host])]
-            if covering:
-                widest = min(covering, key=lambda row: len(row.host))
-                states = {row.host: state_of_opt_out(row.how) for row in covering}
-                raw = tombstone(host, states[widest.host], states)
+            states = {name: state_of_opt_out(how) for name, how in limits[domain].told_closed(host).items()}
+            if states:
+                raw = tombstone(host, states[min(states, key=len)], states)
             else:
                 raw = await _record(uow, (domain, host))
             found.append(raw)

@@ -2,8 +2,6 @@
 
 from datetime import datetime
 
-from registry.core.changes.states import state_out
-from registry.core.names.opt_out import is_covered
 from registry.store.records import ChangeRecord
 from registry.store.unit_of_work import UnitOfWork
 
@@ -17,7 +15,6 @@ async def apply_opt_out(uow: UnitOfWork, domain: str, host: str, *, now: datetim
     hidden = await uow.services.hide(domain, [host])
     await uow.feed.redact(domain, host)  # guard: feed-hidden-redacted
     if hidden:
-        how = [row.how for row in await uow.opt_outs.rows(domain) if is_covered(host, [row.host])]
-        data = {"state": state_out("operator" if "operator" in how else "site")}
+        data = {"state": (await uow.holds.limits([domain]))[domain].state(host)}
         await uow.ledger.add_changes([ChangeRecord(domain, name, "service.hidden", now, data) for name in hidden])
     return len(hidden)

@@ -10,7 +10,6 @@ from registry.actions.frontier.pending import probes_from_json
 from registry.actions.frontier.seed import SUB_HOST
 from registry.core.model.documents import Outcome
 from registry.core.names.domains import registrable_domain
-from registry.core.names.opt_out import is_covered
 from registry.core.scheduling.reasons import DueReason
 from registry.core.visiting import rotation, tool_lists
 from registry.core.visiting.probes import Step
@@ -117,11 +116,12 @@ async def next_due(store: Store) -> datetime | None:
 
 
 async def _jobs(uow: UnitOfWork, domains: Sequence[str], now: datetime) -> tuple[DomainJob, ...]:
-    opted_out = await uow.opt_outs.of(domains)
+    limits = await uow.holds.limits(domains)
     hosts = []
     for host in await uow.hosts.due(domains, now=now):
-        if is_covered(host.host, opted_out.get(host.domain, ())):  # guard: opt-out-lease
-            await uow.hosts.unschedule(host.domain, host.host)  # otherwise its domain would stay due for ever
+        if not limits[host.domain].may_be_visited(host.host):  # guard: opt-out-lease
+            why = DueReason.OPTED_OUT if limits[host.domain].has_opted_out(host.host) else DueReason.BLOCKED
+            await uow.hosts.unschedule(host.domain, host.host, why)  # otherwise its domain would stay due for ever
         else:
             hosts.append(host)
     spent = await uow.ledger.spent(domains, since=now - BUDGET_WINDOW)
@@ -132,7 +132,7 @@ async def _jobs(uow: UnitOfWork, domains: Sequence[str], now: datetime) -> tuple
         DomainJob(
             domain,
             tuple(
-                host_job(record, documents.get(record.host, ()), now, closed=opted_out.get(domain, ()))
+                host_job(record, documents.get(record.host, ()), now, closed=limits[domain].closed)
                 for record in _in_order(domain_hosts)
             ),
             spent.get(domain, {}),
@@ -161,7 +161,8 @@ def host_job(
     """Return the job: to request only known documents, or the whole plan every WHOLE_PLAN_EVERY and if none was found.
 
     A host that somebody named (a submission, `waypost crawl HOST`) gets all paths of all formats, a submitted one until
-    each was requested once. `documents`: all current ones of the host. `closed`: hosts of the domain that opted out.
+    each was requested once. `documents`: all current ones of the host. `closed`: hosts of the domain that are never
+    visited.
     """
     known = [document for document in documents if document.outcome in _KNOWN and document.alias_of is None]
     has_any = any(document.outcome is Outcome.FOUND for document in known)

@@ -12,8 +12,8 @@ from datetime import datetime, timedelta
 from itertools import islice
 from typing import Final
 
+from registry.core.access.holds import Limits
 from registry.core.names.domains import InvalidName, canonical_host
-from registry.core.names.opt_out import is_covered
 from registry.core.names.seeds import Checkpoint, Refusal, Seed, Seeds
 from registry.core.visiting.shares import is_main, is_named_by_others
 from registry.store.loading import Named
@@ -42,6 +42,7 @@ SUB_HOST: Final = "sub-host"
 """Relation and source of hosts queued because their domain served a document (docs/probe-plan.md, "Sub-hosts")."""
 
 OPTED_OUT: Final = "the site opted out"
+_REFUSED_AS: Final = {"opted_out": OPTED_OUT, "blocked": "an operator of this registry blocked it"}
 
 
 @dataclass(slots=True)
@@ -104,7 +105,7 @@ async def seed(
         hosts, refusals = await asyncio.to_thread(_canonical, chunk, exempt, report.names)
         async with store.begin() as uow:
             loaded = await uow.loading.load(hosts, source=source, now=now, due=due)
-        refusals += (Refusal(host, "opted_out", OPTED_OUT, referrer) for host, referrer in loaded.opted_out)
+        refusals += (Refusal(host, code, _REFUSED_AS[code], referrer) for host, referrer, code in loaded.closed)
         for refusal in refusals:
             report.refuse(refusal)
             on_refusal(refusal)
@@ -130,10 +131,8 @@ async def fold_candidates(
     report = SeedReport()
     async with store.begin() as uow:
         candidates = await uow.candidates.open(limit=limit)
-        opted_out = await uow.opt_outs.of({candidate.domain for candidate in candidates})
-        refusals = [
-            _refusal(candidate, opted_out.get(candidate.domain, frozenset()), exempt) for candidate in candidates
-        ]
+        limits = await uow.holds.limits({candidate.domain for candidate in candidates})
+        refusals = [_refusal(candidate, limits[candidate.domain], exempt) for candidate in candidates]
         domains = {candidate.domain for candidate, code in zip(candidates, refusals, strict=True) if code is None}
         report.domains = await _add_domains(uow, domains, now)
         waiting = Counter(await uow.hosts.waiting_named(domains))
@@ -162,14 +161,15 @@ async def fold_candidates(
 async def make_due(store: Store, names: Iterable[str], *, now: datetime, exempt: Collection[str] = ()) -> int:
     """Make known hosts due at once, with the whole plan, as if they were new; return their number.
 
-    For an operator's own rerun (`waypost crawl`, the demo). Opted-out hosts and running leases are left unchanged.
+    For an operator's own rerun (`waypost crawl`, the demo). Hosts that opted out or are blocked, and
+    running leases, are left unchanged.
     """
     hosts = [canonical_host(name, exempt=exempt) for name in names]
     async with store.begin() as uow:
         domains = {host.domain for host in hosts}
         await uow.domains.lock(domains)
-        opted_out = await uow.opt_outs.of(domains)
-        keys = [(host.domain, host.host) for host in hosts if not is_covered(host.host, opted_out.get(host.domain, ()))]
+        limits = await uow.holds.limits(domains)
+        keys = [(host.domain, host.host) for host in hosts if limits[host.domain].may_be_visited(host.host)]
         due = await uow.hosts.make_due(keys, due=now - SUBMISSION_HEAD_START)
         due_domains = {domain for domain, _ in keys}
         await uow.domains.reset_attempts(due_domains)
@@ -220,12 +220,14 @@ def _canonical(
     return hosts.values(), refusals
 
 
-def _refusal(candidate: CandidateRecord, opted_out: Collection[str], exempt: Collection[str]) -> str | None:
+def _refusal(candidate: CandidateRecord, limits: Limits, exempt: Collection[str]) -> str | None:
     try:
         canonical_host(candidate.host, exempt=exempt)
     except InvalidName as error:
         return error.code
-    return "opted_out" if is_covered(candidate.host, opted_out) else None
+    if limits.may_be_visited(candidate.host):
+        return None
+    return "opted_out" if limits.has_opted_out(candidate.host) else "blocked"
 
 
 def _named_host(candidate: CandidateRecord, now: datetime) -> HostRecord:

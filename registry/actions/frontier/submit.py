@@ -12,7 +12,6 @@ from typing import Final, Literal
 from registry.actions.frontier.seed import SUBMISSION_HEAD_START
 from registry.core.model.documents import Outcome
 from registry.core.names.domains import canonical_host
-from registry.core.names.opt_out import is_covered
 from registry.core.scheduling.reasons import DueReason
 from registry.core.visiting.shares import Standing
 from registry.store.records import HostRecord
@@ -42,14 +41,15 @@ FULL_FOR: Final = timedelta(hours=1)
 _MAY_ASK_FOR_TIME: Final = frozenset({Outcome.RATE_LIMITED, Outcome.SERVER_ERROR})  # Retry-After, up to a day
 
 Refused = Literal["too_many", "client_domain", "client_unresolved"]
-State = Literal["new", "queued", "known", "opted_out"] | Refused
+State = Literal["new", "queued", "known", "opted_out", "blocked"] | Refused
 
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """`state`: new (not known before), queued (a visit waits), known (visited already, schedule unchanged), opted_out;
-    or why it was refused: too_many (of its domain's hosts wait already), client_domain (this client submitted too many
-    of them), client_unresolved (too many names that it submitted had no address).
+    """`state`: new (not known before), queued (a visit waits), known (visited already, schedule unchanged), opted_out,
+    blocked (by an operator of this registry); or why it was refused: too_many (of its domain's hosts wait already),
+    client_domain (this client submitted too many of them), client_unresolved (too many names that it submitted had no
+    address).
 
     `next_visit_at` is never in the past; of a refused one None. `retry_at`: when a refused one may be submitted again.
     """
@@ -92,8 +92,9 @@ async def _queue(
     uow: UnitOfWork, domain: str, host: str, client: str | None, now: datetime
 ) -> tuple[State, datetime | None] | _Refusal:
     """Queue the host. Nothing is locked or written when it is queued already, or cannot be."""
-    if is_covered(host, (await uow.opt_outs.of([domain])).get(domain, ())):  # guard: opt-out-submission
-        return "opted_out", None
+    limits = (await uow.holds.limits([domain]))[domain]
+    if not limits.may_be_visited(host):  # guard: opt-out-submission
+        return "opted_out" if limits.has_opted_out(host) else "blocked", None
     due = now - SUBMISSION_HEAD_START
     new = HostRecord(domain, host, "submission", now, due, submitted_at=now, next_visit_why=DueReason.ASKED)
     turn = 0

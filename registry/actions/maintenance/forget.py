@@ -5,17 +5,15 @@ the trigger on services notes it for every index. Every writer checks opt-outs, 
 visits, submissions, seeds and documents of others do not bring it back. Without an opt-out it may be named again.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
 from registry.actions.frontier.lease import BUDGET_WINDOW
-from registry.core.changes.states import State, state_out
 from registry.core.names.domains import host_syntax, registrable_domain
-from registry.core.names.opt_out import is_covered
 from registry.store.records import ChangeRecord, OptOutRecord
-from registry.store.unit_of_work import Store, UnitOfWork
+from registry.store.unit_of_work import Store
 
 How = Literal["operator", "file", "dns"]
 
@@ -24,7 +22,7 @@ How = Literal["operator", "file", "dns"]
 class Forgotten:
     """`host` and all below it. `services`: hosts that were shown until now. `rows`: deleted rows, by table.
 
-    `stays_out`: an opt-out covers it, made now or before.
+    `stays_out`: an opt-out or a block covers it, made now or before.
     """
 
     domain: str
@@ -52,15 +50,16 @@ async def forget(
     domain = registrable_domain(host)
     async with store.begin() as uow:
         await uow.domains.lock([domain])
-        was_out = host in await _opted_out(uow, domain)
+        was_out = host in (await uow.holds.limits([domain]))[domain].opted_out
         if opt_out is not None:
             await uow.opt_outs.add([OptOutRecord(domain, host, opt_out, evidence, now)])
         services = await uow.forgetting.shown(domain, host)
         rows = await uow.forgetting.rows(domain, host, today=now - BUDGET_WINDOW)
         await uow.forgetting.domain(domain)
-        stays_out = is_covered(host, await _opted_out(uow, domain))
+        limits = (await uow.holds.limits([domain]))[domain]
+        stays_out = not limits.may_be_visited(host)
         await uow.feed.redact(domain, host)  # guard: feed-forgotten-redacted
-        facts = {"state": await _state(uow, domain, host), "reason": "forgotten"}
+        facts = {"state": limits.state(host) or "gone", "reason": "forgotten"}
         changes = [ChangeRecord(domain, shown_host, "service.delisted", now, facts) for shown_host in services]
         if opt_out is not None and not was_out:
             kind = "host.blocked" if opt_out == "operator" else "host.opted_out"
@@ -70,13 +69,3 @@ async def forget(
     async with store.begin() as uow:
         rows["candidates"] = await uow.forgetting.candidates(domain, host)
     return Forgotten(domain, host, tuple(services), rows, stays_out)
-
-
-async def _state(uow: UnitOfWork, domain: str, host: str) -> State:
-    """Return the state of a host without rows: `gone`, unless an opt-out or a block covers it."""
-    how = {row.how for row in await uow.opt_outs.rows(domain) if is_covered(host, [row.host])}
-    return state_out("operator" if "operator" in how else "site") if how else "gone"
-
-
-async def _opted_out(uow: UnitOfWork, domain: str) -> Collection[str]:
-    return (await uow.opt_outs.of([domain])).get(domain, frozenset())

@@ -197,11 +197,11 @@ async def _end(uow: UnitOfWork, row: OptOutRecord, now: datetime) -> None:
     await uow.domains.lock([row.domain])
     new_host = HostRecord(row.domain, row.host, "opt-in", now, due, submitted_at=now, next_visit_why=DueReason.ASKED)
     await uow.hosts.add([new_host])
-    opted_out = (await uow.opt_outs.of([row.domain])).get(row.domain, frozenset())
+    limits = (await uow.holds.limits([row.domain]))[row.domain]
     hosts = [known.host for known in await uow.hosts.of([row.domain]) if is_covered(known.host, [row.host])]
-    await uow.hosts.make_due([(row.domain, host) for host in hosts if not is_covered(host, opted_out)], due=due)
+    await uow.hosts.make_due([(row.domain, host) for host in hosts if limits.may_be_visited(host)], due=due)
     await uow.domains.due_by([row.domain], due=due, now=now)
-    data = {"state": "never_validated", "how": row.how}
+    data = {"state": limits.state(row.host) or "never_validated", "how": row.how}
     await uow.ledger.add_changes([ChangeRecord(row.domain, row.host, "host.readmitted", now, data)])
 
 

@@ -5,13 +5,14 @@ is left for the next run, because its worker will record visits of it. No site i
 """
 
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
 from registry.actions.recording.rescore import rescore_hosts
 from registry.core.names.domains import registrable_domain
+from registry.core.names.opt_out import is_covered
 from registry.store.errors import StoreUnavailable
 from registry.store.rehoming import Key
 from registry.store.unit_of_work import Store, UnitOfWork
@@ -38,6 +39,10 @@ async def rehome(store: Store, *, now: datetime) -> Rehomed:
         if (new_domain := registrable_domain(opted_out_host)) != old_domain:
             async with store.begin() as uow:  # opt-outs outlive their hosts: they move on their own
                 await uow.rehoming.copy_opt_out(opted_out_host, old_domain=old_domain, new_domain=new_domain)
+    async for old_domain, held_host in _pages(store, table="listing_holds"):
+        if (new_domain := registrable_domain(held_host)) != old_domain:
+            async with store.begin() as uow:
+                await uow.rehoming.copy_holds(held_host, held_host, old_domain=old_domain, new_domain=new_domain)
     async for old_domain, host in _pages(store, table="hosts"):
         result.hosts += 1
         new_domain = registrable_domain(host)
@@ -55,11 +60,18 @@ async def rehome(store: Store, *, now: datetime) -> Rehomed:
     return result
 
 
+_READS: Final[Mapping[str, Callable[[UnitOfWork, Key], Awaitable[list[Key]]]]] = {
+    "hosts": lambda uow, after: uow.rehoming.hosts(after, limit=PAGE),
+    "opt_outs": lambda uow, after: uow.rehoming.opt_outs(after, limit=PAGE),
+    "listing_holds": lambda uow, after: uow.holds.keys(after, limit=PAGE),
+}
+
+
 async def _pages(store: Store, *, table: str) -> AsyncIterator[Key]:
     after: Key = ("", "")
     while True:
         async with store.begin() as uow:
-            page = await (uow.rehoming.hosts if table == "hosts" else uow.rehoming.opt_outs)(after, limit=PAGE)
+            page = await _READS[table](uow, after)
         if not page:
             return
         for key in page:
@@ -84,6 +96,11 @@ async def _move(store: Store, host: str, old_domain: str, new_domain: str, now: 
 async def _move_locked(uow: UnitOfWork, host: str, old_domain: str, new_domain: str, now: datetime) -> None:
     opted_out = (await uow.opt_outs.of([old_domain])).get(old_domain, frozenset())
     await uow.rehoming.copy_opt_outs(host, old_domain=old_domain, new_domain=new_domain, opted_out=opted_out)
+    for hold in (await uow.holds.limits([old_domain]))[old_domain].holds:
+        below = is_covered(hold.host, {new_domain})
+        if below or hold.covers(host):
+            covered = hold.host if below else host
+            await uow.rehoming.copy_holds(hold.host, covered, old_domain=old_domain, new_domain=new_domain)
     await uow.rehoming.move(host, old_domain=old_domain, new_domain=new_domain)
     await uow.domains.due_with_hosts([new_domain], now=now)
     await uow.rehoming.settle(old_domain)

@@ -4,7 +4,7 @@ Replication is by state, not by difference: what is applied is the whole record 
 that it is as of, and an older state never replaces a newer one. So every step may be repeated. Progress is written in
 the transaction of the records, so a process that dies at any moment loses and repeats nothing.
 
-Opt-outs of this registry itself win over what the origin says, and stay.
+Opt-outs of this registry itself, and its holds, win over what the origin says, and stay.
 """
 
 import logging
@@ -223,7 +223,9 @@ async def _apply_together(
         for name, _ in (statement.received.covering if statement.received else None) or ()
     }
     known = await uow.mirroring.of({*keys.values(), *covering})
-    opt_outs = {domain: await uow.opt_outs.rows(domain) for domain in sorted({domain for domain, _ in keys.values()})}
+    domains = sorted({domain for domain, _ in keys.values()})
+    opt_outs = {domain: await uow.opt_outs.rows(domain) for domain in domains}
+    limits = await uow.holds.limits(domains)
     applied, work = Applied(), _Work(snapshot=_snapshot(mirror))
     for host, statement in latest.items():
         previous = known.get(host)
@@ -255,7 +257,9 @@ async def _apply_together(
         else:
             applied.put += 1
             work.ended += [(row.domain, row.host) for row in rows]
-            work.put.append(received)
+            # A held one is stored too, so that it is shown when the hold ends.
+            is_held = bool(limits[key[0]].of(host))  # guard: hold-mirror
+            work.put.append(replace(received, service=replace(received.service, hidden=is_held)))
             work.note(key, statement, "listed", robots=received.usage.robots)
     await _write(uow, work)
     return applied

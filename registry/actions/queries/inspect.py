@@ -4,21 +4,22 @@ Hosts are given in their canonical spelling (`domains.host_syntax`).
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from types import MappingProxyType
 from typing import Any, Final, Literal
 
 from registry.actions.frontier.seed import SEED_HEAD_START, SUBMISSION_HEAD_START
 from registry.actions.frontier.submit import is_waiting
 from registry.actions.queries.unasked import LOG_READ, Unasked, unasked
+from registry.core.access.holds import HOLD_KINDS, HoldKind
 from registry.core.merging.rules import NOT_LISTED
 from registry.core.model.documents import Outcome
 from registry.core.model.findings import Severity
 from registry.core.model.listing import Filters
 from registry.core.model.services import Capability, Service
 from registry.core.names.domains import registrable_domain
-from registry.core.names.opt_out import is_covered
 from registry.core.reading.injection import injection_flags
 from registry.core.scheduling.reasons import shown_time
 from registry.core.scoring.rubric import rule_of
@@ -40,7 +41,7 @@ HEALTH_LINES: Final = 100
 MAX_PATHS: Final = 3
 """Maximum number of paths with the same answer that are listed one by one."""
 
-State = Literal["queued", "listed", "not_listed", "opted_out"]
+State = Literal["queued", "listed", "not_listed", "opted_out", "blocked"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,8 @@ class CapabilityView:
 
 @dataclass(frozen=True, slots=True)
 class HostStatus:
-    """`state`: queued (not visited yet, or not since it was submitted again), listed, not_listed, opted_out.
+    """`state`: queued (not visited yet, or not since it was submitted again), listed, not_listed, opted_out,
+    blocked (by an operator of this registry).
 
     `reasons`: sentences that say why it is not listed or what is wrong. `next_visit_at` is never in the past; None: not
     scheduled. `unasked`: paths of the plan that were not requested yet. `injection_flags`: codes of the patterns of
@@ -157,7 +159,7 @@ async def status(store: Store, host: str, *, now: datetime) -> HostStatus | None
     """Return the status of a host; None when it is unknown."""
     domain = registrable_domain(host)
     async with store.begin() as uow:
-        opted_out = is_covered(host, (await uow.opt_outs.of([domain])).get(domain, ()))
+        limits = (await uow.holds.limits([domain]))[domain]
         known = await uow.hosts.get(domain, host)
         record = (await uow.services.of([domain])).get(host)
         findings = await uow.catalogue.findings(domain, host)
@@ -166,19 +168,22 @@ async def status(store: Store, host: str, *, now: datetime) -> HostStatus | None
     if known is None:
         return None
     is_listed = record is not None and not record.hidden
+    opted_out, holds = limits.has_opted_out(host), limits.kinds(host)
     return HostStatus(
         domain=domain,
         host=host,
-        state=_state(known, is_listed, opted_out, now),
+        state=_state(known, is_listed, opted_out, holds, now),
         outcome=known.outcome,
         reason=known.reason,
-        reasons=reasons_of(known, is_listed=is_listed, opted_out=opted_out, findings=findings, last=log[:1]),
+        reasons=reasons_of(
+            known, is_listed=is_listed, opted_out=opted_out, holds=holds, findings=findings, last=log[:1]
+        ),
         last_visit_at=known.last_visit_at,
         next_visit_at=shown_time(known.next_visit_at, now),
         submitted_at=known.submitted_at,
         alias_of=known.alias_of,
         crawl_failures=known.soft_failures,
-        unasked=unasked(known, documents, log, opted_out=opted_out, now=now),
+        unasked=unasked(known, documents, log, opted_out=opted_out or "blocked" in holds, now=now),
         injection_flags=() if opted_out else injection_flags(finding.reason for finding in findings),
     )
 
@@ -188,11 +193,17 @@ def reasons_of(
     *,
     is_listed: bool,
     opted_out: bool,
+    holds: Collection[HoldKind] = (),
     findings: Sequence[FindingRecord],
     last: Sequence[VisitRecord],
 ) -> tuple[str, ...]:
-    """Return sentences that say why a host is not listed or what is wrong. `last`: its last visit, if there is one."""
-    return tuple(_reasons(known, is_listed, opted_out, findings, last))[:MAX_REASONS]
+    """Return sentences that say why a host is not listed or what is wrong. `holds`: those that cover it. `last`: its
+    last visit, if there is one."""
+    closed = ("The site opted out.",) if opted_out else (_HELD["blocked"],) if "blocked" in holds else ()
+    if closed:
+        return closed
+    held = [_HELD[kind] for kind in HOLD_KINDS if kind in holds]
+    return (*held, *_reasons(known, is_listed, findings, last))[:MAX_REASONS]
 
 
 def why_not_visited(visit: VisitRecord) -> str | None:
@@ -259,9 +270,18 @@ async def overview(store: Store, *, now: datetime) -> Overview:
         )
 
 
-def _state(known: HostRecord, is_listed: bool, opted_out: bool, now: datetime) -> State:
-    if opted_out:
-        return "opted_out"
+_HELD: Final[Mapping[HoldKind, str]] = MappingProxyType(
+    {
+        "blocked": "An operator of this registry blocked it: it is neither visited nor listed.",
+        "quarantined": "An operator of this registry examines it: it is visited, and not listed until that has ended.",
+        "hidden": "Its owner hides it: it is visited and not listed.",
+    }
+)
+
+
+def _state(known: HostRecord, is_listed: bool, opted_out: bool, holds: Collection[HoldKind], now: datetime) -> State:
+    if opted_out or "blocked" in holds:
+        return "opted_out" if opted_out else "blocked"
     if is_listed:
         return "listed"
     return "queued" if known.last_visit_at is None or is_waiting(known, now) else "not_listed"
@@ -270,13 +290,9 @@ def _state(known: HostRecord, is_listed: bool, opted_out: bool, now: datetime) -
 def _reasons(
     known: HostRecord,
     is_listed: bool,
-    opted_out: bool,
     findings: Sequence[FindingRecord],
     last: Sequence[VisitRecord],
 ) -> Iterator[str]:
-    if opted_out:
-        yield "The site opted out."
-        return
     if last and (text := why_not_visited(last[0])) is not None:
         yield text
     if known.outcome is None:

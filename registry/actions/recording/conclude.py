@@ -4,7 +4,7 @@ Long because every kind of row that a visit changes is decided here, in the orde
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from statistics import median
@@ -16,7 +16,9 @@ from registry.actions.recording.compatibility import note_breaking_changes
 from registry.actions.recording.events import Capabilities, change_of, freshened
 from registry.actions.recording.present import Shown, Standing, held_documents, present
 from registry.actions.recording.reconcile import SECOND_LOOK, Documents, is_detail, lose_all, reconcile, visit_record
+from registry.core.access.holds import UNLIMITED, Limits
 from registry.core.calling.server_records.record import NO_SERVERS, ServerRecords
+from registry.core.changes.states import State
 from registry.core.model.documents import ABSENCE, Outcome
 from registry.core.model.listing import TrustLevel
 from registry.core.names.domains import registrable_domain, same_site
@@ -72,7 +74,7 @@ class Stored:
     hosts: Mapping[Key, HostRecord]
     documents: Sequence[DocumentRecord]
     services: Mapping[str, ServiceRecord]  # by host
-    opted_out: Mapping[str, frozenset[str]]  # by domain
+    limits: Mapping[str, Limits]  # by domain
     capabilities: Mapping[Key, Capabilities] = field(default_factory=dict)
 
 
@@ -85,7 +87,9 @@ class Compared:
     documents: Documents
     is_failing: bool
     is_merged_again: bool
-    is_hidden: bool = False
+    is_hidden: bool
+    hidden_as: State | None
+    may_be_visited: bool
     opt_out: OptOutRecord | None = None
     previous: Outcome | None = None  # of the visit before
     is_slow: bool = False  # its robots.txt demands long pauses: visits are split, days apart
@@ -125,9 +129,9 @@ def compare(finished: Sequence[FinishedDomain], before: Stored, now: datetime) -
     for domain in finished:
         robots = {visit.host: _robots(visit) for visit in domain.visits}
         opt_outs = {host: _opt_out(domain.domain, host, rules, now) for host, rules in robots.items()}
-        hidden = before.opted_out.get(domain.domain, frozenset()) | {
-            opt_out.host for opt_out in opt_outs.values() if opt_out
-        }
+        limits = before.limits.get(domain.domain, UNLIMITED)
+        declared = {opt_out.host: opt_out.how for opt_out in opt_outs.values() if opt_out}
+        limits = Limits({**declared, **limits.opted_out}, limits.holds)
         for visit in domain.visits:
             # Not with the suffix list, which may have changed since the lease was taken, in this process or another.
             if not is_covered(visit.host, {domain.domain}):
@@ -135,9 +139,8 @@ def compare(finished: Sequence[FinishedDomain], before: Stored, now: datetime) -
             key = (domain.domain, visit.host)
             host = before.hosts.get(key) or HostRecord(*key, "visit", now, now)
             service = before.services.get(visit.host)
-            is_hidden = is_covered(visit.host, hidden)
-            compared = _compare_visit(visit, host, documents.get(key, ()), service, now)
-            compared.opt_out, compared.is_hidden = opt_outs[visit.host], is_hidden
+            compared = _compare_visit(visit, host, documents.get(key, ()), service, limits, now)
+            compared.opt_out = opt_outs[visit.host]
             compared.is_slow = (robots[visit.host].crawl_delay or 0) > SLOW_DELAY
             comparisons.append(compared)
     return comparisons
@@ -163,7 +166,7 @@ def conclude(
             writes.awaited.append(host)
             if not _is_untouched(compared.visit):
                 writes.resolved.append((domain, host, not compared.visit.has_no_address))
-        if compared.visit.alias_of is not None and not compared.is_hidden and same_site(compared.visit.alias_of, host):
+        if compared.visit.alias_of is not None and compared.may_be_visited and same_site(compared.visit.alias_of, host):
             writes.new_hosts.append(_alias_target(compared, compared.visit.alias_of, now))
         previous = before.services.get(host)
         if compared.is_merged_again:
@@ -172,7 +175,7 @@ def conclude(
             seen = _seen_again(compared, previous)
             writes.seen.append(seen)
             writes.changes += freshened(previous, seen, now)
-        if compared.opt_out is not None and compared.opt_out.host not in before.opted_out.get(domain, ()):
+        if compared.opt_out is not None and compared.opt_out.host not in _opted_out(before, domain):
             data = {"state": "opted_out", "how": compared.opt_out.how}
             writes.changes.append(ChangeRecord(domain, compared.opt_out.host, "host.opted_out", now, data))
     return writes
@@ -183,6 +186,7 @@ def _compare_visit(
     host: HostRecord,
     stored: Sequence[DocumentRecord],
     service: ServiceRecord | None,
+    limits: Limits,
     now: datetime,
 ) -> Compared:
     documents = reconcile(host.domain, visit, stored, now)
@@ -198,22 +202,30 @@ def _compare_visit(
     is_failing = (
         after.soft_failures >= FAILING_TIMES and failing_since is not None and now - failing_since >= FAILING_AFTER
     )
+    is_hidden = not limits.may_be_listed(host.host)
     return Compared(
         visit=visit,
         host=after,
         documents=documents,
         is_failing=is_failing,
-        is_merged_again=documents.has_news or _is_outdated(service, documents, is_failing),
+        is_merged_again=documents.has_news or _is_outdated(service, documents, is_failing, is_hidden),
+        is_hidden=is_hidden,
+        hidden_as=limits.state(host.host),
+        may_be_visited=limits.may_be_visited(host.host),
         previous=host.outcome,
     )
 
 
-def _is_outdated(service: ServiceRecord | None, documents: Documents, is_failing: bool) -> bool:
+def _opted_out(before: Stored, domain: str) -> Collection[str]:
+    return before.limits.get(domain, UNLIMITED).opted_out
+
+
+def _is_outdated(service: ServiceRecord | None, documents: Documents, is_failing: bool, is_hidden: bool) -> bool:
     """Return whether the service must be recomputed although no document changed."""
     if service is None:
         return any(current.record.outcome is Outcome.FOUND for current in documents.current.values())
     was_failing = service.trust_level is TrustLevel.UNVERIFIED
-    return (service.rubric_version, was_failing) != (VERSION, is_failing)
+    return (service.rubric_version, was_failing, service.hidden) != (VERSION, is_failing, is_hidden)
 
 
 def _after_visit(host: HostRecord, visit: Visit, documents: Documents, now: datetime) -> HostRecord:
@@ -335,7 +347,9 @@ def _add_shown(
     writes.services.append(shown.service)
     writes.capabilities[key] = shown.capabilities
     writes.scores.append(shown.score)
-    writes.changes += change_of(previous, before.capabilities.get(key, {}), shown, now, cause="visit")
+    writes.changes += change_of(
+        previous, before.capabilities.get(key, {}), shown, now, cause="visit", hidden_as=compared.hidden_as
+    )
 
 
 def may_be_mcp_server(previous: ServiceRecord | None, shown: Shown) -> bool:

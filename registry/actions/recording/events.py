@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from registry.actions.recording.present import Shown
-from registry.core.changes.states import state_of
+from registry.core.changes.states import State, state_of
 from registry.core.changes.versions import Version, changed, listed
 from registry.store.records import ChangeRecord, ServiceRecord
 from registry.store.values import key_name
@@ -21,16 +21,17 @@ def change_of(
     now: datetime,
     *,
     cause: Literal["visit", "rescore"],
+    hidden_as: State | None = None,
 ) -> list[ChangeRecord]:
-    """Return the event of a recomputed service; for a hidden one only that it was hidden. `capabilities`: those of
-    `previous`. Nothing when only dates differ."""
+    """Return the event of a recomputed service; for a hidden one only that it was hidden, with the state `hidden_as`.
+    `capabilities`: those of `previous`. Nothing when only dates differ."""
     service = shown.service
     if service is None:
         return []
     key = (service.domain, service.host)
     if service.hidden:
         was_shown = previous is not None and not previous.hidden
-        return [ChangeRecord(*key, "service.hidden", now, {"state": "opted_out"})] if was_shown else []
+        return [ChangeRecord(*key, "service.hidden", now, {"state": hidden_as or "opted_out"})] if was_shown else []
     after = _version(service, {key_name(shown.name): shown.data for shown in shown.capabilities})
     facts = _facts(service, now)
     if previous is None or previous.hidden:

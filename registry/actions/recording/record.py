@@ -100,7 +100,7 @@ async def _read(uow: UnitOfWork, domains: Collection[str]) -> Stored:
         hosts={(host.domain, host.host): host for host in await uow.hosts.of(domains)},
         documents=await uow.documents.of(domains),
         services=await uow.services.of(domains),
-        opted_out=await uow.opt_outs.of(domains),
+        limits=await uow.holds.limits(domains),
     )
 
 

@@ -16,6 +16,8 @@ from registry.actions.recording.events import Capabilities, change_of
 from registry.actions.recording.mcp_servers import write_mcp_servers
 from registry.actions.recording.present import Shown, Standing, assessment_of, held_documents, needs_body, present
 from registry.actions.recording.reconcile import Current, findings_json
+from registry.core.access.holds import Limits
+from registry.core.changes.states import State
 from registry.core.model.listing import TrustLevel
 from registry.core.scheduling.bisection import Bisection
 from registry.core.scoring.rubric import VERSION
@@ -97,6 +99,7 @@ async def rescore_hosts(uow: UnitOfWork, keys: Sequence[Key], now: datetime) -> 
     domains = {domain for domain, _ in keys}
     documents = await uow.documents.of(domains, strict=True)
     services = await uow.services.of(domains)
+    limits = await uow.holds.limits(domains)
     by_host = {
         key: [Current(document) for document in host_documents] for key, host_documents in groupby(documents, key=_key)
     }
@@ -109,12 +112,13 @@ async def rescore_hosts(uow: UnitOfWork, keys: Sequence[Key], now: datetime) -> 
             if needs_body(document)
         }
     )
-    computed = await asyncio.to_thread(_compute, selected, bodies, services, now)
+    computed = await asyncio.to_thread(_compute, selected, bodies, services, limits, now)
     capabilities = await uow.services.capabilities([key for key in selected if key[1] in services])
     changed = 0
     for key, (rejudged, shown) in computed.items():
         await uow.documents.put(rejudged)
-        changed += await _write(uow, key, services.get(key[1]), capabilities.get(key, {}), shown, now)
+        hidden_as = limits[key[0]].state(key[1])
+        changed += await _write(uow, key, services.get(key[1]), capabilities.get(key, {}), shown, hidden_as, now)
     return changed
 
 
@@ -122,6 +126,7 @@ def _compute(
     selected: Mapping[Key, Sequence[Current]],
     bodies: Mapping[tuple[str, bytes], bytes],
     services: Mapping[str, ServiceRecord],
+    limits: Mapping[str, Limits],
     now: datetime,
 ) -> dict[Key, tuple[list[DocumentRecord], Shown]]:
     computed = {}
@@ -133,7 +138,7 @@ def _compute(
             seen_at,
             previous.crawl_failures if previous else 0,
             previous is not None and previous.trust_level is TrustLevel.UNVERIFIED,
-            previous is not None and previous.hidden,
+            not limits[domain].may_be_listed(host),
         )
         shown = present(domain, host, held_documents(assessed, bodies), previous, standing, now)
         computed[domain, host] = (
@@ -168,6 +173,7 @@ async def _write(
     previous: ServiceRecord | None,
     capabilities: Capabilities,
     shown: Shown,
+    hidden_as: State | None,
     now: datetime,
 ) -> bool:
     """Write the result; return whether anything shown changed."""
@@ -185,7 +191,9 @@ async def _write(
     await uow.services.replace_capabilities({key: shown.capabilities})
     await uow.services.put([shown.service])
     await uow.services.add_scores([shown.score])
-    events = await asyncio.to_thread(change_of, previous, capabilities, shown, now, cause="rescore")
+    events = await asyncio.to_thread(
+        change_of, previous, capabilities, shown, now, cause="rescore", hidden_as=hidden_as
+    )
     await uow.ledger.add_changes(events)
     return previous is None or shown.service.updated_at == now
 

@@ -69,7 +69,7 @@ class NextVisit(Shape):
     why: Annotated[
         str,
         Field(
-            json_schema_extra={"enum": ["new", "asked", "policy", "second_look", "unfinished", "opted_out"]},
+            json_schema_extra={"enum": ["new", "asked", "policy", "second_look", "unfinished", "opted_out", "blocked"]},
             examples=["policy"],
         ),
     ]

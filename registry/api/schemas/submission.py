@@ -40,7 +40,9 @@ class Unasked(Shape):
 class StatusData(Shape):
     domain: HostName
     confusable: Confusable
-    state: Annotated[Literal["queued", "visiting", "listed", "not_listed", "opted_out"], Field(examples=["listed"])]
+    state: Annotated[
+        Literal["queued", "visiting", "listed", "not_listed", "opted_out", "blocked"], Field(examples=["listed"])
+    ]
     outcome: Annotated[str | None, Field(description="How the last visit ended.", examples=["found"])]
     reason: Annotated[str, Field(description="Refines the outcome; may be empty.", examples=[""])]
     reasons: Annotated[

@@ -22,8 +22,3 @@ def state_of(trust_level: TrustLevel, seen_at: datetime, now: datetime) -> State
     if trust_level is TrustLevel.UNVERIFIED:  # given to hosts that fail, and to nothing else
         return "failing"
     return "stale" if now - seen_at > STALE_AFTER else "fresh"
-
-
-def state_out(how: str) -> State:
-    """Return the state of a host that an opt-out covers; `how` it was declared."""
-    return "blocked" if how == "operator" else "opted_out"

@@ -22,6 +22,7 @@ class DueReason(StrEnum):
     SECOND_LOOK = "second_look"  # a document once found was missing: a second look decides
     UNFINISHED = "unfinished"  # the last visit had no budget for all requests
     OPTED_OUT = "opted_out"  # never: the site asked to be left alone
+    BLOCKED = "blocked"  # never: an operator of this registry blocked it
 
 
 _TEXTS: Final[Mapping[DueReason, str]] = MappingProxyType(
@@ -31,6 +32,7 @@ _TEXTS: Final[Mapping[DueReason, str]] = MappingProxyType(
         DueReason.SECOND_LOOK: "a document found before was missing: a second visit decides whether it is gone",
         DueReason.UNFINISHED: "the last visit had no budget left for all its requests",
         DueReason.OPTED_OUT: "never: the site opted out",
+        DueReason.BLOCKED: "never: an operator of this registry blocked it",
     }
 )
 

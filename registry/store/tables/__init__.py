@@ -16,6 +16,7 @@ from registry.store.tables.frontier import (
     OptOutRow,
     SubmissionRow,
 )
+from registry.store.tables.holds import ListingHoldRow
 from registry.store.tables.ledger import ChangeRow, FeedHeadRow, VisitRow
 from registry.store.tables.mcp_servers import McpLeftOutRow, McpServerRow
 from registry.store.tables.mirror import MirroredRow, MirrorRow
@@ -39,6 +40,7 @@ __all__ = [
     "FindingRow",
     "HostRow",
     "JobRunRow",
+    "ListingHoldRow",
     "McpLeftOutRow",
     "McpServerRow",
     "MirrorRow",

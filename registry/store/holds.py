@@ -1,0 +1,99 @@
+"""Repository of holds, and of everything that limits the hosts of a domain: holds and opt-outs together."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import asdict
+from typing import Final, LiteralString, cast
+
+from sqlalchemy import delete, select, tuple_
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from registry.core.access.holds import UNLIMITED, Hold, HoldKind, Limits
+from registry.store.driver import Driver, listed
+from registry.store.tables import ListingHoldRow
+from registry.store.values import clean
+
+Key = tuple[str, str]
+
+_OPT_OUT: Final = "opt_out"
+_OF: Final[LiteralString] = f"""
+SELECT domain, host, '{_OPT_OUT}', true, how, '', created_at FROM opt_outs
+WHERE domain = ANY(string_to_array(%(domains)s, ' '))
+UNION ALL SELECT domain, host, kind, covers_below, actor, reason, since FROM listing_holds
+WHERE domain = ANY(string_to_array(%(domains)s, ' '))
+"""  # noqa: S608  # our own constant
+
+
+def withheld(row: LiteralString) -> LiteralString:
+    """Return the SQL condition that an opt-out or a hold covers the host of `row`, which has `domain` and `host`.
+
+    For statements that read without `Limits`: rows that were restored from a backup may still be marked as shown.
+    """
+    return (
+        f"(EXISTS (SELECT FROM opt_outs o WHERE o.domain = {row}.domain"  # noqa: S608  # names of our own tables
+        f" AND (o.host = {row}.host OR right({row}.host, length(o.host) + 1) = '.' || o.host))"
+        f" OR EXISTS (SELECT FROM listing_holds l WHERE l.domain = {row}.domain AND (l.host = {row}.host"
+        f" OR (l.covers_below AND right({row}.host, length(l.host) + 1) = '.' || l.host))))"
+    )
+
+
+class Holds:
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def limits(self, domains: Collection[str]) -> dict[str, Limits]:
+        """Return what limits the hosts of each of these domains."""
+        opted_out: dict[str, dict[str, str]] = {}
+        holds: dict[str, list[Hold]] = {}
+        for domain, host, kind, below, actor, reason, since in await Driver(self._connection).rows(
+            _OF, {"domains": listed(domains)}
+        ):
+            if kind == _OPT_OUT:
+                opted_out.setdefault(domain, {})[host] = actor
+            else:
+                holds.setdefault(domain, []).append(Hold(domain, host, kind, below, actor, reason, since))
+        return {
+            domain: Limits(opted_out.get(domain, {}), tuple(holds.get(domain, ())))
+            if domain in opted_out or domain in holds
+            else UNLIMITED
+            for domain in domains
+        }
+
+    async def put(self, hold: Hold) -> bool:
+        """Store a hold; return whether it is new. Of one that is stored already, the first actor and reason stay."""
+        row = asdict(hold) | {"actor": clean(hold.actor), "reason": clean(hold.reason)}
+        statement = insert(ListingHoldRow).values(row).on_conflict_do_nothing().returning(ListingHoldRow.host)
+        return (await self._connection.execute(statement)).first() is not None
+
+    async def remove(self, domain: str, host: str, kind: HoldKind) -> Hold | None:
+        """Delete the hold of exactly this host; return it, or None when there was none."""
+        row = ListingHoldRow
+        statement = delete(row).where(row.domain == domain, row.host == host, row.kind == kind).returning(*_COLUMNS)
+        found = (await self._connection.execute(statement)).first()
+        return None if found is None else Hold(*found)
+
+    async def page(self, after: tuple[str, str, str], kinds: Collection[HoldKind], *, limit: int) -> Sequence[Hold]:
+        """Return holds of these kinds after `after`, ordered by domain, host and kind."""
+        row = ListingHoldRow
+        statement = (
+            select(*_COLUMNS)
+            .where(tuple_(row.domain, row.host, row.kind) > tuple_(*after), row.kind.in_(list(kinds)))
+            .order_by(row.domain, row.host, row.kind)
+            .limit(limit)
+        )
+        return [Hold(*found) for found in await self._connection.execute(statement)]
+
+    async def keys(self, after: Key, *, limit: int) -> list[Key]:
+        """Return the hosts with holds after `after`, ordered by (domain, host)."""
+        row = ListingHoldRow
+        statement = (
+            select(row.domain, row.host)
+            .distinct()
+            .where(tuple_(row.domain, row.host) > tuple_(*after))
+            .order_by(row.domain, row.host)
+            .limit(limit)
+        )
+        return [cast(Key, tuple(found)) for found in await self._connection.execute(statement)]
+
+
+_COLUMNS: Final = tuple(getattr(ListingHoldRow, name) for name in Hold.__dataclass_fields__)
