@@ -42,6 +42,11 @@ class Settings(BaseSettings):
         validation_alias=AliasChoices("DATABASE_URL", "database_url"),
         description="PostgreSQL to use (postgresql://user:password@host/name). Unset: an embedded server in `data`.",
     )
+    opt_out_file: Path | None = Field(
+        default=None,
+        description="File to which each opt-out is appended before it takes effect. It is replayed at each start, so "
+        "that a restored backup that is older brings no site back. Unset: `opt-outs.log` in `data`.",
+    )
     embedding: Literal["table", "minilm"] = Field(
         default="table",
         description="Model of the sentence vectors. `table`: the static table that ships. `minilm` (needs the extra "

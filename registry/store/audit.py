@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -42,6 +42,11 @@ class Audit:
             "detail": clean_json(entry.detail),
         }  # fmt: skip
         await self._connection.execute(insert(AuditRow).values(row))
+
+    async def last(self, host: str, action: str) -> datetime | None:
+        """Return when this was last done to exactly this host; None: never."""
+        statement = select(func.max(AuditRow.at)).where(AuditRow.host == host, AuditRow.action == action)
+        return (await self._connection.execute(statement)).scalar_one()
 
     async def latest(self, *, limit: int, before: UUID | None = None, host: str | None = None) -> Sequence[AuditRecord]:
         """Return entries, the latest first: those before an entry, those of a host."""

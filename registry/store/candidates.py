@@ -1,5 +1,6 @@
 """Repositories of candidates, which may become hosts, and of opt-outs."""
 
+import asyncio
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict
 from datetime import datetime
@@ -10,6 +11,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registry.store.bulk import many
 from registry.store.driver import Driver, listed
+from registry.store.errors import StoreUnavailable
+from registry.store.opt_out_file import OptOutFile, OptOutLine
 from registry.store.records import CandidateRecord, OptOutRecord
 from registry.store.tables import CandidateRow, OptOutRow
 from registry.store.values import clean
@@ -65,12 +68,23 @@ _OPTED_OUT = "SELECT domain, host FROM opt_outs WHERE domain = ANY(string_to_arr
 
 
 class OptOuts:
-    def __init__(self, connection: AsyncConnection) -> None:
+    """`file`: where opt-outs of this registry and their ends are written first; None: nowhere."""
+
+    def __init__(self, connection: AsyncConnection, file: OptOutFile | None = None) -> None:
         self._connection = connection
+        self._file = file
 
     async def add(self, opt_outs: Iterable[OptOutRecord]) -> None:
         """Insert opt-outs. The first one of a host is kept with its evidence, except that one made here replaces what
-        the origin of a mirror reported."""
+        the origin of a mirror reported. Raise StoreUnavailable when the file cannot be written."""
+        opt_outs = list(opt_outs)
+        await self._write(
+            [
+                OptOutLine("out", opt_out.host, opt_out.how, clean(opt_out.evidence), opt_out.created_at)
+                for opt_out in opt_outs
+                if opt_out.how not in REPORTED
+            ]
+        )
         rows = [asdict(opt_out) | {"evidence": clean(opt_out.evidence)} for opt_out in opt_outs]
         statement = insert(OptOutRow)
         new = {name: statement.excluded[name] for name in ("how", "evidence", "created_at")}
@@ -85,9 +99,19 @@ class OptOuts:
         rows = await self._connection.execute(select(*columns).where(OptOutRow.domain == domain))
         return [OptOutRecord(*row) for row in rows]
 
-    async def remove(self, domain: str, host: str) -> None:
-        """Delete the opt-out of exactly this host."""
+    async def remove(self, domain: str, host: str, *, how: str, now: datetime) -> None:
+        """Delete the opt-out of exactly this host. Raise StoreUnavailable when the file cannot be written."""
+        await self._write([OptOutLine("in", host, how, "", now)] if how not in REPORTED else [])
         await self._connection.execute(delete(OptOutRow).where(OptOutRow.domain == domain, OptOutRow.host == host))
+
+    async def _write(self, lines: Sequence[OptOutLine]) -> None:
+        """Before the commit: an opt-out that is not written to the file must not take effect either."""
+        if self._file is None or not lines:
+            return
+        try:
+            await asyncio.to_thread(self._file.append, lines)  # guard: opt-out-file-first
+        except OSError as error:
+            raise StoreUnavailable(f"the file of opt-outs cannot be written: {error.strerror}") from error
 
     async def of(self, domains: Collection[str]) -> dict[str, frozenset[str]]:
         """Return the hosts that opted out, by domain; see `is_covered`."""

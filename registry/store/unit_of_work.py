@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from copy import copy
 from functools import cached_property
 
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
@@ -26,6 +27,7 @@ from registry.store.ledger import Ledger
 from registry.store.loading import Loading
 from registry.store.mcp_servers import McpServers
 from registry.store.mirroring import Mirroring
+from registry.store.opt_out_file import OptOutFile
 from registry.store.opt_out_requests import OptOutRequests
 from registry.store.pruning import Pruning
 from registry.store.public_records import PublicRecords
@@ -39,8 +41,9 @@ from registry.store.webhooks import Webhooks
 
 
 class UnitOfWork:
-    def __init__(self, connection: AsyncConnection) -> None:
+    def __init__(self, connection: AsyncConnection, opt_out_file: OptOutFile | None = None) -> None:
         self._connection = connection
+        self._opt_out_file = opt_out_file
 
     @cached_property
     def domains(self) -> Domains:
@@ -60,7 +63,7 @@ class UnitOfWork:
 
     @cached_property
     def opt_outs(self) -> OptOuts:
-        return OptOuts(self._connection)
+        return OptOuts(self._connection, self._opt_out_file)
 
     @cached_property
     def holds(self) -> Holds:
@@ -158,12 +161,20 @@ class Store:
     transaction.
     """
 
-    def __init__(self, engine: AsyncEngine) -> None:
+    def __init__(self, engine: AsyncEngine, opt_out_file: OptOutFile | None = None) -> None:
+        """`opt_out_file`: where opt-outs are written before they are committed."""
+        self.opt_out_file = opt_out_file
         self.engine = engine
         self.lane = QueryPool(libpq(engine.url))
         self.cards = Cards(self.lane)
         self.entry_reads = EntryReads(self.lane)
         self._autocommit = engine.execution_options(isolation_level="AUTOCOMMIT")
+
+    def without_file(self) -> "Store":
+        """Return this store with opt-outs written nowhere but to the database: for those that the file has already."""
+        store = copy(self)
+        store.opt_out_file = None
+        return store
 
     @asynccontextmanager
     async def begin(self) -> AsyncIterator[UnitOfWork]:
@@ -173,7 +184,7 @@ class Store:
         """
         with translated():
             async with self.engine.begin() as connection:
-                yield UnitOfWork(connection)
+                yield UnitOfWork(connection, self.opt_out_file)
 
     @asynccontextmanager
     async def snapshot(self) -> AsyncIterator[UnitOfWork]:

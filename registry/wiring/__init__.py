@@ -19,6 +19,7 @@ from registry.store.errors import BadDatabaseUrl as BadDatabaseUrl  # the interf
 from registry.store.errors import StoreUnavailable as StoreUnavailable  # the interfaces catch it
 from registry.store.holder import Hold as Hold  # the interfaces name it
 from registry.store.migrate import SchemaOutdated as SchemaOutdated  # the interfaces catch it
+from registry.store.opt_out_file import OptOutFile
 from registry.store.recorded import RecordedListener
 from registry.store.unit_of_work import Store
 from registry.wiring.clock import utc_now as utc_now  # the interfaces use it
@@ -32,7 +33,7 @@ from registry.wiring.frontier import FrontierActions
 from registry.wiring.job_runs import JobActions
 from registry.wiring.maintenance import MaintenanceActions
 from registry.wiring.mirroring import MirrorActions
-from registry.wiring.opt_outs import OptOutActions
+from registry.wiring.opt_outs import OptOutActions, OptOutFileUnreadable, opt_out_path, replay_own_file
 from registry.wiring.queries import QueryActions
 from registry.wiring.reference import Reference, reference_in_force
 from registry.wiring.traces import TracesUnavailable as TracesUnavailable  # the interfaces catch it
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 
     from registry.wiring.searching import SearchActions
 
-NOT_READY = (EmbeddedUnavailable, SchemaOutdated, StoreUnavailable, SearchUnavailable)
+NOT_READY = (EmbeddedUnavailable, OptOutFileUnreadable, SchemaOutdated, StoreUnavailable, SearchUnavailable)
 """Errors that keep the registry from answering for a while, or until its operator acts on the message."""
 
 
@@ -146,9 +147,10 @@ async def open_waypost(settings: Settings) -> AsyncIterator[Waypost]:
             if settings.database_url is None:
                 await asyncio.to_thread(migrate.upgrade, url)
                 await stack.enter_async_context(kept_running(settings))
-            store = Store(make_engine(url))
+            store = Store(make_engine(url), OptOutFile(opt_out_path(settings)))
             stack.push_async_callback(store.close)
             await migrate.check_schema(store.engine)
+            await replay_own_file(store)  # guard: opt-outs-replayed
             reference = await stack.enter_async_context(reference_in_force(store))
             listener = await stack.enter_async_context(RecordedListener(store))
             waypost = Waypost(settings, store, partial(_open_search, settings, store), listener, reference)

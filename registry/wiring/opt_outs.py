@@ -1,12 +1,44 @@
-"""The actions on opt-outs: requests, their checks, and the consequences."""
+"""The actions on opt-outs: requests, their checks, the consequences, and the file that outlives the database."""
 
+import asyncio
+import logging
 from collections.abc import Collection, Sequence
+from pathlib import Path
 
 from registry.actions.maintenance import forget as forgetting
 from registry.actions.maintenance import opt_out as opting_out
+from registry.actions.maintenance import replay as replaying
+from registry.settings import Settings
 from registry.store.records import OptOutRequestRecord
 from registry.store.unit_of_work import Store
 from registry.wiring.clock import utc_now
+
+_log = logging.getLogger(__name__)
+
+
+class OptOutFileUnreadable(Exception):
+    """The file of opt-outs cannot be read, so nothing may be served or crawled: sites in it may have opted out."""
+
+
+def opt_out_path(settings: Settings) -> Path:
+    return settings.opt_out_file or settings.data / "opt-outs.log"
+
+
+async def replay_own_file(store: Store) -> None:
+    """Apply the file of opt-outs of this machine, before anything is served or crawled. Raise OptOutFileUnreadable."""
+    if store.opt_out_file is None:
+        return
+    try:
+        lines, unreadable = await asyncio.to_thread(store.opt_out_file.read)
+    except OSError as error:
+        raise OptOutFileUnreadable(f"{store.opt_out_file.path}: {error.strerror}") from error
+    if unreadable:
+        _log.warning("%d lines of %s cannot be read", unreadable, store.opt_out_file.path)
+    if lines:
+        replayed = await replaying.replay(store.without_file(), lines, now=utc_now())
+        if replayed.opted_out or replayed.readmitted:
+            counts = len(replayed.opted_out), len(replayed.readmitted)
+            _log.warning("the database was older than the opt-outs: %d applied, %d ended", *counts)
 
 
 class OptOutActions:

@@ -213,7 +213,7 @@ async def test_a_new_dump_removes_what_it_no_longer_has(store: Store, copy: Stor
     assert await rows(copy, "SELECT host, how FROM opt_outs") == [(PRIVATE, "origin")]
     await forget(store, POST, now=NOW + DAY)
     async with store.begin() as uow:
-        await uow.opt_outs.remove(PRIVATE, PRIVATE)
+        await uow.opt_outs.remove(PRIVATE, PRIVATE, how="file", now=NOW)
     manifest = await dump(store, tmp_path / "second", now=NOW + DAY)
     await apply.start_dump(copy, manifest, forget_cursor=True)
     await load(copy, tmp_path / "second", manifest)
@@ -239,7 +239,7 @@ async def test_opt_outs_of_the_copy_itself_win_and_stay(store: Store, copy: Stor
     await forget(store, POST, now=NOW, opt_out="file", evidence="by the site")
     progress = await catch_up(store, copy, progress)
     async with store.begin() as uow:
-        await uow.opt_outs.remove(POST, POST)
+        await uow.opt_outs.remove(POST, POST, how="file", now=NOW)
     await crawl(store, {POST: SITES[POST]}, NOW + DAY)
     await catch_up(store, copy, progress)
     assert await rows(copy, "SELECT host, how FROM opt_outs") == [(POST, "operator")]

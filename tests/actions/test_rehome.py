@@ -231,8 +231,8 @@ async def test_an_opt_out_without_hosts_holds_in_the_new_domain(store: Store, ne
 
 
 def test_every_table_with_hosts_is_moved() -> None:
-    """Opt-outs and holds are copied, bodies move with what refers to them, change feed and notes have keys of their own, and the
-    audit log keeps what was."""
+    """Opt-outs and holds are copied, bodies move with what refers to them, change feed and notes have their own keys,
+    and the audit log keeps what was."""
     with_hosts = {table.name for table in Base.metadata.tables.values() if {"domain", "host"} <= set(table.c.keys())}
     assert with_hosts == {*MOVED, "opt_outs", "listing_holds", "changes", "search_dirty", "audit"}
     for name, (key, _) in MOVED.items():

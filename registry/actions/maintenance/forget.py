@@ -11,11 +11,12 @@ from datetime import datetime
 from typing import Literal
 
 from registry.actions.frontier.lease import BUDGET_WINDOW
+from registry.core.access.audit import OPERATOR, AuditEntry
 from registry.core.names.domains import host_syntax, registrable_domain
 from registry.store.records import ChangeRecord, OptOutRecord
 from registry.store.unit_of_work import Store
 
-How = Literal["operator", "file", "dns"]
+How = Literal["operator", "file", "dns", "owner"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +41,10 @@ async def forget(
     opt_out: How | None = None,
     evidence: str = "",
     reason: str = "",
+    since: datetime | None = None,
+    actor: str = OPERATOR,
 ) -> Forgotten:
-    """Delete, and with `opt_out` store an opt-out too, with who declared it and the evidence.
+    """Delete, and with `opt_out` store an opt-out too, with who declared it, the evidence and `since` when (None: now).
 
     Repeating it is harmless: it completes an interrupted attempt, and an opt-out keeps its first evidence. Raise
     InvalidName (syntax only: names stored under older rules must be deletable too) and StoreUnavailable.
@@ -52,7 +55,7 @@ async def forget(
         await uow.domains.lock([domain])
         was_out = host in (await uow.holds.limits([domain]))[domain].opted_out
         if opt_out is not None:
-            await uow.opt_outs.add([OptOutRecord(domain, host, opt_out, evidence, now)])
+            await uow.opt_outs.add([OptOutRecord(domain, host, opt_out, evidence, since or now)])
         services = await uow.forgetting.shown(domain, host)
         rows = await uow.forgetting.rows(domain, host, today=now - BUDGET_WINDOW)
         await uow.forgetting.domain(domain)
@@ -66,6 +69,9 @@ async def forget(
             changes.append(ChangeRecord(domain, host, kind, now, {"state": facts["state"], "how": opt_out}))
         data = {**facts, "note": reason, "stays_out": stays_out, "rows": rows}
         await uow.ledger.add_changes([*changes, ChangeRecord(domain, host, "host.forgotten", now, data)])
+        action = "host.forgotten" if opt_out is None else "host.opted_out"
+        detail = {"services": len(services), "how": opt_out}
+        await uow.audit.add(AuditEntry(actor, action, domain, host, reason, detail), now=now)
     async with store.begin() as uow:
         rows["candidates"] = await uow.forgetting.candidates(domain, host)
     return Forgotten(domain, host, tuple(services), rows, stays_out)

@@ -15,6 +15,7 @@ from typing import Final, Literal
 
 from registry.actions.frontier.seed import SUBMISSION_HEAD_START
 from registry.actions.maintenance.forget import forget
+from registry.core.access.audit import OPERATOR, AuditEntry, system_actor
 from registry.core.names.domains import canonical_host, registrable_domain
 from registry.core.names.opt_out import covered_host, is_covered
 from registry.core.scheduling.reasons import DueReason
@@ -32,6 +33,9 @@ Verdict = Literal[
     "by_operator",  # an operator of this registry made the opt-out
     "not_opted_out",  # there is no opt-out to end
 ]
+
+SITE: Final = system_actor("opt-out-check")
+"""The actor of what a site declares: a worker read it there."""
 
 AGAIN_AFTER: Final[dict[Wish, timedelta]] = {"out": timedelta(hours=2), "in": timedelta(days=1)}
 """Minimum time between two checks of a host; a day for one that opted out, because it wants no visits."""
@@ -155,7 +159,7 @@ async def readmit(store: Store, host: str, *, now: datetime) -> Verdict:
         row = await _covering(uow, domain, host)
         if row is None:
             return "not_opted_out"
-        await _end(uow, row, now)
+        await end_opt_out(uow, row, actor=OPERATOR, now=now)
         return "readmitted"
 
 
@@ -165,7 +169,13 @@ async def _opt_out(store: Store, host: str, proof: Proof, now: datetime) -> Verd
         return "unanswered" if proof.unanswered else "no_proof"
     covered = covered_host(host, registrable_domain(host))
     await forget(
-        store, covered, now=now, opt_out=declaration.how, evidence=declaration.evidence, reason="the site asked for it"
+        store,
+        covered,
+        now=now,
+        opt_out=declaration.how,
+        evidence=declaration.evidence,
+        reason="the site asked for it",
+        actor=SITE,
     )
     return "opted_out"
 
@@ -185,14 +195,17 @@ async def _end_opt_out(store: Store, host: str, proof: Proof, now: datetime) -> 
             return "still_says_so"
         if proof.unanswered:
             return "unanswered"
-        await _end(uow, row, now)
+        await end_opt_out(uow, row, actor=SITE, now=now)
         return "readmitted"
 
 
-async def _end(uow: UnitOfWork, row: OptOutRecord, now: datetime) -> None:
-    """End an opt-out. Domain before hosts, as in every writer. Known hosts are due with the whole plan, as if new."""
+async def end_opt_out(uow: UnitOfWork, row: OptOutRecord, *, actor: str, now: datetime) -> None:
+    """End an opt-out. Domain before hosts, as in every writer. Known hosts are due with the whole plan, as if new.
+
+    The caller has locked the domain.
+    """
     due = now - SUBMISSION_HEAD_START
-    await uow.opt_outs.remove(row.domain, row.host)
+    await uow.opt_outs.remove(row.domain, row.host, how=row.how, now=now)
     await uow.domains.add([row.domain], source="opt-in", now=now, due=due)
     await uow.domains.lock([row.domain])
     new_host = HostRecord(row.domain, row.host, "opt-in", now, due, submitted_at=now, next_visit_why=DueReason.ASKED)
@@ -203,6 +216,7 @@ async def _end(uow: UnitOfWork, row: OptOutRecord, now: datetime) -> None:
     await uow.domains.due_by([row.domain], due=due, now=now)
     data = {"state": limits.state(row.host) or "never_validated", "how": row.how}
     await uow.ledger.add_changes([ChangeRecord(row.domain, row.host, "host.readmitted", now, data)])
+    await uow.audit.add(AuditEntry(actor, "host.readmitted", row.domain, row.host, "", {"how": row.how}), now=now)
 
 
 async def _covering(uow: UnitOfWork, domain: str, host: str) -> OptOutRecord | None:

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TypeAlias
+from typing import Final, TypeAlias
 from uuid import UUID
 
 from registry.actions.frontier.apply_opt_out import apply_opt_out
@@ -17,6 +17,7 @@ from registry.actions.recording.compatibility import has_versions
 from registry.actions.recording.conclude import Compared, Stored, Writes, compare, conclude
 from registry.actions.recording.mcp_servers import write_mcp_servers
 from registry.actions.recording.present import needs_body
+from registry.core.access.audit import AuditEntry, system_actor
 from registry.core.model.documents import Outcome
 from registry.core.scheduling.bisection import Bisection
 from registry.core.visiting.visits import FinishedDomain
@@ -26,6 +27,8 @@ from registry.store.records import VisitRecord
 from registry.store.unit_of_work import Store, UnitOfWork
 
 _log = logging.getLogger(__name__)
+
+_VISIT: Final = system_actor("visit")
 
 
 Leased: TypeAlias = tuple[UUID, FinishedDomain]
@@ -156,6 +159,10 @@ async def _write(uow: UnitOfWork, writes: Writes, now: datetime) -> None:
     for opt_out in writes.opt_outs:
         await apply_opt_out(uow, opt_out.domain, opt_out.host, now=opt_out.created_at)
     await uow.ledger.add_changes(writes.changes)
+    for change in writes.changes:
+        if change.kind == "host.opted_out":
+            entry = AuditEntry(_VISIT, change.kind, change.domain, change.host, "", {"how": change.data["how"]})
+            await uow.audit.add(entry, now=now)
 
 
 async def _set_aside(store: Store, leased: Leased, error: Exception, now: datetime) -> str:
