@@ -10,6 +10,7 @@ from starlette.types import ASGIApp
 
 from registry.api import (
     about,
+    admin,
     atom,
     bot,
     crawl,
@@ -44,6 +45,7 @@ TAGS = [
     {"name": "changes", "description": "Follow what changes."},
     {"name": "health", "description": "Whether services, and this one, are up."},
     {"name": "copies", "description": "Copy the registry, and keep the copy current."},
+    {"name": "operators", "description": "For operators of this registry, with an API key."},
     {"name": "about", "description": "How this registry works."},
 ]
 
@@ -112,6 +114,7 @@ def make_routes() -> FastAPI:
         reference,
         dumps,
         records,
+        admin,
     ):
         app.include_router(module.router)
     app.openapi = lambda: documents.openapi(app)  # type: ignore[method-assign]  # FastAPI documents this way to replace it

@@ -7,6 +7,7 @@ from functools import cached_property
 
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
+from registry.store.api_keys import ApiKeys
 from registry.store.audit import Audit
 from registry.store.blocks import Blocks
 from registry.store.candidates import Candidates, OptOuts
@@ -38,6 +39,7 @@ from registry.store.search_notes import SearchNotes
 from registry.store.services import Services
 from registry.store.submissions import Submissions
 from registry.store.webhooks import Webhooks
+from registry.store.workload import WorkloadCounts
 
 
 class UnitOfWork:
@@ -148,6 +150,14 @@ class UnitOfWork:
     @cached_property
     def audit(self) -> Audit:
         return Audit(self._connection)
+
+    @cached_property
+    def api_keys(self) -> ApiKeys:
+        return ApiKeys(self._connection)
+
+    @cached_property
+    def workload(self) -> WorkloadCounts:
+        return WorkloadCounts(self._connection)
 
     @cached_property
     def search(self) -> SearchNotes:

@@ -22,6 +22,7 @@ from registry.store.migrate import SchemaOutdated as SchemaOutdated  # the inter
 from registry.store.opt_out_file import OptOutFile
 from registry.store.recorded import RecordedListener
 from registry.store.unit_of_work import Store
+from registry.wiring.access import AccessActions
 from registry.wiring.clock import utc_now as utc_now  # the interfaces use it
 from registry.wiring.compute import ComputePool
 from registry.wiring.crawling import CrawlActions
@@ -56,6 +57,7 @@ class Waypost:
     frontier      which hosts are to be visited: seed, submit, make due
     crawl         lease domains to a crawler, record what it found
     opt_outs      requests not to be visited, and their consequences
+    access        decisions of operators: API keys, holds, the audit log, what waits
     feed          the change feed: pages of events, their places, its state
     webhooks      subscriptions to the change feed, and messages to their receivers
     queries       what the database knows about services, hosts and visits
@@ -81,6 +83,7 @@ class Waypost:
         self.frontier = FrontierActions(store, exempt, listener)
         self.crawl = CrawlActions(store, timedelta(seconds=settings.lease_seconds))
         self.opt_outs = OptOutActions(store, exempt)
+        self.access = AccessActions(store, exempt, lambda: self.search)
         self.feed = FeedActions(store)
         self.webhooks = WebhookActions(store, settings, exempt)
         self.queries = QueryActions(store)

@@ -50,7 +50,16 @@ pytestmark = pytest.mark.slow  # seconds of PostgreSQL and an index
 
 HOST, API, OTHER = "pigeons.com", "api.pigeons.com", "doves.com"
 SITES = {HOST: adp_site(HOST), API: adp_site(API, "track_parcel"), OTHER: adp_site(OTHER, "send_letter")}
-KEPT = {"alembic_version", "opt_outs", "changes", "visits", "search_target", "search_dirty", "opt_out_requests", "audit"}
+KEPT = {
+    "alembic_version",
+    "opt_outs",
+    "changes",
+    "visits",
+    "search_target",
+    "search_dirty",
+    "opt_out_requests",
+    "audit",
+}
 
 
 async def shown_hosts(store: Store, backend: EmbeddedBackend) -> list[str]:

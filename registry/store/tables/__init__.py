@@ -1,9 +1,10 @@
 """All tables. Keys begin with the domain, then the host, so that tables can be sharded by domain.
 
 Exceptions: the change feed and its head (in one order), search targets and their dirty rows (by target), address
-blocks (by day), job runs, reference data, webhooks, the state of a mirror, and the audit log.
+blocks (by day), job runs, reference data, webhooks, API keys, the state of a mirror, and the audit log.
 """
 
+from registry.store.tables.api_keys import ApiKeyRow
 from registry.store.tables.audit import AuditRow
 from registry.store.tables.base import Base
 from registry.store.tables.blocks import BlockDayRow
@@ -26,6 +27,7 @@ from registry.store.tables.upkeep import JobRunRow, ReferenceRow
 from registry.store.tables.webhooks import WebhookDeliveryRow, WebhookRow
 
 __all__ = [
+    "ApiKeyRow",
     "AuditRow",
     "Base",
     "BlockDayRow",
