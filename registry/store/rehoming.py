@@ -32,6 +32,8 @@ MOVED: Final = {
     "opt_out_requests": ((), "asked_at"),
     "submissions": (("asked_at",), None),
     "mirrored": ((), None),
+    "claims": (("id",), None),
+    "owner_settings": ((), "changed_at"),
 }
 """By table: the key after domain and host, and the column that tells which of two rows is fresher."""
 

@@ -13,6 +13,7 @@ from registry.store.blocks import Blocks
 from registry.store.candidates import Candidates, OptOuts
 from registry.store.cards import Cards
 from registry.store.catalogue import Catalogue
+from registry.store.claims import Claims, OwnerSettings
 from registry.store.documents import Documents
 from registry.store.domains import Domains
 from registry.store.engine import libpq
@@ -90,6 +91,14 @@ class UnitOfWork:
     @cached_property
     def services(self) -> Services:
         return Services(self._connection)
+
+    @cached_property
+    def claims(self) -> Claims:
+        return Claims(self._connection)
+
+    @cached_property
+    def owner_settings(self) -> OwnerSettings:
+        return OwnerSettings(self._connection)
 
     @cached_property
     def catalogue(self) -> Catalogue:

@@ -8,6 +8,7 @@ from registry.store.tables.api_keys import ApiKeyRow
 from registry.store.tables.audit import AuditRow
 from registry.store.tables.base import Base
 from registry.store.tables.blocks import BlockDayRow
+from registry.store.tables.claims import ClaimRow, OwnerSettingRow
 from registry.store.tables.documents import BodyRow, DocumentHistoryRow, DocumentRow
 from registry.store.tables.frontier import (
     CandidateRow,
@@ -35,6 +36,7 @@ __all__ = [
     "CandidateRow",
     "CapabilityRow",
     "ChangeRow",
+    "ClaimRow",
     "DocumentHistoryRow",
     "DocumentRow",
     "DomainRow",
@@ -49,6 +51,7 @@ __all__ = [
     "MirroredRow",
     "OptOutRequestRow",
     "OptOutRow",
+    "OwnerSettingRow",
     "ReferenceRow",
     "ScoreRow",
     "SearchDirtyRow",
