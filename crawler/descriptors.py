@@ -4,6 +4,7 @@ from typing import Final
 
 import structlog
 
+from crawler.claims import MOST_AT_ONCE as MOST_CLAIMS
 from crawler.opt_out import MOST_AT_ONCE
 from crawler.webhooks import MOST_AT_ONCE as MOST_MESSAGES
 from registry.wiring.descriptors import raise_open_files
@@ -11,9 +12,9 @@ from registry.wiring.descriptors import raise_open_files
 PER_HOST: Final = 2
 """Connections of one domain in flight: to the current host, and to one it redirected from or visited before."""
 
-SPARE: Final = 256 + (MOST_AT_ONCE + MOST_MESSAGES) * PER_HOST
+SPARE: Final = 256 + (MOST_AT_ONCE + MOST_CLAIMS + MOST_MESSAGES) * PER_HOST
 """File descriptors for the database, the resolvers, the index, files that are already open, and what a worker does
-beside its visits: opt-out checks and webhooks."""
+beside its visits: checks of opt-outs and claims, and webhooks."""
 
 log = structlog.get_logger(__name__)
 

@@ -8,6 +8,7 @@ from typing import Final
 import structlog
 
 from crawler.batch import as_batch_job
+from crawler.claims import checking_claims
 from crawler.in_flight import InFlight
 from crawler.opt_out import checking_opt_outs
 from crawler.politeness import sync_block_budgets
@@ -99,6 +100,7 @@ class LeaseHolder:
                 Visitor(self._settings) as visitor,
                 sync_block_budgets(visitor.block_budgets, self._waypost.crawl.spend),
                 checking_opt_outs(self._waypost, self._settings) if self._is_worker else contextlib.nullcontext(),
+                checking_claims(self._waypost, self._settings) if self._is_worker else contextlib.nullcontext(),
                 delivering_webhooks(self._waypost, self._settings) if self._is_worker else contextlib.nullcontext(),
                 self._session() as session,
             ):

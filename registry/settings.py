@@ -257,6 +257,11 @@ class Settings(BaseSettings):
         default=90, ge=1, le=36_500, description="Days that runs of scheduled jobs stay. The last 20 of each always do."
     )
 
+    # ownership
+    claim_recheck_hours: int = Field(
+        default=24, ge=1, le=720, description="Hours between two verifications of a proven ownership."
+    )
+
     # webhooks
     webhook_disable_days: int = Field(
         default=5, ge=1, le=90, description="Days of failed attempts after which a receiver of webhooks is disabled."

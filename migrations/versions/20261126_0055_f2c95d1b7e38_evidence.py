@@ -5,7 +5,7 @@ from alembic import op
 from sqlalchemy.dialects import postgresql
 
 revision = "f2c95d1b7e38"
-down_revision = "c5d90e7f1a64"
+down_revision = "e8a14c6d9b20"
 branch_labels = None
 depends_on = None
 

@@ -10,6 +10,7 @@ from starlette.types import ASGIApp
 
 from registry.api import (
     about,
+    admin,
     atom,
     bot,
     crawl,
@@ -48,6 +49,7 @@ TAGS = [
     {"name": "changes", "description": "Follow what changes."},
     {"name": "health", "description": "Whether services, and this one, are up."},
     {"name": "copies", "description": "Copy the registry, and keep the copy current."},
+    {"name": "operators", "description": "For operators of this registry, with an API key."},
     {"name": "about", "description": "How this registry works."},
 ]
 
@@ -120,6 +122,7 @@ def make_routes() -> FastAPI:
         reference,
         dumps,
         records,
+        admin,
     ):
         app.include_router(module.router)
     app.openapi = lambda: documents.openapi(app)  # type: ignore[method-assign]  # FastAPI documents this way to replace it

@@ -3,6 +3,7 @@
 FastAPI adds a 422 of its own shape to every operation with parameters; this API answers 400 as problem details.
 """
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from fastapi import FastAPI
@@ -29,6 +30,7 @@ object. Names of hosts are not listed: they are checked and consist of letters, 
 _EVERYWHERE: Final = (problems.UNKNOWN_PARAMETER, problems.RATE_LIMITED, problems.INTERNAL, problems.UNAVAILABLE)
 _EXAMPLE_OF: Final = "x-example-of"
 _SHAPES: Final[dict[str, Any]] = {}
+_BEARER: Final = "bearer"
 _SAMPLE_ID: Final = "urn:uuid:0b8f4e9a-6f0e-4a51-9c51-3f6b1f6f4d11"
 
 
@@ -57,6 +59,11 @@ def example(shape: Any) -> dict[str, Any]:
     return {"content": {"application/json": {"example": {_EXAMPLE_OF: shape.__name__}}}}
 
 
+def keyed(extra: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return the `openapi_extra` of an operation that needs a token, with further members."""
+    return {"security": [{_BEARER: []}], **(extra or {})}
+
+
 def not_modified() -> dict[int | str, dict[str, Any]]:
     """Return the 304 response of a GET with `If-None-Match`."""
     return {304: {"description": "The client's copy (If-None-Match) is current; no body."}}
@@ -73,7 +80,7 @@ def _build(app: FastAPI) -> dict[str, Any]:
     document = get_openapi(
         title=TITLE, version=VERSION, description=DESCRIPTION, routes=app.routes, tags=app.openapi_tags
     )
-    document["security"] = []  # no operation needs credentials
+    document["security"] = []  # no operation needs credentials, but those that say so (`keyed`)
     for operations in document["paths"].values():
         for operation in operations.values():
             _without_framework_errors(operation)
@@ -88,6 +95,7 @@ def _build(app: FastAPI) -> dict[str, Any]:
     for name in ("HTTPValidationError", "ValidationError"):
         schemas.pop(name, None)
     schemas["Problem"] = PROBLEM_SCHEMA
+    document["components"]["securitySchemes"] = {_BEARER: {"type": "http", "scheme": "bearer"}}
     schemas.update(SUBMISSION_SCHEMA["$defs"])
     completed: dict[str, Any] = _with_examples(document)
     return completed

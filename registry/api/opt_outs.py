@@ -33,6 +33,7 @@ _MESSAGES: Final = {
     "unanswered": "The well-known file and the TXT record could not be read. Nothing changed.",
     "readmitted": "The site no longer opts out; it may be visited again.",
     "still_says_so": "The site, or a host above it, still opts out. Nothing changed.",
+    "by_owner": "Its owner opted out with a token, and ends it the same way: /api/owner/{domain}/opt-out.",
     "by_operator": "An operator of this registry took it down; write to the address on /bot.",
     "not_opted_out": "It has not opted out.",
 }

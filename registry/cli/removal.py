@@ -20,6 +20,7 @@ _MESSAGES: dict[Verdict, str] = {
     "unanswered": "the opt-out file and TXT record could not be read: nothing changed, try again later",
     "readmitted": "readmitted and queued for a visit",
     "still_says_so": "the site still declares its opt-out: nothing changed",
+    "by_owner": "its owner opted it out with a token: use `--undo --force` to readmit it",
     "by_operator": "an operator of this registry opted it out: use `--undo --force` to readmit it",
     "not_opted_out": "has not opted out",
 }

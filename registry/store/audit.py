@@ -1,6 +1,6 @@
 """Repository of the audit log: entries are added and read, never changed."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -48,13 +48,22 @@ class Audit:
         statement = select(func.max(AuditRow.at)).where(AuditRow.host == host, AuditRow.action == action)
         return (await self._connection.execute(statement)).scalar_one()
 
-    async def latest(self, *, limit: int, before: UUID | None = None, host: str | None = None) -> Sequence[AuditRecord]:
-        """Return entries, the latest first: those before an entry, those of a host."""
+    async def latest(
+        self,
+        *,
+        limit: int,
+        before: UUID | None = None,
+        host: str | None = None,
+        hosts: Collection[str] | None = None,
+    ) -> Sequence[AuditRecord]:
+        """Return entries, the latest first: those before an entry, those of a host, those of any of `hosts`."""
         statement = select(*_COLUMNS).order_by(AuditRow.id.desc()).limit(limit)
         if before is not None:
             statement = statement.where(AuditRow.id < before)
         if host is not None:
             statement = statement.where(AuditRow.host == host)
+        if hosts is not None:
+            statement = statement.where(AuditRow.host.in_(list(hosts)))
         rows = (await self._connection.execute(statement)).mappings()
         return [AuditRecord(**{**row, "detail": decode(row["detail"])}) for row in rows]
 

@@ -10,6 +10,7 @@ from registry.store.tables import (
     Base,
     CandidateRow,
     CapabilityRow,
+    ClaimRow,
     DocumentHistoryRow,
     DocumentRow,
     DomainRow,
@@ -17,6 +18,7 @@ from registry.store.tables import (
     FindingRow,
     HostRow,
     ListingHoldRow,
+    OwnerSettingRow,
     RecheckRow,
     ReportRow,
     ScoreRow,
@@ -24,11 +26,14 @@ from registry.store.tables import (
     SubmissionRow,
     SubmittedHostRow,
     VisitRow,
+    WebhookDeliveryRow,
+    WebhookRow,
 )
 
 _OF_A_HOST: Final[tuple[type[Base], ...]] = (
     ServiceRow, CapabilityRow, FindingRow, ScoreRow, DocumentRow, DocumentHistoryRow, HostRow,
     SubmissionRow, SubmittedHostRow, RecheckRow, ReportRow, FilingRow,
+    SubmissionRow, ClaimRow, OwnerSettingRow,
 )  # fmt: skip
 
 # Bodies of the domain that neither a document nor the history of its remaining hosts refers to.
@@ -60,6 +65,7 @@ class Forgetting:
         The change feed keeps its events; `feed.redact` removes their content. Visits since `today` keep their number
         of requests: without it the domain's daily budget would start again.
         """
+        webhooks = await self._webhooks_of_owners(domain, host)
         deleted = {
             table.__tablename__: await self._run(delete(table).where(_covered(table, domain, host)))
             for table in _OF_A_HOST
@@ -67,11 +73,19 @@ class Forgetting:
         # What the owner decided ends with everything else of the host; what this registry's operators decided stays.
         holds = delete(ListingHoldRow).where(_covered(ListingHoldRow, domain, host), ListingHoldRow.kind == "hidden")
         deleted["listing_holds"] = await self._run(holds)
+        deleted["webhooks"] = webhooks
         deleted["bodies"] = await self._run(_UNUSED_BODIES, domain=domain)
         visits = _covered(VisitRow, domain, host)
         deleted["visits"] = await self._run(delete(VisitRow).where(visits, VisitRow.started_at < today))
         deleted["visits"] += await self._run(update(VisitRow).where(visits).values(vector=b"[]", address=None))
         return deleted
+
+    async def _webhooks_of_owners(self, domain: str, host: str) -> int:
+        """Delete the webhooks that owners set for these hosts; return their number."""
+        row = OwnerSettingRow
+        own = select(row.webhook).where(_covered(row, domain, host), row.webhook.is_not(None)).scalar_subquery()
+        await self._run(delete(WebhookDeliveryRow).where(WebhookDeliveryRow.webhook.in_(own)))
+        return await self._run(delete(WebhookRow).where(WebhookRow.id.in_(own)))
 
     async def fence(self, domain: str) -> None:
         """Make the result of a visit in progress void, and have its worker end it."""

@@ -63,12 +63,16 @@ class OptOutFile:
             _sync_folder(self.path.parent)
 
     def read(self) -> tuple[list[OptOutLine], int]:
-        """Return the lines, and how many could not be read. None when there is no file. Raise OSError."""
+        """Return the lines, and how many could not be read; nothing when there is no file. Raise OSError."""
         try:
-            with self.path.open("rb") as file:
-                return read_lines(file)
+            return self.read_existing()
         except FileNotFoundError:
             return [], 0
+
+    def read_existing(self) -> tuple[list[OptOutLine], int]:
+        """As `read`. Raise OSError, also when there is no file."""
+        with self.path.open("rb") as file:
+            return read_lines(file)
 
 
 def encoded(line: OptOutLine) -> bytes:

@@ -36,6 +36,8 @@ MOVED: Final = {
     "reports": (("id",), "updated_at"),
     "report_filings": (("id",), None),
     "mirrored": ((), None),
+    "claims": (("id",), None),
+    "owner_settings": ((), "changed_at"),
 }
 """By table: the key after domain and host, and the column that tells which of two rows is fresher."""
 

@@ -7,11 +7,13 @@ from functools import cached_property
 
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
+from registry.store.api_keys import ApiKeys
 from registry.store.audit import Audit
 from registry.store.blocks import Blocks
 from registry.store.candidates import Candidates, OptOuts
 from registry.store.cards import Cards
 from registry.store.catalogue import Catalogue
+from registry.store.claims import Claims, OwnerSettings
 from registry.store.documents import Documents
 from registry.store.domains import Domains
 from registry.store.engine import libpq
@@ -43,6 +45,7 @@ from registry.store.submission_lists import SubmissionLists
 from registry.store.submissions import Submissions
 from registry.store.turns import Turns
 from registry.store.webhooks import Webhooks
+from registry.store.workload import WorkloadCounts
 
 
 class UnitOfWork:
@@ -111,6 +114,14 @@ class UnitOfWork:
         return Services(self._connection)
 
     @cached_property
+    def claims(self) -> Claims:
+        return Claims(self._connection)
+
+    @cached_property
+    def owner_settings(self) -> OwnerSettings:
+        return OwnerSettings(self._connection)
+
+    @cached_property
     def catalogue(self) -> Catalogue:
         return Catalogue(self._connection)
 
@@ -173,6 +184,13 @@ class UnitOfWork:
     @cached_property
     def statistics(self) -> Statistics:
         return Statistics(self._connection)
+
+    def api_keys(self) -> ApiKeys:
+        return ApiKeys(self._connection)
+
+    @cached_property
+    def workload(self) -> WorkloadCounts:
+        return WorkloadCounts(self._connection)
 
     @cached_property
     def search(self) -> SearchNotes:

@@ -22,6 +22,7 @@ from registry.store.migrate import SchemaOutdated as SchemaOutdated  # the inter
 from registry.store.opt_out_file import OptOutFile
 from registry.store.recorded import RecordedListener
 from registry.store.unit_of_work import Store
+from registry.wiring.access import AccessActions
 from registry.wiring.clock import utc_now as utc_now  # the interfaces use it
 from registry.wiring.compute import ComputePool
 from registry.wiring.crawling import CrawlActions
@@ -35,6 +36,7 @@ from registry.wiring.job_runs import JobActions
 from registry.wiring.maintenance import MaintenanceActions
 from registry.wiring.mirroring import MirrorActions
 from registry.wiring.opt_outs import OptOutActions, OptOutFileUnreadable, opt_out_path, replay_own_file
+from registry.wiring.ownership import OwnershipActions
 from registry.wiring.queries import QueryActions
 from registry.wiring.reference import Reference, reference_in_force
 from registry.wiring.reports import ReportActions
@@ -58,6 +60,8 @@ class Waypost:
     frontier      which hosts are to be visited: seed, submit, make due
     crawl         lease domains to a crawler, record what it found
     opt_outs      requests not to be visited, and their consequences
+    access        decisions of operators: API keys, holds, the audit log, what waits
+    ownership     claims and proofs that a host is somebody's, and what owners do
     feed          the change feed: pages of events, their places, its state
     webhooks      subscriptions to the change feed, and messages to their receivers
     queries       what the database knows about services, hosts and visits
@@ -85,6 +89,8 @@ class Waypost:
         self.frontier = FrontierActions(store, exempt, listener)
         self.crawl = CrawlActions(store, timedelta(seconds=settings.lease_seconds))
         self.opt_outs = OptOutActions(store, exempt)
+        self.access = AccessActions(store, exempt, lambda: self.search)
+        self.ownership = OwnershipActions(store, settings, exempt)
         self.feed = FeedActions(store)
         self.webhooks = WebhookActions(store, settings, exempt)
         self.queries = QueryActions(store)

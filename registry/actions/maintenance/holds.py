@@ -6,7 +6,7 @@ the audit log in the same transaction.
 """
 
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
@@ -70,6 +70,14 @@ async def release(store: Store, name: str, kind: HoldKind, *, actor: str, reason
     host = host_syntax(name)
     async with store.begin() as uow:
         return await release_locked(uow, host, kind, actor=actor, reason=reason, now=now)
+
+
+async def holds(
+    store: Store, after: tuple[str, str, str], kinds: Collection[HoldKind], *, limit: int
+) -> Sequence[Hold]:
+    """Return holds of these kinds after this domain, host and kind, in this order."""
+    async with store.begin() as uow:
+        return await uow.holds.page(after, kinds, limit=limit)
 
 
 async def hold_locked(uow: UnitOfWork, new: Hold, *, now: datetime) -> Held:

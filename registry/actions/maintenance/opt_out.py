@@ -31,6 +31,7 @@ Verdict = Literal[
     "readmitted",  # no longer declared: the site may be visited again
     "still_says_so",  # undo was requested, but the site still declares its opt-out
     "by_operator",  # an operator of this registry made the opt-out
+    "by_owner",  # an owner made the opt-out with a token, and can end it so
     "not_opted_out",  # there is no opt-out to end
 ]
 
@@ -189,6 +190,8 @@ async def _end_opt_out(store: Store, host: str, proof: Proof, now: datetime) -> 
             return "not_opted_out"
         if row.how == "operator":
             return "by_operator"
+        if row.how == "owner":  # guard: opt-out-by-owner
+            return "by_owner"
         if covered_host(host, domain) != row.host:
             return "still_says_so"  # covered by a host above it, which must end the opt-out itself
         if proof.declarations:

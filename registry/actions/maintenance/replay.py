@@ -16,7 +16,8 @@ from registry.actions.maintenance.opt_out import end_opt_out
 from registry.core.access.audit import AuditEntry, system_actor
 from registry.core.names.domains import registrable_domain
 from registry.store.candidates import REPORTED
-from registry.store.opt_out_file import OptOutLine
+from registry.store.opt_out_file import OptOutLine as OptOutLine  # wiring names it
+from registry.store.opt_out_file import encoded as encoded  # the command line prints lines
 from registry.store.records import ChangeRecord, OptOutRecord
 from registry.store.unit_of_work import Store
 

@@ -168,7 +168,8 @@ class OptOutRequest(Shape):
     verdict: Annotated[
         str | None,
         Field(
-            description="opted_out, no_proof, unanswered, readmitted, still_says_so, by_operator or not_opted_out.",
+            description="opted_out, no_proof, unanswered, readmitted, still_says_so, by_operator, by_owner or "
+            "not_opted_out.",
             examples=[None],
         ),
     ]
@@ -186,7 +187,7 @@ class OptOutData(Shape):
     how: Annotated[
         str | None,
         Field(
-            json_schema_extra={"enum": ["robots", "file", "dns", "operator", "origin", "origin_block", None]},
+            json_schema_extra={"enum": ["robots", "file", "dns", "owner", "operator", "origin", "origin_block", None]},
             examples=[None],
         ),
     ]

@@ -25,6 +25,22 @@ def system_actor(job: str) -> str:
     return f"system:{job}"
 
 
+PUBLIC_SUBJECTS: Final = frozenset({"host", "claim", "owner"})
+"""Subjects of actions that everybody may know of: decisions about a host, and who speaks for it."""
+
+PUBLIC_REASONS: Final = frozenset({"host.blocked", "host.unblocked", "host.quarantined", "host.released"})
+"""Actions whose reasons are shown to everybody; who gives one is told so. Other reasons may name persons."""
+
+
+def is_public(action: str) -> bool:
+    return action.partition(".")[0] in PUBLIC_SUBJECTS
+
+
+def shown_reason(action: str, reason: str) -> str:
+    """Return what everybody may read of a reason: all of it, or nothing."""
+    return reason if action in PUBLIC_REASONS else ""  # guard: audit-reasons
+
+
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
     """`action`: what was done, `<subject>.<verb>`, for instance `host.blocked`. `domain`, `host`: what it was done to,

@@ -26,6 +26,14 @@ def covered_host(host: str, domain: str) -> str:
     return domain if host == f"www.{domain}" else host
 
 
+def names_above(host: str, domain: str) -> tuple[str, ...]:
+    """Return the host and all names above it, up to its registrable domain, which has to be one of them."""
+    names = [host]
+    while names[-1] != domain and "." in names[-1]:
+        names.append(names[-1].partition(".")[2])
+    return tuple(names)
+
+
 def file_opts_out(body: bytes) -> bool:
     """True when the body of a well-known file (served with 200) opts out."""
     return _first_word(body.removeprefix(b"\xef\xbb\xbf")) == WORD

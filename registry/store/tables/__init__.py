@@ -1,13 +1,15 @@
 """All tables. Keys begin with the domain, then the host, so that tables can be sharded by domain.
 
 Exceptions: the change feed and its head (in one order), search targets and their dirty rows (by target), address
-blocks (by day), job runs, reference data, webhooks, the state of a mirror, the audit log, places in the queue (by
-client), and lists of submitted hosts (by their id).
+blocks (by day), job runs, reference data, webhooks, API keys, the state of a mirror, the audit log, places in the queue
+(by client), and lists of submitted hosts (by their id).
 """
 
+from registry.store.tables.api_keys import ApiKeyRow
 from registry.store.tables.audit import AuditRow
 from registry.store.tables.base import Base
 from registry.store.tables.blocks import BlockDayRow
+from registry.store.tables.claims import ClaimRow, OwnerSettingRow
 from registry.store.tables.documents import BodyRow, DocumentHistoryRow, DocumentRow
 from registry.store.tables.frontier import (
     CandidateRow,
@@ -35,6 +37,7 @@ from registry.store.tables.upkeep import JobRunRow, ReferenceRow
 from registry.store.tables.webhooks import WebhookDeliveryRow, WebhookRow
 
 __all__ = [
+    "ApiKeyRow",
     "AuditRow",
     "Base",
     "BlockDayRow",
@@ -42,6 +45,7 @@ __all__ = [
     "CandidateRow",
     "CapabilityRow",
     "ChangeRow",
+    "ClaimRow",
     "DocumentHistoryRow",
     "DocumentRow",
     "DomainRow",
@@ -57,6 +61,7 @@ __all__ = [
     "MirroredRow",
     "OptOutRequestRow",
     "OptOutRow",
+    "OwnerSettingRow",
     "RecheckRow",
     "ReferenceRow",
     "ReportRow",

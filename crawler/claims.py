@@ -1,0 +1,105 @@
+"""Check claims of ownership: the file or the TXT record, at addresses and through a resolver that a visit may use.
+
+A check is made when a claimant asks for it, and of a proven claim on a schedule. It takes one request or one DNS query.
+A file counts only when the host itself serves it: a redirect to another host proves nothing about this one.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+import structlog
+
+from crawler.guards import Unresolved
+from crawler.opt_out import POLL_SECONDS, OptOutChecks
+from registry.actions.ownership.checking import Check
+from registry.core.access.claims import Answer, is_published, lines_of, place
+from registry.core.model.documents import Probe, Purpose
+from registry.core.names.domains import host_of
+from registry.settings import Settings
+from registry.tasks import running_beside
+
+if TYPE_CHECKING:
+    from registry.wiring import Waypost
+
+MOST_AT_ONCE: Final = 16
+"""Checks of one worker at once."""
+
+_CAP: Final = 4 * 1024
+
+log = structlog.get_logger(__name__)
+
+
+async def read_claim(checks: OptOutChecks, check: Check) -> Answer:
+    """Return whether the host publishes the value. Anything that is no definite answer is "unanswered"."""
+    if check.method == "dns":
+        read = _read_record(checks, check)
+    elif check.may_fetch:
+        read = _read_file(checks, check)
+    else:
+        return "unanswered"
+    try:
+        async with asyncio.timeout(checks.seconds):  # guard: claim-deadline
+            return await read
+    except TimeoutError:
+        return "unanswered"
+
+
+async def _read_record(checks: OptOutChecks, check: Check) -> Answer:
+    try:
+        texts = await checks.guard.txt_records(place(check.host, "dns"))
+    except Unresolved:
+        return "unanswered"
+    return "published" if is_published(check.value, texts) else "missing"
+
+
+async def _read_file(checks: OptOutChecks, check: Check) -> Answer:
+    probe = Probe(place(check.host, "file"), Purpose.POINTER, "S0", "text/plain, */*;q=0.1", _CAP)
+    async with checks.session() as session:
+        answer = await session.fetch(probe)
+    if answer.status is None or answer.status >= 500 or answer.status == 429:
+        return "unanswered"
+    if host_of(answer.final_url) != check.host:  # guard: claim-redirect
+        return "missing"
+    return "published" if answer.status == 200 and is_published(check.value, lines_of(answer.body)) else "missing"
+
+
+@contextlib.asynccontextmanager
+async def checking_claims(waypost: "Waypost", settings: Settings) -> AsyncIterator[None]:
+    """Check claims while the block runs. Raise guards.BadSetup. Interrupted checks are made again."""
+    async with OptOutChecks(settings) as checks, running_beside(_check_continuously(waypost, checks)):
+        yield
+
+
+async def _check_continuously(waypost: "Waypost", checks: OptOutChecks) -> None:
+    running: set[asyncio.Task[None]] = set()
+    async with asyncio.TaskGroup() as group:
+        while True:
+            for check in await _take(waypost, MOST_AT_ONCE - len(running)):
+                task = group.create_task(_check(waypost, checks, check))
+                running.add(task)
+                task.add_done_callback(running.discard)
+            await asyncio.sleep(POLL_SECONDS)
+
+
+async def _take(waypost: "Waypost", limit: int) -> Sequence[Check]:
+    try:
+        return await waypost.ownership.take(limit) if limit else ()
+    except Exception as error:  # the database is away
+        log.warning("claim.failed", error=type(error).__name__)
+        return ()
+
+
+async def _check(waypost: "Waypost", checks: OptOutChecks, check: Check) -> None:
+    answer: Answer
+    try:
+        answer = await read_claim(checks, check)
+    except Exception as error:  # a bug: without an answer the claim would be checked for ever
+        log.error("claim.crashed", host=check.host, error=type(error).__name__)
+        answer = "unanswered"
+    try:
+        await waypost.ownership.settle(check.claim, answer)
+        log.info("claim.checked", host=check.host, method=check.method, answer=answer)
+    except Exception as error:
+        log.warning("claim.failed", error=type(error).__name__)

@@ -1,0 +1,1 @@
+"""The life of an ownership: claimed, proven, verified again, used by its owner, ended."""

@@ -1,0 +1,356 @@
+"""`waypost admin`: what only operators of this registry decide, and what they look at."""
+
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from registry.cli.clean import print_json
+from registry.cli.common import (
+    DONE,
+    NO,
+    USAGE,
+    AsJson,
+    DataFolder,
+    fail,
+    print_error,
+    run_async,
+    with_registry,
+)
+
+if TYPE_CHECKING:
+    from registry.actions.access.audit import AuditRecord
+    from registry.actions.maintenance.holds import Held
+    from registry.core.access.holds import HoldKind
+    from registry.core.access.keys import ApiKey
+    from registry.wiring import Waypost
+
+_PAGE = 500
+
+admin = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="""Block hosts, examine them, and see who decided what.
+
+    Each decision is an entry of the audit log. Exit code 1 when nothing changed, or nothing was found. """,
+)
+keys = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="""API keys, with which operators do the same through the API. """,
+)
+opt_outs = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="""The file of opt-outs, which a restored backup needs. """,
+)
+
+Host = Annotated[str, typer.Argument(metavar="HOST", help="The host; all hosts below it are covered too.")]
+Reason = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why: everybody can read it.")]
+LaterReason = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why: everybody can read it.")]
+
+
+@admin.command()
+def block(host: Host, reason: Reason, data: DataFolder = None, as_json: AsJson = False) -> None:
+    """Keep a host from being visited and listed.
+
+    What is stored stays, so that `unblock` shows it again.
+    """
+    _hold(host, "blocked", reason, data, as_json=as_json)
+
+
+@admin.command()
+def unblock(host: Host, reason: LaterReason = "", data: DataFolder = None, as_json: AsJson = False) -> None:
+    """End a block: the host is shown again and visited next."""
+    _release(host, "blocked", reason, data, as_json=as_json)
+
+
+@admin.command()
+def quarantine(host: Host, reason: Reason, data: DataFolder = None, as_json: AsJson = False) -> None:
+    """Keep a host from being listed until it is released.
+
+    It is visited and judged meanwhile.
+    """
+    _hold(host, "quarantined", reason, data, as_json=as_json)
+
+
+@admin.command()
+def release(host: Host, reason: LaterReason = "", data: DataFolder = None, as_json: AsJson = False) -> None:
+    """End a quarantine: what was found meanwhile is shown."""
+    _release(host, "quarantined", reason, data, as_json=as_json)
+
+
+@admin.command()
+def blocks(data: DataFolder = None, as_json: AsJson = False) -> None:
+    """List all blocks and quarantines."""
+
+    async def work(waypost: "Waypost") -> int:
+        after, found = ("", "", ""), False
+        while holds := await waypost.access.holds(after, limit=_PAGE):
+            found = True
+            for hold in holds:
+                if as_json:
+                    print_json(
+                        {"host": hold.host, "kind": hold.kind, "reason": hold.reason, "actor": hold.actor,
+                         "since": hold.since}
+                    )  # fmt: skip
+                else:
+                    _print("  ".join([_time(hold.since), hold.kind, hold.host, hold.actor, hold.reason]))
+            after = (holds[-1].domain, holds[-1].host, holds[-1].kind)
+        return DONE if found else NO
+
+    _run(work, data)
+
+
+@admin.command()
+def audit(
+    host: Annotated[
+        str | None, typer.Option(metavar="HOST", help="Only what concerns this host, and hosts above it.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, max=10_000)] = 50,
+    data: DataFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show who changed what and why, the latest first."""
+    from registry.core.names.domains import host_syntax
+
+    async def work(waypost: "Waypost") -> int:
+        name, cursor, left = None if host is None else host_syntax(host), None, limit
+        while left:
+            page = await waypost.access.audit(limit=min(left, _PAGE), cursor=cursor, host=name)
+            for entry in page.entries:
+                _show_entry(entry, as_json=as_json)
+            left, cursor = left - len(page.entries), page.cursor
+            if cursor is None:
+                break
+        return DONE if left < limit else NO
+
+    _run(work, data)
+
+
+@admin.command()
+def queue(data: DataFolder = None, as_json: AsJson = False) -> None:
+    """Show what waits: visits, submissions, checks of opt-outs, the index, the change feed."""
+    from dataclasses import asdict
+
+    async def work(waypost: "Waypost") -> int:
+        load = await waypost.access.workload()
+        if as_json:
+            print_json(asdict(load))
+            return DONE
+        _print("domains: " + ", ".join(f"{number} {state}" for state, number in load.domains.items()))
+        _print(f"submissions that wait: {load.submissions}{_oldest(load.oldest_submission_at)}")
+        _print(f"submissions put off: {load.postponed}")
+        _print("largest numbers of waiting hosts of one client: " + (", ".join(map(str, load.by_client)) or "none"))
+        _print(f"candidates: {load.candidates}")
+        _print(f"opt-outs to check: {load.opt_out_requests}{_oldest(load.oldest_opt_out_request_at)}")
+        _print(f"services whose index entry is out of date: {load.index_lag}")
+        _print(f"events without a place in the feed: {load.feed_lag}{_oldest(load.oldest_event_at)}")
+        return DONE
+
+    _run(work, data)
+
+
+@keys.command("add")
+def add_key(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Whose key it is, or what for.")],
+    scopes: Annotated[
+        list[str], typer.Option("--scope", metavar="SCOPE", help="audit, blocks, queue or reports. May be repeated.")
+    ],
+    expires: Annotated[
+        int | None, typer.Option(min=1, max=3_650, metavar="DAYS", help="How long it is valid; by default for ever.")
+    ] = None,
+    data: DataFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a key and show it, this once.
+
+    Only its digest is stored.
+    """
+    from registry.actions.access.keys import BadKey
+
+    async def work(waypost: "Waypost") -> int:
+        try:
+            key, token = await waypost.access.make_key(name, scopes, days=expires)
+        except BadKey as error:
+            fail(str(error), USAGE)
+        if as_json:
+            print_json({**_facts(key), "token": token.text})
+        else:
+            _print(f"{key.id}  {key.name}  {', '.join(key.scopes)}{_until(key)}")
+            _print(token.text)
+        return DONE
+
+    _run(work, data)
+
+
+@keys.command("list")
+def list_keys(data: DataFolder = None, as_json: AsJson = False) -> None:
+    """Show all keys, without their secrets; revoked ones too."""
+
+    async def work(waypost: "Waypost") -> int:
+        found = await waypost.access.keys()
+        for key in found:
+            if as_json:
+                print_json(_facts(key))
+                continue
+            used = f", last used on {key.last_used_on}" if key.last_used_on else ", never used"
+            state = f", revoked {_time(key.revoked_at)}" if key.revoked_at else _until(key)
+            _print(f"{key.id}  {key.name}  {', '.join(key.scopes)}{state}{used}")
+        return DONE if found else NO
+
+    _run(work, data)
+
+
+@keys.command("revoke")
+def revoke_key(
+    key: Annotated[str, typer.Argument(metavar="ID", help="The id that `add` and `list` show.")],
+    data: DataFolder = None,
+) -> None:
+    """Make a key invalid, at once and for ever."""
+
+    async def work(waypost: "Waypost") -> int:
+        if await waypost.access.revoke_key(key) is None:
+            print_error("there is no such key, or it was revoked already")
+            return NO
+        return DONE
+
+    _run(work, data)
+
+
+@opt_outs.command()
+def export(data: DataFolder = None) -> None:
+    """Print the file of opt-outs of this machine, for another one.
+
+    Lines that cannot be read are left out; exit code 1 when there are any.
+    """
+
+    async def work(waypost: "Waypost") -> int:
+        from registry.actions.maintenance.replay import encoded
+
+        lines, unreadable = await waypost.access.opt_outs()
+        for line in lines:
+            typer.echo(encoded(line).decode(), nl=False)
+        return _told(unreadable)
+
+    _run(work, data)
+
+
+@opt_outs.command()
+def replay(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file of opt-outs, of this machine or another.")],
+    data: DataFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Apply a file of opt-outs: what the database does not know takes effect, also that opt-outs have ended.
+
+    Every start does so with the file of its own machine.
+    """
+
+    async def work(waypost: "Waypost") -> int:
+        try:
+            replayed, unreadable = await waypost.access.replay(file)
+        except OSError as error:
+            fail(f"{file}: {error.strerror}", USAGE)
+        if as_json:
+            print_json(
+                {"lines": replayed.lines, "opted_out": replayed.opted_out, "readmitted": replayed.readmitted,
+                 "unreadable": unreadable}
+            )  # fmt: skip
+        else:
+            _print(f"{replayed.lines} lines; opted out: {', '.join(replayed.opted_out) or 'none'}")
+            _print(f"readmitted: {', '.join(replayed.readmitted) or 'none'}")
+        return _told(unreadable)
+
+    _run(work, data)
+
+
+def _hold(host: str, kind: "HoldKind", reason: str, data: Path | None, *, as_json: bool) -> None:
+    from registry.core.access.audit import OPERATOR
+
+    async def work(waypost: "Waypost") -> int:
+        held = await waypost.access.hold(host, kind, actor=OPERATOR, reason=reason)
+        return _show_held(held, "hidden", "it was so already", as_json=as_json)
+
+    if not reason.strip():
+        fail("--reason: must not be empty", USAGE)
+    _run(work, data)
+
+
+def _release(host: str, kind: "HoldKind", reason: str, data: Path | None, *, as_json: bool) -> None:
+    from registry.core.access.audit import OPERATOR
+
+    async def work(waypost: "Waypost") -> int:
+        held = await waypost.access.release(host, kind, actor=OPERATOR, reason=reason)
+        return _show_held(held, "shown again", "there is none of exactly this host", as_json=as_json)
+
+    _run(work, data)
+
+
+def _show_held(held: "Held", done: str, unchanged: str, *, as_json: bool) -> int:
+    from dataclasses import asdict
+
+    if as_json:
+        print_json(asdict(held))
+    elif held.changed:
+        _print(f"{held.host} {held.kind}: services {done}: {', '.join(held.services) or 'none'}")
+    else:
+        _print(f"{held.host} {held.kind}: {unchanged}")
+    return DONE if held.changed else NO
+
+
+def _show_entry(entry: "AuditRecord", *, as_json: bool) -> None:
+    from dataclasses import asdict
+
+    if as_json:
+        print_json(asdict(entry))
+        return
+    detail = ", ".join(f"{name} {value}" for name, value in entry.detail.items())
+    parts = [_time(entry.at), entry.actor, entry.action, entry.host, entry.reason, f"({detail})" if detail else ""]
+    _print("  ".join(filter(None, parts)))
+
+
+def _facts(key: "ApiKey") -> dict[str, object]:
+    return {
+        "id": key.id,
+        "name": key.name,
+        "scopes": key.scopes,
+        "created_at": key.created_at,
+        "expires_at": key.expires_at,
+        "revoked_at": key.revoked_at,
+        "last_used_on": key.last_used_on,
+    }
+
+
+def _until(key: "ApiKey") -> str:
+    return f", until {_time(key.expires_at)}" if key.expires_at else ""
+
+
+def _oldest(at: datetime | None) -> str:
+    return f", the oldest since {_time(at)}" if at else ""
+
+
+def _told(unreadable: int) -> int:
+    if unreadable:
+        print_error(f"{unreadable} lines cannot be read")
+    return NO if unreadable else DONE
+
+
+def _time(at: datetime | None) -> str:
+    return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S") if at else "never"
+
+
+def _print(text: str) -> None:
+    from registry.cli.terminal import console, escaped
+
+    console.print(escaped(text), soft_wrap=True)
+
+
+def _run(work: "Callable[[Waypost], Awaitable[int]]", data: Path | None) -> None:
+    raise typer.Exit(run_async(with_registry(work, data)))
+
+
+admin.add_typer(keys, name="keys")
+admin.add_typer(opt_outs, name="opt-outs")

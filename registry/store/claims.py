@@ -1,0 +1,205 @@
+"""Repositories of claims of ownership, and of what owners have set for their hosts."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Final
+
+from sqlalchemy import delete, func, or_, select, text, update
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from registry.core.access.claims import Answer, EndReason, Method, Ownership, Scope, Standing, covers
+from registry.store.tables import ClaimRow, OwnerSettingRow, WebhookDeliveryRow, WebhookRow
+from registry.store.values import clean
+
+# Clients take turns: the first due claim of each goes before the second of any. Ownerships have no client, and each
+# counts as one of its own. The conditions are checked again when a row is locked: another worker may have taken it.
+_TAKE = text("""
+WITH queued AS (
+    SELECT domain, host, id, due_at, row_number() OVER (
+        PARTITION BY coalesce(client, id) ORDER BY coalesce(claimed_until > :now, false) DESC, due_at) AS place
+    FROM claims
+    WHERE due_at <= :now AND ended_at IS NULL AND (proven_at IS NOT NULL OR expires_at > :now)),
+picked AS (
+    SELECT c.domain, c.host, c.id FROM claims c JOIN queued q ON (c.domain, c.host, c.id) = (q.domain, q.host, q.id)
+    WHERE q.place <= :per_client AND c.due_at <= :now AND coalesce(c.claimed_until, '-infinity') <= :now
+    ORDER BY q.place, q.due_at LIMIT :limit
+    FOR UPDATE OF c SKIP LOCKED)
+UPDATE claims c SET claimed_until = :until FROM picked p
+WHERE (c.domain, c.host, c.id) = (p.domain, p.host, p.id) RETURNING c.id
+""")
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimRecord:
+    """A row of `claims`. `client` is personal data: it is erased with the proof, or after a day."""
+
+    domain: str
+    host: str
+    id: str
+    method: Method
+    scope: Scope
+    digest: bytes
+    client: str | None
+    created_at: datetime
+    expires_at: datetime
+    due_at: datetime | None = None
+    claimed_until: datetime | None = None
+    checked_at: datetime | None = None
+    answer: Answer | None = None
+    failures: int = 0
+    unanswered_since: datetime | None = None
+    proven_at: datetime | None = None
+    verified_at: datetime | None = None
+    owner_digest: bytes | None = None
+    ended_at: datetime | None = None
+    end_reason: EndReason | None = None
+    hour_at: datetime | None = None
+    used: int = 0
+
+    @property
+    def is_owner(self) -> bool:
+        """Whether it is proven and has not ended."""
+        return self.proven_at is not None and self.ended_at is None
+
+    @property
+    def standing(self) -> Standing:
+        return Standing(self.failures, self.unanswered_since)
+
+    def covers(self, host: str) -> bool:
+        return covers(self.host, self.domain, self.scope, host)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerSettingRecord:
+    """A row of `owner_settings`."""
+
+    domain: str
+    host: str
+    claim: str
+    changed_at: datetime
+    note: str = ""
+    canonical: str | None = None
+    webhook: str | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.note and self.canonical is None and self.webhook is None
+
+
+class Claims:
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def get(self, claim: str) -> ClaimRecord | None:
+        """Return a claim by the id that its tokens carry."""
+        found = (await self._connection.execute(select(*_COLUMNS).where(ClaimRow.id == claim).limit(1))).first()
+        return None if found is None else ClaimRecord(*found)
+
+    async def of(self, domain: str, *, lock: bool = False) -> list[ClaimRecord]:
+        """Return the claims of a domain that have not ended, the oldest first. `lock`: until the transaction ends."""
+        row = ClaimRow
+        statement = select(*_COLUMNS).where(row.domain == domain, row.ended_at.is_(None))
+        statement = statement.order_by(row.host, row.id)
+        rows = await self._connection.execute(statement.with_for_update() if lock else statement)
+        return sorted((ClaimRecord(*found) for found in rows), key=lambda claim: claim.created_at)
+
+    async def put(self, claim: ClaimRecord) -> None:
+        """Insert a claim, or replace the one with its key, which the caller has locked."""
+        values = asdict(claim)
+        statement = insert(ClaimRow).values(values)
+        await self._connection.execute(
+            statement.on_conflict_do_update(index_elements=["domain", "host", "id"], set_=values)
+        )
+
+    async def remove(self, claim: ClaimRecord) -> None:
+        row = ClaimRow
+        key = (row.domain == claim.domain, row.host == claim.host, row.id == claim.id)
+        await self._connection.execute(delete(row).where(*key))
+
+    async def open_of(self, client: str, *, now: datetime) -> int:
+        """Return how many claims a client has that can still be proven."""
+        row = ClaimRow
+        is_open = (row.client == client, row.proven_at.is_(None), row.expires_at > now)
+        return (await self._connection.execute(select(func.count()).where(*is_open))).scalar_one()
+
+    async def take(self, *, limit: int, per_client: int, now: datetime, until: datetime) -> list[ClaimRecord]:
+        """Take at most `limit` due claims for the caller until then and return them, in no particular order. Of one
+        client, at most `per_client` are taken at once, over all workers."""
+        bound = {"limit": limit, "per_client": per_client, "now": now, "until": until}
+        ids = list((await self._connection.execute(_TAKE, bound)).scalars())
+        if not ids:
+            return []
+        return [
+            ClaimRecord(*found)
+            for found in await self._connection.execute(select(*_COLUMNS).where(ClaimRow.id.in_(ids)))
+        ]
+
+    async def ownership(self, domain: str, host: str) -> Ownership:
+        """Return who owns a host as everybody sees it: of several proofs that of the host itself, and the latest."""
+        row = ClaimRow
+        is_near = or_(row.host == host, row.host == domain)
+        statement = select(*_COLUMNS).where(row.domain == domain, is_near, row.proven_at.is_not(None))
+        claims = [ClaimRecord(*found) for found in await self._connection.execute(statement)]
+        claims = [claim for claim in claims if claim.covers(host)]
+        if not claims:
+            return Ownership()
+        shown = max(claims, key=lambda claim: (claim.is_owner, claim.host == host, claim.proven_at))
+        return Ownership(
+            "proven" if shown.is_owner else "ended", shown.method, shown.scope, since=shown.proven_at,
+            checked_at=shown.checked_at, ended_at=shown.ended_at, end_reason=shown.end_reason,
+        )  # fmt: skip
+
+    async def erase_clients(self, *, before: datetime) -> None:
+        """Erase who made the claims from before then."""
+        old = (ClaimRow.client.is_not(None), ClaimRow.created_at < before)
+        await self._connection.execute(update(ClaimRow).where(*old).values(client=None))
+
+    async def prune(self, *, expired: datetime, ended: datetime, most: int) -> int:
+        """Delete claims that expired unproven before `expired`, and ownerships that ended before `ended`."""
+        row = ClaimRow
+        is_old = or_((row.proven_at.is_(None)) & (row.expires_at < expired), row.ended_at < ended)
+        old = select(row.domain, row.host, row.id).where(is_old).limit(most).subquery()
+        same = (row.domain == old.c.domain, row.host == old.c.host, row.id == old.c.id)
+        return (await self._connection.execute(delete(row).where(*same))).rowcount
+
+
+class OwnerSettings:
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def get(self, domain: str, host: str) -> OwnerSettingRecord | None:
+        row = OwnerSettingRow
+        statement = select(*_SETTING_COLUMNS).where(row.domain == domain, row.host == host)
+        found = (await self._connection.execute(statement)).first()
+        return None if found is None else OwnerSettingRecord(*found)
+
+    async def of(self, domain: str) -> Sequence[OwnerSettingRecord]:
+        rows = await self._connection.execute(
+            select(*_SETTING_COLUMNS).where(OwnerSettingRow.domain == domain).order_by(OwnerSettingRow.host)
+        )
+        return [OwnerSettingRecord(*found) for found in rows]
+
+    async def put(self, setting: OwnerSettingRecord) -> None:
+        """Store what an owner has set, in place of what is stored; one that is empty is deleted."""
+        if setting.is_empty:
+            row = OwnerSettingRow
+            await self._connection.execute(delete(row).where(row.domain == setting.domain, row.host == setting.host))
+            return
+        values = asdict(setting) | {"note": clean(setting.note)}
+        statement = insert(OwnerSettingRow).values(values)
+        await self._connection.execute(statement.on_conflict_do_update(index_elements=["domain", "host"], set_=values))
+
+    async def remove_of(self, claim: str, domain: str) -> None:
+        """Delete everything that the owner of a claim has set, with the webhooks."""
+        row = OwnerSettingRow
+        own = select(row.webhook).where(row.domain == domain, row.claim == claim, row.webhook.is_not(None))
+        ids = list((await self._connection.execute(own)).scalars())
+        await self._connection.execute(delete(WebhookDeliveryRow).where(WebhookDeliveryRow.webhook.in_(ids)))
+        await self._connection.execute(delete(WebhookRow).where(WebhookRow.id.in_(ids)))
+        await self._connection.execute(delete(row).where(row.domain == domain, row.claim == claim))
+
+
+_COLUMNS: Final = tuple(getattr(ClaimRow, name) for name in ClaimRecord.__dataclass_fields__)
+_SETTING_COLUMNS: Final = tuple(getattr(OwnerSettingRow, name) for name in OwnerSettingRecord.__dataclass_fields__)

@@ -1,0 +1,85 @@
+"""The decisions of this registry's operators: API keys, holds, the audit log, what waits."""
+
+import asyncio
+import secrets
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from registry.actions.access import audit as auditing
+from registry.actions.access import keys as key_keeping
+from registry.actions.maintenance import holds as holding
+from registry.actions.maintenance import replay as replaying
+from registry.actions.queries import workload as working
+from registry.core.access.holds import BY_OPERATOR, Hold, HoldKind
+from registry.core.access.keys import ApiKey, Scope
+from registry.core.access.tokens import ID_BYTES, SECRET_BYTES, Token
+from registry.store.opt_out_file import OptOutFile
+from registry.store.unit_of_work import Store
+from registry.wiring.clock import utc_now
+
+if TYPE_CHECKING:
+    from registry.wiring.searching import SearchActions
+
+
+class AccessActions:
+    """`exempt`: names of the connect-to table, which may be special-use names."""
+
+    def __init__(self, store: Store, exempt: Collection[str], search: "Callable[[], SearchActions]") -> None:
+        self._store = store
+        self._exempt = exempt
+        self._search = search
+
+    async def make_key(self, name: str, scopes: Collection[str], *, days: int | None) -> tuple[ApiKey, Token]:
+        """Return a new key with its token, which cannot be shown again. Raise BadKey."""
+        return await key_keeping.make(
+            self._store, name, scopes, key=secrets.token_hex(ID_BYTES), secret=secrets.token_urlsafe(SECRET_BYTES),
+            days=days, now=utc_now(),
+        )  # fmt: skip
+
+    async def keys(self) -> Sequence[ApiKey]:
+        return await key_keeping.keys(self._store)
+
+    async def revoke_key(self, key: str) -> ApiKey | None:
+        return await key_keeping.revoke(self._store, key, now=utc_now())
+
+    async def check_key(self, token: Token, scope: Scope) -> ApiKey:
+        """Raise UnknownKey and MissingScope."""
+        return await key_keeping.check(self._store, token, scope, now=utc_now())
+
+    async def hold(self, name: str, kind: HoldKind, *, actor: str, reason: str) -> holding.Held:
+        """Raise InvalidName."""
+        return await holding.hold(
+            self._store, name, kind, actor=actor, reason=reason, now=utc_now(), exempt=self._exempt
+        )
+
+    async def release(self, name: str, kind: HoldKind, *, actor: str, reason: str) -> holding.Held:
+        """Raise InvalidName."""
+        return await holding.release(self._store, name, kind, actor=actor, reason=reason, now=utc_now())
+
+    async def holds(self, after: tuple[str, str, str], *, limit: int) -> Sequence[Hold]:
+        """Return the holds of operators after this domain, host and kind, in this order."""
+        return await holding.holds(self._store, after, BY_OPERATOR, limit=limit)
+
+    async def audit(self, *, limit: int, cursor: str | None = None, host: str | None = None) -> auditing.AuditPage:
+        """Raise BadCursor."""
+        return await auditing.page(self._store, limit=limit, cursor=cursor, host=host)
+
+    async def decisions(self, host: str) -> Sequence[auditing.AuditRecord]:
+        """Return what everybody may know of decisions about a host."""
+        return await auditing.decisions(self._store, host)
+
+    async def workload(self) -> working.Workload:
+        """Opens the search engine, of which one may wait: its index lag is part of it."""
+        return await working.workload(self._store, self._search().backend.target, now=utc_now())
+
+    async def opt_outs(self) -> tuple[Sequence[replaying.OptOutLine], int]:
+        """Return the lines of the file of opt-outs of this machine, and the number of those that cannot be read."""
+        file = self._store.opt_out_file
+        return ([], 0) if file is None else await asyncio.to_thread(file.read)
+
+    async def replay(self, path: Path) -> tuple[replaying.Replayed, int]:
+        """Apply the file of opt-outs of another machine, and write what is new to the own one; return the number of
+        lines that cannot be read too. Raise OSError."""
+        lines, unreadable = await asyncio.to_thread(OptOutFile(path).read_existing)
+        return await replaying.replay(self._store, lines, now=utc_now()), unreadable

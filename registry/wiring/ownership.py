@@ -1,0 +1,106 @@
+"""The actions on claims and ownerships. Secrets of tokens are made here."""
+
+import asyncio
+import secrets
+from collections.abc import Collection, Sequence
+from datetime import timedelta
+from typing import Final
+
+from registry.actions.maintenance.forget import Forgotten
+from registry.actions.maintenance.holds import Held
+from registry.actions.ownership import checking, claiming, leaving, notifying, overview, owning, rechecking
+from registry.core.access.claims import Answer, Method, Scope
+from registry.core.access.tokens import ID_BYTES, SECRET_BYTES, Token
+from registry.core.changes.kinds import Types
+from registry.settings import Settings
+from registry.store.unit_of_work import Store
+from registry.store.webhooks import WebhookRecord
+from registry.wiring.clock import utc_now
+
+_POLL_SECONDS: Final = 0.25
+
+
+class OwnershipActions:
+    """`exempt`: names of the connect-to table, which may be special-use names."""
+
+    def __init__(self, store: Store, settings: Settings, exempt: Collection[str]) -> None:
+        self._store = store
+        self._every = timedelta(hours=settings.claim_recheck_hours)
+        self._exempt = exempt
+
+    async def claim(self, name: str, method: Method, scope: Scope, *, client: str) -> tuple[claiming.Claimed, Token]:
+        """Return the claim and its token, which is not stored."""
+        token = claiming.claim_token(secrets.token_hex(ID_BYTES), _secret())
+        claimed = await claiming.claim(
+            self._store, name, method, scope, token=token, client=client, now=utc_now(), exempt=self._exempt
+        )
+        return claimed, token
+
+    async def claim_status(self, token: Token) -> claiming.Claimed:
+        return await claiming.status(self._store, token, now=utc_now())
+
+    async def check_claim(self, token: Token, *, seconds: float) -> tuple[claiming.Claimed, Token | None]:
+        """Have the claim checked and wait at most `seconds` for it. Return the claim, and the owner's token if it is
+        proven and the token was not handed out before."""
+        claimed = await claiming.ask(self._store, token, now=utc_now())
+        deadline = asyncio.get_running_loop().time() + seconds
+        while claimed.record.due_at is not None and claimed.state == "open":
+            if asyncio.get_running_loop().time() >= deadline:
+                break
+            await asyncio.sleep(_POLL_SECONDS)
+            claimed = await claiming.status(self._store, token, now=utc_now())
+        if claimed.state != "proven" or claimed.record.owner_digest is not None:
+            return claimed, None
+        owner = claiming.owner_token(token.id, _secret())
+        is_new = await claiming.hand_out(self._store, token, owner, now=utc_now())
+        return claimed, owner if is_new else None
+
+    async def take(self, limit: int) -> Sequence[checking.Check]:
+        """Return checks for the caller to make."""
+        return await checking.take(self._store, limit=limit, now=utc_now())
+
+    async def settle(self, claim: str, answer: Answer) -> None:
+        await checking.settle(self._store, claim, answer, every=self._every, now=utc_now())
+
+    async def overview(self, token: Token, host: str) -> overview.Overview:
+        return await overview.overview(self._store, token, host)
+
+    async def hide(self, token: Token, host: str) -> Held:
+        return await owning.hide(self._store, token, host, now=utc_now())
+
+    async def show(self, token: Token, host: str) -> Held:
+        return await owning.show(self._store, token, host, now=utc_now())
+
+    async def set_note(self, token: Token, host: str, note: str) -> str:
+        return await owning.set_note(self._store, token, host, note, now=utc_now())
+
+    async def pin(self, token: Token, host: str, canonical: str | None) -> str | None:
+        return await owning.pin(self._store, token, host, canonical, now=utc_now())
+
+    async def recheck(self, token: Token, host: str) -> rechecking.Recheck:
+        return await rechecking.recheck(self._store, token, host, now=utc_now())
+
+    async def set_webhook(self, token: Token, host: str, url: str, types: Types) -> WebhookRecord:
+        return await notifying.set_webhook(self._store, token, host, url, types, now=utc_now(), exempt=self._exempt)
+
+    async def remove_webhook(self, token: Token, host: str) -> bool:
+        return await notifying.remove_webhook(self._store, token, host, now=utc_now())
+
+    async def rotate(self, token: Token, host: str) -> Token:
+        """Return the new token of the owner; the old one is no longer valid."""
+        new = claiming.owner_token(token.id, _secret())
+        await owning.rotate(self._store, token, host, new, now=utc_now())
+        return new
+
+    async def give_up(self, token: Token, host: str) -> None:
+        await owning.give_up(self._store, token, host, now=utc_now())
+
+    async def opt_out(self, token: Token, host: str) -> Forgotten:
+        return await leaving.opt_out(self._store, token, host, now=utc_now())
+
+    async def come_back(self, token: Token, host: str) -> None:
+        await leaving.come_back(self._store, token, host, now=utc_now())
+
+
+def _secret() -> str:
+    return secrets.token_urlsafe(SECRET_BYTES)

@@ -1,0 +1,190 @@
+"""The operations of operators: keys and scopes, blocks and quarantines, the audit log, what waits."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from registry.actions.access import keys as key_keeping
+from registry.core.access.keys import SCOPES, Scope
+from registry.edge.bearer import unauthorized
+from tests.api.sites import PIGEON, TOOLS
+from tests.support.api import Api
+from tests.support.database import rows
+
+pytestmark = pytest.mark.slow  # a database and an index for each
+
+OPERATIONS: dict[tuple[str, str], Scope] = {
+    ("GET", "/api/admin/blocks"): "blocks",
+    ("POST", "/api/admin/blocks"): "blocks",
+    ("DELETE", f"/api/admin/blocks/{PIGEON}"): "blocks",
+    ("GET", "/api/admin/audit"): "audit",
+    ("GET", "/api/admin/queue"): "queue",
+}
+
+
+async def key_for(api: Api, *scopes: Scope, days: int | None = None) -> dict[str, str]:
+    """Return the header of a request with a new key."""
+    _, token = await api.waypost.access.make_key("test", scopes, days=days)
+    return {"Authorization": f"Bearer {token.text}"}
+
+
+async def ask(api: Api, method: str, path: str, headers: dict[str, str], **options: Any) -> Any:
+    return await api.client.request(method, path, headers=headers, **options)
+
+
+async def shown(api: Api) -> set[str]:
+    listed = await api.json("/api/services", limit=100, include_unverified="true")
+    return {row["domain"] for row in listed["data"]}
+
+
+@pytest.mark.parametrize(("method", "path"), OPERATIONS)
+async def test_every_operation_needs_a_key_with_its_scope(own_api: Api, method: str, path: str) -> None:
+    scope = OPERATIONS[method, path]
+    others = await key_for(own_api, *(other for other in SCOPES if other != scope))
+    for headers, status in (
+        ({}, 401),
+        ({"Authorization": "Bearer x"}, 401),
+        ({"Authorization": "Bearer wp_key_0123456789abcdef_" + "a" * 43}, 401),
+        (others, 403),
+    ):
+        answer = await ask(own_api, method, path, headers)
+        assert answer.status_code == status, answer.text
+        assert ("www-authenticate" in answer.headers) == (status == 401)
+    assert await rows(own_api.store, "SELECT 1 FROM listing_holds") == []
+    allowed = await ask(own_api, method, path, await key_for(own_api, scope))
+    assert allowed.status_code in (200, 400), allowed.text
+
+
+async def test_wrong_revoked_and_expired_keys_are_told_alike(own_api: Api) -> None:
+    key, token = await own_api.waypost.access.make_key("test", ["queue"], days=None)
+    _, old = await key_keeping.make(
+        own_api.store,
+        "old",
+        ["queue"],
+        key="0" * 16,
+        secret="b" * 43,
+        days=1,
+        now=datetime.now(UTC) - timedelta(days=2),
+    )
+    await own_api.waypost.access.revoke_key(key.id)
+    wrong = f"wp_key_{key.id}_{'c' * 43}"
+    answers = [
+        await ask(own_api, "GET", "/api/admin/queue", {"Authorization": f"Bearer {text}"})
+        for text in (token.text, old.text, wrong)
+    ]
+    assert [answer.status_code for answer in answers] == [401] * 3
+    assert {answer.json()["detail"] for answer in answers} == {unauthorized().detail}
+
+
+async def test_a_secret_is_stored_and_logged_nowhere(own_api: Api, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("DEBUG")
+    _, token = await own_api.waypost.access.make_key("test", ["queue"], days=None)
+    await ask(own_api, "GET", "/api/admin/queue", {"Authorization": f"Bearer {token.text}"})
+    await ask(own_api, "GET", "/api/admin/audit", {"Authorization": f"Bearer {token.text}"})
+    for (table,) in await rows(own_api.store, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"):
+        query = f"SELECT count(*) FROM {table} t WHERE strpos(t::text, '{token.secret}') > 0"
+        assert await rows(own_api.store, query) == [(0,)], table
+    assert token.secret not in caplog.text
+    assert token.secret not in repr(token)
+
+
+async def test_the_day_of_the_last_use_is_noted(own_api: Api) -> None:
+    await ask(own_api, "GET", "/api/admin/queue", await key_for(own_api, "queue"))
+    (key,) = await own_api.waypost.access.keys()
+    assert key.last_used_on == datetime.now(UTC).date()
+
+
+@pytest.mark.parametrize("kind", ["block", "quarantine"])
+async def test_a_block_takes_effect_with_its_answer_and_ends(own_api: Api, kind: str) -> None:
+    headers = await key_for(own_api, "blocks")
+    assert PIGEON in await shown(own_api)
+    body = {"domain": PIGEON.upper() + ".", "kind": kind, "reason": "it copies another site"}
+    made = await ask(own_api, "POST", "/api/admin/blocks", headers, json=body)
+    assert made.status_code == 201, made.text
+    assert (made.json()["data"]["services"], made.json()["data"]["changed"]) == ([PIGEON], True)
+    assert PIGEON not in await shown(own_api)
+    assert (await own_api.get(f"/api/services/{PIGEON}")).status_code == 404
+    found = await own_api.json("/api/discover", q="create a parcel", include_unverified="true")
+    assert PIGEON not in [row["service"]["domain"] for row in found["data"]]
+    again = await ask(own_api, "POST", "/api/admin/blocks", headers, json=body)
+    assert (again.status_code, again.json()["data"]["changed"]) == (200, False)
+    submitted = await own_api.post("/api/services?wait=0", json={"domain": PIGEON})
+    assert (submitted.status_code == 403) == (kind == "block"), submitted.text
+
+    ended = await ask(own_api, "DELETE", f"/api/admin/blocks/{PIGEON}?kind={kind}&reason=mended", headers)
+    assert (ended.status_code, ended.json()["data"]["services"]) == (200, [PIGEON]), ended.text
+    assert PIGEON in await shown(own_api)
+    unchanged = await ask(own_api, "DELETE", f"/api/admin/blocks/{PIGEON}?kind={kind}", headers)
+    assert (unchanged.status_code, unchanged.json()["data"]["changed"]) == (200, False)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        [], {}, {"domain": PIGEON}, {"domain": 1, "reason": "x"}, {"domain": PIGEON, "reason": " "},
+        {"domain": PIGEON, "reason": "x" * 501}, {"domain": PIGEON, "reason": "x", "kind": "hidden"},
+        {"domain": PIGEON, "reason": "x", "kind": []}, {"domain": "com", "reason": "x"},
+        {"domain": "\0" * 10_000, "reason": "x"}, {"domain": PIGEON, "reason": ["x"]},
+    ],
+)  # fmt: skip
+async def test_a_wrong_body_changes_nothing(own_api: Api, body: Any) -> None:
+    answer = await ask(own_api, "POST", "/api/admin/blocks", await key_for(own_api, "blocks"), json=body)
+    assert answer.status_code == 400, answer.text
+    assert await rows(own_api.store, "SELECT 1 FROM listing_holds") == []
+
+
+async def test_blocks_and_the_audit_log_are_paged_without_gaps(own_api: Api) -> None:
+    headers = await key_for(own_api, "blocks", "audit")
+    for number in range(5):
+        body = {"domain": f"host-{number}.example", "reason": f"reason {number}"}
+        answer = await ask(own_api, "POST", "/api/admin/blocks", headers, json=body)
+        assert answer.status_code in (201, 400), answer.text
+    for number in range(5):
+        await own_api.waypost.access.hold(f"host-{number}.com", "blocked", actor="operator:cli", reason=f"why {number}")
+    for path, member, count in (("/api/admin/blocks", "blocks", 5), ("/api/admin/audit", "entries", 6)):
+        found, cursor = [], None
+        for _ in range(10):
+            params: dict[str, Any] = {"limit": 2} | ({"cursor": cursor} if cursor else {})
+            data = (await ask(own_api, "GET", path, headers, params=params)).json()["data"]
+            found += data[member]
+            cursor = data["cursor"]
+            if cursor is None:
+                break
+        assert len(found) == len({str(row) for row in found}) == count
+    for path in ("/api/admin/blocks", "/api/admin/audit"):
+        for wrong in ("x", "a/b", "\0/b/c", "0" * 31):
+            answer = await ask(own_api, "GET", path, headers, params={"cursor": wrong})
+            assert answer.status_code == 400, (path, wrong)
+
+
+async def test_everybody_reads_which_decisions_concern_a_host(own_api: Api) -> None:
+    headers = await key_for(own_api, "blocks")
+    body = {"domain": PIGEON, "reason": "it copies another site"}
+    await ask(own_api, "POST", "/api/admin/blocks", headers, json=body)
+    await own_api.waypost.opt_outs.forget(TOOLS, opt_out=True, reason="Mr X wrote to us")
+    decisions = (await own_api.json(f"/api/services/{PIGEON}/audit"))["data"]["decisions"]
+    assert [(one["by"], one["action"], one["reason"]) for one in decisions] == [
+        ("key", "host.blocked", "it copies another site")
+    ]
+    below = await own_api.json(f"/api/services/x.{PIGEON}/audit")
+    assert below["data"]["decisions"] == decisions
+    other = (await own_api.json(f"/api/services/{TOOLS}/audit"))["data"]["decisions"]
+    assert [(one["by"], one["action"], one["reason"]) for one in other] == [("operator", "host.opted_out", "")]
+    assert "Mr X" not in str(other)
+
+
+async def test_the_queue_counts_what_waits(own_api: Api) -> None:
+    headers = await key_for(own_api, "queue")
+    before = (await ask(own_api, "GET", "/api/admin/queue", headers)).json()["data"]
+    await own_api.waypost.frontier.submit("new-host-1.com", client="203.0.113.9")
+    await own_api.waypost.frontier.submit("new-host-2.com", client="203.0.113.9")
+    await own_api.post("/api/opt-outs", json={"domain": PIGEON})
+    answer = await ask(own_api, "GET", "/api/admin/queue", headers)
+    data = answer.json()["data"]
+    assert data["submissions"] == before["submissions"] + 2
+    assert data["by_client"] == [2]
+    assert data["opt_out_requests"] == 1
+    assert data["oldest_submission_at"] is not None
+    assert "203.0.113" not in answer.text
+    assert answer.headers["cache-control"] == "no-store"
