@@ -185,6 +185,7 @@ class UnitOfWork:
     def statistics(self) -> Statistics:
         return Statistics(self._connection)
 
+    @cached_property
     def api_keys(self) -> ApiKeys:
         return ApiKeys(self._connection)
 
