@@ -101,7 +101,11 @@ async def blocks(request: Request, limit: Limit = 50, cursor: Cursor = None) -> 
     status_code=201,
     response_model=schemas.BlockChanged,
     responses={
-        200: {"description": "It was so before; nothing changed.", **example(schemas.BlockChanged)},
+        200: {
+            "model": schemas.BlockChanged,
+            "description": "It was so before; nothing changed.",
+            **example(schemas.BlockChanged),
+        },
         201: {"description": "In effect.", **example(schemas.BlockChanged)},
         **errors(
             UNAUTHORIZED, FORBIDDEN, UNREADABLE_BODY, INVALID_BODY, INVALID_VALUE, INVALID_NAME, BODY_TOO_LARGE,
@@ -199,7 +203,12 @@ async def unblock(
 )
 async def audit(
     request: Request,
-    host: Annotated[str | None, Query(max_length=CURSOR_CHARS, examples=["api.pigeonpost.example"])] = None,
+    host: Annotated[
+        str | None,
+        Query(
+            max_length=CURSOR_CHARS, description="Only entries about this host.", examples=["api.pigeonpost.example"]
+        ),
+    ] = None,
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Response:
