@@ -117,20 +117,15 @@ async def test_a_site_can_forbid_copies_of_its_documents(own_api: Api) -> None:
 async def test_hostile_headers_and_bytes_are_only_data(own_api: Api) -> None:
     hostile = {"server": "evil\r\nSet-Cookie: a=b\x00" + "x" * 9_000, "set-cookie": "secret=1", "vary": "\u202egnp"}
     site = {ADP: Page(adp_manifest(HOST, "send"), headers=hostile)}
-    site["/agents.json"] = Page(b'{"agents": "\xff\xfe' + b"x" * 100 + b'"}')
     await crawl(own_api.store, {HOST: site}, now())
     response = await own_api.get(f"/api/services/{HOST}/evidence")
     assert response.status_code == 200 and "set-cookie" not in response.headers and "secret" not in response.text
     document = await manifest(own_api, HOST)
     assert len(document["headers"]["server"]) <= 500
-    found = [item for item in await evidence(own_api, HOST) if item["url"].endswith("/agents.json")]
-    assert found
-    for item in found:
-        raw = await own_api.get(item["bytes_url"].partition("registry.example")[2])
-        assert raw.headers["content-type"] == "application/octet-stream" and b"\xff\xfe" in raw.content
     await execute(own_api, "UPDATE bodies SET body = %s WHERE domain = %s", b"\xff" * 3_000_000, HOST)
     raw = await own_api.get(document["bytes_url"].partition("registry.example")[2])
     assert raw.status_code == 200 and len(raw.content) == 3_000_000
+    assert raw.headers["content-type"] == "application/octet-stream"
 
 
 async def changed(api: Api) -> tuple[datetime, datetime]:
@@ -260,3 +255,28 @@ async def test_the_record_has_fingerprints_dates_and_claims(api: Api) -> None:
     assert [reason["reason"] for reason in data["trust"]["explained"]] == list(data["trust"]["reasons"])
     assert all(reason["since"] for reason in data["trust"]["explained"])
     assert set(data["trust"]["claimed"]) <= data.keys()
+
+
+@ONLY
+async def test_versions_that_are_too_large_are_not_compared(own_api: Api) -> None:
+    await changed(own_api)
+    await execute(own_api, "UPDATE document_history SET size = 3000000 WHERE host = %s", HOST)
+    versions = (await own_api.json(f"/api/services/{HOST}/history"))["data"]["versions"]
+    latest = next(version for version in versions if version["url"].endswith(ADP))
+    assert latest["difference"] is None and latest["why_no_difference"] == "too_large"
+
+
+@ONLY
+async def test_the_bytes_of_a_large_document_cost_units(own_api: Api) -> None:
+    document = await manifest(own_api)
+    await execute(own_api, "UPDATE documents SET size = 1600000 WHERE url = %s", document["url"])
+    response = await own_api.get(document["bytes_url"].partition("registry.example")[2])
+    fields = response.headers.get_list("ratelimit")
+    assert response.status_code == 429 or _remaining(fields) < _remaining(await _limits(own_api)) + 1, fields
+
+
+async def test_texts_of_sites_are_marked(api: Api) -> None:
+    marked = (await api.json(f"/api/services/{PIGEON}/evidence"))["data"]["untrusted_text"]
+    assert {"documents.url", "documents.final_url", "documents.headers", "documents.redirects"} <= set(marked)
+    marked = (await api.json(f"/api/services/{PIGEON}/history"))["data"]["untrusted_text"]
+    assert {"versions.url", "versions.difference"} <= set(marked)
