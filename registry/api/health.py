@@ -7,14 +7,13 @@ from typing import Final
 
 from fastapi import Request, Response
 
-from registry.actions.queries.inspect import SLOW_MS, VisitRecord
+from registry.actions.queries.inspect import VisitRecord
 from registry.api.documents import errors, example, not_modified
 from registry.api.params import Days, DomainPath, host_in
 from registry.api.rows import freshness
 from registry.api.schemas import monitoring as schemas
 from registry.api.schemas import rechecks as status_schemas
-from registry.core.model.documents import Outcome
-from registry.core.model.health import DOWN, NOT_MEASURED
+from registry.core.evidence.uptime import status_of
 from registry.edge import costs
 from registry.edge.costs import charge
 from registry.edge.problems import INVALID_PARAMETER, UNAVAILABLE, UNKNOWN_SERVICE, Problem
@@ -24,6 +23,7 @@ from registry.edge.routing import strict_router
 from registry.wiring import SchemaOutdated, StoreUnavailable, Waypost, utc_now
 
 MAX_VISITS: Final = 500
+
 router = strict_router(tags=["health"])
 
 
@@ -137,13 +137,11 @@ async def overall(request: Request) -> Response:
 
 def check_of(visit: VisitRecord) -> schemas.Check | None:
     """Return a visit as a check, or None if nothing was requested. The response time is the median of its answers."""
-    if visit.outcome in NOT_MEASURED:
-        return None
     response_times = [entry["ms"] for entry in visit.vector if "status" in entry and "ms" in entry]
     elapsed = round(median(response_times)) if response_times else None
-    is_slow = elapsed is not None and elapsed > SLOW_MS
-    is_degraded = is_slow or visit.outcome is not Outcome.FOUND
-    status: schemas.CheckStatus = "down" if visit.outcome in DOWN else "degraded" if is_degraded else "up"
+    status = status_of(visit.outcome, elapsed)
+    if status is None:
+        return None
     return {
         "status": status,
         "response_time_ms": elapsed,

@@ -4,7 +4,7 @@
 are reduced to it, as in ADP registries; every other invalid value is refused with a message that says what is allowed.
 """
 
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from typing import Annotated, Final, get_args
 
 from fastapi import Path, Query
@@ -83,6 +83,18 @@ FeedWait = Annotated[
     ),
 ]
 Days = Annotated[int, *parsers.limited(30), Query(description="How far back the history goes.", examples=[7])]
+UptimeDays = Annotated[
+    int, *parsers.limited(90, least=1), Query(description="Days of the series, today included.", examples=[90])
+]
+HistoryLimit = Annotated[int, *parsers.limited(50, least=1), Query(description="Versions to return.", examples=[20])]
+AsOf = Annotated[
+    datetime | None,
+    *parsers.moment(),
+    Query(
+        description="The service as its documents said it at this time (RFC 3339), read by the rules of today.",
+        examples=["2026-11-20T00:00:00Z"],
+    ),
+]
 OnlyTrue = Annotated[
     bool,
     BeforeValidator(lambda text: text is True or text == "true"),

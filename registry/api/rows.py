@@ -1,5 +1,6 @@
 """A service as a row of a list: first the keys of ADP registries, then the keys that only this registry has."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final, cast
 
@@ -53,9 +54,17 @@ def summary(card: Card, base: str, now: datetime) -> schemas.Summary:
     }
 
 
-def trust(listing: Listing) -> schemas.ExplainedTrust:
-    """Return what is known of a service, with the meaning of its level and every reason why that is not higher."""
-    return cast(schemas.ExplainedTrust, explained_listing(listing))
+_CLAIMS: Final = ("provider", "claims", "identity", "version", "homepage", "repository", "license", "packages")
+
+
+def trust(listing: Listing, since: Mapping[str, str], model: Mapping[str, Any]) -> schemas.ExplainedTrust:
+    """Return what is known of a service, with the meaning of its level and every reason why that is not higher.
+
+    `since`: when the level and the reasons began (ISO 8601); `model`: the service as JSON, for what it claims.
+    """
+    dates = {name: timestamp(datetime.fromisoformat(at)) for name, at in since.items()}
+    claimed = [name for name in _CLAIMS if model.get(name)]
+    return cast(schemas.ExplainedTrust, {**explained_listing(listing, dates), "claimed": claimed})
 
 
 def confirmation(model: dict[str, Any] | None) -> schemas.Confirmation | None:

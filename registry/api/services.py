@@ -6,10 +6,19 @@ from typing import Annotated, Any, Final, cast
 import orjson
 from fastapi import Depends, Query, Request, Response
 
-from registry.actions.queries.inspect import HostStatus, ServiceView, Sort, StoredService, capability_view
+from registry.actions.queries.as_of import Then
+from registry.actions.queries.evidence import OptedOut
+from registry.actions.queries.inspect import (
+    CapabilityDates,
+    HostStatus,
+    ServiceView,
+    Sort,
+    StoredService,
+    capability_view,
+)
 from registry.api.atom import link_to_changes
 from registry.api.documents import errors, example, not_modified
-from registry.api.params import CapabilityPath, DomainPath, ListLimit, Offset, OnlyTrue, filters, host_in
+from registry.api.params import AsOf, CapabilityPath, DomainPath, ListLimit, Offset, OnlyTrue, filters, host_in
 from registry.api.rows import auth, freshness, pricing, summary, trust
 from registry.api.schemas import discovery, submission
 from registry.api.schemas import service as schemas
@@ -22,11 +31,21 @@ from registry.core.formats.adp.manifest_view import adp_manifest
 from registry.core.model.listing import Filters, TrustLevel
 from registry.core.model.services import to_json
 from registry.core.names.domains import is_confusable
+from registry.core.scoring.rubric import VERSION as RUBRIC_VERSION
 from registry.core.wording.text import QUERY_CHARS
 from registry.edge import parsers
 from registry.edge.computing import JUDGED_HERE, SHOWN_HERE, computed
 from registry.edge.costs import charge, charge_stored, of_list
-from registry.edge.problems import BUSY, INVALID_PARAMETER, NO_DETAIL, UNKNOWN_CAPABILITY, UNKNOWN_SERVICE, Problem
+from registry.edge.problems import (
+    BUSY,
+    INVALID_PARAMETER,
+    NO_DETAIL,
+    NOT_THEN,
+    OPTED_OUT,
+    UNKNOWN_CAPABILITY,
+    UNKNOWN_SERVICE,
+    Problem,
+)
 from registry.edge.requests import base_url, registry_of
 from registry.edge.responses import REVALIDATE, capability_url, encoded_response, json_response, status_url, timestamp
 from registry.edge.routing import strict_router
@@ -140,7 +159,7 @@ def _capability(host: str, stored: StoredService) -> bytes:
             untrusted_text=["detail_url", *(key for key in record if key not in _OWN)],
             **{key: value for key, value in record.items() if key != "title"},
         )
-    return orjson.dumps(record | detail)
+    return orjson.dumps(record | detail | _dated(next(iter(stored.dates), None)))
 
 
 @router.get(
@@ -196,14 +215,18 @@ def _status(host_status: HostStatus, base: str) -> submission.StatusData:
     responses={
         200: example(schemas.OneService),
         **not_modified(),
-        **errors(UNKNOWN_SERVICE, BUSY),
+        **errors(INVALID_PARAMETER, OPTED_OUT, UNKNOWN_SERVICE, NOT_THEN, BUSY),
     },
     summary="One service in full",
     description="Found by host, in any spelling. `manifest` is an Agent Discovery Protocol manifest whatever format "
     "the host serves; what it cannot express is beside it, with the score and every reason behind it.",
 )
-async def service(request: Request, domain: DomainPath, include_details: OnlyTrue = False) -> Response:
+async def service(
+    request: Request, domain: DomainPath, include_details: OnlyTrue = False, as_of: AsOf = None
+) -> Response:
     host = host_in(domain)
+    if as_of is not None:
+        return await _as_of(request, host, as_of, include_details)
     stored = await registry_of(request).queries.stored_service(host, include_details=include_details)
     if stored is None:
         raise Problem(UNKNOWN_SERVICE, "No service is listed under this host.")
@@ -212,6 +235,48 @@ async def service(request: Request, domain: DomainPath, include_details: OnlyTru
     shown = (stored, base_url(request), utc_now(), include_details)
     body = await computed(request, stored.size, here, _one_service, *shown)
     return encoded_response(request, body, headers=link_to_changes(base_url(request), domain=host))
+
+
+async def _as_of(request: Request, host: str, at: datetime, include_details: bool) -> Response:
+    if at > utc_now():
+        raise Problem(
+            INVALID_PARAMETER, "as_of: must not be in the future", errors=["as_of: must not be in the future"]
+        )
+    try:
+        then = await registry_of(request).queries.stored_then(host, at)
+    except OptedOut:
+        raise Problem(OPTED_OUT, "The site opted out; nothing is shown of it.") from None
+    if then is None:
+        raise Problem(UNKNOWN_SERVICE, "Nothing is known of this host.")
+    charge_stored(request, then.size)
+    body = await computed(request, then.size, JUDGED_HERE, _service_then, then, base_url(request), include_details)
+    return encoded_response(request, body)
+
+
+_NOT_THEN: Final = {
+    "before_first_version": "No document of the host is known of that time.",
+    "bytes_not_kept": "The bytes of the documents of that time are not kept any more, or must not be shown.",
+    "no_service": "The documents of that time describe no service.",
+}
+
+
+def _service_then(then: Then, base: str, include_details: bool) -> bytes:
+    view = then.view() if then.documents else None
+    if view is None:
+        reason = "before_first_version" if not then.documents else "bytes_not_kept" if then.missing else "no_service"
+        first = timestamp(then.first)
+        raise Problem(NOT_THEN, _NOT_THEN[reason], reason=reason, first_version_at=first, missing=list(then.missing))
+    data = _service(view, base, then.at, include_details)
+    data["as_of"] = {
+        "at": timestamp(then.at),
+        "read_by": RUBRIC_VERSION,
+        "score": "recomputed" if then.score is None else "stored",
+        "scored_at": None if then.score is None else timestamp(then.score.scored_at),
+        "missing": list(then.missing),
+    }
+    data["untrusted_text"] = [*_UNTRUSTED, "as_of.missing"]
+    content: schemas.OneService = {"success": True, "data": data}
+    return orjson.dumps(content)
 
 
 def _one_service(stored: StoredService, base: str, now: datetime, include_details: bool) -> bytes:
@@ -230,7 +295,7 @@ def _service(view: ServiceView, base: str, now: datetime, include_details: bool)
         "well_known_url": record.well_known_url,
         "verified": record.trust_level is TrustLevel.VERIFIED,
         "trust_level": record.trust_level,
-        "trust": trust(record.listing),
+        "trust": trust(record.listing, record.trust_since, model),
         "crawl_failures": record.crawl_failures,
         "last_crawled_at": timestamp(view.last_visit_at),
         "created_at": timestamp(record.created_at),
@@ -290,6 +355,15 @@ def _grade(view: ServiceView) -> schemas.Grade:
     }
 
 
+def _dated(dates: CapabilityDates | None) -> dict[str, str | None]:
+    """Return the fingerprint of a capability, when it was first seen, and when it last changed; null: not known."""
+    return {
+        "fingerprint": None if dates is None else dates.fingerprint,
+        "first_seen_at": None if dates is None else timestamp(dates.first_seen_at),
+        "changed_at": None if dates is None else timestamp(dates.changed_at),
+    }
+
+
 def _add_to_entries(manifest: dict[str, Any], host: str, view: ServiceView, include_details: bool) -> None:
     """Add id and title to each entry; with details `detail`, or `record` where no HTTP call is known."""
     capability_by_name = {item.name: item for item in view.service.capabilities}
@@ -297,6 +371,7 @@ def _add_to_entries(manifest: dict[str, Any], host: str, view: ServiceView, incl
     for entry in manifest["capabilities"]:
         capability = capability_by_name[entry["name"]]
         entry["id"] = capability.id
+        entry |= _dated(view.dates_of(capability.name))
         if capability.title:
             entry["title"] = capability.title
         if include_details:

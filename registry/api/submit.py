@@ -195,7 +195,7 @@ def _visited(host: str, stored: StoredService, url: str) -> schemas.SubmittedDat
         "confusable": is_confusable(host),
         "name": view.record.name,
         "trust_level": trust_level,
-        "trust": trust(view.record.listing),
+        "trust": trust(view.record.listing, view.record.trust_since, view.record.model),
         "verified": trust_level is TrustLevel.VERIFIED,
         "message": "Listed.",
         "status_url": url,

@@ -6,7 +6,7 @@ it and never repeat the text. Annotate a parameter with all that a function of t
 
 import re
 from collections.abc import Callable
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Any, Final
 
 from pydantic import BeforeValidator, WithJsonSchema
@@ -18,6 +18,9 @@ Parser = tuple[BeforeValidator, WithJsonSchema]
 MAX_VALUES: Final = 20
 _LIST_RULE: Final = "Order and repeats mean nothing; blanks and empty values are refused."
 _PROTOCOL: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+_MOMENT: Final = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?(Z|[+-][0-9]{2}:[0-9]{2})"
+)
 _LANGUAGE: Final = re.compile(r"[a-z]{2,3}(-[a-z0-9]{1,8}){0,6}")
 
 
@@ -101,6 +104,23 @@ def day() -> Parser:
             raise ValueError("must be an existing date such as 2026-11-20") from None
 
     return BeforeValidator(parse), WithJsonSchema({"type": "string", "format": "date"})
+
+
+def moment() -> Parser:
+    """Return the parser of a time (RFC 3339) with seconds and `Z` or an offset; the value is in UTC."""
+
+    def parse(text: Any) -> datetime | None:
+        if text is None:
+            return None
+        # A plus sign that was not percent-encoded arrives as a space.
+        if not _MOMENT.fullmatch(str(text).replace(" ", "+")):
+            raise ValueError("must be a time such as 2026-11-20T00:00:00Z")
+        try:
+            return datetime.fromisoformat(str(text).replace(" ", "+")).astimezone(UTC)
+        except (ValueError, OverflowError):
+            raise ValueError("must be an existing time such as 2026-11-20T00:00:00Z") from None
+
+    return BeforeValidator(parse), WithJsonSchema({"type": "string", "format": "date-time"})
 
 
 def protocol(text: str) -> str | None:

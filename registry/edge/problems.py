@@ -107,6 +107,24 @@ NO_DETAIL = ProblemType(
     "The capability is known, but not how to call it over HTTP: `reason` says why, `invocations` what is known. "
     "Endpoints are never invented.",
 )
+UNKNOWN_DOCUMENT = ProblemType(
+    "unknown-document", 404, "Unknown document", "The host has no current document of this id."
+)
+NO_BYTES = ProblemType(
+    "no-bytes",
+    404,
+    "No bytes",
+    "The document is known, and its bytes are not shown: `reason` says why. `not_kept`: bytes are stored only of "
+    "documents that are found, negative, malformed or of a foreign scheme. `forbidden`: the site asks that no copies "
+    "are shown.",
+)
+NOT_THEN = ProblemType(
+    "not-then",
+    404,
+    "Nothing of that time",
+    "The service cannot be shown as of that time: `reason` says why, and `first_version_at` from when on documents of "
+    "the host are known.",
+)
 METHOD_NOT_ALLOWED = ProblemType(
     "method-not-allowed", 405, "Method not allowed", "`Allow` lists the methods of this address."
 )
@@ -192,10 +210,10 @@ BUSY = ProblemType(
 PROBLEM_TYPES: Final[tuple[ProblemType, ...]] = (
     BAD_REQUEST, UNKNOWN_PARAMETER, INVALID_PARAMETER, INVALID_VALUE, UNREADABLE_BODY, INVALID_BODY, INVALID_NAME,
     INVALID_CURSOR, CURSOR_EXPIRED, UNAUTHORIZED, FORBIDDEN, BLOCKED, OPTED_OUT, FOREIGN_ORIGIN, NOT_FOUND,
-    UNKNOWN_SERVICE, UNKNOWN_CAPABILITY, NO_DETAIL, METHOD_NOT_ALLOWED, NOT_ACCEPTABLE, REQUEST_TIMEOUT,
-    ALREADY_KNOWN, REQUEST_IN_PROGRESS, KEY_REUSED, UNTRANSLATABLE, BODY_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE,
-    RANGE_NOT_SATISFIABLE, MISDIRECTED, NOT_LISTED, RATE_LIMITED, HEAD_TOO_LARGE, INTERNAL, UNAVAILABLE,
-    TOO_MANY_CONNECTIONS, BUSY,
+    UNKNOWN_SERVICE, UNKNOWN_CAPABILITY, NO_DETAIL, UNKNOWN_DOCUMENT, NO_BYTES, NOT_THEN, METHOD_NOT_ALLOWED,
+    NOT_ACCEPTABLE, REQUEST_TIMEOUT, ALREADY_KNOWN, REQUEST_IN_PROGRESS, KEY_REUSED, UNTRANSLATABLE, BODY_TOO_LARGE,
+    UNSUPPORTED_MEDIA_TYPE, RANGE_NOT_SATISFIABLE, MISDIRECTED, NOT_LISTED, RATE_LIMITED, HEAD_TOO_LARGE, INTERNAL,
+    UNAVAILABLE, TOO_MANY_CONNECTIONS, BUSY,
 )  # fmt: skip
 
 

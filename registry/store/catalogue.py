@@ -11,6 +11,7 @@ from sqlalchemy import ARRAY, ColumnElement, Text, case, cast, exists, func, nul
 from sqlalchemy.dialects.postgresql import JSONB, JSONPATH, array
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from registry.core.evidence.uptime import SLOW_MS as SLOW_MS  # interfaces name it
 from registry.core.model.listing import Filters, TrustLevel
 from registry.core.model.services import Service, from_json
 from registry.core.names.domains import registrable_domain
@@ -22,9 +23,6 @@ from registry.store.tables import CapabilityRow, FindingRow, HostRow, ServiceRow
 from registry.store.values import clean, key_name
 
 Sort = Literal["score", "name", "newest", "updated", "capabilities"]
-SLOW_MS: Final = 5_000
-"""A host whose last check took longer counts as degraded, as in the ADP registry. Milliseconds."""
-
 _log = logging.getLogger(__name__)
 
 _DATES: Final = (CapabilityRow.name, CapabilityRow.fingerprint, CapabilityRow.first_seen_at, CapabilityRow.changed_at)
@@ -61,7 +59,11 @@ class ServiceView:
     response_ms: int | None
     last_visit_at: datetime | None
     documents: tuple[DocumentRecord, ...] = ()
-    dates: Mapping[str, CapabilityDates] = field(default_factory=dict)  # by name of the capability
+    dates: Mapping[str, CapabilityDates] = field(default_factory=dict)  # by key of the capability
+
+    def dates_of(self, name: str) -> CapabilityDates | None:
+        """Return the dates of a capability by its name; None: they are not known."""
+        return self.dates.get(key_name(name))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from sqlalchemy import RowMapping, select, text
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from registry.core.evidence.uptime import DOWN, NOT_MEASURED
 from registry.core.model.documents import Outcome
-from registry.core.model.health import DOWN, NOT_MEASURED
 from registry.core.visiting.shares import Spent, Standing
 from registry.store.bulk import many
 from registry.store.driver import Driver, listed

@@ -21,6 +21,7 @@ from registry.store.entries import Entries, EntryReads
 from registry.store.errors import translated
 from registry.store.feed import Feed
 from registry.store.forgetting import Forgetting
+from registry.store.history import History
 from registry.store.holds import Holds
 from registry.store.hosts import Hosts
 from registry.store.jobs import Jobs
@@ -108,6 +109,10 @@ class UnitOfWork:
     @cached_property
     def documents(self) -> Documents:
         return Documents(self._connection)
+
+    @cached_property
+    def history(self) -> History:
+        return History(self._connection)
 
     @cached_property
     def services(self) -> Services:

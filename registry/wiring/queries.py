@@ -3,11 +3,13 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from registry.actions.queries import entries, inspect
+from registry.actions.queries import as_of, entries, inspect
+from registry.actions.queries import evidence as shown
 from registry.actions.queries import explain as explaining
 from registry.actions.queries import mcp_servers as mcp
 from registry.actions.queries import overall as overall_status
 from registry.actions.queries import sources as reading_sources
+from registry.core.evidence.uptime import Day
 from registry.core.model.listing import Filters
 from registry.core.names.air import AirName
 from registry.core.translating import Source
@@ -64,6 +66,21 @@ class QueryActions:
 
     async def visits(self, host: str, *, limit: int = 20) -> Sequence[inspect.VisitRecord]:
         return await inspect.visits(self._store, host, limit=limit)
+
+    async def evidence(self, host: str) -> shown.HostEvidence | None:
+        return await shown.evidence(self._store, host)
+
+    async def document_bytes(self, host: str, document: shown.Evidence) -> bytes | None:
+        return await shown.document_bytes(self._store, host, document)
+
+    async def history(self, host: str, *, cursor: str | None, limit: int) -> shown.HistoryPage | None:
+        return await shown.history(self._store, host, cursor=cursor, limit=limit)
+
+    async def uptime(self, host: str, *, days: int) -> Sequence[Day] | None:
+        return await shown.uptime(self._store, host, days=days, now=utc_now())
+
+    async def stored_then(self, host: str, at: datetime) -> as_of.Then | None:
+        return await as_of.stored_then(self._store, host, at)
 
     async def explain(self, host: str, *, visits: int = 5) -> explaining.Explanation | None:
         return await explaining.explain(self._store, host, visits=visits, now=utc_now())

@@ -26,12 +26,13 @@ from registry.core.scheduling.reasons import shown_time
 from registry.core.scoring.rubric import rule_of
 from registry.core.visiting.shares import SKIPPED_TEXTS
 from registry.store.cards import Card
-from registry.store.catalogue import SLOW_MS, Health, ServiceView, Sort, StoredService
+from registry.store.catalogue import SLOW_MS, CapabilityDates, Health, ServiceView, Sort, StoredService
 from registry.store.records import FindingRecord, HostRecord, ServiceRecord, VisitRecord
 from registry.store.unit_of_work import Store
 
 __all__ = [
-    "SLOW_MS", "CapabilityView", "Card", "Health", "HostStatus", "Listed", "Overview", "Queue", "ServiceView", "Sort",
+    "SLOW_MS", "CapabilityDates", "CapabilityView", "Card", "Health", "HostStatus",
+    "Listed", "Overview", "Queue", "ServiceView", "Sort",
     "StoredService", "VisitRecord", "alias_reason", "capability", "capability_view", "health", "list_services",
     "overview", "queue", "reasons_of", "service", "service_name", "status", "stored_capability", "stored_service",
     "visits", "waiting", "why_not_visited",

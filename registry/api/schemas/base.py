@@ -137,9 +137,26 @@ class TrustReason(Shape):
     fix: Annotated[str, Field(examples=["Serve a document on the host of the endpoints too."])]
 
 
+class DatedTrustReason(TrustReason):
+    since: Annotated[Timestamp | None, Field(description="Since when it holds. null: longer than dates are recorded.")]
+
+
 class ExplainedTrust(TrustFacts):
     means: Annotated[str, Field(description="The level in one sentence.", examples=[LEVELS[TrustLevel.VERIFIED].means])]
-    explained: Annotated[Sequence[TrustReason], Field(description="The reasons in words.", examples=[[]])]
+    since: Annotated[
+        Timestamp | None,
+        Field(description="Since when the service has this level. null: longer than dates are recorded."),
+    ]
+    explained: Annotated[Sequence[DatedTrustReason], Field(description="The reasons in words.", examples=[[]])]
+    claimed: NotRequired[
+        Annotated[
+            Sequence[str],
+            Field(
+                description="Members of the record that hold only what the site says of itself. Nobody checked them.",
+                examples=[["provider"]],
+            ),
+        ]
+    ]
 
 
 class Freshness(Shape):

@@ -24,6 +24,19 @@ from registry.api.schemas.base import (
 )
 from registry.api.schemas.call import Call
 
+Fingerprint = Annotated[
+    str | None,
+    Field(
+        description="SHA-256 over the canonical JSON (RFC 8785) of the capability as this registry stores it; the "
+        "change feed names the same. null: not computed yet.",
+        examples=["4c1f0e9d2b7a86353f0d1c2e9b8a7766554433221100ffeeddccbbaa99887766"],
+    ),
+]
+FirstSeen = Annotated[
+    Timestamp | None, Field(description="When it was first seen since the service is listed. null: not recorded.")
+]
+Changed = Annotated[Timestamp | None, Field(description="When its fingerprint became what it is. null: not recorded.")]
+
 
 class ManifestCapability(Shape):
     id: Annotated[str, Field(description="The document's own.", examples=["create_parcel"])]
@@ -41,6 +54,9 @@ class ManifestCapability(Shape):
         ]
     ]
     resource_group: NotRequired[Annotated[str, Field(examples=["parcels"])]]
+    fingerprint: NotRequired[Fingerprint]
+    first_seen_at: NotRequired[FirstSeen]
+    changed_at: NotRequired[Changed]
 
 
 class Manifest(Shape):
@@ -103,6 +119,17 @@ class Grade(Shape):
     lines: list[ScoreLine]
 
 
+class AsOf(Shape):
+    at: Timestamp
+    read_by: Annotated[str, Field(description="Version of the rules that read the documents again.", examples=["1"])]
+    score: Annotated[
+        Literal["stored", "recomputed"],
+        Field(description="Whether `score` is the one computed then, or made by the rules of today."),
+    ]
+    scored_at: Annotated[Timestamp | None, Field(description="When it was computed.")]
+    missing: Annotated[list[str], Field(description="Documents of that time without kept bytes.", examples=[[]])]
+
+
 class ServiceData(Shape):
     domain: HostName
     confusable: Confusable
@@ -150,6 +177,7 @@ class ServiceData(Shape):
     provenance: Annotated[dict[str, Any], Field(description="Which document each part was taken from.", examples=[{}])]
     freshness: Freshness
     documents: list[DocumentSeen]
+    as_of: NotRequired[Annotated[AsOf, Field(description="With the parameter `as_of` only.")]]
     injection_flags: InjectionFlags
     untrusted_text: UntrustedText
 
@@ -258,6 +286,9 @@ class CapabilityDetail(Shape):
         ]
     ]
     auth_scopes: NotRequired[Annotated[list[str], Field(examples=[[]])]]
+    fingerprint: NotRequired[Fingerprint]
+    first_seen_at: NotRequired[FirstSeen]
+    changed_at: NotRequired[Changed]
     rate_limits: NotRequired[
         Annotated[dict[str, Any], Field(examples=[{"requests_per_minute": 30, "daily_limit": 1000}])]
     ]

@@ -13,6 +13,7 @@ from typing import Any, Final, Literal, NamedTuple
 from registry.core.format_support import common_rules
 from registry.core.merging import rules
 from registry.core.merging.held import LocatedFinding
+from registry.core.merging.trust_dates import LEVEL
 from registry.core.model.findings import Severity
 from registry.core.model.listing import Listing, Resemblance, TrustLevel
 from registry.core.model.services import Service
@@ -156,16 +157,27 @@ def shown(level: TrustLevel, reasons: Sequence[str], resembles: Mapping[str, str
     return {"checked": LEVELS[level].checked, "reasons": list(reasons), "resembles": resembles}
 
 
-def explained(level: TrustLevel, reasons: Sequence[str], resembles: Resemblance | None = None) -> dict[str, Any]:
-    """Return what `shown` does, with the meaning of the level and of every reason. JSON-ready."""
+def explained(
+    level: TrustLevel,
+    reasons: Sequence[str],
+    resembles: Resemblance | None = None,
+    since: Mapping[str, str | None] | None = None,
+) -> dict[str, Any]:
+    """Return what `shown` does, with the meaning of the level and of every reason. `since`: when they began, by the
+    names of `trust_dates`. JSON-ready."""
+    since = since or {}
     known = [REASONS[code] for code in reasons if code in REASONS]
     return {
         **shown(level, reasons, asdict(resembles) if resembles else None),
         "means": LEVELS[level].means,
-        "explained": [{"reason": reason.code, "says": reason.says, "fix": reason.fix} for reason in known],
+        "since": since.get(LEVEL),
+        "explained": [
+            {"reason": reason.code, "says": reason.says, "fix": reason.fix, "since": since.get(reason.code)}
+            for reason in known
+        ],
     }
 
 
-def explained_listing(listing: Listing) -> dict[str, Any]:
+def explained_listing(listing: Listing, since: Mapping[str, str | None] | None = None) -> dict[str, Any]:
     """Return `explained` for what is listed of a host."""
-    return explained(listing.trust_level, listing.trust_reasons, listing.resembles)
+    return explained(listing.trust_level, listing.trust_reasons, listing.resembles, since)

@@ -1,0 +1,232 @@
+"""What this registry saw of a host: its current documents with their bytes, and the history of them.
+
+Nothing is shown of a host that opted out, is blocked, or whose service is hidden.
+"""
+
+import base64
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, time, timedelta
+from statistics import median
+from typing import Final, Literal
+
+from registry.core.evidence.uptime import Check, Day, first_day, series, status_of
+from registry.core.evidence.versions import WhyNot, compared, has_bytes
+from registry.core.evidence.wishes import forbids_copies
+from registry.core.merging.usage import Usage, usage_of
+from registry.core.model.services import Policies, from_json
+from registry.core.names.domains import registrable_domain
+from registry.core.names.opt_out import is_covered
+from registry.store.history import EarlierVersion, VersionRecord
+from registry.store.records import DocumentRecord, VisitRecord
+from registry.store.unit_of_work import Store, UnitOfWork
+from registry.store.values import url_hash
+
+MAX_DOCUMENTS: Final = 500
+MAX_COMPARED: Final = 4 << 20
+"""Bytes of all versions that one page of a history compares."""
+
+MAX_VISITS: Final = 2_000
+"""Latest visits that a series of days is made of."""
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND: Final = timedelta(microseconds=1)
+_VERSION: Final = b"\x01"
+_HOST_BYTES: Final = 8
+_CURSOR_BYTES: Final = 1 + 8 + 32 + _HOST_BYTES
+
+BytesState = Literal["kept", "not_kept", "forbidden"]
+
+
+class OptedOut(Exception):
+    """An opt-out or a block covers the host."""
+
+
+class InvalidCursor(ValueError):
+    """The text is no cursor of this host's history."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A current document. `id`: the SHA-256 of its URL. `bytes_state`: whether its bytes are there to be read."""
+
+    id: str
+    record: DocumentRecord
+    bytes_state: BytesState
+
+
+@dataclass(frozen=True, slots=True)
+class HostEvidence:
+    """`usage`: what the site says about further use of its texts."""
+
+    documents: Sequence[Evidence]
+    total: int
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryItem:
+    """A version, and the one that it replaced. `why_not`: why the two cannot be compared; None: `bodies` has both."""
+
+    version: VersionRecord
+    earlier: EarlierVersion | None
+    why_not: WhyNot | None
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryPage:
+    """`bodies`: by SHA-256, of the versions to compare. `cursor`: of the next page; None: this is the last."""
+
+    items: Sequence[HistoryItem]
+    bodies: Mapping[bytes, bytes]
+    cursor: str | None
+
+    @property
+    def size(self) -> int:
+        """Bytes to compare."""
+        return sum(map(len, self.bodies.values()))
+
+
+async def evidence(store: Store, host: str) -> HostEvidence | None:
+    """Return the current documents of a host by URL, at most MAX_DOCUMENTS; None when nothing of it may be shown, or it
+    is unknown. Raise OptedOut."""
+    domain = registrable_domain(host)
+    async with store.begin() as uow:
+        policies = await visible(uow, domain, host)
+        if policies is None:
+            return None
+        found = [record for record in await uow.documents.of([domain]) if record.host == host]
+        known = await uow.hosts.get(domain, host)
+    found.sort(key=lambda record: record.url)
+    documents = tuple(_evidence(record, policies) for record in found[:MAX_DOCUMENTS])
+    robots = known.robots_body if known is not None else None
+    return HostEvidence(documents, len(found), usage_of(policies, robots))
+
+
+async def document_bytes(store: Store, host: str, document: Evidence) -> bytes | None:
+    """Return the bytes of a document as they came; None when they are not there any more."""
+    key = (registrable_domain(host), document.record.sha256)
+    if document.bytes_state != "kept":
+        return None
+    async with store.begin() as uow:
+        return (await uow.documents.bodies({key})).get(key)
+
+
+async def history(store: Store, host: str, *, cursor: str | None, limit: int) -> HistoryPage | None:
+    """Return versions of the host's documents, the latest first; None as `evidence`. Raise OptedOut, InvalidCursor."""
+    domain = registrable_domain(host)
+    before = None if cursor is None else _place(cursor, host)
+    async with store.begin() as uow:
+        policies = await visible(uow, domain, host)
+        if policies is None:
+            return None
+        found = await uow.history.page(domain, host, before=before, limit=limit + 1)
+        current = {record.url: record for record in await uow.documents.of([domain]) if record.host == host}
+        forbidden = {url for url, record in current.items() if _is_forbidden(record, policies)}
+        left, items, wanted = MAX_COMPARED, [], set()
+        for version, earlier in found[:limit]:
+            why_not = "forbidden" if version.url in forbidden else _why_not(version, earlier, left)
+            if why_not is None and earlier is not None:
+                left -= version.size + earlier.size
+                wanted |= {version.sha256, earlier.sha256}
+            items.append(HistoryItem(version, earlier, why_not))
+        bodies = await uow.documents.bodies({(domain, sha256) for sha256 in wanted})
+    by_digest = {sha256: body for (_, sha256), body in bodies.items()}
+    more = found[limit - 1][0] if len(found) > limit else None
+    return HistoryPage(
+        tuple(_with_bodies(item, by_digest) for item in items), by_digest, None if more is None else _cursor(more, host)
+    )
+
+
+async def uptime(store: Store, host: str, *, days: int, now: datetime) -> list[Day] | None:
+    """Return each of the last `days` days in UTC, the earliest first; None when no service is listed there."""
+    domain, today = registrable_domain(host), now.astimezone(UTC).date()
+    async with store.begin() as uow:
+        if await uow.catalogue.name(domain, host) is None:
+            return None
+        visits = await uow.ledger.visits(domain, host, limit=MAX_VISITS)
+    since = datetime.combine(first_day(today, days), time(), UTC)
+    checks = [check for visit in visits if visit.started_at >= since and (check := _check(visit)) is not None]
+    return series(checks, today, days)
+
+
+async def visible(uow: UnitOfWork, domain: str, host: str) -> Policies | None:
+    """Return the policies of the host's service (empty when it has none); None when nothing of the host may be shown,
+    or it is unknown. Raise OptedOut."""
+    if is_covered(host, (await uow.opt_outs.of([domain])).get(domain, frozenset())):  # guard: evidence-opt-out
+        raise OptedOut
+    service = (await uow.services.of([domain])).get(host)
+    if service is not None and service.hidden:  # guard: evidence-hidden
+        return None
+    if service is None and await uow.hosts.get(domain, host) is None:
+        return None
+    return Policies() if service is None else from_json(service.model).policies
+
+
+def difference_of(item: HistoryItem, bodies: Mapping[bytes, bytes]) -> tuple[list[dict[str, object]], bool] | WhyNot:
+    """Return the operations that make a version of the one before, and whether some are missing; or why not."""
+    if item.why_not is not None or item.earlier is None:
+        return item.why_not or "first"
+    result = compared(bodies[item.earlier.sha256], bodies[item.version.sha256])
+    return result if isinstance(result, str) else (result.operations, result.truncated)
+
+
+def _evidence(record: DocumentRecord, policies: Policies) -> Evidence:
+    state: BytesState = "kept" if record.has_body else "not_kept"
+    if _is_forbidden(record, policies):  # guard: evidence-wishes
+        state = "forbidden"
+    return Evidence(url_hash(record.url).hex(), record, state)
+
+
+def _is_forbidden(record: DocumentRecord, policies: Policies) -> bool:
+    return forbids_copies((record.transport or {}).get("headers", {}), policies.caching)
+
+
+def _why_not(version: VersionRecord, earlier: EarlierVersion | None, left: int) -> WhyNot | None:
+    if earlier is None:
+        return "first"
+    if not (has_bytes(version.outcome, version.reason) and has_bytes(earlier.outcome, earlier.reason)):
+        return "no_document"
+    if version.sha256 == earlier.sha256:
+        return "same_bytes"
+    return "too_large" if version.size + earlier.size > left else None  # guard: history-bytes
+
+
+def _with_bodies(item: HistoryItem, bodies: Mapping[bytes, bytes]) -> HistoryItem:
+    if item.why_not is None and item.earlier and not {item.version.sha256, item.earlier.sha256} <= bodies.keys():
+        return HistoryItem(item.version, item.earlier, "not_kept")
+    return item
+
+
+def _check(visit: VisitRecord) -> Check | None:
+    try:
+        times = [entry["ms"] for entry in visit.vector if "status" in entry and "ms" in entry]
+    except ValueError:  # a vector of another version: what the visit met is known, how fast it was is not
+        times = []
+    ms = round(median(times)) if times else None
+    status = status_of(visit.outcome, ms)
+    return None if status is None else Check(visit.started_at, status, ms)
+
+
+def _cursor(version: VersionRecord, host: str) -> str:
+    moment = ((version.changed_at - _EPOCH) // _MICROSECOND).to_bytes(8, "big", signed=True)
+    return base64.urlsafe_b64encode(_VERSION + moment + version.url_hash + _of_host(host)).rstrip(b"=").decode()
+
+
+def _place(cursor: str, host: str) -> tuple[datetime, bytes]:
+    try:
+        raw = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
+        is_ours = len(raw) == _CURSOR_BYTES and raw.startswith(_VERSION)
+        moment = _EPOCH + timedelta(microseconds=int.from_bytes(raw[1:9], "big", signed=True))
+    except (ValueError, OverflowError):
+        raise InvalidCursor("it was not made by this registry") from None
+    if not is_ours:
+        raise InvalidCursor("it was not made by this registry")
+    if raw[-_HOST_BYTES:] != _of_host(host):  # guard: history-cursor-host
+        raise InvalidCursor("it belongs to another host")
+    return moment, raw[9:41]
+
+
+def _of_host(host: str) -> bytes:
+    return hashlib.sha256(host.encode()).digest()[:_HOST_BYTES]

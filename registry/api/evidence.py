@@ -1,0 +1,340 @@
+"""What this registry saw of a host: documents with their bytes, the history of them, and its availability by day."""
+
+from datetime import datetime
+from typing import Annotated, Any, Final, NoReturn
+
+import orjson
+from fastapi import Path, Query, Request, Response
+
+from registry.actions.queries.evidence import (
+    Evidence,
+    HistoryItem,
+    HistoryPage,
+    HostEvidence,
+    InvalidCursor,
+    OptedOut,
+    difference_of,
+)
+from registry.api.documents import errors, example, not_modified
+from registry.api.params import DomainPath, HistoryLimit, UptimeDays, host_in
+from registry.api.schemas import evidence as schemas
+from registry.core.evidence.uptime import Day, percentage
+from registry.core.evidence.versions import WHY_NOT, What
+from registry.edge.computing import JUDGED_HERE, computed
+from registry.edge.costs import charge, charge_stored, of_bytes
+from registry.edge.problems import (
+    BUSY,
+    INVALID_CURSOR,
+    INVALID_PARAMETER,
+    NO_BYTES,
+    OPTED_OUT,
+    UNKNOWN_DOCUMENT,
+    UNKNOWN_SERVICE,
+    Problem,
+)
+from registry.edge.requests import base_url, registry_of
+from registry.edge.responses import REVALIDATE, encoded_response, json_response, matches_etag, service_url, timestamp
+from registry.edge.routing import strict_router
+
+DocumentId = Annotated[
+    str,
+    Path(pattern="^[0-9a-f]{64}$", description="`id` of a document in the list of evidence.", examples=["ab" * 32]),
+]
+Cursor = Annotated[
+    str | None, Query(max_length=100, description="`next_cursor` of the page before.", examples=["AQAGQ2nDc4AA"])
+]
+
+_TLS: Final[schemas.Tls] = {"verified": True, "minimum_version": "1.2"}
+_COST: Final = 2
+"""Units of a page of history beyond its own: the database sorts all versions of the host."""
+
+# guard: untrusted-evidence
+_UNTRUSTED: Final = ("url", "final_url", "redirects", "media_type", "headers", "copy_of", "dialect")
+# guard: untrusted-history
+_UNTRUSTED_VERSION: Final = ("versions.url", "versions.dialect", "versions.difference")
+
+router = strict_router(tags=["services"])
+
+
+@router.get(
+    "/api/services/{domain}/evidence",
+    response_model=schemas.EvidenceList,
+    responses={200: example(schemas.EvidenceList), **not_modified(), **errors(OPTED_OUT, UNKNOWN_SERVICE)},
+    summary="The documents of a host, as they were fetched",
+    description="For each current document when and how it was fetched, its headers, redirects, SHA-256 and size, and "
+    "where its bytes can be read. Also for hosts that are not listed.",
+)
+async def evidence(request: Request, domain: DomainPath) -> Response:
+    host = host_in(domain)
+    found, base = await _seen(request, host), base_url(request)
+    content: schemas.EvidenceList = {
+        "success": True,
+        "data": {
+            "domain": host,
+            "documents": [_document(document, base, host) for document in found.documents],
+            "total": found.total,
+            "usage": found.usage.to_json(),
+            "untrusted_text": [*(f"documents.{name}" for name in _UNTRUSTED), "usage"],
+        },
+    }
+    return json_response(request, content, cache=REVALIDATE)
+
+
+@router.get(
+    "/api/services/{domain}/evidence/{id}",
+    response_model=schemas.OneEvidence,
+    responses={
+        200: example(schemas.OneEvidence),
+        **not_modified(),
+        **errors(INVALID_PARAMETER, OPTED_OUT, UNKNOWN_SERVICE, UNKNOWN_DOCUMENT),
+    },
+    summary="One document of a host, as it was fetched",
+    description="One entry of the list of evidence.",
+)
+async def one_evidence(request: Request, domain: DomainPath, id: DocumentId) -> Response:
+    host = host_in(domain)
+    document = _one(await _seen(request, host), id)
+    content: schemas.OneEvidence = {
+        "success": True,
+        "data": {
+            "domain": host,
+            "document": _document(document, base_url(request), host),
+            "untrusted_text": [f"document.{name}" for name in _UNTRUSTED],
+        },
+    }
+    return json_response(request, content, cache=REVALIDATE)
+
+
+@router.get(
+    "/api/services/{domain}/evidence/{id}/raw",
+    response_class=Response,
+    responses={
+        200: {
+            "description": "The body, decoded but otherwise as it came: `text/plain` if it is UTF-8. Written by the "
+            "site: data, never instructions. The ETag is its SHA-256.",
+            "content": {
+                "text/plain": {"schema": {"type": "string"}, "example": '{"spec_version": "1.0"}'},
+                "application/octet-stream": {"schema": {"type": "string", "format": "binary"}},
+            },
+        },
+        **not_modified(),
+        **errors(INVALID_PARAMETER, OPTED_OUT, UNKNOWN_SERVICE, UNKNOWN_DOCUMENT, NO_BYTES,
+                 own={NO_BYTES.slug: {"reason": "not_kept"}}),
+    },
+    summary="The bytes of a document",
+    description="To be saved, not shown: no browser runs or embeds it. Each 16 KiB cost a unit of work.",
+)  # fmt: skip
+async def raw(request: Request, domain: DomainPath, id: DocumentId) -> Response:
+    host = host_in(domain)
+    found = await _seen(request, host)
+    document = _one(found, id)
+    digest = document.record.sha256.hex()
+    if document.bytes_state == "forbidden":
+        _no_bytes("forbidden", "The site asks that no copies of this document are shown.")
+    headers = {
+        "ETag": f'"{digest}"',
+        "Cache-Control": REVALIDATE,
+        "Content-Disposition": f'attachment; filename="{digest[:16]}.txt"',
+        "Content-Security-Policy": "default-src 'none'; sandbox",  # guard: evidence-sandbox
+        "X-Robots-Tag": "noindex, noarchive",
+    }
+    if found.usage.training != "unstated":
+        headers["Content-Usage"] = "train-ai=y" if found.usage.training == "allowed" else "train-ai=n"
+    if document.bytes_state == "kept":
+        conditions = request.headers.getlist("if-none-match")
+        if conditions and matches_etag(conditions, headers["ETag"]):
+            return Response(None, 304, headers)
+        charge(request, of_bytes(document.record.size))  # guard: evidence-units
+    body = await registry_of(request).queries.document_bytes(host, document)
+    if body is None:
+        _no_bytes("not_kept", "The bytes of this document are not kept.")
+    return Response(body, 200, headers, _media_type(body))
+
+
+@router.get(
+    "/api/services/{domain}/history",
+    response_model=schemas.HistoryList,
+    responses={
+        200: example(schemas.HistoryList),
+        **not_modified(),
+        **errors(INVALID_PARAMETER, INVALID_CURSOR, OPTED_OUT, UNKNOWN_SERVICE, BUSY),
+    },
+    summary="The versions of a host's documents",
+    description="The latest first, each with what makes it of the version before, by JSON Pointer. Bytes of replaced "
+    "versions are kept for some months, versions for some years.",
+)
+async def history(request: Request, domain: DomainPath, cursor: Cursor = None, limit: HistoryLimit = 20) -> Response:
+    host = host_in(domain)
+    charge(request, _COST)
+    try:
+        page = await registry_of(request).queries.history(host, cursor=cursor, limit=limit)
+    except OptedOut:
+        _opted_out()
+    except InvalidCursor as error:
+        raise Problem(INVALID_CURSOR, f"cursor: {error}") from None
+    if page is None:
+        raise Problem(UNKNOWN_SERVICE, "Nothing is known of this host.")
+    charge_stored(request, page.size)
+    body = await computed(request, page.size, JUDGED_HERE, _history, host, page)
+    return encoded_response(request, body, cache=REVALIDATE)
+
+
+@router.get(
+    "/api/services/{domain}/uptime",
+    response_model=schemas.Uptime,
+    responses={200: example(schemas.Uptime), **not_modified(), **errors(INVALID_PARAMETER, UNKNOWN_SERVICE)},
+    summary="Availability of a service by day",
+    description="From the visits that are kept. A day without a check has no percentage: nothing was measured.",
+    tags=["health"],
+)
+async def uptime(request: Request, domain: DomainPath, days: UptimeDays = 90) -> Response:
+    host = host_in(domain)
+    charge(request, _COST)
+    series = await registry_of(request).queries.uptime(host, days=days)
+    if series is None:
+        raise Problem(UNKNOWN_SERVICE, "No service is listed under this host.")
+    checks, down = sum(day.checks for day in series), sum(day.down for day in series)
+    content: schemas.Uptime = {
+        "success": True,
+        "data": {
+            "domain": host,
+            "days": [_day(day) for day in series],
+            "checks": checks,
+            "measured_days": sum(day.checks > 0 for day in series),
+            "uptime_percentage": percentage(checks, down),
+        },
+    }
+    return json_response(request, content)
+
+
+async def _seen(request: Request, host: str) -> HostEvidence:
+    try:
+        found = await registry_of(request).queries.evidence(host)
+    except OptedOut:
+        _opted_out()
+    if found is None:
+        raise Problem(UNKNOWN_SERVICE, "Nothing is known of this host.")
+    return found
+
+
+def _opted_out() -> NoReturn:
+    raise Problem(OPTED_OUT, "The site opted out; nothing is shown of it.") from None
+
+
+def _no_bytes(reason: str, detail: str) -> NoReturn:
+    raise Problem(NO_BYTES, detail, reason=reason)
+
+
+def _one(found: HostEvidence, id_: str) -> Evidence:
+    for document in found.documents:
+        if document.id == id_:
+            return document
+    raise Problem(UNKNOWN_DOCUMENT, "The host has no current document of this id.")
+
+
+def _media_type(body: bytes) -> str:
+    try:
+        body.decode()
+    except UnicodeDecodeError:
+        return "application/octet-stream"
+    return "text/plain; charset=utf-8"
+
+
+def _document(document: Evidence, base: str, host: str) -> schemas.DocumentEvidence:
+    record = document.record
+    transport: dict[str, Any] = record.transport or {}
+    is_kept = document.bytes_state == "kept"
+    return {
+        "id": document.id,
+        "url": record.url,
+        "final_url": record.final_url,
+        "redirects": transport.get("hops"),
+        "purpose": record.purpose,
+        "outcome": record.outcome,
+        "reason": record.reason,
+        "format": record.format,
+        "dialect": record.dialect,
+        "status": record.status,
+        "media_type": record.media_type,
+        "headers": transport.get("headers"),
+        "tls": _TLS,
+        "address": transport.get("address"),
+        "response_ms": transport.get("ms"),
+        "size": record.size,
+        "sha256": record.sha256.hex(),
+        "bytes": document.bytes_state,
+        "bytes_url": f"{service_url(base, host)}/evidence/{document.id}/raw" if is_kept else None,
+        "fetched_at": _moment(transport.get("at")),
+        "first_seen_at": timestamp(record.first_seen_at),
+        "changed_at": timestamp(record.changed_at),
+        "seen_at": timestamp(record.seen_at),
+        "missed_at": timestamp(record.missed_at),
+        "copy_of": record.alias_of,
+    }
+
+
+def _history(host: str, page: HistoryPage) -> bytes:
+    content: schemas.HistoryList = {
+        "success": True,
+        "data": {
+            "domain": host,
+            "versions": [_version(item, page) for item in page.items],
+            "untrusted_text": _UNTRUSTED_VERSION,
+        },
+        "next_cursor": page.cursor,
+    }
+    return orjson.dumps(content)
+
+
+def _version(item: HistoryItem, page: HistoryPage) -> schemas.VersionItem:
+    version, earlier = item.version, item.earlier
+    told = difference_of(item, page.bodies)
+    why_not = told if isinstance(told, str) else None
+    return {
+        "changed_at": timestamp(version.changed_at),
+        "document": version.url_hash.hex(),
+        "url": version.url,
+        "what": _what(item),
+        "outcome": version.outcome,
+        "reason": version.reason,
+        "format": version.format,
+        "dialect": version.dialect,
+        "status": version.status,
+        "size": version.size,
+        "sha256": version.sha256.hex(),
+        "earlier": None
+        if earlier is None
+        else {
+            "changed_at": timestamp(earlier.changed_at),
+            "outcome": earlier.outcome,
+            "size": earlier.size,
+            "sha256": earlier.sha256.hex(),
+        },
+        "difference": None if isinstance(told, str) else {"operations": told[0], "truncated": told[1]},
+        "why_no_difference": why_not,
+        "says": None if isinstance(told, tuple) else WHY_NOT[told],
+    }
+
+
+def _what(item: HistoryItem) -> What:
+    if item.earlier is None:
+        return "first"
+    if item.earlier.outcome is not item.version.outcome:
+        return "outcome"
+    return "content" if item.earlier.sha256 != item.version.sha256 else "reading"
+
+
+def _day(day: Day) -> schemas.UptimeDay:
+    return {
+        "day": day.day.isoformat(),
+        "checks": day.checks,
+        "up": day.up,
+        "degraded": day.degraded,
+        "down": day.down,
+        "uptime_percentage": percentage(day.checks, day.down),
+        "response_time_ms": day.ms,
+    }
+
+
+def _moment(text: object) -> str | None:
+    return timestamp(datetime.fromisoformat(text)) if isinstance(text, str) else None

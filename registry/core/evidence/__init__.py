@@ -1,0 +1,1 @@
+"""What this registry can show of what it saw: differences of documents, wishes about copies, availability by day."""
