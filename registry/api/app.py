@@ -20,10 +20,13 @@ from registry.api import (
     health,
     manifests,
     opt_outs,
+    rechecks,
     records,
     reference,
+    reports,
     rubric,
     services,
+    submissions,
     submit,
     validate,
 )
@@ -48,7 +51,7 @@ TAGS = [
 ]
 
 _OPEN: Final = ("/api/", "/.well-known/", "/dumps/", atom.PATH)
-_SUBMISSIONS: Final = frozenset({"/api/services", "/api/opt-outs"})
+_SUBMISSIONS: Final = frozenset({"/api/services", "/api/opt-outs", submissions.PATH, reports.PATH})
 _SEARCHES: Final = frozenset({records.PATH})
 
 
@@ -103,7 +106,10 @@ def make_routes() -> FastAPI:
         services,
         manifests,
         submit,
+        submissions,
+        rechecks,
         opt_outs,
+        reports,
         validate,
         health,
         rubric,

@@ -10,8 +10,11 @@ from fastapi import Request, Response
 from registry.actions.queries.inspect import SLOW_MS, VisitRecord
 from registry.api.documents import errors, example, not_modified
 from registry.api.params import Days, DomainPath, host_in
+from registry.api.rows import freshness
 from registry.api.schemas import monitoring as schemas
+from registry.api.schemas import rechecks as status_schemas
 from registry.core.model.documents import Outcome
+from registry.core.model.health import DOWN, NOT_MEASURED
 from registry.edge import costs
 from registry.edge.costs import charge
 from registry.edge.problems import INVALID_PARAMETER, UNAVAILABLE, UNKNOWN_SERVICE, Problem
@@ -21,10 +24,6 @@ from registry.edge.routing import strict_router
 from registry.wiring import SchemaOutdated, StoreUnavailable, Waypost, utc_now
 
 MAX_VISITS: Final = 500
-_DOWN: Final = frozenset({Outcome.UNREACHABLE, Outcome.SERVER_ERROR, Outcome.TLS_ERROR})
-_NOT_REQUESTED: Final = frozenset({Outcome.DISALLOWED, Outcome.REFUSED_ADDRESS, Outcome.SKIPPED, Outcome.RATE_LIMITED})
-"""Outcomes that say nothing about the service: nothing was requested, or the host asked for a later visit."""
-
 router = strict_router(tags=["health"])
 
 
@@ -79,7 +78,7 @@ async def host_health(request: Request, domain: DomainPath, days: Days = 7) -> R
         raise Problem(UNKNOWN_SERVICE, "No service is listed under this host.")
     since = utc_now() - timedelta(days=days)
     visits = [visit for visit in await waypost.queries.visits(host, limit=MAX_VISITS) if visit.started_at >= since]
-    history = [check for visit in visits if (check := _check(visit)) is not None]
+    history = [check for visit in visits if (check := check_of(visit)) is not None]
     data: schemas.HostHealthData = {
         "domain": host,
         "name": name,
@@ -94,15 +93,57 @@ async def host_health(request: Request, domain: DomainPath, days: Days = 7) -> R
     return json_response(request, content)
 
 
-def _check(visit: VisitRecord) -> schemas.Check | None:
+@router.get(
+    "/api/status",
+    response_model=status_schemas.RegistryStatus,
+    responses={200: example(status_schemas.RegistryStatus), **not_modified(), **errors()},
+    summary="Status of the listed services",
+    description="The worst ones, each with its uptime of seven days and its freshness; the numbers count every listed "
+    "service. `down`: all of them are down.",
+)
+async def overall(request: Request) -> Response:
+    charge(request, costs.HEALTH)
+    now = utc_now()
+    report = await registry_of(request).queries.overall()
+    numbers = report.health
+    is_down = numbers.down > 0 and numbers.down == numbers.total
+    is_degraded = numbers.degraded > 0 or numbers.down > 0
+    checked = [line.health.checked_at for line in report.lines if line.health.checked_at is not None]
+    data: status_schemas.RegistryStatusData = {
+        "overall_status": "down" if is_down else "degraded" if is_degraded else "healthy",
+        "total_monitored": numbers.total,
+        "healthy": numbers.healthy,
+        "degraded": numbers.degraded,
+        "down": numbers.down,
+        "services": [
+            {
+                "domain": line.health.host,
+                "name": line.health.name,
+                "status": line.health.status,
+                "response_time_ms": line.health.response_time_ms,
+                "uptime_percentage": line.uptime,
+                "last_checked": timestamp(line.health.checked_at),
+                "trust_level": line.trust_level,
+                "freshness": freshness(line.health.checked_at, line.seen_at, line.state, now),
+            }
+            for line in report.lines
+        ],
+        "last_updated": timestamp(max(checked, default=None)),
+        "untrusted_text": ["services.name"],
+    }
+    content: status_schemas.RegistryStatus = {"success": True, "data": data}
+    return json_response(request, content)
+
+
+def check_of(visit: VisitRecord) -> schemas.Check | None:
     """Return a visit as a check, or None if nothing was requested. The response time is the median of its answers."""
-    if visit.outcome in _NOT_REQUESTED:
+    if visit.outcome in NOT_MEASURED:
         return None
     response_times = [entry["ms"] for entry in visit.vector if "status" in entry and "ms" in entry]
     elapsed = round(median(response_times)) if response_times else None
     is_slow = elapsed is not None and elapsed > SLOW_MS
     is_degraded = is_slow or visit.outcome is not Outcome.FOUND
-    status: schemas.CheckStatus = "down" if visit.outcome in _DOWN else "degraded" if is_degraded else "up"
+    status: schemas.CheckStatus = "down" if visit.outcome in DOWN else "degraded" if is_degraded else "up"
     return {
         "status": status,
         "response_time_ms": elapsed,

@@ -233,6 +233,30 @@ FacetNames = Annotated[
 DomainPath = Annotated[
     str, Path(description="The host, percent-encoded; any spelling of it.", examples=["api.pigeonpost.example"])
 ]
+SubmissionPath = Annotated[
+    str,
+    Path(
+        description="The id of the list, as the answer to its submission has it. Nobody can guess it.",
+        examples=["5f0c2f0e-8d52-4a4e-9c0a-3b8f6f1f4d11"],
+    ),
+]
+ReportPath = Annotated[
+    str,
+    Path(
+        description="The secret token of the report, as the answer to it has it.",
+        examples=["wp_report_0b8f4e9a6f0e4a51_3yMZ0QhPpJcVtq1vQ5nD2bYk8sWxUaL7oRfGhJiKlMn"],
+    ),
+]
+ListOffset = Annotated[
+    int,
+    *parsers.within(1_000),
+    Query(description="Place in the list of the first host that is shown, from 0.", examples=[0]),
+]
+SubmittedLimit = Annotated[
+    int,
+    *parsers.limited(50, least=1),
+    Query(description="Hosts to return.", examples=[20]),
+]
 CapabilityPath = Annotated[
     str, Path(description="The name, percent-encoded; slashes need no encoding.", examples=["create_parcel"])
 ]

@@ -5,6 +5,7 @@ from typing import Any, Final, cast
 
 from registry.actions.queries.inspect import Card
 from registry.api.schemas import base as schemas
+from registry.core.changes.states import State, state_of
 from registry.core.merging.trust import explained_listing, shown
 from registry.core.model.listing import Listing, TrustLevel
 from registry.core.names.domains import is_confusable
@@ -45,7 +46,7 @@ def summary(card: Card, base: str, now: datetime) -> schemas.Summary:
         "pricing": pricing(card.pricing, card.pricing_type),
         "version": card.version,
         "operational": card.operational,
-        "freshness": freshness(card.last_visit_at, card.seen_at, now),
+        "freshness": freshness(card.last_visit_at, card.seen_at, state_of(card.trust_level, card.seen_at, now), now),
         "url": service_url(base, card.host),
         "injection_flags": card.injection_flags,
         "untrusted_text": _UNTRUSTED,
@@ -65,9 +66,12 @@ def confirmation(model: dict[str, Any] | None) -> schemas.Confirmation | None:
     return {"required": model["required"], "message": plain(message, MESSAGE_CHARS) if message else None}
 
 
-def freshness(last_visit_at: datetime | None, seen_at: datetime | None, now: datetime) -> schemas.Freshness:
+def freshness(
+    last_visit_at: datetime | None, seen_at: datetime | None, state: State, now: datetime
+) -> schemas.Freshness:
     """Return how recent the data is. Never part of score or trust: an outage of this registry must not cost a site."""
     return {
+        "state": state,
         "last_crawled_at": timestamp(last_visit_at),
         "seen_at": timestamp(seen_at),
         "stale": seen_at is None or now - seen_at > STALE_AFTER,

@@ -16,6 +16,7 @@ from registry.api.schemas import service as schemas
 from registry.core.calling.call import SERVICE_EFFORT
 from registry.core.calling.record import capability_record
 from registry.core.calling.schemas import Effort
+from registry.core.changes.states import state_of
 from registry.core.formats.adp.detail_view import adp_detail, why_no_detail
 from registry.core.formats.adp.manifest_view import adp_manifest
 from registry.core.model.listing import Filters, TrustLevel
@@ -175,6 +176,7 @@ def _status(host_status: HostStatus, base: str) -> submission.StatusData:
         "submitted_at": timestamp(host_status.submitted_at),
         "alias_of": host_status.alias_of,
         "crawl_failures": host_status.crawl_failures,
+        "freshness": freshness(host_status.last_visit_at, host_status.seen_at, host_status.freshness, utc_now()),
         "unasked": {
             "paths": [
                 {"path": unasked.path, "format": unasked.format, "visit": unasked.visit}
@@ -260,7 +262,9 @@ def _service(view: ServiceView, base: str, now: datetime, include_details: bool)
         "native": model.get("native", {}),
         "synthetic": view.service.synthetic,
         "provenance": model.get("provenance", {}),
-        "freshness": freshness(view.last_visit_at, record.seen_at, now),
+        "freshness": freshness(
+            view.last_visit_at, record.seen_at, state_of(record.trust_level, record.seen_at, now), now
+        ),
         "documents": [
             {
                 "url": document.url,

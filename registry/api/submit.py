@@ -119,7 +119,7 @@ async def submit(request: Request, wait: Wait = None) -> Response:
     read = await computed(request, len(raw), JUDGED_HERE, _read, raw, base_url(request))
     if isinstance(read, str):
         seconds = registry_of(request).settings.submit_wait if wait is None else wait
-        return await _submit_host(request, _host_of(read), seconds)
+        return await _submit_host(request, pasted_host(read), seconds)
     return json_response(request, {"success": True, "data": read})
 
 
@@ -136,7 +136,7 @@ def _read(raw: bytes, base: str) -> str | schemas.SubmittedData:
     return domain
 
 
-def _host_of(domain: str) -> str:
+def pasted_host(domain: str) -> str:
     """Return the host of a pasted URL, as ADP registries do; the name is validated later. Raise Problem if too long."""
     if len(domain) > MAX_NAME_CHARS:
         raise Problem(INVALID_NAME, "The name is too long.", code="too_long")

@@ -32,7 +32,7 @@ from registry.edge.requests import base_url, provide, registry_of
 from registry.edge.responses import json_response
 from registry.edge.routing import NO_TELEMETRY, strict_router
 from registry.settings import Settings
-from registry.wiring import Waypost
+from registry.wiring import Waypost, utc_now
 
 ROOT: Final = "/ard"
 SEARCH: Final = f"{ROOT}/search"
@@ -121,8 +121,8 @@ async def search(request: Request) -> Response:
             page = await registry_of(request).search.search_entries(text, filters, limit=size, token=body.pageToken)
         except StaleCursor as error:
             raise Problem(INVALID_CURSOR, f"pageToken: start again without it: {error}.") from None
-        base = base_url(request)
-        content["results"] = [result(matched, base) for matched in page.entries]
+        base, now = base_url(request), utc_now()
+        content["results"] = [result(matched, base, now) for matched in page.entries]
         if page.next_token is not None:
             content["pageToken"] = page.next_token
     if body.federation == "referrals":
@@ -222,8 +222,8 @@ async def list_agents(
             )
         except StaleCursor as error:
             raise Problem(INVALID_CURSOR, f"pageToken: start again without it: {error}.") from None
-        base = base_url(request)
-        content = {"items": [full_entry(entry, base) for entry in page.entries]}
+        base, now = base_url(request), utc_now()
+        content = {"items": [full_entry(entry, base, now) for entry in page.entries]}
         if page.total is not None:
             content["total"] = page.total
         if page.next_token is not None:
@@ -251,7 +251,7 @@ async def agent(request: Request, identifier: str) -> Response:
         raise Problem(
             NO_SUCH_ADDRESS, "No entry of this registry has this identifier.", headers={"Cache-Control": "no-cache"}
         )
-    return json_response(request, full_entry(entry, base_url(request)))
+    return json_response(request, full_entry(entry, base_url(request), utc_now()))
 
 
 def _identifier(request: Request, decoded: str) -> str:

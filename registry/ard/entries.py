@@ -1,9 +1,11 @@
 """The entry of a service in one of its formats, as ARD describes it (v0.91, section 4.2)."""
 
+from datetime import datetime
 from typing import Any, Final
 
 from registry.actions.queries.entries import Entry
 from registry.actions.queries.entry_search import MatchedEntry
+from registry.core.changes.states import state_of
 from registry.core.format_support.artifact_types import TYPE_OF
 from registry.core.names.air import air_urn
 from registry.core.names.domains import is_confusable
@@ -18,20 +20,20 @@ _UNTRUSTED: Final = (
 )  # fmt: skip
 
 
-def full_entry(entry: Entry, base: str) -> dict[str, Any]:
+def full_entry(entry: Entry, base: str, now: datetime) -> dict[str, Any]:
     """Return everything known of an entry. `base`: this registry's URL."""
-    shown = _entry(entry, base)
+    shown = _entry(entry, base, now)
     if len(entry.parts.examples) in _QUERIES:
         shown["representativeQueries"] = entry.parts.examples
     return shown
 
 
-def result(matched: MatchedEntry, base: str) -> dict[str, Any]:
+def result(matched: MatchedEntry, base: str, now: datetime) -> dict[str, Any]:
     """Return an entry as a result of a search. Its `score` is relevance alone; quality and trust are in `metadata`.
 
     Queries that describe an entry serve indexing and are left out (section 5.3.2).
     """
-    shown = _entry(matched.entry, base)
+    shown = _entry(matched.entry, base, now)
     shown["metadata"]["waypost:confident"] = matched.found.hit.confident
     return {**shown, "score": _score(matched.found.relevance), "source": f"{base}/ard"}
 
@@ -41,7 +43,7 @@ def _score(relevance: float) -> int:
     return min(100, max(0, round(100 * relevance)))
 
 
-def _entry(entry: Entry, base: str) -> dict[str, Any]:
+def _entry(entry: Entry, base: str, now: datetime) -> dict[str, Any]:
     card = entry.card
     shown: dict[str, Any] = {
         "identifier": air_urn(card.host, entry.slug),
@@ -63,6 +65,7 @@ def _entry(entry: Entry, base: str) -> dict[str, Any]:
             "waypost:authType": card.auth_type,
             "waypost:pricingType": card.pricing_type,
             "waypost:seenAt": timestamp(card.seen_at),
+            "waypost:freshness": state_of(card.trust_level, card.seen_at, now),
             "waypost:service": service_url(base, card.host),
         },
         "injection_flags": card.injection_flags,

@@ -111,6 +111,12 @@ def charge(request: Request, units: int) -> None:
         spending.charge(units)
 
 
+def charge_submission(request: Request) -> None:
+    """Count a submission, at an address that the middleware does not know as one. Raise Problem when none remains."""
+    if spending := _spending(request):
+        spending.take_submission()  # guard: rechecks-of-client
+
+
 def charge_stored(request: Request, size: int) -> None:
     """Take units for `size` bytes that were read from the database, or what is left of the client's allowance."""
     if spending := _spending(request):

@@ -115,6 +115,18 @@ REQUEST_TIMEOUT = ProblemType(
 ALREADY_KNOWN = ProblemType(
     "already-registered", 409, "Already registered", "The host is already known; see its status at `status_url`."
 )
+REQUEST_IN_PROGRESS = ProblemType(
+    "request-in-progress",
+    409,
+    "Request in progress",
+    "The first request with this `Idempotency-Key` is still being worked on. Send it again after `Retry-After`.",
+)
+KEY_REUSED = ProblemType(
+    "idempotency-key-reused",
+    422,
+    "Idempotency-Key reused",
+    "The key was used for a request with another body in the last 24 hours. Use a new key for each request.",
+)
 UNTRANSLATABLE = ProblemType(
     "untranslatable",
     409,
@@ -180,7 +192,8 @@ PROBLEM_TYPES: Final[tuple[ProblemType, ...]] = (
     BAD_REQUEST, UNKNOWN_PARAMETER, INVALID_PARAMETER, INVALID_VALUE, UNREADABLE_BODY, INVALID_BODY, INVALID_NAME,
     INVALID_CURSOR, CURSOR_EXPIRED, UNAUTHORIZED, FORBIDDEN, OPTED_OUT, FOREIGN_ORIGIN, NOT_FOUND, UNKNOWN_SERVICE,
     UNKNOWN_CAPABILITY,
-    NO_DETAIL, METHOD_NOT_ALLOWED, NOT_ACCEPTABLE, REQUEST_TIMEOUT, ALREADY_KNOWN, UNTRANSLATABLE, BODY_TOO_LARGE,
+    NO_DETAIL, METHOD_NOT_ALLOWED, NOT_ACCEPTABLE, REQUEST_TIMEOUT, ALREADY_KNOWN, REQUEST_IN_PROGRESS, KEY_REUSED,
+    UNTRANSLATABLE, BODY_TOO_LARGE,
     UNSUPPORTED_MEDIA_TYPE, RANGE_NOT_SATISFIABLE, MISDIRECTED, NOT_LISTED, RATE_LIMITED, HEAD_TOO_LARGE, INTERNAL,
     UNAVAILABLE, TOO_MANY_CONNECTIONS, BUSY,
 )  # fmt: skip

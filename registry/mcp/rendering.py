@@ -39,6 +39,7 @@ def summary(service: Json, auth_type: str, pricing_type: str, description_bytes:
         "formats": service["formats"],
         "protocols": first_within([short(one, 64) for one in service["protocols"]], LIST_BYTES),
         "stale": service["freshness"]["stale"],
+        "freshness": service["freshness"]["state"],
         "injection_flags": first_within(service["injection_flags"], LIST_BYTES),
     }
 

@@ -42,6 +42,7 @@ _SUMMARY: Final[Mapping[str, Schema]] = {
     "formats": listed(text()),
     "protocols": listed(text()),
     "stale": flag("Its documents were not seen for longer than the longest interval between visits."),
+    "freshness": text("`fresh`, `stale` (not seen for long), or `failing` (its host has not answered for days)."),
     "injection_flags": _FLAGS,
     "untrusted_text": _UNTRUSTED,
 }

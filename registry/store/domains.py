@@ -109,8 +109,10 @@ class Domains:
         self._connection = connection
         self._driver = Driver(connection)
 
-    async def add(self, domains: Collection[str], *, source: str, now: datetime, due: datetime) -> int:
-        """Insert new domains and return their number. Sorted, so that two seeders cannot deadlock."""
+    async def add(self, domains: Collection[str], *, source: str, now: datetime, due: datetime | None) -> int:
+        """Insert new domains, not scheduled yet if `due` is None, and return their number.
+
+        Sorted, so that two seeders cannot deadlock."""
         rows = [
             {"domain": domain, "source": source, "created_at": now, "next_visit_at": due} for domain in sorted(domains)
         ]

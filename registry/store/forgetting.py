@@ -13,17 +13,21 @@ from registry.store.tables import (
     DocumentHistoryRow,
     DocumentRow,
     DomainRow,
+    FilingRow,
     FindingRow,
     HostRow,
+    RecheckRow,
+    ReportRow,
     ScoreRow,
     ServiceRow,
     SubmissionRow,
+    SubmittedHostRow,
     VisitRow,
 )
 
 _OF_A_HOST: Final[tuple[type[Base], ...]] = (
     ServiceRow, CapabilityRow, FindingRow, ScoreRow, DocumentRow, DocumentHistoryRow, HostRow,
-    SubmissionRow,
+    SubmissionRow, SubmittedHostRow, RecheckRow, ReportRow, FilingRow,
 )  # fmt: skip
 
 # Bodies of the domain that neither a document nor the history of its remaining hosts refers to.

@@ -10,6 +10,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registry.core.model.documents import Outcome
+from registry.core.model.health import DOWN, NOT_MEASURED
 from registry.core.visiting.shares import Spent, Standing
 from registry.store.bulk import many
 from registry.store.driver import Driver, listed
@@ -32,6 +33,14 @@ WHERE h.domain = ANY(string_to_array(%(domains)s, ' '))
   AND (h.last_visit_at >= %(since)s OR h.last_visit_at IS NULL)  -- one that was forgotten is new, its requests are not
 GROUP BY h.domain, v.standing
 """
+
+
+_CHECKS = text("""
+SELECT v.host, count(*), count(*) FILTER (WHERE v.outcome = ANY(:down))
+FROM unnest(CAST(:domains AS text[]), CAST(:hosts AS text[])) AS k (domain, host)
+JOIN visits v ON v.domain = k.domain AND v.host = k.host
+WHERE v.started_at >= :since AND v.outcome <> ALL(:not_measured) GROUP BY v.host
+""")
 
 
 class Ledger:
@@ -62,6 +71,14 @@ class Ledger:
         ):
             spent.setdefault(domain, {})[Standing(standing)] = Spent(int(sent), int(look_ups))
         return spent
+
+    async def checks(self, keys: Sequence[tuple[str, str]], *, since: datetime) -> dict[str, tuple[int, int]]:
+        """Return by host how often it was measured since then, and how often it was down."""
+        bound = {
+            "domains": [domain for domain, _ in keys], "hosts": [host for _, host in keys], "since": since,
+            "down": [outcome.value for outcome in DOWN], "not_measured": [outcome.value for outcome in NOT_MEASURED],
+        }  # fmt: skip
+        return {host: (made, down) for host, made, down in await self._connection.execute(_CHECKS, bound)}
 
     async def add_changes(self, changes: Iterable[ChangeRecord]) -> None:
         """Insert events; `feed.sequence` gives them their places after the commit. Events of one host must be inserted

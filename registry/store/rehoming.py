@@ -31,6 +31,10 @@ MOVED: Final = {
     "candidates": (("referrer", "rel"), None),
     "opt_out_requests": ((), "asked_at"),
     "submissions": (("asked_at",), None),
+    "submitted_hosts": (("list",), None),
+    "rechecks": (("asked_at",), None),
+    "reports": (("id",), "updated_at"),
+    "report_filings": (("id",), None),
     "mirrored": ((), None),
 }
 """By table: the key after domain and host, and the column that tells which of two rows is fresher."""

@@ -29,11 +29,15 @@ from registry.store.opt_out_requests import OptOutRequests
 from registry.store.pruning import Pruning
 from registry.store.public_records import PublicRecords
 from registry.store.recent import RecentEvents
+from registry.store.rechecks import Rechecks
 from registry.store.reference import References
 from registry.store.rehoming import Rehoming
+from registry.store.reports import Reports
 from registry.store.search_notes import SearchNotes
 from registry.store.services import Services
+from registry.store.submission_lists import SubmissionLists
 from registry.store.submissions import Submissions
+from registry.store.turns import Turns
 from registry.store.webhooks import Webhooks
 
 
@@ -68,6 +72,22 @@ class UnitOfWork:
     @cached_property
     def submissions(self) -> Submissions:
         return Submissions(self._connection)
+
+    @cached_property
+    def turns(self) -> Turns:
+        return Turns(self._connection)
+
+    @cached_property
+    def submission_lists(self) -> SubmissionLists:
+        return SubmissionLists(self._connection)
+
+    @cached_property
+    def rechecks(self) -> Rechecks:
+        return Rechecks(self._connection)
+
+    @cached_property
+    def reports(self) -> Reports:
+        return Reports(self._connection)
 
     @cached_property
     def blocks(self) -> Blocks:

@@ -35,6 +35,7 @@ from registry.wiring.mirroring import MirrorActions
 from registry.wiring.opt_outs import OptOutActions
 from registry.wiring.queries import QueryActions
 from registry.wiring.reference import Reference, reference_in_force
+from registry.wiring.reports import ReportActions
 from registry.wiring.traces import TracesUnavailable as TracesUnavailable  # the interfaces catch it
 from registry.wiring.traces import trace_statements
 from registry.wiring.traces import tracing as tracing  # the interfaces use it
@@ -62,6 +63,7 @@ class Waypost:
     maintenance   rescore, prune, refresh reference data, move hosts to another domain
     dumps         write dumps, find them, records of single hosts
     mirror        what another registry says, if this one is its mirror
+    reports       what clients report about hosts, and the answers
     jobs          locks and the log of the recurring jobs
     compute       work on large documents, in other processes
     """
@@ -87,6 +89,7 @@ class Waypost:
         self.jobs = JobActions(store)
         self.dumps = DumpActions(store, settings)
         self.mirror = MirrorActions(store, exempt)
+        self.reports = ReportActions(store)
         self.compute = ComputePool(settings.compute_processes)
         self._store = store
         self._open_search = open_search

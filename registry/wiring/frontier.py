@@ -1,12 +1,17 @@
 """The actions on the frontier: add hosts, make them due, count those that wait."""
 
-from collections.abc import Callable, Collection, Iterable
+import secrets
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
+from uuid import UUID
 
+from registry.actions.frontier import recheck as rechecking
 from registry.actions.frontier import recrawl as recrawling
 from registry.actions.frontier import seed as seeding
 from registry.actions.frontier import submit as submitting
+from registry.actions.frontier import submit_list as submitting_lists
 from registry.actions.queries import inspect
+from registry.actions.queries import submission as submission_queries
 from registry.core.names.domains import Host, canonical_host
 from registry.core.names.seeds import Checkpoint, Refusal, Seeds
 from registry.store.recorded import RecordedListener
@@ -41,6 +46,26 @@ class FrontierActions:
 
     async def submit(self, name: str, *, client: str | None = None) -> submitting.Submission:
         return await submitting.submit(self._store, name, client=client, now=utc_now(), exempt=self._exempt)
+
+    async def submit_list(
+        self, names: Sequence[str], *, body_sha256: bytes, client: str, key: str | None
+    ) -> submitting_lists.SubmittedList:
+        list_id = UUID(bytes=secrets.token_bytes(16), version=4)
+        return await submitting_lists.submit_list(
+            self._store, names, list_id=list_id, body_sha256=body_sha256, client=client, key=key, now=utc_now(),
+            exempt=self._exempt,
+        )  # fmt: skip
+
+    async def list_status(self, list_id: UUID, *, after: int, limit: int) -> submission_queries.ListStatus | None:
+        return await submission_queries.list_status(self._store, list_id, after=after, limit=limit, now=utc_now())
+
+    async def recheck(
+        self, name: str, *, client: str | None = None, by_owner: bool = False, whole_plan: bool = True
+    ) -> rechecking.Recheck:
+        return await rechecking.recheck(
+            self._store, name, client=client, by_owner=by_owner, whole_plan=whole_plan, now=utc_now(),
+            exempt=self._exempt,
+        )  # fmt: skip
 
     async def erase_clients(self) -> int:
         return await submitting.erase_clients(self._store, now=utc_now())

@@ -6,6 +6,7 @@ from datetime import datetime
 from registry.actions.queries import entries, inspect
 from registry.actions.queries import explain as explaining
 from registry.actions.queries import mcp_servers as mcp
+from registry.actions.queries import overall as overall_status
 from registry.actions.queries import sources as reading_sources
 from registry.core.model.listing import Filters
 from registry.core.names.air import AirName
@@ -90,6 +91,9 @@ class QueryActions:
 
     async def health(self) -> inspect.Health:
         return await inspect.health(self._store)
+
+    async def overall(self) -> overall_status.Overall:
+        return await overall_status.overall(self._store, now=utc_now())
 
     async def overview(self) -> inspect.Overview:
         return await inspect.overview(self._store, now=utc_now())

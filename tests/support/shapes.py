@@ -104,6 +104,40 @@ HOST_HEALTH = shape(
         history=rows(shape(status=TEXT, response_time_ms={}, checked_at=MOMENT)),
     ),
 )
+_CHECK_STATUS = {"enum": ["up", "degraded", "down", "unknown"]}
+VERIFIED = shape(
+    success=DONE,
+    data=shape(domain=TEXT, verified={"type": "boolean"}, trust_level=_SUMMARY["trust_level"], message=TEXT),
+)
+NOT_VERIFIED = shape(
+    success={"const": False}, errors=rows(TEXT), response_time_ms={"type": ["integer", "null"]}, crawl_failures=COUNT
+)
+CHECKED = shape(
+    success=DONE, data=shape(domain=TEXT, status=_CHECK_STATUS, response_time_ms={"type": ["integer", "null"]})
+)
+STATUS = shape(
+    success=DONE,
+    data=shape(
+        overall_status={"enum": ["healthy", "degraded", "down"]},
+        total_monitored=COUNT,
+        healthy=COUNT,
+        degraded=COUNT,
+        down=COUNT,
+        services=rows(
+            shape(
+                domain=TEXT,
+                name=TEXT,
+                status=_CHECK_STATUS,
+                response_time_ms={"type": ["integer", "null"]},
+                uptime_percentage={"type": ["number", "null"]},
+                last_checked=MAYBE_MOMENT,
+                trust_level=_SUMMARY["trust_level"],
+            )
+        ),
+        last_updated=MAYBE_MOMENT,
+    ),
+)
+REPORTED = shape(success=DONE, data=shape(message=TEXT))
 VALIDATED = shape(valid={"type": "boolean"}, errors=rows(shape(path=TEXT, message=TEXT)))
 FAILED = shape(success={"const": False}, error=TEXT)
 PROBLEM = shape(

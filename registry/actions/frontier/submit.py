@@ -1,7 +1,8 @@
 """Submissions: requests to visit a host. Ten thousand submissions of one host cause no more requests than one.
 
 Anybody may submit a host of any site. What that can cost the site is bounded by its registrable domain, and what one
-client can take of that by the client, so that no client keeps others from submitting.
+client can take of that by the client, so that no client keeps others from submitting. In the queue of visits clients
+take turns: what one of them submitted delays a submission of another by one visit (`store/turns.py`).
 """
 
 from collections.abc import Collection
@@ -9,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final, Literal
 
-from registry.actions.frontier.seed import SUBMISSION_HEAD_START
+from registry.actions.frontier.seed import SEED_HEAD_START, SUBMISSION_HEAD_START
 from registry.core.model.documents import Outcome
 from registry.core.names.domains import canonical_host
 from registry.core.names.opt_out import is_covered
@@ -63,7 +64,9 @@ class Submission:
 
 
 @dataclass(frozen=True, slots=True)
-class _Refusal:
+class Refusal:
+    """Why a host cannot be queued, and when it may be tried again."""
+
     state: Refused
     retry_at: datetime
 
@@ -76,45 +79,58 @@ async def submit(
     host = canonical_host(name, exempt=exempt)
     async with store.begin() as uow:
         result = await _queue(uow, host.domain, host.host, client, now)
-    if isinstance(result, _Refusal):
+    if isinstance(result, Refusal):
         return Submission(result.state, host.domain, host.host, None, host.confusable, result.retry_at)
     state, due = result
     return Submission(state, host.domain, host.host, due and max(due, now), host.confusable)
 
 
 async def erase_clients(store: Store, *, now: datetime) -> int:
-    """Delete which client submitted what longer ago than REMEMBERED, a bounded number of rows; return their number."""
+    """Delete which client submitted or asked for what longer ago than REMEMBERED, a bounded number of rows; return
+    their number."""
+    before = now - REMEMBERED
     async with store.begin() as uow:
-        return await uow.submissions.erase(before=now - REMEMBERED)
+        number = await uow.submissions.erase(before=before)
+        number += await uow.turns.erase(before=before)
+        number += await uow.rechecks.erase(before=before)
+        number += await uow.submission_lists.erase_clients(before=before)
+        number += await uow.reports.erase_clients(before=before)  # guard: client-of-report-erased
+        return number
 
 
 async def _queue(
     uow: UnitOfWork, domain: str, host: str, client: str | None, now: datetime
-) -> tuple[State, datetime | None] | _Refusal:
-    """Queue the host. Nothing is locked or written when it is queued already, or cannot be."""
+) -> tuple[State, datetime | None] | Refusal:
+    """Queue the host. Nothing is locked or written when it waits at the client's place already, or cannot be queued."""
     if is_covered(host, (await uow.opt_outs.of([domain])).get(domain, ())):  # guard: opt-out-submission
         return "opted_out", None
-    due = now - SUBMISSION_HEAD_START
-    new = HostRecord(domain, host, "submission", now, due, submitted_at=now, next_visit_why=DueReason.ASKED)
+    new = HostRecord(domain, host, "submission", now, now, submitted_at=now, next_visit_why=DueReason.ASKED)
     turn = 0
     for is_locked in (False, True):
         known = await uow.hosts.get(domain, host)
-        if known is not None and is_waiting(known, now):
-            return "queued", known.next_visit_at
-        verdict = await _turn(uow, known or new, client, now)
-        if isinstance(verdict, _Refusal):
-            return verdict
-        turn = verdict
+        waits = known is not None and is_waiting(known, now)
+        if known is not None and waits:
+            if not await comes_sooner(uow, known, client, now):
+                return "queued", known.next_visit_at
+        else:
+            verdict = await turn_of(uow, known or new, client, now)
+            if isinstance(verdict, Refusal):
+                return verdict
+            turn = verdict
         if not is_locked:
-            await uow.domains.add([domain], source="submission", now=now, due=due)
+            await uow.domains.add([domain], source="submission", now=now, due=None)
             await uow.domains.lock([domain])
+    if known is not None and waits:
+        return "queued", await bring_forward(uow, known, client, now)
     if known is None:
         if new.standing is Standing.SUBMITTED:
             await uow.hosts.drop_waiting(domain, but=MAX_WAITING - 1)  # guard: waiting-dropped
-        await uow.hosts.add([replace(new, turn=turn)])
+        due = await place_of(uow, client, now)
+        await uow.hosts.add([replace(new, turn=turn, next_visit_at=due)])
     elif not await _may_repeat(uow, known, now):  # guard: submitted-once
         return "known", known.next_visit_at
     else:
+        due = await place_of(uow, client, now)
         resubmitted = replace(
             known,
             next_visit_at=due,
@@ -131,6 +147,39 @@ async def _queue(
     return ("new" if known is None else "queued"), due
 
 
+async def place_of(uow: UnitOfWork, client: str | None, now: datetime) -> datetime:
+    """Return the place in the queue of a visit that the client asks for now; clients take turns.
+
+    None: the operator or the host's owner, who has the next turn.
+    """
+    earliest = now - SUBMISSION_HEAD_START
+    if client is None:
+        return await uow.turns.peek(None, earliest=earliest, latest=_last_place(earliest))
+    return await uow.turns.take(client, earliest=earliest, latest=_last_place(earliest), now=now)  # guard: queue-turns
+
+
+async def comes_sooner(uow: UnitOfWork, known: HostRecord, client: str | None, now: datetime) -> bool:
+    """Return whether the client's next turn is before the visit that a waiting host has: a host in somebody's long list
+    must not wait for the end of that list. Postponed visits stay where they are."""
+    if known.next_visit_at is None or known.next_visit_at > now:
+        return False
+    earliest = now - SUBMISSION_HEAD_START
+    return await uow.turns.peek(client, earliest=earliest, latest=_last_place(earliest)) < known.next_visit_at
+
+
+async def bring_forward(uow: UnitOfWork, known: HostRecord, client: str | None, now: datetime) -> datetime:
+    """Give a waiting host of a locked domain the client's turn; return when it is due."""
+    due = await place_of(uow, client, now)
+    await uow.hosts.put([replace(known, next_visit_at=due)])
+    await uow.domains.due_by([known.domain], due=due, now=now)
+    return due
+
+
+def _last_place(earliest: datetime) -> datetime:
+    """Return the last place of submissions in the queue: half-way to the names of seeds, which come after them."""
+    return earliest + (SUBMISSION_HEAD_START - SEED_HEAD_START) / 2
+
+
 def is_waiting(known: HostRecord, now: datetime) -> bool:
     """Return whether the visit that an earlier submission asked for is due or was postponed."""
     if known.submitted_at is None or known.next_visit_at is None:
@@ -140,7 +189,7 @@ def is_waiting(known: HostRecord, now: datetime) -> bool:
     return known.next_visit_at <= now or known.next_visit_why is DueReason.ASKED  # guard: postponed-once
 
 
-async def _turn(uow: UnitOfWork, host: HostRecord, client: str | None, now: datetime) -> int | _Refusal:
+async def turn_of(uow: UnitOfWork, host: HostRecord, client: str | None, now: datetime) -> int | Refusal:
     """Return how many other unknown sub-hosts of the domain the client has submitted, or why this one is refused.
 
     Hosts that were reached before are never refused. The apex, its www, and hosts that the site or the operator named
@@ -152,13 +201,13 @@ async def _turn(uow: UnitOfWork, host: HostRecord, client: str | None, now: date
     if client is not None:
         number, oldest = await uow.submissions.unresolved_of(client, since=since)
         if oldest is not None and number >= MAX_UNRESOLVED:  # guard: client-unresolved
-            return _Refusal("client_unresolved", oldest + REMEMBERED)
+            return Refusal("client_unresolved", oldest + REMEMBERED)
         if is_strange:
             turn, oldest = await uow.submissions.hosts_of(client, host.domain, but=host.host, since=since)
             if oldest is not None and turn >= MAX_PER_CLIENT:  # guard: client-domain
-                return _Refusal("client_domain", oldest + REMEMBERED)
+                return Refusal("client_domain", oldest + REMEMBERED)
     if is_strange and host.last_visit_at is None and await _is_full(uow, host.domain, turn):
-        return _Refusal("too_many", now + FULL_FOR)
+        return Refusal("too_many", now + FULL_FOR)
     return turn
 
 

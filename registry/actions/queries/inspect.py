@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 from registry.actions.frontier.seed import SEED_HEAD_START, SUBMISSION_HEAD_START
 from registry.actions.frontier.submit import is_waiting
 from registry.actions.queries.unasked import LOG_READ, Unasked, unasked
+from registry.core.changes.states import State, state_of_host
 from registry.core.merging.rules import NOT_LISTED
 from registry.core.model.documents import Outcome
 from registry.core.model.findings import Severity
@@ -40,7 +41,7 @@ HEALTH_LINES: Final = 100
 MAX_PATHS: Final = 3
 """Maximum number of paths with the same answer that are listed one by one."""
 
-State = Literal["queued", "listed", "not_listed", "opted_out"]
+ListingState = Literal["queued", "listed", "not_listed", "opted_out"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +59,13 @@ class HostStatus:
 
     `reasons`: sentences that say why it is not listed or what is wrong. `next_visit_at` is never in the past; None: not
     scheduled. `unasked`: paths of the plan that were not requested yet. `injection_flags`: codes of the patterns of
-    prompt injection found in its documents.
+    prompt injection found in its documents. `seen_at`: when its documents were last seen, if it is listed. `findings`:
+    of its documents; none if it opted out.
     """
 
     domain: str
     host: str
-    state: State
+    state: ListingState
     outcome: Outcome | None
     reason: str
     reasons: tuple[str, ...]
@@ -74,6 +76,10 @@ class HostStatus:
     crawl_failures: int
     unasked: Unasked
     injection_flags: tuple[str, ...]
+    freshness: State
+    seen_at: datetime | None
+    response_ms: int | None
+    findings: tuple[FindingRecord, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +163,7 @@ async def status(store: Store, host: str, *, now: datetime) -> HostStatus | None
     """Return the status of a host; None when it is unknown."""
     domain = registrable_domain(host)
     async with store.begin() as uow:
-        opted_out = is_covered(host, (await uow.opt_outs.of([domain])).get(domain, ()))
+        covering = [row for row in await uow.opt_outs.rows(domain) if is_covered(host, [row.host])]
         known = await uow.hosts.get(domain, host)
         record = (await uow.services.of([domain])).get(host)
         findings = await uow.catalogue.findings(domain, host)
@@ -165,7 +171,9 @@ async def status(store: Store, host: str, *, now: datetime) -> HostStatus | None
         documents = await uow.documents.of([domain]) if known is not None else ()
     if known is None:
         return None
-    is_listed = record is not None and not record.hidden
+    opted_out = bool(covering)
+    shown = record if record is not None and not record.hidden else None
+    is_listed = shown is not None
     return HostStatus(
         domain=domain,
         host=host,
@@ -180,6 +188,16 @@ async def status(store: Store, host: str, *, now: datetime) -> HostStatus | None
         crawl_failures=known.soft_failures,
         unasked=unasked(known, documents, log, opted_out=opted_out, now=now),
         injection_flags=() if opted_out else injection_flags(finding.reason for finding in findings),
+        freshness=state_of_host(
+            trust_level=shown.trust_level if shown else None,
+            seen_at=shown.seen_at if shown else None,
+            was_found=known.last_found_at is not None,
+            opted_out=min(covering, key=lambda row: len(row.host)).how if covering else None,
+            now=now,
+        ),
+        seen_at=shown.seen_at if shown else None,
+        response_ms=known.response_ms,
+        findings=() if opted_out else findings,
     )
 
 
@@ -259,7 +277,7 @@ async def overview(store: Store, *, now: datetime) -> Overview:
         )
 
 
-def _state(known: HostRecord, is_listed: bool, opted_out: bool, now: datetime) -> State:
+def _state(known: HostRecord, is_listed: bool, opted_out: bool, now: datetime) -> ListingState:
     if opted_out:
         return "opted_out"
     if is_listed:

@@ -8,6 +8,7 @@ from pydantic import ConfigDict, Field, with_config
 from pydantic.fields import FieldInfo
 from typing_extensions import TypedDict, get_type_hints, is_typeddict
 
+from registry.core.changes.states import State
 from registry.core.merging.categories import CATEGORIES
 from registry.core.merging.trust import LEVELS
 from registry.core.model.listing import TrustLevel
@@ -142,6 +143,17 @@ class ExplainedTrust(TrustFacts):
 
 
 class Freshness(Shape):
+    state: Annotated[
+        str,
+        Field(
+            json_schema_extra={"enum": list(get_args(State))},
+            description="`fresh`: its documents were seen lately. `stale`: not for longer than the longest interval "
+            "between visits. `failing`: its host has not answered for days. `gone`: it was listed and is no longer. "
+            "`never_validated`: nothing was read of it yet. `opted_out`: its site asked not to be listed. `blocked`: "
+            "the operator of this registry keeps it out.",
+            examples=["fresh"],
+        ),
+    ]
     last_crawled_at: Annotated[
         Timestamp | None, Field(description="When the host was last visited, whatever the outcome.")
     ]

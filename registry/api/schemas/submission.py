@@ -9,6 +9,7 @@ from registry.api.schemas.base import (
     EXAMPLE_HOST,
     Confusable,
     ExplainedTrust,
+    Freshness,
     HostName,
     InjectionFlags,
     Severity,
@@ -55,6 +56,7 @@ class StatusData(Shape):
         str | None, Field(description="The host that answers for this one: the apex or www.", examples=[None])
     ]
     crawl_failures: Annotated[int, Field(examples=[0])]
+    freshness: Freshness
     unasked: Annotated[
         Unasked, Field(description="Paths of the probe plan that were not requested yet, and when they will be.")
     ]

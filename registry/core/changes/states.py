@@ -24,6 +24,18 @@ def state_of(trust_level: TrustLevel, seen_at: datetime, now: datetime) -> State
     return "stale" if now - seen_at > STALE_AFTER else "fresh"
 
 
+def state_of_host(
+    *, trust_level: TrustLevel | None, seen_at: datetime | None, was_found: bool, opted_out: str | None, now: datetime
+) -> State:
+    """Return the state of any known host. `opted_out`: how, None for not at all. `trust_level`, `seen_at`: of its
+    service, None if none is shown. `was_found`: whether it ever served a document that counts."""
+    if opted_out is not None:
+        return state_out(opted_out)
+    if trust_level is not None and seen_at is not None:
+        return state_of(trust_level, seen_at, now)
+    return "gone" if was_found else "never_validated"
+
+
 def state_out(how: str) -> State:
     """Return the state of a host that an opt-out covers; `how` it was declared."""
     return "blocked" if how == "operator" else "opted_out"

@@ -1,7 +1,8 @@
 """All tables. Keys begin with the domain, then the host, so that tables can be sharded by domain.
 
 Exceptions: the change feed and its head (in one order), search targets and their dirty rows (by target), address
-blocks (by day), job runs, reference data, webhooks, the state of a mirror, and the audit log.
+blocks (by day), job runs, reference data, webhooks, the state of a mirror, the audit log, places in the queue (by
+client), and lists of submitted hosts (by their id).
 """
 
 from registry.store.tables.audit import AuditRow
@@ -19,6 +20,14 @@ from registry.store.tables.frontier import (
 from registry.store.tables.ledger import ChangeRow, FeedHeadRow, VisitRow
 from registry.store.tables.mcp_servers import McpLeftOutRow, McpServerRow
 from registry.store.tables.mirror import MirroredRow, MirrorRow
+from registry.store.tables.operators import (
+    FilingRow,
+    RecheckRow,
+    ReportRow,
+    SubmissionListRow,
+    SubmittedHostRow,
+    TurnRow,
+)
 from registry.store.tables.search import SearchDirtyRow, SearchTargetRow
 from registry.store.tables.services import CapabilityRow, FindingRow, ScoreRow, ServiceRow
 from registry.store.tables.upkeep import JobRunRow, ReferenceRow
@@ -36,6 +45,7 @@ __all__ = [
     "DocumentRow",
     "DomainRow",
     "FeedHeadRow",
+    "FilingRow",
     "FindingRow",
     "HostRow",
     "JobRunRow",
@@ -45,12 +55,17 @@ __all__ = [
     "MirroredRow",
     "OptOutRequestRow",
     "OptOutRow",
+    "RecheckRow",
     "ReferenceRow",
+    "ReportRow",
     "ScoreRow",
     "SearchDirtyRow",
     "SearchTargetRow",
     "ServiceRow",
+    "SubmissionListRow",
     "SubmissionRow",
+    "SubmittedHostRow",
+    "TurnRow",
     "VisitRow",
     "WebhookDeliveryRow",
     "WebhookRow",

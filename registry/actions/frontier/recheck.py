@@ -1,0 +1,136 @@
+"""Visits of known hosts that are asked for: by anybody within small budgets, by the owner of a host at once.
+
+A repeated visit is queued as a submission is, and it is charged to the daily budgets of the site like any other visit:
+nobody can make the crawler exceed them, the owner included.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Final, Literal
+
+from registry.actions.frontier.submit import (
+    REMEMBERED,
+    REPEAT_MOST,
+    Refusal,
+    Refused,
+    bring_forward,
+    comes_sooner,
+    is_waiting,
+    place_of,
+    turn_of,
+)
+from registry.core.model.documents import Outcome
+from registry.core.names.domains import canonical_host
+from registry.core.names.opt_out import is_covered
+from registry.core.scheduling.reasons import DueReason
+from registry.store.records import HostRecord
+from registry.store.unit_of_work import Store, UnitOfWork
+
+AGAIN_AFTER: Final = timedelta(minutes=5)
+"""Least time between the last visit of a host and one that a stranger asks for."""
+
+MOST_OF_DOMAIN: Final = 8
+"""Visits in REMEMBERED that strangers can ask for on all hosts of a domain."""
+
+MOST_OF_CLIENT_AND_DOMAIN: Final = 4
+"""Those that one client can ask for on a domain, so that no client takes them all."""
+
+MOST_OF_CLIENT: Final = 40
+"""Those that one client can ask for on all domains."""
+
+_MAY_ASK_FOR_TIME: Final = frozenset({Outcome.RATE_LIMITED, Outcome.SERVER_ERROR})
+
+RecheckState = Literal[
+    "queued", "unknown", "opted_out", "too_soon", "asked_for_time", "client_budget", "domain_budget"
+] | Refused  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Recheck:
+    """`state`: queued (a visit waits; `next_visit_at` is never in the past), unknown (never named to this registry),
+    opted_out; or why it was refused until `retry_at`: too_soon (visited just now), asked_for_time (the host itself asks
+    to be left alone so long), client_budget, domain_budget, or as a submission of a host that was never reached."""
+
+    state: RecheckState
+    domain: str
+    host: str
+    next_visit_at: datetime | None = None
+    retry_at: datetime | None = None
+
+
+async def recheck(
+    store: Store,
+    name: str,
+    *,
+    now: datetime,
+    client: str | None = None,
+    by_owner: bool = False,
+    whole_plan: bool = True,
+    exempt: Collection[str] = (),
+) -> Recheck:
+    """Queue a visit of a known host. Raise InvalidName.
+
+    `client`: who asks; None: the operator of this registry, or the owner. `by_owner`: the budgets of strangers do not
+    count. `whole_plan`: request all paths and robots.txt again, not only the documents that are known.
+    """
+    named = canonical_host(name, exempt=exempt)
+    domain, host = named.domain, named.host
+    async with store.begin() as uow:
+        if is_covered(host, (await uow.opt_outs.of([domain])).get(domain, ())):  # guard: opt-out-recheck
+            return Recheck("opted_out", domain, host)
+        for is_locked in (False, True):
+            if is_locked:
+                await uow.domains.lock([domain])
+            known = await uow.hosts.get(domain, host)
+            if known is None:
+                return Recheck("unknown", domain, host)
+            if is_waiting(known, now):
+                if not await comes_sooner(uow, known, client, now):
+                    return Recheck("queued", domain, host, known.next_visit_at and max(known.next_visit_at, now))
+                if is_locked:
+                    return Recheck("queued", domain, host, max(now, await bring_forward(uow, known, client, now)))
+            elif (refusal := await _refusal(uow, known, client, by_owner=by_owner, now=now)) is not None:
+                return Recheck(refusal[0], domain, host, retry_at=refusal[1])
+            elif is_locked:
+                await _queue(uow, known, client, whole_plan=whole_plan, now=now)
+    return Recheck("queued", domain, host, now)
+
+
+async def _queue(uow: UnitOfWork, known: HostRecord, client: str | None, *, whole_plan: bool, now: datetime) -> None:
+    due = await place_of(uow, client, now)
+    asked = replace(known, next_visit_at=due, next_visit_why=DueReason.ASKED, submitted_at=now)
+    await uow.hosts.put([replace(asked, whole_plan_at=None, robots_at=None) if whole_plan else asked])
+    await uow.rechecks.add(known.domain, known.host, client, now=now)
+    await uow.domains.due_by([known.domain], due=due, now=now)
+
+
+async def _refusal(
+    uow: UnitOfWork, known: HostRecord, client: str | None, *, by_owner: bool, now: datetime
+) -> tuple[RecheckState, datetime] | None:
+    """Return why the visit is not made, and until when; None if it may be made."""
+    if known.last_visit_at is not None and known.outcome in _MAY_ASK_FOR_TIME:
+        until = min(known.next_visit_at or now, known.last_visit_at + REPEAT_MOST)
+        if now < until:  # guard: recheck-retry-after
+            return "asked_for_time", until
+    if by_owner:  # guard: recheck-owner
+        return None
+    if known.last_visit_at is not None and now < known.last_visit_at + AGAIN_AFTER:  # guard: recheck-too-soon
+        return "too_soon", known.last_visit_at + AGAIN_AFTER
+    if isinstance(verdict := await turn_of(uow, known, client, now), Refusal):  # guard: recheck-unknown
+        return verdict.state, verdict.retry_at
+    if client is None:
+        return None
+    since = now - REMEMBERED
+    for bound, counted, state in (
+        (MOST_OF_CLIENT, await uow.rechecks.of_client(client, since=since), "client_budget"),
+        (
+            MOST_OF_CLIENT_AND_DOMAIN,
+            await uow.rechecks.of_client(client, since=since, domain=known.domain),
+            "client_budget",
+        ),
+        (MOST_OF_DOMAIN, await uow.rechecks.of_domain(known.domain, since=since), "domain_budget"),
+    ):
+        if counted.since is not None and counted.number >= bound:  # guard: recheck-budgets
+            return ("client_budget" if state == "client_budget" else "domain_budget"), counted.since + REMEMBERED
+    return None

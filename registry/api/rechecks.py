@@ -1,0 +1,211 @@
+"""`POST /api/verify/{domain}` and `POST /api/health/{domain}`: visit a known host again now, and wait for the visit.
+
+The API does not fetch anything: a worker does. Anybody may ask within small budgets (`actions/frontier/recheck.py`).
+"""
+
+import math
+from collections.abc import Mapping
+from datetime import datetime
+from types import MappingProxyType
+from typing import Final
+
+from fastapi import Request, Response
+
+from registry.actions.frontier.recheck import (
+    AGAIN_AFTER,
+    MOST_OF_CLIENT,
+    MOST_OF_CLIENT_AND_DOMAIN,
+    MOST_OF_DOMAIN,
+    Recheck,
+)
+from registry.api.documents import errors, example
+from registry.api.health import check_of
+from registry.api.params import DomainPath, Wait, host_in
+from registry.api.schemas import rechecks as schemas
+from registry.api.schemas.base import EXAMPLE_SERVICE_URL
+from registry.core.model.listing import TrustLevel
+from registry.core.names.domains import InvalidName, is_confusable
+from registry.edge.computing import SHOWN_HERE, computed
+from registry.edge.connections import long_poll
+from registry.edge.costs import charge_submission
+from registry.edge.problems import NOT_LISTED, OPTED_OUT, RATE_LIMITED, UNKNOWN_SERVICE, Problem
+from registry.edge.requests import base_url, client_of, registry_of
+from registry.edge.responses import json_response, status_url
+from registry.edge.routing import strict_router
+from registry.wiring import utc_now
+
+_MINUTES: Final = int(AGAIN_AFTER.total_seconds() // 60)
+_BOUNDS: Final = (
+    f"Within a day, one client may ask for {MOST_OF_CLIENT} visits, {MOST_OF_CLIENT_AND_DOMAIN} of them to one "
+    f"domain, and all clients together for {MOST_OF_DOMAIN} visits to one domain; a host that was visited less than "
+    f"{_MINUTES} minutes ago is not visited again."
+)
+_REFUSED: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "too_soon": f"It was visited less than {_MINUTES} minutes ago.",
+        "asked_for_time": "The host itself asks not to be visited before that.",
+        "client_budget": f"You have asked for all visits that one client may ask for. {_BOUNDS}",
+        "domain_budget": f"All visits that may be asked for were made to this domain. {_BOUNDS}",
+        "too_many": "Too many hosts of this domain are waiting for their first visit.",
+        "client_domain": "You submitted too many new hosts of this domain within a day.",
+        "client_unresolved": "Too many names that you submitted within a day have no address.",
+    }
+)
+"""State of a request that was refused -> what the client is told."""
+
+_QUEUED: Final = "Queued with priority; a visit takes up to a minute."
+
+router = strict_router()
+
+
+@router.post(
+    "/api/verify/{domain}",
+    tags=["submission"],
+    response_model=schemas.VerifiedNow,
+    responses={
+        200: {"description": "Visited, and listed.", **example(schemas.VerifiedNow)},
+        202: {
+            "model": schemas.RecheckQueued,
+            "description": "Queued; `status_url` shows when the visit is finished.",
+            **example(schemas.RecheckQueued),
+        },
+        **errors(
+            OPTED_OUT,
+            UNKNOWN_SERVICE,
+            NOT_LISTED,
+            own={
+                NOT_LISTED.slug: {
+                    "errors": ["/.well-known/agent: not json"],
+                    "response_time_ms": 184,
+                    "crawl_failures": 0,
+                    "status_url": f"{EXAMPLE_SERVICE_URL}/status",
+                }
+            },
+        ),
+    },
+    summary="Visit a host again now",
+    description=f"For a host that is known to this registry, listed or not: every path of the probe plan and its "
+    f"robots.txt are requested again. Waits up to `wait` seconds for the visit. {_BOUNDS} The pauses and daily budgets "
+    "of the crawler hold in any case. A request that comes too early is answered with 429 and `Retry-After`; `code` "
+    "says why.",
+    openapi_extra={"x-side-effects": True},
+)
+async def verify(request: Request, domain: DomainPath, wait: Wait = None) -> Response:
+    host, since = host_in(domain), utc_now()
+    asked = await _asked(request, host, since, whole_plan=True)
+    if await _visited(request, asked, since, wait):
+        return await _verified(request, host)
+    stored = await registry_of(request).queries.stored_service(host)
+    level = None if stored is None else TrustLevel(stored.row["trust_level"])
+    content: schemas.RecheckQueued = {
+        "success": True,
+        "data": {
+            "domain": host,
+            "confusable": is_confusable(host),
+            "status": "queued",
+            "verified": level is TrustLevel.VERIFIED,
+            "trust_level": level,
+            "message": _QUEUED,
+            "status_url": status_url(base_url(request), host),
+        },
+    }
+    return _not_done(request, host, content)
+
+
+@router.post(
+    "/api/health/{domain}",
+    tags=["health"],
+    response_model=schemas.Checked,
+    responses={
+        200: {"description": "Checked.", **example(schemas.Checked)},
+        202: {"model": schemas.Checked, "description": "Queued, with the results of the last check."},
+        **errors(OPTED_OUT, UNKNOWN_SERVICE),
+    },
+    summary="Check the health of a service now",
+    description="Requests the documents of a listed service that are known. Waits up to `wait` seconds. The bounds are "
+    "those of `POST /api/verify/{domain}`, and both count together.",
+    openapi_extra={"x-side-effects": True},
+)
+async def check_health(request: Request, domain: DomainPath, wait: Wait = None) -> Response:
+    host, since = host_in(domain), utc_now()
+    if await registry_of(request).queries.service_name(host) is None:
+        raise Problem(UNKNOWN_SERVICE, "No service is listed under this host.")
+    asked = await _asked(request, host, since, whole_plan=False)
+    is_done = await _visited(request, asked, since, wait)
+    checks = [check for visit in await registry_of(request).queries.visits(host) if (check := check_of(visit))]
+    content: schemas.Checked = {
+        "success": True,
+        "data": {
+            "domain": host,
+            "status": checks[0]["status"] if checks else "unknown",
+            "response_time_ms": checks[0]["response_time_ms"] if checks else None,
+            "checked_at": checks[0]["checked_at"] if checks else None,
+            "queued": not is_done,
+            "message": "Checked." if is_done else _QUEUED,
+            "status_url": status_url(base_url(request), host),
+        },
+    }
+    return json_response(request, content) if is_done else _not_done(request, host, content)
+
+
+async def _asked(request: Request, host: str, now: datetime, *, whole_plan: bool) -> Recheck:
+    """Queue the visit. Raise Problem when it is not made."""
+    charge_submission(request)
+    try:
+        asked = await registry_of(request).frontier.recheck(host, client=client_of(request), whole_plan=whole_plan)
+    except InvalidName:
+        raise Problem(UNKNOWN_SERVICE, "Unknown host.") from None
+    if asked.state == "unknown":
+        raise Problem(UNKNOWN_SERVICE, "Unknown host: submit it first.")
+    if asked.state == "opted_out":
+        raise Problem(OPTED_OUT, "The operator of this domain opted out.")
+    if asked.state != "queued":
+        seconds = 1 if asked.retry_at is None else max(1, math.ceil((asked.retry_at - now).total_seconds()))
+        headers = {"Retry-After": str(seconds)}
+        raise Problem(RATE_LIMITED, _REFUSED[asked.state], headers=headers, code=asked.state)
+    return asked
+
+
+async def _visited(request: Request, asked: Recheck, since: datetime, wait: int | None) -> bool:
+    """Wait for the visit; return whether it was made. A postponed one is not waited for."""
+    if asked.next_visit_at is not None and asked.next_visit_at > utc_now():
+        return False
+    waypost = registry_of(request)
+    seconds = waypost.settings.submit_wait if wait is None else wait
+    with long_poll(request.scope) as may_wait:
+        return may_wait and await waypost.frontier.wait_recorded(asked.domain, asked.host, since=since, seconds=seconds)
+
+
+async def _verified(request: Request, host: str) -> Response:
+    waypost, url = registry_of(request), status_url(base_url(request), host)
+    stored = await waypost.queries.stored_service(host, include_details=True)
+    if stored is None:
+        status = await waypost.queries.status(host)
+        reasons = list(status.reasons) if status else []
+        detail = "The host was visited; it serves no document of an agent service."
+        raise Problem(
+            NOT_LISTED, detail, errors=reasons or [detail], domain=host, status_url=url,
+            response_time_ms=status.response_ms if status else None,
+            crawl_failures=status.crawl_failures if status else 0, untrusted_text=["errors"],
+        )  # fmt: skip
+    view = await computed(request, stored.size, SHOWN_HERE, stored.view)
+    level = view.record.trust_level
+    data: schemas.VerifiedData = {
+        "domain": host,
+        "verified": level is TrustLevel.VERIFIED,
+        "trust_level": level,
+        "message": "Visited: its documents are listed as they are now.",
+        "status_url": url,
+    }
+    with_detail_url = [capability for capability in view.service.capabilities if capability.detail_url is not None]
+    if with_detail_url:
+        data["detail_url_ok"] = with_detail_url[0].detail is not None
+    if view.response_ms is not None:
+        data["response_time_ms"] = view.response_ms
+    content: schemas.VerifiedNow = {"success": True, "data": data}
+    return json_response(request, content)
+
+
+def _not_done(request: Request, host: str, content: schemas.RecheckQueued | schemas.Checked) -> Response:
+    headers = {"Location": status_url(base_url(request), host)}
+    return json_response(request, content, status=202, headers=headers)

@@ -1,0 +1,247 @@
+"""`/api/submissions`: submit many hosts at once, and see what became of each.
+
+`POST /api/services` submits one host and waits for its visit; here nothing is waited for.
+"""
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from types import MappingProxyType
+from typing import Any, Final
+from uuid import UUID
+
+from fastapi import Request, Response
+
+from registry.actions.frontier.submit_list import MOST_HOSTS, InFlight, KeyReused
+from registry.actions.queries.submission import SubmittedHost
+from registry.api.documents import errors, example, not_modified
+from registry.api.params import ListOffset, SubmissionPath, SubmittedLimit
+from registry.api.schemas import submissions as schemas
+from registry.api.schemas.base import example_of
+from registry.api.submit import MAX_NAME_CHARS, pasted_host
+from registry.core.model.findings import Severity
+from registry.core.names.domains import is_confusable
+from registry.core.scoring.rubric import rule_of
+from registry.edge.costs import charge
+from registry.edge.problems import (
+    BAD_REQUEST,
+    BODY_TOO_LARGE,
+    INVALID_BODY,
+    KEY_REUSED,
+    NOT_FOUND,
+    REQUEST_IN_PROGRESS,
+    UNREADABLE_BODY,
+    Problem,
+)
+from registry.edge.requests import base_url, client_of, registry_of
+from registry.edge.responses import json_response, status_url, timestamp
+from registry.edge.routing import parse_body, strict_router
+
+PATH: Final = "/api/submissions"
+MOST_FINDINGS: Final = 20
+_HOSTS_OF_UNIT: Final = 10
+"""Hosts that are queued, or whose state is read, for one unit of work."""
+
+_NEVER_SHARED: Final = "private, no-cache"
+_KEY: Final = re.compile(r'"?([\x21\x23-\x7e]{1,255})"?', re.ASCII)
+_RETRY: Final = {"Retry-After": "5"}
+
+_SAYS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "repeated": "The same host stands earlier in the list.",
+        "opted_out": "The operator of its domain opted out.",
+        "too_many": "Too many hosts of its domain wait for their first visit.",
+        "client_domain": "You submitted too many new hosts of its domain within a day.",
+        "client_unresolved": "Too many names that you submitted within a day have no address.",
+    }
+)
+_NO_NAME: Final = "Not the name of a public host."
+
+router = strict_router(tags=["submission"])
+
+
+@router.post(
+    PATH,
+    status_code=202,
+    response_model=schemas.SubmittedList,
+    responses={
+        202: {
+            "description": "Queued, as far as it was accepted; `status_url` is known to nobody else.",
+            **example(schemas.SubmittedList),
+        },
+        **errors(
+            BAD_REQUEST, UNREADABLE_BODY, INVALID_BODY, REQUEST_IN_PROGRESS, BODY_TOO_LARGE, KEY_REUSED,
+        ),
+    },
+    summary="Submit many hosts",
+    description=f"Queues 1 to {MOST_HOSTS} hosts, each for a visit with the whole probe plan. In the queue clients "
+    "take turns: a long list delays nobody else, and its own hosts wait for each other. With `Idempotency-Key` the "
+    "request can be repeated safely for 24 hours: it gets the same answer, and 409 while the first one is being worked "
+    "on; another body with the same key is refused with 422. A refused host is named by its place in the list.",
+    openapi_extra={
+        "x-side-effects": True,
+        "parameters": [
+            {
+                "name": "Idempotency-Key",
+                "in": "header",
+                "required": False,
+                "description": "1 to 255 visible ASCII characters, with or without quotation marks; a random one for "
+                "each request.",
+                "schema": {"type": "string", "maxLength": 257},
+            }
+        ],
+        "requestBody": {
+            "required": True,
+            "content": {
+                "application/json": {
+                    "schema": schemas.LIST_SCHEMA,
+                    "examples": {"hosts": {"summary": "Two hosts", "value": example_of(schemas.ListSubmission)}},
+                }
+            },
+        },
+    },
+)  # fmt: skip
+async def submit(request: Request) -> Response:
+    raw = await request.body()
+    names = _names(parse_body(raw))
+    key = _key(request.headers.getlist("idempotency-key"))
+    charge(request, len(names) // _HOSTS_OF_UNIT)
+    try:
+        submitted = await registry_of(request).frontier.submit_list(
+            names, body_sha256=hashlib.sha256(raw).digest(), client=client_of(request), key=key
+        )
+    except KeyReused:
+        raise Problem(KEY_REUSED, "This Idempotency-Key was used for another body.") from None
+    except InFlight:
+        detail = "The first request with this Idempotency-Key is still being worked on."
+        raise Problem(REQUEST_IN_PROGRESS, detail, headers=_RETRY) from None
+    url = _url(request, submitted.id)
+    content: schemas.SubmittedList = {
+        "success": True,
+        "data": {
+            "id": str(submitted.id),
+            "status_url": url,
+            "accepted": len(names) - len(submitted.refused),
+            "refused": _refused(submitted.refused),
+            "message": "Queued: `status_url` shows the state of each host.",
+        },
+    }
+    return json_response(request, content, status=202, headers={"Location": url})
+
+
+@router.get(
+    f"{PATH}/{{id}}",
+    response_model=schemas.ListStatus,
+    responses={200: example(schemas.ListStatus), **not_modified(), **errors(NOT_FOUND)},
+    summary="The state of submitted hosts",
+    description="Waiting, being visited, listed, or not listed with the reasons and what a check of its documents "
+    "says. Lists are kept for 30 days.",
+)
+async def state(request: Request, id: SubmissionPath, limit: SubmittedLimit = 20, offset: ListOffset = 0) -> Response:
+    charge(request, limit // _HOSTS_OF_UNIT)
+    try:
+        list_id = UUID(id)
+    except ValueError:
+        raise _unknown() from None
+    status = await registry_of(request).frontier.list_status(list_id, after=offset, limit=limit)
+    if status is None:
+        raise _unknown()
+    base = base_url(request)
+    content: schemas.ListStatus = {
+        "success": True,
+        "data": {
+            "id": str(status.id),
+            "submitted_at": timestamp(status.asked_at),
+            "is_complete": status.is_done,
+            "counts": dict(status.counts) | ({"refused": len(status.refused)} if status.refused else {}),
+            "hosts": [_host(host, base) for host in status.hosts],
+            "next_offset": status.next_index,
+            "refused": _refused(status.refused),
+            "status_url": _url(request, status.id),
+            "untrusted_text": ["hosts.reasons", "hosts.findings"],
+        },
+    }
+    return json_response(request, content, cache=_NEVER_SHARED)
+
+
+def _names(body: Any) -> list[str]:
+    """Return the names. Raise Problem."""
+    hosts = body.get("hosts") if isinstance(body, dict) else None
+    if not isinstance(hosts, list) or not all(isinstance(name, str) for name in hosts):
+        raise Problem(INVALID_BODY, "The body must be an object with `hosts`, a list of texts.")
+    if not 1 <= len(hosts) <= MOST_HOSTS:  # guard: list-length
+        raise Problem(INVALID_BODY, f"`hosts` must have 1 to {MOST_HOSTS} members.")
+    return [pasted_host(name[: MAX_NAME_CHARS + 1]) for name in hosts]
+
+
+def _key(fields: Sequence[str]) -> str | None:
+    """Return the Idempotency-Key without its quotation marks; None without one. Raise Problem."""
+    if not fields:
+        return None
+    found = _KEY.fullmatch(fields[0].strip()) if len(fields) == 1 else None
+    if found is None:
+        raise Problem(BAD_REQUEST, "Idempotency-Key: must be one text of 1 to 255 visible ASCII characters.")
+    return found[1]
+
+
+def _refused(refused: Sequence[Mapping[str, Any]]) -> list[schemas.RefusedHost]:
+    return [
+        {
+            "index": one["index"],
+            "code": one["code"],
+            "says": _SAYS.get(one["code"], _NO_NAME),
+            "retry_at": timestamp(datetime.fromisoformat(one["retry_at"])) if "retry_at" in one else None,
+        }
+        for one in refused
+    ]
+
+
+def _host(host: SubmittedHost, base: str) -> schemas.SubmittedHost:
+    now, status = host.now, host.status
+    shown: schemas.SubmittedHost = {
+        "index": now.index,
+        "domain": now.host,
+        "confusable": is_confusable(now.host),
+        "state": now.state,
+        "reasons": status.reasons if status else [],
+        "findings": _findings(host),
+        "finding_count": len(status.findings) if status else 0,
+        "last_visit_at": timestamp(status.last_visit_at) if status else None,
+        "next_visit_at": timestamp(status.next_visit_at) if status else None,
+        "status_url": status_url(base, now.host),
+    }
+    if status is not None:
+        shown["outcome"], shown["alias_of"] = status.outcome, status.alias_of
+    return shown
+
+
+def _findings(host: SubmittedHost) -> list[schemas.ShortFinding]:
+    """Return the findings, errors first, then warnings, as a check of the documents does."""
+    order = list(Severity)
+    known = [
+        (rule, finding)
+        for finding in (host.status.findings if host.status else ())
+        if (rule := rule_of(finding.reason))
+    ]
+    known.sort(key=lambda pair: order.index(pair[0].severity))
+    return [
+        {
+            "reason": finding.reason,
+            "severity": rule.severity.value,
+            "document": finding.document,
+            "pointer": finding.pointer,
+            "evidence": finding.evidence,
+            "says": rule.says,
+            "fix": rule.fix,
+        }
+        for rule, finding in known[:MOST_FINDINGS]
+    ]
+
+
+def _url(request: Request, list_id: UUID) -> str:
+    return f"{base_url(request)}{PATH}/{list_id}"
+
+
+def _unknown() -> Problem:
+    return Problem(NOT_FOUND, "There is no list of submitted hosts at this address.")

@@ -1,0 +1,150 @@
+"""Repository of reports about hosts, and of the filings that each was made of."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, func, select, text, update
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from registry.core.model.reports import ANSWER_CHARS, OPEN_STATES, REASON_CHARS
+from registry.store.submissions import Counted
+from registry.store.tables import FilingRow, ReportRow
+from registry.store.values import clean
+
+
+@dataclass(frozen=True, slots=True)
+class ReportRecord:
+    """A row of `reports`. `filings`: how many clients filed it."""
+
+    domain: str
+    host: str
+    id: UUID
+    code: str
+    state: str
+    answer: str
+    filed_at: datetime
+    updated_at: datetime
+    filings: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class FilingRecord:
+    """A row of `report_filings`, without its client."""
+
+    domain: str
+    host: str
+    id: str
+    digest: bytes
+    report: UUID
+    reason: str
+    filed_at: datetime
+
+
+_OF_CLIENT = text("""
+SELECT count(*), min(filed_at) FROM report_filings WHERE client = :client AND filed_at > :since
+""")
+_OF_DOMAIN = text("""
+SELECT count(*), min(filed_at) FROM report_filings WHERE domain = :domain AND filed_at > :since
+""")
+_ERASE_CLIENTS = text("""
+UPDATE report_filings SET client = NULL WHERE client IS NOT NULL AND filed_at <= :before
+""")
+
+
+class Reports:
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def add(self, report: ReportRecord) -> None:
+        row = {name: getattr(report, name) for name in _FIELDS}
+        await self._connection.execute(insert(ReportRow).values({**row, "answer": clean(report.answer, ANSWER_CHARS)}))
+
+    async def add_filing(self, filing: FilingRecord, *, client: str) -> None:
+        row = {name: getattr(filing, name) for name in _FILING_FIELDS}
+        values = {**row, "reason": clean(filing.reason, REASON_CHARS), "client": client}
+        await self._connection.execute(insert(FilingRow).values(values))
+
+    async def open_of(self, domain: str, host: str, code: str) -> ReportRecord | None:
+        """Return the report of the host for this reason that is not decided yet."""
+        row = ReportRow
+        found = await self._select(
+            row.domain == domain, row.host == host, row.code == code, row.state.in_(OPEN_STATES), limit=1
+        )
+        return found[0] if found else None
+
+    async def of_host(self, domain: str, host: str, *, limit: int) -> Sequence[ReportRecord]:
+        """Return reports about the host, the latest first."""
+        return await self._select(ReportRow.domain == domain, ReportRow.host == host, limit=limit)
+
+    async def latest(self, states: Sequence[str], *, limit: int) -> Sequence[ReportRecord]:
+        """Return reports in one of these states, the latest first."""
+        return await self._select(ReportRow.state.in_(states), limit=limit)
+
+    async def get(self, report: UUID) -> ReportRecord | None:
+        found = await self._select(ReportRow.id == report, limit=1)
+        return found[0] if found else None
+
+    async def filing(self, token: str) -> FilingRecord | None:
+        """Return the filing whose token has this id."""
+        statement = select(*_FILING_COLUMNS).where(FilingRow.id == token)
+        row = (await self._connection.execute(statement)).first()
+        return None if row is None else FilingRecord(*row)
+
+    async def filings(self, report: ReportRecord, *, limit: int) -> Sequence[FilingRecord]:
+        """Return the filings of a report, the first ones first."""
+        row = FilingRow
+        statement = select(*_FILING_COLUMNS).where(
+            row.domain == report.domain, row.host == report.host, row.report == report.id
+        )
+        rows = await self._connection.execute(statement.order_by(row.filed_at, row.id).limit(limit))
+        return [FilingRecord(*values) for values in rows]
+
+    async def has_filed(self, client: str, report: ReportRecord) -> bool:
+        """Return whether the client filed this report, as far as that is still stored."""
+        row = FilingRow
+        statement = select(row.id).where(
+            row.domain == report.domain, row.host == report.host, row.report == report.id, row.client == client
+        )
+        return (await self._connection.execute(statement.limit(1))).first() is not None
+
+    async def resolve(self, report: ReportRecord, state: str, answer: str, *, now: datetime) -> None:
+        row = ReportRow
+        of_report = (row.domain == report.domain, row.host == report.host, row.id == report.id)
+        values = {"state": state, "answer": clean(answer, ANSWER_CHARS), "updated_at": now}
+        await self._connection.execute(update(row).where(*of_report).values(values))
+
+    async def of_client(self, client: str, *, since: datetime) -> Counted:
+        """Count what the client filed since then."""
+        return Counted(*(await self._connection.execute(_OF_CLIENT, {"client": client, "since": since})).one())
+
+    async def of_domain(self, domain: str, *, since: datetime) -> Counted:
+        """Count what was filed since then about hosts of the domain."""
+        return Counted(*(await self._connection.execute(_OF_DOMAIN, {"domain": domain, "since": since})).one())
+
+    async def erase_clients(self, *, before: datetime) -> int:
+        """Erase who filed what before then."""
+        return (await self._connection.execute(_ERASE_CLIENTS, {"before": before})).rowcount
+
+    async def _select(self, *conditions: ColumnElement[bool], limit: int) -> list[ReportRecord]:
+        row = ReportRow
+        filings = (
+            select(func.count())
+            .where(FilingRow.domain == row.domain, FilingRow.host == row.host, FilingRow.report == row.id)
+            .scalar_subquery()
+        )
+        statement = (
+            select(*(getattr(row, name) for name in _FIELDS), filings)
+            .where(*conditions)
+            .order_by(row.id.desc())
+            .limit(limit)
+        )
+        return [ReportRecord(*tuple(values)) for values in await self._connection.execute(statement)]
+
+
+_FIELDS: Final = tuple(name for name in ReportRecord.__dataclass_fields__ if name != "filings")
+_FILING_FIELDS: Final = tuple(FilingRecord.__dataclass_fields__)
+_FILING_COLUMNS: Final = tuple(getattr(FilingRow, name) for name in _FILING_FIELDS)

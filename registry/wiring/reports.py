@@ -1,0 +1,36 @@
+"""The actions on reports about hosts: file, read, resolve."""
+
+import secrets
+from collections.abc import Sequence
+from uuid import UUID
+
+from registry.actions.reports import filing, reading, resolving
+from registry.core.access.tokens import ID_BYTES, SECRET_BYTES, Token
+from registry.core.model.reports import Code, ReportState
+from registry.store.reports import ReportRecord
+from registry.store.unit_of_work import Store
+from registry.wiring.clock import utc_now
+
+
+class ReportActions:
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def file(self, host: str, code: Code, reason: str, *, client: str) -> filing.Filing:
+        token = Token(filing.KIND, secrets.token_hex(ID_BYTES), secrets.token_urlsafe(SECRET_BYTES))
+        return await filing.file_report(self._store, host, code, reason, client=client, token=token, now=utc_now())
+
+    async def filed(self, token: Token) -> reading.Filed | None:
+        return await reading.filed(self._store, token)
+
+    async def of_host(self, host: str) -> Sequence[ReportRecord]:
+        return await reading.reports_of(self._store, host)
+
+    async def latest(self, states: Sequence[ReportState]) -> Sequence[ReportRecord]:
+        return await reading.latest(self._store, states)
+
+    async def texts(self, report: UUID) -> Sequence[str]:
+        return await reading.texts(self._store, report)
+
+    async def resolve(self, report: UUID, state: ReportState, answer: str, *, actor: str) -> ReportRecord | None:
+        return await resolving.resolve_report(self._store, report, state, answer, actor=actor, now=utc_now())

@@ -1,0 +1,149 @@
+"""Reports are signals: filed by anybody within bounds, decided by a person, and without any effect by themselves."""
+
+import secrets
+from dataclasses import replace
+from datetime import datetime
+
+from registry.actions.frontier.submit import REMEMBERED, erase_clients
+from registry.actions.maintenance.forget import forget
+from registry.actions.reports.filing import KIND, MOST_OF_CLIENT, MOST_OF_DOMAIN, WINDOW, Filing, file_report
+from registry.actions.reports.reading import filed, latest, reports_of, texts
+from registry.actions.reports.resolving import resolve_report
+from registry.core.access.audit import ANONYMOUS, OPERATOR
+from registry.core.access.tokens import Token
+from registry.core.model.reports import Code
+from registry.store.records import OptOutRecord
+from registry.store.unit_of_work import Store
+from tests.support.builders import HOUR, NOW, adp_site, crawl
+from tests.support.database import rows
+
+HOST, CLIENT, OTHER = "shop.com", "198.51.100.1", "203.0.113.7"
+TEXT = "It answers 410 for weeks."
+
+
+def new_token() -> Token:
+    return Token(KIND, secrets.token_hex(8), secrets.token_urlsafe(32))
+
+
+async def listed(store: Store, *hosts: str) -> None:
+    await crawl(store, {host: adp_site(host, "buy") for host in hosts}, NOW)
+
+
+async def report(
+    store: Store, host: str = HOST, code: Code = "dead", *, client: str = CLIENT, now: datetime = NOW, text: str = TEXT
+) -> Filing:
+    return await file_report(store, host, code, text, client=client, token=new_token(), now=now)
+
+
+async def opened(store: Store, filing: Filing) -> tuple[str, str, str]:
+    assert filing.token is not None
+    found = await filed(store, filing.token)
+    assert found is not None
+    return found.filing.reason, found.report.state, found.report.answer
+
+
+async def test_who_filed_a_report_reads_the_answer(store: Store) -> None:
+    await listed(store, HOST)
+    filing = await report(store)
+    assert await opened(store, filing) == (TEXT, "open", "")
+    (about,) = await reports_of(store, HOST)
+    resolved = await resolve_report(store, about.id, "accepted", "Thank you.", actor=OPERATOR, now=NOW + HOUR)
+    assert resolved is not None and (resolved.state, resolved.updated_at) == ("accepted", NOW + HOUR)
+    assert await opened(store, filing) == (TEXT, "accepted", "Thank you.")
+    assert (await reports_of(store, HOST))[0].answer == "Thank you."
+    assert await latest(store, ["open"]) == [] and len(await latest(store, ["accepted"])) == 1
+
+
+async def test_a_report_opens_with_its_secret_only(store: Store) -> None:
+    await listed(store, HOST)
+    token = (await report(store)).token
+    assert token is not None
+    for wrong in (replace(token, secret=token.secret[::-1]), replace(token, id="0" * 16), new_token()):
+        assert await filed(store, wrong) is None
+    stored = await rows(store, "SELECT f::text FROM report_filings f")
+    assert token.secret not in stored[0][0]
+
+
+async def test_what_several_clients_report_is_decided_together(store: Store) -> None:
+    await listed(store, HOST)
+    filings = [await report(store, client=f"198.51.100.{number}", text=f"{number}: {TEXT}") for number in range(5)]
+    await report(store, code="spam", now=NOW + HOUR)
+    reports = await reports_of(store, HOST)
+    assert [(one.code, one.filings) for one in reports] == [("spam", 1), ("dead", 5)]
+    assert sorted(await texts(store, reports[1].id)) == [f"{number}: {TEXT}" for number in range(5)]
+    await resolve_report(store, reports[1].id, "rejected", "It answers.", actor=OPERATOR, now=NOW)
+    assert [await opened(store, filing) for filing in filings] == [
+        (f"{number}: {TEXT}", "rejected", "It answers.") for number in range(5)
+    ]
+    await report(store, client=OTHER, now=NOW + 2 * HOUR)
+    assert [one.state for one in await reports_of(store, HOST)] == ["open", "open", "rejected"]
+
+
+async def test_a_client_reports_the_same_once(store: Store) -> None:
+    await listed(store, HOST)
+    assert [(await report(store)).state for _ in range(3)] == ["filed", "repeated", "repeated"]
+    assert await rows(store, "SELECT count(*) FROM report_filings") == [(1,)]
+
+
+async def test_a_client_files_a_few_reports_in_a_day(store: Store) -> None:
+    names = [f"shop-{number}.com" for number in range(MOST_OF_CLIENT + 1)]
+    await listed(store, *names)
+    filings = [await report(store, name) for name in names]
+    assert [filing.state for filing in filings] == ["filed"] * MOST_OF_CLIENT + ["client_budget"]
+    assert filings[-1].retry_at == NOW + WINDOW
+    assert (await report(store, names[-1], client=OTHER)).state == "filed"
+    assert (await report(store, names[-1], now=NOW + WINDOW)).state == "filed"
+
+
+async def test_reports_about_a_domain_are_bounded(store: Store) -> None:
+    await listed(store, HOST, "other.com")
+    clients = [f"198.51.100.{number}" for number in range(MOST_OF_DOMAIN + 1)]
+    filings = [await report(store, client=client) for client in clients]
+    assert [filing.state for filing in filings] == ["filed"] * MOST_OF_DOMAIN + ["domain_budget"]
+    assert (await report(store, "other.com", client=clients[-1])).state == "filed"
+
+
+async def test_no_number_of_reports_changes_what_is_shown(store: Store) -> None:
+    await listed(store, HOST)
+    tables = ("services", "hosts", "findings", "scores", "changes", "search_dirty", "domains")
+    shown = "SELECT " + ", ".join(f"(SELECT coalesce(jsonb_agg(t), '[]') FROM {table} t)::text" for table in tables)
+    before = await rows(store, shown)
+    for number in range(MOST_OF_DOMAIN):
+        await report(store, code="malware", client=f"198.51.100.{number}")
+    (about,) = await reports_of(store, HOST)
+    await resolve_report(store, about.id, "accepted", "", actor=OPERATOR, now=NOW)
+    assert await rows(store, shown) == before
+
+
+async def test_unknown_hosts_and_those_that_opted_out_are_not_reported(store: Store) -> None:
+    await listed(store, HOST)
+    assert (await report(store, "unknown.com")).state == "unknown"
+    async with store.begin() as uow:
+        await uow.opt_outs.add([OptOutRecord(HOST, HOST, "file", "", NOW)])
+    assert (await report(store)).state == "unknown"
+    assert await rows(store, "SELECT count(*) FROM reports") == [(0,)]
+
+
+async def test_filing_and_deciding_are_in_the_audit_log(store: Store) -> None:
+    await listed(store, HOST)
+    await report(store)
+    (about,) = await reports_of(store, HOST)
+    await resolve_report(store, about.id, "in_review", "Looking.", actor=OPERATOR, now=NOW + HOUR)
+    async with store.begin() as uow:
+        entries = await uow.audit.latest(limit=10, host=HOST)
+    assert [(entry.actor, entry.action, entry.reason) for entry in entries] == [
+        (OPERATOR, "report.resolved", "Looking."),
+        (ANONYMOUS, "report.filed", ""),
+    ]
+    assert entries[0].detail == {"report": str(about.id), "code": "dead", "from": "open", "to": "in_review"}
+    assert TEXT not in str(entries) and CLIENT not in str(entries)
+
+
+async def test_who_filed_is_erased_after_a_day_and_everything_with_the_host(store: Store) -> None:
+    await listed(store, HOST)
+    filing = await report(store)
+    await erase_clients(store, now=NOW + REMEMBERED)
+    assert await rows(store, "SELECT client FROM report_filings") == [(None,)]
+    await forget(store, HOST, now=NOW + REMEMBERED, opt_out="file", evidence="", reason="")
+    assert filing.token is not None and await filed(store, filing.token) is None
+    assert await rows(store, "SELECT count(*) FROM reports") == [(0,)]

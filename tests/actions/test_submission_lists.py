@@ -1,0 +1,149 @@
+"""Lists of submitted hosts: once for each key, each host with its own answer, and its state afterwards."""
+
+import asyncio
+import hashlib
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+
+from registry.actions.frontier.submit import REMEMBERED, erase_clients
+from registry.actions.frontier.submit_list import (
+    ABANDONED_AFTER,
+    LISTS_KEPT,
+    InFlight,
+    KeyReused,
+    SubmittedList,
+    submit_list,
+)
+from registry.actions.maintenance.forget import forget
+from registry.actions.queries.submission import ListStatus, list_status
+from registry.store.records import OptOutRecord
+from registry.store.submission_lists import SubmissionListRecord
+from registry.store.unit_of_work import Store
+from tests.support.builders import DAY, HOUR, NOW, Page, adp_site, crawl, take
+from tests.support.database import rows
+
+CLIENT, OTHER = "198.51.100.1", "203.0.113.7"
+NAMES = ("good.com", "empty.com")
+
+
+async def submitted(
+    store: Store, *names: str, key: str | None = None, client: str = CLIENT, now: datetime = NOW, **options: Any
+) -> SubmittedList:
+    digest = hashlib.sha256("\n".join(names).encode()).digest()
+    options = {"list_id": uuid4(), "body_sha256": digest} | options
+    return await submit_list(store, names, client=client, key=key, now=now, **options)
+
+
+async def status(store: Store, list_id: UUID, *, after: int = 0, limit: int = 100, now: datetime = NOW) -> ListStatus:
+    found = await list_status(store, list_id, after=after, limit=limit, now=now)
+    assert found is not None
+    return found
+
+
+def states(found: ListStatus) -> dict[str, str]:
+    return {host.now.host: host.now.state for host in found.hosts}
+
+
+async def test_each_host_is_accepted_or_refused_by_its_place(store: Store) -> None:
+    async with store.begin() as uow:
+        await uow.opt_outs.add([OptOutRecord("out.com", "out.com", "file", "", NOW)])
+    names = ["good.com", "10.0.0.1", "GOOD.com.", "out.com", *(f"s{number}.good.com" for number in range(6))]
+    answer = await submitted(store, *names)
+    codes = [(refused["index"], refused["code"]) for refused in answer.refused]
+    assert codes == [(1, codes[0][1]), (2, "repeated"), (3, "opted_out"), (9, "client_domain")]
+    assert answer.refused[-1]["retry_at"] == (NOW + REMEMBERED).isoformat()
+    found = await status(store, answer.id)
+    assert found.counts == {"waiting": 6} and found.is_done
+    assert [host.now.index for host in found.hosts] == [0, 4, 5, 6, 7, 8]
+
+
+async def test_the_state_of_each_host_follows_its_visit(store: Store) -> None:
+    answer = await submitted(store, *NAMES, "dropped.com", "leaves.com")
+    assert set(states(await status(store, answer.id)).values()) == {"waiting"}
+    lease = await take(store, limit=1)
+    assert lease is not None
+    assert sorted(states(await status(store, answer.id)).values()) == ["visiting", "waiting", "waiting", "waiting"]
+    async with store.engine.begin() as connection:
+        await connection.exec_driver_sql(
+            "UPDATE domains SET lease_token = NULL, attempts = 0, next_visit_at = created_at"
+        )
+    broken = {"/.well-known/agent": Page(b'{"spec_version": "1.0", }')}
+    await crawl(store, {"good.com": adp_site("good.com", "buy"), "empty.com": broken}, NOW + HOUR)
+    async with store.engine.begin() as connection:
+        await connection.exec_driver_sql("DELETE FROM hosts WHERE host = 'dropped.com'")
+    async with store.begin() as uow:
+        await uow.opt_outs.add([OptOutRecord("leaves.com", "leaves.com", "file", "", NOW)])
+    found = await status(store, answer.id, now=NOW + HOUR)
+    assert states(found) == {
+        "good.com": "listed", "empty.com": "not_listed", "dropped.com": "dropped", "leaves.com": "opted_out",
+    }  # fmt: skip
+    assert found.counts == {"listed": 1, "not_listed": 1, "dropped": 1, "opted_out": 1}
+    about = {host.now.host: host.status for host in found.hosts}
+    assert about["dropped.com"] is None and about["leaves.com"] is None
+    empty = about["empty.com"]
+    assert empty is not None and empty.reasons and empty.next_visit_at is not None
+
+
+async def test_lists_are_read_in_pages(store: Store) -> None:
+    answer = await submitted(store, *(f"host-{number}.com" for number in range(5)))
+    first = await status(store, answer.id, limit=2)
+    assert (len(first.hosts), first.next_index) == (2, 2)
+    last = await status(store, answer.id, after=4, limit=2)
+    assert (len(last.hosts), last.next_index) == (1, None)
+    assert await list_status(store, uuid4(), after=0, limit=1, now=NOW) is None
+
+
+async def test_a_key_gets_the_same_answer_for_the_same_body(store: Store) -> None:
+    first = await submitted(store, *NAMES, "10.0.0.1", key="k")
+    again = await submitted(store, *NAMES, "10.0.0.1", key="k", now=NOW + HOUR)
+    assert (again.id, again.refused, again.is_repeated) == (first.id, first.refused, True)
+    assert await rows(store, "SELECT count(*) FROM submission_lists") == [(1,)]
+    with pytest.raises(KeyReused):
+        await submitted(store, "other.com", key="k")
+    assert (await submitted(store, "other.com", key="k", client=OTHER)).id != first.id, "keys belong to a client"
+    assert (await submitted(store, *NAMES)).id != first.id
+
+
+async def test_a_key_is_forgotten_after_a_day(store: Store) -> None:
+    first = await submitted(store, *NAMES, key="k")
+    assert (await submitted(store, "other.com", key="k", now=NOW + REMEMBERED)).id != first.id
+    await erase_clients(store, now=NOW + 2 * DAY)
+    assert set(await rows(store, "SELECT client, key FROM submission_lists")) == {(None, None)}
+    assert (await status(store, first.id)).is_done, "the list itself is kept"
+
+
+async def test_a_request_that_is_being_worked_on_is_not_repeated(store: Store) -> None:
+    digest = bytes(32)
+    async with store.begin() as uow:
+        record = SubmissionListRecord(uuid4(), NOW, None, digest, [])
+        assert await uow.submission_lists.add(record, client=CLIENT, key="k")
+    options = {"key": "k", "body_sha256": digest}
+    with pytest.raises(InFlight):
+        await submitted(store, *NAMES, **options)
+    late = NOW + ABANDONED_AFTER
+    finished = await submitted(store, *NAMES, **options, now=late)  # the first one's process has ended
+    assert finished.id == record.id and not finished.is_repeated
+    assert set(states(await status(store, finished.id, now=late))) == set(NAMES)
+
+
+async def test_requests_with_one_key_at_the_same_time_submit_once(store: Store) -> None:
+    results = await asyncio.gather(*(submitted(store, *NAMES, key="k") for _ in range(6)), return_exceptions=True)
+    lists = {result.id for result in results if isinstance(result, SubmittedList)}
+    assert len(lists) == 1
+    assert all(isinstance(result, SubmittedList | InFlight) for result in results)
+
+
+async def test_old_lists_are_deleted(store: Store) -> None:
+    first = await submitted(store, *NAMES)
+    await submitted(store, "other.com", now=NOW + LISTS_KEPT)
+    assert await list_status(store, first.id, after=0, limit=1, now=NOW) is None
+    assert await rows(store, "SELECT host FROM submitted_hosts") == [("other.com",)]
+
+
+async def test_a_forgotten_host_leaves_its_lists(store: Store) -> None:
+    answer = await submitted(store, *NAMES)
+    await forget(store, "good.com", now=NOW + timedelta(minutes=1), opt_out="file", evidence="", reason="")
+    assert set(states(await status(store, answer.id))) == {"empty.com"}
