@@ -16,17 +16,18 @@ from registry.edge.middleware import Rules
 from registry.edge.problems import Problem, as_problem, body, fault
 from registry.edge.requests import provide
 from registry.settings import Settings
-from registry.web import assets, badge, capability, home, search, service, sitemap
+from registry.web import assets, badge, capability, check, crawl, home, opt_out, search, service, sitemap, submit
 from registry.web.errors import error_pages
 from registry.web.rendering import Pages
 from registry.wiring import StoreUnavailable, Waypost
 
-_MODULES: Final = (assets, home, search, service, capability, badge, sitemap)
+_MODULES: Final = (assets, home, search, service, capability, badge, sitemap, check, submit, opt_out, crawl)
 
 SHARED: Final = frozenset({"/", "/bot", "/docs"})
 """Paths that other interfaces answer too, for clients that do not prefer HTML."""
 
 _OPEN: Final = ("/badge/",)
+_SUBMISSIONS: Final = frozenset({submit.PATH, opt_out.PATH})
 
 
 def interface(waypost: Waypost, settings: Settings, api: ASGIApp, start_links: str) -> Interface:
@@ -42,7 +43,7 @@ def interface(waypost: Waypost, settings: Settings, api: ASGIApp, start_links: s
     roots = {"/" + path.split("/")[1] for path in paths} - SHARED
     return Interface(
         app,
-        Rules(open=_OPEN, error_page=error_page),
+        Rules(open=_OPEN, submissions=_SUBMISSIONS, error_page=error_page),  # guard: forms-of-client
         roots=tuple(sorted(roots)),
         pages=tuple(sorted(paths & SHARED)),
         name="web",
