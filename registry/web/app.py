@@ -22,22 +22,29 @@ from registry.web import (
     badge,
     capability,
     changes,
+    check,
+    crawl,
     figures,
     home,
+    opt_out,
     search,
     service,
     sitemap,
+    submit,
 )
 from registry.web.errors import error_pages
 from registry.web.rendering import Pages
 from registry.wiring import StoreUnavailable, Waypost
 
-_MODULES: Final = (assets, home, about, changes, figures, search, service, capability, badge, sitemap)
+_MODULES: Final = (
+    assets, home, about, changes, figures, search, service, capability, badge, sitemap, check, submit, opt_out, crawl,
+)  # fmt: skip
 
 SHARED: Final = frozenset({"/", "/bot", "/docs"})
 """Paths that other interfaces answer too, for clients that do not prefer HTML."""
 
 _OPEN: Final = ("/badge/",)
+_SUBMISSIONS: Final = frozenset({submit.PATH, opt_out.PATH})
 
 
 def interface(waypost: Waypost, settings: Settings, api: ASGIApp, start_links: str) -> Interface:
@@ -53,7 +60,7 @@ def interface(waypost: Waypost, settings: Settings, api: ASGIApp, start_links: s
     roots = {"/" + path.split("/")[1] for path in paths} - SHARED
     return Interface(
         app,
-        Rules(open=_OPEN, error_page=error_page),
+        Rules(open=_OPEN, submissions=_SUBMISSIONS, error_page=error_page),  # guard: forms-of-client
         roots=tuple(sorted(roots)),
         pages=tuple(sorted(paths & SHARED)),
         name="web",

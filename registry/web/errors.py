@@ -19,6 +19,8 @@ TITLES: Final[Mapping[str, str]] = {
     "busy": "The registry is busy",
     "too-many-connections": "Too many connections",
     "internal-error": "Something went wrong here",
+    "foreign-origin": "This form was not sent from here",
+    "body-too-large": "This form is too large",
     "invalid-cursor": "This link to a page of results has expired",
     "invalid-parameter": "The address holds a value that cannot be used",
 }

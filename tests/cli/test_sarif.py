@@ -9,10 +9,11 @@ from typer.testing import CliRunner
 
 from registry.cli import app
 from registry.cli.common import DONE, NO, USAGE
-from registry.cli.sarif import FINGERPRINT, sarif_log
+from registry.cli.sarif import sarif_log
 from registry.core.formats.adp import rules as adp_rules
 from registry.core.model.findings import Severity
 from registry.core.scoring.rubric import RUBRIC
+from registry.core.scoring.sarif import FINGERPRINT
 from tests.support.builders import adp_manifest, awp_manifest
 from tests.support.sarif import assert_sarif
 from tests.support.shared import ROOT

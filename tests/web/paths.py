@@ -37,6 +37,16 @@ PAGES: Final = (
     LINKS.capability(sites.PIGEON, "price_parcel"),
     LINKS.capability(sites.TOOLS, "get_forecast"),
     LINKS.capability(sites.AWKWARD, sites.AWKWARD_NAME),
+    "/check",
+    "/check?at=%2Fagent.json",
+    "/submit",
+    "/submit?hosts=%22%3E%3Csvg%2Fonload%3Dalert(1)%3E",
+    "/opt-out",
+    "/opt-out?host=" + "x" * 500,
+    LINKS.to("/opt-out/{host}", host=sites.PIGEON),
+    LINKS.to("/opt-out/{host}", host="unknown.example.com"),
+    *(LINKS.to("/s/{host}/crawl", host=host) for host in (sites.PIGEON, sites.NOTHING, sites.FAILING, sites.AWKWARD)),
+    LINKS.to("/s/{host}/crawl", {"page": 9}, host=sites.PIGEON),
 )
 """Paths that answer 200."""
 
@@ -51,6 +61,8 @@ ERRORS: Final = (
     "/search?q=parcel&cursor=x",
     "/search?q=a&domain=%3Cscript%3E.com",
     LINKS.service(sites.NOTHING), LINKS.service("unknown.example"), LINKS.service("no host"),
+    "/submissions/1", "/submissions/00000000-0000-4000-8000-000000000000?offset=99999999",
+    LINKS.to("/opt-out/{host}", host="no host"), LINKS.to("/s/{host}/crawl", host="unknown.example"),
     LINKS.capability(sites.PIGEON, "nothing/at all"), LINKS.capability("unknown.example", "nothing"),
 )  # fmt: skip
 """Paths that answer with a page about an error."""

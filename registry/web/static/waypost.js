@@ -93,3 +93,65 @@ for (const form of document.querySelectorAll("form[data-suggest]")) {
     if (!form.contains(event.relatedTarget)) close();
   });
 }
+
+// A list of submitted hosts: the states on the page follow those of the API until all hosts are done.
+const EVERY_MS = 3000;
+const MOST_POLLS = 200;
+const SETTLED = ["listed", "not_listed", "opted_out", "dropped"];
+const TITLES = { visiting: "being visited", not_listed: "not listed", opted_out: "opted out" };
+const MARKS = { listed: "good", not_listed: "bad", opted_out: "middle", dropped: "middle" };
+
+const showHost = (row, host) => {
+  const tag = row.querySelector("[data-state]");
+  const title = TITLES[host.state] ?? host.state;
+  if (tag.textContent === title) return;
+  tag.textContent = title;
+  tag.className = `tag ${MARKS[host.state] ?? ""}`;
+  const isVisited = host.last_visit_at || host.state === "listed" || host.state === "not_listed";
+  row.querySelector("[data-step=visited]").classList.toggle("done", Boolean(isVisited));
+  row.querySelector("[data-step=listed]").classList.toggle("done", host.state === "listed");
+  row.querySelector("[data-service]").hidden = host.state !== "listed";
+  const reasons = host.reasons.slice(0, 8).map((reason) => {
+    const line = document.createElement("p");
+    const text = document.createElement("bdi");
+    line.className = "row-why";
+    text.textContent = visible(reason.slice(0, 400));
+    line.append(text);
+    return line;
+  });
+  row.querySelector("[data-reasons]").replaceChildren(...reasons);
+};
+
+// The marks that the server writes for characters that show nothing or turn others around.
+const visible = (text) =>
+  text.replace(/[^\P{C}\n\t]|[\u2028\u2029]/gu, (char) => {
+    const code = char.codePointAt(0).toString(16).toUpperCase().padStart(4, "0");
+    return `[U+${code}]`;
+  });
+
+for (const progress of document.querySelectorAll("[data-live]")) {
+  const rows = new Map([...document.querySelectorAll("[data-host]")].map((row) => [row.dataset.host, row]));
+  document.getElementById("reload").hidden = true;
+  let polls = 0;
+
+  const poll = async () => {
+    try {
+      const answer = await fetch(progress.dataset.live);
+      if (!answer.ok) throw new Error(answer.statusText);
+      const { data } = await answer.json();
+      for (const host of data.hosts) if (rows.has(host.domain)) showHost(rows.get(host.domain), host);
+      const { refused: _, ...counts } = data.counts;
+      const sum = (names) => names.reduce((total, name) => total + (counts[name] ?? 0), 0);
+      const [done, all] = [sum(SETTLED), sum(Object.keys(counts))];
+      const said = `${done} of ${all} ${all === 1 ? "host is" : "hosts are"} done.`;
+      if (progress.textContent !== said) progress.textContent = said;
+      if (data.is_complete && done === all) return progress.parentElement.classList.add("good");
+    } catch {
+      document.getElementById("reload").hidden = false; // the page itself still works
+    }
+    polls += 1;
+    if (polls < MOST_POLLS) setTimeout(poll, EVERY_MS);
+    else document.getElementById("reload").hidden = false;
+  };
+  setTimeout(poll, EVERY_MS);
+}

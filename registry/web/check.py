@@ -1,0 +1,198 @@
+"""Checking a document before any host serves it. Nothing is fetched and nothing is stored."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any, Final
+from urllib.parse import quote
+
+from markupsafe import Markup
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from registry.core.assessing.drafts import UNKNOWN_HOST, Draft, judge_draft
+from registry.core.formats import FORMAT_BY_SLUG
+from registry.core.merging.merge import Held
+from registry.core.model.services import to_json
+from registry.core.names.domains import parse_url
+from registry.core.reading.reader import read_json
+from registry.core.scoring.report import report
+from registry.core.scoring.sarif import SarifResult, sarif_log
+from registry.edge.computing import JUDGED_HERE, computed
+from registry.web.forms import as_written, pass_on, sent
+from registry.web.rendering import pages_of
+from registry.web.service import SECTIONS, weights
+from registry.wiring import utc_now
+
+PATH: Final = "/check"
+MOST_FINDINGS: Final = 100
+MOST_CAPABILITIES: Final = 30
+SHOWN_CHARS: Final = 40_000
+"""Characters of the common model on the page; the rest is in the file to download."""
+
+_MOST_PATH_CHARS: Final = 500
+_NOT_A_PATH: Final = "Give a path such as /.well-known/agent, or a URL with one."
+_NO_DOCUMENT: Final = "Paste a document."
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How a document is read. `host`: the one that it names. `path`: where it was taken to be served.
+
+    `marks`: members at its top that say which format it is. `at_own_path`: `path` is one that its format prescribes.
+    `capabilities`: name, description and kinds of calls. `model`: the service in the common model, JSON-ready.
+    """
+
+    host: str | None
+    path: str
+    title: str | None = None
+    spec: str | None = None
+    marks: tuple[str, ...] = ()
+    at_own_path: bool = False
+    name: str | None = None
+    description: str | None = None
+    capabilities: tuple[tuple[str, str, tuple[str, ...]], ...] = ()
+    capability_count: int = 0
+    model: dict[str, Any] | None = None
+
+
+async def form(request: Request) -> Response:
+    return await _page(request, "", request.query_params.get("at", "")[:_MOST_PATH_CHARS])
+
+
+async def check(request: Request) -> Response:
+    """Check the document of the form, and answer with the page, or with the file that is asked for."""
+    fields = await sent(request, ("document", "at", "download"))
+    document, at = fields["document"], fields["at"].strip()
+    if not document.strip():
+        return await _page(request, document, at, status=400, document_fault=_NO_DOCUMENT)
+    try:
+        path = path_of(at)
+    except ValueError:
+        return await _page(request, document, at, status=400, at_fault=_NOT_A_PATH)
+    raw = document.encode()
+    if fields["download"] == "sarif":
+        log = await computed(request, len(raw), JUDGED_HERE, sarif_of, raw, path)
+        return _file(log, "waypost-check.sarif", "application/sarif+json")
+    status, content, answer = await pass_on(request, "/api/validate", raw, {"at": path} if path else None)
+    if fields["download"] == "json":
+        return _file(bytes(answer.body), "waypost-check.json", "application/json")
+    if status >= 400:
+        return await _page(request, document, at, refused=content)
+    reading = await computed(request, len(raw), JUDGED_HERE, reading_of, raw, path)
+    return await _page(request, document, at, result=content, reading=reading)
+
+
+async def _page(request: Request, document: str, at: str, *, status: int = 200, **known: Any) -> Response:
+    """Return the page. `result`: the API's answer about the document; `refused`: its error about one that it cannot
+    read; `reading` goes with `result`."""
+    result: Mapping[str, Any] | None = known.get("result")
+    lines = lines_of(result) if result else []
+    values = {
+        "document": as_written(document) if document else Markup(""),
+        "at": as_written(at),
+        "document_fault": None,
+        "at_fault": None,
+        "refused": None,
+        "result": None,
+        "reading": None,
+        "lines": lines[:MOST_FINDINGS],
+        "left_out": max(0, len(lines) - MOST_FINDINGS),
+        "counts": {name: sum(line["severity"] == name for line in lines) for name in ("error", "warning", "info")},
+        "sections": SECTIONS,
+        "weights": await weights(request),
+        "shown_chars": SHOWN_CHARS,
+        **known,
+    }
+    return pages_of(request).respond(request, "check.html", values, status=status, cache="no-store")
+
+
+def lines_of(result: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return findings with the points that they cost, in the order of the document, then what the score misses."""
+    points = {line["reason"]: line["points"] for line in result["score_lines"]}
+    found = [{**finding, "points": points.pop(finding["reason"], 0)} for finding in result["findings"]]
+    reported = {finding["reason"] for finding in found}
+    return found + [line for line in result["score_lines"] if line["reason"] not in reported]
+
+
+def path_of(text: str) -> str | None:
+    """Return the path that is meant by a path or a URL; None for an empty text. Raise ValueError."""
+    if not text:
+        return None
+    if not text.startswith("/"):
+        url = parse_url(text) if len(text) <= _MOST_PATH_CHARS else None
+        if url is None or url.scheme not in ("https", "http"):
+            raise ValueError("neither a path nor a URL")
+        text = "/" + url.href.partition("://")[2].partition("#")[0].partition("/")[2]
+    if len(text) > _MOST_PATH_CHARS or not all("!" <= char <= "~" for char in text):
+        raise ValueError("not a path")
+    return text
+
+
+def reading_of(raw: bytes, path: str | None) -> Reading:
+    """Return how the registry reads a document that is JSON. CPU-bound."""
+    draft = judge_draft(raw, path)
+    assessment, service = draft.assessment, draft.assessment.service
+    served_at = _path(draft)
+    form_read = FORMAT_BY_SLUG.get(assessment.format or "")
+    if form_read is None or service is None:
+        return Reading(draft.host, served_at)
+    value = read_json(raw)
+    return Reading(
+        host=draft.host,
+        path=served_at,
+        title=form_read.title,
+        spec=form_read.spec,
+        marks=tuple(name for name in value if name in form_read.marks)[:5] if isinstance(value, dict) else (),
+        at_own_path=served_at in form_read.paths,
+        name=service.name,
+        description=service.description,
+        capabilities=tuple(
+            (one.name or one.id, one.description or "", tuple(dict.fromkeys(call.kind for call in one.invocations)))
+            for one in service.capabilities[:MOST_CAPABILITIES]
+        ),
+        capability_count=len(service.capabilities),
+        model=_shown(to_json(service)),
+    )
+
+
+def sarif_of(raw: bytes, path: str | None) -> bytes:
+    """Return the findings as one SARIF log. Never raises for a document that cannot be read: a result says why.
+    CPU-bound."""
+    draft = judge_draft(raw, path)
+    held = Held(draft.url, draft.url, draft.assessment, b"", utc_now())
+    found = report(draft.host or UNKNOWN_HOST, [held], {draft.url: raw})
+    artifact = {"uri": quote(_path(draft).partition("?")[0].strip("/"), safe="/%") or "document.json"}
+    results = [
+        SarifResult(one, artifact, _without_placeholder(one.finding.evidence), is_file=True) for one in found.everything
+    ]
+    return json.dumps(sarif_log(results, version("waypost"))).encode()
+
+
+def _path(draft: Draft) -> str:
+    return "/" + draft.url.partition("://")[2].partition("/")[2]
+
+
+def _without_placeholder(text: str) -> str:
+    """Return the text without the name that stands for the host of a document that names none."""
+    return text.replace(f"https://{UNKNOWN_HOST}", "").replace(UNKNOWN_HOST, "")
+
+
+def _shown(value: Any) -> Any:
+    """Return the common model without what only says where each value is from: all of it is from this document."""
+    if isinstance(value, dict):
+        return {key: _shown(inner) for key, inner in value.items() if key not in ("origin", "provenance")}
+    if isinstance(value, list):
+        return [_shown(inner) for inner in value]
+    return _without_placeholder(value) if isinstance(value, str) else value
+
+
+def _file(content: bytes, name: str, media_type: str) -> Response:
+    """Return a file that a browser saves and never shows."""
+    headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
+    return Response(content, 200, headers, media_type)
+
+
+ROUTES: Final = (Route(PATH, form), Route(PATH, check, methods=["POST"]))

@@ -1,0 +1,92 @@
+"""What forms send, read within bounds and only from pages of this registry, and passed on to the API.
+
+The registry sets no cookies and knows no sessions, so a page of another site that made a browser send one of these forms
+would reach nothing that a stranger cannot do directly. It could spend the limits of its visitors all the same.
+"""
+
+import math
+from collections.abc import Collection, Mapping
+from typing import Any, Final
+from urllib.parse import parse_qsl, urlsplit
+
+import orjson
+from markupsafe import Markup, escape
+from starlette.requests import Request
+
+from registry.edge import inside
+from registry.edge.computing import JUDGED_HERE, computed
+from registry.edge.problems import (
+    BAD_REQUEST,
+    BODY_TOO_LARGE,
+    FOREIGN_ORIGIN,
+    UNSUPPORTED_MEDIA_TYPE,
+    Problem,
+)
+from registry.edge.requests import base_url
+from registry.web.asking import as_problem
+
+FORM: Final = "application/x-www-form-urlencoded"
+MOST_FIELDS: Final = 8
+_SAME_SITE: Final = frozenset({"same-origin", "none"})
+
+
+async def sent(request: Request, names: Collection[str], most_bytes: float = math.inf) -> dict[str, str]:
+    """Return the fields of a form by name, with "" for those of `names` that are missing.
+
+    The server bounds every body; `most_bytes` is for forms that need less. Raise Problem.
+    """
+    refuse_other_sites(request)
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != FORM:
+        raise Problem(UNSUPPORTED_MEDIA_TYPE, f"A form has to be sent as {FORM}.")
+    raw = await request.body()
+    if len(raw) > most_bytes:  # guard: form-bytes
+        raise Problem(BODY_TOO_LARGE, "This form is larger than the page accepts.")
+    fields = await computed(request, len(raw), JUDGED_HERE, _parsed, raw)
+    if not fields.keys() <= set(names):
+        raise Problem(BAD_REQUEST, "The form has a field that the page does not know.")
+    return dict.fromkeys(names, "") | fields
+
+
+def _parsed(raw: bytes) -> dict[str, str]:
+    """Return the fields. Raise Problem."""
+    try:
+        pairs = parse_qsl(raw.decode("ascii"), keep_blank_values=True, max_num_fields=MOST_FIELDS, errors="strict")
+    except ValueError:  # too many fields, or not UTF-8
+        raise Problem(BAD_REQUEST, "The form cannot be read.") from None
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        raise Problem(BAD_REQUEST, "The form gives a field twice.")
+    return {name: value.replace("\r\n", "\n") for name, value in fields.items()}  # browsers send CRLF for each line end
+
+
+def refuse_other_sites(request: Request) -> None:
+    """Raise Problem for a form that a page of another site sends. Clients that are no browsers say nothing about it."""
+    site = request.headers.get("sec-fetch-site")
+    if site is not None:
+        is_foreign = site not in _SAME_SITE
+    else:
+        # Browsers leave that field out on connections that they do not trust, such as plain HTTP in a local network.
+        origin = request.headers.get("origin")
+        own = {urlsplit(base_url(request)).netloc, request.headers.get("host", "")}
+        is_foreign = origin is not None and origin.partition("://")[2] not in own
+    if is_foreign:  # guard: forms-of-other-sites
+        raise Problem(FOREIGN_ORIGIN, "A page of another site may not send this form. Open the page here and send it.")
+
+
+async def pass_on(
+    request: Request, path: str, body: bytes, query: Mapping[str, str] | None = None
+) -> tuple[int, Any, inside.Answer]:
+    """Return status and JSON of the API's answer to a POST, and the answer itself.
+
+    Raise Problem for what no field can correct: a limit, or a registry that cannot answer."""
+    answer = await inside.call(request.app.state.api, request.scope, path, query, method="POST", body=body)
+    content = orjson.loads(bytes(answer.body))
+    if answer.status == 429 or answer.status >= 500:
+        retry_after = {"retry-after": answer.header(b"retry-after")}
+        raise as_problem(content, retry_after)
+    return answer.status, content, answer
+
+
+def as_written(text: str) -> Markup:
+    """Return the text for a field that can be sent again, where marks for hidden characters would change it."""
+    return Markup(escape(text.replace("\0", "\ufffd")))

@@ -1,0 +1,57 @@
+"""How a site opts out: the two proofs, a form that has them checked, and the state of a host."""
+
+from typing import Final
+
+import orjson
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from registry.core.names.opt_out import FILE_PATH, TXT_LABEL, WORD
+from registry.core.visiting.robots import PRODUCT
+from registry.edge.responses import REVALIDATE
+from registry.web.asking import ask
+from registry.web.forms import as_written, pass_on, sent
+from registry.web.rendering import pages_of
+from registry.web.service import canonical_host
+
+PATH: Final = "/opt-out"
+_STATE: Final = "/opt-out/{host}"
+_MOST_BYTES: Final = 8_192
+_PROOFS: Final = {"file_path": FILE_PATH, "label": TXT_LABEL, "word": WORD, "product": PRODUCT}
+
+
+async def explain(request: Request) -> Response:
+    host = request.query_params.get("host", "")[:300]
+    return _form(request, host)
+
+
+async def check(request: Request) -> Response:
+    """Have the site's opt-out checked, or its end. Anyone may: only what the site itself declares changes anything."""
+    fields = await sent(request, ("host", "undo"), _MOST_BYTES)
+    name = fields["host"].strip()
+    body = orjson.dumps({"domain": name, "undo": fields["undo"] == "yes"})
+    status, content, _ = await pass_on(request, "/api/opt-outs", body)
+    if status >= 400:
+        return _form(request, fields["host"], content["detail"])
+    return RedirectResponse(pages_of(request).links.to(_STATE, host=content["data"]["domain"]), 303)
+
+
+async def state(request: Request) -> Response:
+    host, pages = request.path_params["host"], pages_of(request)
+    if (canonical := canonical_host(host)) != host:
+        return RedirectResponse(pages.links.to(_STATE, host=canonical), 308)
+    answer = await ask(request, "/api/opt-outs/{host}", host=host)
+    return pages.respond(request, "opt_out_state.html", {"state": answer["data"], **_PROOFS}, cache=REVALIDATE)
+
+
+def _form(request: Request, host: str, fault: str | None = None) -> Response:
+    values = {"written": as_written(host), "fault": fault, **_PROOFS}
+    return pages_of(request).respond(request, "opt_out.html", values, status=400 if fault else 200)
+
+
+ROUTES: Final = (
+    Route(PATH, explain),
+    Route(PATH, check, methods=["POST"]),
+    Route(_STATE, state),
+)
