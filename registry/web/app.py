@@ -24,11 +24,13 @@ from registry.web import (
     changes,
     check,
     crawl,
+    evidence,
     figures,
     home,
     opt_out,
     search,
     service,
+    signals,
     sitemap,
     submit,
 )
@@ -38,6 +40,7 @@ from registry.wiring import StoreUnavailable, Waypost
 
 _MODULES: Final = (
     assets, home, about, changes, figures, search, service, capability, badge, sitemap, check, submit, opt_out, crawl,
+    evidence, signals,
 )  # fmt: skip
 
 SHARED: Final = frozenset({"/", "/bot", "/docs"})

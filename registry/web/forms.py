@@ -1,7 +1,7 @@
 """What forms send, read within bounds and only from pages of this registry, and passed on to the API.
 
-The registry sets no cookies and knows no sessions, so a page of another site that made a browser send one of these forms
-would reach nothing that a stranger cannot do directly. It could spend the limits of its visitors all the same.
+The registry sets no cookies and knows no sessions, so a page of another site that made a browser send one of these
+forms would reach nothing that a stranger cannot do directly. It could spend the limits of its visitors all the same.
 """
 
 import math
@@ -89,4 +89,4 @@ async def pass_on(
 
 def as_written(text: str) -> Markup:
     """Return the text for a field that can be sent again, where marks for hidden characters would change it."""
-    return Markup(escape(text.replace("\0", "\ufffd")))
+    return escape(text.replace("\0", "\ufffd"))

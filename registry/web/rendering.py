@@ -105,6 +105,7 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "short": text.short, "number": text.number, "day": text.day, "relative": text.relative, "words": text.words,
-        "kind": text.kind, "listed": text.listed, "as_json": text.as_json, "coded": text.coded,
+        "kind": text.kind, "listed": text.listed, "as_json": text.as_json, "as_line": text.as_line,
+        "coded": text.coded,
     }  # fmt: skip
     return environment

@@ -42,6 +42,11 @@ def as_json(value: Any, chars: int = 20_000) -> str:
     return short(_HIDDEN.sub(_json_escape, text), chars)
 
 
+def as_line(value: Any) -> str:
+    """Return a value as JSON on one line, with hidden characters escaped as JSON does."""
+    return _HIDDEN.sub(_json_escape, json.dumps(value, ensure_ascii=False))
+
+
 def _json_escape(found: re.Match[str]) -> str:
     return json.dumps(found[0])[1:-1] if found[0] not in "\n\t" else found[0]
 

@@ -47,6 +47,11 @@ PAGES: Final = (
     LINKS.to("/opt-out/{host}", host="unknown.example.com"),
     *(LINKS.to("/s/{host}/crawl", host=host) for host in (sites.PIGEON, sites.NOTHING, sites.FAILING, sites.AWKWARD)),
     LINKS.to("/s/{host}/crawl", {"page": 9}, host=sites.PIGEON),
+    *(
+        LINKS.to(f"/s/{{host}}/{page}", host=host)
+        for page in ("evidence", "history", "recheck", "report")
+        for host in (sites.PIGEON, sites.AWKWARD)
+    ),
 )
 """Paths that answer 200."""
 
@@ -63,6 +68,13 @@ ERRORS: Final = (
     LINKS.service(sites.NOTHING), LINKS.service("unknown.example"), LINKS.service("no host"),
     "/submissions/1", "/submissions/00000000-0000-4000-8000-000000000000?offset=99999999",
     LINKS.to("/opt-out/{host}", host="no host"), LINKS.to("/s/{host}/crawl", host="unknown.example"),
+    LINKS.to("/s/{host}/history", {"cursor": "none"}, host=sites.PIGEON),
+    LINKS.to("/s/{host}/history", {"cursor": "x" * 1_000}, host=sites.PIGEON),
+    *(
+        LINKS.to(f"/s/{{host}}/{page}", host="unknown.example")
+        for page in ("evidence", "history", "recheck", "report")
+    ),
+    "/reports/none", "/reports/wp_report_0123456789abcdef_" + "A" * 43,
     LINKS.capability(sites.PIGEON, "nothing/at all"), LINKS.capability("unknown.example", "nothing"),
 )  # fmt: skip
 """Paths that answer with a page about an error."""

@@ -1,0 +1,88 @@
+"""What anybody can ask of a listed host's entry: another visit, and that the registry's operator looks at it."""
+
+from typing import Final
+
+import orjson
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from registry.core.model.reports import CODE_MEANS, REASON_CHARS
+from registry.edge.responses import REVALIDATE
+from registry.web.asking import as_problem, ask
+from registry.web.forms import as_written, pass_on, sent
+from registry.web.rendering import pages_of
+from registry.web.service import canonical_host
+
+_RECHECK: Final = "/s/{host}/recheck"
+_REPORT: Final = "/s/{host}/report"
+_STATE: Final = "/reports/{token}"
+_MOST_BYTES: Final = 16_384
+
+
+async def recheck(request: Request) -> Response:
+    """Return the page that shows whether a visit waits, with the button that asks for one."""
+    host = request.path_params["host"]
+    if (canonical := canonical_host(host)) != host:
+        return RedirectResponse(pages_of(request).links.to(_RECHECK, host=canonical), 308)
+    status = (await ask(request, "/api/services/{host}/status", host=host))["data"]
+    values = {"host": host, "host_status": status}
+    return pages_of(request).respond(request, "recheck.html", values, cache=REVALIDATE)
+
+
+async def ask_for_visit(request: Request) -> Response:
+    """Queue a visit, without waiting for it. Raise Problem, also for a visit that comes too early."""
+    host = canonical_host(request.path_params["host"])
+    await sent(request, (), _MOST_BYTES)
+    status, content, _ = await pass_on(request, f"/api/verify/{host}", b"", {"wait": "0"})
+    if status >= 400:
+        raise as_problem(content, {})
+    return RedirectResponse(pages_of(request).links.to(_RECHECK, host=host), 303)
+
+
+async def report(request: Request) -> Response:
+    host = request.path_params["host"]
+    if (canonical := canonical_host(host)) != host:
+        return RedirectResponse(pages_of(request).links.to(_REPORT, host=canonical), 308)
+    await ask(request, "/api/services/{host}/status", host=host)  # a host that nobody knows has no such page
+    return _form(request, host, "", "other")
+
+
+async def file(request: Request) -> Response:
+    """File the report, and show the secret address of its answer, this once."""
+    host = canonical_host(request.path_params["host"])
+    fields = await sent(request, ("code", "reason"), _MOST_BYTES)
+    body = orjson.dumps({"domain": host, "code": fields["code"] or "other", "reason": fields["reason"]})
+    status, content, _ = await pass_on(request, "/api/reports", body)
+    if status == 404:
+        raise as_problem(content, {})
+    if status >= 400:
+        return _form(request, host, fields["reason"], fields["code"], content["detail"])
+    url = content["data"]["status_url"]
+    token = None if url is None else url.rpartition("/")[2]
+    values = {"host": host, "token": token, "message": content["data"]["message"]}
+    return pages_of(request).respond(request, "reported.html", values, cache="no-store")
+
+
+async def state(request: Request) -> Response:
+    """Return the page about a report, for whoever has its address."""
+    answer = await ask(request, "/api/reports/{token}", token=request.path_params["token"])
+    values = {"report": answer["data"], "means": CODE_MEANS}
+    return pages_of(request).respond(request, "report_state.html", values, cache="private, no-store")
+
+
+def _form(request: Request, host: str, written: str, code: str, fault: str | None = None) -> Response:
+    values = {
+        "host": host, "written": as_written(written), "code": code, "codes": CODE_MEANS, "most": REASON_CHARS,
+        "fault": fault,
+    }  # fmt: skip
+    return pages_of(request).respond(request, "report.html", values, status=400 if fault else 200)
+
+
+ROUTES: Final = (
+    Route(_RECHECK, recheck),
+    Route(_RECHECK, ask_for_visit, methods=["POST"]),
+    Route(_REPORT, report),
+    Route(_REPORT, file, methods=["POST"]),
+    Route(_STATE, state),
+)

@@ -1,0 +1,62 @@
+"""Asking for another visit, and reporting an entry, with forms."""
+
+import re
+
+import pytest
+
+from tests.api.sites import PIGEON
+from tests.support.api import Api
+from tests.web.test_html import ASKING
+
+FORM = {**ASKING, "Content-Type": "application/x-www-form-urlencoded"}
+FOREIGN = {**FORM, "Sec-Fetch-Site": "cross-site"}
+
+
+async def test_a_visit_is_asked_for_and_the_page_says_so(own_api: Api) -> None:
+    path = f"/s/{PIGEON}/recheck"
+    answer = await own_api.client.post(path, headers=FORM)
+    assert (answer.status_code, answer.headers["location"]) == (303, path)
+    page = (await own_api.get(path, headers=ASKING)).text
+    assert "A visit was asked for" in page
+    state = (await own_api.json(f"/api/services/{PIGEON}/status"))["data"]
+    assert state["submitted_at"] is not None
+
+
+async def test_a_visit_of_an_unknown_host_is_an_error(own_api: Api) -> None:
+    answer = await own_api.client.post("/s/unknown.example.com/recheck", headers=FORM)
+    assert answer.status_code == 404
+    assert answer.headers["content-type"].startswith("text/html")
+
+
+@pytest.mark.parametrize("page", ["recheck", "report"])
+async def test_forms_of_other_sites_are_refused(own_api: Api, page: str) -> None:
+    answer = await own_api.client.post(f"/s/{PIGEON}/{page}", headers=FOREIGN, content="code=dead&reason=It+is+gone")
+    assert answer.status_code == 403
+    assert (await own_api.json(f"/api/services/{PIGEON}/status"))["data"]["submitted_at"] is None
+
+
+async def test_a_report_shows_its_secret_address_once(own_api: Api) -> None:
+    path = f"/s/{PIGEON}/report"
+    reason = "It+%3Cb%3Eis%3C%2Fb%3E+gone+since+Monday"
+    filed = await own_api.client.post(path, headers=FORM, content=f"code=dead&reason={reason}")
+    assert (filed.status_code, filed.headers["cache-control"]) == (200, "no-store")
+    found = re.search(r'href="(/reports/wp_report_[^"]+)"', filed.text)
+    assert found is not None
+    page = await own_api.get(found[1], headers=ASKING)
+    assert page.status_code == 200
+    assert "Nobody has looked at it yet." in page.text
+    assert "It is not offered any more." in page.text
+    assert "<b>is</b>" not in page.text
+    assert "no-store" in page.headers["cache-control"]
+    again = await own_api.client.post(path, headers=FORM, content=f"code=dead&reason={reason}")
+    assert "/reports/wp_report_" not in again.text
+
+
+async def test_a_report_without_words_is_asked_for_again(own_api: Api) -> None:
+    path = f"/s/{PIGEON}/report"
+    answer = await own_api.client.post(path, headers=FORM, content="code=spam&reason=no")
+    assert answer.status_code == 400
+    assert 'aria-invalid="true"' in answer.text
+    assert '<option value="spam" selected>' in answer.text
+    assert (await own_api.client.post(path, headers=FORM, content="code=none&reason=something")).status_code == 400
+    assert (await own_api.client.post(path, headers=FORM, content="other=1&reason=something")).status_code == 400
