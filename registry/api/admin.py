@@ -11,7 +11,7 @@ from registry.actions.maintenance.holds import Held
 from registry.api.documents import errors, example, keyed, not_modified
 from registry.api.params import DomainPath, host_in
 from registry.api.schemas import admin as schemas
-from registry.api.schemas.base import example_of
+from registry.api.schemas.base import EXAMPLE_HOST, example_of
 from registry.core.access.audit import key_actor
 from registry.core.access.holds import Hold, HoldKind
 from registry.core.names.domains import InvalidName
@@ -101,7 +101,11 @@ async def blocks(request: Request, limit: Limit = 50, cursor: Cursor = None) -> 
     status_code=201,
     response_model=schemas.BlockChanged,
     responses={
-        200: {"description": "It was so before; nothing changed.", **example(schemas.BlockChanged)},
+        200: {
+            "description": "It was so before; nothing changed.",
+            "model": schemas.BlockChanged,
+            **example(schemas.BlockChanged),
+        },
         201: {"description": "In effect.", **example(schemas.BlockChanged)},
         **errors(
             UNAUTHORIZED, FORBIDDEN, UNREADABLE_BODY, INVALID_BODY, INVALID_VALUE, INVALID_NAME, BODY_TOO_LARGE,
@@ -199,7 +203,9 @@ async def unblock(
 )
 async def audit(
     request: Request,
-    host: Annotated[str | None, Query(max_length=CURSOR_CHARS, examples=["api.pigeonpost.example"])] = None,
+    host: Annotated[
+        str | None, Query(max_length=CURSOR_CHARS, description="A host; any spelling of it.", examples=[EXAMPLE_HOST])
+    ] = None,
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Response:
