@@ -11,7 +11,7 @@ from registry.actions.maintenance.holds import Held
 from registry.api.documents import errors, example, keyed, not_modified
 from registry.api.params import DomainPath, host_in
 from registry.api.schemas import admin as schemas
-from registry.api.schemas.base import example_of
+from registry.api.schemas.base import EXAMPLE_HOST, example_of
 from registry.core.access.audit import key_actor
 from registry.core.access.holds import Hold, HoldKind
 from registry.core.names.domains import InvalidName
@@ -102,8 +102,8 @@ async def blocks(request: Request, limit: Limit = 50, cursor: Cursor = None) -> 
     response_model=schemas.BlockChanged,
     responses={
         200: {
-            "model": schemas.BlockChanged,
             "description": "It was so before; nothing changed.",
+            "model": schemas.BlockChanged,
             **example(schemas.BlockChanged),
         },
         201: {"description": "In effect.", **example(schemas.BlockChanged)},
@@ -204,10 +204,7 @@ async def unblock(
 async def audit(
     request: Request,
     host: Annotated[
-        str | None,
-        Query(
-            max_length=CURSOR_CHARS, description="Only entries about this host.", examples=["api.pigeonpost.example"]
-        ),
+        str | None, Query(max_length=CURSOR_CHARS, description="A host; any spelling of it.", examples=[EXAMPLE_HOST])
     ] = None,
     limit: Limit = 50,
     cursor: Cursor = None,

@@ -69,7 +69,8 @@ async def test_wrong_revoked_and_expired_keys_are_told_alike(own_api: Api) -> No
         now=datetime.now(UTC) - timedelta(days=2),
     )
     await own_api.waypost.access.revoke_key(key.id)
-    wrong = f"wp_key_{key.id}_{'c' * 43}"
+    valid, _ = await own_api.waypost.access.make_key("other", ["queue"], days=None)
+    wrong = f"wp_key_{valid.id}_{'c' * 43}"
     answers = [
         await ask(own_api, "GET", "/api/admin/queue", {"Authorization": f"Bearer {text}"})
         for text in (token.text, old.text, wrong)

@@ -5,7 +5,6 @@ from typing import Final
 from tests.guards.guard import NEVER, SKIP, Edit, Guard
 
 _HOLDS: Final = "tests/actions/test_holds.py::"
-_RULES: Final = "tests/core/access/test_holds.py::"
 _FILE: Final = "tests/store/test_opt_out_file.py::"
 _REPLAY: Final = "tests/actions/test_replay.py::"
 _API: Final = "tests/api/test_admin.py::"
@@ -16,7 +15,6 @@ GUARDS: Final = (
         "held hosts are not listed",
         Edit(r" and not self\.of\(host\)"),
         (
-            f"{_RULES}test_a_hold_covers_its_host_and_those_below_it",
             f"{_HOLDS}test_a_new_host_below_a_held_one_is_never_listed[quarantined]",
             f"{_HOLDS}test_a_new_host_below_a_held_one_is_never_listed[hidden]",
             f"{_HOLDS}test_nothing_shows_a_held_host",
