@@ -23,6 +23,7 @@ from registry.api.schemas.base import (
     Verified,
 )
 from registry.api.schemas.call import Call
+from registry.api.schemas.ownership import OwnershipFacts
 
 
 class ManifestCapability(Shape):
@@ -150,6 +151,11 @@ class ServiceData(Shape):
     provenance: Annotated[dict[str, Any], Field(description="Which document each part was taken from.", examples=[{}])]
     freshness: Freshness
     documents: list[DocumentSeen]
+    ownership: OwnershipFacts
+    owner_note: Annotated[str, Field(description="The owner's own words; empty: none.", examples=[""])]
+    canonical_host: Annotated[
+        str | None, Field(description="The host of the domain that its owner lets stand for it.", examples=[None])
+    ]
     injection_flags: InjectionFlags
     untrusted_text: UntrustedText
 
