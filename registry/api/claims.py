@@ -2,6 +2,7 @@
 
 from typing import Any, Final, cast, get_args
 
+import orjson
 from fastapi import Request, Response
 
 from registry.actions.ownership.claiming import BadClaim, Claimed, NotTheClaimant, TooMany
@@ -28,6 +29,9 @@ from registry.edge.responses import json_response, timestamp
 from registry.edge.routing import read_body, strict_router
 
 NOT_STORED: Final = "no-store"
+_SECRET: Final = "no-store, no-transform"  # noqa: S105  (a header)
+"""For answers that hold a secret: not even compressed (BREACH)."""
+
 MAX_NAME_CHARS: Final = 2_048
 
 _SAYS: Final = {
@@ -49,6 +53,11 @@ def body_of(schema: dict[str, Any], shape: Any, *, required: bool = True) -> dic
 def too_many(refusal: TooMany) -> Problem:
     headers = {"Retry-After": str(max(1, round(refusal.retry_after.total_seconds())))}
     return Problem(RATE_LIMITED, str(refusal), headers=headers, limit="ownership")
+
+
+def secret_response(content: Any, *, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """Return an answer that may hold a secret, which nothing keeps or compresses."""
+    return Response(orjson.dumps(content), status, {"Cache-Control": _SECRET, **(headers or {})}, "application/json")
 
 
 @router.post(
@@ -91,7 +100,7 @@ async def claim(request: Request) -> Response:
     data = _data(claimed, base_url(request))
     data["claim_token"] = token.text
     content: schemas.Claim = {"success": True, "data": data}
-    return json_response(request, content, status=201, cache=NOT_STORED, headers={"Location": data["url"]})
+    return secret_response(content, status=201, headers={"Location": data["url"]})
 
 
 @router.get(
@@ -140,7 +149,7 @@ async def check(request: Request, id: str, wait: Wait = None) -> Response:
     if owner is not None:
         data["owner_token"] = owner.text
     content: schemas.Claim = {"success": True, "data": data}
-    return json_response(request, content, cache=NOT_STORED)
+    return secret_response(content)
 
 
 def _token(request: Request, claim_id: str) -> Token:

@@ -11,7 +11,7 @@ from registry.actions.ownership.claiming import TooMany
 from registry.actions.ownership.overview import Overview
 from registry.actions.ownership.owning import BadSetting
 from registry.actions.webhooks.subscribing import BadReceiver, WebhookRecord
-from registry.api.claims import MAX_NAME_CHARS, NOT_STORED, body_of, too_many
+from registry.api.claims import MAX_NAME_CHARS, NOT_STORED, body_of, secret_response, too_many
 from registry.api.documents import errors, example, keyed
 from registry.api.params import DomainPath, host_in
 from registry.api.schemas import ownership as schemas
@@ -84,7 +84,7 @@ async def recheck(request: Request, domain: DomainPath) -> Response:
     if result.retry_at is not None:
         seconds = max(1, round((result.retry_at - utc_now()).total_seconds()))
         raise Problem(RATE_LIMITED, "The host asks to be left alone.", headers={"Retry-After": str(seconds)})
-    return _changed(request, host, True, "Queued; a visit takes up to a minute.")
+    return _changed(host, True, "Queued; a visit takes up to a minute.")
 
 
 @router.post(
@@ -96,7 +96,7 @@ async def hide(request: Request, domain: DomainPath) -> Response:
     token, host = _asked(request, domain)
     with _refusals():
         held = await registry_of(request).ownership.hide(token, host)
-    return _changed(request, host, held.changed, "Hidden: it is visited and not listed.")
+    return _changed(host, held.changed, "Hidden: it is visited and not listed.")
 
 
 @router.post(
@@ -107,7 +107,7 @@ async def show(request: Request, domain: DomainPath) -> Response:
     token, host = _asked(request, domain)
     with _refusals():
         held = await registry_of(request).ownership.show(token, host)
-    return _changed(request, host, held.changed, "Not hidden.")
+    return _changed(host, held.changed, "Not hidden.")
 
 
 @router.put(
@@ -125,7 +125,7 @@ async def note(request: Request, domain: DomainPath) -> Response:
         raise Problem(INVALID_BODY, "The body must be an object with `note` (text).")
     with _refusals():
         shown = await registry_of(request).ownership.set_note(token, host, text)
-    return _changed(request, host, True, "Shown with the service." if shown else "There is no note.", note=shown)
+    return _changed(host, True, "Shown with the service." if shown else "There is no note.", note=shown)
 
 
 @router.put(
@@ -146,7 +146,7 @@ async def canonical(request: Request, domain: DomainPath) -> Response:
         target = None if name is None else host_syntax(name.strip())
         pinned = await registry_of(request).ownership.pin(token, host, target)
     says = "It stands for itself." if pinned is None else "The canonical host stands for it."
-    return _changed(request, host, True, says, canonical_host=pinned)
+    return _changed(host, True, says, canonical_host=pinned)
 
 
 @router.put(
@@ -174,7 +174,7 @@ async def webhook(request: Request, domain: DomainPath) -> Response:
     data = _webhook(record)
     data["secret"] = record.secret
     content: schemas.Webhook = {"success": True, "data": data}
-    return json_response(request, content, cache=NOT_STORED)
+    return secret_response(content)
 
 
 @router.delete(
@@ -185,7 +185,7 @@ async def no_webhook(request: Request, domain: DomainPath) -> Response:
     token, host = _asked(request, domain)
     with _refusals():
         existed = await registry_of(request).ownership.remove_webhook(token, host)
-    return _changed(request, host, existed, "There is no webhook.")
+    return _changed(host, existed, "There is no webhook.")
 
 
 @router.post(
@@ -196,7 +196,7 @@ async def rotate(request: Request, domain: DomainPath) -> Response:
     token, host = _asked(request, domain)
     with _refusals():
         new = await registry_of(request).ownership.rotate(token, host)
-    return _changed(request, host, True, "The old token is no longer valid.", owner_token=new.text)
+    return _changed(host, True, "The old token is no longer valid.", owner_token=new.text)
 
 
 @router.delete(
@@ -208,7 +208,7 @@ async def give_up(request: Request, domain: DomainPath) -> Response:
     token, host = _asked(request, domain)
     with _refusals():
         await registry_of(request).ownership.give_up(token, host)
-    return _changed(request, host, True, "The ownership has ended.")
+    return _changed(host, True, "The ownership has ended.")
 
 
 @router.post(
@@ -230,7 +230,7 @@ async def opt_out(request: Request, domain: DomainPath) -> Response:
             await registry_of(request).ownership.come_back(token, host)
         else:
             await registry_of(request).ownership.opt_out(token, host)
-    return _changed(request, host, True, "It may be visited again." if undo else "Deleted, and never visited again.")
+    return _changed(host, True, "It may be visited again." if undo else "Deleted, and never visited again.")
 
 
 def _asked(request: Request, domain: str) -> tuple[Token, str]:
@@ -263,9 +263,8 @@ def _refusals() -> Iterator[None]:
         raise Problem(INVALID_NAME, f"Not a public host: {refusal}.", code=refusal.code) from None
 
 
-def _changed(request: Request, host: str, changed: bool, says: str, **more: Any) -> Response:
-    content = {"success": True, "data": {"domain": host, "changed": changed, "says": says, **more}}
-    return json_response(request, content, cache=NOT_STORED)
+def _changed(host: str, changed: bool, says: str, **more: Any) -> Response:
+    return secret_response({"success": True, "data": {"domain": host, "changed": changed, "says": says, **more}})
 
 
 def _owned(found: Overview, base: str) -> schemas.OwnedData:

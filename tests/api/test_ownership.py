@@ -21,7 +21,7 @@ def bearer(token: str) -> dict[str, str]:
 async def claimed(api: Api, **body: str) -> dict[str, Any]:
     response = await api.post("/api/claims", json={"domain": PIGEON, "method": "dns", **body})
     assert response.status_code == 201, response.text
-    assert response.headers["cache-control"] == "no-store"
+    assert response.headers["cache-control"] == "no-store, no-transform"
     data: dict[str, Any] = response.json()["data"]
     return data
 
