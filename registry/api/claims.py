@@ -1,9 +1,9 @@
 """`/api/claims`: prove that a host is yours. The API fetches nothing: a worker reads the published value."""
 
-from typing import Any, Final, cast, get_args
+from typing import Annotated, Any, Final, cast, get_args
 
 import orjson
-from fastapi import Request, Response
+from fastapi import Path, Request, Response
 
 from registry.actions.ownership.claiming import BadClaim, Claimed, NotTheClaimant, TooMany
 from registry.api.documents import errors, example, keyed
@@ -40,6 +40,8 @@ _SAYS: Final = {
     "missing": "The value is not there: the record or file is missing, or has another content.",
     "unanswered": "No definite answer came. Nothing changed; try again.",
 }
+
+ClaimPath = Annotated[str, Path(max_length=40, description="The id of the claim.", examples=["0123456789abcdef"])]
 
 router = strict_router(tags=["owners"])
 
@@ -111,7 +113,7 @@ async def claim(request: Request) -> Response:
     description="Needs the claim token.",
     openapi_extra=keyed(),
 )
-async def status(request: Request, id: str) -> Response:
+async def status(request: Request, id: ClaimPath) -> Response:
     token = _token(request, id)
     try:
         claimed = await registry_of(request).ownership.claim_status(token)
@@ -133,7 +135,7 @@ async def status(request: Request, id: str) -> Response:
     "The first answer after the proof has the owner's token, a secret that is shown once. Needs the claim token.",
     openapi_extra=keyed({"x-side-effects": True}),
 )
-async def check(request: Request, id: str, wait: Wait = None) -> Response:
+async def check(request: Request, id: ClaimPath, wait: Wait = None) -> Response:
     token, waypost = _token(request, id), registry_of(request)
     seconds = waypost.settings.submit_wait if wait is None else wait
     try:

@@ -177,5 +177,7 @@ async def test_real_responses_match_the_document(api: Api, path: str, template: 
 
 def test_every_get_operation_is_checked_against_the_document() -> None:
     assert {template for _, template in GETS} == {
-        path for path, method, operation in operations() if method == "get" and is_json(operation)
+        path
+        for path, method, operation in operations()
+        if method == "get" and is_json(operation) and not operation.get("security")  # those have tests of their own
     }
