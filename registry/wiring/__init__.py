@@ -85,7 +85,7 @@ class Waypost:
         self.frontier = FrontierActions(store, exempt, listener)
         self.crawl = CrawlActions(store, timedelta(seconds=settings.lease_seconds))
         self.opt_outs = OptOutActions(store, exempt)
-        self.access = AccessActions(store, exempt, lambda: self.search)
+        self.access = AccessActions(store, lambda: self.search)
         self.ownership = OwnershipActions(store, settings, exempt)
         self.feed = FeedActions(store)
         self.webhooks = WebhookActions(store, settings, exempt)

@@ -23,11 +23,8 @@ if TYPE_CHECKING:
 
 
 class AccessActions:
-    """`exempt`: names of the connect-to table, which may be special-use names."""
-
-    def __init__(self, store: Store, exempt: Collection[str], search: "Callable[[], SearchActions]") -> None:
+    def __init__(self, store: Store, search: "Callable[[], SearchActions]") -> None:
         self._store = store
-        self._exempt = exempt
         self._search = search
 
     async def make_key(self, name: str, scopes: Collection[str], *, days: int | None) -> tuple[ApiKey, Token]:
@@ -49,9 +46,7 @@ class AccessActions:
 
     async def hold(self, name: str, kind: HoldKind, *, actor: str, reason: str) -> holding.Held:
         """Raise InvalidName."""
-        return await holding.hold(
-            self._store, name, kind, actor=actor, reason=reason, now=utc_now(), exempt=self._exempt
-        )
+        return await holding.hold(self._store, name, kind, actor=actor, reason=reason, now=utc_now())
 
     async def release(self, name: str, kind: HoldKind, *, actor: str, reason: str) -> holding.Held:
         """Raise InvalidName."""

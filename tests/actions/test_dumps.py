@@ -15,6 +15,7 @@ from registry.actions.dumps.lookup import lookup
 from registry.actions.feed.cursors import decode
 from registry.actions.feed.reading import page
 from registry.actions.maintenance.forget import forget
+from registry.actions.maintenance.holds import hold, release
 from registry.actions.mirroring import apply
 from registry.actions.mirroring.apply import NotAMirror, Statement, Superseded
 from registry.actions.mirroring.received import received
@@ -244,6 +245,24 @@ async def test_opt_outs_of_the_copy_itself_win_and_stay(store: Store, copy: Stor
     await catch_up(store, copy, progress)
     assert await rows(copy, "SELECT host, how FROM opt_outs") == [(POST, "operator")]
     assert await rows(copy, "SELECT host FROM services") == [(BIKES,)]
+
+
+async def test_holds_of_the_copy_itself_win_and_stay(store: Store, copy: Store, tmp_path: Path) -> None:
+    await crawl(store, SITES)
+    progress = await load(copy, tmp_path / "dump", await dump(store, tmp_path / "dump"))
+    await hold(copy, POST, "quarantined", actor="operator:cli", reason="by us", now=NOW)
+    await crawl(store, {POST: SITES[POST]}, NOW + DAY)
+    await release_of_origin(store)
+    progress = await catch_up(store, copy, progress)
+    assert await rows(copy, "SELECT host, hidden FROM services ORDER BY host") == [(BIKES, False), (POST, True)]
+    await release(copy, POST, "quarantined", actor="operator:cli", reason="", now=NOW)
+    assert await rows(copy, "SELECT host FROM services WHERE NOT hidden ORDER BY host") == [(BIKES,), (POST,)]
+
+
+async def release_of_origin(store: Store) -> None:
+    """Have an event of POST in the feed, so that its record is applied again."""
+    await hold(store, POST, "hidden", actor="owner:1", reason="", now=NOW)
+    await release(store, POST, "hidden", actor="owner:1", reason="", now=NOW)
 
 
 async def test_progress_moves_with_the_records_or_not_at_all(store: Store, copy: Store, tmp_path: Path) -> None:

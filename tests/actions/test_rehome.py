@@ -8,6 +8,7 @@ from sqlalchemy import text
 
 from registry.actions.frontier.lease import release
 from registry.actions.frontier.seed import seed
+from registry.actions.maintenance.holds import hold
 from registry.actions.maintenance.rehome import rehome
 from registry.actions.queries import inspect
 from registry.actions.recording.record import record
@@ -228,6 +229,19 @@ async def test_an_opt_out_without_hosts_holds_in_the_new_domain(store: Store, ne
     await rehome(store, now=LATER)
     report = await seed(store, [ALICE], source="test", now=LATER)
     assert [refusal.code for refusal in report.refused] == ["opted_out"]
+
+
+@pytest.mark.parametrize(("held", "hidden_hosts"), [(SHOP, {ALICE, BOB, SHOP}), (ALICE, {ALICE})])
+async def test_holds_stay_after_the_move(
+    shops: Store, newer_suffixes: SuffixList, held: str, hidden_hosts: set[str]
+) -> None:
+    await hold(shops, held, "blocked", actor="operator:cli", reason="spam", now=NOW)
+    use_suffixes(newer_suffixes)
+    await rehome(shops, now=LATER)
+    report = await seed(shops, [ALICE, BOB], source="test", now=LATER)
+    assert {refusal.name for refusal in report.refused} == hidden_hosts - {SHOP}
+    for host in (ALICE, BOB):
+        assert (await inspect.service(shops, host) is None) == (host in hidden_hosts)
 
 
 def test_every_table_with_hosts_is_moved() -> None:

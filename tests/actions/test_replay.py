@@ -22,9 +22,9 @@ from registry.store.records import OptOutRecord
 from registry.store.unit_of_work import Store
 from registry.wiring import open_waypost
 from registry.wiring.opt_outs import OptOutFileUnreadable
-from tests.actions.test_restore import run
 from tests.support.builders import DAY, HOUR, NOW, Page, adp_site, again, crawl, domains_of, take
 from tests.support.database import new_database, on, rows
+from tests.support.database_tools import run
 from tests.support.hang import HANG_SECONDS
 
 pytestmark = pytest.mark.slow  # dumps, and programs of their own

