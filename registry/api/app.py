@@ -13,6 +13,7 @@ from registry.api import (
     admin,
     atom,
     bot,
+    claims,
     crawl,
     discover,
     documents,
@@ -22,6 +23,7 @@ from registry.api import (
     health,
     manifests,
     opt_outs,
+    owner,
     rechecks,
     records,
     reference,
@@ -50,12 +52,13 @@ TAGS = [
     {"name": "changes", "description": "Follow what changes."},
     {"name": "health", "description": "Whether services, and this one, are up."},
     {"name": "copies", "description": "Copy the registry, and keep the copy current."},
+    {"name": "owners", "description": "Prove that a host is yours, and decide about it."},
     {"name": "operators", "description": "For operators of this registry, with an API key."},
     {"name": "about", "description": "How this registry works."},
 ]
 
 _OPEN: Final = ("/api/", "/.well-known/", "/dumps/", atom.PATH)
-_SUBMISSIONS: Final = frozenset({"/api/services", "/api/opt-outs", submissions.PATH, reports.PATH})
+_SUBMISSIONS: Final = frozenset({"/api/services", "/api/opt-outs", "/api/claims", submissions.PATH, reports.PATH})
 _SEARCHES: Final = frozenset({records.PATH})
 
 
@@ -125,6 +128,8 @@ def make_routes() -> FastAPI:
         dumps,
         records,
         admin,
+        claims,
+        owner,
     ):
         app.include_router(module.router)
     app.openapi = lambda: documents.openapi(app)  # type: ignore[method-assign]  # FastAPI documents this way to replace it

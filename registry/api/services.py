@@ -22,6 +22,7 @@ from registry.api.params import AsOf, CapabilityPath, DomainPath, ListLimit, Off
 from registry.api.rows import auth, freshness, pricing, summary, trust
 from registry.api.schemas import discovery, submission
 from registry.api.schemas import service as schemas
+from registry.api.schemas.ownership import OwnershipFacts
 from registry.core.calling.call import SERVICE_EFFORT
 from registry.core.calling.record import capability_record
 from registry.core.calling.schemas import Effort
@@ -67,7 +68,7 @@ _UNTRUSTED: Final = (
     "well_known_url", "manifest", "protocols", "score.lines.document", "score.lines.pointer", "score.lines.evidence",
     "auth.schemes", "pricing", "policies", "provider", "version", "homepage", "icon_url", "repository", "license",
     "languages", "packages", "docs_url", "workflows", "relations", "claims", "identity", "groups", "tags", "examples",
-    "native", "provenance", "documents.url", "documents.dialect",
+    "native", "provenance", "documents.url", "documents.dialect", "owner_note",
 )  # fmt: skip
 """The texts of sites in the answer about one service."""
 
@@ -340,8 +341,24 @@ def _service(view: ServiceView, base: str, now: datetime, include_details: bool)
             }
             for document in view.documents
         ],
+        "ownership": _ownership(view),
+        "owner_note": view.setting.note if view.setting else "",
+        "canonical_host": view.setting.canonical if view.setting else None,
         "injection_flags": record.injection_flags,
         "untrusted_text": _UNTRUSTED,
+    }
+
+
+def _ownership(view: ServiceView) -> OwnershipFacts:
+    shown = view.ownership
+    return {
+        "state": shown.state,
+        "method": shown.method,
+        "scope": shown.scope,
+        "since": timestamp(shown.since),
+        "checked_at": timestamp(shown.checked_at),
+        "ended_at": timestamp(shown.ended_at),
+        "end_reason": shown.end_reason,
     }
 
 

@@ -11,11 +11,13 @@ from sqlalchemy import ARRAY, ColumnElement, Text, case, cast, exists, func, nul
 from sqlalchemy.dialects.postgresql import JSONB, JSONPATH, array
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from registry.core.access.claims import UNKNOWN_OWNER, Ownership
 from registry.core.evidence.uptime import SLOW_MS as SLOW_MS  # interfaces name it
 from registry.core.model.listing import Filters, TrustLevel
 from registry.core.model.services import Service, from_json
 from registry.core.names.domains import registrable_domain
 from registry.store.cards import COLUMNS, Card, Key, cards
+from registry.store.claims import Claims, OwnerSettingRecord, OwnerSettings
 from registry.store.engine import decode
 from registry.store.records import DocumentRecord, FindingRecord, ServiceRecord
 from registry.store.services import Services, service_record
@@ -65,6 +67,9 @@ class ServiceView:
         """Return the dates of a capability by its name; None: they are not known."""
         return self.dates.get(key_name(name))
 
+    ownership: Ownership = UNKNOWN_OWNER
+    setting: OwnerSettingRecord | None = None
+
 
 @dataclass(frozen=True, slots=True)
 class StoredService:
@@ -81,6 +86,8 @@ class StoredService:
     response_ms: int | None = None
     last_visit_at: datetime | None = None
     documents: tuple[DocumentRecord, ...] = ()
+    ownership: Ownership = UNKNOWN_OWNER
+    setting: OwnerSettingRecord | None = None
 
     @property
     def size(self) -> int:
@@ -100,6 +107,8 @@ class StoredService:
             last_visit_at=self.last_visit_at,
             documents=self.documents,
             dates={dates.name: dates for dates in self.dates},
+            ownership=self.ownership,
+            setting=self.setting,
         )
 
     def _decoded_capabilities(self) -> list[dict[str, Any]]:
@@ -153,6 +162,8 @@ class Catalogue:
             breakdown=score.breakdown if score else {},
             response_ms=response_ms,
             last_visit_at=last_visit_at,
+            ownership=await Claims(self._connection).ownership(domain, host),
+            setting=await OwnerSettings(self._connection).get(domain, host),
         )
 
     async def name(self, domain: str, host: str) -> str | None:

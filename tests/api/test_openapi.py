@@ -182,5 +182,5 @@ def test_every_get_operation_is_checked_against_the_document() -> None:
     assert {template for _, template in GETS} == {
         path
         for path, method, operation in operations()
-        if method == "get" and is_json(operation) and "security" not in operation  # tests/api/test_admin.py has those
+        if method == "get" and is_json(operation) and not operation.get("security")  # those have tests of their own
     }

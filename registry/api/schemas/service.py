@@ -23,6 +23,7 @@ from registry.api.schemas.base import (
     Verified,
 )
 from registry.api.schemas.call import Call
+from registry.api.schemas.ownership import OwnershipFacts
 
 Fingerprint = Annotated[
     str | None,
@@ -178,6 +179,11 @@ class ServiceData(Shape):
     freshness: Freshness
     documents: list[DocumentSeen]
     as_of: NotRequired[Annotated[AsOf, Field(description="With the parameter `as_of` only.")]]
+    ownership: OwnershipFacts
+    owner_note: Annotated[str, Field(description="The owner's own words; empty: none.", examples=[""])]
+    canonical_host: Annotated[
+        str | None, Field(description="The host of the domain that its owner lets stand for it.", examples=[None])
+    ]
     injection_flags: InjectionFlags
     untrusted_text: UntrustedText
 

@@ -86,6 +86,9 @@ class Ownership:
     end_reason: EndReason | None = None
 
 
+UNKNOWN_OWNER: Final = Ownership()
+
+
 def challenge(claim: str, host: str, scope: Scope, digest: bytes) -> str:
     """Return the text to publish. `claim`: id of the claim; `digest`: SHA-256 of the claim token's secret.
 

@@ -1,0 +1,303 @@
+"""`/api/owner/{domain}`: what the owner of a host sees and changes, with the owner's token."""
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any, Final
+
+from fastapi import Request, Response
+
+from registry.actions.ownership.authorising import NotAnOwner, OtherHost
+from registry.actions.ownership.claiming import TooMany
+from registry.actions.ownership.overview import Overview
+from registry.actions.ownership.owning import BadSetting
+from registry.actions.webhooks.subscribing import BadReceiver, WebhookRecord
+from registry.api.claims import MAX_NAME_CHARS, NOT_STORED, body_of, secret_response, too_many
+from registry.api.documents import errors, example, keyed
+from registry.api.params import DomainPath, host_in
+from registry.api.schemas import ownership as schemas
+from registry.core.access.claims import OWNER
+from registry.core.access.tokens import Token
+from registry.core.changes.kinds import Types, UnknownKind
+from registry.core.names.domains import InvalidName, host_syntax
+from registry.edge.bearer import bearer, unauthorized
+from registry.edge.problems import (
+    BODY_TOO_LARGE,
+    FORBIDDEN,
+    INVALID_BODY,
+    INVALID_NAME,
+    OPTED_OUT,
+    RATE_LIMITED,
+    UNAUTHORIZED,
+    UNKNOWN_SERVICE,
+    UNREADABLE_BODY,
+    Problem,
+)
+from registry.edge.requests import base_url, registry_of
+from registry.edge.responses import json_response, service_url, timestamp
+from registry.edge.routing import read_body, strict_router
+from registry.wiring import utc_now
+
+MAX_URL_CHARS: Final = 2_048
+MAX_TYPES: Final = 30
+
+_CHANGE: Final = {200: example(schemas.Changed), **errors(UNAUTHORIZED, FORBIDDEN, UNKNOWN_SERVICE)}
+_CHANGE_WITH_BODY: Final = {
+    200: example(schemas.Changed),
+    **errors(UNAUTHORIZED, FORBIDDEN, UNKNOWN_SERVICE, UNREADABLE_BODY, INVALID_BODY, BODY_TOO_LARGE),
+}
+_WRITE: Final = {"x-side-effects": True}
+
+router = strict_router(tags=["owners"])
+
+
+@router.get(
+    "/api/owner/{domain}",
+    response_model=schemas.Owned,
+    responses={200: example(schemas.Owned), **errors(UNAUTHORIZED, FORBIDDEN, UNKNOWN_SERVICE)},
+    summary="What the owner of a host sees",
+    description="The ownership and when it is verified next, what is set, the webhook, and who decided what. Needs the "
+    "owner's token, as everything below this address.",
+    openapi_extra=keyed(),
+)
+async def owned(request: Request, domain: DomainPath) -> Response:
+    token, host = _asked(request, domain)
+    with _refusals():
+        found = await registry_of(request).ownership.overview(token, host)
+    content: schemas.Owned = {"success": True, "data": _owned(found, base_url(request))}
+    return json_response(request, content, cache=NOT_STORED)
+
+
+@router.post(
+    "/api/owner/{domain}/recheck",
+    response_model=schemas.Changed,
+    responses={200: example(schemas.Changed), **errors(UNAUTHORIZED, FORBIDDEN, UNKNOWN_SERVICE, OPTED_OUT)},
+    summary="Visit the host at once",
+    description="Queues a visit with the whole plan before everything that is scheduled. The daily budgets apply.",
+    openapi_extra=keyed(_WRITE),
+)
+async def recheck(request: Request, domain: DomainPath) -> Response:
+    token, host = _asked(request, domain)
+    with _refusals():
+        result = await registry_of(request).ownership.recheck(token, host)
+    if result.state == "closed":
+        raise Problem(OPTED_OUT, "This host is not visited: it opted out, or is blocked.")
+    if result.retry_at is not None:
+        seconds = max(1, round((result.retry_at - utc_now()).total_seconds()))
+        raise Problem(RATE_LIMITED, "The host asks to be left alone.", headers={"Retry-After": str(seconds)})
+    return _changed(host, True, "Queued; a visit takes up to a minute.")
+
+
+@router.post(
+    "/api/owner/{domain}/hide", response_model=schemas.Changed, responses=_CHANGE, openapi_extra=keyed(_WRITE),
+    summary="Hide the host",
+    description="It leaves every answer at once, and is visited and judged as before. Hosts below it stay.",
+)  # fmt: skip
+async def hide(request: Request, domain: DomainPath) -> Response:
+    token, host = _asked(request, domain)
+    with _refusals():
+        held = await registry_of(request).ownership.hide(token, host)
+    return _changed(host, held.changed, "Hidden: it is visited and not listed.")
+
+
+@router.post(
+    "/api/owner/{domain}/show", response_model=schemas.Changed, responses=_CHANGE, openapi_extra=keyed(_WRITE),
+    summary="Show the host again", description="Ends `hide`. What operators of this registry decided stays.",
+)  # fmt: skip
+async def show(request: Request, domain: DomainPath) -> Response:
+    token, host = _asked(request, domain)
+    with _refusals():
+        held = await registry_of(request).ownership.show(token, host)
+    return _changed(host, held.changed, "Not hidden.")
+
+
+@router.put(
+    "/api/owner/{domain}/note",
+    response_model=schemas.Changed,
+    responses=_CHANGE_WITH_BODY,
+    summary="Leave a public note",
+    description="At most 500 characters, shown as the owner's words. An empty one deletes it.",
+    openapi_extra=keyed({**_WRITE, **body_of(schemas.NOTE_SCHEMA, schemas.NoteSubmission)}),
+)
+async def note(request: Request, domain: DomainPath) -> Response:
+    token, host = _asked(request, domain)
+    text = (await _body(request, {"note"})).get("note")
+    if not isinstance(text, str):
+        raise Problem(INVALID_BODY, "The body must be an object with `note` (text).")
+    with _refusals():
+        shown = await registry_of(request).ownership.set_note(token, host, text)
+    return _changed(host, True, "Shown with the service." if shown else "There is no note.", note=shown)
+
+
+@router.put(
+    "/api/owner/{domain}/canonical",
+    response_model=schemas.Changed,
+    responses=_CHANGE_WITH_BODY,
+    summary="Pin the canonical host",
+    description="Another host of the registrable domain, proven too, that stands for this one; null ends that.",
+    openapi_extra=keyed({**_WRITE, **body_of(schemas.CANONICAL_SCHEMA, schemas.CanonicalSubmission)}),
+)
+async def canonical(request: Request, domain: DomainPath) -> Response:
+    token, host = _asked(request, domain)
+    body = await _body(request, {"canonical"})
+    name = body.get("canonical")
+    if "canonical" not in body or not (name is None or (isinstance(name, str) and len(name) <= MAX_NAME_CHARS)):
+        raise Problem(INVALID_BODY, "The body must be an object with `canonical` (a host name, or null).")
+    with _refusals():
+        target = None if name is None else host_syntax(name.strip())
+        pinned = await registry_of(request).ownership.pin(token, host, target)
+    says = "It stands for itself." if pinned is None else "The canonical host stands for it."
+    return _changed(host, True, says, canonical_host=pinned)
+
+
+@router.put(
+    "/api/owner/{domain}/webhook",
+    response_model=schemas.Webhook,
+    responses={
+        200: example(schemas.Webhook),
+        **errors(UNAUTHORIZED, FORBIDDEN, UNKNOWN_SERVICE, UNREADABLE_BODY, INVALID_BODY, BODY_TOO_LARGE),
+    },
+    summary="Have changes sent to a webhook",
+    description="Events of this host and those below it. The receiver has to answer a challenge first. It replaces an "
+    "earlier one; the secret is shown once.",
+    openapi_extra=keyed({**_WRITE, **body_of(schemas.WEBHOOK_SCHEMA, schemas.WebhookSubmission)}),
+)
+async def webhook(request: Request, domain: DomainPath) -> Response:
+    token, host = _asked(request, domain)
+    body = await _body(request, {"url", "types"})
+    url, types = body.get("url"), body.get("types", [])
+    if not isinstance(url, str) or len(url) > MAX_URL_CHARS:
+        raise Problem(INVALID_BODY, "The body must be an object with `url` (text).")
+    if not isinstance(types, list) or len(types) > MAX_TYPES or not all(isinstance(kind, str) for kind in types):
+        raise Problem(INVALID_BODY, "`types` must be a list of kinds of events.")
+    with _refusals():
+        record = await registry_of(request).ownership.set_webhook(token, host, url, Types.of(types))
+    data = _webhook(record)
+    data["secret"] = record.secret
+    content: schemas.Webhook = {"success": True, "data": data}
+    return secret_response(content)
+
+
+@router.delete(
+    "/api/owner/{domain}/webhook", response_model=schemas.Changed, responses=_CHANGE, openapi_extra=keyed(_WRITE),
+    summary="Delete the webhook", description="Nothing more is sent.",
+)  # fmt: skip
+async def no_webhook(request: Request, domain: DomainPath) -> Response:
+    token, host = _asked(request, domain)
+    with _refusals():
+        existed = await registry_of(request).ownership.remove_webhook(token, host)
+    return _changed(host, existed, "There is no webhook.")
+
+
+@router.post(
+    "/api/owner/{domain}/token", response_model=schemas.Changed, responses=_CHANGE, openapi_extra=keyed(_WRITE),
+    summary="Replace the owner's token", description="The new one is shown once; the old one is no longer valid.",
+)  # fmt: skip
+async def rotate(request: Request, domain: DomainPath) -> Response:
+    token, host = _asked(request, domain)
+    with _refusals():
+        new = await registry_of(request).ownership.rotate(token, host)
+    return _changed(host, True, "The old token is no longer valid.", owner_token=new.text)
+
+
+@router.delete(
+    "/api/owner/{domain}/token", response_model=schemas.Changed, responses=_CHANGE, openapi_extra=keyed(_WRITE),
+    summary="Give the ownership up",
+    description="Ends the ownership and all that its owner has set: a hidden host is shown, note, pin and webhook go.",
+)  # fmt: skip
+async def give_up(request: Request, domain: DomainPath) -> Response:
+    token, host = _asked(request, domain)
+    with _refusals():
+        await registry_of(request).ownership.give_up(token, host)
+    return _changed(host, True, "The ownership has ended.")
+
+
+@router.post(
+    "/api/owner/{domain}/opt-out",
+    response_model=schemas.Changed,
+    responses=_CHANGE_WITH_BODY,
+    summary="Opt out, or end an owner's opt-out",
+    description="Deletes everything stored about the host and those below it, the ownership included; they are not "
+    "visited again. To return, prove the ownership anew by DNS, then send `undo`.",
+    openapi_extra=keyed({**_WRITE, **body_of(schemas.OPT_OUT_SCHEMA, schemas.OptOutByOwner, required=False)}),
+)
+async def opt_out(request: Request, domain: DomainPath) -> Response:
+    token, host = _asked(request, domain)
+    undo = (await _body(request, {"undo"}) if await request.body() else {}).get("undo", False)
+    if not isinstance(undo, bool):
+        raise Problem(INVALID_BODY, "`undo` must be true or false.")
+    with _refusals():
+        if undo:
+            await registry_of(request).ownership.come_back(token, host)
+        else:
+            await registry_of(request).ownership.opt_out(token, host)
+    return _changed(host, True, "It may be visited again." if undo else "Deleted, and never visited again.")
+
+
+def _asked(request: Request, domain: str) -> tuple[Token, str]:
+    return bearer(request, OWNER), host_in(domain)
+
+
+async def _body(request: Request, known: set[str]) -> dict[str, Any]:
+    body = await read_body(request)
+    if not isinstance(body, dict) or set(body) - known:
+        raise Problem(INVALID_BODY, f"The body must be an object with {', '.join(sorted(known))}.")
+    return body
+
+
+@contextlib.contextmanager
+def _refusals() -> Iterator[None]:
+    """Answer what the actions refuse."""
+    try:
+        yield
+    except NotAnOwner:
+        raise unauthorized() from None
+    except OtherHost:
+        raise Problem(FORBIDDEN, "The token is that of another host.") from None
+    except TooMany as refusal:
+        raise too_many(refusal) from None
+    except BadSetting as refusal:
+        raise Problem(INVALID_BODY, f"Not possible: {refusal}.") from None
+    except (BadReceiver, UnknownKind) as refusal:
+        raise Problem(INVALID_BODY, f"Not possible: {refusal}.") from None
+    except InvalidName as refusal:
+        raise Problem(INVALID_NAME, f"Not a public host: {refusal}.", code=refusal.code) from None
+
+
+def _changed(host: str, changed: bool, says: str, **more: Any) -> Response:
+    return secret_response({"success": True, "data": {"domain": host, "changed": changed, "says": says, **more}})
+
+
+def _owned(found: Overview, base: str) -> schemas.OwnedData:
+    claim, setting = found.claim, found.setting
+    return {
+        "domain": found.host,
+        "claim": claim.id,
+        "method": claim.method,
+        "scope": claim.scope,
+        "since": timestamp(claim.proven_at),
+        "verified_at": timestamp(claim.verified_at),
+        "next_check_at": timestamp(claim.due_at),
+        "failures": claim.failures,
+        "hidden": "hidden" in found.holds,
+        "holds": sorted(found.holds),
+        "note": setting.note if setting else "",
+        "canonical_host": setting.canonical if setting else None,
+        "webhook": _webhook(found.webhook) if found.webhook else None,
+        "decisions": [
+            {"at": timestamp(entry.at), "actor": entry.actor, "action": entry.action, "reason": entry.reason}
+            for entry in found.audit
+        ],
+        "service_url": service_url(base, found.host),
+        "untrusted_text": ["note", "decisions.reason"],
+    }
+
+
+def _webhook(record: WebhookRecord) -> schemas.WebhookState:
+    return {
+        "id": record.id,
+        "url": record.url,
+        "types": list(record.types),
+        "state": record.state,
+        "disabled_reason": record.disabled_reason,
+        "created_at": timestamp(record.created_at),
+    }

@@ -1,0 +1,148 @@
+"""Ownership over HTTP: claim, prove, act, and everything that is refused."""
+
+import logging
+from typing import Any
+
+import pytest
+
+from tests.api.sites import PIGEON
+from tests.support.api import Api
+
+pytestmark = pytest.mark.slow  # a database and an index for each
+
+OTHER = "api.other.example"
+OWNER = f"/api/owner/{PIGEON}"
+
+
+def bearer(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}
+
+
+async def claimed(api: Api, **body: str) -> dict[str, Any]:
+    response = await api.post("/api/claims", json={"domain": PIGEON, "method": "dns", **body})
+    assert response.status_code == 201, response.text
+    assert response.headers["cache-control"] == "no-store, no-transform"
+    data: dict[str, Any] = response.json()["data"]
+    return data
+
+
+async def proven(api: Api, **body: str) -> str:
+    claim = await claimed(api, **body)
+    headers, url = bearer(claim["claim_token"]), f"/api/claims/{claim['id']}"
+    waiting = (await api.post(f"{url}/check?wait=0", headers=headers)).json()["data"]
+    assert (waiting["state"], waiting["waiting"], "owner_token" in waiting) == ("open", True, False)
+    for check in await api.waypost.ownership.take(10):
+        await api.waypost.ownership.settle(check.claim, "published")
+    assert (await api.get(url, headers=headers)).json()["data"]["state"] == "proven"
+    token: str = (await api.post(f"{url}/check?wait=0", headers=headers)).json()["data"]["owner_token"]
+    again = (await api.post(f"{url}/check?wait=0", headers=headers)).json()["data"]
+    assert "owner_token" not in again, "shown once"
+    return token
+
+
+async def test_the_life_of_an_ownership(own_api: Api) -> None:
+    headers = bearer(await proven(own_api))
+    service = (await own_api.json(f"/api/services/{PIGEON}"))["data"]
+    assert (service["ownership"]["state"], service["ownership"]["method"]) == ("proven", "dns")
+
+    assert (await own_api.post(f"{OWNER}/hide", headers=headers)).json()["data"]["changed"]
+    assert (await own_api.get(f"/api/services/{PIGEON}")).status_code == 404
+    assert PIGEON not in str(await own_api.json("/api/services", include_unverified="true", limit="100"))
+    assert (await own_api.get(OWNER, headers=headers)).json()["data"]["hidden"]
+    assert (await own_api.post(f"{OWNER}/show", headers=headers)).json()["data"]["changed"]
+
+    note = await own_api.client.put(f"{OWNER}/note", headers=headers, json={"note": "Closed on Sundays."})
+    assert note.status_code == 200, note.text
+    service = (await own_api.json(f"/api/services/{PIGEON}"))["data"]
+    assert service["owner_note"] == "Closed on Sundays."
+    assert "owner_note" in service["untrusted_text"]
+
+    pinned = await own_api.client.put(f"{OWNER}/canonical", headers=headers, json={"canonical": None})
+    assert pinned.status_code == 200
+    url = f"https://{PIGEON}/hook"
+    hook = await own_api.client.put(f"{OWNER}/webhook", headers=headers, json={"url": url, "types": ["service.*"]})
+    assert hook.json()["data"]["state"] == "unverified"
+    assert hook.json()["data"]["secret"].startswith("whsec_")
+    shown = (await own_api.get(OWNER, headers=headers)).json()["data"]
+    assert shown["webhook"]["url"] == url
+    assert "secret" not in shown["webhook"]
+    assert (await own_api.client.delete(f"{OWNER}/webhook", headers=headers)).json()["data"]["changed"]
+    assert (await own_api.post(f"{OWNER}/recheck", headers=headers)).status_code == 200
+
+    new = (await own_api.post(f"{OWNER}/token", headers=headers)).json()["data"]["owner_token"]
+    assert (await own_api.get(OWNER, headers=headers)).status_code == 401
+    assert (await own_api.post(f"{OWNER}/opt-out", headers=bearer(new))).status_code == 200
+    assert (await own_api.get(f"/api/services/{PIGEON}")).status_code == 404
+    standing = (await own_api.json(f"/api/opt-outs/{PIGEON}"))["data"]
+    assert (standing["opted_out"], standing["how"]) == (True, "owner")
+
+
+WRITES = ("recheck", "hide", "show", "token", "opt-out")
+
+
+async def test_without_a_valid_token_nothing_is_allowed(own_api: Api) -> None:
+    claim = await claimed(own_api)
+    invented = "wp_owner_0123456789abcdef_" + "x" * 43
+    for token in ("", "nonsense", claim["claim_token"], invented):
+        for path in WRITES:
+            refused = await own_api.post(f"{OWNER}/{path}", headers=bearer(token))
+            assert (refused.status_code, refused.headers["WWW-Authenticate"]) == (401, "Bearer")
+        assert (await own_api.get(OWNER, headers=bearer(token))).status_code == 401
+    url = f"/api/claims/{claim['id']}"
+    assert (await own_api.get(url)).status_code == 401
+    assert (await own_api.post(f"{url}/check", headers=bearer(invented))).status_code == 401
+    other = await claimed(own_api)
+    assert (await own_api.get(url, headers=bearer(other["claim_token"]))).status_code == 401
+
+
+async def test_a_token_of_another_host_is_forbidden(own_api: Api) -> None:
+    headers = bearer(await proven(own_api, domain="doves.com"))
+    for path in WRITES:
+        assert (await own_api.post(f"{OWNER}/{path}", headers=headers)).status_code == 403
+    for path, body in (
+        ("note", {"note": "x"}),
+        ("canonical", {"canonical": None}),
+        ("webhook", {"url": "https://a.com/"}),
+    ):
+        assert (await own_api.client.put(f"{OWNER}/{path}", headers=headers, json=body)).status_code == 403
+    assert (await own_api.get(f"/api/services/{PIGEON}")).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        [], {}, {"domain": 1, "method": "dns"}, {"domain": PIGEON}, {"domain": PIGEON, "method": "mail"},
+        {"domain": PIGEON, "method": ["dns"]}, {"domain": PIGEON, "method": "file", "scope": "domain"},
+        {"domain": PIGEON, "method": "dns", "more": 1}, {"domain": "127.0.0.1", "method": "dns"},
+        {"domain": "co.uk", "method": "dns", "scope": "domain"}, {"domain": "x" * 3_000, "method": "dns"},
+    ],
+)  # fmt: skip
+async def test_bad_claims_are_refused(own_api: Api, body: object) -> None:
+    assert (await own_api.post("/api/claims", json=body)).status_code == 400
+
+
+async def test_bad_settings_are_refused(own_api: Api) -> None:
+    headers = bearer(await proven(own_api))
+    for path, body in (
+        ("note", {"note": 1}), ("note", {"note": "x" * 501}), ("note", []), ("note", {"note": "", "more": 1}),
+        ("canonical", {}), ("canonical", {"canonical": 1}), ("canonical", {"canonical": "doves.com"}),
+        ("canonical", {"canonical": "bad name"}), ("webhook", {}), ("webhook", {"url": "http://a.com/"}),
+        ("webhook", {"url": "https://127.0.0.1/"}), ("webhook", {"url": "https://user:pass@a.com/"}),
+        ("webhook", {"url": "https://a.com/", "types": ["invented"]}),
+        ("webhook", {"url": "https://a.com/", "types": "all"}),
+    ):  # fmt: skip
+        refused = await own_api.client.put(f"{OWNER}/{path}", headers=headers, json=body)
+        assert refused.status_code == 400, (path, body, refused.text)
+    assert (await own_api.post(f"{OWNER}/opt-out", headers=headers, json={"undo": "yes"})).status_code == 400
+    assert (await own_api.post(f"{OWNER}/opt-out", headers=headers, json={"undo": True})).status_code == 400
+
+
+async def test_no_log_shows_a_token(own_api: Api, caplog: pytest.LogCaptureFixture, capfd: Any) -> None:
+    caplog.set_level(logging.DEBUG)
+    token = await proven(own_api)
+    headers = bearer(token)
+    await own_api.post(f"{OWNER}/hide", headers=headers)
+    await own_api.post(f"{OWNER}/opt-out?token={token}", headers=headers)
+    written = capfd.readouterr()
+    own = "".join(entry.getMessage() for entry in caplog.records if not entry.name.startswith("httpx"))
+    assert token.split("_", 3)[3] not in own + written.out + written.err, "but for the log of the client"
