@@ -33,15 +33,17 @@ class AuditRecord:
 class Audit:
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection
+        self._added = 0
 
     async def add(self, entry: AuditEntry, *, now: datetime) -> None:
         """Add an entry to the log, in the transaction of what it tells."""
         row = {
-            "id": ordered_id(now), "at": now, "actor": clean(entry.actor), "action": entry.action,
+            "id": ordered_id(now, self._added), "at": now, "actor": clean(entry.actor), "action": entry.action,
             "domain": entry.domain, "host": entry.host, "reason": clean(entry.reason),
             "detail": clean_json(entry.detail),
         }  # fmt: skip
         await self._connection.execute(insert(AuditRow).values(row))
+        self._added += 1  # entries of one transaction have one time
 
     async def last(self, host: str, action: str) -> datetime | None:
         """Return when this was last done to exactly this host; None: never."""

@@ -1,5 +1,6 @@
 """Checking claims over real TLS: what proves a host, what does not, and what no definite answer is."""
 
+import asyncio
 from dataclasses import replace
 from pathlib import Path
 
@@ -90,3 +91,18 @@ async def test_a_record_proves_a_host_without_a_request(
 async def test_a_host_that_may_not_be_visited_gets_no_request(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     site = {FILE_PATH: Reply(VALUE, type="text/plain")}
     assert await answer_of(monkeypatch, tmp_path, site, replace(CHECK, may_fetch=False)) == ("unanswered", [])
+
+
+class SilentNames(AddressGuard):
+    """A name server that does not answer."""
+
+    async def txt_records(self, name: str) -> tuple[bytes, ...]:
+        await asyncio.Event().wait()
+        return ()
+
+
+async def test_a_check_ends_though_the_name_server_does_not_answer() -> None:
+    async with OptOutChecks(settings()) as checks:
+        checks.guard = SilentNames(checks.guard.connect_to, None)
+        checks.seconds = 0.1
+        assert await read_claim(checks, replace(CHECK, method="dns")) == "unanswered"

@@ -25,6 +25,16 @@ async def test_entries_are_read_the_latest_first(store: Store) -> None:
         assert await uow.audit.latest(limit=5, host="bikes.example") == [earliest]
 
 
+async def test_entries_of_one_transaction_stay_in_their_order(store: Store) -> None:
+    async with store.begin() as uow:
+        for number in range(20):
+            await uow.audit.add(AuditEntry(OPERATOR, f"key.made{number}"), now=NOW)
+    async with store.read() as uow:
+        assert [entry.action for entry in await uow.audit.latest(limit=20)] == [
+            f"key.made{number}" for number in reversed(range(20))
+        ]
+
+
 @pytest.mark.parametrize("change", ["UPDATE audit SET reason = ''", "DELETE FROM audit"])
 async def test_entries_are_never_changed_or_deleted(store: Store, change: str) -> None:
     async with store.begin() as uow:
