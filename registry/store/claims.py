@@ -151,10 +151,10 @@ class Claims:
             checked_at=shown.checked_at, ended_at=shown.ended_at, end_reason=shown.end_reason,
         )  # fmt: skip
 
-    async def erase_clients(self, *, before: datetime) -> None:
-        """Erase who made the claims from before then."""
+    async def erase_clients(self, *, before: datetime) -> int:
+        """Erase who made the claims from before then; return the number of claims."""
         old = (ClaimRow.client.is_not(None), ClaimRow.created_at < before)
-        await self._connection.execute(update(ClaimRow).where(*old).values(client=None))
+        return (await self._connection.execute(update(ClaimRow).where(*old).values(client=None))).rowcount
 
     async def prune(self, *, expired: datetime, ended: datetime, most: int) -> int:
         """Delete claims that expired unproven before `expired`, and ownerships that ended before `ended`."""

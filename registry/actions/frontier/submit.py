@@ -86,7 +86,7 @@ async def submit(
 
 
 async def erase_clients(store: Store, *, now: datetime) -> int:
-    """Delete which client submitted or asked for what longer ago than REMEMBERED, a bounded number of rows; return
+    """Delete which client submitted, claimed or asked for what longer ago than REMEMBERED, a bounded number of rows; return
     their number."""
     before = now - REMEMBERED
     async with store.begin() as uow:
@@ -94,6 +94,7 @@ async def erase_clients(store: Store, *, now: datetime) -> int:
         number += await uow.turns.erase(before=before)
         number += await uow.rechecks.erase(before=before)
         number += await uow.submission_lists.erase_clients(before=before)
+        number += await uow.claims.erase_clients(before=before)  # guard: client-of-claim-erased
         number += await uow.reports.erase_clients(before=before)  # guard: client-of-report-erased
         return number
 

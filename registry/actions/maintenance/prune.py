@@ -65,6 +65,9 @@ class _Pruner:
         await sequence(self._store)  # only events that have their place are deleted, in its order
         await self._until_done("changes", lambda uow, _: uow.feed.prune(horizon.changes, most=MOST))
         await self._until_done("mcp_servers", lambda uow, _: uow.mcp_servers.prune(horizon.changes, most=MOST))
+        await self._until_done(
+            "claims", lambda uow, _: uow.claims.prune(expired=unseen_since, ended=horizon.changes, most=MOST)
+        )
         await self._until_done("job_runs", lambda uow, _: uow.pruning.job_runs(horizon.job_runs, keep=LAST_RUNS))
         async with self._store.begin() as uow:
             self.deleted["search_target"] += len(await uow.search.forget(unseen_since=unseen_since))
