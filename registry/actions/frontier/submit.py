@@ -86,8 +86,8 @@ async def submit(
 
 
 async def erase_clients(store: Store, *, now: datetime) -> int:
-    """Delete which client submitted, claimed or asked for what longer ago than REMEMBERED, a bounded number of rows; return
-    their number."""
+    """Delete which client submitted, claimed or asked for what longer ago than REMEMBERED, a bounded number of rows;
+    return their number."""
     before = now - REMEMBERED
     async with store.begin() as uow:
         number = await uow.submissions.erase(before=before)

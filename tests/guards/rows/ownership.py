@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from tests.guards.guard import NEVER, Edit, Guard
+from tests.guards.guard import NEVER, SKIP, Edit, Guard
 
 _ACTIONS = "tests/actions/ownership/test_ownership.py::"
 _CORE = "tests/core/access/test_claims.py::"
