@@ -4,16 +4,12 @@ import os
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Final
 from urllib.parse import quote
 
 from registry.cli.check_result import Checked, Unread, encodable
 from registry.cli.clean import json_text
 from registry.core.scoring import sarif
 from registry.core.scoring.report import ReportedFinding
-
-BASE: Final = "%SRCROOT%"
-"""Base of relative URIs: the folder in which the check ran. The consumer of the log resolves it."""
 
 
 def sarif_log(checked: Sequence[Checked | Unread], *, public_url: str | None = None) -> str:
@@ -38,8 +34,8 @@ def _artifact(checked: Checked, reported: ReportedFinding) -> dict[str, str]:
     if not checked.is_file:
         return {"uri": reported.document or checked.documents[0].url}
     if checked.target == "-":
-        return {"uri": "stdin", "uriBaseId": BASE}
+        return {"uri": "stdin", "uriBaseId": sarif.BASE}
     path = Path(os.path.normpath(Path.cwd() / checked.target))
     if path.is_relative_to(Path.cwd()):
-        return {"uri": quote(os.fsencode(path.relative_to(Path.cwd()))), "uriBaseId": BASE}
+        return {"uri": quote(os.fsencode(path.relative_to(Path.cwd()))), "uriBaseId": sarif.BASE}
     return {"uri": "file://" + quote(os.fsencode(path))}

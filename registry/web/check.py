@@ -19,7 +19,7 @@ from registry.core.model.services import to_json
 from registry.core.names.domains import parse_url
 from registry.core.reading.reader import read_json
 from registry.core.scoring.report import report
-from registry.core.scoring.sarif import SarifResult, sarif_log
+from registry.core.scoring.sarif import BASE, SarifResult, sarif_log
 from registry.edge.computing import JUDGED_HERE, computed
 from registry.web.forms import as_written, pass_on, sent
 from registry.web.rendering import pages_of
@@ -164,7 +164,10 @@ def sarif_of(raw: bytes, path: str | None) -> bytes:
     draft = judge_draft(raw, path)
     held = Held(draft.url, draft.url, draft.assessment, b"", utc_now())
     found = report(draft.host or UNKNOWN_HOST, [held], {draft.url: raw})
-    artifact = {"uri": quote(_path(draft).partition("?")[0].strip("/"), safe="/%") or "document.json"}
+    artifact = {
+        "uri": quote(_path(draft).partition("?")[0].strip("/"), safe="/%") or "document.json",
+        "uriBaseId": BASE,
+    }
     results = [
         SarifResult(one, artifact, _without_placeholder(one.finding.evidence), is_file=True) for one in found.everything
     ]

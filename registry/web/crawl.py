@@ -1,11 +1,12 @@
 """The ledger of a host: when it was visited, what was requested and answered, and when it is visited next."""
 
-from typing import Final
+from typing import Any, Final
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from registry.edge.problems import UNKNOWN_SERVICE, Problem
 from registry.edge.responses import REVALIDATE
 from registry.web.asking import ask
 from registry.web.rendering import pages_of
@@ -26,7 +27,7 @@ async def crawl(request: Request) -> Response:
         return RedirectResponse(pages.links.to(_PATH, host=canonical), 308)
     page = min(page_number(request), KEPT // ROWS)
     asked = min(KEPT, page * ROWS + 1)  # one more tells whether there is a next page
-    ledger = (await ask(request, "/api/services/{host}/crawl", {"visits": str(asked)}, host=host))["data"]
+    ledger = await _ledger(request, host, asked)
     visits = ledger["visits"]
     has_next = len(visits) > page * ROWS
     values = {
@@ -39,6 +40,21 @@ async def crawl(request: Request) -> Response:
     }
     status = GONE if ledger["opted_out"] else 200
     return pages.respond(request, "crawl.html", values, status=status, cache=REVALIDATE)
+
+
+async def _ledger(request: Request, host: str, visits: int) -> Any:
+    """Return the ledger. Raise Problem for a host that is neither known nor opted out."""
+    try:
+        return (await ask(request, "/api/services/{host}/crawl", {"visits": str(visits)}, host=host))["data"]
+    except Problem as problem:
+        # where the whole domain opted out, no ledger is left to say so
+        if problem.kind is UNKNOWN_SERVICE and await _is_opted_out(request, host):
+            return {"opted_out": True, "visits": []}
+        raise
+
+
+async def _is_opted_out(request: Request, host: str) -> bool:
+    return bool((await ask(request, "/api/opt-outs/{host}", host=host))["data"]["opted_out"])
 
 
 ROUTES: Final = (Route(_PATH, crawl),)

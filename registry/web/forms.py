@@ -1,10 +1,11 @@
 """What forms send, read within bounds and only from pages of this registry, and passed on to the API.
 
-The registry sets no cookies and knows no sessions, so a page of another site that made a browser send one of these
-forms would reach nothing that a stranger cannot do directly. It could spend the limits of its visitors all the same.
+The registry sets no cookies and knows no sessions: these forms change nothing that a stranger may not change. A page of
+another site that made a browser send one could still spend its visitor's limits, so that is refused.
 """
 
 import math
+import re
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlsplit
@@ -27,6 +28,9 @@ from registry.web.asking import as_problem
 
 FORM: Final = "application/x-www-form-urlencoded"
 MOST_FIELDS: Final = 8
+_CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f]")
+"""No HTML may hold them. JSON that does is refused, so nothing is lost."""
+
 _SAME_SITE: Final = frozenset({"same-origin", "none"})
 
 
@@ -87,6 +91,11 @@ async def pass_on(
     return answer.status, content, answer
 
 
+def name_written(text: str) -> str:
+    """Return what stands for a name as the API reads it. No body may hold NUL, and no name does."""
+    return text.replace("\0", "\ufffd").strip()
+
+
 def as_written(text: str) -> Markup:
     """Return the text for a field that can be sent again, where marks for hidden characters would change it."""
-    return escape(text.replace("\0", "\ufffd"))
+    return escape(_CONTROLS.sub("\ufffd", text))

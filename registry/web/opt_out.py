@@ -11,7 +11,7 @@ from registry.core.names.opt_out import FILE_PATH, TXT_LABEL, WORD
 from registry.core.visiting.robots import PRODUCT
 from registry.edge.responses import REVALIDATE
 from registry.web.asking import ask
-from registry.web.forms import as_written, pass_on, sent
+from registry.web.forms import as_written, name_written, pass_on, sent
 from registry.web.rendering import pages_of
 from registry.web.service import canonical_host
 
@@ -29,8 +29,7 @@ async def explain(request: Request) -> Response:
 async def check(request: Request) -> Response:
     """Have the site's opt-out checked, or its end. Anyone may: only what the site itself declares changes anything."""
     fields = await sent(request, ("host", "undo"), _MOST_BYTES)
-    name = fields["host"].strip()
-    body = orjson.dumps({"domain": name, "undo": fields["undo"] == "yes"})
+    body = orjson.dumps({"domain": name_written(fields["host"]), "undo": fields["undo"] == "yes"})
     status, content, _ = await pass_on(request, "/api/opt-outs", body)
     if status >= 400:
         return _form(request, fields["host"], content["detail"])

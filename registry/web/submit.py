@@ -9,7 +9,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from registry.web.asking import ask
-from registry.web.forms import as_written, pass_on, sent
+from registry.web.forms import as_written, name_written, pass_on, sent
 from registry.web.rendering import pages_of
 
 PATH: Final = "/submit"
@@ -31,7 +31,7 @@ async def form(request: Request) -> Response:
 async def submit(request: Request) -> Response:
     """Queue the hosts. Anyone may submit any host: what is listed is what the host itself serves."""
     written = (await sent(request, ("hosts",), _MOST_BYTES))["hosts"]
-    hosts = [name for name in _SEPARATORS.split(written) if name]
+    hosts = [name for name in _SEPARATORS.split(name_written(written)) if name]
     if not hosts:
         return _form(request, written, "Write the name of at least one host.")
     status, content, _ = await pass_on(request, "/api/submissions", orjson.dumps({"hosts": hosts}))

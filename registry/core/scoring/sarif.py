@@ -16,6 +16,9 @@ from registry.core.scoring.report import ReportedFinding
 from registry.core.scoring.rubric import RUBRIC, VERSION
 
 SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+BASE: Final = "%SRCROOT%"
+"""Base of relative URIs: the folder that holds the documents. The consumer of the log resolves it."""
+
 FINGERPRINT: Final = "ruleAndPlace/v1"
 
 _LEVELS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}

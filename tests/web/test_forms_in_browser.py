@@ -1,0 +1,159 @@
+"""Every form in a real browser, with script and without: sent, answered, accessible, and quiet whatever is written."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+
+from tests.api.sites import BIKES, CARD, PIGEON
+from tests.support.builders import adp_manifest
+from tests.support.sarif import assert_sarif
+from tests.web.looking import THEMES, WIDTHS, Look, looking
+
+pytestmark = pytest.mark.slow
+
+HOSTILE = "\"></textarea><script>alert(1)</script><svg/onload=alert(1)>'{{7*7}}\u202e\u2066"
+
+
+def manifest() -> str:
+    document = adp_manifest("paste.pigeonpost.dev", "fold") | {"name": HOSTILE, "description": "Folds. " + HOSTILE}
+    document["capabilities"].append({"description": HOSTILE, "detail_url": "/x"})
+    return json.dumps(document, indent=2, ensure_ascii=False)
+
+
+def assert_accessible(look: Look) -> None:
+    look.page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+    for width in WIDTHS:
+        for theme in THEMES:
+            look.appear(theme, width)
+            assert look.violations() == []
+            assert not look.overflows()
+    assert (look.complaints, look.foreign()) == ([], [])
+
+
+@pytest.mark.parametrize("script", [True, False])
+@pytest.mark.parametrize("text", [manifest(), '{"a": 1,}', "[1]"], ids=["document", "unreadable", "unknown"])
+def test_a_document_is_checked(browser: Browser, pages_url: str, text: str, script: bool) -> None:
+    with looking(browser, pages_url, script=script) as look:
+        look.open("/check")
+        look.page.fill("#document", text)
+        look.page.fill("#at", "/.well-known/agent")
+        look.page.get_by_role("button", name="Check", exact=True).click()
+        look.page.wait_for_selector("#verdict")
+        assert look.page.input_value("#document") == text
+        assert look.page.input_value("#at") == "/.well-known/agent"
+        assert look.page.locator("svg, main script").count() == 0
+        if script:
+            assert_accessible(look)
+        assert look.complaints == []
+
+
+@pytest.mark.parametrize("script", [True, False])
+@pytest.mark.parametrize("kind", ["JSON", "SARIF"])
+def test_results_are_downloaded(browser: Browser, pages_url: str, kind: str, script: bool, tmp_path: Path) -> None:
+    with looking(browser, pages_url, script=script) as look:
+        look.open("/check")
+        look.page.fill("#document", manifest())
+        with look.page.expect_download() as download:
+            look.page.get_by_role("button", name=f"Download as {kind}").click()
+        download.value.save_as(tmp_path / "file")
+        content = json.loads((tmp_path / "file").read_bytes())
+        if kind == "SARIF":
+            assert_sarif(content)
+        else:
+            assert content["valid"] is False
+        assert look.page.input_value("#document") == manifest()
+
+
+@pytest.mark.parametrize("script", [True, False])
+def test_what_is_too_large_or_empty_is_told(browser: Browser, pages_url: str, script: bool) -> None:
+    with looking(browser, pages_url, script=script) as look:
+        look.open("/check")
+        look.page.locator("#document").evaluate("(field, size) => { field.value = 'x'.repeat(size) }", 5_000_000)
+        with look.page.expect_navigation():
+            look.page.get_by_role("button", name="Check", exact=True).click()
+        assert "too large" in look.page.inner_text("h1")
+        look.open("/check")
+        look.page.fill("#document", "\0\u202e" + HOSTILE)
+        with look.page.expect_navigation():
+            look.page.get_by_role("button", name="Check", exact=True).click()
+        assert "cannot be read" in look.page.inner_text("h2#verdict")
+
+
+@pytest.mark.parametrize("script", [True, False])
+def test_hosts_are_submitted(browser: Browser, pages_url: str, script: bool) -> None:
+    with looking(browser, pages_url, script=script) as look:
+        look.open("/submit")
+        look.page.fill("#hosts", f"https://{PIGEON}/a\n{CARD}\n{HOSTILE}\nnever-{str(script).lower()}.com")
+        look.page.get_by_role("button", name="Submit").click()
+        look.page.wait_for_url(re.compile("/submissions/"))
+        assert "2 of 3 hosts are done." in look.page.inner_text("#progress")
+        assert look.page.locator("#reload").is_visible() is not script
+        assert look.page.locator("svg, main script").count() == 0
+        if script:
+            assert_accessible(look)
+        assert look.complaints == []
+
+
+def test_the_page_of_a_list_follows_its_hosts(browser: Browser, pages_url: str) -> None:
+    with looking(browser, pages_url) as look:
+        look.open("/submit")
+        look.page.fill("#hosts", "follow.pigeonpost.dev")
+        look.page.get_by_role("button", name="Submit").click()
+        look.page.wait_for_url(re.compile("/submissions/"))
+
+        def answer(route: object) -> None:
+            reply = route.fetch()  # type: ignore[attr-defined]
+            content = reply.json()
+            content["data"]["counts"] = {"not_listed": 1}
+            content["data"]["hosts"][0] |= {"state": "not_listed", "reasons": [HOSTILE]}
+            route.fulfill(response=reply, json=content)  # type: ignore[attr-defined]
+
+        look.page.route("**/api/submissions/*", answer)
+        look.page.get_by_text("1 of 1 host is done.").wait_for()
+        row = look.page.locator("[data-host]")
+        assert row.locator("[data-state]").inner_text() == "not listed"
+        assert "[U+202E][U+2066]" in row.locator("[data-reasons]").inner_text()
+        assert look.page.locator("svg, main script").count() == 0
+        assert_accessible(look)
+
+
+@pytest.mark.parametrize("script", [True, False])
+def test_an_opt_out_is_requested(browser: Browser, pages_url: str, script: bool) -> None:
+    with looking(browser, pages_url, script=script) as look:
+        look.open("/opt-out")
+        look.page.fill("#host", BIKES)
+        look.page.get_by_role("button", name="Check and opt out").click()
+        look.page.wait_for_url(re.compile(f"/opt-out/{re.escape(BIKES)}"))
+        assert "Queued" in look.page.inner_text(".note")
+        look.page.get_by_role("link", name="Load the page again").click()
+        look.page.get_by_role("button", name="Check and opt out").click()
+        look.page.wait_for_url(re.compile(f"/opt-out/{re.escape(BIKES)}"))
+        if script:
+            assert_accessible(look)
+        look.open("/opt-out")
+        look.page.fill("#host", HOSTILE)
+        look.page.get_by_role("button", name="Undo an opt-out").click()
+        look.page.wait_for_selector(".fault")
+        assert look.page.input_value("#host") == HOSTILE
+        look.complaints.clear()  # the browser notes the status 400
+        if script:
+            assert_accessible(look)
+
+
+def test_a_form_on_a_page_of_another_site_is_refused(browser: Browser, pages_url: str) -> None:
+    with looking(browser, pages_url) as look:
+        look.page.route(
+            "http://elsewhere.example/",
+            lambda route: route.fulfill(
+                content_type="text/html",
+                body=f'<form method="post" action="{pages_url}/opt-out"><input name="host" value="{PIGEON}">'
+                "<button>go</button></form>",
+            ),
+        )
+        look.page.goto("http://elsewhere.example/")
+        with look.page.expect_navigation():
+            look.page.click("button")
+        assert look.page.inner_text("h1") == "This form was not sent from here"
