@@ -1,6 +1,6 @@
 # Two commands on a fresh machine: `make demo`, `make test`. Needs Python 3.11-3.13 and make; uv is brought along.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast check docs bench-crawl bench-relevance clean ssrf torture guards torture-kill torture-api conformance
+.PHONY: help demo test test-fast check docs bench-crawl bench-relevance clean ssrf torture guards torture-kill torture-api conformance screenshots
 
 PYTHON ?= python3
 PORT   ?= 8000
@@ -62,6 +62,9 @@ bench-crawl: .venv/.done | $(UV) ## the crawler beside aiohttp, Scrapy and itsel
 
 bench-relevance: .venv/.done ## does search put the right service first (RELEVANCE="--data DIR --json", "--parts")
 	.venv/bin/python -m benchmarks.relevance $(RELEVANCE)
+
+screenshots: .venv/.done ## pictures of all web pages, in two themes and two widths (SCREENSHOTS=folder; Chromium)
+	WAYPOST_SCREENSHOTS=$(or $(SCREENSHOTS),screenshots) .venv/bin/python -m pytest tests/web/test_screenshots.py -rs
 
 clean:           ## forget the environment
 	rm -rf .venv .tools

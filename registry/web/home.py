@@ -49,7 +49,7 @@ async def home(request: Request) -> Response:
 async def counted(request: Request) -> Counts:
     """Return the numbers of the start page, counted at most once in COUNTED_SECONDS: it reads whole tables."""
     kept: Counts | None = getattr(request.app.state, "counts", None)
-    if kept is not None and kept.until > time.monotonic():  # guard: pages-counts
+    if kept is not None and kept.until > time.monotonic():
         return kept
     seen, overview = await asyncio.gather(
         ask(request, "/api/services", {"limit": "0", "seen_within_days": "1"}),

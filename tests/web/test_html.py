@@ -13,6 +13,7 @@ import pytest
 from html5lib.html5parser import ParseError
 
 from registry.web.rendering import POLICY
+from tests.api.sites import AWKWARD
 from tests.support.api import Api
 from tests.web.paths import ERRORS, PAGES
 
@@ -60,6 +61,12 @@ async def test_a_page_has_the_strict_policy(api: Api, path: str) -> None:
     assert headers["cross-origin-opener-policy"] == "same-origin"
     assert headers["cross-origin-resource-policy"] == "same-origin"
     assert (headers["referrer-policy"], headers["x-content-type-options"]) == ("no-referrer", "nosniff")
+
+
+async def test_markup_of_sites_is_text(api: Api) -> None:
+    page = (await api.get(f"/s/{AWKWARD}", headers=ASKING)).text
+    assert "Greets &lt;script&gt;alert(1)&lt;/script&gt; visitors politely." in page
+    assert "<script>alert" not in page
 
 
 @pytest.mark.parametrize("path", PAGES)
