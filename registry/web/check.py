@@ -1,7 +1,7 @@
 """Checking a document before any host serves it. Nothing is fetched and nothing is stored."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any, Final
@@ -15,7 +15,7 @@ from starlette.routing import Route
 from registry.core.assessing.drafts import UNKNOWN_HOST, Draft, judge_draft
 from registry.core.formats import FORMAT_BY_SLUG
 from registry.core.merging.merge import Held
-from registry.core.model.services import to_json
+from registry.core.model.services import Service, to_json
 from registry.core.names.domains import parse_url
 from registry.core.reading.reader import read_json
 from registry.core.scoring.report import report
@@ -29,6 +29,7 @@ from registry.wiring import utc_now
 PATH: Final = "/check"
 MOST_FINDINGS: Final = 100
 MOST_CAPABILITIES: Final = 30
+MOST_MEMBERS: Final = 8
 SHOWN_CHARS: Final = 40_000
 """Characters of the common model on the page; the rest is in the file to download."""
 
@@ -41,7 +42,7 @@ _NO_DOCUMENT: Final = "Paste a document."
 class Reading:
     """How a document is read. `host`: the one that it names. `path`: where it was taken to be served.
 
-    `marks`: members at its top that say which format it is. `at_own_path`: `path` is one that its format prescribes.
+    `members`: those at its top that were read. `at_own_path`: `path` is one that its format prescribes.
     `capabilities`: name, description and kinds of calls. `model`: the service in the common model, JSON-ready.
     """
 
@@ -49,7 +50,7 @@ class Reading:
     path: str
     title: str | None = None
     spec: str | None = None
-    marks: tuple[str, ...] = ()
+    members: tuple[str, ...] = ()
     at_own_path: bool = False
     name: str | None = None
     description: str | None = None
@@ -145,7 +146,7 @@ def reading_of(raw: bytes, path: str | None) -> Reading:
         path=served_at,
         title=form_read.title,
         spec=form_read.spec,
-        marks=tuple(name for name in value if name in form_read.marks)[:5] if isinstance(value, dict) else (),
+        members=tuple(_used(value, form_read.marks, service))[:MOST_MEMBERS],
         at_own_path=served_at in form_read.paths,
         name=service.name,
         description=service.description,
@@ -156,6 +157,12 @@ def reading_of(raw: bytes, path: str | None) -> Reading:
         capability_count=len(service.capabilities),
         model=_shown(to_json(service)),
     )
+
+
+def _used(value: Any, marks: Collection[str], service: Service) -> Iterator[str]:
+    """Yield the members at the top of a document that state its format or that a field of the service is from."""
+    pointers = {origin.pointer.partition("/")[2].partition("/")[0] for origin in service.provenance.values()}
+    yield from (name for name in value if name in pointers or name in marks)
 
 
 def sarif_of(raw: bytes, path: str | None) -> bytes:
