@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from registry.cli.admin_reports import reports
 from registry.cli.clean import print_json
 from registry.cli.common import (
     DONE,
@@ -354,3 +355,4 @@ def _run(work: "Callable[[Waypost], Awaitable[int]]", data: Path | None) -> None
 
 admin.add_typer(keys, name="keys")
 admin.add_typer(opt_outs, name="opt-outs")
+admin.add_typer(reports, name="reports")
