@@ -1,4 +1,7 @@
-"""Queries of services for the interfaces. JSON is decoded row by row, so that one bad row does not hide the others."""
+"""Queries of services for the interfaces. JSON is decoded row by row, so that one bad row does not hide the others.
+
+Long, because every condition of lists and every part of the record of a service is read here.
+"""
 
 import logging
 from collections import Counter

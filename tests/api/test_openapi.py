@@ -1,5 +1,6 @@
 """The OpenAPI document: complete, correct, and identical to the one in docs/."""
 
+import hashlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -146,6 +147,8 @@ def test_every_reference_resolves() -> None:
     assert "#/components/schemas/HTTPValidationError" not in defined
 
 
+MANIFEST_ID = hashlib.sha256(f"https://{PIGEON}/.well-known/agent".encode()).hexdigest()
+
 GETS = (
     ("/api/discover?q=create+a+parcel&include_unverified=true", "/api/discover"),
     ("/api/services?include_unverified=true", "/api/services"),
@@ -154,6 +157,10 @@ GETS = (
     (f"/api/services/{PIGEON}/status", "/api/services/{domain}/status"),
     (f"/api/services/{PIGEON}/crawl", "/api/services/{domain}/crawl"),
     (f"/api/services/{PIGEON}/audit", "/api/services/{domain}/audit"),
+    (f"/api/services/{PIGEON}/evidence", "/api/services/{domain}/evidence"),
+    (f"/api/services/{PIGEON}/evidence/{MANIFEST_ID}", "/api/services/{domain}/evidence/{id}"),
+    (f"/api/services/{PIGEON}/history", "/api/services/{domain}/history"),
+    (f"/api/services/{PIGEON}/uptime", "/api/services/{domain}/uptime"),
     (f"/api/services/{PIGEON}/manifest/awp", "/api/services/{domain}/manifest/{format}"),
     (f"/api/opt-outs/{PIGEON}", "/api/opt-outs/{domain}"),
     ("/api/feed", "/api/feed"),

@@ -51,10 +51,8 @@ def test_a_report_is_listed_decided_and_answered(filed: None) -> None:
     decided = runner.invoke(app, ["admin", "reports", "resolve", report["id"], "accepted", "--answer", "Thank you."])
     assert (decided.exit_code, "answer: Thank you." in decided.stdout) == (DONE, True)
     assert runner.invoke(app, ["admin", "reports", "list", "--json"]).stdout == ""
-    assert (
-        json.loads(runner.invoke(app, ["admin", "reports", "list", "--closed", "--json"]).stdout)["answer"]
-        == "Thank you."
-    )
+    closed = runner.invoke(app, ["admin", "reports", "list", "--closed", "--json"])
+    assert json.loads(closed.stdout)["answer"] == "Thank you."
 
 
 def test_wrong_arguments_are_refused(filed: None) -> None:
