@@ -29,10 +29,14 @@ def visible(value: Any) -> Any:
     return _HIDDEN.sub(lambda found: f"[U+{ord(found[0]):04X}]", value)  # guard: pages-hidden-characters
 
 
-def short(text: str | None, chars: int) -> str:
-    """Return the text with at most this many characters, cut at the end; empty for None."""
-    if text is None:
+def short(value: Any, chars: int) -> str:
+    """Return a value as text with at most this many characters, cut at the end; empty for None.
+
+    Documents hold numbers, lists and objects where a text is expected: what they hold is shown, whatever it is.
+    """
+    if value is None:
         return ""
+    text = value if isinstance(value, str) else as_json(value, chars) if isinstance(value, dict | list) else str(value)
     return text if len(text) <= chars else text[: chars - 1].rstrip() + ELLIPSIS
 
 
@@ -96,9 +100,9 @@ def coded(text: str) -> Markup:
     return Markup("").join(parts)
 
 
-def words(name: str) -> str:
+def words(name: Any) -> str:
     """Return an identifier such as `auth_type` or `tls-error` as words."""
-    return name.replace("_", " ").replace("-", " ")
+    return str(name).replace("_", " ").replace("-", " ")
 
 
 def kind(name: str) -> str:
@@ -113,17 +117,17 @@ _KINDS: Final = {
 }  # fmt: skip
 
 
-def listed(values: Iterable[str], most: int = 5) -> str:
-    """Return values as a list in words, at most `most` of them and how many more there are."""
-    every = list(values)
+def listed(values: Iterable[Any], most: int = 5) -> str:
+    """Return values as a list in words, at most `most` of them and how many more there are; objects by their name."""
+    every = [short(one.get("name", one) if isinstance(one, dict) else one, 80) for one in values]
     more = f" and {len(every) - most} more" if len(every) > most else ""
     return ", ".join(every[:most]) + more
 
 
-def outside(url: str | None) -> str | None:
+def outside(url: Any) -> str | None:
     """Return a URL of a listed site as our own parser writes it, if a page may link to it: http or https to a host
     that is no private one. None otherwise."""
-    if not url or len(url) > _MAX_URL_CHARS:
+    if not isinstance(url, str) or not url or len(url) > _MAX_URL_CHARS:
         return None
     parsed = parse_url(url)
     if parsed is None or parsed.scheme not in ("https", "http") or parsed.has_user:  # guard: pages-foreign-links

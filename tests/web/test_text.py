@@ -73,3 +73,16 @@ def test_public_addresses_are_linked_to_as_the_parser_writes_them() -> None:
 )  # fmt: skip
 def test_times_are_relative(distance: timedelta, says: str) -> None:
     assert text.relative((NOW - distance).isoformat(), NOW) == says
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.floats() | st.text(),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    )
+)
+def test_any_value_is_shown_as_a_short_text(value: object) -> None:
+    assert len(text.short(value, 20)) <= 20
+    assert isinstance(text.listed([value]), str)
+    assert isinstance(text.words(value), str)
+    assert text.outside(value) is None or isinstance(value, str)
