@@ -28,6 +28,7 @@ from registry.web import (
     figures,
     home,
     opt_out,
+    ownership,
     search,
     service,
     signals,
@@ -40,7 +41,7 @@ from registry.wiring import StoreUnavailable, Waypost
 
 _MODULES: Final = (
     assets, home, about, changes, figures, search, service, capability, badge, sitemap, check, submit, opt_out, crawl,
-    evidence, signals,
+    evidence, signals, ownership,
 )  # fmt: skip
 
 SHARED: Final = frozenset({"/", "/bot", "/docs"})

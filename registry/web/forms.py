@@ -78,12 +78,21 @@ def refuse_other_sites(request: Request) -> None:
 
 
 async def pass_on(
-    request: Request, path: str, body: bytes, query: Mapping[str, str] | None = None
+    request: Request,
+    path: str,
+    body: bytes,
+    query: Mapping[str, str] | None = None,
+    *,
+    method: str = "POST",
+    token: str | None = None,
 ) -> tuple[int, Any, inside.Answer]:
-    """Return status and JSON of the API's answer to a POST, and the answer itself.
+    """Return status and JSON of the API's answer, and the answer itself. `token`: a bearer token that the form has.
 
     Raise Problem for what no field can correct: a limit, or a registry that cannot answer."""
-    answer = await inside.call(request.app.state.api, request.scope, path, query, method="POST", body=body)
+    headers = [] if token is None else [(b"authorization", b"Bearer " + token.encode("ascii", "replace"))]
+    answer = await inside.call(
+        request.app.state.api, request.scope, path, query, method=method, body=body, headers=headers
+    )
     content = orjson.loads(bytes(answer.body))
     if answer.status == 429 or answer.status >= 500:
         retry_after = {"retry-after": answer.header(b"retry-after")}

@@ -84,6 +84,12 @@ class Pages:
         return Response(body, status, {"Cache-Control": "no-store", **every}, HTML)
 
 
+def with_secrets(response: Response) -> Response:
+    """Return the response as one that nobody keeps, and that is not compressed: lengths would tell about its secrets."""
+    response.headers["Cache-Control"] = "no-store, no-transform"
+    return response
+
+
 def pages_of(request: Request) -> Pages:
     pages: Pages = request.app.state.pages
     return pages

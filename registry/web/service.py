@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from datetime import date, timedelta
 from typing import Any, Final
 
 from starlette.requests import Request
@@ -14,7 +13,6 @@ from registry.edge.problems import UNKNOWN_SERVICE, Problem
 from registry.edge.responses import REVALIDATE
 from registry.web.asking import ask
 from registry.web.rendering import pages_of
-from registry.wiring import utc_now
 
 CAPABILITIES: Final = 20
 """Capabilities on one page; those of the first page are shown with their calls where the service is small."""
@@ -22,7 +20,7 @@ CAPABILITIES: Final = 20
 IN_FULL: Final = 12
 """A service with more capabilities is shown without calls: each has a page of its own."""
 
-HEALTH_DAYS: Final = 30
+UPTIME_DAYS: Final = 90
 NOT_FOUND: Final = 404
 GONE: Final = 410
 _LINES: Final = 40
@@ -42,8 +40,8 @@ async def service(request: Request) -> Response:
         return RedirectResponse(pages.links.service(canonical), 308)
     page = page_number(request)
     try:
-        data, status, health = await asyncio.gather(
-            _service(request, host), ask(request, "/api/services/{host}/status", host=host), _health(request, host)
+        data, status, uptime = await asyncio.gather(
+            _service(request, host), ask(request, "/api/services/{host}/status", host=host), _uptime(request, host)
         )
     except Problem as problem:
         if problem.kind is not UNKNOWN_SERVICE:
@@ -58,8 +56,8 @@ async def service(request: Request) -> Response:
         "host": host,
         "service": data,
         "host_status": status["data"],
-        "health": health,
-        "strip": strip(health["history"], utc_now().date()) if health and health["history"] else [],
+        "uptime": uptime,
+        "strip": strip(uptime["days"]) if uptime and uptime["checks"] else [],
         "capabilities": shown,
         "capability_count": len(every),
         "page": page,
@@ -112,10 +110,10 @@ async def _service(request: Request, host: str) -> Any:
     return (await ask(request, "/api/services/{host}", {"include_details": "true"}, host=host))["data"]
 
 
-async def _health(request: Request, host: str) -> Any:
-    """Return the health of the last days; None where there is none to show."""
+async def _uptime(request: Request, host: str) -> Any:
+    """Return the availability of the last days; None where there is none to show."""
     try:
-        answer = await ask(request, "/api/health/{host}", {"days": str(HEALTH_DAYS)}, host=host)
+        answer = await ask(request, "/api/services/{host}/uptime", {"days": str(UPTIME_DAYS)}, host=host)
     except Problem as problem:
         if problem.kind.status != 404:
             raise
@@ -123,17 +121,13 @@ async def _health(request: Request, host: str) -> Any:
     return answer["data"]
 
 
-def strip(history: Sequence[Mapping[str, Any]], today: date, days: int = HEALTH_DAYS) -> list[tuple[str, str, int]]:
-    """Return each of the last days, the oldest first: the day, its worst state, and how many visits it had."""
-    states: dict[str, list[str]] = {}
-    for visit in history:
-        states.setdefault(visit["checked_at"][:10], []).append(visit["status"])
-    shown = [str(today - timedelta(days=back)) for back in reversed(range(days))]
-    return [(day, _worst(states.get(day, ())), len(states.get(day, ()))) for day in shown]
+def strip(days: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, int]]:
+    """Return each day, the oldest first: the day, its worst state, and how many visits it had."""
+    return [(day["day"], _worst(day), day["checks"]) for day in days]
 
 
-def _worst(states: Sequence[str]) -> str:
-    return next((state for state in ("down", "degraded", "up") if state in states), "no visit")
+def _worst(day: Mapping[str, Any]) -> str:
+    return next((state for state in ("down", "degraded", "up") if day[state]), "no visit")
 
 
 async def weights(request: Request) -> Mapping[str, float]:

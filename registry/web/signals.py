@@ -11,7 +11,7 @@ from registry.core.model.reports import CODE_MEANS, REASON_CHARS
 from registry.edge.responses import REVALIDATE
 from registry.web.asking import as_problem, ask
 from registry.web.forms import as_written, pass_on, sent
-from registry.web.rendering import pages_of
+from registry.web.rendering import pages_of, with_secrets
 from registry.web.service import canonical_host
 
 _RECHECK: Final = "/s/{host}/recheck"
@@ -61,14 +61,14 @@ async def file(request: Request) -> Response:
     url = content["data"]["status_url"]
     token = None if url is None else url.rpartition("/")[2]
     values = {"host": host, "token": token, "message": content["data"]["message"]}
-    return pages_of(request).respond(request, "reported.html", values, cache="no-store")
+    return with_secrets(pages_of(request).respond(request, "reported.html", values))
 
 
 async def state(request: Request) -> Response:
     """Return the page about a report, for whoever has its address."""
     answer = await ask(request, "/api/reports/{token}", token=request.path_params["token"])
     values = {"report": answer["data"], "means": CODE_MEANS}
-    return pages_of(request).respond(request, "report_state.html", values, cache="private, no-store")
+    return with_secrets(pages_of(request).respond(request, "report_state.html", values))
 
 
 def _form(request: Request, host: str, written: str, code: str, fault: str | None = None) -> Response:

@@ -39,9 +39,16 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 BROKEN, NOT_LISTED, POISONED = "broken.example", "unlisted.example", "knitters.example"
 OVERRIDE, HIDDEN = "injection.override", "injection.hidden_text"
 
-NOT_PLANTED = frozenset({
-    "visits.answers.final_url", "documents.redirects", "document.redirects", "documents.copy_of", "document.copy_of", "versions.difference",
-})  # fmt: skip
+NOT_PLANTED = frozenset(
+    {
+        "visits.answers.final_url",
+        "documents.redirects",
+        "document.redirects",
+        "documents.copy_of",
+        "document.copy_of",
+        "versions.difference",
+    }
+)
 """Marks of texts that the planted sites do not have: none redirects, serves a document twice, or changes one."""
 
 

@@ -52,6 +52,9 @@ PAGES: Final = (
         for page in ("evidence", "history", "recheck", "report")
         for host in (sites.PIGEON, sites.AWKWARD)
     ),
+    LINKS.to("/claim/{host}", host=sites.PIGEON),
+    LINKS.to("/claim/{host}", host="unknown.example.com"),
+    LINKS.to("/owner/{host}", host=sites.PIGEON),
 )
 """Paths that answer 200."""
 

@@ -1,0 +1,175 @@
+"""Proving that a host is one's own, and deciding about it, with forms.
+
+There are no sessions: the tokens are shown once, kept by the person, and sent in a field of each form. They stand in no
+URL, in no cookie, and in no answer that anybody may keep.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+import orjson
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from registry.core.access.tokens import parse_token
+from registry.edge.problems import BAD_REQUEST, Problem
+from registry.edge.responses import REVALIDATE
+from registry.web.asking import as_problem, ask
+from registry.web.forms import as_written, pass_on, sent
+from registry.web.rendering import pages_of, with_secrets
+from registry.web.service import canonical_host
+
+CHECK_SECONDS: Final = 10
+"""How long a page waits for the answer of a worker."""
+
+_CLAIM: Final = "/claim/{host}"
+_CHECK: Final = "/claim/{host}/check"
+_OWNER: Final = "/owner/{host}"
+_MOST_BYTES: Final = 16_384
+_METHODS: Final = ("file", "dns")
+
+
+class Action(NamedTuple):
+    """What an owner can choose. `text`: name of the field that the operation takes, empty for none."""
+
+    name: str
+    label: str
+    method: str
+    path: str
+    text: str = ""
+
+
+ACTIONS: Final = (
+    Action("recheck", "Visit it now", "POST", "/recheck"),
+    Action("hide", "Hide it from every answer", "POST", "/hide"),
+    Action("show", "Show it again", "POST", "/show"),
+    Action("note", "Set the public note", "PUT", "/note", "note"),
+    Action("canonical", "Name the host that stands for this one", "PUT", "/canonical", "canonical"),
+    Action("webhook", "Send its changes to a webhook", "PUT", "/webhook", "url"),
+    Action("no-webhook", "Delete the webhook", "DELETE", "/webhook"),
+    Action("rotate", "Replace this token by a new one", "POST", "/token"),
+    Action("give-up", "Give the ownership up", "DELETE", "/token"),
+    Action("opt-out", "Opt out: delete everything, and never visit it again", "POST", "/opt-out"),
+)
+_BY_NAME: Final = {action.name: action for action in ACTIONS}
+
+
+async def explain(request: Request) -> Response:
+    """Return the page that says what a proof is, with the form that begins one."""
+    host = request.path_params["host"]
+    if (canonical := canonical_host(host)) != host:
+        return RedirectResponse(pages_of(request).links.to(_CLAIM, host=canonical), 308)
+    return await _form(request, host)
+
+
+async def claim(request: Request) -> Response:
+    """Make a claim, and show its value and its token, this once."""
+    host = canonical_host(request.path_params["host"])
+    fields = await sent(request, ("method", "scope"), _MOST_BYTES)
+    wanted = {"domain": host, "method": fields["method"], "scope": fields["scope"] or "host"}
+    status, content, _ = await pass_on(request, "/api/claims", orjson.dumps(wanted))
+    if status >= 400:
+        return await _form(request, host, content["detail"])
+    data = content["data"]
+    return _state(request, host, data, data["claim_token"])
+
+
+async def check(request: Request) -> Response:
+    """Have the proof looked up, and show what was found; after the proof the owner's token, this once."""
+    host = canonical_host(request.path_params["host"])
+    fields = await sent(request, ("token",), _MOST_BYTES)
+    token = parse_token(fields["token"].strip(), "claim")
+    if token is None:
+        raise Problem(BAD_REQUEST, "This is no claim token. It begins with wp_claim_.")
+    query = {"wait": str(CHECK_SECONDS)}
+    path = f"/api/claims/{token.id}/check"
+    status, content, _ = await pass_on(request, path, b"", query, token=token.text)
+    if status >= 400:
+        raise as_problem(content, {})
+    if content["data"]["domain"] != host:
+        raise Problem(BAD_REQUEST, "This token belongs to the claim of another host.")
+    return _state(request, host, content["data"], token.text)
+
+
+async def owner(request: Request) -> Response:
+    """Return the page where an owner decides, before a token is given."""
+    host = request.path_params["host"]
+    if (canonical := canonical_host(host)) != host:
+        return RedirectResponse(pages_of(request).links.to(_OWNER, host=canonical), 308)
+    return _owned(request, host, None, {})
+
+
+async def decide(request: Request) -> Response:
+    """Do what the owner chose, and show how things stand."""
+    host = canonical_host(request.path_params["host"])
+    fields = await sent(request, ("token", "action", "text"), _MOST_BYTES)
+    token = fields["token"].strip()
+    said: dict[str, Any] = {}
+    if fields["action"]:
+        action = _BY_NAME.get(fields["action"])
+        if action is None:
+            raise Problem(BAD_REQUEST, "An owner cannot choose that.")
+        body = _body(action, fields["text"].strip())
+        path = f"/api/owner/{host}{action.path}"
+        status, content, _ = await pass_on(request, path, body, method=action.method, token=token)
+        if status >= 400:
+            return _owned(request, host, None, {"fault": content["detail"], "written": fields["text"]})
+        said = _said(content["data"])
+        token = said.get("owner_token") or token
+        if action.name in ("give-up", "opt-out"):
+            return _owned(request, host, None, said)
+    status, content, _ = await pass_on(request, f"/api/owner/{host}", b"", method="GET", token=token)
+    if status >= 400:
+        return _owned(request, host, None, {"fault": content["detail"]})
+    return _owned(request, host, content["data"], {**said, "token": token})
+
+
+def _body(action: Action, text: str) -> bytes:
+    if not action.text:
+        return b""
+    return orjson.dumps({action.text: (text or None) if action.text == "canonical" else text})
+
+
+def _said(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what an answer tells the owner. A webhook's secret is shown once, like a token."""
+    if "secret" in data:
+        says = "The webhook gets a challenge first. Its secret, which signs every message, is shown only here."
+        return {"says": says, "secret": data["secret"]}
+    return {"says": data["says"], "owner_token": data.get("owner_token")}
+
+
+async def _form(request: Request, host: str, fault: str | None = None) -> Response:
+    """Return the form, with who owns the host now. A host that nobody visited can be claimed too."""
+    try:
+        ownership = (await ask(request, "/api/services/{host}", host=host))["data"]["ownership"]
+    except Problem as problem:
+        if problem.kind.status not in (403, 404):
+            raise
+        ownership = None
+    values = {"host": host, "ownership": ownership, "methods": _METHODS, "fault": fault}
+    return pages_of(request).respond(request, "claim.html", values, status=400 if fault else 200, cache=REVALIDATE)
+
+
+def _state(request: Request, host: str, data: Mapping[str, Any], token: str) -> Response:
+    values = {"host": host, "claim": data, "token": token, "owner_token": data.get("owner_token")}
+    return with_secrets(pages_of(request).respond(request, "claimed.html", values))
+
+
+def _owned(request: Request, host: str, data: Mapping[str, Any] | None, told: Mapping[str, Any]) -> Response:
+    names = ("says", "fault", "secret", "owner_token", "token")
+    values = {
+        "host": host, "owned": data, "actions": ACTIONS, "written": as_written(told.get("written", "")),
+        **{name: told.get(name) for name in names},
+    }  # fmt: skip
+    status = 400 if told.get("fault") else 200
+    return with_secrets(pages_of(request).respond(request, "owner.html", values, status=status))
+
+
+ROUTES: Final = (
+    Route(_CLAIM, explain),
+    Route(_CLAIM, claim, methods=["POST"]),
+    Route(_CHECK, check, methods=["POST"]),
+    Route(_OWNER, owner),
+    Route(_OWNER, decide, methods=["POST"]),
+)
