@@ -47,6 +47,8 @@ How to return. Remove the opt-out, then POST {base}/api/opt-outs {{"domain": "yo
 
 How to request a visit. POST {base}/api/services {{"domain": "your.host"}}; its result and the time of the next visit
 are at {base}/api/services/your.host/status
+A host that is known is visited again by POST {base}/api/verify/your.host (anybody may ask a few times a day; the limits
+above hold all the same). Step by step: docs/operators.md of the project.
 
 Who runs it. {operator}
 

@@ -288,7 +288,7 @@ def _curl(method: str, path: str, parameters: Sequence[Mapping[str, Any]], body:
         elif parameter["required"]:
             query[parameter["name"]] = examples[0]
     url = f"{base}{path}{'?' + urlencode(query) if query else ''}"
-    words = ["curl", *(["-X", method.upper()] if method not in ("get", "post") else []), url]
+    words = ["curl", url, *(["-X", method.upper()] if method != ("get" if body is None else "post") else [])]
     if body is not None:
         words += ["-H", "Content-Type: application/json", "-d", body]
     return shlex.join(words)

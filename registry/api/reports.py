@@ -33,7 +33,7 @@ from registry.edge.routing import read_body, strict_router
 from registry.wiring import utc_now
 
 PATH: Final = "/api/reports"
-_NEVER_SHARED: Final = "private, no-cache"
+_NEVER_SHARED: Final = "private, no-cache, no-transform"
 _REFUSED: Final = {
     "client_budget": f"You filed {MOST_OF_CLIENT} reports within a day.",
     "domain_budget": f"{MOST_OF_DOMAIN} reports about this domain were filed within a day.",
@@ -91,7 +91,9 @@ async def file(request: Request) -> Response:
         "success": True,
         "data": {"message": message, "domain": host, "code": code, "status_url": url},
     }
-    return json_response(request, content, cache="no-store")
+    response = json_response(request, content)
+    response.headers["Cache-Control"] = "no-store, no-transform"  # it holds a secret: never compressed
+    return response
 
 
 @router.get(

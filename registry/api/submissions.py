@@ -43,7 +43,7 @@ MOST_FINDINGS: Final = 20
 _HOSTS_OF_UNIT: Final = 10
 """Hosts that are queued, or whose state is read, for one unit of work."""
 
-_NEVER_SHARED: Final = "private, no-cache"
+_NEVER_SHARED: Final = "private, no-cache, no-transform"
 _KEY: Final = re.compile(r'"?([\x21\x23-\x7e]{1,255})"?', re.ASCII)
 _RETRY: Final = {"Retry-After": "5"}
 

@@ -2,7 +2,7 @@
 
 Packages are imported inside the commands, Rich and pydantic too, so that `--help` and wrong usage answer at once. The
 commands are listed in the order of this module: what people use first stands first. Long, because it declares the
-arguments of all commands except `seed`, `webhooks`, `search-keys` and `verify-index`.
+arguments of all commands except `seed`, `webhooks`, `reports`, `search-keys` and `verify-index`.
 """
 
 import contextlib
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from registry.cli.admin_reports import reports
 from registry.cli.clean import print_json, print_traceback
 from registry.cli.common import (
     DONE,
@@ -613,4 +614,5 @@ def _address(text: str | None, name: str = "--metrics") -> tuple[str, int] | Non
 app.command("verify-index")(verify_index)
 app.command("search-keys")(search_keys)
 app.add_typer(webhooks, name="webhooks")
+app.add_typer(reports, name="reports")
 app.add_typer(seeds, name="seed")

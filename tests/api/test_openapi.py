@@ -15,7 +15,7 @@ from registry.api.schemas import discovery, feed, monitoring, service, submissio
 from registry.api.schemas.base import example_of
 from registry.edge import problems
 from tests.api.sites import PIGEON
-from tests.support.api import Api
+from tests.support.api import PUBLIC_URL, Api
 from tests.support.shared import ROOT
 
 DOCUMENT: dict[str, Any] = orjson.loads(document())
@@ -75,6 +75,10 @@ def test_every_operation_of_the_contract_is_documented() -> None:
         ("post", "/api/validate"),
         ("get", "/api/health"),
         ("get", "/api/health/{domain}"),
+        ("post", "/api/health/{domain}"),
+        ("post", "/api/verify/{domain}"),
+        ("get", "/api/status"),
+        ("post", "/api/reports"),
         ("get", "/api/rubric"),
         ("get", "/healthz"),
         ("get", "/readyz"),
@@ -155,13 +159,22 @@ GETS = (
     ("/dumps/manifest.json", "/dumps/manifest.json"),
     ("/api/health", "/api/health"),
     (f"/api/health/{PIGEON}", "/api/health/{domain}"),
+    ("/api/status", "/api/status"),
+    ("", "/api/submissions/{id}"),
+    ("", "/api/reports/{token}"),
     ("/api/rubric", "/api/rubric"),
     ("/api/problems", "/api/problems"),
     ("/api/problems/not-found", "/api/problems/{slug}"),
     ("/healthz", "/healthz"),
     ("/readyz", "/readyz"),
 )
-"""A request for each operation with GET, and its path in the document."""
+"""A request for each operation with GET, and its path in the document. Empty: its address is a secret that another
+operation makes."""
+
+SECRETS = {
+    "/api/submissions/{id}": ("/api/submissions", {"hosts": [PIGEON]}),
+    "/api/reports/{token}": ("/api/reports", {"domain": PIGEON, "reason": "It is gone."}),
+}
 
 
 @pytest.mark.parametrize(("path", "template"), GETS)
@@ -169,6 +182,9 @@ GETS = (
 async def test_real_responses_match_the_document(api: Api, path: str, template: str) -> None:
     if path.startswith("/dumps/"):
         await api.waypost.dumps.export()
+    if template in SECRETS:
+        maker, body = SECRETS[template]
+        path = (await api.post(maker, json=body)).json()["data"]["status_url"].removeprefix(PUBLIC_URL)
     response = await api.get(path)
     assert response.status_code == 200, response.text
     schema = DOCUMENT["paths"][template]["get"]["responses"]["200"]["content"]["application/json"]["schema"]

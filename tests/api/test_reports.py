@@ -32,7 +32,7 @@ async def test_a_report_of_the_contract_is_filed(own_api: Api) -> None:
     assert (data["domain"], data["code"]) == (PIGEON, "other")
     path = data["status_url"].removeprefix(PUBLIC_URL)
     status = await own_api.get(path)
-    assert status.headers["cache-control"] == "private, no-cache"
+    assert status.headers["cache-control"] == "private, no-cache, no-transform"
     shown = status.json()["data"]
     assert (shown["reason"], shown["state"], shown["answer"]) == (REASON, "open", None)
     (report,) = await own_api.waypost.reports.of_host(PIGEON)

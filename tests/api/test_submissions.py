@@ -73,7 +73,7 @@ async def test_nobody_else_finds_a_list(own_api: Api) -> None:
         assert response.status_code == 404
         assert_shape(shapes.FAILED, response.json())
     response = await own_api.get(f"{PATH}/{data['id']}")
-    assert response.headers["cache-control"] == "private, no-cache"
+    assert response.headers["cache-control"] == "private, no-cache, no-transform"
 
 
 async def test_a_repeated_request_gets_the_same_answer(own_api: Api) -> None:

@@ -62,7 +62,11 @@ class CheckedData(Shape):
     response_time_ms: _ResponseTime
     checked_at: Annotated[Timestamp | None, Field(description="null: nothing was measured yet.")]
     queued: Annotated[
-        bool, Field(description="true: the new check is not made yet, and these are the results of the last one.")
+        bool,
+        Field(
+            description="true: the new check is not made yet, and these are the results of the last one.",
+            examples=[False],
+        ),
     ]
     message: _Message
     status_url: StatusUrl

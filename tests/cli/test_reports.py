@@ -1,0 +1,60 @@
+"""`waypost reports` on a real database: lists, decides and answers; foreign text cannot steer the terminal."""
+
+import json
+import secrets
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from uuid import uuid4
+
+import pytest
+from typer.testing import CliRunner
+
+from registry.actions.frontier.submit import submit
+from registry.actions.reports.filing import KIND, file_report
+from registry.cli import app
+from registry.cli.common import DONE, NO, USAGE
+from registry.core.access.tokens import Token
+from registry.store.engine import make_engine
+from registry.store.unit_of_work import Store
+
+runner = CliRunner()
+
+
+@pytest.fixture
+def filed(monkeypatch: pytest.MonkeyPatch, database_url: str) -> Iterator[None]:
+    import asyncio
+
+    async def file() -> None:
+        store, now = Store(make_engine(database_url)), datetime.now(UTC)
+        try:
+            await submit(store, "shop.com", now=now)
+            token = Token(KIND, secrets.token_hex(8), secrets.token_urlsafe(32))
+            text = "It is \x1b[31mgone\x1b[0m."
+            assert (
+                await file_report(store, "shop.com", "dead", text, client="198.51.100.1", token=token, now=now)
+            ).state == "filed"
+        finally:
+            await store.close()
+
+    asyncio.run(file())
+    monkeypatch.setenv("DATABASE_URL", database_url)
+    yield
+
+
+def test_a_report_is_listed_decided_and_answered(filed: None) -> None:
+    listed = runner.invoke(app, ["reports", "list", "--json"])
+    assert listed.exit_code == DONE, listed.output
+    report = json.loads(listed.stdout)
+    assert (report["domain"], report["code"], report["state"], report["filings"]) == ("shop.com", "dead", "open", 1)
+    shown = runner.invoke(app, ["reports", "list"])
+    assert "shop.com dead, open" in shown.stdout and "\x1b" not in shown.stdout
+    decided = runner.invoke(app, ["reports", "resolve", report["id"], "accepted", "--answer", "Thank you."])
+    assert (decided.exit_code, "answer: Thank you." in decided.stdout) == (DONE, True)
+    assert runner.invoke(app, ["reports", "list", "--json"]).stdout == ""
+    assert json.loads(runner.invoke(app, ["reports", "list", "--closed", "--json"]).stdout)["answer"] == "Thank you."
+
+
+def test_wrong_arguments_are_refused(filed: None) -> None:
+    assert runner.invoke(app, ["reports", "resolve", str(uuid4()), "accepted"]).exit_code == NO
+    assert runner.invoke(app, ["reports", "resolve", str(uuid4()), "ignored"]).exit_code == USAGE
+    assert runner.invoke(app, ["reports", "resolve", "1", "accepted"]).exit_code == USAGE
