@@ -85,7 +85,7 @@ class Pages:
 
 
 def with_secrets(response: Response) -> Response:
-    """Return the response as one that nobody keeps, and that is not compressed: lengths would tell about its secrets."""
+    """Return the response as one that nobody keeps. It is not compressed: its length would tell about its secrets."""
     response.headers["Cache-Control"] = "no-store, no-transform"
     return response
 

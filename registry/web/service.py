@@ -97,7 +97,10 @@ def page_number(request: Request) -> int:
 
 async def _absent(request: Request, host: str) -> Response:
     """Return the page about a host that is known, but not listed. Raise Problem for one that is not known."""
-    status = (await ask(request, "/api/services/{host}/status", host=host))["data"]
+    if (await ask(request, "/api/opt-outs/{host}", host=host))["data"]["opted_out"]:
+        status = {"state": "opted_out"}  # nothing else is stored of it
+    else:
+        status = (await ask(request, "/api/services/{host}/status", host=host))["data"]
     code = GONE if status["state"] == "opted_out" else NOT_FOUND
     return pages_of(request).respond(request, "absent.html", {"host": host, "host_status": status}, status=code)
 
