@@ -79,8 +79,10 @@ async def recheck(request: Request, domain: DomainPath) -> Response:
     token, host = _asked(request, domain)
     with _refusals():
         result = await registry_of(request).ownership.recheck(token, host)
-    if result.state == "closed":
+    if result.state in ("opted_out", "blocked"):
         raise Problem(OPTED_OUT, "This host is not visited: it opted out, or is blocked.")
+    if result.state == "unknown":
+        raise Problem(UNKNOWN_SERVICE, "Nobody has submitted this host yet.")
     if result.retry_at is not None:
         seconds = max(1, round((result.retry_at - utc_now()).total_seconds()))
         raise Problem(RATE_LIMITED, "The host asks to be left alone.", headers={"Retry-After": str(seconds)})
@@ -286,6 +288,17 @@ def _owned(found: Overview, base: str) -> schemas.OwnedData:
         "decisions": [
             {"at": timestamp(entry.at), "actor": entry.actor, "action": entry.action, "reason": entry.reason}
             for entry in found.audit
+        ],
+        "reports": [
+            {
+                "code": report.code,
+                "state": report.state,
+                "answer": report.answer or None,
+                "clients": report.filings,
+                "filed_at": timestamp(report.filed_at),
+                "updated_at": timestamp(report.updated_at),
+            }
+            for report in found.reports
         ],
         "service_url": service_url(base, found.host),
         "untrusted_text": ["note", "decisions.reason"],

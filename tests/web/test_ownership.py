@@ -57,6 +57,9 @@ async def decided(api: Api, token: str, action: str, text: str = "", status: int
 
 async def test_the_life_of_an_entry_with_forms(own_api: Api) -> None:
     token = await owned(own_api)
+    report = {"domain": PIGEON, "code": "wrong", "reason": "It is not what it says."}
+    assert (await own_api.post("/api/reports", json=report)).status_code == 200
+    assert "wrong, open" in await decided(own_api, token, "")
     assert "owned" in (await own_api.get(f"/s/{PIGEON}", headers=ASKING)).text
     assert "no: hidden by you" in await decided(own_api, token, "hide")
     assert (await own_api.get(f"/s/{PIGEON}", headers=ASKING)).status_code == 404

@@ -75,26 +75,41 @@ async def recheck(
     count. `whole_plan`: request all paths and robots.txt again, not only the documents that are known.
     """
     named = canonical_host(name, exempt=exempt)
-    domain, host = named.domain, named.host
     async with store.begin() as uow:
-        limits = (await uow.holds.limits([domain]))[domain]
-        if not limits.may_be_visited(host):  # guard: opt-out-recheck
-            return Recheck("opted_out" if limits.has_opted_out(host) else "blocked", domain, host)
-        for is_locked in (False, True):
+        return await recheck_in(
+            uow, named.domain, named.host, now=now, client=client, by_owner=by_owner, whole_plan=whole_plan
+        )
+
+
+async def recheck_in(
+    uow: UnitOfWork,
+    domain: str,
+    host: str,
+    *,
+    now: datetime,
+    client: str | None = None,
+    by_owner: bool = False,
+    whole_plan: bool = True,
+) -> Recheck:
+    """Do what `recheck` does in a transaction of the caller."""
+    limits = (await uow.holds.limits([domain]))[domain]
+    if not limits.may_be_visited(host):  # guard: opt-out-recheck
+        return Recheck("opted_out" if limits.has_opted_out(host) else "blocked", domain, host)
+    for is_locked in (False, True):
+        if is_locked:
+            await uow.domains.lock([domain])
+        known = await uow.hosts.get(domain, host)
+        if known is None:
+            return Recheck("unknown", domain, host)
+        if is_waiting(known, now):
+            if not await comes_sooner(uow, known, client, now):
+                return Recheck("queued", domain, host, known.next_visit_at and max(known.next_visit_at, now))
             if is_locked:
-                await uow.domains.lock([domain])
-            known = await uow.hosts.get(domain, host)
-            if known is None:
-                return Recheck("unknown", domain, host)
-            if is_waiting(known, now):
-                if not await comes_sooner(uow, known, client, now):
-                    return Recheck("queued", domain, host, known.next_visit_at and max(known.next_visit_at, now))
-                if is_locked:
-                    return Recheck("queued", domain, host, max(now, await bring_forward(uow, known, client, now)))
-            elif (refusal := await _refusal(uow, known, client, by_owner=by_owner, now=now)) is not None:
-                return Recheck(refusal[0], domain, host, retry_at=refusal[1])
-            elif is_locked:
-                await _queue(uow, known, client, whole_plan=whole_plan, now=now)
+                return Recheck("queued", domain, host, max(now, await bring_forward(uow, known, client, now)))
+        elif (refusal := await _refusal(uow, known, client, by_owner=by_owner, now=now)) is not None:
+            return Recheck(refusal[0], domain, host, retry_at=refusal[1])
+        elif is_locked:
+            await _queue(uow, known, client, whole_plan=whole_plan, now=now)
     return Recheck("queued", domain, host, now)
 
 

@@ -10,6 +10,7 @@ from registry.core.access.tokens import Token
 from registry.core.names.domains import registrable_domain
 from registry.store.audit import AuditRecord
 from registry.store.claims import ClaimRecord, OwnerSettingRecord
+from registry.store.reports import ReportRecord
 from registry.store.unit_of_work import Store
 from registry.store.webhooks import WebhookRecord
 
@@ -19,7 +20,8 @@ ENTRIES: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """`holds`: those that cover the host. `setting`: None where nothing is set."""
+    """`holds`: those that cover the host. `setting`: None where nothing is set. `reports`: the latest about it, without
+    who filed them."""
 
     host: str
     claim: ClaimRecord
@@ -27,6 +29,7 @@ class Overview:
     setting: OwnerSettingRecord | None
     webhook: WebhookRecord | None
     audit: Sequence[AuditRecord]
+    reports: Sequence[ReportRecord]
 
 
 async def overview(store: Store, token: Token, host: str) -> Overview:
@@ -40,4 +43,5 @@ async def overview(store: Store, token: Token, host: str) -> Overview:
             webhook = await uow.webhooks.locked(setting.webhook)
         limits = (await uow.holds.limits([domain]))[domain]
         entries = await uow.audit.latest(limit=ENTRIES, host=host)
-    return Overview(host, claim, limits.kinds(host), setting, webhook, entries)
+        reports = await uow.reports.of_host(domain, host, limit=ENTRIES)
+    return Overview(host, claim, limits.kinds(host), setting, webhook, entries, reports)

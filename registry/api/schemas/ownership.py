@@ -131,6 +131,15 @@ class Decision(Shape):
     reason: Annotated[str, Field(examples=["hidden by its owner"])]
 
 
+class ReportAboutHost(Shape):
+    code: Annotated[str, Field(description="What is said to be wrong.", examples=["dead"])]
+    state: Annotated[str, Field(examples=["open"])]
+    answer: Annotated[str | None, Field(description="Of the registry's operator.", examples=[None])]
+    clients: Annotated[int, Field(description="How many clients filed it; it changes nothing.", examples=[1])]
+    filed_at: Timestamp
+    updated_at: Timestamp
+
+
 class OwnedData(Shape):
     domain: HostName
     claim: Annotated[str, Field(description="Id of the claim.", examples=["0123456789abcdef"])]
@@ -146,6 +155,7 @@ class OwnedData(Shape):
     canonical_host: Annotated[str | None, Field(examples=[None])]
     webhook: WebhookState | None
     decisions: list[Decision]
+    reports: Annotated[list[ReportAboutHost], Field(description="About the host, the latest first.")]
     service_url: Annotated[str, Field(examples=[f"https://registry.example/api/services/{EXAMPLE_HOST}"])]
     untrusted_text: UntrustedText
 

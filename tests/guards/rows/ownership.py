@@ -136,12 +136,6 @@ GUARDS: Final = (
         (f"{_ACTIONS}test_three_failures_end_an_ownership_and_what_was_set",),
     ),
     Guard(
-        "owner-recheck-closed",
-        "owners: a host that opted out is not visited for its owner",
-        NEVER,
-        (f"{_ACTIONS}test_an_owner_has_a_host_visited_at_once_unless_it_is_closed",),
-    ),
-    Guard(
         "opt-out-by-owner",
         "owners: strangers do not end an owner's opt-out",
         NEVER,
