@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from datetime import timedelta
 from typing import Final
 
+from registry.actions.frontier.recheck import Recheck
 from registry.actions.maintenance.forget import Forgotten
 from registry.actions.maintenance.holds import Held
 from registry.actions.ownership import checking, claiming, leaving, notifying, overview, owning, rechecking
@@ -77,7 +78,7 @@ class OwnershipActions:
     async def pin(self, token: Token, host: str, canonical: str | None) -> str | None:
         return await owning.pin(self._store, token, host, canonical, now=utc_now())
 
-    async def recheck(self, token: Token, host: str) -> rechecking.Recheck:
+    async def recheck(self, token: Token, host: str) -> Recheck:
         return await rechecking.recheck(self._store, token, host, now=utc_now())
 
     async def set_webhook(self, token: Token, host: str, url: str, types: Types) -> WebhookRecord:

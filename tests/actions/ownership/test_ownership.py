@@ -309,7 +309,7 @@ async def test_an_owner_has_a_host_visited_at_once_unless_it_is_closed(store: St
     assert due == [("asked",)]
     await forget(store, HOST, now=NOW, opt_out="operator")
     back = await owner_of(store, now=NOW + HOUR)
-    assert (await rechecking.recheck(store, back, HOST, now=NOW + HOUR)).state == "blocked"
+    assert (await rechecking.recheck(store, back, HOST, now=NOW + HOUR)).state == "opted_out"
 
 
 async def test_a_webhook_is_replaced_removed_and_ends_with_the_ownership(store: Store) -> None:
