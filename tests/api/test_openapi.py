@@ -1,5 +1,6 @@
 """The OpenAPI document: complete, correct, and identical to the one in docs/."""
 
+import hashlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,7 @@ from registry.api.schemas.base import example_of
 from registry.edge import problems
 from tests.api.sites import PIGEON
 from tests.support.api import Api
+from tests.support.builders import ADP
 from tests.support.shared import ROOT
 
 DOCUMENT: dict[str, Any] = orjson.loads(document())
@@ -142,6 +144,7 @@ def test_every_reference_resolves() -> None:
     assert "#/components/schemas/HTTPValidationError" not in defined
 
 
+DOCUMENT_ID = hashlib.sha256(f"https://{PIGEON}{ADP}".encode()).hexdigest()
 GETS = (
     ("/api/discover?q=create+a+parcel&include_unverified=true", "/api/discover"),
     ("/api/services?include_unverified=true", "/api/services"),
@@ -149,6 +152,10 @@ GETS = (
     (f"/api/services/{PIGEON}/capabilities/create_parcel", "/api/services/{domain}/capabilities/{name}"),
     (f"/api/services/{PIGEON}/status", "/api/services/{domain}/status"),
     (f"/api/services/{PIGEON}/crawl", "/api/services/{domain}/crawl"),
+    (f"/api/services/{PIGEON}/evidence", "/api/services/{domain}/evidence"),
+    (f"/api/services/{PIGEON}/evidence/{DOCUMENT_ID}", "/api/services/{domain}/evidence/{id}"),
+    (f"/api/services/{PIGEON}/history", "/api/services/{domain}/history"),
+    (f"/api/services/{PIGEON}/uptime", "/api/services/{domain}/uptime"),
     (f"/api/services/{PIGEON}/manifest/awp", "/api/services/{domain}/manifest/{format}"),
     (f"/api/opt-outs/{PIGEON}", "/api/opt-outs/{domain}"),
     ("/api/feed", "/api/feed"),
