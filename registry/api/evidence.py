@@ -38,7 +38,11 @@ from registry.edge.routing import strict_router
 
 DocumentId = Annotated[
     str,
-    Path(pattern="^[0-9a-f]{64}$", description="`id` of a document in the list of evidence.", examples=["ab" * 32]),
+    Path(
+        pattern="^[0-9a-f]{64}$",
+        description="`id` of a document in the list of evidence.",
+        examples=["63cf0063410ad408f5ef1b318640b266cd8a2ea6a5b7ea398ac61cc6d503b744"],
+    ),
 ]
 Cursor = Annotated[
     str | None, Query(max_length=100, description="`next_cursor` of the page before.", examples=["AQAGQ2nDc4AA"])

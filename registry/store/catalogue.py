@@ -22,7 +22,7 @@ from registry.core.names.domains import registrable_domain
 from registry.store.cards import COLUMNS, Card, Key, cards
 from registry.store.claims import Claims, OwnerSettingRecord, OwnerSettings
 from registry.store.engine import decode
-from registry.store.records import DocumentRecord, FindingRecord, ServiceRecord
+from registry.store.records import CapabilityDates, DocumentRecord, FindingRecord, ServiceRecord
 from registry.store.services import Services, service_record
 from registry.store.tables import CapabilityRow, FindingRow, HostRow, ServiceRow
 from registry.store.values import clean, key_name
@@ -39,17 +39,6 @@ _ORDER: Final[dict[Sort, tuple[ColumnElement[Any], ...]]] = {
     "updated": (ServiceRow.updated_at.desc(), ServiceRow.host.asc()),
     "capabilities": (ServiceRow.cap_count.desc(), ServiceRow.host.asc()),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class CapabilityDates:
-    """The fingerprint of a capability, when it was first seen in this service, and when the fingerprint became what it
-    is. None: not known."""
-
-    name: str
-    fingerprint: str | None
-    first_seen_at: datetime | None
-    changed_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)

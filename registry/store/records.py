@@ -148,6 +148,17 @@ class CapabilityRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class CapabilityDates:
+    """The fingerprint of a capability, when it was first seen in this service, and when the fingerprint became what it
+    is. None: not known."""
+
+    name: str
+    fingerprint: str | None
+    first_seen_at: datetime | None
+    changed_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
 class FindingRecord:
     reason: str
     document: str | None

@@ -19,12 +19,12 @@ STATUS_URL = f"{PUBLIC_URL}/api/services/{PIGEON}/status"
 
 
 async def visited(api: Api, host: str, site: Site) -> None:
-    """Visit the host once it is due, as a worker does."""
+    """Visit the host once somebody has asked for it, as a worker does."""
     async with asyncio.timeout(HANG_SECONDS):
         while True:
             async with api.store.begin() as uow:
                 known = await uow.hosts.get(".".join(host.split(".")[-2:]), host)
-            if known is not None and known.next_visit_at is not None and known.next_visit_at <= datetime.now(UTC):
+            if known is not None and known.submitted_at is not None:
                 await crawl(api.store, {**SITES, host: site}, datetime.now(UTC))
                 return
             await asyncio.sleep(0.01)

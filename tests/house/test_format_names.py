@@ -16,6 +16,7 @@ ALLOWED = {
     "registry/api/manifests.py": _EXAMPLES,
     "registry/api/schemas/base.py": _EXAMPLES,
     "registry/api/schemas/call.py": _EXAMPLES,
+    "registry/api/schemas/evidence.py": _EXAMPLES,
     "registry/api/schemas/monitoring.py": _EXAMPLES,
     "registry/api/schemas/service.py": _EXAMPLES,
     "registry/api/schemas/statistics.py": _EXAMPLES,

@@ -26,8 +26,8 @@ from registry.core.scheduling.reasons import shown_time
 from registry.core.scoring.rubric import rule_of
 from registry.core.visiting.shares import SKIPPED_TEXTS
 from registry.store.cards import Card
-from registry.store.catalogue import SLOW_MS, CapabilityDates, Health, ServiceView, Sort, StoredService
-from registry.store.records import FindingRecord, HostRecord, ServiceRecord, VisitRecord
+from registry.store.catalogue import SLOW_MS, Health, ServiceView, Sort, StoredService
+from registry.store.records import CapabilityDates, FindingRecord, HostRecord, ServiceRecord, VisitRecord
 from registry.store.unit_of_work import Store
 
 __all__ = [

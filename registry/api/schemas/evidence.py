@@ -5,13 +5,22 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from registry.api.schemas.base import EXAMPLE_TIME, HostName, Shape, Succeeded, Timestamp, UntrustedText
+from registry.api.schemas.base import (
+    EXAMPLE_SERVICE_URL,
+    EXAMPLE_TIME,
+    HostName,
+    Shape,
+    Succeeded,
+    Timestamp,
+    UntrustedText,
+)
 
 _DOCUMENT = "https://api.pigeonpost.example/.well-known/agent"
 _SHA256 = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 
+_ID = "63cf0063410ad408f5ef1b318640b266cd8a2ea6a5b7ea398ac61cc6d503b744"
 DocumentId = Annotated[
-    str, Field(pattern="^[0-9a-f]{64}$", description="SHA-256 of the URL, in hexadecimal.", examples=[_SHA256])
+    str, Field(pattern="^[0-9a-f]{64}$", description="SHA-256 of the URL, in hexadecimal.", examples=[_ID])
 ]
 Sha256 = Annotated[
     str, Field(pattern="^[0-9a-f]{64}$", description="SHA-256 of the body, in hexadecimal.", examples=[_SHA256])
@@ -64,9 +73,7 @@ class DocumentEvidence(Shape):
         Literal["kept", "not_kept", "forbidden"],
         Field(description="Whether the bytes can be read at `bytes_url`, or why not."),
     ]
-    bytes_url: Annotated[
-        str | None, Field(examples=[f"https://registry.example/api/services/x/evidence/{_SHA256}/raw"])
-    ]
+    bytes_url: Annotated[str | None, Field(examples=[f"{EXAMPLE_SERVICE_URL}/evidence/{_ID}/raw"])]
     fetched_at: Annotated[
         Timestamp | None,
         Field(description="Of the fetch that status, headers and bytes are from; null: not recorded."),
