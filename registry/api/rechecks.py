@@ -34,15 +34,15 @@ from registry.edge.responses import json_response, status_url
 from registry.edge.routing import strict_router
 from registry.wiring import utc_now
 
-_MINUTES: Final = int(AGAIN_AFTER.total_seconds() // 60)
+_SECONDS: Final = int(AGAIN_AFTER.total_seconds())
 _BOUNDS: Final = (
     f"Within a day, one client may ask for {MOST_OF_CLIENT} visits, {MOST_OF_CLIENT_AND_DOMAIN} of them to one "
     f"domain, and all clients together for {MOST_OF_DOMAIN} visits to one domain; a host that was visited less than "
-    f"{_MINUTES} minutes ago is not visited again."
+    f"{_SECONDS} seconds ago is not visited again."
 )
 _REFUSED: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "too_soon": f"It was visited less than {_MINUTES} minutes ago.",
+        "too_soon": f"It was visited less than {_SECONDS} seconds ago.",
         "asked_for_time": "The host itself asks not to be visited before that.",
         "client_budget": f"You have asked for all visits that one client may ask for. {_BOUNDS}",
         "domain_budget": f"All visits that may be asked for were made to this domain. {_BOUNDS}",

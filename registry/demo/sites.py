@@ -25,6 +25,7 @@ SAMPLE_WEB = Path(__file__).parent / "web"
 
 INDEX = "_index"
 SITE = "_site.json"
+_MAX_CHARS = 60  # of paths of added files: no file system has a shorter limit, in any encoding
 
 _TYPES = {".json": "application/json", ".md": "text/markdown", ".yaml": "application/yaml", ".yml": "application/yaml"}
 
@@ -66,23 +67,38 @@ class Reply:
 
 @dataclass(frozen=True)
 class Site:
-    host: str
+    folder: Path
     files: Mapping[str, Path] = field(repr=False)  # path as requested -> file
     file: SiteFile = field(default_factory=SiteFile)
 
+    @property
+    def host(self) -> str:
+        return self.folder.name
+
     def reply(self, path: str) -> Reply:
-        """Return the response to GET `path` (without query). Only recorded paths cause disk access."""
+        """Return the response to GET `path` (without query). Files may be added and removed at any time."""
         behaviour = self.file.paths.get(path)
         if behaviour is None:
-            behaviour = Behaviour() if path in self.files else self.file.missing
+            behaviour = Behaviour() if self._source(path) else self.file.missing
         extra = {name: value.replace("{path}", path) for name, value in behaviour.headers.items()}
-        source = self.files.get(behaviour.path or path)
+        source = self._source(behaviour.path or path)
         if source is None:
             status = behaviour.status or 404
             return Reply(status, {"Content-Type": "text/plain", **extra}, _status_line(status), behaviour.delay)
         body = source.read_bytes()
         headers = {"Content-Type": media_type(behaviour.path or path, source), "ETag": _etag(body)}
         return Reply(behaviour.status or 200, headers | extra, body, behaviour.delay)
+
+    def _source(self, path: str) -> Path | None:
+        """Return the file of a path, also one that was added since the site was loaded; None where there is none."""
+        if (known := self.files.get(path)) is not None:
+            return known if known.is_file() else None
+        names = path.removeprefix("/").split("/")
+        if any(name in ("", ".", "..", SITE) or "\0" in name for name in names) or len(path) > _MAX_CHARS:
+            return None
+        added = self.folder.joinpath(*names)
+        is_inside = added.is_file() and added.resolve() == self.folder.resolve().joinpath(*names)  # without links
+        return added if is_inside else None
 
 
 def media_type(path: str, source: Path) -> str:
@@ -113,7 +129,7 @@ def _load_site(folder: Path) -> Site:
             continue
         parts = path.relative_to(folder).parts
         files["/" + "/".join(parts[:-1] if parts[-1] == INDEX else parts)] = path
-    return Site(folder.name, files, _site_file(folder / SITE))
+    return Site(folder, files, _site_file(folder / SITE))
 
 
 def _site_file(path: Path) -> SiteFile:

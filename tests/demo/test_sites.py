@@ -46,6 +46,19 @@ def test_paths_serve_their_files(tmp_path: Path) -> None:
         assert site.reply(unknown).status == 404, unknown
 
 
+def test_files_are_added_changed_and_removed_while_a_site_is_served(tmp_path: Path) -> None:
+    folder = tmp_path / "a.example"
+    site = load_sites(write(tmp_path, {"a.example/agent.json": "{}", "secret": "no"}))["a.example"]
+    write(folder, {"agent.json": "[]", ".well-known/claim.txt": "mine", "_site.json": "{}"})
+    assert site.reply("/agent.json").body == b"[]"
+    assert (site.reply("/.well-known/claim.txt").status, site.reply("/.well-known/claim.txt").body) == (200, b"mine")
+    (folder / "link").symlink_to(tmp_path / "secret")
+    hidden = ("/../secret", "/link", "/_site.json", "//agent.json", "/.well-known", "/a\0b", "/" + "\u4e2d" * 5_000, "")
+    assert {path: site.reply(path).status for path in hidden} == dict.fromkeys(hidden, 404)
+    (folder / "agent.json").unlink()
+    assert site.reply("/agent.json").status == 404
+
+
 def test_a_site_file_defines_responses(tmp_path: Path) -> None:
     rules = {
         "missing": {"status": 200, "path": "/"},

@@ -26,7 +26,7 @@ from registry.core.scheduling.reasons import DueReason
 from registry.store.records import HostRecord
 from registry.store.unit_of_work import Store, UnitOfWork
 
-AGAIN_AFTER: Final = timedelta(minutes=5)
+AGAIN_AFTER: Final = timedelta(minutes=1)
 """Least time between the last visit of a host and one that a stranger asks for."""
 
 MOST_OF_DOMAIN: Final = 8
