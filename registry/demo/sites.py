@@ -94,7 +94,7 @@ class Site:
         if (known := self.files.get(path)) is not None:
             return known if known.is_file() else None
         names = path.removeprefix("/").split("/")
-        if any(name in ("", ".", "..", SITE) or "\0" in name for name in names) or len(path) > _MAX_CHARS:
+        if any(name in ("", ".", "..", SITE, INDEX) or "\0" in name for name in names) or len(path) > _MAX_CHARS:
             return None
         added = self.folder.joinpath(*names)
         is_inside = added.is_file() and added.resolve() == self.folder.resolve().joinpath(*names)  # without links
