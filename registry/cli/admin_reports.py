@@ -1,6 +1,6 @@
 """`waypost reports`: what clients reported about hosts, and the answers of the registry's operator."""
 
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
 import typer
@@ -64,7 +64,7 @@ def resolve(
         fail("ID must be the id of a report", USAGE)
 
     async def work(waypost: "Waypost") -> int:
-        resolved = await waypost.reports.resolve(report_id, cast("ReportState", state), answer, actor=OPERATOR)
+        resolved = await waypost.reports.resolve(report_id, state, answer, actor=OPERATOR)
         if resolved is None:
             print_error("there is no such report")
             return NO
