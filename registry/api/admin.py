@@ -117,6 +117,7 @@ async def blocks(request: Request, limit: Limit = 50, cursor: Cursor = None) -> 
     "stored stays. The reason is shown to everybody. Needs a key with the scope `blocks`.",
     openapi_extra=keyed(
         {
+            "x-side-effects": True,
             "requestBody": {
                 "required": True,
                 "content": {
@@ -169,7 +170,7 @@ async def block(request: Request) -> Response:
     summary="End a block or a quarantine",
     description="Of exactly this host. What nothing else covers is shown again at once, and the hosts of an ended "
     "block are visited next. Without one, nothing changes. Needs a key with the scope `blocks`.",
-    openapi_extra=keyed(),
+    openapi_extra=keyed({"x-side-effects": True, "x-openai-isConsequential": True}),
 )
 async def unblock(
     request: Request,

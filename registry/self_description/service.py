@@ -180,7 +180,10 @@ def _inlined(schema: Mapping[str, Any], components: Mapping[str, Any], levels: i
     branches = [branch for branch in schema.get("anyOf", ()) if branch != _NULL]
     if len(branches) == 1:
         branch = _inlined(branches[0], components, levels)
-        return None if branch is None else {**branch, "type": [branch["type"], "null"]}
+        if branch is None:
+            return None
+        allowed = {"enum": [*branch["enum"], None]} if "enum" in branch else {}
+        return {**branch, "type": [branch["type"], "null"], **allowed}
     kind = schema.get("type")
     if kind == "object" and levels and "properties" in schema:
         inlined = {name: _inlined(member, components, levels - 1) for name, member in schema["properties"].items()}
