@@ -46,6 +46,7 @@ _CHANGE_WITH_BODY: Final = {
     **errors(UNAUTHORIZED, FORBIDDEN, UNKNOWN_SERVICE, UNREADABLE_BODY, INVALID_BODY, BODY_TOO_LARGE),
 }
 _WRITE: Final = {"x-side-effects": True}
+_DELETE: Final = {**_WRITE, "x-openai-isConsequential": True}
 
 router = strict_router(tags=["owners"])
 
@@ -180,7 +181,7 @@ async def webhook(request: Request, domain: DomainPath) -> Response:
 
 
 @router.delete(
-    "/api/owner/{domain}/webhook", response_model=schemas.Changed, responses=_CHANGE, openapi_extra=keyed(_WRITE),
+    "/api/owner/{domain}/webhook", response_model=schemas.Changed, responses=_CHANGE, openapi_extra=keyed(_DELETE),
     summary="Delete the webhook", description="Nothing more is sent.",
 )  # fmt: skip
 async def no_webhook(request: Request, domain: DomainPath) -> Response:
@@ -202,7 +203,7 @@ async def rotate(request: Request, domain: DomainPath) -> Response:
 
 
 @router.delete(
-    "/api/owner/{domain}/token", response_model=schemas.Changed, responses=_CHANGE, openapi_extra=keyed(_WRITE),
+    "/api/owner/{domain}/token", response_model=schemas.Changed, responses=_CHANGE, openapi_extra=keyed(_DELETE),
     summary="Give the ownership up",
     description="Ends the ownership and all that its owner has set: a hidden host is shown, note, pin and webhook go.",
 )  # fmt: skip
