@@ -65,7 +65,7 @@ class DocumentEvidence(Shape):
         ),
     ]
     tls: Tls
-    address: Annotated[str | None, Field(description="That answered.", examples=["192.0.2.1"])]
+    address: Annotated[str | None, Field(description="That answered.", examples=[None])]
     response_ms: Annotated[int | None, Field(examples=[84])]
     size: Annotated[int, Field(description="Bytes of the body, decoded.", examples=[2048])]
     sha256: Sha256
