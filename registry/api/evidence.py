@@ -246,7 +246,7 @@ def _media_type(body: bytes) -> str:
 
 def _document(document: Evidence, base: str, host: str) -> schemas.DocumentEvidence:
     record = document.record
-    transport: dict[str, Any] = record.transport or {}
+    transport: dict[str, Any] = record.fetched_with
     is_kept = document.bytes_state == "kept"
     return {
         "id": document.id,

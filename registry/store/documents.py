@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict
 from typing import Any, Final, LiteralString
 
+import orjson
 from sqlalchemy import ColumnElement, func, or_, select, text, tuple_
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -144,7 +145,7 @@ def _row(document: DocumentRecord) -> dict[str, Any]:
         "headers": clean_json(document.headers),
         "via": clean_json(asdict(document.via)) if document.via else None,
         "findings": clean_json(document.findings),
-        "transport": clean_json(document.transport),
+        "transport": None if document.transport is None else orjson.Fragment(document.transport),
     }
 
 
@@ -156,6 +157,5 @@ def _record(row: Row) -> DocumentRecord:
         "via": Via(**via) if via else None,
         "headers": decode(values["headers"]),
         "findings": decode(values["findings"]),
-        "transport": decode(values["transport"]),
     }
     return DocumentRecord(**values)

@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+import orjson
+
 from registry.core.model.documents import Outcome, Via
 from registry.core.model.listing import Listing, TrustLevel
 from registry.core.scheduling.reasons import DueReason
@@ -97,7 +99,16 @@ class DocumentRecord:
     alias_of: str | None = None
     findings: list[dict[str, str]] = field(default_factory=list)
     missed_at: datetime | None = None
-    transport: dict[str, Any] | None = None  # of the fetch that the row was written from; None: by an earlier program
+    transport: bytes | None = None  # JSON, undecoded: reconcile.transport_json; None: written by an earlier program
+
+    @property
+    def fetched_with(self) -> dict[str, Any]:
+        """Return how the fetch went that the row was written from; empty when that is not known."""
+        try:
+            found = orjson.loads(self.transport) if self.transport else {}
+        except ValueError:
+            return {}
+        return found if isinstance(found, dict) else {}
 
 
 @dataclass(slots=True)

@@ -87,7 +87,7 @@ async def stored_then(store: Store, host: str, at: datetime) -> Then | None:
             documents.append(record)
             if not record.has_body:
                 continue
-            headers = (record.transport or {}).get("headers", {})
+            headers = record.fetched_with.get("headers", {})
             if version.size > left or forbids_copies(headers, policies.caching):
                 missing.append(version.url)
                 continue

@@ -180,7 +180,7 @@ def _evidence(record: DocumentRecord, policies: Policies) -> Evidence:
 
 
 def _is_forbidden(record: DocumentRecord, policies: Policies) -> bool:
-    return forbids_copies((record.transport or {}).get("headers", {}), policies.caching)
+    return forbids_copies(record.fetched_with.get("headers", {}), policies.caching)
 
 
 def _why_not(version: VersionRecord, earlier: EarlierVersion | None, left: int) -> WhyNot | None:

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+import orjson
+
 from registry.core.assessing.assess import Assessment, keeps_body
 from registry.core.formats import FORMAT_BY_SLUG
 from registry.core.model.documents import ABSENCE, Fetched, Outcome, Probe, Purpose, Via
@@ -21,6 +23,7 @@ from registry.core.visiting.observing import observed
 from registry.core.visiting.results import SHOWN_CHARS, SHOWN_HEADERS
 from registry.core.visiting.visits import ProbeResult, Visit
 from registry.store.records import DocumentRecord, VisitRecord
+from registry.store.values import clean_json
 from registry.store.visit_log_encoding import media_type, pack
 
 SECOND_LOOK: Final = timedelta(hours=6)
@@ -133,15 +136,15 @@ def document_record(
         headers={name: fetched.headers[name] for name in _HEADERS if name in fetched.headers} | _observed(old),
         via=_via(probe, old),
         findings=findings_json(assessment),
-        transport=transport_json(fetched),
+        transport=old.transport if old else None,
     )
 
 
-def transport_json(fetched: Fetched) -> dict[str, Any]:
-    """Return how it was fetched: `at`, `address`, `ms`, `hops` (URLs that redirected, in order) and `headers`."""
+def transport_json(fetched: Fetched) -> bytes:
+    """Return how it was fetched, as JSON: `at`, `address`, `ms`, `hops` (URLs that redirected, in order), `headers`."""
     headers = {name: fetched.headers[name][:SHOWN_CHARS] for name in SHOWN_HEADERS if name in fetched.headers}
     facts = {"at": fetched.at.isoformat(), "address": fetched.address, "ms": fetched.elapsed_ms}
-    return facts | {"hops": list(fetched.hops), "headers": headers}
+    return orjson.dumps(clean_json(facts | {"hops": fetched.hops, "headers": headers}))
 
 
 def findings_json(assessment: Assessment) -> list[dict[str, str]]:
@@ -179,10 +182,12 @@ def _update(documents: Documents, new: DocumentRecord, old: DocumentRecord, answ
             documents.replaced[new.url] = old.sha256
         _change(documents, new, answer)
     elif _served(new) != _served(old):
-        _replace(documents, Current(replace(new, changed_at=old.changed_at), answer.assessment), history=False)
+        new = replace(new, changed_at=old.changed_at, transport=transport_json(answer.fetched))
+        _replace(documents, Current(new, answer.assessment), history=False)
     elif new.headers != old.headers:
+        new = replace(new, changed_at=old.changed_at, transport=transport_json(answer.fetched))
         documents.current[new.url] = Current(new, answer.assessment)
-        documents.put[new.url] = replace(new, changed_at=old.changed_at)
+        documents.put[new.url] = new
     else:
         record = replace(_with_seen_time(old, answer.fetched), etag=new.etag, last_modified=new.last_modified)
         _stamp(documents, record, answer.assessment)
@@ -191,7 +196,7 @@ def _update(documents: Documents, new: DocumentRecord, old: DocumentRecord, answ
 def _change(documents: Documents, new: DocumentRecord, answer: ProbeResult) -> None:
     if new.has_body:
         documents.bodies[new.domain, new.sha256] = answer.fetched.body
-    _replace(documents, Current(new, answer.assessment))
+    _replace(documents, Current(replace(new, transport=transport_json(answer.fetched)), answer.assessment))
 
 
 def _replace(documents: Documents, new: Current, *, history: bool = True) -> None:
