@@ -48,7 +48,12 @@ router = strict_router(tags=["owners"])
 
 def body_of(schema: dict[str, Any], shape: Any, *, required: bool = True) -> dict[str, Any]:
     """Return the `requestBody` of an operation for OpenAPI."""
-    content = {"application/json": {"schema": schema, "examples": {"one": {"value": example_of(shape)}}}}
+    content = {
+        "application/json": {
+            "schema": schema,
+            "examples": {"one": {"summary": shape.__name__, "value": example_of(shape)}},
+        }
+    }
     return {"requestBody": {"required": required, "content": content}}
 
 

@@ -173,7 +173,7 @@ def _operation(path: str, method: str, operation: Mapping[str, Any], base: str) 
         body=list(_type(media["schema"])) if media else [],
         samples=samples,
         answers=[_answer(status, response) for status, response in sorted(operation["responses"].items())],
-        curl=_curl(method, path, parameters, _compact(media), base),
+        curl=_curl(method, path, parameters, _compact(media), base, is_keyed=bool(operation.get("security"))),
     )
 
 
@@ -279,8 +279,10 @@ def _bounds(schema: Mapping[str, Any]) -> str:
     return f"{', '.join(said).capitalize()}." if said else ""
 
 
-def _curl(method: str, path: str, parameters: Sequence[Mapping[str, Any]], body: str | None, base: str) -> str:
-    """Return a command with the examples of all path parameters and required parameters."""
+def _curl(
+    method: str, path: str, parameters: Sequence[Mapping[str, Any]], body: str | None, base: str, *, is_keyed: bool
+) -> str:
+    """Return a command with the examples of all path parameters and required parameters; `is_keyed`: and a token."""
     query = {}
     for parameter in parameters:
         examples = parameter["schema"].get("examples") or [""]
@@ -290,6 +292,8 @@ def _curl(method: str, path: str, parameters: Sequence[Mapping[str, Any]], body:
             query[parameter["name"]] = examples[0]
     url = f"{base}{path}{'?' + urlencode(query) if query else ''}"
     words = ["curl", url, *(["-X", method.upper()] if method != ("get" if body is None else "post") else [])]
+    if is_keyed:
+        words += ["-H", "Authorization: Bearer TOKEN"]
     if body is not None:
         words += ["-H", "Content-Type: application/json", "-d", body]
     return shlex.join(words)

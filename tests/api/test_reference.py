@@ -122,6 +122,14 @@ async def test_its_curl_lines_can_be_copied(own_api: Api) -> None:
         if path.startswith(("/api/submissions/", "/api/reports/")):
             assert (await own_api.get(path)).status_code == 404  # nobody can guess such an address
             continue
+        if "Authorization: Bearer TOKEN" in options:
+            method = options[1] if options[0] == "-X" else "POST" if "-d" in options else "GET"
+            refused = await own_api.client.request(method, path, headers={"Authorization": "Bearer TOKEN"})
+            assert refused.status_code == 401, path  # whoever copies it puts a token in
+            continue
+        if path == "/api/claims":
+            assert (await own_api.post(path, content=options[3])).status_code == 201
+            continue
         if not options:
             ask = own_api.client.head if path == "/api/feed/stream" else own_api.client.get  # an answer without an end
             assert (await ask(path)).status_code == 200, path
