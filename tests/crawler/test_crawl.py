@@ -18,7 +18,7 @@ from crawler.visit import Visitor
 from registry.core.model.documents import Outcome
 from registry.core.visiting.visits import FinishedDomain
 from registry.settings import Settings
-from registry.wiring import NOT_READY
+from registry.wiring import NOT_READY, StoreUnavailable
 from tests.crawler.leases import Leases
 from tests.crawler.support import keep_connections, settings, trust
 from tests.support.hang import HANG_SECONDS
@@ -180,7 +180,7 @@ async def test_a_domain_that_cannot_be_stored_is_released_alone(
 
 async def test_a_restart_of_the_database_loses_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("crawler.recorder.RETRY_PAUSES", (0.01, 0.01))
-    leases, errors = Leases(*names(3)), [NOT_READY[2]("restarting"), NOT_READY[2]("restarting")]
+    leases, errors = Leases(*names(3)), [StoreUnavailable("restarting"), StoreUnavailable("restarting")]
 
     def fail_twice(finished: Any) -> None:
         if errors:
@@ -198,7 +198,11 @@ async def test_losing_the_lease_holder_cancels_its_visits_at_once_and_the_crawl_
     """Other workers may lease these domains then, so the grace period of a stop does not apply to them."""
     monkeypatch.setattr("crawler.recorder.RETRY_PAUSES", (0.01, 0.01))
     monkeypatch.setattr(lease_holder, "GRACE", 60)
-    leases, stop, errors = Leases(*names(2)), asyncio.Event(), [NOT_READY[2]("restarting"), NOT_READY[2]("restarting")]
+    leases, stop, errors = (
+        Leases(*names(2)),
+        asyncio.Event(),
+        [StoreUnavailable("restarting"), StoreUnavailable("restarting")],
+    )
     original_release = leases.release
 
     async def release(*args: Any, **options: Any) -> int:
@@ -229,7 +233,7 @@ async def test_a_worker_waits_for_a_lease_holder_until_the_database_is_ready(
     leases, stop, errors = (
         Leases("site0.example"),
         asyncio.Event(),
-        [NOT_READY[2]("starting"), NOT_READY[2]("starting")],
+        [StoreUnavailable("starting"), StoreUnavailable("starting")],
     )
     original_hold = leases.hold
 
@@ -245,7 +249,7 @@ async def test_a_worker_waits_for_a_lease_holder_until_the_database_is_ready(
     async with web(monkeypatch, tmp_path, {"site0.example": NOTHING}) as (_, crawl_settings):
         await crawl(leases, crawl_settings, until_idle=False, stop=stop)
         assert len(leases.recorded) == 1
-        errors.append(NOT_READY[2]("gone"))
+        errors.append(StoreUnavailable("gone"))
         with pytest.raises(NOT_READY):
             await crawl(leases, crawl_settings)
 
@@ -254,7 +258,7 @@ async def test_a_single_crawl_fails_without_its_database(monkeypatch: pytest.Mon
     leases = Leases()
 
     async def fail_to_lease(**_: Any) -> None:
-        raise NOT_READY[2]("no server")
+        raise StoreUnavailable("no server")
 
     monkeypatch.setattr(leases, "lease", fail_to_lease)
     with pytest.raises(NOT_READY, match="no server"):

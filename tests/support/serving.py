@@ -25,7 +25,11 @@ def serving(database_server: str, crawled_registry: tuple[str, Path], folder: Pa
         nonlocal server
         async with _opened(database_server, crawled_registry, folder) as api:
             app = compose(interfaces_of(api.waypost, api.waypost.settings), api.waypost.settings)
-            server = uvicorn.Server(uvicorn.Config(app, log_level="critical", proxy_headers=False, lifespan="off"))
+            server = uvicorn.Server(
+                uvicorn.Config(
+                    app, log_level="critical", proxy_headers=False, lifespan="off", timeout_graceful_shutdown=5
+                )
+            )
             ready.set()
             await server.serve(sockets=[listening])
 

@@ -34,7 +34,7 @@ class CanonicalSubmission(Shape):
 
 
 class WebhookSubmission(Shape):
-    url: Annotated[str, Field(max_length=2_048, description="https.", examples=["https://hooks.example/waypost"])]
+    url: Annotated[str, Field(max_length=2_048, description="https.", examples=["https://api.pigeonpost.example/hook"])]
     types: NotRequired[
         Annotated[list[str], Field(max_length=30, description="As of the feed.", examples=[["service.*"]])]
     ]
@@ -112,7 +112,7 @@ class OwnershipFacts(Shape):
 
 class WebhookState(Shape):
     id: Annotated[str, Field(examples=["wh_0123456789ab"])]
-    url: Annotated[str, Field(examples=["https://hooks.example/waypost"])]
+    url: Annotated[str, Field(examples=["https://api.pigeonpost.example/hook"])]
     types: Annotated[list[str], Field(examples=[["service.*"]])]
     state: Annotated[str, Field(examples=["unverified"])]
     disabled_reason: Annotated[str | None, Field(examples=[None])]
