@@ -2,7 +2,6 @@
 
 from typing import Annotated, Any, Final, cast, get_args
 
-import orjson
 from fastapi import Path, Request, Response
 
 from registry.actions.ownership.claiming import BadClaim, Claimed, NotTheClaimant, TooMany
@@ -25,13 +24,10 @@ from registry.edge.problems import (
     Problem,
 )
 from registry.edge.requests import base_url, client_of, registry_of
-from registry.edge.responses import json_response, timestamp
+from registry.edge.responses import json_response, secret_response, timestamp
 from registry.edge.routing import read_body, strict_router
 
 NOT_STORED: Final = "no-store"
-_SECRET: Final = "no-store, no-transform"  # noqa: S105  (a header)
-"""For answers that hold a secret: not even compressed (BREACH)."""
-
 MAX_NAME_CHARS: Final = 2_048
 
 _SAYS: Final = {
@@ -60,11 +56,6 @@ def body_of(schema: dict[str, Any], shape: Any, *, required: bool = True) -> dic
 def too_many(refusal: TooMany) -> Problem:
     headers = {"Retry-After": str(max(1, round(refusal.retry_after.total_seconds())))}
     return Problem(RATE_LIMITED, str(refusal), headers=headers, limit="ownership")
-
-
-def secret_response(content: Any, *, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    """Return an answer that may hold a secret, which nothing keeps or compresses."""
-    return Response(orjson.dumps(content), status, {"Cache-Control": _SECRET, **(headers or {})}, "application/json")
 
 
 @router.post(

@@ -11,7 +11,7 @@ from registry.actions.ownership.claiming import TooMany
 from registry.actions.ownership.overview import Overview
 from registry.actions.ownership.owning import BadSetting
 from registry.actions.webhooks.subscribing import BadReceiver, WebhookRecord
-from registry.api.claims import MAX_NAME_CHARS, NOT_STORED, body_of, secret_response, too_many
+from registry.api.claims import MAX_NAME_CHARS, NOT_STORED, body_of, too_many
 from registry.api.documents import errors, example, keyed
 from registry.api.params import DomainPath, host_in
 from registry.api.schemas import ownership as schemas
@@ -33,7 +33,7 @@ from registry.edge.problems import (
     Problem,
 )
 from registry.edge.requests import base_url, registry_of
-from registry.edge.responses import json_response, service_url, timestamp
+from registry.edge.responses import json_response, secret_response, service_url, timestamp
 from registry.edge.routing import read_body, strict_router
 from registry.wiring import utc_now
 

@@ -28,12 +28,11 @@ from registry.edge.problems import (
     Problem,
 )
 from registry.edge.requests import base_url, client_of, registry_of
-from registry.edge.responses import json_response, timestamp
+from registry.edge.responses import NEVER_SHARED, json_response, secret_response, timestamp
 from registry.edge.routing import read_body, strict_router
 from registry.wiring import utc_now
 
 PATH: Final = "/api/reports"
-_NEVER_SHARED: Final = "private, no-cache, no-transform"
 _REFUSED: Final = {
     "client_budget": f"You filed {MOST_OF_CLIENT} reports within a day.",
     "domain_budget": f"{MOST_OF_DOMAIN} reports about this domain were filed within a day.",
@@ -91,9 +90,7 @@ async def file(request: Request) -> Response:
         "success": True,
         "data": {"message": message, "domain": host, "code": code, "status_url": url},
     }
-    response = json_response(request, content)
-    response.headers["Cache-Control"] = "no-store, no-transform"  # it holds a secret: never compressed
-    return response
+    return secret_response(content)
 
 
 @router.get(
@@ -122,7 +119,7 @@ async def state(request: Request, token: ReportPath) -> Response:
             "untrusted_text": ["reason"],
         },
     }
-    return json_response(request, content, cache=_NEVER_SHARED)
+    return json_response(request, content, cache=NEVER_SHARED)
 
 
 def _read(body: Any) -> tuple[str, Code, str]:

@@ -35,7 +35,7 @@ from registry.edge.problems import (
     Problem,
 )
 from registry.edge.requests import base_url, client_of, registry_of
-from registry.edge.responses import json_response, status_url, timestamp
+from registry.edge.responses import NEVER_SHARED, json_response, status_url, timestamp
 from registry.edge.routing import parse_body, strict_router
 
 PATH: Final = "/api/submissions"
@@ -43,7 +43,6 @@ MOST_FINDINGS: Final = 20
 _HOSTS_OF_UNIT: Final = 10
 """Hosts that are queued, or whose state is read, for one unit of work."""
 
-_NEVER_SHARED: Final = "private, no-cache, no-transform"
 _KEY: Final = re.compile(r'"?([\x21\x23-\x7e]{1,255})"?', re.ASCII)
 _RETRY: Final = {"Retry-After": "5"}
 
@@ -163,7 +162,7 @@ async def state(request: Request, id: SubmissionPath, limit: SubmittedLimit = 20
             "untrusted_text": ["hosts.reasons", "hosts.findings"],
         },
     }
-    return json_response(request, content, cache=_NEVER_SHARED)
+    return json_response(request, content, cache=NEVER_SHARED)
 
 
 def _names(body: Any) -> list[str]:

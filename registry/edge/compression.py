@@ -14,6 +14,8 @@ from typing import Final
 import zstandard
 from starlette.types import Message, Send
 
+from registry.edge.negotiation import weight_of, with_vary
+
 MIN_BYTES: Final = 1_000
 """Bodies below this fit into one packet anyway."""
 
@@ -23,6 +25,7 @@ HERE_BYTES: Final = 256 * 1024
 ENCODED: Final = "waypost.encoded"
 """Key of a start message whose response is sent again and again, whole: a mapping in which its forms are kept."""
 
+_VARY: Final = b"Accept-Encoding"
 _GZIP_LEVEL: Final = 6
 _ZSTD_LEVEL: Final = 3
 _MAX_ACCEPT_BYTES: Final = 256
@@ -97,17 +100,18 @@ class Compressing:
     def _not_modified(self, headers: Headers) -> list[tuple[bytes, bytes]]:
         """Return the headers of a 304 with the ETag that its 200 would have: a cache updates only the responses that it
         stored with the same one (RFC 9111 section 4.3.4). The body is not here, so the client's copy tells."""
-        return _varying(
+        entity_tagged = (
             (name, b"W/" + value if name == b"etag" and self._coding and b"W/" + value in self._conditions else value)
             for name, value in headers
         )
+        return with_vary(entity_tagged, _VARY)
 
 
 async def _encoded(start: Message, body: bytes, coding: str) -> tuple[list[tuple[bytes, bytes]], bytes]:
     """Return the headers and the body of a whole response, compressed if that makes it smaller."""
     if not is_compressible(start["status"], start["headers"]):
         return start["headers"], body
-    headers = _varying(start["headers"])
+    headers = with_vary(start["headers"], _VARY)
     if not coding or len(body) < MIN_BYTES:
         return headers, body
     compress = _CODINGS[coding]
@@ -129,7 +133,7 @@ def _coding_for(accepted: bytes) -> str:
     weights: dict[str, float] = {}
     for item in accepted.decode("latin-1").lower().split(","):
         name, *parameters = (part.strip() for part in item.split(";"))
-        weights[name] = _weight(parameters)
+        weights[name] = weight_of(parameters)
     every = weights.get("*", 0.0)
     best, best_weight = "", 0.0
     for coding in _CODINGS:
@@ -137,19 +141,6 @@ def _coding_for(accepted: bytes) -> str:
         if weight > best_weight:
             best, best_weight = coding, weight
     return best if best_weight >= weights.get("identity", 0.0) else ""
-
-
-def _weight(parameters: Iterable[str]) -> float:
-    """Return the parameter `q`: 1 without one, 0 for one that is no number from 0 to 1."""
-    for parameter in parameters:
-        name, _, value = parameter.partition("=")
-        if name.strip() == "q":
-            try:
-                weight = float(value)
-            except ValueError:
-                return 0.0
-            return weight if 0.0 <= weight <= 1.0 else 0.0
-    return 1.0
 
 
 def is_compressible(status: int, headers: Headers) -> bool:
@@ -169,18 +160,6 @@ def _is_text(content_type: bytes) -> bool:
     if kind in _STREAM_TYPES:
         return False
     return kind in _WHOLE_TYPES or kind.startswith("text/") or kind.endswith(("+json", "+xml", "+yaml"))
-
-
-def _varying(headers: Headers) -> list[tuple[bytes, bytes]]:
-    """Return the headers with Accept-Encoding in Vary."""
-    vary = b"Accept-Encoding"
-    others = []
-    for name, value in headers:
-        if name == b"vary":
-            vary = value + b", " + vary
-        else:
-            others.append((name, value))
-    return [*others, (b"vary", vary)]
 
 
 def _replaced(headers: Headers, coding: str, length: int) -> list[tuple[bytes, bytes]]:

@@ -4,6 +4,7 @@ A page is sent only to clients that name `text/html`, as browsers do. `*/*` does
 have no opinion, and they got the other representation before there were pages.
 """
 
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
@@ -24,14 +25,15 @@ def _prefers_html(accept: str) -> bool:
     weights: dict[str, float] = {}
     for item in accept.lower().split(","):
         kind, *parameters = (part.strip() for part in item.split(";"))
-        weights.setdefault(kind, _weight(parameters))
+        weights.setdefault(kind, weight_of(parameters))
     html = weights.pop(HTML, 0.0)
     # XHTML is what browsers name beside HTML, and no interface serves it
     others = (weight for kind, weight in weights.items() if not kind.startswith(("image/", "application/xhtml")))
     return html > 0 and html >= max(others, default=0.0)
 
 
-def _weight(parameters: list[str]) -> float:
+def weight_of(parameters: Iterable[str]) -> float:
+    """Return the parameter `q` of what a client accepts: 1 without one, 0 for one that is no number from 0 to 1."""
     for parameter in parameters:
         name, _, value = parameter.partition("=")
         if name.strip() == "q":
@@ -43,15 +45,19 @@ def _weight(parameters: list[str]) -> float:
     return 1.0
 
 
+def with_vary(headers: Iterable[tuple[bytes, bytes]], field: bytes) -> list[tuple[bytes, bytes]]:
+    """Return the headers of a response with one more field in Vary."""
+    every = list(headers)
+    vary = [value for name, value in every if name == b"vary"]
+    return [*((name, value) for name, value in every if name != b"vary"), (b"vary", b", ".join([*vary, field]))]
+
+
 def varying(send: Send) -> Send:
     """Return a `send` that adds `Accept` to the response's Vary, so that caches keep the representations apart."""
 
     async def send_varying(message: Message) -> None:
         if message["type"] == "http.response.start":
-            headers = list(message.get("headers", ()))
-            vary = [value for name, value in headers if name == b"vary"]
-            others = [(name, value) for name, value in headers if name != b"vary"]
-            message = {**message, "headers": [*others, (b"vary", b", ".join([*vary, b"Accept"]))]}
+            message = {**message, "headers": with_vary(message.get("headers", ()), b"Accept")}
         await send(message)
 
     return send_varying

@@ -16,6 +16,11 @@ from fastapi import Request, Response
 CACHED: Final = "public, max-age=60, stale-while-revalidate=300"
 REVALIDATE: Final = "no-cache"
 PAGE: Final = "public, max-age=3600"
+NEVER_KEPT: Final = "no-store, no-transform"
+"""For answers that hold a secret. They are not compressed: the length of a compressed one could tell it (BREACH)."""
+
+NEVER_SHARED: Final = "private, no-cache, no-transform"
+"""For answers at an address that is itself a secret."""
 
 
 def json_response(
@@ -32,6 +37,11 @@ def json_response(
     Responses to other methods than GET, and those with another status than 200, get no ETag and `no-store`.
     """
     return _response(request, orjson.dumps(content), status, cache, headers, media_type)
+
+
+def secret_response(content: Any, *, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """Return `content` as JSON that may hold a secret: nothing keeps or compresses it."""
+    return Response(orjson.dumps(content), status, {"Cache-Control": NEVER_KEPT, **(headers or {})}, "application/json")
 
 
 def encoded_response(

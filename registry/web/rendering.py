@@ -11,7 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import Response
 
-from registry.edge.responses import CACHED, encoded_response
+from registry.edge.responses import CACHED, NEVER_KEPT, encoded_response
 from registry.settings import Settings
 from registry.web import text
 from registry.web.links import Links
@@ -86,7 +86,7 @@ class Pages:
 
 def with_secrets(response: Response) -> Response:
     """Return the response as one that nobody keeps. It is not compressed: its length would tell about its secrets."""
-    response.headers["Cache-Control"] = "no-store, no-transform"
+    response.headers["Cache-Control"] = NEVER_KEPT
     return response
 
 
