@@ -5,14 +5,14 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from registry.edge.problems import NO_DETAIL, Problem
 from registry.edge.responses import REVALIDATE
 from registry.web.asking import ask
+from registry.web.hosts import about_host
 from registry.web.rendering import pages_of
-from registry.web.service import canonical_host
 
 _WHY: Final = {
     "detail_not_fetched": "The site's document about this capability has not been read yet.",
@@ -22,11 +22,10 @@ _WHY: Final = {
 }
 
 
-async def capability(request: Request) -> Response:
-    host, name = request.path_params["host"], request.path_params["name"]
+@about_host("/s/{host}/c/{name}")
+async def capability(request: Request, host: str) -> Response:
+    name = request.path_params["name"]
     pages = pages_of(request)
-    if (canonical := canonical_host(host)) != host:
-        return RedirectResponse(pages.links.capability(canonical, name), 308)
     (record, reason), service = await asyncio.gather(
         _record(request, host, name), ask(request, "/api/services/{host}", host=host)
     )

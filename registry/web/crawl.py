@@ -3,14 +3,15 @@
 from typing import Any, Final
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from registry.edge.problems import UNKNOWN_SERVICE, Problem
 from registry.edge.responses import REVALIDATE
 from registry.web.asking import ask
+from registry.web.hosts import about_host
 from registry.web.rendering import pages_of
-from registry.web.service import GONE, canonical_host, page_number
+from registry.web.service import GONE, page_number
 
 ROWS: Final = 5
 """Visits on one page. Each can have some fifty answers."""
@@ -21,10 +22,9 @@ KEPT: Final = 50
 _PATH: Final = "/s/{host}/crawl"
 
 
-async def crawl(request: Request) -> Response:
-    host, pages = request.path_params["host"], pages_of(request)
-    if (canonical := canonical_host(host)) != host:
-        return RedirectResponse(pages.links.to(_PATH, host=canonical), 308)
+@about_host(_PATH)
+async def crawl(request: Request, host: str) -> Response:
+    pages = pages_of(request)
     page = min(page_number(request), KEPT // ROWS)
     asked = min(KEPT, page * ROWS + 1)  # one more tells whether there is a next page
     ledger = await _ledger(request, host, asked)

@@ -3,14 +3,15 @@
 from typing import Final
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from registry.edge.problems import INVALID_PARAMETER, Problem
 from registry.edge.responses import REVALIDATE
 from registry.web.asking import ask
+from registry.web.hosts import about_host
 from registry.web.rendering import pages_of
-from registry.web.service import canonical_host, page_number
+from registry.web.service import page_number
 
 DOCUMENTS: Final = 20
 VERSIONS: Final = 15
@@ -21,10 +22,9 @@ _EVIDENCE: Final = "/s/{host}/evidence"
 _HISTORY: Final = "/s/{host}/history"
 
 
-async def evidence(request: Request) -> Response:
-    host, pages = request.path_params["host"], pages_of(request)
-    if (canonical := canonical_host(host)) != host:
-        return RedirectResponse(pages.links.to(_EVIDENCE, host=canonical), 308)
+@about_host(_EVIDENCE)
+async def evidence(request: Request, host: str) -> Response:
+    pages = pages_of(request)
     data = (await ask(request, "/api/services/{host}/evidence", host=host))["data"]
     last = max(1, -(-len(data["documents"]) // DOCUMENTS))
     page = min(page_number(request), last)
@@ -39,10 +39,9 @@ async def evidence(request: Request) -> Response:
     return pages.respond(request, "evidence.html", values, cache=REVALIDATE)
 
 
-async def history(request: Request) -> Response:
-    host, pages = request.path_params["host"], pages_of(request)
-    if (canonical := canonical_host(host)) != host:
-        return RedirectResponse(pages.links.to(_HISTORY, host=canonical), 308)
+@about_host(_HISTORY)
+async def history(request: Request, host: str) -> Response:
+    pages = pages_of(request)
     cursor = request.query_params.get("cursor")
     if cursor is not None and len(cursor) > CURSOR_CHARS:
         raise Problem(INVALID_PARAMETER, "This is no link of a page of the history.")

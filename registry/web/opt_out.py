@@ -12,8 +12,8 @@ from registry.core.visiting.robots import PRODUCT
 from registry.edge.responses import REVALIDATE
 from registry.web.asking import ask
 from registry.web.forms import as_written, name_written, pass_on, sent
+from registry.web.hosts import about_host
 from registry.web.rendering import pages_of
-from registry.web.service import canonical_host
 
 PATH: Final = "/opt-out"
 _STATE: Final = "/opt-out/{host}"
@@ -36,10 +36,9 @@ async def check(request: Request) -> Response:
     return RedirectResponse(pages_of(request).links.to(_STATE, host=content["data"]["domain"]), 303)
 
 
-async def state(request: Request) -> Response:
-    host, pages = request.path_params["host"], pages_of(request)
-    if (canonical := canonical_host(host)) != host:
-        return RedirectResponse(pages.links.to(_STATE, host=canonical), 308)
+@about_host(_STATE)
+async def state(request: Request, host: str) -> Response:
+    pages = pages_of(request)
     answer = await ask(request, "/api/opt-outs/{host}", host=host)
     return pages.respond(request, "opt_out_state.html", {"state": answer["data"], **_PROOFS}, cache=REVALIDATE)
 

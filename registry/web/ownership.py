@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from registry.core.access.tokens import parse_token
@@ -17,8 +17,8 @@ from registry.edge.problems import BAD_REQUEST, Problem
 from registry.edge.responses import REVALIDATE
 from registry.web.asking import as_problem, ask
 from registry.web.forms import as_written, pass_on, sent
+from registry.web.hosts import about_host, canonical_host
 from registry.web.rendering import pages_of, with_secrets
-from registry.web.service import canonical_host
 
 CHECK_SECONDS: Final = 10
 """How long a page waits for the answer of a worker."""
@@ -55,11 +55,9 @@ ACTIONS: Final = (
 _BY_NAME: Final = {action.name: action for action in ACTIONS}
 
 
-async def explain(request: Request) -> Response:
+@about_host(_CLAIM)
+async def explain(request: Request, host: str) -> Response:
     """Return the page that says what a proof is, with the form that begins one."""
-    host = request.path_params["host"]
-    if (canonical := canonical_host(host)) != host:
-        return RedirectResponse(pages_of(request).links.to(_CLAIM, host=canonical), 308)
     return await _form(request, host)
 
 
@@ -92,11 +90,9 @@ async def check(request: Request) -> Response:
     return _state(request, host, content["data"], token.text)
 
 
-async def owner(request: Request) -> Response:
+@about_host(_OWNER)
+async def owner(request: Request, host: str) -> Response:
     """Return the page where an owner decides, before a token is given."""
-    host = request.path_params["host"]
-    if (canonical := canonical_host(host)) != host:
-        return RedirectResponse(pages_of(request).links.to(_OWNER, host=canonical), 308)
     return _owned(request, host, None, {})
 
 

@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
-from registry.core.names.domains import InvalidName, host_syntax
 from registry.edge.problems import UNKNOWN_SERVICE, Problem
 from registry.edge.responses import REVALIDATE
 from registry.web.asking import ask
+from registry.web.hosts import about_host
 from registry.web.rendering import pages_of
 
 CAPABILITIES: Final = 20
@@ -33,11 +33,9 @@ SECTIONS: Final = (
 )  # fmt: skip
 
 
-async def service(request: Request) -> Response:
-    host = request.path_params["host"]
+@about_host("/s/{host}")
+async def service(request: Request, host: str) -> Response:
     pages = pages_of(request)
-    if (canonical := canonical_host(host)) != host:
-        return RedirectResponse(pages.links.service(canonical), 308)
     page = page_number(request)
     try:
         data, status, uptime = await asyncio.gather(
@@ -80,14 +78,6 @@ async def service(request: Request) -> Response:
         "Link": f'<{pages.links.to("/api/services/{host}", host=host)}>; rel="alternate"; type="application/json"'
     }
     return pages.respond(request, "service.html", values, cache=REVALIDATE, headers=headers)
-
-
-def canonical_host(text: str) -> str:
-    """Return the canonical host of a segment of a path. Raise Problem for a name that no host has."""
-    try:
-        return host_syntax(text)
-    except InvalidName:
-        raise Problem(UNKNOWN_SERVICE, "No service is listed under this host.") from None
 
 
 def page_number(request: Request) -> int:

@@ -11,8 +11,8 @@ from registry.core.model.reports import CODE_MEANS, REASON_CHARS
 from registry.edge.responses import REVALIDATE
 from registry.web.asking import as_problem, ask
 from registry.web.forms import as_written, pass_on, sent
+from registry.web.hosts import about_host, canonical_host
 from registry.web.rendering import pages_of, with_secrets
-from registry.web.service import canonical_host
 
 _RECHECK: Final = "/s/{host}/recheck"
 _REPORT: Final = "/s/{host}/report"
@@ -20,11 +20,9 @@ _STATE: Final = "/reports/{token}"
 _MOST_BYTES: Final = 16_384
 
 
-async def recheck(request: Request) -> Response:
+@about_host(_RECHECK)
+async def recheck(request: Request, host: str) -> Response:
     """Return the page that shows whether a visit waits, with the button that asks for one."""
-    host = request.path_params["host"]
-    if (canonical := canonical_host(host)) != host:
-        return RedirectResponse(pages_of(request).links.to(_RECHECK, host=canonical), 308)
     status = (await ask(request, "/api/services/{host}/status", host=host))["data"]
     values = {"host": host, "host_status": status}
     return pages_of(request).respond(request, "recheck.html", values, cache=REVALIDATE)
@@ -40,10 +38,8 @@ async def ask_for_visit(request: Request) -> Response:
     return RedirectResponse(pages_of(request).links.to(_RECHECK, host=host), 303)
 
 
-async def report(request: Request) -> Response:
-    host = request.path_params["host"]
-    if (canonical := canonical_host(host)) != host:
-        return RedirectResponse(pages_of(request).links.to(_REPORT, host=canonical), 308)
+@about_host(_REPORT)
+async def report(request: Request, host: str) -> Response:
     await ask(request, "/api/services/{host}/status", host=host)  # a host that nobody knows has no such page
     return _form(request, host, "", "other")
 

@@ -1,6 +1,5 @@
 """`waypost admin`: the decisions of operators, on their own machine."""
 
-import asyncio
 import json
 from pathlib import Path
 
@@ -9,30 +8,9 @@ from typer.testing import CliRunner, Result
 
 from registry.cli import app
 from registry.cli.common import DONE, NO, USAGE
-from registry.store.engine import make_engine
-from registry.store.unit_of_work import Store
-from tests.support.builders import Page, awp_manifest, crawl
+from tests.cli.conftest import BIKES
 
 pytestmark = pytest.mark.slow  # a database for each
-
-BIKES = "bikes.example"
-
-
-@pytest.fixture
-def registry(database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Point commands to a registry that lists BIKES; return its data folder."""
-
-    async def fill() -> None:
-        store = Store(make_engine(database_url, pool_size=2))
-        try:
-            await crawl(store, {BIKES: {"/agent.json": Page(awp_manifest(BIKES))}})
-        finally:
-            await store.close()
-
-    asyncio.run(fill())
-    monkeypatch.setenv("DATABASE_URL", database_url)
-    monkeypatch.setenv("WAYPOST_DATA", str(tmp_path))
-    return tmp_path
 
 
 def admin(*arguments: str) -> Result:

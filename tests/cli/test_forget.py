@@ -1,6 +1,5 @@
 """`waypost forget` asks before it deletes, and says when nothing was stored."""
 
-import asyncio
 import json
 import os
 import sys
@@ -11,29 +10,8 @@ from typer.testing import CliRunner, Result
 
 from registry.cli import app
 from registry.cli.common import DONE, NO, USAGE
-from registry.store.engine import make_engine
-from registry.store.unit_of_work import Store
-from tests.support.builders import Page, awp_manifest, crawl
+from tests.cli.conftest import BIKES
 from tests.support.terminal import run_on_terminal
-
-BIKES = "bikes.example"
-
-
-@pytest.fixture
-def registry(database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Point commands to a registry that lists BIKES."""
-
-    async def fill() -> None:
-        store = Store(make_engine(database_url, pool_size=2))
-        try:
-            await crawl(store, {BIKES: {"/agent.json": Page(awp_manifest(BIKES))}})
-        finally:
-            await store.close()
-
-    asyncio.run(fill())
-    monkeypatch.setenv("DATABASE_URL", database_url)
-    monkeypatch.setenv("WAYPOST_DATA", str(tmp_path))
-    return database_url
 
 
 def waypost(*arguments: str) -> Result:
@@ -51,7 +29,7 @@ def on_terminal(answer: bytes, *arguments: str) -> tuple[int, str]:
 
 
 @pytest.mark.slow
-def test_on_a_terminal_it_asks_first(registry: str) -> None:
+def test_on_a_terminal_it_asks_first(registry: Path) -> None:
     code, output = on_terminal(b"n\n", BIKES)
     assert code == NO
     assert f"Delete everything stored about {BIKES} and all its hosts from the configured database? [y/N]" in output
@@ -63,7 +41,7 @@ def test_on_a_terminal_it_asks_first(registry: str) -> None:
     assert (code, "forgotten" in output, is_stored(BIKES)) == (DONE, True, False)
 
 
-def test_without_a_terminal_it_deletes_only_when_told_to(registry: str) -> None:
+def test_without_a_terminal_it_deletes_only_when_told_to(registry: Path) -> None:
     refused = waypost("forget", BIKES)
     assert (refused.exit_code, refused.stdout) == (USAGE, "")
     assert "confirm with --yes" in refused.stderr
@@ -75,7 +53,7 @@ def test_without_a_terminal_it_deletes_only_when_told_to(registry: str) -> None:
     assert not is_stored(BIKES)
 
 
-def test_it_says_when_nothing_was_stored(registry: str) -> None:
+def test_it_says_when_nothing_was_stored(registry: Path) -> None:
     waypost("forget", BIKES, "--yes")
     for host in (BIKES, "nobody.example"):
         again = waypost("forget", host, "--yes")
@@ -88,7 +66,7 @@ def test_it_says_when_nothing_was_stored(registry: str) -> None:
     assert (as_json.exit_code, json.loads(as_json.stdout)["was_stored"]) == (NO, False)
 
 
-def test_an_opt_out_of_an_unknown_host_is_no_failure(registry: str) -> None:
+def test_an_opt_out_of_an_unknown_host_is_no_failure(registry: Path) -> None:
     result = waypost("forget", "nobody.example", "--yes", "--opt-out")
     assert result.exit_code == DONE
     assert result.stdout.splitlines()[-2:] == [
