@@ -76,6 +76,11 @@ JOIN services s ON s.domain = k.domain AND s.host = k.host
 WHERE s.trust#>>'{resembles,name}' = ANY(%(names)s::text[])
 """
 
+_CANONICAL: Final = """
+SELECT DISTINCT o.canonical FROM unnest(%(domains)s::text[], %(hosts)s::text[]) AS k(domain, host)
+JOIN owner_settings o ON o.domain = k.domain AND o.host = k.host WHERE o.canonical IS NOT NULL
+"""
+
 
 class Cards:
     """Reads cards without transactions: each query sees what is committed when it runs. Hidden services are left out.
@@ -97,6 +102,10 @@ class Cards:
     async def seen(self, keys: Sequence[Key]) -> dict[str, datetime]:
         """Return by host when its documents were last seen."""
         return dict(await self._pool.rows(_SEEN, _bound(keys)))
+
+    async def canonical(self, keys: Sequence[Key]) -> list[str]:
+        """Return the hosts that stand for these, by their owners' will."""
+        return [host for (host,) in await self._pool.rows(_CANONICAL, _bound(keys))]
 
     async def resembling(self, keys: Sequence[Key], names: Collection[str]) -> frozenset[str]:
         """Return the hosts whose services use one of these well-known names without being its owner's."""

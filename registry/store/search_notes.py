@@ -1,7 +1,9 @@
 """Repository of the services that each search index has yet to index again, and of their listings.
 
-Triggers write the rows (first migration). The drain reads the dirty rows first, then the current listings, updates the
-index, and calls `done` with the rows it read. A row noted again meanwhile stays.
+A host whose owner lets another one stand for it is in no index while that one is listed.
+
+Triggers write the rows (store/tables/search.py). The drain reads the dirty rows first, then the current listings,
+updates the index, and calls `done` with the rows it read. A row noted again meanwhile stays.
 """
 
 import logging
@@ -10,20 +12,32 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from sqlalchemy import delete, func, select, text, tuple_, update
+from sqlalchemy import delete, exists, func, select, text, tuple_, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.orm import aliased
 
 from registry.core.model.listing import Listing
 from registry.store.bulk import many
 from registry.store.engine import decode
 from registry.store.listings import listing_from_json
-from registry.store.tables import SearchDirtyRow, SearchTargetRow, ServiceRow
+from registry.store.tables import OwnerSettingRow, SearchDirtyRow, SearchTargetRow, ServiceRow
 from registry.store.tables.search import DIRTY_VERSIONS
 
 Key = tuple[str, str]
 
-_LISTINGS: Final = select(ServiceRow.host, ServiceRow.listing, ServiceRow.created_at).where(~ServiceRow.hidden)
+_CANONICAL: Final = aliased(ServiceRow)
+_HAS_CANONICAL: Final = exists().where(
+    OwnerSettingRow.domain == ServiceRow.domain,
+    OwnerSettingRow.host == ServiceRow.host,
+    _CANONICAL.domain == OwnerSettingRow.domain,
+    _CANONICAL.host == OwnerSettingRow.canonical,
+    ~_CANONICAL.hidden,
+)
+_LISTINGS: Final = select(ServiceRow.host, ServiceRow.listing, ServiceRow.created_at).where(
+    ~ServiceRow.hidden,
+    ~_HAS_CANONICAL,  # guard: canonical-host-stands-alone
+)
 
 _log = logging.getLogger(__name__)
 
@@ -97,12 +111,14 @@ class SearchNotes:
         return [Dirty(*values) for values in await self._connection.execute(statement)]
 
     async def listings(self, keys: Collection[Key]) -> dict[str, Listing]:
-        """Return the current listings by host. A missing one is hidden or deleted: the index must drop it."""
+        """Return the current listings by host. A missing one is deleted, hidden, or has a canonical host that is
+        listed: the index must drop it."""
         statement = _LISTINGS.where(tuple_(ServiceRow.domain, ServiceRow.host).in_(list(keys)))
         return {listing.host: listing for listing in _decoded((await self._connection.execute(statement)).all())}
 
     async def all_listings(self, after: Key, *, limit: int) -> list[Listing]:
-        """Return visible listings after `after`, ordered by (domain, host), for a rebuild; begin with ("", "").
+        """Return the listings that an index holds after `after`, ordered by (domain, host), for a rebuild; begin
+        with ("", "").
 
         An undecodable row is left out, so fewer than `limit` need not be the end: go on until the result is empty.
         """

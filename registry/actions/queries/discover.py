@@ -145,13 +145,16 @@ class SearchAnswer:
         return is_confident(self.ranking)
 
 
-async def ranked(backend: Backend, query: Query, embedder: Embedder | None = None) -> SearchAnswer:
-    """Return the answer without the database's part, by relevance; blank text browses by score.
+async def ranked(
+    backend: Backend, query: Query, embedder: Embedder | None = None, question: ParsedQuery | None = None
+) -> SearchAnswer:
+    """Return the answer without the database's part, by relevance; blank text browses by score. `question`: the text
+    as parsed, if it was already.
 
     Raise SearchUnavailable when there is no index to query.
     """
     has_text = bool(query.text.strip())
-    question = parse_query(query.text, embedder)
+    question = question or parse_query(query.text, embedder)
     pool = await backend.candidates(question, query.filters, POOL if has_text else MAX_DEPTH)
     if not has_text:
         return SearchAnswer(question, pool, browse(pool.candidates, pool.stats))
@@ -183,7 +186,8 @@ async def discover(
 
     Raise SearchUnavailable when there is no index to query, StaleCursor, StoreUnavailable.
     """
-    answer = await ranked(backend, query, embedder)
+    question = await _with_canonical_hosts(store, parse_query(query.text, embedder))
+    answer = await ranked(backend, query, embedder, question)
     generation, digest = answer.pool.generation, _digest(answer.question, query)
     ranking = await _owners_first(store, await _sorted(store, answer.ranking, query), answer, query.text)
     offset = query.offset if cursor is None else _offset(cursor, generation, digest, ranking)
@@ -203,6 +207,14 @@ async def discover(
         facets=await _facet_counts(store, ranking, facets, query.filters) if facets else None,
         suggestions=None if answers_query else await _suggestions(backend, answer, query, embedder),
     )
+
+
+async def _with_canonical_hosts(store: Store, question: ParsedQuery) -> ParsedQuery:
+    """Return the question so that it also names the canonical hosts of the hosts that it names: these are not in the
+    index themselves."""
+    hosts = [name for name in question.names if "." in name]
+    canonical = await store.cards.canonical(_keys(hosts)) if hosts else ()
+    return replace(question, names=(*question.names, *canonical)) if canonical else question
 
 
 async def _sorted(store: Store, ranking: Ranking, query: Query) -> Ranking:

@@ -1,6 +1,7 @@
 """Search targets (indexes), and the services that each has yet to index again.
 
-Triggers on `services` write the rows of `search_dirty` (see the first migration), so that no code path can forget it.
+Triggers on `services` and on the canonical hosts of `owner_settings` write the rows of `search_dirty` (see the first
+migration and 2c7e95b0d4a1), so that no code path can forget it.
 """
 
 from sqlalchemy import BigInteger, Sequence

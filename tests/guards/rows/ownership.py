@@ -130,6 +130,12 @@ GUARDS: Final = (
         (f"{_ACTIONS}test_a_canonical_host_is_proven_too",),
     ),
     Guard(
+        "canonical-host-stands-alone",
+        "search: a host is in no index while its canonical host is listed",
+        Edit("~_HAS_CANONICAL,", ""),
+        ("tests/actions/ownership/test_canonical_host.py::test_the_canonical_host_stands_for_the_other_one",),
+    ),
+    Guard(
         "owner-end-shows",
         "owners: hosts are shown again when the ownership ends",
         NEVER,

@@ -1,0 +1,69 @@
+"""A host whose owner lets another one stand for it is in no index while that one is listed."""
+
+from registry.actions.indexing.drain import drain
+from registry.actions.indexing.reindex import reindex
+from registry.actions.indexing.verify import verify
+from registry.actions.maintenance.holds import hold, release
+from registry.actions.ownership import owning
+from registry.actions.queries.discover import discover
+from registry.core.access.tokens import Token
+from registry.core.model.listing import Query
+from registry.search.embedded import EmbeddedBackend
+from registry.store.unit_of_work import Store
+from tests.actions.ownership.test_ownership import API, HOST, OTHER, SITES, listed, owner_of
+from tests.support.builders import NOW, crawl
+
+
+async def pinned(store: Store, backend: EmbeddedBackend) -> tuple[Token, Token]:
+    """Let HOST stand for API, after all are in the index. Return the owners' tokens of API and of HOST."""
+    await crawl(store, SITES)
+    await drain(store, backend, now=NOW)
+    apex, owner = await owner_of(store, HOST), await owner_of(store, API)
+    await owning.pin(store, owner, API, HOST, now=NOW)
+    return owner, apex
+
+
+async def found(store: Store, backend: EmbeddedBackend, text: str = "") -> list[str]:
+    await drain(store, backend, now=NOW)
+    verified = await verify(store, backend, now=NOW)
+    assert not verified.wrong, verified
+    return [hit.card.host for hit in (await discover(store, backend, Query(text))).hits]
+
+
+async def test_the_canonical_host_stands_for_the_other_one(store: Store, backend: EmbeddedBackend) -> None:
+    owner, _ = await pinned(store, backend)
+    assert set(await found(store, backend)) == {HOST, OTHER}
+    assert await listed(store) == sorted((HOST, API, OTHER)), "it is listed as before"
+    await owning.pin(store, owner, API, None, now=NOW)
+    assert set(await found(store, backend)) == {HOST, API, OTHER}
+
+
+async def test_the_other_one_returns_while_the_canonical_host_is_not_listed(
+    store: Store, backend: EmbeddedBackend
+) -> None:
+    await pinned(store, backend)
+    assert set(await found(store, backend)) == {HOST, OTHER}
+    await hold(store, HOST, "quarantined", actor="test", reason="", now=NOW, covers_below=False)
+    assert set(await found(store, backend)) == {API, OTHER}
+    await release(store, HOST, "quarantined", actor="test", reason="", now=NOW)
+    assert set(await found(store, backend)) == {HOST, OTHER}
+
+
+async def test_the_other_one_returns_when_an_ownership_ends(store: Store, backend: EmbeddedBackend) -> None:
+    _, apex = await pinned(store, backend)
+    assert set(await found(store, backend)) == {HOST, OTHER}
+    await owning.give_up(store, apex, HOST, now=NOW)
+    assert set(await found(store, backend)) == {HOST, API, OTHER}
+
+
+async def test_who_asks_for_the_other_one_by_name_gets_the_canonical_host(
+    store: Store, backend: EmbeddedBackend
+) -> None:
+    await pinned(store, backend)
+    assert (await found(store, backend, f"https://{API}/"))[0] == HOST
+
+
+async def test_a_rebuilt_index_leaves_it_out_too(store: Store, backend: EmbeddedBackend) -> None:
+    await pinned(store, backend)
+    await reindex(store, backend, now=NOW)
+    assert set(await found(store, backend)) == {HOST, OTHER}
