@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 from registry.core.model.listing import TrustLevel
 from registry.store.driver import Row
 from registry.store.engine import decode
-from registry.store.lane import QueryPool, texts
+from registry.store.lane import QueryPool, bound_keys, texts
 from registry.store.records import ServiceColumns
 from registry.store.values import key_name
 
@@ -97,19 +97,19 @@ class Cards:
         A service may have thousands of capabilities; an answer shows a few of them.
         """
         names = texts([key_name(name) for name in capabilities])
-        return {card.host: card for card in cards(await self._pool.rows(_CARDS, {**_bound(keys), "names": names}))}
+        return {card.host: card for card in cards(await self._pool.rows(_CARDS, {**bound_keys(keys), "names": names}))}
 
     async def seen(self, keys: Sequence[Key]) -> dict[str, datetime]:
         """Return by host when its documents were last seen."""
-        return dict(await self._pool.rows(_SEEN, _bound(keys)))
+        return dict(await self._pool.rows(_SEEN, bound_keys(keys)))
 
     async def canonical(self, keys: Sequence[Key]) -> list[str]:
         """Return the hosts that stand for these, by their owners' will."""
-        return [host for (host,) in await self._pool.rows(_CANONICAL, _bound(keys))]
+        return [host for (host,) in await self._pool.rows(_CANONICAL, bound_keys(keys))]
 
     async def resembling(self, keys: Sequence[Key], names: Collection[str]) -> frozenset[str]:
         """Return the hosts whose services use one of these well-known names without being its owner's."""
-        rows = await self._pool.rows(_RESEMBLING, {**_bound(keys), "names": texts(list(names))})
+        rows = await self._pool.rows(_RESEMBLING, {**bound_keys(keys), "names": texts(list(names))})
         return frozenset(host for (host,) in rows)
 
 
@@ -126,10 +126,6 @@ def cards(rows: Iterable[Row]) -> Iterable[Card]:
         card.auth, card.pricing, card.trust = auth or {}, pricing or {}, trust or {}
         card.capabilities = tuple(CardCapability(*capability) for capability in capabilities or ())
         yield card
-
-
-def _bound(keys: Sequence[Key]) -> dict[str, str]:
-    return {"domains": texts([domain for domain, _ in keys]), "hosts": texts([host for _, host in keys])}
 
 
 def _decoded(value: bytes | None, host: str) -> Any:

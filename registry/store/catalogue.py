@@ -4,14 +4,13 @@ Long, because every condition of lists and every part of the record of a service
 """
 
 import logging
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time
 from typing import Any, Final, Literal
 
-from sqlalchemy import ARRAY, ColumnElement, Text, case, cast, exists, func, null, or_, select, tuple_, type_coerce
-from sqlalchemy.dialects.postgresql import JSONB, JSONPATH, array
+from sqlalchemy import ColumnElement, exists, func, null, or_, select, tuple_
+from sqlalchemy.dialects.postgresql import array
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registry.core.access.claims import UNKNOWN_OWNER, Ownership
@@ -198,19 +197,6 @@ class Catalogue:
             found.setdefault(host, set()).add(name)
         return {host: frozenset(names) for host, names in found.items()}
 
-    async def facet_counts(
-        self, keys: Sequence[Key], facets: Sequence[str], filters: Filters
-    ) -> tuple[int, dict[str, dict[str, int]]]:
-        """Return how many of the services match, and the numbers of these by facet and value, most frequent first."""
-        columns = [FACET_COLUMNS[name].label(name) for name in facets]
-        statement = select(ServiceRow.host, *columns).where(_among(keys), *service_conditions(filters))
-        rows = (await self._connection.execute(statement)).mappings().all()
-        counts = {name: Counter(value for row in rows for value in _facet_values(row[name])) for name in facets}
-        return len(rows), {
-            name: dict(sorted(numbers.items(), key=lambda pair: (-pair[1], pair[0]))[:FACET_VALUES])
-            for name, numbers in counts.items()
-        }
-
     async def page(
         self, filters: Filters, *, sort: Sort, limit: int, offset: int, text: str = ""
     ) -> tuple[list[Card], int]:
@@ -285,49 +271,6 @@ CARD_COLUMNS: Final = (
     null(),
 )
 """The columns that `cards` expects, without capabilities."""
-
-FACET_VALUES: Final = 50
-"""Maximum number of values of one facet in an answer."""
-
-
-def _all_at(path: str) -> ColumnElement[Any]:
-    return func.jsonb_path_query_array(ServiceRow.listing, cast(path, JSONPATH), type_=JSONB)
-
-
-def _is_at(path: str) -> ColumnElement[bool]:
-    return func.jsonb_path_exists(ServiceRow.listing, cast(path, JSONPATH))
-
-
-FACET_COLUMNS: Final[dict[str, ColumnElement[Any]]] = {
-    "format": type_coerce(ServiceRow.formats, ARRAY(Text)),
-    "auth": type_coerce(ServiceRow.auth_type, Text),
-    "pricing": type_coerce(ServiceRow.pricing_type, Text),
-    "trust": type_coerce(ServiceRow.trust_level, Text),
-    "protocol": type_coerce(ServiceRow.protocols, ARRAY(Text)),
-    "domain": type_coerce(ServiceRow.domain, Text),
-    "tld": func.substring(ServiceRow.host, "[^.]*$"),
-    "language": ServiceRow.listing["languages"],
-    "category": type_coerce(ServiceRow.category, Text),
-    "semantic": _all_at("$.capabilities[*].semantic_types[*]"),
-    "effects": _all_at("$.capabilities[*].side_effects").op("||")(
-        case(
-            (_is_at("$.capabilities[*] ? (!exists(@.side_effects))"), func.jsonb_build_array("unknown", type_=JSONB)),
-            else_=func.jsonb_build_array(type_=JSONB),
-        )
-    ),
-}
-"""The column of each facet's values; the facets are those of the search engines (registry/search/facets.py)."""
-
-
-def _facet_values(value: Any) -> set[str]:
-    if isinstance(value, bytes):
-        value = decode(value)
-    items = value if isinstance(value, list) else [] if value is None else [value]
-    return {("true" if item else "false") if isinstance(item, bool) else str(item) for item in items}
-
-
-def _among(keys: Sequence[Key]) -> ColumnElement[bool]:
-    return tuple_(ServiceRow.domain, ServiceRow.host).in_(list(keys))
 
 
 def _capability_conditions(filters: Filters) -> list[ColumnElement[bool]]:

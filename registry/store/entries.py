@@ -16,8 +16,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registry.core.model.listing import Filters
 from registry.store.cards import Card, Key, cards
-from registry.store.catalogue import CARD_COLUMNS, FACET_COLUMNS, service_conditions
+from registry.store.catalogue import CARD_COLUMNS, service_conditions
 from registry.store.engine import decode
+from registry.store.facets import FACET_COLUMNS
 from registry.store.lane import QueryPool, texts
 from registry.store.tables import ServiceRow
 

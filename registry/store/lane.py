@@ -5,7 +5,7 @@ answer, measured 2026-11-22): its pool pings, begins and resets, all through gre
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Final, LiteralString
 
 import psycopg
@@ -87,3 +87,8 @@ def texts(values: Iterable[str]) -> str:
     """
     quoted = ",".join('"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"' for value in values)
     return "{" + quoted + "}"
+
+
+def bound_keys(keys: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """Return (domain, host) pairs as the parameters of `unnest(%(domains)s::text[], %(hosts)s::text[])`."""
+    return {"domains": texts([domain for domain, _ in keys]), "hosts": texts([host for _, host in keys])}

@@ -19,6 +19,7 @@ from registry.store.domains import Domains
 from registry.store.engine import libpq
 from registry.store.entries import Entries, EntryReads
 from registry.store.errors import translated
+from registry.store.facets import FacetCounts
 from registry.store.feed import Feed
 from registry.store.forgetting import Forgetting
 from registry.store.history import History
@@ -206,8 +207,8 @@ class UnitOfWork:
 class Store:
     """The database. `engine` comes from `make_engine` and is closed with the store.
 
-    `cards` and `entry_reads` read what an answer shows of services, through the connections of `lane`, outside of any
-    transaction.
+    `cards`, `facets` and `entry_reads` read what an answer shows of services, through the connections of `lane`,
+    outside of any transaction.
     """
 
     def __init__(self, engine: AsyncEngine, opt_out_file: OptOutFile | None = None) -> None:
@@ -216,6 +217,7 @@ class Store:
         self.engine = engine
         self.lane = QueryPool(libpq(engine.url))
         self.cards = Cards(self.lane)
+        self.facets = FacetCounts(self.lane)
         self.entry_reads = EntryReads(self.lane)
         self._autocommit = engine.execution_options(isolation_level="AUTOCOMMIT")
 

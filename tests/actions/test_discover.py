@@ -27,7 +27,7 @@ from registry.core.ranking.suggest import Suggestions
 from registry.search.backend import Pool
 from registry.search.embedded import EmbeddedBackend
 from registry.search.facets import FACETS
-from registry.store.catalogue import FACET_COLUMNS
+from registry.store.facets import FACET_COLUMNS
 from registry.store.unit_of_work import Store
 from tests.actions.catalogue import NOW, put, remove
 from tests.search.contract import MAIL, MAPS, SHOP

@@ -204,7 +204,7 @@ async def discover(
         confident=answers_query,
         corrected=answer.corrected,
         stems=frozenset(answer.question.terms),
-        facets=await _facet_counts(store, ranking, facets, query.filters) if facets else None,
+        facets=Facets(*await store.facets.of(_keys(ranking.hosts[:MAX_DEPTH]), facets)) if facets else None,
         suggestions=None if answers_query else await _suggestions(backend, answer, query, embedder),
     )
 
@@ -338,11 +338,6 @@ def _capabilities(card: Card, matches: Sequence[CapabilityMatch]) -> tuple[Found
         for match in matches
         if (card_capability := current.get(match.name))
     )
-
-
-async def _facet_counts(store: Store, ranking: Ranking, facets: Sequence[str], filters: Filters) -> Facets:
-    async with store.read() as uow:
-        return Facets(*await uow.catalogue.facet_counts(_keys(ranking.hosts[:MAX_DEPTH]), facets, filters))
 
 
 async def _suggestions(backend: Backend, answer: SearchAnswer, query: Query, embedder: Embedder | None) -> Suggestions:
