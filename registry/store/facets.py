@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, Final, LiteralString, cast
+from typing import Any, Final, LiteralString
 
 from sqlalchemy import ARRAY, ColumnElement, Text, case, func, type_coerce
 from sqlalchemy import cast as sql_cast
