@@ -28,6 +28,7 @@ async def statistics(request: Request) -> Response:
     data: schemas.StatisticsData = {
         "at": timestamp(counted.at),
         "services": sum(services.trust_levels.values()),
+        "seen_last_day": services.seen,
         "capabilities": services.capabilities,
         "formats": _most_first(services.formats),
         "trust_levels": _most_first(services.trust_levels),

@@ -16,7 +16,8 @@ SIZE_BINS: Final = 13
 
 _SERVICES = text("""
 WITH shown AS MATERIALIZED (
-    SELECT auth_type, pricing_type, trust_level, category, score, cap_count, formats FROM services WHERE NOT hidden)
+    SELECT auth_type, pricing_type, trust_level, category, score, cap_count, formats, seen_at
+    FROM services WHERE NOT hidden)
 SELECT 'auth_type', auth_type, count(*) FROM shown GROUP BY 2
 UNION ALL SELECT 'pricing_type', pricing_type, count(*) FROM shown GROUP BY 2
 UNION ALL SELECT 'trust_level', trust_level, count(*) FROM shown GROUP BY 2
@@ -24,6 +25,7 @@ UNION ALL SELECT 'category', category, count(*) FROM shown WHERE category IS NOT
 UNION ALL SELECT 'score', CAST(least(score / 10, 9) AS text), count(*) FROM shown GROUP BY 2
 UNION ALL SELECT 'format', slug, count(*) FROM shown, unnest(formats) AS slug GROUP BY 2
 UNION ALL SELECT 'capabilities', '', coalesce(sum(cap_count), 0) FROM shown
+UNION ALL SELECT 'seen', '', count(*) FROM shown WHERE seen_at >= :seen_since
 """)
 
 _SIZES = text("""
@@ -35,7 +37,8 @@ WHERE d.outcome = 'found' AND d.alias_of IS NULL GROUP BY 1
 
 @dataclass(frozen=True, slots=True)
 class ServiceCounts:
-    """Counts of the services that are shown, by the values of a column. `capabilities`: of all of them together."""
+    """Counts of the services that are shown, by the values of a column. `capabilities`: of all of them together.
+    `seen`: how many were seen lately."""
 
     auth_types: Mapping[str, int]
     pricing_types: Mapping[str, int]
@@ -44,16 +47,17 @@ class ServiceCounts:
     formats: Mapping[str, int]
     scores: tuple[int, ...]
     capabilities: int
+    seen: int
 
 
 class Statistics:
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection
 
-    async def services(self) -> ServiceCounts:
+    async def services(self, *, seen_since: datetime) -> ServiceCounts:
         """Return counts of the shown services. `scores`: SCORE_BINS numbers, of 0 to 9 points, and so on to 100."""
         counts: dict[str, dict[str, int]] = {}
-        for column, value, number in await self._connection.execute(_SERVICES):
+        for column, value, number in await self._connection.execute(_SERVICES, {"seen_since": seen_since}):
             counts.setdefault(column, {})[value] = number
         scores = counts.get("score", {})
         return ServiceCounts(
@@ -64,6 +68,7 @@ class Statistics:
             formats=counts.get("format", {}),
             scores=tuple(scores.get(str(index), 0) for index in range(SCORE_BINS)),
             capabilities=int(counts["capabilities"][""]),
+            seen=counts["seen"][""],
         )
 
     async def document_sizes(self) -> tuple[int, ...]:

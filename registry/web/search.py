@@ -11,7 +11,6 @@ from starlette.routing import Route
 from registry.core.merging.trust import REASONS
 from registry.core.wording.text import QUERY_CHARS
 from registry.web.asking import ask
-from registry.web.home import counted
 from registry.web.links import Links
 from registry.web.rendering import pages_of
 
@@ -140,7 +139,7 @@ async def _listed(request: Request, asked: Asked) -> Response:
     offset = (asked.page - 1) * ROWS
     answer = await ask(request, "/api/services", query | {"limit": str(ROWS), "offset": str(offset)})
     links = pages.links
-    counts = {"format": (await counted(request)).formats}
+    counts = {"format": (await ask(request, "/api/stats"))["data"]["formats"]}
     values = {
         "asked": asked,
         "rows": answer["data"],

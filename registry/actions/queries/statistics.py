@@ -17,7 +17,8 @@ HOUR: Final = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """Counts of what is listed. `document_sizes`: found documents by size, see store.statistics.SIZE_BINS."""
+    """Counts of what is listed; `services.seen`: in the last 24 hours. `document_sizes`: found documents by size, see
+    store.statistics.SIZE_BINS."""
 
     at: datetime
     services: ServiceCounts
@@ -54,7 +55,9 @@ class Operation:
 async def statistics(store: Store, *, now: datetime) -> Statistics:
     """Return counts of what is listed. Raise StoreUnavailable."""
     async with store.read() as uow:
-        return Statistics(now, await uow.statistics.services(), await uow.statistics.document_sizes())
+        return Statistics(
+            now, await uow.statistics.services(seen_since=now - DAY), await uow.statistics.document_sizes()
+        )
 
 
 async def operation(store: Store, target: str, *, now: datetime) -> Operation:

@@ -18,6 +18,9 @@ class Bin(Shape):
 class StatisticsData(Shape):
     at: Annotated[Timestamp, Field(description="When these numbers were counted: at most a minute ago.")]
     services: Annotated[int, Field(description="That are listed.", examples=[1])]
+    seen_last_day: Annotated[
+        int, Field(description="Services whose documents were seen in the last 24 hours.", examples=[1])
+    ]
     capabilities: Annotated[int, Field(description="Of all listed services.", examples=[3])]
     formats: Annotated[Counts, Field(description="Services by the formats that they serve.", examples=[{"adp": 1}])]
     trust_levels: Annotated[Counts, Field(description="Services by trust level.", examples=[{"verified": 1}])]

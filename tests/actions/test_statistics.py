@@ -1,0 +1,13 @@
+"""The registry in numbers."""
+
+from registry.actions.queries.statistics import statistics
+from registry.store.unit_of_work import Store
+from tests.support.builders import DAY, HOUR, NOW, adp_site, crawl
+
+
+async def test_services_seen_in_the_last_day_are_counted(store: Store) -> None:
+    await crawl(store, {"pigeons.com": adp_site("pigeons.com"), "doves.com": adp_site("doves.com")})
+    await crawl(store, {"swifts.com": adp_site("swifts.com")}, now=NOW + 2 * HOUR)
+    assert (await statistics(store, now=NOW + 3 * HOUR)).services.seen == 3
+    counted = (await statistics(store, now=NOW + DAY + HOUR)).services
+    assert (counted.seen, sum(counted.trust_levels.values())) == (1, 3)
