@@ -57,10 +57,7 @@ def make_app() -> FastAPI:
 async def list_servers(request: Request) -> Response:
     query = list_query(request)
     charge(request, of_server_list(query.limit, is_scan=bool(query.part or query.version or query.updated_since)))
-    page = await registry_of(request).queries.mcp_servers(
-        query.after, limit=query.limit, part=query.part, version=query.version, updated_since=query.updated_since,
-        include_deleted=query.include_deleted,
-    )  # fmt: skip
+    page = await registry_of(request).queries.mcp_servers(query)
     last = page.rows[-1] if page.has_more else None
     return json_response(request, _listed(request, page.rows, write_cursor(last.name, last.version) if last else None))
 

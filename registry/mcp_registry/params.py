@@ -8,12 +8,12 @@ import base64
 import binascii
 import json
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
 from fastapi import Request
 
+from registry.actions.queries.mcp_servers import McpServerQuery
 from registry.edge.problems import INVALID_CURSOR, INVALID_PARAMETER, INVALID_VALUE, Problem
 
 MAX_LIMIT: Final = 100
@@ -29,19 +29,7 @@ _TIME: Final = re.compile(
 _BOOLEANS: Final = {"true": True, "1": True, "t": True, "false": False, "0": False, "f": False}
 
 
-@dataclass(frozen=True, slots=True)
-class ListQuery:
-    """What a list is asked for; `after` are name and version of the last row before it."""
-
-    after: tuple[str, str]
-    limit: int
-    part: str
-    version: str | None
-    updated_since: datetime | None
-    include_deleted: bool
-
-
-def list_query(request: Request) -> ListQuery:
+def list_query(request: Request) -> McpServerQuery:
     """Raise Problem: 400 for a cursor, a time or a combination that cannot be, 422 for a value outside its bounds."""
     since = _text(request, "updated_since")
     updated_since = _moment(since) if since else None
@@ -49,7 +37,7 @@ def list_query(request: Request) -> ListQuery:
     if updated_since is not None and wanted is False:
         raise Problem(INVALID_PARAMETER, "include_deleted: must not be false with updated_since")
     cursor = _first(request, "cursor")
-    return ListQuery(
+    return McpServerQuery(
         after=read_cursor(cursor) if cursor else START,
         limit=_limit(_first(request, "limit")),
         part=_search(request),

@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from registry.store.bulk import columns_of, put_all
 from registry.store.driver import Driver, listed
 from registry.store.engine import decode
-from registry.store.records import ListedMcpServer, McpServerRecord
+from registry.store.records import ListedMcpServer, McpServerQuery, McpServerRecord
 from registry.store.tables import McpLeftOutRow, McpServerRow
 from registry.store.values import clean, clean_json
 
@@ -79,35 +79,24 @@ class McpServers:
         rows = [{"domain": key[0], "host": key[1], "reason": reason} for key, reason in reasons.items() if reason]
         await put_all(self._connection, McpLeftOutRow, rows, overwrite=("reason",))
 
-    async def page(
-        self,
-        after: tuple[str, str],
-        *,
-        limit: int,
-        part: str = "",
-        version: str | None = None,
-        updated_since: datetime | None = None,
-        include_deleted: bool = False,
-    ) -> list[ListedMcpServer]:
-        """Return at most `limit` rows behind the name and version `after`, in their order.
-
-        `part`: of the name, in any case. `version`: `latest`, or one exactly.
-        """
+    async def page(self, query: McpServerQuery) -> list[ListedMcpServer]:
+        """Return the rows in the order of name and version, compared as bytes."""
         conditions: list[LiteralString] = ["(m.name, m.version) > (%(name)s, %(version)s)"]
-        bound: dict[str, Any] = {"name": clean(after[0]), "version": clean(after[1]), "limit": limit}
-        if not include_deleted:
+        name, version = query.after
+        bound: dict[str, Any] = {"name": clean(name), "version": clean(version), "limit": query.limit}
+        if not query.include_deleted:
             conditions.append("m.status <> 'deleted'")
-        if part:
+        if query.part:
             conditions.append("position(lower(%(part)s) IN lower(m.name)) > 0")
-            bound["part"] = clean(part)
-        if version == "latest":
+            bound["part"] = clean(query.part)
+        if query.version == "latest":
             conditions.append("m.is_latest")
-        elif version is not None:
+        elif query.version is not None:
             conditions.append("m.version = %(exact)s")
-            bound["exact"] = clean(version)
-        if updated_since is not None:
+            bound["exact"] = clean(query.version)
+        if query.updated_since is not None:
             conditions.append("m.updated_at >= %(since)s")
-            bound["since"] = updated_since
+            bound["since"] = query.updated_since
         where = " AND ".join(conditions)
         return await self._rows(f"{_LISTED} WHERE {where} ORDER BY m.name, m.version LIMIT %(limit)s", bound)
 

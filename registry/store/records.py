@@ -252,6 +252,21 @@ class McpServerRecord:
     status_changed_at: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class McpServerQuery:
+    """Which records of the MCP registry's API are wanted: at most `limit` behind the name and version `after`.
+
+    `part`: of the name, in any case. `version`: `latest`, or one exactly.
+    """
+
+    after: tuple[str, str]
+    limit: int
+    part: str = ""
+    version: str | None = None
+    updated_since: datetime | None = None
+    include_deleted: bool = False
+
+
 @dataclass(slots=True)
 class ListedMcpServer:
     """A row of `mcp_servers` with what is shown of its service, which a deleted server may no longer have.

@@ -85,20 +85,8 @@ class QueryActions:
     async def explain(self, host: str, *, visits: int = 5) -> explaining.Explanation | None:
         return await explaining.explain(self._store, host, visits=visits, now=utc_now())
 
-    async def mcp_servers(
-        self,
-        after: tuple[str, str],
-        *,
-        limit: int,
-        part: str = "",
-        version: str | None = None,
-        updated_since: datetime | None = None,
-        include_deleted: bool = False,
-    ) -> mcp.McpServerPage:
-        return await mcp.page(
-            self._store, after, limit=limit, part=part, version=version, updated_since=updated_since,
-            include_deleted=include_deleted,
-        )  # fmt: skip
+    async def mcp_servers(self, query: mcp.McpServerQuery) -> mcp.McpServerPage:
+        return await mcp.page(self._store, query)
 
     async def mcp_server_versions(self, name: str, *, include_deleted: bool = False) -> Sequence[mcp.ListedMcpServer]:
         return await mcp.versions(self._store, name, include_deleted=include_deleted)

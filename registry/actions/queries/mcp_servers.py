@@ -1,14 +1,14 @@
 """Read the records of the MCP registry's API: pages by name, the versions of a server, and what was left out."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from registry.store.records import ListedMcpServer
+from registry.store.records import ListedMcpServer, McpServerQuery
 from registry.store.unit_of_work import Store
 
-__all__ = ["ListedMcpServer", "McpServerCounts", "McpServerPage", "counts", "page", "versions"]
+__all__ = ["ListedMcpServer", "McpServerCounts", "McpServerPage", "McpServerQuery", "counts", "page", "versions"]
 
 SLACK: Final = timedelta(minutes=5)
 """How much older rows are returned than was asked for: a row is dated when its transaction begins, and a reader that
@@ -32,24 +32,13 @@ class McpServerCounts:
     left_out: Mapping[str, int]
 
 
-async def page(
-    store: Store,
-    after: tuple[str, str],
-    *,
-    limit: int,
-    part: str = "",
-    version: str | None = None,
-    updated_since: datetime | None = None,
-    include_deleted: bool = False,
-) -> McpServerPage:
-    """Return versions behind the name and version `after`, ordered by both as bytes; see store.mcp_servers for the
-    conditions. With `updated_since` deleted ones are wanted as well, and rows up to SLACK older are returned."""
-    since = None if updated_since is None else _earlier(updated_since)
+async def page(store: Store, query: McpServerQuery) -> McpServerPage:
+    """Return versions, ordered by name and version as bytes. With `updated_since` rows up to SLACK older are
+    returned."""
+    since = None if query.updated_since is None else _earlier(query.updated_since)
     async with store.read() as uow:
-        rows = await uow.mcp_servers.page(
-            after, limit=limit + 1, part=part, version=version, updated_since=since, include_deleted=include_deleted
-        )
-    return McpServerPage(rows[:limit], len(rows) > limit)
+        rows = await uow.mcp_servers.page(replace(query, limit=query.limit + 1, updated_since=since))
+    return McpServerPage(rows[: query.limit], len(rows) > query.limit)
 
 
 async def versions(store: Store, name: str, *, include_deleted: bool = False) -> Sequence[ListedMcpServer]:
