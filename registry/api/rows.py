@@ -12,7 +12,7 @@ from registry.core.model.listing import Listing, TrustLevel
 from registry.core.names.domains import is_confusable
 from registry.core.reading.plain_text import plain
 from registry.core.scheduling.policy import STALE_AFTER
-from registry.edge.responses import service_url, timestamp
+from registry.edge.responses import service_url, timestamp, timestamps
 
 MESSAGE_CHARS: Final = 2_000
 
@@ -36,7 +36,13 @@ def summary(card: Card, base: str, now: datetime) -> schemas.Summary:
         "verified": card.trust_level is TrustLevel.VERIFIED,
         "trust_level": card.trust_level,
         "trust": cast(
-            schemas.TrustFacts, shown(card.trust_level, card.trust.get("reasons", ()), card.trust.get("resembles"))
+            schemas.TrustFacts,
+            shown(
+                card.trust_level,
+                card.trust.get("reasons", ()),
+                card.trust.get("resembles"),
+                timestamps(card.trust_since),
+            ),
         ),
         "category": card.category,
         "format": card.formats[0] if card.formats else None,
@@ -48,6 +54,8 @@ def summary(card: Card, base: str, now: datetime) -> schemas.Summary:
         "version": card.version,
         "operational": card.operational,
         "freshness": freshness(card.last_visit_at, card.seen_at, state_of(card.trust_level, card.seen_at, now), now),
+        "owned": card.owned_since is not None,
+        "canonical_host": card.canonical_host,
         "url": service_url(base, card.host),
         "injection_flags": card.injection_flags,
         "untrusted_text": _UNTRUSTED,
@@ -62,9 +70,8 @@ def trust(listing: Listing, since: Mapping[str, str], model: Mapping[str, Any]) 
 
     `since`: when the level and the reasons began (ISO 8601); `model`: the service as JSON, for what it claims.
     """
-    dates = {name: timestamp(datetime.fromisoformat(at)) for name, at in since.items()}
     claimed = [name for name in _CLAIMS if model.get(name)]
-    return cast(schemas.ExplainedTrust, {**explained_listing(listing, dates), "claimed": claimed})
+    return cast(schemas.ExplainedTrust, {**explained_listing(listing, timestamps(since)), "claimed": claimed})
 
 
 def confirmation(model: dict[str, Any] | None) -> schemas.Confirmation | None:

@@ -150,6 +150,7 @@ def _capability(host: str, stored: StoredService) -> bytes:
     view = capability_view(stored)
     record = capability_record(view.service, view.capability)
     detail = adp_detail(host, view.service, view.capability, record.get("call", {}).get("example"))
+    dates = _dated(next(iter(stored.dates), None))
     if detail is None:
         reason = why_no_detail(view.capability)
         raise Problem(
@@ -158,9 +159,9 @@ def _capability(host: str, stored: StoredService) -> bytes:
             reason=reason,
             detail_url=view.capability.detail_url,
             untrusted_text=["detail_url", *(key for key in record if key not in _OWN)],
-            **{key: value for key, value in record.items() if key != "title"},
+            **{key: value for key, value in record.items() if key != "title"} | dates,
         )
-    return orjson.dumps(record | detail | _dated(next(iter(stored.dates), None)))
+    return orjson.dumps(record | detail | dates)
 
 
 @router.get(

@@ -7,9 +7,10 @@ from registry.actions.queries.entries import Entry
 from registry.actions.queries.entry_search import MatchedEntry
 from registry.core.changes.states import state_of
 from registry.core.format_support.artifact_types import TYPE_OF
+from registry.core.merging.trust_dates import LEVEL
 from registry.core.names.air import air_urn
 from registry.core.names.domains import is_confusable
-from registry.edge.responses import service_url, timestamp
+from registry.edge.responses import service_url, timestamp, timestamps
 
 MAX_TAGS: Final = 20
 _QUERIES: Final = range(2, 6)
@@ -61,6 +62,10 @@ def _entry(entry: Entry, base: str, now: datetime) -> dict[str, Any]:
             "waypost:format": entry.slug,
             "waypost:qualityScore": card.score,
             "waypost:trustLevel": card.trust_level.value,
+            "waypost:trustSince": timestamps(card.trust_since).get(LEVEL),
+            "waypost:trustReasons": " ".join(card.trust.get("reasons", ())),
+            "waypost:owned": card.owned_since is not None,
+            "waypost:canonicalHost": card.canonical_host,
             "waypost:category": card.category,
             "waypost:authType": card.auth_type,
             "waypost:pricingType": card.pricing_type,

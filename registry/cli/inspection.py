@@ -40,8 +40,9 @@ async def show_account(waypost: Waypost, name: str, visits: int, console: Consol
             console.print(f"{escaped(host)}: unknown host")
         return NO
     if as_json:
-        trust = {"trust_level": service.record.trust_level.value, "trust": _trust(service)} if service else {}
-        print_json({**_account_json(account, now), **_status_json(status), **trust})
+        print_json(
+            {**_account_json(account, now), **_status_json(status), **(_service_json(service) if service else {})}
+        )
     else:
         _print_account(console, account, status, service, now)
     return DONE
@@ -78,8 +79,17 @@ def _status_json(status: HostStatus | None) -> dict[str, Any]:
     return {"state": status.state, "reasons": list(status.reasons), "injection_flags": flags}
 
 
+def _service_json(service: ServiceView) -> dict[str, Any]:
+    return {
+        "trust_level": service.record.trust_level.value,
+        "trust": _trust(service),
+        "ownership": asdict(service.ownership),
+        "canonical_host": service.setting.canonical if service.setting else None,
+    }
+
+
 def _trust(service: ServiceView) -> dict[str, Any]:
-    return explained_listing(service.record.listing)
+    return explained_listing(service.record.listing, service.record.trust_since)
 
 
 def _print_account(
@@ -93,7 +103,9 @@ def _print_account(
         console.print("  the site opted out: it is not visited and not shown")
     if account.host is not None:
         console.print(
-            _indented(_facts_table([*_status_lines(status, service), *_host_lines(account.host, account.unasked, now)]))
+            _indented(
+                _facts_table([*_status_lines(status, service, now), *_host_lines(account.host, account.unasked, now)])
+            )
         )
     for visit in account.visits:
         console.print(f"\n{escaped(_visit_title(visit, now))}")
@@ -103,7 +115,7 @@ def _print_account(
         console.print(_indented(_other_hosts_table(account, now)))
 
 
-def _status_lines(status: HostStatus | None, service: ServiceView | None) -> Iterator[tuple[str, str]]:
+def _status_lines(status: HostStatus | None, service: ServiceView | None, now: datetime) -> Iterator[tuple[str, str]]:
     if status is not None:
         yield "state", status.state.replace("_", " ")
         yield from (("reason", reason) for reason in status.reasons)
@@ -111,6 +123,10 @@ def _status_lines(status: HostStatus | None, service: ServiceView | None) -> Ite
             yield "flagged", ", ".join(status.injection_flags)
     if service is not None:
         yield from (("trust", words) for words in trust_lines(service.record.trust_level, _trust(service)))
+        if service.ownership.state == "proven":
+            yield "owner", f"proven {_relative_time(service.ownership.since, now)}, by {service.ownership.method}"
+        if service.setting is not None and service.setting.canonical is not None:
+            yield "stands for it", service.setting.canonical
 
 
 def _host_lines(host: HostRecord, unasked: Unasked, now: datetime) -> Iterator[tuple[str, str]]:

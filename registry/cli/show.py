@@ -33,7 +33,10 @@ def print_found(console: Console, result: "Found") -> None:
     card = result.card
     head = f"[cyan]{card.host}[/]  {escaped(card.name)}, score [bold]{card.score}[/], {card.trust_level.value}"
     warning = ", [yellow]can be taken for another name[/]" if is_confusable(card.host) else ""
-    console.print(f"  {head}, {', '.join(card.formats)}{warning}{_flagged(card.injection_flags)}")
+    owned = ", owner proven" if card.owned_since else ""
+    console.print(f"  {head}, {', '.join(card.formats)}{owned}{warning}{_flagged(card.injection_flags)}")
+    if card.canonical_host:
+        console.print(f"    its owner lets {escaped(card.canonical_host)} stand for it")
     for words in reason_lines(card.trust.get("reasons", ()), card.trust.get("resembles")):
         console.print(f"    [yellow]{escaped(words)}[/]")
     for capability in result.capabilities:
@@ -91,7 +94,9 @@ def _result_json(result: "Found") -> dict[str, Any]:
         "description": card.description,
         "score": card.score,
         "trust_level": card.trust_level.value,
-        "trust": shown(card.trust_level, card.trust.get("reasons", ()), card.trust.get("resembles")),
+        "trust": shown(card.trust_level, card.trust.get("reasons", ()), card.trust.get("resembles"), card.trust_since),
+        "owned": card.owned_since is not None,
+        "canonical_host": card.canonical_host,
         "formats": list(card.formats),
         "relevance": round(result.relevance, 4),
         "matched_terms": list(result.matched_terms),
@@ -196,7 +201,7 @@ async def show_visited(waypost: Waypost, hosts: Sequence[str], console: Console,
                 f"{', '.join(record.formats)}, {record.cap_count} capabilities{_flagged(record.injection_flags)}",
                 highlight=False,
             )
-            for words in trust_lines(record.trust_level, explained_listing(record.listing)):
+            for words in trust_lines(record.trust_level, explained_listing(record.listing, record.trust_since)):
                 console.print(f"  {escaped(words)}", highlight=False)
     return listed
 
@@ -213,7 +218,7 @@ def _service(view: ServiceView) -> dict[str, Any]:
         "name": record.name,
         "score": record.score,
         "trust_level": record.trust_level.value,
-        "trust": explained_listing(record.listing),
+        "trust": explained_listing(record.listing, record.trust_since),
         "formats": list(record.formats),
         "capabilities": [capability.name for capability in view.service.capabilities],
     }

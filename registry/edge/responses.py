@@ -5,6 +5,7 @@ FastAPI's `response_model` is used only for the OpenAPI document; encoding the J
 
 import hashlib
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, Final, overload
@@ -82,6 +83,11 @@ def timestamp(at: datetime | None) -> str | None: ...
 def timestamp(at: datetime | None) -> str | None:
     """Return a time as ISO 8601 in UTC with milliseconds and `Z`, as ADP registries write it."""
     return None if at is None else at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def timestamps(dates: Mapping[str, str]) -> dict[str, str]:
+    """Return stored dates (ISO 8601) as `timestamp` writes them."""
+    return {name: timestamp(datetime.fromisoformat(at)) for name, at in dates.items()}
 
 
 def rounded(value: float) -> float:

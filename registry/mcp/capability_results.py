@@ -6,7 +6,7 @@ from typing import Final
 import orjson
 
 from registry.mcp.budget import first_within, lines_within, members_within, short, size, split
-from registry.mcp.rendering import LIST_BYTES, NAME_BYTES, ROOM, WARNING, Json, Result, marks, name_of, quoted
+from registry.mcp.rendering import LIST_BYTES, NAME_BYTES, ROOM, WARNING, Json, Result, dated, marks, name_of, quoted
 
 _CAPABILITY_UNTRUSTED: Final = (
     "id", "name", "title", "description", "confirmation.message", "call", "auth", "input_schema", "output_schema",
@@ -27,6 +27,7 @@ def capability(body: bytes, host: str, url: str, max_bytes: int) -> Result:
         "description": short(record.get("description"), min(1_500, for_content // 6)),
         "side_effects": record.get("side_effects"),
         "injection_flags": first_within(record.get("injection_flags", []), LIST_BYTES),
+        **dated(record),
         "record_url": url,
     }
     if (identifier := record.get("id")) and identifier != record["name"]:
@@ -55,6 +56,8 @@ def _how(content: Json) -> Iterator[str]:
     effects = {True: "has side effects", False: "has none", None: "the documents do not say"}[content["side_effects"]]
     yield f"{quoted(content['name'], NAME_BYTES)} of {content['domain']}. Side effects: {effects}. {WARNING}"
     yield quoted(content["description"], 500)
+    if content.get("changed_at"):
+        yield f"Unchanged since {content['changed_at']}."
     if content.get("confirmation", {}).get("required"):
         yield "A person must agree before it is called."
     call = content.get("call", {})

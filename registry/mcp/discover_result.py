@@ -4,7 +4,19 @@ from collections.abc import Iterator
 from typing import Final
 
 from registry.mcp.budget import first_within, lines_within, members_within, short, size, split
-from registry.mcp.rendering import LIST_BYTES, ROOM, WARNING, Json, Result, facts_of, marks, offered, quoted, summary
+from registry.mcp.rendering import (
+    LIST_BYTES,
+    ROOM,
+    WARNING,
+    Json,
+    Result,
+    facts_of,
+    marks,
+    offered,
+    quoted,
+    summary,
+    trust_of,
+)
 
 _ROW_UNTRUSTED: Final = (
     "name", "description", "protocols", "capabilities", "why.matched_terms", "base_url", "version",
@@ -64,8 +76,7 @@ def _row(row: Json, shape: str) -> Json:
     if is_full:
         why = row["why"]
         shown |= {
-            "trust_reasons": service["trust"]["reasons"],
-            "resembles": service["trust"]["resembles"],
+            **trust_of(service["trust"]),
             "why": {
                 "matched_terms": first_within(row["matched_terms"], LIST_BYTES),
                 "cover": why["cover"],

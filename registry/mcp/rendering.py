@@ -34,6 +34,8 @@ def summary(service: Json, auth_type: str, pricing_type: str, description_bytes:
         "description": short(service["description"], description_bytes),
         "score": service["score"],
         "trust_level": service["trust_level"],
+        "owned": service["owned"],
+        "canonical_host": service["canonical_host"],
         "auth_type": auth_type,
         "pricing_type": pricing_type,
         "formats": service["formats"],
@@ -55,7 +57,22 @@ def offered(capability: Json, description_bytes: int) -> Json:
         shown["side_effects"] = capability["side_effects"]
     if flags := capability.get("injection_flags"):
         shown["injection_flags"] = first_within(flags, LIST_BYTES)
-    return shown
+    return {**shown, **dated(capability)}
+
+
+def dated(capability: Json) -> Json:
+    """Return the fingerprint and the dates of a capability; rows of `/api/discover` have none."""
+    return {name: capability[name] for name in ("fingerprint", "first_seen_at", "changed_at") if name in capability}
+
+
+def trust_of(trust: Json) -> Json:
+    """Return why the level of trust is not higher, and since when."""
+    return {
+        "trust_since": trust["since"],
+        "trust_reasons": trust["reasons"],
+        "trust_reasons_since": trust["reasons_since"],
+        "resembles": trust["resembles"],
+    }
 
 
 def marks(content: Json, paths: Iterable[str]) -> list[str]:
@@ -69,7 +86,9 @@ def name_of(name: str) -> str:
 
 
 def facts_of(row: Json) -> str:
-    facts = [f"score {row['score']}", row["trust_level"], f"credentials {row['auth_type']}"]
+    facts = [f"score {row['score']}", row["trust_level"]]
+    facts += ["owner proven"] if row["owned"] else []
+    facts += [f"credentials {row['auth_type']}"]
     facts += [f"protocols {', '.join(row['protocols'])}"] if row["protocols"] else []
     facts += ["not seen for long"] if row["stale"] else []
     facts += ["patterns of prompt injection found"] if row["injection_flags"] else []

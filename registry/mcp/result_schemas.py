@@ -20,6 +20,11 @@ _TRUST: Final = text(enum=TRUST_LEVELS)
 _SCORE: Final = whole("Quality, 0 to 100; not relevance.", minimum=0, maximum=100)
 _RECORD_URL: Final = text("The whole record, as JSON over HTTP.")
 _TIME: Final = or_null("string", "ISO 8601, in UTC.")
+_DATED: Final[Mapping[str, Schema]] = {
+    "fingerprint": or_null("string", "Changes with the capability. null: not computed yet."),
+    "first_seen_at": _TIME,
+    "changed_at": or_null("string", "When the fingerprint became what it is."),
+}
 
 _OFFERED: Final = closed(
     {
@@ -37,6 +42,8 @@ _SUMMARY: Final[Mapping[str, Schema]] = {
     "description": text(),
     "score": _SCORE,
     "trust_level": _TRUST,
+    "owned": flag("Somebody has proven to own the host."),
+    "canonical_host": or_null("string", "The host of the domain that its owner lets stand for it."),
     "auth_type": text("`unknown`: no document says.", enum=list(get_args(AuthKind))),
     "pricing_type": text("`unknown`: no document says.", enum=list(get_args(PricingKind))),
     "formats": listed(text()),
@@ -47,6 +54,16 @@ _SUMMARY: Final[Mapping[str, Schema]] = {
     "untrusted_text": _UNTRUSTED,
 }
 _RESEMBLES: Final = or_null("object", "A well-known name that the service uses without being on its owner's site.")
+_TRUST_OF: Final[Mapping[str, Schema]] = {
+    "trust_since": or_null("string", "Since when it has this level. null: longer than dates are recorded."),
+    "trust_reasons": listed(text(), "Why the level of trust is not higher."),
+    "trust_reasons_since": {
+        "type": "object",
+        "additionalProperties": or_null("string"),
+        "description": "Since when each of the reasons holds. null: longer than dates are recorded.",
+    },
+    "resembles": _RESEMBLES,
+}
 
 _ROW: Final = closed(
     {
@@ -55,8 +72,7 @@ _ROW: Final = closed(
         "confident": flag("Words and meaning are close enough to count as an answer."),
         "capabilities": listed(_OFFERED, "Those that match the question."),
         "capability_count": whole("All capabilities of the service."),
-        "trust_reasons": listed(text(), "Why the level of trust is not higher."),
-        "resembles": _RESEMBLES,
+        **_TRUST_OF,
         "why": closed(
             {
                 "matched_terms": listed(text(), "Words of the question."),
@@ -109,8 +125,7 @@ _LOST: Final = closed(
 _SERVICE_FACTS: Final[Mapping[str, Schema]] = {
     **_SUMMARY,
     "trust_means": text("The level of trust in one sentence."),
-    "trust_reasons": listed(text()),
-    "resembles": _RESEMBLES,
+    **_TRUST_OF,
     "seen_at": _TIME,
     "capability_count": whole(),
     "record_url": _RECORD_URL,
@@ -138,13 +153,21 @@ _MORE: Final[Mapping[str, Schema]] = {
 SERVICE: Final = closed(
     {
         **_SERVICE_FACTS,
+        "ownership": closed(
+            {
+                "state": text("Whether somebody has proven to own the host.", enum=["proven", "ended", "none"]),
+                "since": or_null("string", "When it was proven."),
+                "checked_at": or_null("string", "When it was verified last."),
+            }
+        ),
+        "owner_note": text("The owner's own words."),
         **_MORE,
-        "capabilities": listed(_OFFERED),
+        "capabilities": listed(closed({**_OFFERED["properties"], **_DATED}, required=_OFFERED["required"])),
         "next_cursor": _NEXT,
         "truncated": _TRUNCATED,
         "omitted": _OMITTED,
     },
-    required=(*_SERVICE_FACTS, "capabilities", "next_cursor", "truncated", "omitted"),
+    required=(*_SERVICE_FACTS, "ownership", "capabilities", "next_cursor", "truncated", "omitted"),
 )
 
 CAPABILITY: Final = closed(
@@ -169,6 +192,7 @@ CAPABILITY: Final = closed(
         "pricing": anything("As the documents state it."),
         "invocations": listed({"type": "object"}, "Every known way to call it."),
         "injection_flags": _FLAGS,
+        **_DATED,
         "candidates": listed(closed({"domain": text(), "name": text(), "description": text()})),
         "record_url": _RECORD_URL,
         "truncated": _TRUNCATED,

@@ -18,12 +18,13 @@ from registry.mcp.rendering import (
     offered,
     quoted,
     summary,
+    trust_of,
 )
 
 _SERVICE_UNTRUSTED: Final = (
     "name", "description", "protocols", "capabilities", "base_url", "auth", "pricing", "provider", "protocols_detail",
     "docs_url", "homepage", "version", "license", "repository", "tags", "policies", "claims", "packages", "examples",
-    "documents.url", "score_lines.document",
+    "documents.url", "score_lines.document", "owner_note",
 )  # fmt: skip
 _COMPARED_NAMES: Final = 12
 
@@ -33,10 +34,11 @@ def service(body: bytes, url: str, detail: str, start: int, max_bytes: int) -> R
     data: Json = orjson.loads(body)["data"]
     for_content, for_text = split(max_bytes)
     facts = _service_facts(data, url, 1_500 if detail == "full" else min(600, for_content // 6))
+    facts["ownership"] = {name: data["ownership"][name] for name in ("state", "since", "checked_at")}
     budget = for_content - size(facts) - size(_SERVICE_UNTRUSTED) - ROOM
     more, omitted = dict[str, Any](), list[str]()
-    if detail == "full" and start == 0:
-        more, omitted, left = members_within(_more(data), budget // 2)
+    if start == 0:
+        more, omitted, left = members_within(_more(data, detail), budget // 2)
         budget -= budget // 2 - left
     capabilities = data["manifest"]["capabilities"]
     shown = first_within([offered(one, 160) for one in capabilities[start : start + 500]], budget - size(omitted))
@@ -55,27 +57,32 @@ def service(body: bytes, url: str, detail: str, start: int, max_bytes: int) -> R
 
 
 def _service_facts(data: Json, url: str, description_bytes: int) -> Json:
-    manifest, trust = data["manifest"], data["trust"]
+    manifest = data["manifest"]
     row = {
         **data,
         "name": manifest["name"],
         "description": manifest["description"],
         "score": data["score"]["value"],
         "protocols": [protocol["id"] for protocol in data["protocols"] if "id" in protocol],
+        "owned": data["ownership"]["state"] == "proven",
     }
     return {
         **summary(row, data["auth"]["type"], data["pricing"]["type"], description_bytes),
-        "trust_means": trust["means"],
-        "trust_reasons": trust["reasons"],
-        "resembles": trust["resembles"],
+        "trust_means": data["trust"]["means"],
+        **trust_of(data["trust"]),
         "seen_at": data["freshness"]["seen_at"],
         "capability_count": len(manifest["capabilities"]),
         "record_url": f"{url}/api/services/{data['domain']}",
     }
 
 
-def _more(data: Json) -> Iterator[tuple[str, Any]]:
-    """Yield what is shown in full detail, the most useful first; members about which nothing is known are left out."""
+def _more(data: Json, detail: str) -> Iterator[tuple[str, Any]]:
+    """Yield the owner's note, and what is shown in full detail, the most useful first; members about which nothing is
+    known are left out."""
+    if data["owner_note"]:
+        yield "owner_note", data["owner_note"]
+    if detail != "full":
+        return
     yield "base_url", data["manifest"]["base_url"]
     yield "score_sections", data["score"]["sections"]
     for name in ("auth", "pricing", "provider"):
@@ -105,6 +112,12 @@ def _about(content: Json) -> Iterator[str]:
     yield f"{content['trust_level']}: {content['trust_means']}"
     if (resembled := content["resembles"]) is not None:
         yield f"Uses the name {resembled['name']}, whose owner's site is {resembled['domain']}."
+    if content["owned"]:
+        yield f"Somebody has proven to own this host, since {content['ownership']['since']}."
+    if content["canonical_host"]:
+        yield f"Its owner lets {content['canonical_host']} stand for it."
+    if "owner_note" in content:
+        yield f"Its owner says: {quoted(content['owner_note'], 500)}"
     yield f"{content['capability_count']} capabilities; get_capability says how one is called:"
     for capability in content["capabilities"]:
         yield f"- {quoted(capability['name'], NAME_BYTES)}: {quoted(capability['description'], 100)}"

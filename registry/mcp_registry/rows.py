@@ -14,7 +14,7 @@ from registry.core.calling.server_records.validation import SCHEMA_URL
 from registry.core.merging.trust import shown
 from registry.core.model.listing import TrustLevel
 from registry.core.scheduling.policy import STALE_AFTER
-from registry.edge.responses import service_url, timestamp
+from registry.edge.responses import service_url, timestamp, timestamps
 
 OFFICIAL: Final = "io.modelcontextprotocol.registry/official"
 OWN: Final = "dev.waypost/registry"
@@ -56,7 +56,11 @@ def _own(found: ListedMcpServer, base: str, now: datetime) -> dict[str, Any]:
         "url": service_url(base, found.host),
         "score": found.score,
         "trust_level": level,
-        "trust": shown(level, found.trust.get("reasons", ()), found.trust.get("resembles")),
+        "trust": shown(
+            level, found.trust.get("reasons", ()), found.trust.get("resembles"), timestamps(found.trust_since)
+        ),
+        "owned": found.owned_since is not None,
+        "canonical_host": found.canonical_host,
         "checked_at": timestamp(found.last_visit_at),
         "seen_at": timestamp(found.seen_at),
         "stale": found.seen_at is None or now - found.seen_at > STALE_AFTER,

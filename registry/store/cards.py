@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from registry.core.model.listing import TrustLevel
+from registry.store.claims import CANONICAL, OWNED_SINCE
 from registry.store.driver import Row
 from registry.store.engine import decode
 from registry.store.lane import QueryPool, bound_keys, texts
@@ -33,7 +34,8 @@ class Card(ServiceColumns):
 
     `auth` and `pricing` are services.Auth and services.Pricing as JSON, without defaults. `version` is the service's
     own; `operational` what its document says of its state, None if nothing. `trust`: `listings.trust_to_json`; empty if
-    recorded before it was known.
+    recorded before it was known; `trust_since`: its dates, see core/merging/trust_dates.py. `owned_since`: when the
+    ownership of the host was proven, None where nobody owns it; `canonical_host`: what its owner lets stand for it.
     """
 
     crawl_failures: int
@@ -41,20 +43,24 @@ class Card(ServiceColumns):
     updated_at: datetime
     seen_at: datetime
     last_visit_at: datetime | None = None
+    owned_since: datetime | None = None
+    canonical_host: str | None = None
     auth: dict[str, Any] = field(default_factory=dict)
     pricing: dict[str, Any] = field(default_factory=dict)
     version: str | None = None
     operational: bool | None = None
     trust: dict[str, Any] = field(default_factory=dict)
+    trust_since: dict[str, str] = field(default_factory=dict)
     capabilities: tuple[CardCapability, ...] = ()
 
 
-COLUMNS: Final = tuple(Card.__dataclass_fields__)[:-7]
-"""Columns of `services`, in order. In a row the remaining fields follow: the time, then JSON."""
+COLUMNS: Final = tuple(Card.__dataclass_fields__)[:-10]
+"""Columns of `services`, in order. In a row the remaining fields follow: what other tables say, then JSON."""
 
 _CARDS: Final = f"""
-SELECT {", ".join(f"s.{name}" for name in COLUMNS)}, h.last_visit_at, s.model->'auth', s.model->'pricing',
-       s.model->'version', s.model#>'{{relations,operational}}', s.trust,
+SELECT {", ".join(f"s.{name}" for name in COLUMNS)}, h.last_visit_at, {OWNED_SINCE.format(services="s")},
+       {CANONICAL.format(services="s")}, s.model->'auth', s.model->'pricing',
+       s.model->'version', s.model#>'{{relations,operational}}', s.trust, s.trust_since,
        (SELECT jsonb_agg(jsonb_build_array(c.name, c.data->'description', c.data->'detail_url', c.data->'side_effects',
                                            c.data->'confirmation', c.data->'injection_flags')
                          ORDER BY c.position)
@@ -117,13 +123,13 @@ def cards(rows: Iterable[Row]) -> Iterable[Card]:
     """Yield one card per row. A row holds all fields of a card in order, jsonb as bytes."""
     for row in rows:
         card = Card(*row)
-        auth, pricing, card.version, card.operational, trust, capabilities = (
-            _decoded(value, card.host) for value in row[-6:]
+        auth, pricing, card.version, card.operational, trust, since, capabilities = (
+            _decoded(value, card.host) for value in row[-7:]
         )
         card.trust_level = TrustLevel(card.trust_level)
         card.formats, card.protocols = tuple(card.formats), tuple(card.protocols)
         card.injection_flags = tuple(card.injection_flags)
-        card.auth, card.pricing, card.trust = auth or {}, pricing or {}, trust or {}
+        card.auth, card.pricing, card.trust, card.trust_since = auth or {}, pricing or {}, trust or {}, since or {}
         card.capabilities = tuple(CardCapability(*capability) for capability in capabilities or ())
         yield card
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, time
 from typing import Any, Final, Literal
 
-from sqlalchemy import ColumnElement, exists, func, null, or_, select, tuple_
+from sqlalchemy import ColumnElement, exists, func, literal_column, null, or_, select, tuple_
 from sqlalchemy.dialects.postgresql import array
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -19,7 +19,7 @@ from registry.core.model.listing import Filters, TrustLevel
 from registry.core.model.services import Service, from_json
 from registry.core.names.domains import registrable_domain
 from registry.store.cards import COLUMNS, Card, Key, cards
-from registry.store.claims import Claims, OwnerSettingRecord, OwnerSettings
+from registry.store.claims import CANONICAL, OWNED_SINCE, Claims, OwnerSettingRecord, OwnerSettings
 from registry.store.engine import decode
 from registry.store.records import CapabilityDates, DocumentRecord, FindingRecord, ServiceRecord
 from registry.store.services import Services, service_record
@@ -263,11 +263,14 @@ CARD_COLUMNS: Final = (
     select(HostRow.last_visit_at)
     .where(HostRow.domain == ServiceRow.domain, HostRow.host == ServiceRow.host)
     .scalar_subquery(),
+    literal_column(OWNED_SINCE.format(services="services")),
+    literal_column(CANONICAL.format(services="services")),
     ServiceRow.model["auth"],
     ServiceRow.model["pricing"],
     ServiceRow.model["version"],
     ServiceRow.model["relations"]["operational"],
     ServiceRow.trust,
+    ServiceRow.trust_since,
     null(),
 )
 """The columns that `cards` expects, without capabilities."""

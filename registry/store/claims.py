@@ -30,6 +30,19 @@ UPDATE claims c SET claimed_until = :until FROM picked p
 WHERE (c.domain, c.host, c.id) = (p.domain, p.host, p.id) RETURNING c.id
 """)
 
+OWNED_SINCE: Final = """(
+    SELECT c.proven_at FROM claims c
+    WHERE c.domain = {services}.domain AND (c.host = {services}.host OR c.host = c.domain AND c.scope = 'domain')
+      AND c.proven_at IS NOT NULL AND c.ended_at IS NULL
+    ORDER BY c.host = {services}.host DESC, c.proven_at DESC LIMIT 1)"""
+"""SQL: when the proof was made that covers the host of a row of `{services}`; NULL where nobody owns it. It chooses the
+proof as `Claims.ownership` does. It does not ask whether the domain is still a registrable one, as `covers` does: when
+the public suffix list changes, rehoming moves services and claims alike."""
+
+CANONICAL: Final = """(
+    SELECT o.canonical FROM owner_settings o WHERE o.domain = {services}.domain AND o.host = {services}.host)"""
+"""SQL: the host that its owner lets stand for the host of a row of `{services}`, or NULL."""
+
 
 @dataclass(frozen=True, slots=True)
 class ClaimRecord:

@@ -9,6 +9,7 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registry.store.bulk import columns_of, put_all
+from registry.store.claims import CANONICAL, OWNED_SINCE
 from registry.store.driver import Driver, listed
 from registry.store.engine import decode
 from registry.store.records import ListedMcpServer, McpServerQuery, McpServerRecord
@@ -26,13 +27,14 @@ _LEFT_OUT_OF: Final[LiteralString] = """
 SELECT domain, host, reason FROM mcp_left_out WHERE domain = ANY(string_to_array(%(domains)s, ' '))
 """
 
-_LISTED: Final[LiteralString] = """
+_LISTED: Final[LiteralString] = f"""
 SELECT m.host, m.name, m.version, m.status, m.is_latest, m.server, m.notes, m.published_at, m.updated_at,
-       m.status_changed_at, s.score, s.trust_level, s.trust, s.injection_flags, s.seen_at, h.last_visit_at
+       m.status_changed_at, s.score, s.trust_level, s.trust, s.trust_since, s.injection_flags, s.seen_at,
+       h.last_visit_at, {OWNED_SINCE.format(services="s")}, {CANONICAL.format(services="s")}
 FROM mcp_servers m
 LEFT JOIN services s ON s.domain = m.domain AND s.host = m.host
 LEFT JOIN hosts h ON h.domain = m.domain AND h.host = m.host
-"""
+"""  # noqa: S608  # our own text
 
 _PRUNE = text("""
 DELETE FROM mcp_servers WHERE (domain, host, name, version) IN (
@@ -122,7 +124,7 @@ class McpServers:
 
 def _listed(row: Sequence[Any]) -> ListedMcpServer:
     found = ListedMcpServer(*row)
-    found.notes, found.trust = _decoded(row[6]) or {}, _decoded(row[12]) or {}
+    found.notes, found.trust, found.trust_since = (_decoded(row[at]) or {} for at in (6, 12, 13))
     return found
 
 

@@ -287,9 +287,12 @@ class ListedMcpServer:
     score: int | None
     trust_level: str | None
     trust: dict[str, Any]
+    trust_since: dict[str, str]
     injection_flags: list[str] | None
     seen_at: datetime | None
     last_visit_at: datetime | None
+    owned_since: datetime | None
+    canonical_host: str | None
 
 
 @dataclass(frozen=True, slots=True)

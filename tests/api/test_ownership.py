@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.api.sites import PIGEON
+from tests.api.sites import NEW, PIGEON
 from tests.support.api import Api
 
 pytestmark = pytest.mark.slow  # a database and an index for each
@@ -40,6 +40,15 @@ async def proven(api: Api, **body: str) -> str:
     return token
 
 
+async def pinned(api: Api) -> dict[str, str]:
+    """Prove two hosts, and let the one that is not listed stand for the other; return the headers of its owner."""
+    await proven(api, domain=NEW)
+    headers = bearer(await proven(api))
+    changed = await api.client.put(f"{OWNER}/canonical", headers=headers, json={"canonical": NEW})
+    assert changed.status_code == 200, changed.text
+    return headers
+
+
 async def test_the_life_of_an_ownership(own_api: Api) -> None:
     headers = bearer(await proven(own_api))
     service = (await own_api.json(f"/api/services/{PIGEON}"))["data"]
@@ -57,8 +66,8 @@ async def test_the_life_of_an_ownership(own_api: Api) -> None:
     assert service["owner_note"] == "Closed on Sundays."
     assert "owner_note" in service["untrusted_text"]
 
-    pinned = await own_api.client.put(f"{OWNER}/canonical", headers=headers, json={"canonical": None})
-    assert pinned.status_code == 200
+    unpinned = await own_api.client.put(f"{OWNER}/canonical", headers=headers, json={"canonical": None})
+    assert unpinned.status_code == 200
     url = f"https://{PIGEON}/hook"
     hook = await own_api.client.put(f"{OWNER}/webhook", headers=headers, json={"url": url, "types": ["service.*"]})
     assert hook.json()["data"]["state"] == "unverified"
@@ -75,6 +84,22 @@ async def test_the_life_of_an_ownership(own_api: Api) -> None:
     assert (await own_api.get(f"/api/services/{PIGEON}")).status_code == 404
     standing = (await own_api.json(f"/api/opt-outs/{PIGEON}"))["data"]
     assert (standing["opted_out"], standing["how"]) == (True, "owner")
+
+
+async def test_every_row_shows_who_owns_the_host(own_api: Api) -> None:
+    await pinned(own_api)
+    found = (await own_api.json("/api/discover", q="parcel"))["data"]
+    rows = [row["service"] for row in found] + (await own_api.json("/api/services", limit=100))["data"]
+    shown = [(row["domain"], row["owned"], row["canonical_host"]) for row in rows]
+    assert shown.count((PIGEON, True, NEW)) == 2
+    assert {row[1:] for row in shown if row[0] != PIGEON} == {(False, None)}
+    listed = (await own_api.json("/ard/agents", pageSize=100))["items"]
+    searched = (await own_api.post("/ard/search", json={"query": {"text": "parcel"}})).json()["results"]
+    for entry in (*listed, *searched):
+        known = entry["metadata"]
+        expected = (True, NEW) if known["waypost:host"] == PIGEON else (False, None)
+        assert (known["waypost:owned"], known["waypost:canonicalHost"]) == expected
+    assert PIGEON in {entry["metadata"]["waypost:host"] for entry in searched}
 
 
 WRITES = ("recheck", "hide", "show", "token", "opt-out")

@@ -38,8 +38,12 @@ async def test_no_impostor_has_the_name_the_level_or_the_rank_of_another(own_api
         row = by_host[host]
         assert (row["name"], row["verified"], row["trust_level"]) == (host, False, "community")
         assert row["trust"]["checked"] == "part"
+    record = (await own_api.json(f"/api/services/{CLAIMS}"))["data"]["trust"]
+    assert record["since"] and set(record["reasons_since"]) == {"known_name", "claims_other_site"}
     assert by_host[CLAIMS]["trust"] == {
         "checked": "part",
+        "since": record["since"],
+        "reasons_since": {reason["reason"]: reason["since"] for reason in record["explained"]},
         "reasons": ["known_name", "claims_other_site"],
         "resembles": {"name": "PayPal", "domain": "paypal.com", "seen_in": "host"},
     }
@@ -58,12 +62,19 @@ async def test_rows_and_records_say_what_is_known(own_api: Api) -> None:
     assert record["trust"] == {
         "checked": "host",
         "reasons": [],
+        "reasons_since": {},
         "resembles": None,
         "means": LEVELS[TrustLevel.VERIFIED].means,
         "explained": [],
     }
     trust = (await own_api.json(f"/api/services/{ELSEWHERE}"))["data"]["trust"]
-    assert all(reason.pop("since") for reason in trust["explained"])
+    assert trust["reasons_since"] == {reason["reason"]: reason.pop("since") for reason in trust["explained"]}
+    assert all(trust["reasons_since"].values())
+    [row, *_] = [row for row in rows if row["domain"] == ELSEWHERE]
+    entries = (await own_api.json("/ard/agents", pageSize=100))["items"]
+    known = [one["metadata"] for one in entries if one["metadata"]["waypost:host"] == ELSEWHERE]
+    assert known[0]["waypost:trustReasons"] == "claims_other_site calls_other_site"
+    assert known[0]["waypost:trustSince"] == row["trust"]["since"] == trust["since"] is not None
     assert trust["reasons"] == ["claims_other_site", "calls_other_site"]
     assert trust["explained"][1] == {
         "reason": "calls_other_site",

@@ -14,12 +14,14 @@ from registry.cli.terminal import CleanConsole
 from registry.core.merging.trust import LEVELS, REASONS
 from registry.core.model.listing import Query, TrustLevel
 from registry.search.embedded import EmbeddedBackend
+from registry.store.claims import OwnerSettingRecord
 from registry.store.recorded import RecordedListener
 from registry.store.unit_of_work import Store
 from registry.wiring.frontier import FrontierActions
 from registry.wiring.queries import QueryActions
 from registry.wiring.searching import SearchActions
-from tests.support.builders import Page, awp_manifest, crawl
+from tests.actions.ownership.test_ownership import owner_of
+from tests.support.builders import NOW, Page, awp_manifest, crawl
 
 HOST = "claims-paypal.com"
 VERIFIED = f"verified: {LEVELS[TrustLevel.VERIFIED].means}"
@@ -56,8 +58,32 @@ async def test_search_says_it(registry: Any, capsys: pytest.CaptureFixture[str])
     assert lines[0].startswith(f"{HOST}  {HOST}, score") and ", community, " in lines[0]
     assert lines[1:3] == [WHY, ALSO] and lines[-1] == VERIFIED
     await show_search(registry, Query("paypal", limit=5), CleanConsole(), as_json=True)
-    trust = json.loads(capsys.readouterr().out)["trust"]
+    row = json.loads(capsys.readouterr().out)
+    trust = row["trust"]
+    assert trust["since"] and all(trust["reasons_since"].values())
+    assert (row["owned"], row["canonical_host"]) == (False, None)
     assert (trust["checked"], trust["reasons"]) == ("part", ["known_name", "claims_other_site"])
+
+
+async def test_search_and_inspect_say_who_owns_it(
+    store: Store, registry: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await owner_of(store, HOST)
+    async with store.begin() as uow:
+        await uow.owner_settings.put(OwnerSettingRecord(HOST, HOST, "0" * 16, NOW, canonical=f"www.{HOST}"))
+    await show_search(registry, Query("paypal", limit=5), CleanConsole(width=500), as_json=False)
+    lines = printed(capsys)
+    assert ", owner proven" in lines[0] and lines[1] == f"its owner lets www.{HOST} stand for it"
+    await show_search(registry, Query("paypal", limit=5), CleanConsole(), as_json=True)
+    row = json.loads(capsys.readouterr().out)
+    assert (row["owned"], row["canonical_host"]) == (True, f"www.{HOST}")
+    await show_account(registry, HOST, 0, CleanConsole(width=500), as_json=False)
+    lines = printed(capsys)
+    assert any(line.startswith("owner:") and line.endswith(", by dns") for line in lines)
+    assert any(line.startswith("stands for it:") and line.endswith(f"www.{HOST}") for line in lines)
+    await show_account(registry, HOST, 0, CleanConsole(), as_json=True)
+    shown = json.loads(capsys.readouterr().out)
+    assert (shown["ownership"]["state"], shown["canonical_host"]) == ("proven", f"www.{HOST}")
 
 
 async def test_inspect_and_crawl_say_it(registry: Any, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from registry.mcp.budget import first_within, lines_within, members_within, short, size
 from registry.mcp.schema_parts import DEFAULT_BYTES, LEAST_BYTES
+from registry.store.claims import OwnerSettingRecord
 from tests.mcp.serving import OUTPUTS, called, connected, served
 from tests.support.api import Api
 from tests.support.builders import ADP, Page, adp_detail, adp_manifest, crawl
@@ -37,6 +38,12 @@ def _giant(host: str, letter: str) -> dict[str, Page]:
 async def test_giant_services_fit_into_every_budget(own_api: Api) -> None:
     sites = {host: _giant(host, LETTERS[number]) for host, number in GIANTS.items()}
     await crawl(own_api.store, sites, datetime.now(UTC))
+    async with own_api.store.begin() as uow:
+        for host, number in GIANTS.items():
+            words, canonical = LETTERS[number] * 500, f"{'a' * 60}.{'b' * 60}.{'c' * 60}.{host}"
+            await uow.owner_settings.put(
+                OwnerSettingRecord(host, host, "0" * 16, datetime.now(UTC), note=words, canonical=canonical)
+            )
     await own_api.waypost.search.reindex()
     listed = [host for host in GIANTS if (await own_api.get(f"/api/services/{host}")).status_code == 200]
     assert len(listed) >= 4

@@ -11,8 +11,9 @@ from mcp.client.client import Client
 
 from registry.mcp.server import SERVICE_TEMPLATE, STATUS_RESOURCE
 from registry.mcp.tools import TOOLS
-from tests.api.sites import AWKWARD, AWKWARD_NAME, BIKES, CARD, NEW, NOTHING, PIGEON
+from tests.api.sites import AWKWARD, AWKWARD_NAME, BIKES, CARD, ELSEWHERE, NEW, NOTHING, PIGEON
 from tests.api.sites import TOOLS as TOOL_HOST
+from tests.api.test_ownership import pinned
 from tests.mcp.serving import ERAS, MODERN, called, connected, refused, served
 from tests.support.api import Api
 from tests.support.builders import adp_manifest, adp_site, crawl
@@ -104,6 +105,49 @@ async def test_a_service_with_its_capabilities(url: str, version: str) -> None:
         assert full["score_sections"]
         said = await refused(client, "get_service", domain=NOTHING)
         assert "submit_service" in said
+
+
+@pytest.mark.asyncio(loop_scope="function")
+async def test_the_ownership_of_a_host_is_shown(own_api: Api) -> None:
+    note, headers = {"note": "Closed on Sundays."}, await pinned(own_api)
+    assert (await own_api.client.put(f"/api/owner/{PIGEON}/note", headers=headers, json=note)).status_code == 200
+    data = (await own_api.json(f"/api/services/{PIGEON}"))["data"]
+    async with served(own_api.waypost, own_api.waypost.settings) as address, connected(address) as client:
+        result: Any = await client.call_tool("get_service", {"domain": PIGEON})
+        other = await called(client, "get_service", domain=BIKES)
+        found = await called(client, "discover_services", q="create a parcel")
+        compared = await called(client, "compare_services", domains=[BIKES, PIGEON])
+    shown, lines = result.structured_content, result.content[0].text.splitlines()
+    assert shown["ownership"] == {name: data["ownership"][name] for name in ("state", "since", "checked_at")}
+    assert (shown["ownership"]["state"], shown["owner_note"]) == ("proven", "Closed on Sundays.")
+    assert "owner_note" in shown["untrusted_text"]
+    assert f"Somebody has proven to own this host, since {data['ownership']['since']}." in lines
+    assert f"Its owner lets {NEW} stand for it." in lines
+    assert 'Its owner says: "Closed on Sundays."' in lines
+    assert (other["ownership"]["state"], "owner_note" in other) == ("none", False)
+    for rows in ([other, shown], compared["services"]):
+        assert [(row["owned"], row["canonical_host"]) for row in rows] == [(False, None), (True, NEW)]
+    assert {row["domain"] for row in found["services"] if row["owned"]} == {PIGEON}
+
+
+async def test_capabilities_and_trust_have_dates(api: Api, url: str) -> None:
+    data = (await api.json(f"/api/services/{ELSEWHERE}"))["data"]
+    names = ("fingerprint", "first_seen_at", "changed_at")
+    async with connected(url) as client:
+        shown = await called(client, "get_service", domain=ELSEWHERE)
+        full = (await called(client, "discover_services", q=data["manifest"]["name"], detail="full"))["services"]
+        for row in (shown, *(row for row in full if row["domain"] == ELSEWHERE)):
+            assert row["trust_since"] == data["trust"]["since"] is not None
+            assert row["trust_reasons_since"] == {one["reason"]: one["since"] for one in data["trust"]["explained"]}
+        for host, capability in ((PIGEON, "create_parcel"), (PIGEON, "price_parcel")):  # the second has no ready call
+            entries = (await api.json(f"/api/services/{host}"))["data"]["manifest"]["capabilities"]
+            [entry] = [one for one in entries if one["name"] == capability]
+            expected = {name: entry[name] for name in names}
+            assert all(expected.values())
+            one = await called(client, "get_capability", domain=host, name=capability)
+            assert {name: one[name] for name in names} == expected
+            listed = (await called(client, "get_service", domain=host))["capabilities"]
+            assert expected.items() <= next(row for row in listed if row["name"] == capability).items()
 
 
 async def test_capabilities_of_a_service_come_in_pages(url: str) -> None:

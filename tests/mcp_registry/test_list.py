@@ -57,6 +57,8 @@ async def test_a_row_says_what_the_registry_knows(view: View) -> None:
     assert own["score"] > 0 and own["trust_level"] == "verified" and own["injection_flags"] == []
     assert own["description"] == sites.LONG
     assert (official["status"], official["isLatest"]) == ("active", True)
+    assert (own["owned"], own["canonical_host"], own["trust"]["reasons_since"]) == (False, None, {})
+    assert own["trust"]["since"]
     service = await view.json(f"/api/services/{PARCELS}")
     assert own["score"] == service["data"]["score"]["value"]
 

@@ -60,7 +60,8 @@ async def test_the_life_of_an_entry_with_forms(own_api: Api) -> None:
     report = {"domain": PIGEON, "code": "wrong", "reason": "It is not what it says."}
     assert (await own_api.post("/api/reports", json=report)).status_code == 200
     assert "wrong, open" in await decided(own_api, token, "")
-    assert "owned" in (await own_api.get(f"/s/{PIGEON}", headers=ASKING)).text
+    for page in (f"/s/{PIGEON}", "/search?q=parcel", "/search"):
+        assert (await own_api.get(page, headers=ASKING)).text.count(">owner proven<") == 1, page
     assert "no: hidden by you" in await decided(own_api, token, "hide")
     assert (await own_api.get(f"/s/{PIGEON}", headers=ASKING)).status_code == 404
     assert "<dd>yes</dd>" in await decided(own_api, token, "show")

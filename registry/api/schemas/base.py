@@ -1,6 +1,6 @@
 """Shared by all shapes: their base class, common field types, and the assembly of examples."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import UnionType
 from typing import Annotated, Any, Final, Literal, NotRequired, Required, Union, get_args, get_origin
 
@@ -31,6 +31,9 @@ Confusable = Annotated[
 ]
 StatusUrl = Annotated[
     str, Field(description="The status of the host in this registry.", examples=[f"{EXAMPLE_SERVICE_URL}/status"])
+]
+CanonicalHost = Annotated[
+    str | None, Field(description="The host of the domain that its owner lets stand for it.", examples=[None])
 ]
 AuthType = Annotated[
     str,
@@ -119,11 +122,19 @@ class TrustFacts(Shape):
             examples=["host"],
         ),
     ]
+    since: Annotated[
+        Timestamp | None,
+        Field(description="Since when the service has this level. null: longer than dates are recorded."),
+    ]
     reasons: Annotated[
         Sequence[str],
         Field(
             description="Why the level is not `verified`; `trust.reasons` of /api/rubric explains them.", examples=[[]]
         ),
+    ]
+    reasons_since: Annotated[
+        Mapping[str, Timestamp | None],
+        Field(description="Since when each of the reasons holds. null: longer than dates are recorded.", examples=[{}]),
     ]
     resembles: Annotated[
         Resembles | None,
@@ -143,10 +154,6 @@ class DatedTrustReason(TrustReason):
 
 class ExplainedTrust(TrustFacts):
     means: Annotated[str, Field(description="The level in one sentence.", examples=[LEVELS[TrustLevel.VERIFIED].means])]
-    since: Annotated[
-        Timestamp | None,
-        Field(description="Since when the service has this level. null: longer than dates are recorded."),
-    ]
     explained: Annotated[Sequence[DatedTrustReason], Field(description="The reasons in words.", examples=[[]])]
     claimed: NotRequired[
         Annotated[
@@ -268,6 +275,10 @@ class Summary(Shape):
         Field(description="false: its document says that it is out of service. null: not stated.", examples=[None]),
     ]
     freshness: Freshness
+    owned: Annotated[
+        bool, Field(description="Somebody has proven to own the host; `ownership` at `url` has more.", examples=[True])
+    ]
+    canonical_host: CanonicalHost
     url: Annotated[str, Field(description="The service in full.", examples=[EXAMPLE_SERVICE_URL])]
     injection_flags: InjectionFlags
     untrusted_text: UntrustedText

@@ -8,6 +8,7 @@ from pydantic import Field
 from registry.api.schemas.base import (
     EXAMPLE_TIME,
     Auth,
+    CanonicalHost,
     Confusable,
     ExplainedTrust,
     Freshness,
@@ -181,9 +182,7 @@ class ServiceData(Shape):
     as_of: NotRequired[Annotated[AsOf, Field(description="With the parameter `as_of` only.")]]
     ownership: OwnershipFacts
     owner_note: Annotated[str, Field(description="The owner's own words; empty: none.", examples=[""])]
-    canonical_host: Annotated[
-        str | None, Field(description="The host of the domain that its owner lets stand for it.", examples=[None])
-    ]
+    canonical_host: CanonicalHost
     injection_flags: InjectionFlags
     untrusted_text: UntrustedText
 

@@ -152,9 +152,22 @@ def _called_hosts(service: Service) -> set[str]:
     return {host for url in urls if url and (host := host_of(url)) is not None}
 
 
-def shown(level: TrustLevel, reasons: Sequence[str], resembles: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Return what an interface shows of the trust of a service in a list. JSON-ready."""
-    return {"checked": LEVELS[level].checked, "reasons": list(reasons), "resembles": resembles}
+def shown(
+    level: TrustLevel,
+    reasons: Sequence[str],
+    resembles: Mapping[str, str] | None = None,
+    since: Mapping[str, str | None] | None = None,
+) -> dict[str, Any]:
+    """Return what an interface shows of the trust of a service in a list. `since`: when the level and the reasons
+    began, by the names of `trust_dates`. JSON-ready."""
+    since = since or {}
+    return {
+        "checked": LEVELS[level].checked,
+        "since": since.get(LEVEL),
+        "reasons": list(reasons),
+        "reasons_since": {code: since.get(code) for code in reasons},
+        "resembles": resembles,
+    }
 
 
 def explained(
@@ -163,14 +176,12 @@ def explained(
     resembles: Resemblance | None = None,
     since: Mapping[str, str | None] | None = None,
 ) -> dict[str, Any]:
-    """Return what `shown` does, with the meaning of the level and of every reason. `since`: when they began, by the
-    names of `trust_dates`. JSON-ready."""
+    """Return what `shown` does, with the meaning of the level and of every reason. JSON-ready."""
     since = since or {}
     known = [REASONS[code] for code in reasons if code in REASONS]
     return {
-        **shown(level, reasons, asdict(resembles) if resembles else None),
+        **shown(level, reasons, asdict(resembles) if resembles else None, since),
         "means": LEVELS[level].means,
-        "since": since.get(LEVEL),
         "explained": [
             {"reason": reason.code, "says": reason.says, "fix": reason.fix, "since": since.get(reason.code)}
             for reason in known
