@@ -19,11 +19,13 @@ from registry.actions.maintenance.holds import hold, release
 from registry.actions.mirroring import apply
 from registry.actions.mirroring.apply import NotAMirror, Statement, Superseded
 from registry.actions.mirroring.received import received
+from registry.actions.ownership import owning
 from registry.core.changes.kinds import ALL
 from registry.store.dump_files import Manifest, lines, read_manifest, verify
 from registry.store.engine import make_engine
 from registry.store.mirroring import MirrorRecord
 from registry.store.unit_of_work import Store
+from tests.actions.ownership.test_ownership import owner_of
 from tests.support.builders import DAY, NOW, Page, adp_site, again, awp_manifest, crawl, take
 from tests.support.database import MigratedDatabases, rows
 
@@ -153,6 +155,28 @@ async def test_every_kind_of_change_reaches_the_copy(store: Store, copy: Store, 
     await same(store, copy, tmp_path)
     assert await rows(copy, "SELECT host FROM services") == []
     assert await rows(copy, "SELECT host FROM documents") == []
+
+
+async def test_what_an_owner_decides_reaches_the_copy(store: Store, copy: Store, tmp_path: Path) -> None:
+    """The note and the ownership itself are no part of a record: their events change nothing in the copy."""
+    sub = f"sub.{POST}"
+    await crawl(store, {**SITES, sub: adp_site(sub, "track_parcel")})
+    progress = await load(copy, tmp_path / "dump", await dump(store, tmp_path / "dump"))
+    before = await public(copy, tmp_path / "copy")
+    owner = await owner_of(store, POST)
+    await owning.set_note(store, owner, POST, "Closed on Sundays.", now=NOW)
+    progress = await catch_up(store, copy, progress)
+    assert await public(copy, tmp_path / "copy") == before
+    await same(store, copy, tmp_path)
+    await owning.hide(store, owner, POST, now=NOW)
+    progress = await catch_up(store, copy, progress)
+    await same(store, copy, tmp_path)
+    assert await rows(copy, "SELECT host FROM services ORDER BY host") == [(BIKES,), (sub,)]
+    await owning.give_up(store, owner, POST, now=NOW)
+    progress = await catch_up(store, copy, progress)
+    await same(store, copy, tmp_path)
+    assert await rows(copy, "SELECT host FROM services ORDER BY host") == [(BIKES,), (POST,), (sub,)]
+    assert (await page(store)).events[-1].kind == "ownership.ended"
 
 
 async def test_a_host_that_is_listed_again_is_a_new_one_in_the_copy(store: Store, copy: Store, tmp_path: Path) -> None:
