@@ -77,6 +77,13 @@ async def test_a_page_says_where_to_ask(mirror: Api, path: str, form: dict[str, 
     assert f"{ORIGIN}/api/services/{PIGEON}" in page.text
 
 
+async def test_ownership_is_known_at_the_origin(mirror: Api) -> None:
+    assert (await mirror.json(f"/api/services/{PIGEON}"))["data"]["ownership"]["state"] == "at_origin"
+    for path in (f"/s/{PIGEON}", f"/claim/{PIGEON}"):
+        page = (await mirror.get(path)).text
+        assert "This registry is a mirror" in page and "Nobody has proved" not in page
+
+
 async def test_opt_outs_and_blocks_of_the_mirror_still_hold(mirror: Api) -> None:
     asked = await mirror.post("/api/opt-outs", json={"domain": PIGEON})
     assert asked.status_code == 202, asked.text

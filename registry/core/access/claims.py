@@ -22,7 +22,12 @@ Answer = Literal[
     "unanswered",  # no definite answer: a timeout, a server error, a 429, no connection
 ]
 EndReason = Literal["no_longer_published", "unanswered", "transferred", "given_up", "forgotten"]
-OwnershipState = Literal["proven", "ended", "none"]
+OwnershipState = Literal[
+    "proven",
+    "ended",
+    "none",  # nobody has proven it
+    "at_origin",  # this registry is a mirror: the one that it mirrors knows
+]
 
 METHODS: Final[tuple[Method, ...]] = get_args(Method)
 SCOPES: Final[tuple[Scope, ...]] = get_args(Scope)
@@ -76,7 +81,7 @@ class Standing:
 @dataclass(frozen=True, slots=True)
 class Ownership:
     """Who owns a host, as everybody sees it. `since`: when it was proven; `checked_at`: when it was verified last,
-    whatever came of it. All of them are None where nobody has ever proven it."""
+    whatever came of it. All of them are None where nobody has ever proven it here."""
 
     state: OwnershipState = "none"
     method: Method | None = None
