@@ -262,6 +262,19 @@ async def test_a_canonical_host_is_proven_too(store: Store) -> None:
     assert (await overview(store, owner, API)).setting is None, "the pin ends with the proof of the other host"
 
 
+async def test_a_host_that_opted_out_stands_for_no_other(store: Store) -> None:
+    other = "www.pigeons.com"
+    owner = await owner_of(store, other)
+    await owner_of(store, API)
+    await owning.set_note(store, owner, other, "Closed.", now=NOW)
+    await owning.pin(store, owner, other, API, now=NOW)
+    await forget(store, API, now=NOW, opt_out="dns")
+    setting = (await overview(store, owner, other)).setting
+    assert setting is not None and (setting.note, setting.canonical) == ("Closed.", None)
+    told = [(event.host, event.kind) for event in (await page(store)).events]
+    assert (other, "ownership.changed") in told[told.index((API, "ownership.ended")) :]
+
+
 async def test_a_note_is_cleaned_and_bounded(store: Store) -> None:
     owner = await owner_of(store)
     assert await owning.set_note(store, owner, HOST, " Closed\u202e on Sundays. ", now=NOW) == "Closed on Sundays."
