@@ -2,7 +2,7 @@
 
 import asyncio
 import shutil
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -14,24 +14,17 @@ from registry.actions.dumps.export import export
 from registry.actions.dumps.lookup import lookup
 from registry.actions.feed.cursors import decode
 from registry.actions.feed.reading import page
-from registry.actions.frontier.recheck import recheck
 from registry.actions.maintenance.forget import forget
 from registry.actions.maintenance.holds import hold, release
 from registry.actions.mirroring import apply
 from registry.actions.mirroring.apply import NotAMirror, Statement, Superseded
-from registry.actions.mirroring.deciding import DecidedAtOrigin
 from registry.actions.mirroring.received import received
-from registry.actions.ownership import claiming, owning
-from registry.actions.reports.filing import file_report
-from registry.core.access.tokens import Token
 from registry.core.changes.kinds import ALL
 from registry.store.dump_files import Manifest, lines, read_manifest, verify
-from registry.store.engine import make_engine
 from registry.store.mirroring import MirrorRecord
 from registry.store.unit_of_work import Store
-from tests.actions.ownership.test_ownership import claimed, owner_of
 from tests.support.builders import DAY, NOW, Page, adp_site, again, awp_manifest, crawl, take
-from tests.support.database import MigratedDatabases, rows
+from tests.support.database import rows
 
 POST, BIKES, PRIVATE = "post.example", "bikes.example", "private.example"
 ORIGIN = "https://origin.example"
@@ -49,15 +42,6 @@ BEGIN
     RETURN NEW;
 END $$
 """
-
-
-@pytest.fixture
-async def copy(migrated_databases: MigratedDatabases) -> AsyncIterator[Store]:
-    """A second, empty database."""
-    with migrated_databases.borrowed() as url:
-        opened = Store(make_engine(url, pool_size=3))
-        yield opened
-        await opened.close()
 
 
 async def dump(store: Store, folder: Path, **options: Any) -> Manifest:
@@ -159,28 +143,6 @@ async def test_every_kind_of_change_reaches_the_copy(store: Store, copy: Store, 
     await same(store, copy, tmp_path)
     assert await rows(copy, "SELECT host FROM services") == []
     assert await rows(copy, "SELECT host FROM documents") == []
-
-
-async def test_what_an_owner_decides_reaches_the_copy(store: Store, copy: Store, tmp_path: Path) -> None:
-    """The note and the ownership itself are no part of a record: their events change nothing in the copy."""
-    sub = f"sub.{POST}"
-    await crawl(store, {**SITES, sub: adp_site(sub, "track_parcel")})
-    progress = await load(copy, tmp_path / "dump", await dump(store, tmp_path / "dump"))
-    before = await public(copy, tmp_path / "copy")
-    owner = await owner_of(store, POST)
-    await owning.set_note(store, owner, POST, "Closed on Sundays.", now=NOW)
-    progress = await catch_up(store, copy, progress)
-    assert await public(copy, tmp_path / "copy") == before
-    await same(store, copy, tmp_path)
-    await owning.hide(store, owner, POST, now=NOW)
-    progress = await catch_up(store, copy, progress)
-    await same(store, copy, tmp_path)
-    assert await rows(copy, "SELECT host FROM services ORDER BY host") == [(BIKES,), (sub,)]
-    await owning.give_up(store, owner, POST, now=NOW)
-    progress = await catch_up(store, copy, progress)
-    await same(store, copy, tmp_path)
-    assert await rows(copy, "SELECT host FROM services ORDER BY host") == [(BIKES,), (POST,), (sub,)]
-    assert (await page(store)).events[-1].kind == "ownership.ended"
 
 
 async def test_a_host_that_is_listed_again_is_a_new_one_in_the_copy(store: Store, copy: Store, tmp_path: Path) -> None:
@@ -291,25 +253,6 @@ async def release_of_origin(store: Store) -> None:
     """Have an event of POST in the feed, so that its record is applied again."""
     await hold(store, POST, "hidden", actor="owner:1", reason="", now=NOW)
     await release(store, POST, "hidden", actor="owner:1", reason="", now=NOW)
-
-
-async def test_a_mirror_decides_nothing_about_its_entries(store: Store, copy: Store, tmp_path: Path) -> None:
-    await crawl(store, SITES)
-    _, token = await claimed(copy, POST)  # before it became a mirror
-    await load(copy, tmp_path / "dump", await dump(store, tmp_path / "dump"))
-    report = {"client": "203.0.113.7", "token": Token("report", "0" * 16, "x" * 43), "now": NOW}
-    for refused in (
-        claimed(copy, POST),
-        claiming.ask(copy, token, now=NOW),
-        owning.hide(copy, Token("owner", token.id, "x" * 43), POST, now=NOW),
-        recheck(copy, POST, now=NOW, exempt=EXEMPT),
-        file_report(copy, POST, "wrong", "It copies our service.", **report),
-    ):
-        with pytest.raises(DecidedAtOrigin) as raised:
-            await refused
-        assert (raised.value.origin, raised.value.host) == (ORIGIN, POST)
-    assert await rows(copy, "SELECT count(*) FROM hosts WHERE next_visit_why = 'asked'") == [(0,)]
-    assert await rows(copy, "SELECT count(*) FROM reports") == [(0,)]
 
 
 async def test_progress_moves_with_the_records_or_not_at_all(store: Store, copy: Store, tmp_path: Path) -> None:

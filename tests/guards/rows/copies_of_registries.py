@@ -92,7 +92,7 @@ GUARDS: Final = (
         "a mirror refuses claims, owners, reports and rechecks",
         NEVER,
         (
-            f"{_DUMPS}test_a_mirror_decides_nothing_about_its_entries",
+            "tests/actions/test_owners_and_mirrors.py::test_a_mirror_decides_nothing_about_its_entries",
             "tests/api/test_mirrored.py::test_what_the_origin_decides_is_refused",
         ),
     ),
