@@ -6,6 +6,8 @@ import pytest
 
 from registry.actions.feed.reading import page
 from registry.actions.frontier.recheck import recheck
+from registry.actions.mirroring import apply
+from registry.actions.mirroring.apply import NotAMirror
 from registry.actions.mirroring.deciding import DecidedAtOrigin
 from registry.actions.ownership import claiming, owning
 from registry.actions.reports.filing import file_report
@@ -37,6 +39,14 @@ async def test_what_an_owner_decides_reaches_the_copy(store: Store, copy: Store,
     await same(store, copy, tmp_path)
     assert await rows(copy, "SELECT host FROM services ORDER BY host") == [(BIKES,), (POST,), (sub,)]
     assert (await page(store)).events[-1].kind == "ownership.ended"
+
+
+async def test_a_registry_with_owners_becomes_no_mirror(copy: Store) -> None:
+    owner = await owner_of(copy, POST)
+    with pytest.raises(NotAMirror):
+        await apply.begin(copy, ORIGIN)
+    await owning.give_up(copy, owner, POST, now=NOW)
+    assert (await apply.begin(copy, ORIGIN)).origin == ORIGIN
 
 
 async def test_a_mirror_decides_nothing_about_its_entries(store: Store, copy: Store, tmp_path: Path) -> None:
