@@ -20,7 +20,8 @@ from urllib.parse import urlencode
 import orjson
 import structlog
 
-from crawler.mirror.origin import RANGE_BYTES, WAIT_SECONDS, NotRead, Origin
+from crawler.mirror.origin import RANGE_BYTES, WAIT_SECONDS, Origin
+from crawler.seeds.online import NotRead
 from registry.core.names.domains import InvalidName, host_syntax
 from registry.wiring.dump_reading import (
     MANIFEST,

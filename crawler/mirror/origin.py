@@ -14,7 +14,7 @@ import jiter
 
 from crawler.politeness import BlockBudgets, RequestPacer
 from crawler.resources import CrawlResources
-from crawler.seeds.online import readable
+from crawler.seeds.online import NotRead, readable
 from crawler.sender import VisitInterrupted
 from crawler.session import FetchSession
 from registry.core.model.documents import Fetched, Post, Probe, Purpose
@@ -33,16 +33,6 @@ REQUEST_SECONDS: Final = 90.0
 WAIT_SECONDS: Final = 20
 _CONNECTION: Final = timedelta(minutes=10)
 _LONGEST_PAUSE: Final = 3_600.0
-
-
-class NotRead(Exception):
-    """The origin did not answer as it should. `status`: of its answer, if there was one; `after`: seconds that it asks
-    to wait. The message is this program's; of the origin it has at most the host that a redirect leads to."""
-
-    def __init__(self, reason: str, status: int | None = None, after: float | None = None) -> None:
-        super().__init__(reason)
-        self.status = status
-        self.after = after
 
 
 class Origin(CrawlResources):

@@ -32,11 +32,13 @@ LEASE: Final = timedelta(days=1)
 
 
 class NotRead(Exception):
-    """A document could not be read. The message says why; `status` is that of the answer, if there was one."""
+    """A document could not be read. The message says why, without texts of the other side. `status`: of the answer, if
+    there was one; `after`: seconds that it asks to wait."""
 
-    def __init__(self, message: str, status: int | None = None) -> None:
+    def __init__(self, message: str, status: int | None = None, after: float | None = None) -> None:
         super().__init__(message)
         self.status = status
+        self.after = after
 
 
 class Reader:

@@ -5,6 +5,7 @@ from typing import Final
 
 from fastapi import Request, Response
 
+from registry.actions.frontier.recheck import MOST_OF_DOMAIN
 from registry.core.names.opt_out import FILE_PATH, TXT_LABEL
 from registry.core.visiting.robots import PRODUCT
 from registry.edge.requests import base_url
@@ -47,8 +48,8 @@ How to return. Remove the opt-out, then POST {base}/api/opt-outs {{"domain": "yo
 
 How to request a visit. POST {base}/api/services {{"domain": "your.host"}}; its result and the time of the next visit
 are at {base}/api/services/your.host/status
-A host that is known is visited again by POST {base}/api/verify/your.host (anybody may ask a few times a day; the limits
-above hold all the same). Step by step: docs/operators.md of the project.
+A host that is known is visited again by POST {base}/api/verify/your.host (anybody may ask, {rechecks} times a day in
+all for a domain; the limits above hold all the same). Step by step: docs/operators.md of the project.
 
 Who runs it. {operator}
 
@@ -73,6 +74,7 @@ async def bot(request: Request) -> Response:
         budget=settings.request_budget,
         named=settings.named_request_budget,
         daily=settings.domain_daily_budget,
+        rechecks=MOST_OF_DOMAIN,
     )
     return _plain_text(text)
 

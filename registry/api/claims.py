@@ -18,6 +18,7 @@ from registry.edge.problems import (
     BODY_TOO_LARGE,
     INVALID_BODY,
     INVALID_NAME,
+    MIRRORED,
     RATE_LIMITED,
     UNAUTHORIZED,
     UNREADABLE_BODY,
@@ -65,7 +66,7 @@ def too_many(refusal: TooMany) -> Problem:
     responses={
         201: {"description": "Publish the value, then have it checked.", **example(schemas.Claim)},
         **errors(
-            UNREADABLE_BODY, INVALID_BODY, INVALID_NAME, BODY_TOO_LARGE,
+            UNREADABLE_BODY, INVALID_BODY, INVALID_NAME, MIRRORED, BODY_TOO_LARGE,
             own={INVALID_NAME.slug: {"code": "special_use"}},
         ),
     },
@@ -124,7 +125,7 @@ async def status(request: Request, id: ClaimPath) -> Response:
     response_model=schemas.Claim,
     responses={
         200: {"description": "Checked, or still waiting.", **example(schemas.Claim)},
-        **errors(UNAUTHORIZED, INVALID_BODY),
+        **errors(UNAUTHORIZED, INVALID_BODY, MIRRORED),
     },
     summary="Have a claim checked",
     description="A worker reads the record or the file, with priority; the answer waits up to `wait` seconds for it. "

@@ -7,7 +7,7 @@ database serves all who wait in this process.
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, cast
 
 import orjson
 from fastapi import Header, Query, Request, Response
@@ -245,7 +245,7 @@ def event_row(event: FeedEvent) -> schemas.FeedEvent:
     return {
         "event_id": str(event.event_id),
         "type": event.kind,
-        "entity": {"kind": "host" if event.kind.startswith("host.") else "service", "id": event.host},
+        "entity": {"kind": cast(Any, event.kind.partition(".")[0]), "id": event.host},
         "occurred_at": timestamp(event.at),
         "payload": _payload(event),
     }

@@ -1,8 +1,9 @@
 """`/api/owner/{domain}`: what the owner of a host sees and changes, with the owner's token."""
 
 import contextlib
-from collections.abc import Iterator
-from typing import Any, Final
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 from fastapi import Request, Response
 
@@ -25,6 +26,7 @@ from registry.edge.problems import (
     FORBIDDEN,
     INVALID_BODY,
     INVALID_NAME,
+    MIRRORED,
     OPTED_OUT,
     RATE_LIMITED,
     UNAUTHORIZED,
@@ -36,19 +38,51 @@ from registry.edge.requests import base_url, registry_of
 from registry.edge.responses import json_response, secret_response, service_url, timestamp
 from registry.edge.routing import read_body, strict_router
 from registry.wiring import utc_now
+from registry.wiring.ownership import OwnershipActions
 
 MAX_URL_CHARS: Final = 2_048
 MAX_TYPES: Final = 30
 
-_CHANGE: Final = {200: example(schemas.Changed), **errors(UNAUTHORIZED, FORBIDDEN, UNKNOWN_SERVICE)}
-_CHANGE_WITH_BODY: Final = {
-    200: example(schemas.Changed),
-    **errors(UNAUTHORIZED, FORBIDDEN, UNKNOWN_SERVICE, UNREADABLE_BODY, INVALID_BODY, BODY_TOO_LARGE),
-}
+_REFUSED: Final = (UNAUTHORIZED, FORBIDDEN, MIRRORED, UNKNOWN_SERVICE)
+_BAD_BODY: Final = (UNREADABLE_BODY, INVALID_BODY, BODY_TOO_LARGE)
+_CHANGE: Final = {200: example(schemas.Changed), **errors(*_REFUSED)}
+_CHANGE_WITH_BODY: Final = {200: example(schemas.Changed), **errors(*_REFUSED, *_BAD_BODY)}
 _WRITE: Final = {"x-side-effects": True}
 _DELETE: Final = {**_WRITE, "x-openai-isConsequential": True}
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 router = strict_router(tags=["owners"])
+
+
+@dataclass(frozen=True, slots=True)
+class _Owner:
+    """The bearer of an owner's token, who asks something of a host."""
+
+    actions: OwnershipActions
+    token: Token
+    host: str
+
+    @classmethod
+    def of(cls, request: Request, domain: str) -> "_Owner":
+        """Raise Problem for a request without such a token, and for a name that is none."""
+        return cls(registry_of(request).ownership, bearer(request, OWNER), host_in(domain))
+
+    async def does(
+        self,
+        action: Callable[Concatenate[OwnershipActions, Token, str, P], Awaitable[T]],
+        *arguments: P.args,
+        **options: P.kwargs,
+    ) -> T:
+        """Return what the action returns. Raise Problem for what it refuses."""
+        with _refusals():
+            return await action(self.actions, self.token, self.host, *arguments, **options)
+
+    def told(self, changed: bool, says: str, **more: Any) -> Response:
+        """Return the answer to a change."""
+        data = {"domain": self.host, "changed": changed, "says": says, **more}
+        return secret_response({"success": True, "data": data})
 
 
 @router.get(
@@ -61,9 +95,8 @@ router = strict_router(tags=["owners"])
     openapi_extra=keyed(),
 )
 async def owned(request: Request, domain: DomainPath) -> Response:
-    token, host = _asked(request, domain)
-    with _refusals():
-        found = await registry_of(request).ownership.overview(token, host)
+    owner = _Owner.of(request, domain)
+    found = await owner.does(OwnershipActions.overview)
     content: schemas.Owned = {"success": True, "data": _owned(found, base_url(request))}
     return json_response(request, content, cache=NOT_STORED)
 
@@ -71,15 +104,14 @@ async def owned(request: Request, domain: DomainPath) -> Response:
 @router.post(
     "/api/owner/{domain}/recheck",
     response_model=schemas.Changed,
-    responses={200: example(schemas.Changed), **errors(UNAUTHORIZED, FORBIDDEN, UNKNOWN_SERVICE, OPTED_OUT)},
+    responses={200: example(schemas.Changed), **errors(*_REFUSED, OPTED_OUT)},
     summary="Visit the host at once",
     description="Queues a visit with the whole plan before everything that is scheduled. The daily budgets apply.",
     openapi_extra=keyed(_WRITE),
 )
 async def recheck(request: Request, domain: DomainPath) -> Response:
-    token, host = _asked(request, domain)
-    with _refusals():
-        result = await registry_of(request).ownership.recheck(token, host)
+    owner = _Owner.of(request, domain)
+    result = await owner.does(OwnershipActions.recheck)
     if result.state in ("opted_out", "blocked"):
         raise Problem(OPTED_OUT, "This host is not visited: it opted out, or is blocked.")
     if result.state == "unknown":
@@ -87,7 +119,7 @@ async def recheck(request: Request, domain: DomainPath) -> Response:
     if result.retry_at is not None:
         seconds = max(1, round((result.retry_at - utc_now()).total_seconds()))
         raise Problem(RATE_LIMITED, "The host asks to be left alone.", headers={"Retry-After": str(seconds)})
-    return _changed(host, True, "Queued; a visit takes up to a minute.")
+    return owner.told(True, "Queued; a visit takes up to a minute.")
 
 
 @router.post(
@@ -96,10 +128,9 @@ async def recheck(request: Request, domain: DomainPath) -> Response:
     description="It leaves every answer at once, and is visited and judged as before. Hosts below it stay.",
 )  # fmt: skip
 async def hide(request: Request, domain: DomainPath) -> Response:
-    token, host = _asked(request, domain)
-    with _refusals():
-        held = await registry_of(request).ownership.hide(token, host)
-    return _changed(host, held.changed, "Hidden: it is visited and not listed.")
+    owner = _Owner.of(request, domain)
+    held = await owner.does(OwnershipActions.hide)
+    return owner.told(held.changed, "Hidden: it is visited and not listed.")
 
 
 @router.post(
@@ -107,10 +138,9 @@ async def hide(request: Request, domain: DomainPath) -> Response:
     summary="Show the host again", description="Ends `hide`. What operators of this registry decided stays.",
 )  # fmt: skip
 async def show(request: Request, domain: DomainPath) -> Response:
-    token, host = _asked(request, domain)
-    with _refusals():
-        held = await registry_of(request).ownership.show(token, host)
-    return _changed(host, held.changed, "Not hidden.")
+    owner = _Owner.of(request, domain)
+    held = await owner.does(OwnershipActions.show)
+    return owner.told(held.changed, "Not hidden.")
 
 
 @router.put(
@@ -122,13 +152,12 @@ async def show(request: Request, domain: DomainPath) -> Response:
     openapi_extra=keyed({**_WRITE, **body_of(schemas.NOTE_SCHEMA, schemas.NoteSubmission)}),
 )
 async def note(request: Request, domain: DomainPath) -> Response:
-    token, host = _asked(request, domain)
+    owner = _Owner.of(request, domain)
     text = (await _body(request, {"note"})).get("note")
     if not isinstance(text, str):
         raise Problem(INVALID_BODY, "The body must be an object with `note` (text).")
-    with _refusals():
-        shown = await registry_of(request).ownership.set_note(token, host, text)
-    return _changed(host, True, "Shown with the service." if shown else "There is no note.", note=shown)
+    shown = await owner.does(OwnershipActions.set_note, text)
+    return owner.told(True, "Shown with the service." if shown else "There is no note.", note=shown)
 
 
 @router.put(
@@ -140,32 +169,29 @@ async def note(request: Request, domain: DomainPath) -> Response:
     openapi_extra=keyed({**_WRITE, **body_of(schemas.CANONICAL_SCHEMA, schemas.CanonicalSubmission)}),
 )
 async def canonical(request: Request, domain: DomainPath) -> Response:
-    token, host = _asked(request, domain)
+    owner = _Owner.of(request, domain)
     body = await _body(request, {"canonical"})
     name = body.get("canonical")
     if "canonical" not in body or not (name is None or (isinstance(name, str) and len(name) <= MAX_NAME_CHARS)):
         raise Problem(INVALID_BODY, "The body must be an object with `canonical` (a host name, or null).")
     with _refusals():
         target = None if name is None else host_syntax(name.strip())
-        pinned = await registry_of(request).ownership.pin(token, host, target)
+    pinned = await owner.does(OwnershipActions.pin, target)
     says = "It stands for itself." if pinned is None else "The canonical host stands for it."
-    return _changed(host, True, says, canonical_host=pinned)
+    return owner.told(True, says, canonical_host=pinned)
 
 
 @router.put(
     "/api/owner/{domain}/webhook",
     response_model=schemas.Webhook,
-    responses={
-        200: example(schemas.Webhook),
-        **errors(UNAUTHORIZED, FORBIDDEN, UNKNOWN_SERVICE, UNREADABLE_BODY, INVALID_BODY, BODY_TOO_LARGE),
-    },
+    responses={200: example(schemas.Webhook), **errors(*_REFUSED, *_BAD_BODY)},
     summary="Have changes sent to a webhook",
     description="Events of this host and those below it. The receiver has to answer a challenge first. It replaces an "
     "earlier one; the secret is shown once.",
     openapi_extra=keyed({**_WRITE, **body_of(schemas.WEBHOOK_SCHEMA, schemas.WebhookSubmission)}),
 )
 async def webhook(request: Request, domain: DomainPath) -> Response:
-    token, host = _asked(request, domain)
+    owner = _Owner.of(request, domain)
     body = await _body(request, {"url", "types"})
     url, types = body.get("url"), body.get("types", [])
     if not isinstance(url, str) or len(url) > MAX_URL_CHARS:
@@ -173,7 +199,8 @@ async def webhook(request: Request, domain: DomainPath) -> Response:
     if not isinstance(types, list) or len(types) > MAX_TYPES or not all(isinstance(kind, str) for kind in types):
         raise Problem(INVALID_BODY, "`types` must be a list of kinds of events.")
     with _refusals():
-        record = await registry_of(request).ownership.set_webhook(token, host, url, Types.of(types))
+        wanted = Types.of(types)
+    record = await owner.does(OwnershipActions.set_webhook, url, wanted)
     data = _webhook(record)
     data["secret"] = record.secret
     content: schemas.Webhook = {"success": True, "data": data}
@@ -185,10 +212,9 @@ async def webhook(request: Request, domain: DomainPath) -> Response:
     summary="Delete the webhook", description="Nothing more is sent.",
 )  # fmt: skip
 async def no_webhook(request: Request, domain: DomainPath) -> Response:
-    token, host = _asked(request, domain)
-    with _refusals():
-        existed = await registry_of(request).ownership.remove_webhook(token, host)
-    return _changed(host, existed, "There is no webhook.")
+    owner = _Owner.of(request, domain)
+    existed = await owner.does(OwnershipActions.remove_webhook)
+    return owner.told(existed, "There is no webhook.")
 
 
 @router.post(
@@ -196,10 +222,9 @@ async def no_webhook(request: Request, domain: DomainPath) -> Response:
     summary="Replace the owner's token", description="The new one is shown once; the old one is no longer valid.",
 )  # fmt: skip
 async def rotate(request: Request, domain: DomainPath) -> Response:
-    token, host = _asked(request, domain)
-    with _refusals():
-        new = await registry_of(request).ownership.rotate(token, host)
-    return _changed(host, True, "The old token is no longer valid.", owner_token=new.text)
+    owner = _Owner.of(request, domain)
+    new = await owner.does(OwnershipActions.rotate)
+    return owner.told(True, "The old token is no longer valid.", owner_token=new.text)
 
 
 @router.delete(
@@ -208,10 +233,9 @@ async def rotate(request: Request, domain: DomainPath) -> Response:
     description="Ends the ownership and all that its owner has set: a hidden host is shown, note, pin and webhook go.",
 )  # fmt: skip
 async def give_up(request: Request, domain: DomainPath) -> Response:
-    token, host = _asked(request, domain)
-    with _refusals():
-        await registry_of(request).ownership.give_up(token, host)
-    return _changed(host, True, "The ownership has ended.")
+    owner = _Owner.of(request, domain)
+    await owner.does(OwnershipActions.give_up)
+    return owner.told(True, "The ownership has ended.")
 
 
 @router.post(
@@ -224,20 +248,15 @@ async def give_up(request: Request, domain: DomainPath) -> Response:
     openapi_extra=keyed({**_WRITE, **body_of(schemas.OPT_OUT_SCHEMA, schemas.OptOutByOwner, required=False)}),
 )
 async def opt_out(request: Request, domain: DomainPath) -> Response:
-    token, host = _asked(request, domain)
+    owner = _Owner.of(request, domain)
     undo = (await _body(request, {"undo"}) if await request.body() else {}).get("undo", False)
     if not isinstance(undo, bool):
         raise Problem(INVALID_BODY, "`undo` must be true or false.")
-    with _refusals():
-        if undo:
-            await registry_of(request).ownership.come_back(token, host)
-        else:
-            await registry_of(request).ownership.opt_out(token, host)
-    return _changed(host, True, "It may be visited again." if undo else "Deleted, and never visited again.")
-
-
-def _asked(request: Request, domain: str) -> tuple[Token, str]:
-    return bearer(request, OWNER), host_in(domain)
+    if undo:
+        await owner.does(OwnershipActions.come_back)
+        return owner.told(True, "It may be visited again.")
+    await owner.does(OwnershipActions.opt_out)
+    return owner.told(True, "Deleted, and never visited again.")
 
 
 async def _body(request: Request, known: set[str]) -> dict[str, Any]:
@@ -258,16 +277,10 @@ def _refusals() -> Iterator[None]:
         raise Problem(FORBIDDEN, "The token is that of another host.") from None
     except TooMany as refusal:
         raise too_many(refusal) from None
-    except BadSetting as refusal:
-        raise Problem(INVALID_BODY, f"Not possible: {refusal}.") from None
-    except (BadReceiver, UnknownKind) as refusal:
+    except (BadSetting, BadReceiver, UnknownKind) as refusal:
         raise Problem(INVALID_BODY, f"Not possible: {refusal}.") from None
     except InvalidName as refusal:
         raise Problem(INVALID_NAME, f"Not a public host: {refusal}.", code=refusal.code) from None
-
-
-def _changed(host: str, changed: bool, says: str, **more: Any) -> Response:
-    return secret_response({"success": True, "data": {"domain": host, "changed": changed, "says": says, **more}})
 
 
 def _owned(found: Overview, base: str) -> schemas.OwnedData:

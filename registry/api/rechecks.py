@@ -28,7 +28,7 @@ from registry.core.names.domains import InvalidName, is_confusable
 from registry.edge.computing import SHOWN_HERE, computed
 from registry.edge.connections import long_poll
 from registry.edge.costs import charge_submission
-from registry.edge.problems import BLOCKED, NOT_LISTED, OPTED_OUT, RATE_LIMITED, UNKNOWN_SERVICE, Problem
+from registry.edge.problems import BLOCKED, MIRRORED, NOT_LISTED, OPTED_OUT, RATE_LIMITED, UNKNOWN_SERVICE, Problem
 from registry.edge.requests import base_url, client_of, registry_of
 from registry.edge.responses import json_response, status_url
 from registry.edge.routing import strict_router
@@ -71,6 +71,7 @@ router = strict_router()
         },
         **errors(
             BLOCKED,
+            MIRRORED,
             OPTED_OUT,
             UNKNOWN_SERVICE,
             NOT_LISTED,
@@ -120,7 +121,7 @@ async def verify(request: Request, domain: DomainPath, wait: Wait = None) -> Res
     responses={
         200: {"description": "Checked.", **example(schemas.Checked)},
         202: {"model": schemas.Checked, "description": "Queued, with the results of the last check."},
-        **errors(BLOCKED, OPTED_OUT, UNKNOWN_SERVICE),
+        **errors(BLOCKED, MIRRORED, OPTED_OUT, UNKNOWN_SERVICE),
     },
     summary="Check the health of a service now",
     description="Requests the documents of a listed service that are known. Waits up to `wait` seconds. The bounds are "

@@ -21,6 +21,7 @@ from registry.core.reading.plain_text import plain
 from registry.edge.problems import (
     BODY_TOO_LARGE,
     INVALID_BODY,
+    MIRRORED,
     NOT_FOUND,
     RATE_LIMITED,
     UNKNOWN_SERVICE,
@@ -46,7 +47,7 @@ router = strict_router(tags=["submission"])
     response_model=schemas.Filed,
     responses={
         200: {"description": "Filed.", **example(schemas.Filed)},
-        **errors(UNREADABLE_BODY, INVALID_BODY, UNKNOWN_SERVICE, BODY_TOO_LARGE),
+        **errors(UNREADABLE_BODY, INVALID_BODY, MIRRORED, UNKNOWN_SERVICE, BODY_TOO_LARGE),
     },
     summary="Report a host",
     description="Tells the operator of this registry what is wrong with a host that is known here. Nothing changes by "

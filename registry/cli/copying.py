@@ -9,7 +9,8 @@ import structlog
 from rich.console import Console
 
 from crawler.mirror.follow import Mirror
-from crawler.mirror.origin import NotRead, Origin
+from crawler.mirror.origin import Origin
+from crawler.seeds.online import NotRead
 from registry.cli.clean import print_json
 from registry.cli.common import DONE, INTERRUPTED, NO, UNAVAILABLE, USAGE, print_error
 from registry.cli.shutdown import exit_after_deadline, stop_on_signals

@@ -21,8 +21,10 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
+from registry.actions.mirroring.deciding import DecidedAtOrigin
 from registry.core.model.listing import SearchUnavailable
 from registry.edge.metrics import LIMIT
+from registry.edge.responses import service_url
 from registry.wiring import StoreUnavailable
 
 MEDIA_TYPE: Final = "application/problem+json"
@@ -94,6 +96,13 @@ FORBIDDEN = ProblemType("forbidden", 403, "Forbidden", "The token is valid, but 
 BLOCKED = ProblemType("blocked", 403, "Blocked", "An operator of this registry keeps this host from being visited.")
 OPTED_OUT = ProblemType(
     "opted-out", 403, "Opted out", "The operator of this domain opted out; it is neither visited nor listed."
+)
+MIRRORED = ProblemType(
+    "mirrored",
+    403,
+    "Mirrored",
+    "This registry mirrors another one, which decides about its entries: ask there. `origin` is the address of the "
+    "host's entry in that registry.",
 )
 NOT_FOUND = ProblemType("not-found", 404, "Not found", "There is no resource at this address.")
 UNKNOWN_SERVICE = ProblemType("unknown-service", 404, "Unknown service", "No service is listed under this host.")
@@ -209,7 +218,7 @@ BUSY = ProblemType(
 
 PROBLEM_TYPES: Final[tuple[ProblemType, ...]] = (
     BAD_REQUEST, UNKNOWN_PARAMETER, INVALID_PARAMETER, INVALID_VALUE, UNREADABLE_BODY, INVALID_BODY, INVALID_NAME,
-    INVALID_CURSOR, CURSOR_EXPIRED, UNAUTHORIZED, FORBIDDEN, BLOCKED, OPTED_OUT, FOREIGN_ORIGIN, NOT_FOUND,
+    INVALID_CURSOR, CURSOR_EXPIRED, UNAUTHORIZED, FORBIDDEN, BLOCKED, OPTED_OUT, MIRRORED, FOREIGN_ORIGIN, NOT_FOUND,
     UNKNOWN_SERVICE, UNKNOWN_CAPABILITY, NO_DETAIL, UNKNOWN_DOCUMENT, NO_BYTES, NOT_THEN, METHOD_NOT_ALLOWED,
     NOT_ACCEPTABLE, REQUEST_TIMEOUT, ALREADY_KNOWN, REQUEST_IN_PROGRESS, KEY_REUSED, UNTRANSLATABLE, BODY_TOO_LARGE,
     UNSUPPORTED_MEDIA_TYPE, RANGE_NOT_SATISFIABLE, MISDIRECTED, NOT_LISTED, RATE_LIMITED, HEAD_TOO_LARGE, INTERNAL,
@@ -268,7 +277,8 @@ def install(app: Starlette) -> None:
         return render(problem, instance_of(request))
 
     # For `Exception` the framework sends this response, then raises the error again, and `RequestMiddleware` logs it.
-    for kind in (Problem, HTTPException, RequestValidationError, StoreUnavailable, SearchUnavailable, Exception):
+    expected = (Problem, HTTPException, RequestValidationError, DecidedAtOrigin, StoreUnavailable, SearchUnavailable)
+    for kind in (*expected, Exception):
         app.add_exception_handler(kind, on_error)
 
 
@@ -281,6 +291,9 @@ def as_problem(request: Request, error: Exception) -> Problem | None:
             return _from_http(request, error)
         case RequestValidationError():
             return _from_validation(error)
+        case DecidedAtOrigin():
+            origin = service_url(error.origin, error.host)
+            return Problem(MIRRORED, f"The registry that this one mirrors decides about it: {origin}", origin=origin)
         case StoreUnavailable() | SearchUnavailable():
             _unavailable_log.record(type(error).__name__, time.monotonic())
             return unavailable()

@@ -10,7 +10,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registry.core.access.claims import Answer, EndReason, Method, Ownership, Scope, Standing, covers
-from registry.store.tables import ClaimRow, OwnerSettingRow, WebhookDeliveryRow, WebhookRow
+from registry.store.tables import ClaimRow, MirrorRow, OwnerSettingRow, WebhookDeliveryRow, WebhookRow
 from registry.store.values import clean
 
 # Clients take turns: the first due claim of each goes before the second of any. Ownerships have no client, and each
@@ -157,7 +157,8 @@ class Claims:
         claims = [ClaimRecord(*found) for found in await self._connection.execute(statement)]
         claims = [claim for claim in claims if claim.covers(host)]
         if not claims:
-            return Ownership()
+            is_mirror = (await self._connection.execute(select(MirrorRow.id))).first() is not None
+            return Ownership("at_origin" if is_mirror else "none")
         shown = max(claims, key=lambda claim: (claim.is_owner, claim.host == host, claim.proven_at))
         return Ownership(
             "proven" if shown.is_owner else "ended", shown.method, shown.scope, since=shown.proven_at,

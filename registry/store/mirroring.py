@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any, Final, Literal
 
-from sqlalchemy import delete, func, select, text, tuple_
+from sqlalchemy import delete, func, or_, select, text, tuple_
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -14,6 +14,7 @@ from registry.store.candidates import REPORTED
 from registry.store.engine import decode
 from registry.store.tables import (
     CapabilityRow,
+    ClaimRow,
     DocumentRow,
     FindingRow,
     HostRow,
@@ -143,13 +144,14 @@ class Mirroring:
             key = tuple_(OptOutRow.domain, OptOutRow.host)
             await self._connection.execute(delete(OptOutRow).where(key.in_(list(keys)), OptOutRow.how.in_(REPORTED)))
 
-    async def has_own_services(self) -> bool:
-        """Return whether there are services that no origin reported: a registry that crawls is no mirror."""
+    async def has_own_entries(self) -> bool:
+        """Return whether there are services that no origin reported, or owners: a registry that crawls is no mirror."""
         is_mirrored = select(MirroredRow.host).where(
             MirroredRow.domain == ServiceRow.domain, MirroredRow.host == ServiceRow.host
         )
-        statement = select(ServiceRow.host).where(~is_mirrored.exists()).limit(1)
-        return (await self._connection.execute(statement)).first() is not None
+        services = select(ServiceRow.host).where(~is_mirrored.exists())
+        owners = select(ClaimRow.id).where(ClaimRow.proven_at.is_not(None), ClaimRow.ended_at.is_(None))
+        return bool((await self._connection.execute(select(or_(services.exists(), owners.exists())))).scalar_one())
 
     async def counts(self) -> dict[str, int]:
         """Return the number of hosts by state."""

@@ -215,8 +215,7 @@ class VisitRecord:
 
 @dataclass(frozen=True, slots=True)
 class ChangeRecord:
-    """One event of the feed. `kind`: service.listed, service.changed, service.delisted, service.hidden,
-    host.forgotten (what was deleted, and why), host.readmitted (an opt-out has ended)."""
+    """One event of the feed. `kind`: see core/changes/kinds.py; `data`: see core/changes/payloads.py."""
 
     domain: str
     host: str

@@ -7,6 +7,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from registry.actions.frontier.recheck import AGAIN_AFTER, MOST_OF_CLIENT_AND_DOMAIN, MOST_OF_DOMAIN
 from registry.core.model.reports import CODE_MEANS, REASON_CHARS
 from registry.edge.responses import REVALIDATE
 from registry.web.asking import as_problem, ask
@@ -24,7 +25,10 @@ _MOST_BYTES: Final = 16_384
 async def recheck(request: Request, host: str) -> Response:
     """Return the page that shows whether a visit waits, with the button that asks for one."""
     status = (await ask(request, "/api/services/{host}/status", host=host))["data"]
-    values = {"host": host, "host_status": status}
+    values = {
+        "host": host, "host_status": status, "most_of_client": MOST_OF_CLIENT_AND_DOMAIN,
+        "most_of_domain": MOST_OF_DOMAIN, "least_seconds": round(AGAIN_AFTER.total_seconds()),
+    }  # fmt: skip
     return pages_of(request).respond(request, "recheck.html", values, cache=REVALIDATE)
 
 

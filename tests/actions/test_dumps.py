@@ -2,7 +2,7 @@
 
 import asyncio
 import shutil
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -21,11 +21,10 @@ from registry.actions.mirroring.apply import NotAMirror, Statement, Superseded
 from registry.actions.mirroring.received import received
 from registry.core.changes.kinds import ALL
 from registry.store.dump_files import Manifest, lines, read_manifest, verify
-from registry.store.engine import make_engine
 from registry.store.mirroring import MirrorRecord
 from registry.store.unit_of_work import Store
 from tests.support.builders import DAY, NOW, Page, adp_site, again, awp_manifest, crawl, take
-from tests.support.database import MigratedDatabases, rows
+from tests.support.database import rows
 
 POST, BIKES, PRIVATE = "post.example", "bikes.example", "private.example"
 ORIGIN = "https://origin.example"
@@ -43,15 +42,6 @@ BEGIN
     RETURN NEW;
 END $$
 """
-
-
-@pytest.fixture
-async def copy(migrated_databases: MigratedDatabases) -> AsyncIterator[Store]:
-    """A second, empty database."""
-    with migrated_databases.borrowed() as url:
-        opened = Store(make_engine(url, pool_size=3))
-        yield opened
-        await opened.close()
 
 
 async def dump(store: Store, folder: Path, **options: Any) -> Manifest:

@@ -2,19 +2,25 @@
 
 import asyncio
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from crawler import opt_out
-from crawler.claims import read_claim
+from crawler import claims, opt_out
+from crawler.claims import checking_claims, read_claim
 from crawler.guards import AddressGuard, Unresolved
 from crawler.opt_out import OptOutChecks
+from registry.actions.ownership.authorising import NotAnOwner
 from registry.actions.ownership.checking import Check
-from registry.core.access.claims import FILE_PATH, challenge
+from registry.core.access.claims import FILE_PATH, MOST_FAILURES, PATIENCE, challenge
+from registry.store.unit_of_work import Store
+from registry.wiring import open_waypost
 from tests.crawler.support import settings, trust
+from tests.support.builders import adp_site, crawl
+from tests.support.database import rows, until_true
 from tests.support.hang import HANG_SECONDS
-from tests.support.sites import Exchange, Reply, Site, Sites, moved
+from tests.support.sites import Answer, Exchange, Reply, Site, Sites, moved
 
 pytestmark = pytest.mark.slow
 
@@ -106,3 +112,58 @@ async def test_a_check_ends_though_the_name_server_does_not_answer() -> None:
         checks.guard = SilentNames(checks.guard.connect_to, None)
         checks.seconds = 0.1
         assert await read_claim(checks, replace(CHECK, method="dns")) == "unanswered"
+
+
+async def test_a_worker_verifies_an_ownership_every_day_until_three_failures_end_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, store: Store, database_url: str
+) -> None:
+    monkeypatch.setattr(opt_out, "CHECK_SECONDS", HANG_SECONDS)
+    monkeypatch.setattr(claims, "POLL_SECONDS", 0.02)
+    await crawl(store, {HOST: adp_site(HOST)})
+    site: dict[str, Answer] = {}
+    async with Sites({HOST: site}) as served:
+        trust(monkeypatch, tmp_path, served)
+        config = settings(*served.connect_to(), database_url=database_url, data=tmp_path)
+        async with open_waypost(config) as waypost, checking_claims(waypost, config):
+
+            async def is_checked() -> bool:
+                return await rows(store, "SELECT FROM claims WHERE due_at <= now()") == []
+
+            async def a_day_later(since: timedelta = timedelta()) -> tuple[int, str]:
+                """Let the next verification be due; return the failures in a row and the answer."""
+                async with store.engine.begin() as connection:
+                    moved_back = f"due_at = now(), unanswered_since = unanswered_since - interval '{since.days} days'"
+                    await connection.exec_driver_sql(f"UPDATE claims SET {moved_back}")
+                await until_true(is_checked)
+                [(failures, answer)] = await rows(store, "SELECT failures, answer FROM claims")
+                return failures, answer
+
+            claimed, token = await waypost.ownership.claim(HOST, "file", "host", client="203.0.113.7")
+            site[FILE_PATH] = published = Reply(claimed.publish, type="text/plain")
+            proven, owner = await waypost.ownership.check_claim(token, seconds=HANG_SECONDS)
+            assert proven.state == "proven" and owner is not None
+            [(hours,)] = await rows(store, "SELECT extract(epoch FROM due_at - verified_at) / 3600 FROM claims")
+            assert hours == config.claim_recheck_hours == 24
+            await waypost.ownership.set_note(owner, HOST, "Closed on Sundays.")
+
+            del site[FILE_PATH]
+            assert await a_day_later() == (1, "missing")
+            site[FILE_PATH] = published
+            assert await a_day_later() == (0, "published"), "failures count in a row"
+            site[FILE_PATH] = Reply("oops", 503)
+            assert await a_day_later() == (0, "unanswered")
+            assert await a_day_later(PATIENCE) == (1, "unanswered"), "an outage counts after three days"
+            del site[FILE_PATH]
+            assert [await a_day_later() for _ in range(2)] == [(2, "missing"), (MOST_FAILURES, "missing")]
+
+            service = await waypost.queries.stored_service(HOST)
+            assert service is not None and service.setting is None
+            assert (service.ownership.state, service.ownership.end_reason) == ("ended", "no_longer_published")
+            with pytest.raises(NotAnOwner):
+                await waypost.ownership.overview(owner, HOST)
+            told = "SELECT kind, data ->> 'reason' FROM changes WHERE kind LIKE 'ownership.%%' ORDER BY arrival"
+            assert await rows(store, told) == [
+                ("ownership.proven", None), ("ownership.changed", None), ("ownership.ended", "no_longer_published"),
+            ]  # fmt: skip
+            assert await rows(store, "SELECT FROM claims WHERE due_at IS NOT NULL") == [], "never checked again"
+    assert served.paths(HOST) == [FILE_PATH] * 7, "one request a check"

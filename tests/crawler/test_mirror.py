@@ -14,7 +14,8 @@ import pytest
 
 from crawler.mirror import follow, origin
 from crawler.mirror.follow import Mirror
-from crawler.mirror.origin import NotRead, Origin
+from crawler.mirror.origin import Origin
+from crawler.seeds.online import NotRead
 from crawler.seeds.source import BadSource
 from registry.settings import Settings
 from registry.store.dump_files import BadDump, Manifest, read_manifest

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from registry.core.names.addresses import V4, V6, RegistryRow, refusal
-from tests.crawler.namespace import why_not
-from tests.crawler.ssrf.__main__ import REBINDINGS, figures, wrong_figures
+from tests.crawler.namespace import run_enclosed, why_not
+from tests.crawler.ssrf.__main__ import REBINDINGS, figures, new_registry, wrong_figures
 from tests.crawler.ssrf.spellings import REFUSED, urls
 
 
@@ -39,6 +39,20 @@ def test_a_name_that_changes_its_address_is_dialled_only_at_judged_addresses(ssr
     assert ssrf_figures["rebindings"].keys() == {"answered", "refused_address"}
     assert sum(ssrf_figures["rebindings"].values()) == REBINDINGS
     assert ssrf_figures["asked_again"] == []
+
+
+@pytest.mark.slow
+def test_no_owner_has_a_refused_address_dialled() -> None:
+    """Claims by file, and webhooks: their names have refused addresses, and no entry of a connect-to table."""
+    if reason := why_not():
+        pytest.skip(reason)
+    with new_registry() as database:
+        result = run_enclosed("tests.crawler.ssrf.owners", database)
+    assert result["dialled"] == [] and result["lost"] == 0
+    assert (result["answers"].pop("control"), result["reasons"].pop("control")) == ("published", "")
+    assert result["answers"].keys() == result["reasons"].keys() == REFUSED.keys()
+    assert set(result["answers"].values()) == {"unanswered"}
+    assert all(result["reasons"].values())
 
 
 @pytest.mark.parametrize("row", [*V4, *V6], ids=lambda row: row.prefix)

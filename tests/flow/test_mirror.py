@@ -21,9 +21,12 @@ from registry.actions.frontier.seed import make_due, seed
 from registry.actions.maintenance.forget import forget
 from registry.actions.maintenance.opt_out import readmit
 from registry.actions.mirroring.apply import progress
+from registry.actions.ownership import owning
+from registry.actions.ownership.authorising import NotAnOwner
 from registry.actions.recording.record import record
 from registry.actions.recording.rescore import rescore
 from registry.cli.interfaces import interfaces_of
+from registry.core.access.tokens import Token
 from registry.core.model.listing import Query
 from registry.edge.interfaces import compose
 from registry.search.embedded import EmbeddedBackend
@@ -34,6 +37,7 @@ from registry.store.unit_of_work import Store
 from registry.wiring import Waypost
 from registry.wiring.reference import Reference
 from registry.wiring.searching import SearchActions
+from tests.actions.ownership.test_ownership import owner_of
 from tests.actions.test_dumps import same
 from tests.support.builders import ADP, HOLDER, LEASE_FOR, NOW, Page, Site, adp_site, awp_manifest, finish
 from tests.support.database import MigratedDatabases, rows, until_true
@@ -62,6 +66,7 @@ class Changing:
     def __init__(self, store: Store, rng: random.Random) -> None:
         self._store = store
         self._rng = rng
+        self._owners: dict[str, Token] = {}
         self.now: datetime = NOW
         self.done = 0
 
@@ -70,7 +75,7 @@ class Changing:
         self.now += timedelta(days=20)
         sites: dict[str, Site] = {}
         for host in hosts:
-            match self._rng.randrange(12):
+            match self._rng.randrange(13):
                 case 0:
                     sites[host] = GONE
                 case 1:
@@ -87,6 +92,8 @@ class Changing:
                     await self._rescore(host)
                 case 8:
                     sites[host] = {"/agent.json": Page(awp_manifest(host))}
+                case 9:
+                    await self._own(host)
                 case _:
                     names = self._rng.sample(("send", "track", "price", "cancel", "insure"), self._rng.randrange(1, 5))
                     sites[host] = adp_site(host, *names, name=f"Post {self._rng.randrange(10**6)}")
@@ -101,6 +108,17 @@ class Changing:
         if lease is not None:
             known = {host: sites.get(host, {}) for job in lease.domains for host in (one.host for one in job.hosts)}
             await record(self._store, lease.token, [finish(job, known, later) for job in lease.domains], now=later)
+
+    async def _own(self, host: str) -> None:
+        """Somebody proves to own the host; or its owner hides it, leaves a note, and maybe gives it up."""
+        if (owner := self._owners.pop(host, None)) is None:
+            self._owners[host] = await owner_of(self._store, host, now=self.now)
+            return
+        with suppress(NotAnOwner):  # the host was forgotten meanwhile
+            await owning.hide(self._store, owner, host, now=self.now)
+            await owning.set_note(self._store, owner, host, "Closed.", now=self.now)
+            if self._rng.randrange(2):
+                await owning.give_up(self._store, owner, host, now=self.now)
 
     async def _rescore(self, host: str) -> None:
         async with self._store.engine.begin() as connection:

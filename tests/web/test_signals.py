@@ -4,8 +4,10 @@ import re
 
 import pytest
 
+from registry.actions.frontier.recheck import AGAIN_AFTER, MOST_OF_CLIENT, MOST_OF_CLIENT_AND_DOMAIN, MOST_OF_DOMAIN
 from tests.api.sites import PIGEON
 from tests.support.api import Api
+from tests.support.shared import ROOT
 from tests.web.test_html import ASKING
 
 FORM = {**ASKING, "Content-Type": "application/x-www-form-urlencoded"}
@@ -20,6 +22,17 @@ async def test_a_visit_is_asked_for_and_the_page_says_so(own_api: Api) -> None:
     assert "A visit was asked for" in page
     state = (await own_api.json(f"/api/services/{PIGEON}/status"))["data"]
     assert state["submitted_at"] is not None
+
+
+async def test_the_bounds_of_visits_are_stated_as_they_are(own_api: Api) -> None:
+    page = (await own_api.get(f"/s/{PIGEON}/recheck", headers=ASKING)).text
+    assert f"one client gets {MOST_OF_CLIENT_AND_DOMAIN} of them for a domain within a day" in page
+    assert f"all clients together {MOST_OF_DOMAIN}, and none less than {AGAIN_AFTER.seconds} seconds after" in page
+    assert f"{MOST_OF_DOMAIN} times a day in\nall for a domain" in (await own_api.get("/bot")).text
+    assert (
+        f"within a minute, one client may ask for {MOST_OF_CLIENT_AND_DOMAIN} visits to a domain in 24 hours and for "
+        f"{MOST_OF_CLIENT} in all, and all clients together for {MOST_OF_DOMAIN} to a domain"
+    ) in (ROOT / "docs/operators.md").read_text(encoding="utf-8")
 
 
 async def test_a_visit_of_an_unknown_host_is_an_error(own_api: Api) -> None:

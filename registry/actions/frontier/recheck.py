@@ -20,6 +20,7 @@ from registry.actions.frontier.submit import (
     place_of,
     turn_of,
 )
+from registry.actions.mirroring.deciding import refuse_in_mirror
 from registry.core.model.documents import Outcome
 from registry.core.names.domains import canonical_host
 from registry.core.scheduling.reasons import DueReason
@@ -69,7 +70,7 @@ async def recheck(
     whole_plan: bool = True,
     exempt: Collection[str] = (),
 ) -> Recheck:
-    """Queue a visit of a known host. Raise InvalidName.
+    """Queue a visit of a known host. Raise InvalidName and DecidedAtOrigin.
 
     `client`: who asks; None: the operator of this registry, or the owner. `by_owner`: the budgets of strangers do not
     count. `whole_plan`: request all paths and robots.txt again, not only the documents that are known.
@@ -92,6 +93,7 @@ async def recheck_in(
     whole_plan: bool = True,
 ) -> Recheck:
     """Do what `recheck` does in a transaction of the caller."""
+    await refuse_in_mirror(uow, host)
     limits = (await uow.holds.limits([domain]))[domain]
     if not limits.may_be_visited(host):  # guard: opt-out-recheck
         return Recheck("opted_out" if limits.has_opted_out(host) else "blocked", domain, host)

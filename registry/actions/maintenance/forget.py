@@ -6,13 +6,15 @@ visits, submissions, seeds and documents of others do not bring it back. Without
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
+from registry.actions.feed import ownership_events
 from registry.actions.frontier.lease import BUDGET_WINDOW
 from registry.core.access.audit import OPERATOR, AuditEntry
 from registry.core.names.domains import host_syntax, registrable_domain
+from registry.core.names.opt_out import is_covered
 from registry.store.records import ChangeRecord, OptOutRecord
 from registry.store.unit_of_work import Store
 
@@ -57,6 +59,7 @@ async def forget(
         if opt_out is not None:
             await uow.opt_outs.add([OptOutRecord(domain, host, opt_out, evidence, since or now)])
         services = await uow.forgetting.shown(domain, host)
+        owners = [claim for claim in await uow.claims.of(domain) if claim.is_owner and is_covered(claim.host, [host])]
         rows = await uow.forgetting.rows(domain, host, today=now - BUDGET_WINDOW)
         await uow.forgetting.domain(domain)
         limits = (await uow.holds.limits([domain]))[domain]
@@ -64,6 +67,11 @@ async def forget(
         await uow.feed.redact(domain, host)  # guard: feed-forgotten-redacted
         facts = {"state": limits.state(host) or "gone", "reason": "forgotten"}
         changes = [ChangeRecord(domain, shown_host, "service.delisted", now, facts) for shown_host in services]
+        changes += [ownership_events.ended(claim, "forgotten", now) for claim in owners]
+        for setting in await uow.owner_settings.of(domain):
+            if setting.canonical is not None and is_covered(setting.canonical, [host]):
+                await uow.owner_settings.put(replace(setting, canonical=None, changed_at=now))
+                changes.append(ownership_events.changed(domain, setting.host, "canonical_host", now))
         if opt_out is not None and not was_out:
             kind = "host.blocked" if opt_out == "operator" else "host.opted_out"
             changes.append(ChangeRecord(domain, host, kind, now, {"state": facts["state"], "how": opt_out}))

@@ -77,7 +77,7 @@ async def progress(store: Store) -> MirrorRecord | None:
 async def begin(store: Store, origin: str) -> MirrorRecord:
     """Make this database a mirror of `origin`, unless it is one; return its progress.
 
-    Raise NotAMirror for a database with services of its own, or of another origin.
+    Raise NotAMirror for a database with services or owners of its own, or of another origin.
     """
     async with store.begin() as uow:
         await uow.mirroring.lock()
@@ -85,8 +85,8 @@ async def begin(store: Store, origin: str) -> MirrorRecord:
         if mirror is not None and mirror.origin != origin:
             raise NotAMirror("this database mirrors another registry; use another database or data folder")
         if mirror is None:
-            if await uow.mirroring.has_own_services():  # guard: mirror-own-services
-                raise NotAMirror("this registry has services of its own; a mirror needs an empty database")
+            if await uow.mirroring.has_own_entries():  # guard: mirror-own-services
+                raise NotAMirror("this registry has services or owners of its own; a mirror needs an empty database")
             mirror = MirrorRecord(origin, "loading")
             await uow.mirroring.put(mirror)
         return mirror

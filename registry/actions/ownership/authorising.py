@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
+from registry.actions.mirroring.deciding import refuse_in_mirror
 from registry.actions.ownership.claiming import HOUR, TooMany, counted, used
 from registry.actions.ownership.ending import lock
 from registry.core.access.audit import AuditEntry, owner_actor
@@ -68,9 +69,11 @@ async def reader(uow: UnitOfWork, token: Token, host: str) -> ClaimRecord:
 
 @asynccontextmanager
 async def changing(store: Store, token: Token, host: str, *, now: datetime) -> AsyncIterator[Owner]:
-    """Yield the owner for one change of a host in canonical spelling. Raise NotAnOwner, OtherHost and TooMany."""
+    """Yield the owner for one change of a host in canonical spelling. Raise NotAnOwner, OtherHost, TooMany and
+    DecidedAtOrigin."""
     domain = registrable_domain(host)
     async with store.begin() as uow:
+        await refuse_in_mirror(uow, host)
         await lock(uow, domain)
         claims = await uow.claims.of(domain, lock=True)
         claim = await reader(uow, token, host)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
+from registry.actions.feed import ownership_events
 from registry.actions.ownership.ending import end, lock
 from registry.core.access.audit import AuditEntry, owner_actor, system_actor
 from registry.core.access.claims import Answer, EndReason, Method, challenge
@@ -82,6 +83,7 @@ async def _proven(
             await uow.claims.put(replace(older, due_at=now))  # the domain may have changed hands
     owned = replace(claim, proven_at=now, verified_at=now, due_at=now + every, client=None, used=0, hour_at=None)
     await uow.claims.put(owned)
+    await uow.ledger.add_changes([ownership_events.proven(owned, now)])
     detail = {"claim": claim.id, "method": claim.method, "scope": claim.scope}
     entry = AuditEntry(owner_actor(claim.id), "ownership.proven", claim.domain, claim.host, "", detail)
     await uow.audit.add(entry, now=now)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final, Literal
 
+from registry.actions.mirroring.deciding import refuse_in_mirror
 from registry.actions.ownership.ending import lock
 from registry.core.access.audit import AuditEntry, owner_actor
 from registry.core.access.claims import CLAIM, OPEN_FOR, OWNER, Method, Scope, challenge, place
@@ -83,7 +84,7 @@ async def claim(
 ) -> Claimed:
     """Store a claim with the new `token`. `exempt`: names that may be special-use names.
 
-    Raise InvalidName, BadClaim and TooMany.
+    Raise InvalidName, BadClaim, TooMany and DecidedAtOrigin.
     """
     host = canonical_host(name, exempt=exempt)
     if scope == "domain" and (host.host != host.domain or method != "dns"):  # guard: claim-domain
@@ -92,6 +93,7 @@ async def claim(
         host.domain, host.host, token.id, method, scope, token.digest, client, created_at=now, expires_at=now + OPEN_FOR
     )
     async with store.begin() as uow:
+        await refuse_in_mirror(uow, record.host)
         await _refuse_files_of_closed(uow, record)
         if await uow.claims.open_of(client, now=now) >= MOST_OPEN:  # guard: claim-open
             raise TooMany("You have too many open claims.", timedelta(days=1))
@@ -107,9 +109,11 @@ async def status(store: Store, token: Token, *, now: datetime) -> Claimed:
 
 
 async def ask(store: Store, token: Token, *, now: datetime) -> Claimed:
-    """Have a worker check an open claim, unless one is about to. Raise NotTheClaimant, BadClaim and TooMany."""
+    """Have a worker check an open claim, unless one is about to. Raise NotTheClaimant, BadClaim, TooMany and
+    DecidedAtOrigin."""
     async with store.begin() as uow:
         found = await _of(uow, token)
+        await refuse_in_mirror(uow, found.host)
         claims = {known.id: known for known in await uow.claims.of(found.domain, lock=True)}
         record = claims.get(found.id, found)
         if _state(record, now) != "open" or record.due_at is not None:

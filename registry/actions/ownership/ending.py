@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import datetime
 
+from registry.actions.feed import ownership_events
 from registry.actions.maintenance.holds import release_locked
 from registry.core.access.audit import AuditEntry, owner_actor
 from registry.core.access.claims import EndReason
@@ -27,10 +28,13 @@ async def end(uow: UnitOfWork, claim: ClaimRecord, reason: EndReason, *, actor: 
     await uow.owner_settings.remove_of(claim.id, claim.domain)
     ended = replace(claim, ended_at=now, end_reason=reason, due_at=None, claimed_until=None, owner_digest=None)
     await uow.claims.put(ended)
+    changes = [ownership_events.ended(claim, reason, now)]
     remaining = [known for known in await uow.claims.of(claim.domain) if known.is_owner]
     for setting in await uow.owner_settings.of(claim.domain):
         pinned = setting.canonical
         if pinned is not None and not any(known.covers(pinned) for known in remaining):
             await uow.owner_settings.put(replace(setting, canonical=None, changed_at=now))
+            changes.append(ownership_events.changed(setting.domain, setting.host, "canonical_host", now))
+    await uow.ledger.add_changes(changes)
     detail = {"claim": claim.id, "scope": claim.scope, "reason": reason}
     await uow.audit.add(AuditEntry(actor, "ownership.ended", claim.domain, claim.host, "", detail), now=now)

@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
+from registry.actions.feed import ownership_events
 from registry.actions.maintenance.holds import Held, hold_locked, release_locked
 from registry.actions.ownership.authorising import Owner, changing
 from registry.actions.ownership.ending import end
@@ -44,6 +45,7 @@ async def set_note(store: Store, token: Token, host: str, note: str, *, now: dat
         setting = await owner.settings()
         if setting.note != text:
             await owner.uow.owner_settings.put(replace(setting, note=text))
+            await owner.uow.ledger.add_changes([ownership_events.changed(owner.domain, host, "owner_note", now)])
             await owner.audit("host.note_set", chars=len(text))
     return text
 
@@ -58,6 +60,7 @@ async def pin(store: Store, token: Token, host: str, canonical: str | None, *, n
         setting = await owner.settings()
         if setting.canonical != target:
             await owner.uow.owner_settings.put(replace(setting, canonical=target))
+            await owner.uow.ledger.add_changes([ownership_events.changed(owner.domain, host, "canonical_host", now)])
             await owner.audit("host.canonical_set", canonical=target)
     return target
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Literal
 
+from registry.actions.mirroring.deciding import refuse_in_mirror
 from registry.core.access.audit import ANONYMOUS, AuditEntry
 from registry.core.access.tokens import Token
 from registry.core.model.reports import Code
@@ -42,9 +43,10 @@ class Filing:
 async def file_report(
     store: Store, host: str, code: Code, reason: str, *, client: str, token: Token, now: datetime
 ) -> Filing:
-    """Store a report about a known host in canonical spelling. `token`: new, of KIND."""
+    """Store a report about a known host in canonical spelling. `token`: new, of KIND. Raise DecidedAtOrigin."""
     domain = registrable_domain(host)
     async with store.begin() as uow:
+        await refuse_in_mirror(uow, host)
         is_out = is_covered(host, (await uow.opt_outs.of([domain])).get(domain, ()))
         if is_out or await uow.hosts.get(domain, host) is None:  # guard: report-known
             return Filing("unknown")

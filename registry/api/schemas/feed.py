@@ -29,7 +29,10 @@ Cursor = Annotated[
 
 
 class FeedEntity(Shape):
-    kind: Annotated[Literal["service", "host"], Field(description="A host stands for all hosts below it too.")]
+    kind: Annotated[
+        Literal["service", "host", "ownership"],
+        Field(description="A host stands for all hosts below it too, an ownership for what its `scope` says."),
+    ]
     id: Annotated[str, Field(description="The host.", examples=[EXAMPLE_HOST])]
 
 
@@ -71,13 +74,32 @@ class FeedPayload(Shape):
         str,
         Field(
             json_schema_extra={
-                "enum": ["never_validated", "fresh", "stale", "failing", "gone", "opted_out", "blocked"],
+                "enum": [
+                    "never_validated",
+                    "fresh",
+                    "stale",
+                    "failing",
+                    "gone",
+                    "opted_out",
+                    "blocked",
+                    "proven",
+                    "ended",
+                ],
             },
-            description="What the service, or its host, is after this event.",
+            description="What the entity is after this event; `proven` and `ended` are states of ownerships.",
             examples=["fresh"],
         ),
     ]
-    reason: NotRequired[Annotated[str, Field(description="Of `service.delisted` and `host.forgotten`: a code.")]]
+    reason: NotRequired[
+        Annotated[str, Field(description="Of `service.delisted`, `host.forgotten` and `ownership.ended`: a code.")]
+    ]
+    method: NotRequired[Annotated[Literal["dns", "file"], Field(description="Of `ownership.proven`.")]]
+    scope: NotRequired[
+        Annotated[
+            Literal["host", "domain"],
+            Field(description="Of an ownership: the host alone, or all hosts of the registrable domain."),
+        ]
+    ]
     outcome: NotRequired[Annotated[str, Field(description="Of the visit that ended it.")]]
     how: NotRequired[Annotated[str, Field(description="How an opt-out was declared: robots, file, dns, operator.")]]
     stays_out: NotRequired[Annotated[bool, Field(description="Of `host.forgotten`: an opt-out or a block covers it.")]]
@@ -100,7 +122,9 @@ class FeedPayload(Shape):
         Annotated[
             Sequence[str],
             Field(
-                description="The members that changed; `score` alone: nothing else did.", examples=[["capabilities"]]
+                description="The members that changed; `score` alone: nothing else did. Of `ownership.changed`: "
+                "`owner_note` or `canonical_host`, whose values `/api/services/{domain}` has.",
+                examples=[["capabilities"]],
             ),
         ]
     ]

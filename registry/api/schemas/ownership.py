@@ -1,10 +1,11 @@
 """Claims of ownership, and what owners see and set."""
 
-from typing import Annotated, Any, Final, Literal, NotRequired
+from typing import Annotated, Any, Final, Literal, NotRequired, get_args
 
 from pydantic import Field, TypeAdapter
 
 from registry.api.schemas.base import EXAMPLE_HOST, HostName, Shape, Succeeded, Timestamp, UntrustedText
+from registry.core.access.claims import EndReason, OwnershipState
 
 _Method = Literal["dns", "file"]
 _Scope = Literal["host", "domain"]
@@ -93,7 +94,10 @@ class Claim(Succeeded):
 class OwnershipFacts(Shape):
     """Whether somebody has proven to own the host, as everybody sees it."""
 
-    state: Annotated[Literal["proven", "ended", "none"], Field(examples=["proven"])]
+    state: Annotated[
+        OwnershipState,
+        Field(description="`at_origin`: this registry is a mirror, and its origin knows.", examples=["proven"]),
+    ]
     method: Annotated[_Method | None, Field(examples=["dns"])]
     scope: Annotated[_Scope | None, Field(examples=["host"])]
     since: Annotated[Timestamp | None, Field(description="When it was proven.")]
@@ -102,9 +106,7 @@ class OwnershipFacts(Shape):
     end_reason: Annotated[
         str | None,
         Field(
-            json_schema_extra={
-                "enum": ["no_longer_published", "unanswered", "transferred", "given_up", "opted_out", None]
-            },
+            json_schema_extra={"enum": [*get_args(EndReason), None]},
             examples=[None],
         ),
     ]

@@ -21,7 +21,13 @@ Answer = Literal[
     "missing",  # a definite answer without the value: no such record or file, or another content
     "unanswered",  # no definite answer: a timeout, a server error, a 429, no connection
 ]
-EndReason = Literal["no_longer_published", "unanswered", "transferred", "given_up", "opted_out"]
+EndReason = Literal["no_longer_published", "unanswered", "transferred", "given_up", "forgotten"]
+OwnershipState = Literal[
+    "proven",
+    "ended",
+    "none",  # nobody has proven it
+    "at_origin",  # this registry is a mirror: the one that it mirrors knows
+]
 
 METHODS: Final[tuple[Method, ...]] = get_args(Method)
 SCOPES: Final[tuple[Scope, ...]] = get_args(Scope)
@@ -75,9 +81,9 @@ class Standing:
 @dataclass(frozen=True, slots=True)
 class Ownership:
     """Who owns a host, as everybody sees it. `since`: when it was proven; `checked_at`: when it was verified last,
-    whatever came of it. All of them are None where nobody has ever proven it."""
+    whatever came of it. All of them are None where nobody has ever proven it here."""
 
-    state: Literal["proven", "ended", "none"] = "none"
+    state: OwnershipState = "none"
     method: Method | None = None
     scope: Scope | None = None
     since: datetime | None = None

@@ -14,6 +14,9 @@ Kind = Literal[
     "host.blocked",  # an operator of this registry keeps it out; covers all hosts below it
     "host.forgotten",  # everything stored about it, and about all hosts below it, was deleted
     "host.readmitted",  # an opt-out or a block has ended: it may be visited again
+    "ownership.proven",  # somebody has proven to own the host
+    "ownership.changed",  # what the owner says of the host in public: the note, or the canonical host
+    "ownership.ended",  # the ownership is over, and what its owner had set
 ]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 SAYS: Final[Mapping[str, str]] = MappingProxyType(
@@ -26,6 +29,9 @@ SAYS: Final[Mapping[str, str]] = MappingProxyType(
         "host.blocked": "blocked by this registry, with all hosts below it",
         "host.forgotten": "forgotten, with all hosts below it",
         "host.readmitted": "may be visited again",
+        "ownership.proven": "ownership proven",
+        "ownership.changed": "note or canonical host of its owner changed",
+        "ownership.ended": "ownership ended",
     }
 )
 """Kind -> what happened to the host, in words."""

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
+from registry.core.access.claims import OwnershipState
 from registry.core.changes.kinds import Kind
 from registry.core.changes.states import State
 
@@ -22,10 +23,13 @@ _MEMBERS: Final[Mapping[Kind, tuple[str, ...]]] = MappingProxyType(
         "host.blocked": ("state", "how"),
         "host.forgotten": ("state", "reason", "stays_out"),
         "host.readmitted": ("state", "how"),
+        "ownership.proven": ("state", "method", "scope"),
+        "ownership.changed": ("state", "changed"),
+        "ownership.ended": ("state", "scope", "reason"),
     }
 )
 # For events of earlier versions, which have none.
-_STATES: Final[Mapping[Kind, State]] = MappingProxyType(
+_STATES: Final[Mapping[Kind, State | OwnershipState]] = MappingProxyType(
     {
         "service.listed": "fresh",
         "service.changed": "fresh",
@@ -35,6 +39,9 @@ _STATES: Final[Mapping[Kind, State]] = MappingProxyType(
         "host.blocked": "blocked",
         "host.forgotten": "gone",
         "host.readmitted": "never_validated",
+        "ownership.proven": "proven",
+        "ownership.changed": "proven",
+        "ownership.ended": "ended",
     }
 )
 # guard: untrusted-feed

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from registry.actions.feed.reading import page
 from registry.actions.frontier.submit import REMEMBERED, erase_clients
 from registry.actions.maintenance.forget import forget
 from registry.actions.maintenance.opt_out import Proof, ask_at_once
@@ -29,6 +30,7 @@ from registry.actions.webhooks.subscribing import BadReceiver
 from registry.core.access.claims import OPEN_FOR, Answer, Method, Scope
 from registry.core.access.tokens import Token
 from registry.core.changes.kinds import ALL
+from registry.core.changes.payloads import payload_of
 from registry.core.model.listing import Filters
 from registry.core.scheduling.retention import INDEX_FORGOTTEN_AFTER
 from registry.store.unit_of_work import Store
@@ -58,7 +60,8 @@ async def claimed(
     now: datetime = NOW,
 ) -> tuple[claiming.Claimed, Token]:
     token = claim_token(f"{next(_numbers):016x}", secret())
-    return await claiming.claim(store, host, method, scope, token=token, client=client, now=now), token
+    claim = await claiming.claim(store, host, method, scope, token=token, client=client, now=now, exempt={host})
+    return claim, token
 
 
 async def checked(store: Store, token: Token, answer: Answer, now: datetime = NOW) -> None:
@@ -259,6 +262,19 @@ async def test_a_canonical_host_is_proven_too(store: Store) -> None:
     assert (await overview(store, owner, API)).setting is None, "the pin ends with the proof of the other host"
 
 
+async def test_a_host_that_opted_out_stands_for_no_other(store: Store) -> None:
+    other = "www.pigeons.com"
+    owner = await owner_of(store, other)
+    await owner_of(store, API)
+    await owning.set_note(store, owner, other, "Closed.", now=NOW)
+    await owning.pin(store, owner, other, API, now=NOW)
+    await forget(store, API, now=NOW, opt_out="dns")
+    setting = (await overview(store, owner, other)).setting
+    assert setting is not None and (setting.note, setting.canonical) == ("Closed.", None)
+    told = [(event.host, event.kind) for event in (await page(store)).events]
+    assert (other, "ownership.changed") in told[told.index((API, "ownership.ended")) :]
+
+
 async def test_a_note_is_cleaned_and_bounded(store: Store) -> None:
     owner = await owner_of(store)
     assert await owning.set_note(store, owner, HOST, " Closed\u202e on Sundays. ", now=NOW) == "Closed on Sundays."
@@ -299,6 +315,41 @@ async def test_an_owner_opts_out_and_only_an_owner_returns(store: Store) -> None
     await leaving.come_back(store, back, HOST, now=NOW + HOUR)
     await again(store, SITES, NOW + HOUR)
     assert HOST in await listed(store)
+
+
+async def test_the_change_feed_tells_the_life_of_an_ownership(store: Store) -> None:
+    owner, apex = await owner_of(store, API), await owner_of(store, HOST, "domain")
+    for note in ("Closed.", "Closed.", ""):
+        await owning.set_note(store, owner, API, note, now=NOW)
+    for target in (HOST, HOST, None, HOST):
+        await owning.pin(store, owner, API, target, now=NOW)
+    await owning.give_up(store, apex, HOST, now=NOW)
+    await owner_of(store, API, client="203.0.113.8", now=NOW + HOUR)
+    for day in range(1, 4):
+        await verified(store, "missing", NOW + HOUR + day * DAY)
+    await owner_of(store, API, now=NOW + 4 * DAY)
+    await forget(store, HOST, now=NOW + 4 * DAY, opt_out="dns")
+    said = [
+        (event.host, event.kind, payload_of(event.kind, event.data))
+        for event in (await page(store)).events
+        if event.kind.startswith("ownership.")
+    ]
+    proven = {"state": "proven", "method": "dns", "scope": "host"}
+    note = (API, "ownership.changed", {"state": "proven", "changed": ["owner_note"]})
+    pin = (API, "ownership.changed", {"state": "proven", "changed": ["canonical_host"]})
+
+    def ended(reason: str, host: str = API, scope: str = "host") -> tuple[str, str, dict[str, str]]:
+        return host, "ownership.ended", {"state": "ended", "scope": scope, "reason": reason}
+
+    assert said == [
+        (API, "ownership.proven", proven),
+        (HOST, "ownership.proven", {**proven, "scope": "domain"}),
+        note, note, pin, pin, pin,
+        ended("given_up", HOST, "domain"), pin,
+        ended("transferred"), (API, "ownership.proven", proven),
+        ended("no_longer_published"), (API, "ownership.proven", proven),
+        ended("forgotten"),
+    ]  # fmt: skip
 
 
 async def test_an_owner_has_a_host_visited_at_once_unless_it_is_closed(store: Store) -> None:

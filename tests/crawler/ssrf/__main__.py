@@ -56,7 +56,7 @@ HOSTS_FILE: Final = "10.0.0.1 in-hosts-file.com\n::1 in-hosts-file-six.com\n127.
 
 def figures(*, quick: bool) -> dict[str, Any]:
     """Run the attack in a namespace, on a new database; the machine must allow namespaces (`why_not`)."""
-    with _database() as url:
+    with new_registry() as url:
         measured: dict[str, Any] = run_enclosed(
             __package__, "--inside", url, *(["--quick"] if quick else []), seconds=900
         )
@@ -81,7 +81,7 @@ def wrong_figures(measured: dict[str, Any]) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def _database() -> Iterator[str]:
+def new_registry() -> Iterator[str]:
     """Yield a database of the embedded server, whose socket in the file system a network namespace does not hide."""
     server = embedded.start(Path(tempfile.gettempdir()) / f"waypost-tests-{os.geteuid()}")
     try:

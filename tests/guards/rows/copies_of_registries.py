@@ -87,6 +87,15 @@ GUARDS: Final = (
         NEVER,
         (f"{_DUMPS}test_progress_moves_with_the_records_or_not_at_all",),
     ),
+    Guard(
+        "mirror-decides-nothing",
+        "a mirror refuses claims, owners, reports and rechecks",
+        NEVER,
+        (
+            "tests/actions/test_owners_and_mirrors.py::test_a_mirror_decides_nothing_about_its_entries",
+            "tests/api/test_mirrored.py::test_what_the_origin_decides_is_refused",
+        ),
+    ),
     Guard("mirror-visits-nothing", "a mirror visits no site", NEVER, (f"{_DUMPS}test_a_mirror_visits_nothing",)),
     Guard("mirror-not-rescored", "a mirror is not rescored", NEVER, (f"{_DUMPS}test_a_mirror_is_not_rescored",)),
 )

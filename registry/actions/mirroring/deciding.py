@@ -1,0 +1,22 @@
+"""A mirror decides nothing about its entries: claims, owners, reports and repeated visits belong to its origin.
+
+Its database is a mirror as a whole (`mirror` has a row, made by `apply.begin`), so this holds for every host.
+"""
+
+from registry.store.unit_of_work import UnitOfWork
+
+
+class DecidedAtOrigin(Exception):
+    """This registry mirrors another one, which decides about the host. `origin`: its base URL."""
+
+    def __init__(self, origin: str, host: str) -> None:
+        super().__init__("the registry that this one mirrors decides about the host")
+        self.origin = origin
+        self.host = host
+
+
+async def refuse_in_mirror(uow: UnitOfWork, host: str) -> None:
+    """Raise DecidedAtOrigin if this registry is a mirror."""
+    mirror = await uow.mirroring.get()
+    if mirror is not None:  # guard: mirror-decides-nothing
+        raise DecidedAtOrigin(mirror.origin, host)

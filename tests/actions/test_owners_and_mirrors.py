@@ -1,0 +1,68 @@
+"""What owners decide at the origin of a mirror, and that the mirror decides nothing. Two databases, no network."""
+
+from pathlib import Path
+
+import pytest
+
+from registry.actions.feed.reading import page
+from registry.actions.frontier.recheck import recheck
+from registry.actions.mirroring import apply
+from registry.actions.mirroring.apply import NotAMirror
+from registry.actions.mirroring.deciding import DecidedAtOrigin
+from registry.actions.ownership import claiming, owning
+from registry.actions.reports.filing import file_report
+from registry.core.access.tokens import Token
+from registry.store.unit_of_work import Store
+from tests.actions.ownership.test_ownership import claimed, owner_of
+from tests.actions.test_dumps import BIKES, EXEMPT, ORIGIN, POST, SITES, catch_up, dump, load, public, same
+from tests.support.builders import NOW, adp_site, crawl
+from tests.support.database import rows
+
+
+async def test_what_an_owner_decides_reaches_the_copy(store: Store, copy: Store, tmp_path: Path) -> None:
+    """The note and the ownership itself are no part of a record: their events change nothing in the copy."""
+    sub = f"sub.{POST}"
+    await crawl(store, {**SITES, sub: adp_site(sub, "track_parcel")})
+    progress = await load(copy, tmp_path / "dump", await dump(store, tmp_path / "dump"))
+    before = await public(copy, tmp_path / "copy")
+    owner = await owner_of(store, POST)
+    await owning.set_note(store, owner, POST, "Closed on Sundays.", now=NOW)
+    progress = await catch_up(store, copy, progress)
+    assert await public(copy, tmp_path / "copy") == before
+    await same(store, copy, tmp_path)
+    await owning.hide(store, owner, POST, now=NOW)
+    progress = await catch_up(store, copy, progress)
+    await same(store, copy, tmp_path)
+    assert await rows(copy, "SELECT host FROM services ORDER BY host") == [(BIKES,), (sub,)]
+    await owning.give_up(store, owner, POST, now=NOW)
+    progress = await catch_up(store, copy, progress)
+    await same(store, copy, tmp_path)
+    assert await rows(copy, "SELECT host FROM services ORDER BY host") == [(BIKES,), (POST,), (sub,)]
+    assert (await page(store)).events[-1].kind == "ownership.ended"
+
+
+async def test_a_registry_with_owners_becomes_no_mirror(copy: Store) -> None:
+    owner = await owner_of(copy, POST)
+    with pytest.raises(NotAMirror):
+        await apply.begin(copy, ORIGIN)
+    await owning.give_up(copy, owner, POST, now=NOW)
+    assert (await apply.begin(copy, ORIGIN)).origin == ORIGIN
+
+
+async def test_a_mirror_decides_nothing_about_its_entries(store: Store, copy: Store, tmp_path: Path) -> None:
+    await crawl(store, SITES)
+    _, token = await claimed(copy, POST)  # before it became a mirror
+    await load(copy, tmp_path / "dump", await dump(store, tmp_path / "dump"))
+    report = {"client": "203.0.113.7", "token": Token("report", "0" * 16, "x" * 43), "now": NOW}
+    for refused in (
+        claimed(copy, POST),
+        claiming.ask(copy, token, now=NOW),
+        owning.hide(copy, Token("owner", token.id, "x" * 43), POST, now=NOW),
+        recheck(copy, POST, now=NOW, exempt=EXEMPT),
+        file_report(copy, POST, "wrong", "It copies our service.", **report),
+    ):
+        with pytest.raises(DecidedAtOrigin) as raised:
+            await refused
+        assert (raised.value.origin, raised.value.host) == (ORIGIN, POST)
+    assert await rows(copy, "SELECT count(*) FROM hosts WHERE next_visit_why = 'asked'") == [(0,)]
+    assert await rows(copy, "SELECT count(*) FROM reports") == [(0,)]
