@@ -42,7 +42,7 @@ MOST: Final = 100
 REASON_CHARS: Final = 500
 CURSOR_CHARS: Final = 600
 
-_NOT_STORED: Final = "no-store"
+NOT_STORED: Final = "no-store"
 
 Limit = Annotated[int, *parsers.limited(MOST, least=1), Query(description="Rows to return.", examples=[20])]
 Cursor = Annotated[
@@ -93,7 +93,7 @@ async def blocks(request: Request, limit: Limit = 50, cursor: Cursor = None) -> 
         "success": True,
         "data": {"blocks": [_block(hold) for hold in shown], "cursor": following, "untrusted_text": ["blocks.reason"]},
     }
-    return json_response(request, content, cache=_NOT_STORED)
+    return json_response(request, content, cache=NOT_STORED)
 
 
 @router.post(
@@ -157,7 +157,7 @@ async def block(request: Request) -> Response:
         )
     except InvalidName as refusal:
         raise Problem(INVALID_NAME, f"Not a host: {refusal}.", code=refusal.code) from None
-    return json_response(request, _changed(held), status=201 if held.changed else 200, cache=_NOT_STORED)
+    return json_response(request, _changed(held), status=201 if held.changed else 200, cache=NOT_STORED)
 
 
 @router.delete(
@@ -186,7 +186,7 @@ async def unblock(
     held = await registry_of(request).access.release(
         host_in(domain), KINDS[kind], actor=key_actor(key.id), reason=reason.strip()
     )
-    return json_response(request, _changed(held), cache=_NOT_STORED)
+    return json_response(request, _changed(held), cache=NOT_STORED)
 
 
 @router.get(
@@ -224,7 +224,7 @@ async def audit(
             "untrusted_text": ["entries.reason", "entries.detail"],
         },
     }
-    return json_response(request, content, cache=_NOT_STORED)
+    return json_response(request, content, cache=NOT_STORED)
 
 
 @router.get(
@@ -255,7 +255,7 @@ async def queue(request: Request) -> Response:
             "oldest_event_at": timestamp(load.oldest_event_at),
         },
     }
-    return json_response(request, content, cache=_NOT_STORED)
+    return json_response(request, content, cache=NOT_STORED)
 
 
 def _after(cursor: str) -> tuple[str, str, str]:

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, func, select, text, update
+from sqlalchemy import ColumnElement, func, select, text, tuple_, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -80,9 +80,10 @@ class Reports:
         """Return reports about the host, the latest first."""
         return await self._select(ReportRow.domain == domain, ReportRow.host == host, limit=limit)
 
-    async def latest(self, states: Sequence[str], *, limit: int) -> Sequence[ReportRecord]:
-        """Return reports in one of these states, the latest first."""
-        return await self._select(ReportRow.state.in_(states), limit=limit)
+    async def latest(self, states: Sequence[str], *, limit: int, before: UUID | None = None) -> Sequence[ReportRecord]:
+        """Return reports in one of these states, the latest first; only those before one."""
+        conditions = [] if before is None else [ReportRow.id < before]
+        return await self._select(ReportRow.state.in_(states), *conditions, limit=limit)
 
     async def get(self, report: UUID) -> ReportRecord | None:
         found = await self._select(ReportRow.id == report, limit=1)
@@ -94,14 +95,19 @@ class Reports:
         row = (await self._connection.execute(statement)).first()
         return None if row is None else FilingRecord(*row)
 
-    async def filings(self, report: ReportRecord, *, limit: int) -> Sequence[FilingRecord]:
-        """Return the filings of a report, the first ones first."""
+    async def texts(self, reports: Sequence[ReportRecord], *, most: int) -> dict[UUID, list[str]]:
+        """Return the first `most` texts of each report, by its id."""
+        keys = [(report.domain, report.host, report.id) for report in reports]
         row = FilingRow
-        statement = select(*_FILING_COLUMNS).where(
-            row.domain == report.domain, row.host == report.host, row.report == report.id
+        place = func.row_number().over(partition_by=row.report, order_by=(row.filed_at, row.id)).label("place")
+        numbered = (
+            select(row.report, row.reason, place).where(tuple_(row.domain, row.host, row.report).in_(keys)).subquery()
         )
-        rows = await self._connection.execute(statement.order_by(row.filed_at, row.id).limit(limit))
-        return [FilingRecord(*values) for values in rows]
+        statement = select(numbered.c.report, numbered.c.reason).where(numbered.c.place <= most)
+        found: dict[UUID, list[str]] = {report.id: [] for report in reports}
+        for report, reason in await self._connection.execute(statement.order_by(numbered.c.report, numbered.c.place)):
+            found[report].append(reason)
+        return found
 
     async def has_filed(self, client: str, report: ReportRecord) -> bool:
         """Return whether the client filed this report, as far as that is still stored."""

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
-from uuid import UUID
 
+from registry.actions.access.paging import BadCursor as BadCursor  # interfaces name it
+from registry.actions.access.paging import before, page_of
 from registry.core.access.audit import is_public, shown_reason
 from registry.core.names.domains import registrable_domain
 from registry.core.names.opt_out import names_above
@@ -13,10 +14,6 @@ from registry.store.unit_of_work import Store
 
 MOST_PUBLIC: Final = 100
 """Decisions of a host that are shown; older ones are in the log."""
-
-
-class BadCursor(ValueError):
-    """It was not made by this registry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,15 +26,10 @@ class AuditPage:
 
 async def page(store: Store, *, limit: int, cursor: str | None = None, host: str | None = None) -> AuditPage:
     """Return at most `limit` entries, of a host and those above it in its domain if given. Raise BadCursor."""
-    try:
-        before = None if cursor is None else UUID(hex=cursor)
-    except ValueError:
-        raise BadCursor("not a cursor of this registry") from None
+    hosts = None if host is None else names_above(host, registrable_domain(host))
     async with store.begin() as uow:
-        hosts = None if host is None else names_above(host, registrable_domain(host))
-        entries = await uow.audit.latest(limit=limit + 1, before=before, hosts=hosts)
-    shown = entries[:limit]
-    return AuditPage(shown, shown[-1].id.hex if shown and len(entries) > limit else None)
+        entries = await uow.audit.latest(limit=limit + 1, before=before(cursor), hosts=hosts)
+    return AuditPage(*page_of(entries, limit))
 
 
 async def decisions(store: Store, host: str) -> Sequence[AuditRecord]:

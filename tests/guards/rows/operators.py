@@ -119,6 +119,12 @@ GUARDS: Final = (
         (f"{_REPORTS}test_a_report_opens_with_its_secret_only",),
     ),
     Guard(
+        "report-resolved-once",
+        "the same decision again is no entry of the audit log",
+        NEVER,
+        (f"{_REPORTS}test_the_same_decision_again_changes_nothing",),
+    ),
+    Guard(
         "client-of-report-erased",
         "who filed a report is erased after a day",
         SKIP,
