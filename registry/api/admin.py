@@ -76,6 +76,31 @@ async def decisions(request: Request, domain: DomainPath) -> Response:
 
 
 @router.get(
+    "/api/audit",
+    response_model=schemas.PublicAudit,
+    responses={200: example(schemas.PublicAudit), **not_modified(), **errors(INVALID_CURSOR, INVALID_PARAMETER)},
+    tags=["about"],
+    summary="The decisions about all hosts",
+    description="The public part of the audit log, the latest first: what was decided about hosts, by whom, and the "
+    "reasons of blocks and quarantines.",
+)
+async def public_audit(request: Request, limit: Limit = 50, cursor: Cursor = None) -> Response:
+    try:
+        page = await registry_of(request).access.public_audit(limit=limit, cursor=cursor)
+    except BadCursor as error:
+        raise Problem(INVALID_CURSOR, f"cursor: start again without it: {error}.") from None
+    content: schemas.PublicAudit = {
+        "success": True,
+        "data": {
+            "decisions": [_decision(entry) for entry in page.entries],
+            "cursor": page.cursor,
+            "untrusted_text": ["decisions.reason"],
+        },
+    }
+    return json_response(request, content, cache=REVALIDATE)
+
+
+@router.get(
     "/api/admin/blocks",
     response_model=schemas.Blocks,
     responses={200: example(schemas.Blocks), **not_modified(), **errors(UNAUTHORIZED, FORBIDDEN, INVALID_CURSOR)},

@@ -230,6 +230,26 @@ async def test_everybody_reads_which_decisions_concern_a_host(own_api: Api) -> N
     assert "Mr X" not in str(other)
 
 
+async def test_everybody_reads_the_decisions_about_all_hosts(own_api: Api) -> None:
+    headers = await key_for(own_api, "blocks")
+    await own_api.waypost.opt_outs.forget(TOOLS, opt_out=True, reason="Mr X wrote to us")
+    await own_api.post("/api/reports", json={"domain": PIGEON, "reason": "It is gone."})
+    body = {"domain": PIGEON, "reason": "it copies another site"}
+    await ask(own_api, "POST", "/api/admin/blocks", headers, json=body)
+    found, cursor = [], None
+    for _ in range(5):
+        data = await own_api.json("/api/audit", limit=1, **({"cursor": cursor} if cursor else {}))
+        found += data["data"]["decisions"]
+        if (cursor := data["data"]["cursor"]) is None:
+            break
+    assert [(one["by"], one["action"], one["host"], one["reason"]) for one in found] == [
+        ("key", "host.blocked", PIGEON, "it copies another site"),
+        ("operator", "host.opted_out", TOOLS, ""),
+    ]
+    assert set(found[0]) == {"at", "by", "action", "host", "reason"}
+    assert (await own_api.get("/api/audit", params={"cursor": "x"})).status_code == 400
+
+
 async def test_the_queue_counts_what_waits(own_api: Api) -> None:
     headers = await key_for(own_api, "queue")
     before = (await ask(own_api, "GET", "/api/admin/queue", headers)).json()["data"]

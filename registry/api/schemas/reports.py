@@ -6,6 +6,7 @@ from typing import Annotated, Any, Final, Literal, NotRequired
 from pydantic import Field, TypeAdapter
 
 from registry.actions.reports.reading import MOST_TEXTS
+from registry.api.schemas.admin import NextCursor
 from registry.api.schemas.base import EXAMPLE_HOST, HostName, Shape, Succeeded, Timestamp, UntrustedText
 from registry.core.model.reports import ANSWER_CHARS, CODE_MEANS, CODES, LEAST_REASON_CHARS, REASON_CHARS, STATES
 
@@ -102,7 +103,7 @@ class FiledReport(AboutReport):
 
 class ReportsData(Shape):
     reports: list[FiledReport]
-    cursor: Annotated[str | None, Field(description="Of the next page; null: this is the last one.", examples=[None])]
+    cursor: NextCursor
     untrusted_text: UntrustedText
 
 
