@@ -18,7 +18,8 @@ from registry.store.values import clean
 
 @dataclass(frozen=True, slots=True)
 class ReportRecord:
-    """A row of `reports`. `filings`: how many clients filed it."""
+    """A row of `reports`. `filings`: how often it was filed: by as many clients as filings are stored, and beyond these
+    by clients that are not told apart."""
 
     domain: str
     host: str
@@ -47,9 +48,6 @@ class FilingRecord:
 _OF_CLIENT = text("""
 SELECT count(*), min(filed_at) FROM report_filings WHERE client = :client AND filed_at > :since
 """)
-_OF_DOMAIN = text("""
-SELECT count(*), min(filed_at) FROM report_filings WHERE domain = :domain AND filed_at > :since
-""")
 _ERASE_CLIENTS = text("""
 UPDATE report_filings SET client = NULL WHERE client IS NOT NULL AND filed_at <= :before
 """)
@@ -67,6 +65,12 @@ class Reports:
         row = {name: getattr(filing, name) for name in _FILING_FIELDS}
         values = {**row, "reason": clean(filing.reason, REASON_CHARS), "client": client}
         await self._connection.execute(insert(FilingRow).values(values))
+
+    async def count_filing(self, report: ReportRecord) -> None:
+        """Count one more filing, of which nothing is stored."""
+        row = ReportRow
+        statement = update(row).where(row.domain == report.domain, row.host == report.host, row.id == report.id)
+        await self._connection.execute(statement.values(further_filings=row.further_filings + 1))
 
     async def open_of(self, domain: str, host: str, code: str) -> ReportRecord | None:
         """Return the report of the host for this reason that is not decided yet."""
@@ -127,10 +131,6 @@ class Reports:
         """Count what the client filed since then."""
         return Counted(*(await self._connection.execute(_OF_CLIENT, {"client": client, "since": since})).one())
 
-    async def of_domain(self, domain: str, *, since: datetime) -> Counted:
-        """Count what was filed since then about hosts of the domain."""
-        return Counted(*(await self._connection.execute(_OF_DOMAIN, {"domain": domain, "since": since})).one())
-
     async def erase_clients(self, *, before: datetime) -> int:
         """Erase who filed what before then."""
         return (await self._connection.execute(_ERASE_CLIENTS, {"before": before})).rowcount
@@ -143,7 +143,7 @@ class Reports:
             .scalar_subquery()
         )
         statement = (
-            select(*(getattr(row, name) for name in _FIELDS), filings)
+            select(*(getattr(row, name) for name in _FIELDS), filings + row.further_filings)
             .where(*conditions)
             .order_by(row.id.desc())
             .limit(limit)

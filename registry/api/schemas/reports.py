@@ -5,6 +5,7 @@ from typing import Annotated, Any, Final, Literal, NotRequired
 
 from pydantic import Field, TypeAdapter
 
+from registry.actions.reports.filing import MOST_OF_REPORT
 from registry.actions.reports.reading import MOST_TEXTS
 from registry.api.schemas.admin import NextCursor
 from registry.api.schemas.base import EXAMPLE_HOST, HostName, Shape, Succeeded, Timestamp, UntrustedText
@@ -53,7 +54,8 @@ class FiledData(Shape):
     status_url: Annotated[
         str | None,
         Field(
-            description="The secret address of the answer; null: you filed the same before, and have it already.",
+            description="The secret address of the answer; null: you filed the same before and have it already, or "
+            "the report was only counted.",
             examples=[_URL],
         ),
     ]
@@ -86,7 +88,14 @@ class AboutReport(Shape):
     code: _Code
     state: _State
     answer: _Answer
-    filings: Annotated[int, Field(description="How many clients filed it.", examples=[1])]
+    filings: Annotated[
+        int,
+        Field(
+            description=f"How often it was filed. Up to {MOST_OF_REPORT}, by as many clients; further ones are counted "
+            "without telling clients apart.",
+            examples=[1],
+        ),
+    ]
     filed_at: Timestamp
     updated_at: Timestamp
 

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from registry.actions.frontier.submit import REMEMBERED, erase_clients
 from registry.actions.maintenance.forget import forget
-from registry.actions.reports.filing import KIND, MOST_OF_CLIENT, MOST_OF_DOMAIN, WINDOW, Filing, file_report
+from registry.actions.reports.filing import KIND, MOST_OF_CLIENT, MOST_OF_REPORT, WINDOW, Filing, file_report
 from registry.actions.reports.reading import filed, page, reports_of
 from registry.actions.reports.resolving import resolve_report
 from registry.core.access.audit import ANONYMOUS, OPERATOR
@@ -99,12 +99,21 @@ async def test_a_client_files_a_few_reports_in_a_day(store: Store) -> None:
     assert (await report(store, names[-1], now=NOW + WINDOW)).state == "filed"
 
 
-async def test_reports_about_a_domain_are_bounded(store: Store) -> None:
-    await listed(store, HOST, "other.com")
-    clients = [f"198.51.100.{number}" for number in range(MOST_OF_DOMAIN + 1)]
+async def test_texts_of_a_report_are_bounded_and_nobody_is_refused(store: Store) -> None:
+    await listed(store, HOST, f"www.{HOST}")
+    clients = [f"198.51.100.{number}" for number in range(MOST_OF_REPORT + 3)]
     filings = [await report(store, client=client) for client in clients]
-    assert [filing.state for filing in filings] == ["filed"] * MOST_OF_DOMAIN + ["domain_budget"]
-    assert (await report(store, "other.com", client=clients[-1])).state == "filed"
+    assert [filing.state for filing in filings] == ["filed"] * MOST_OF_REPORT + ["counted"] * 3
+    assert (await report(store, client=clients[0])).state == "repeated"
+    assert (await reports_of(store, HOST))[0].filings == MOST_OF_REPORT + 3
+    assert await rows(store, "SELECT count(*) FROM report_filings") == [(MOST_OF_REPORT,)]
+    assert await rows(store, "SELECT count(*) FROM audit WHERE action = 'report.filed'") == [(MOST_OF_REPORT,)]
+
+    assert (await report(store, code="malware", client=OTHER)).state == "filed"
+    assert (await report(store, f"www.{HOST}", client=OTHER)).state == "filed"
+    (about,) = [one for one in await reports_of(store, HOST) if one.code == "dead"]
+    await resolve_report(store, about.id, "rejected", "It answers.", actor=OPERATOR, now=NOW + HOUR)
+    assert (await report(store, client=OTHER, now=NOW + 2 * HOUR)).state == "filed"
 
 
 async def test_no_number_of_reports_changes_what_is_shown(store: Store) -> None:
@@ -112,7 +121,7 @@ async def test_no_number_of_reports_changes_what_is_shown(store: Store) -> None:
     tables = ("services", "hosts", "findings", "scores", "changes", "search_dirty", "domains")
     shown = "SELECT " + ", ".join(f"(SELECT coalesce(jsonb_agg(t), '[]') FROM {table} t)::text" for table in tables)
     before = await rows(store, shown)
-    for number in range(MOST_OF_DOMAIN):
+    for number in range(MOST_OF_REPORT + 1):
         await report(store, code="malware", client=f"198.51.100.{number}")
     (about,) = await reports_of(store, HOST)
     await resolve_report(store, about.id, "accepted", "", actor=OPERATOR, now=NOW)

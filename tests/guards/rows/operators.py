@@ -101,10 +101,10 @@ GUARDS: Final = (
         (f"{_REPORTS}test_a_client_files_a_few_reports_in_a_day",),
     ),
     Guard(
-        "reports-of-domain",
-        "reports about one domain in a day",
+        "filings-of-report",
+        "texts that are stored of one report",
         NEVER,
-        (f"{_REPORTS}test_reports_about_a_domain_are_bounded",),
+        (f"{_REPORTS}test_texts_of_a_report_are_bounded_and_nobody_is_refused",),
     ),
     Guard(
         "report-once",
