@@ -7,6 +7,7 @@ error, and while the first request is being worked on another error.)
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from operator import itemgetter
 from typing import Any, Final
 from uuid import UUID
 
@@ -18,7 +19,7 @@ from registry.store.unit_of_work import Store
 MOST_HOSTS: Final = 1_000
 
 BATCH: Final = 50
-"""Hosts per transaction, whose domains others wait for meanwhile."""
+"""Hosts per transaction. Others that write about their domains wait for its end."""
 
 KEYS_KEPT: Final = REMEMBERED
 """How long a key is remembered, with its client."""
@@ -93,7 +94,7 @@ async def submit_list(
 async def _submitted(
     store: Store, names: Sequence[str], list_id: UUID, client: str, now: datetime, exempt: Collection[str]
 ) -> tuple[list[SubmittedHostRecord], list[dict[str, Any]]]:
-    """Submit the hosts, BATCH in a transaction, because their domains are locked until its end."""
+    """Submit the hosts, BATCH in a transaction; return the accepted ones and the refusals, in the order of the list."""
     places: dict[Host, int] = {}
     refused: list[dict[str, Any]] = []
     for index, name in enumerate(names):
@@ -116,4 +117,4 @@ async def _submitted(
             if submission.retry_at is not None:
                 refusal["retry_at"] = submission.retry_at.isoformat()
             refused.append(refusal)
-    return accepted, sorted(refused, key=lambda refusal: int(refusal["index"]))
+    return accepted, sorted(refused, key=itemgetter("index"))
