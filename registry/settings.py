@@ -253,6 +253,9 @@ class Settings(BaseSettings):
         le=36_500,
         description="Days until a host that a document named, and that was looked at, may be named anew.",
     )
+    keep_reports_days: int = Field(
+        default=365, ge=1, le=36_500, description="Days that a report stays after it was decided. Open ones always do."
+    )
     keep_job_runs_days: int = Field(
         default=90, ge=1, le=36_500, description="Days that runs of scheduled jobs stay. The last 20 of each always do."
     )

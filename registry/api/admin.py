@@ -42,7 +42,7 @@ MOST: Final = 100
 REASON_CHARS: Final = 500
 CURSOR_CHARS: Final = 600
 
-_NOT_STORED: Final = "no-store"
+NOT_STORED: Final = "no-store"
 
 Limit = Annotated[int, *parsers.limited(MOST, least=1), Query(description="Rows to return.", examples=[20])]
 Cursor = Annotated[
@@ -76,6 +76,31 @@ async def decisions(request: Request, domain: DomainPath) -> Response:
 
 
 @router.get(
+    "/api/audit",
+    response_model=schemas.PublicAudit,
+    responses={200: example(schemas.PublicAudit), **not_modified(), **errors(INVALID_CURSOR, INVALID_PARAMETER)},
+    tags=["about"],
+    summary="The decisions about all hosts",
+    description="The public part of the audit log, the latest first: what was decided about hosts, by whom, and the "
+    "reasons of blocks and quarantines.",
+)
+async def public_audit(request: Request, limit: Limit = 50, cursor: Cursor = None) -> Response:
+    try:
+        page = await registry_of(request).access.public_audit(limit=limit, cursor=cursor)
+    except BadCursor as error:
+        raise Problem(INVALID_CURSOR, f"cursor: start again without it: {error}.") from None
+    content: schemas.PublicAudit = {
+        "success": True,
+        "data": {
+            "decisions": [_decision(entry) for entry in page.entries],
+            "cursor": page.cursor,
+            "untrusted_text": ["decisions.reason"],
+        },
+    }
+    return json_response(request, content, cache=REVALIDATE)
+
+
+@router.get(
     "/api/admin/blocks",
     response_model=schemas.Blocks,
     responses={200: example(schemas.Blocks), **not_modified(), **errors(UNAUTHORIZED, FORBIDDEN, INVALID_CURSOR)},
@@ -93,7 +118,7 @@ async def blocks(request: Request, limit: Limit = 50, cursor: Cursor = None) -> 
         "success": True,
         "data": {"blocks": [_block(hold) for hold in shown], "cursor": following, "untrusted_text": ["blocks.reason"]},
     }
-    return json_response(request, content, cache=_NOT_STORED)
+    return json_response(request, content, cache=NOT_STORED)
 
 
 @router.post(
@@ -157,7 +182,7 @@ async def block(request: Request) -> Response:
         )
     except InvalidName as refusal:
         raise Problem(INVALID_NAME, f"Not a host: {refusal}.", code=refusal.code) from None
-    return json_response(request, _changed(held), status=201 if held.changed else 200, cache=_NOT_STORED)
+    return json_response(request, _changed(held), status=201 if held.changed else 200, cache=NOT_STORED)
 
 
 @router.delete(
@@ -186,7 +211,7 @@ async def unblock(
     held = await registry_of(request).access.release(
         host_in(domain), KINDS[kind], actor=key_actor(key.id), reason=reason.strip()
     )
-    return json_response(request, _changed(held), cache=_NOT_STORED)
+    return json_response(request, _changed(held), cache=NOT_STORED)
 
 
 @router.get(
@@ -224,7 +249,7 @@ async def audit(
             "untrusted_text": ["entries.reason", "entries.detail"],
         },
     }
-    return json_response(request, content, cache=_NOT_STORED)
+    return json_response(request, content, cache=NOT_STORED)
 
 
 @router.get(
@@ -255,7 +280,7 @@ async def queue(request: Request) -> Response:
             "oldest_event_at": timestamp(load.oldest_event_at),
         },
     }
-    return json_response(request, content, cache=_NOT_STORED)
+    return json_response(request, content, cache=NOT_STORED)
 
 
 def _after(cursor: str) -> tuple[str, str, str]:

@@ -11,6 +11,7 @@ from starlette.types import ASGIApp
 from registry.api import (
     about,
     admin,
+    admin_reports,
     atom,
     bot,
     claims,
@@ -128,6 +129,7 @@ def make_routes() -> FastAPI:
         dumps,
         records,
         admin,
+        admin_reports,
         claims,
         owner,
     ):

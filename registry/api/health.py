@@ -13,6 +13,7 @@ from registry.api.params import Days, DomainPath, host_in
 from registry.api.rows import freshness
 from registry.api.schemas import monitoring as schemas
 from registry.api.schemas import rechecks as status_schemas
+from registry.api.statistics import incident_rows
 from registry.core.evidence.uptime import status_of
 from registry.edge import costs
 from registry.edge.costs import charge
@@ -97,14 +98,15 @@ async def host_health(request: Request, domain: DomainPath, days: Days = 7) -> R
     "/api/status",
     response_model=status_schemas.RegistryStatus,
     responses={200: example(status_schemas.RegistryStatus), **not_modified(), **errors()},
-    summary="Status of the listed services",
+    summary="Status of the listed services, and incidents of this registry",
     description="The worst ones, each with its uptime of seven days and its freshness; the numbers count every listed "
-    "service. `down`: all of them are down.",
+    "service. `down`: all of them are down. `incidents`: of this registry itself.",
 )
 async def overall(request: Request) -> Response:
     charge(request, costs.HEALTH)
     now = utc_now()
-    report = await registry_of(request).queries.overall()
+    waypost = registry_of(request)
+    report, operation = await asyncio.gather(waypost.queries.overall(), waypost.figures.operation())
     numbers = report.health
     is_down = numbers.down > 0 and numbers.down == numbers.total
     is_degraded = numbers.degraded > 0 or numbers.down > 0
@@ -129,6 +131,7 @@ async def overall(request: Request) -> Response:
             for line in report.lines
         ],
         "last_updated": timestamp(max(checked, default=None)),
+        "incidents": incident_rows(operation.incidents),
         "untrusted_text": ["services.name"],
     }
     content: status_schemas.RegistryStatus = {"success": True, "data": data}

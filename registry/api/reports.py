@@ -4,11 +4,13 @@ A report is a signal: no number of them hides a host or changes its rank.
 """
 
 import math
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Final, cast
 
 from fastapi import Request, Response
 
-from registry.actions.reports.filing import KIND, MOST_OF_CLIENT, MOST_OF_DOMAIN
+from registry.actions.reports.filing import KIND, MOST_OF_CLIENT, MOST_OF_REPORT, FilingState
 from registry.api.documents import errors, example, not_modified
 from registry.api.params import ReportPath
 from registry.api.schemas import reports as schemas
@@ -34,10 +36,15 @@ from registry.edge.routing import read_body, strict_router
 from registry.wiring import utc_now
 
 PATH: Final = "/api/reports"
-_REFUSED: Final = {
-    "client_budget": f"You filed {MOST_OF_CLIENT} reports within a day.",
-    "domain_budget": f"{MOST_OF_DOMAIN} reports about this domain were filed within a day.",
-}
+_SAYS: Final[Mapping[FilingState, str]] = MappingProxyType(
+    {
+        "filed": "Filed: `status_url` shows the answer. Keep it, it is shown only here.",
+        "repeated": "You filed this report before, and it is not decided yet: its address was shown then.",
+        "counted": f"Counted: {MOST_OF_REPORT} clients or more filed the same, and it is not decided yet. Nothing but "
+        "their number is kept of yours.",
+        "client_budget": f"You filed {MOST_OF_CLIENT} reports within a day.",
+    }
+)
 
 router = strict_router(tags=["submission"])
 
@@ -53,7 +60,8 @@ router = strict_router(tags=["submission"])
     description="Tells the operator of this registry what is wrong with a host that is known here. Nothing changes by "
     "itself, whatever the number of reports: a person decides. Reports of several clients about the same host with the "
     "same `code` are decided together. `status_url` is a secret address at which the answer can be read. One client "
-    f"may file {MOST_OF_CLIENT} reports in a day, all clients together {MOST_OF_DOMAIN} about one domain.",
+    f"may file {MOST_OF_CLIENT} reports in a day. The first {MOST_OF_REPORT} about a host with the same `code` are "
+    "kept; further ones are only counted until those are decided.",
     openapi_extra={
         "x-side-effects": True,
         "requestBody": {
@@ -80,16 +88,11 @@ async def file(request: Request) -> Response:
         raise Problem(UNKNOWN_SERVICE, "Unknown host.")
     if filing.retry_at is not None:
         headers = {"Retry-After": str(max(1, math.ceil((filing.retry_at - now).total_seconds())))}
-        raise Problem(RATE_LIMITED, _REFUSED[filing.state], headers=headers, code=filing.state)
+        raise Problem(RATE_LIMITED, _SAYS[filing.state], headers=headers, code=filing.state)
     url = None if filing.token is None else f"{base_url(request)}{PATH}/{filing.token.text}"
-    message = (
-        "You filed this report before, and it is not decided yet: its address was shown then."
-        if url is None
-        else "Filed: `status_url` shows the answer. Keep it, it is shown only here."
-    )
     content: schemas.Filed = {
         "success": True,
-        "data": {"message": message, "domain": host, "code": code, "status_url": url},
+        "data": {"message": _SAYS[filing.state], "domain": host, "code": code, "status_url": url},
     }
     return secret_response(content)
 

@@ -7,6 +7,8 @@ from fastapi import Request, Response
 from registry.actions.queries.statistics import SIZE_BINS
 from registry.api.documents import errors, example, not_modified
 from registry.api.schemas import statistics as schemas
+from registry.api.schemas.monitoring import IncidentNow
+from registry.core.scheduling.incidents import Incident
 from registry.edge.requests import registry_of
 from registry.edge.responses import json_response, timestamp
 from registry.edge.routing import strict_router
@@ -71,9 +73,14 @@ async def operation(request: Request) -> Response:
             }
             for run in state.runs
         ],
+        "incidents": incident_rows(state.incidents),
     }
     content: schemas.Operation = {"success": True, "data": data}
     return json_response(request, content)
+
+
+def incident_rows(incidents: Sequence[Incident]) -> list[IncidentNow]:
+    return [{"kind": one.kind, "since": timestamp(one.since), "says": one.says} for one in incidents]
 
 
 def _most_first(counts: Mapping[str, int]) -> schemas.Counts:

@@ -1,5 +1,6 @@
 """`waypost admin reports`: what clients reported about hosts, and the answers of the registry's operator."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
@@ -33,8 +34,9 @@ def show(
 
     async def work(waypost: "Waypost") -> int:
         states: list[ReportState] = ["accepted", "rejected"] if closed else ["open", "in_review"]
-        for report in await waypost.reports.latest(states):
-            texts = list(await waypost.reports.texts(report.id))
+        page = await waypost.reports.page(states)
+        for report in page.reports:
+            texts = page.texts[report.id]
             if as_json:
                 print_json(_summary(report) | {"texts": texts})
             else:
@@ -69,15 +71,15 @@ def resolve(
             print_error("there is no such report")
             return NO
         if as_json:
-            print_json(_summary(resolved))
+            print_json(_summary(resolved.report))
         else:
-            _show(resolved, [])
+            _show(resolved.report, [])
         return DONE
 
     _exit_after(work, data)
 
 
-def _show(report: "ReportRecord", texts: list[str]) -> None:
+def _show(report: "ReportRecord", texts: Sequence[str]) -> None:
     from registry.cli.terminal import console, escaped
 
     times = f", reported {report.filings} times" if report.filings > 1 else ""

@@ -57,8 +57,10 @@ class Audit:
         before: UUID | None = None,
         host: str | None = None,
         hosts: Collection[str] | None = None,
+        subjects: Collection[str] | None = None,
     ) -> Sequence[AuditRecord]:
-        """Return entries, the latest first: those before an entry, those of a host, those of any of `hosts`."""
+        """Return entries, the latest first: those before an entry, those of a host, those of any of `hosts`, those
+        whose actions have one of `subjects`."""
         statement = select(*_COLUMNS).order_by(AuditRow.id.desc()).limit(limit)
         if before is not None:
             statement = statement.where(AuditRow.id < before)
@@ -66,6 +68,8 @@ class Audit:
             statement = statement.where(AuditRow.host == host)
         if hosts is not None:
             statement = statement.where(AuditRow.host.in_(list(hosts)))
+        if subjects is not None:
+            statement = statement.where(func.split_part(AuditRow.action, ".", 1).in_(list(subjects)))
         rows = (await self._connection.execute(statement)).mappings()
         return [AuditRecord(**{**row, "detail": decode(row["detail"])}) for row in rows]
 

@@ -56,11 +56,23 @@ WHERE c.domain = old.domain AND c.host = old.host AND c.referrer = old.referrer 
   AND c.folded_at IS NOT NULL
 """)
 
+# Locked first: a report that is opened again meanwhile keeps its filings.
+_REPORTS = text("""
+WITH old AS MATERIALIZED (
+    SELECT domain, host, id FROM reports
+    WHERE domain = ANY(:domains) AND state IN ('accepted', 'rejected') AND updated_at < :reports
+    LIMIT :most FOR UPDATE),
+filings AS (
+    DELETE FROM report_filings f USING old WHERE f.domain = old.domain AND f.host = old.host AND f.report = old.id)
+DELETE FROM reports r USING old WHERE r.domain = old.domain AND r.host = old.host AND r.id = old.id
+""")
+
 OF_DOMAINS: Final[Mapping[str, TextClause]] = {
     "visits": _VISITS,
     "document_history": _HISTORY,
     "scores": _SCORES,
     "candidates": _CANDIDATES,
+    "reports": _REPORTS,
 }
 """Statements by table, for some domains at a time; no lock is needed."""
 

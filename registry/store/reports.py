@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, func, select, text, update
+from sqlalchemy import ColumnElement, func, select, text, tuple_, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -18,7 +18,8 @@ from registry.store.values import clean
 
 @dataclass(frozen=True, slots=True)
 class ReportRecord:
-    """A row of `reports`. `filings`: how many clients filed it."""
+    """A row of `reports`. `filings`: how often it was filed: by as many clients as filings are stored, and beyond these
+    by clients that are not told apart."""
 
     domain: str
     host: str
@@ -47,9 +48,6 @@ class FilingRecord:
 _OF_CLIENT = text("""
 SELECT count(*), min(filed_at) FROM report_filings WHERE client = :client AND filed_at > :since
 """)
-_OF_DOMAIN = text("""
-SELECT count(*), min(filed_at) FROM report_filings WHERE domain = :domain AND filed_at > :since
-""")
 _ERASE_CLIENTS = text("""
 UPDATE report_filings SET client = NULL WHERE client IS NOT NULL AND filed_at <= :before
 """)
@@ -68,6 +66,12 @@ class Reports:
         values = {**row, "reason": clean(filing.reason, REASON_CHARS), "client": client}
         await self._connection.execute(insert(FilingRow).values(values))
 
+    async def count_filing(self, report: ReportRecord) -> None:
+        """Count one more filing, of which nothing is stored."""
+        row = ReportRow
+        statement = update(row).where(row.domain == report.domain, row.host == report.host, row.id == report.id)
+        await self._connection.execute(statement.values(further_filings=row.further_filings + 1))
+
     async def open_of(self, domain: str, host: str, code: str) -> ReportRecord | None:
         """Return the report of the host for this reason that is not decided yet."""
         row = ReportRow
@@ -80,9 +84,10 @@ class Reports:
         """Return reports about the host, the latest first."""
         return await self._select(ReportRow.domain == domain, ReportRow.host == host, limit=limit)
 
-    async def latest(self, states: Sequence[str], *, limit: int) -> Sequence[ReportRecord]:
-        """Return reports in one of these states, the latest first."""
-        return await self._select(ReportRow.state.in_(states), limit=limit)
+    async def latest(self, states: Sequence[str], *, limit: int, before: UUID | None = None) -> Sequence[ReportRecord]:
+        """Return reports in one of these states, the latest first; only those before one."""
+        conditions = [] if before is None else [ReportRow.id < before]
+        return await self._select(ReportRow.state.in_(states), *conditions, limit=limit)
 
     async def get(self, report: UUID) -> ReportRecord | None:
         found = await self._select(ReportRow.id == report, limit=1)
@@ -94,14 +99,19 @@ class Reports:
         row = (await self._connection.execute(statement)).first()
         return None if row is None else FilingRecord(*row)
 
-    async def filings(self, report: ReportRecord, *, limit: int) -> Sequence[FilingRecord]:
-        """Return the filings of a report, the first ones first."""
+    async def texts(self, reports: Sequence[ReportRecord], *, most: int) -> dict[UUID, list[str]]:
+        """Return the first `most` texts of each report, by its id."""
+        keys = [(report.domain, report.host, report.id) for report in reports]
         row = FilingRow
-        statement = select(*_FILING_COLUMNS).where(
-            row.domain == report.domain, row.host == report.host, row.report == report.id
+        place = func.row_number().over(partition_by=row.report, order_by=(row.filed_at, row.id)).label("place")
+        numbered = (
+            select(row.report, row.reason, place).where(tuple_(row.domain, row.host, row.report).in_(keys)).subquery()
         )
-        rows = await self._connection.execute(statement.order_by(row.filed_at, row.id).limit(limit))
-        return [FilingRecord(*values) for values in rows]
+        statement = select(numbered.c.report, numbered.c.reason).where(numbered.c.place <= most)
+        found: dict[UUID, list[str]] = {report.id: [] for report in reports}
+        for report, reason in await self._connection.execute(statement.order_by(numbered.c.report, numbered.c.place)):
+            found[report].append(reason)
+        return found
 
     async def has_filed(self, client: str, report: ReportRecord) -> bool:
         """Return whether the client filed this report, as far as that is still stored."""
@@ -121,10 +131,6 @@ class Reports:
         """Count what the client filed since then."""
         return Counted(*(await self._connection.execute(_OF_CLIENT, {"client": client, "since": since})).one())
 
-    async def of_domain(self, domain: str, *, since: datetime) -> Counted:
-        """Count what was filed since then about hosts of the domain."""
-        return Counted(*(await self._connection.execute(_OF_DOMAIN, {"domain": domain, "since": since})).one())
-
     async def erase_clients(self, *, before: datetime) -> int:
         """Erase who filed what before then."""
         return (await self._connection.execute(_ERASE_CLIENTS, {"before": before})).rowcount
@@ -137,7 +143,7 @@ class Reports:
             .scalar_subquery()
         )
         statement = (
-            select(*(getattr(row, name) for name in _FIELDS), filings)
+            select(*(getattr(row, name) for name in _FIELDS), filings + row.further_filings)
             .where(*conditions)
             .order_by(row.id.desc())
             .limit(limit)

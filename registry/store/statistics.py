@@ -76,6 +76,9 @@ class Statistics:
         found = {int(size): number for size, number in await self._connection.execute(_SIZES)}
         return tuple(found.get(index, 0) for index in range(SIZE_BINS))
 
+    async def last_visit(self) -> datetime | None:
+        return (await self._connection.execute(select(func.max(HostRow.last_visit_at)))).scalar_one()
+
     async def hosts_visited(self, since: datetime) -> dict[str, int]:
         """Return the number of hosts whose last visit was since then, by its outcome."""
         row = HostRow

@@ -19,6 +19,7 @@ from registry.settings import Settings
 from registry.web import (
     about,
     assets,
+    audit,
     badge,
     capability,
     changes,
@@ -41,7 +42,7 @@ from registry.wiring import StoreUnavailable, Waypost
 
 _MODULES: Final = (
     assets, home, about, changes, figures, search, service, capability, badge, sitemap, check, submit, opt_out, crawl,
-    evidence, signals, ownership,
+    evidence, signals, ownership, audit,
 )  # fmt: skip
 
 SHARED: Final = frozenset({"/", "/bot", "/docs"})

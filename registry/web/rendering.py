@@ -36,7 +36,7 @@ NAVIGATION: Final = (
 
 FOOT: Final = (
     ("/bot", "The crawler"), ("/opt-out", "Opt out"), ("/rubric", "How scores are made"), ("/formats", "Formats"),
-    ("/status", "Status"), ("/terms", "Terms"),
+    ("/status", "Status"), ("/audit", "Audit log"), ("/terms", "Terms"),
 )  # fmt: skip
 
 

@@ -94,7 +94,7 @@ class Waypost:
         self.feed = FeedActions(store)
         self.webhooks = WebhookActions(store, settings, exempt)
         self.queries = QueryActions(store)
-        self.figures = FigureActions(store, lambda: self.search.backend.target)
+        self.figures = FigureActions(store, settings, lambda: self.search.backend.target)
         self.maintenance = MaintenanceActions(store, reference)
         self.jobs = JobActions(store)
         self.dumps = DumpActions(store, settings)

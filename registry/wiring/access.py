@@ -60,6 +60,10 @@ class AccessActions:
         """Raise BadCursor."""
         return await auditing.page(self._store, limit=limit, cursor=cursor, host=host)
 
+    async def public_audit(self, *, limit: int, cursor: str | None = None) -> auditing.AuditPage:
+        """Return what everybody may know of the audit log. Raise BadCursor."""
+        return await auditing.public_page(self._store, limit=limit, cursor=cursor)
+
     async def decisions(self, host: str) -> Sequence[auditing.AuditRecord]:
         """Return what everybody may know of decisions about a host."""
         return await auditing.decisions(self._store, host)

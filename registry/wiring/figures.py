@@ -3,9 +3,11 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from datetime import timedelta
 from typing import Final, Generic, TypeVar
 
 from registry.actions.queries import statistics as counting
+from registry.settings import Settings
 from registry.store.unit_of_work import Store
 from registry.wiring.clock import utc_now
 
@@ -35,9 +37,12 @@ class Kept(Generic[T]):
 class FigureActions:
     """`target`: returns the name of the search target; it opens the search engine."""
 
-    def __init__(self, store: Store, target: Callable[[], str]) -> None:
+    def __init__(self, store: Store, settings: Settings, target: Callable[[], str]) -> None:
         async def count_operation() -> counting.Operation:
-            return await counting.operation(store, target(), now=utc_now())
+            from registry.wiring.schedule import JOBS  # which imports this package
+
+            intervals = {job.name: timedelta(seconds=job.interval(settings)) for job in JOBS}
+            return await counting.operation(store, target(), intervals, now=utc_now())
 
         self._statistics = Kept(lambda: counting.statistics(store, now=utc_now()))
         self._operation = Kept(count_operation)

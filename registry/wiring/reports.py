@@ -26,11 +26,11 @@ class ReportActions:
     async def of_host(self, host: str) -> Sequence[ReportRecord]:
         return await reading.reports_of(self._store, host)
 
-    async def latest(self, states: Sequence[ReportState]) -> Sequence[ReportRecord]:
-        return await reading.latest(self._store, states)
+    async def page(
+        self, states: Sequence[ReportState], *, limit: int = reading.MOST_REPORTS, cursor: str | None = None
+    ) -> reading.ReportPage:
+        """Raise BadCursor."""
+        return await reading.page(self._store, states, limit=limit, cursor=cursor)
 
-    async def texts(self, report: UUID) -> Sequence[str]:
-        return await reading.texts(self._store, report)
-
-    async def resolve(self, report: UUID, state: ReportState, answer: str, *, actor: str) -> ReportRecord | None:
+    async def resolve(self, report: UUID, state: ReportState, answer: str, *, actor: str) -> resolving.Resolved | None:
         return await resolving.resolve_report(self._store, report, state, answer, actor=actor, now=utc_now())

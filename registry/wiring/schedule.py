@@ -105,6 +105,7 @@ async def _prune(tools: Tools) -> Figures:
         scores_days=settings.keep_scores_days,
         changes_days=settings.keep_changes_days,
         candidates_days=settings.keep_candidates_days,
+        reports_days=settings.keep_reports_days,
         job_runs_days=settings.keep_job_runs_days,
     )
     return await tools.waypost.maintenance.prune(retention)

@@ -9,7 +9,13 @@ import pytest
 from registry.actions.maintenance.prune import prune
 from registry.actions.queries import inspect
 from registry.actions.recording.rescore import rescore
+from registry.actions.reports.filing import KIND, file_report
+from registry.actions.reports.reading import filed
+from registry.actions.reports.resolving import resolve_report
+from registry.core.access.audit import OPERATOR
+from registry.core.access.tokens import Token
 from registry.core.model.documents import Outcome
+from registry.core.model.reports import CODES, Code, ReportState
 from registry.core.model.services import to_json
 from registry.core.scheduling.retention import MIN_LEDGER_AGE, Retention
 from registry.store import pruning
@@ -32,6 +38,7 @@ KEEP = Retention(
     scores_days=100,
     changes_days=100,
     candidates_days=50,
+    reports_days=60,
     job_runs_days=10,
 )
 YEARS = 3_000 * DAY
@@ -145,6 +152,24 @@ async def test_orphans_are_pruned(store: Store) -> None:
     orphan_counts = {table: n for table in ("capabilities", "findings") if (n := await count(store, table))}
     assert "capabilities" in orphan_counts
     assert await prune(store, KEEP, now=NOW) == orphan_counts
+
+
+async def test_reports_decided_long_ago_are_pruned_and_open_ones_kept(store: Store) -> None:
+    decided: dict[Code, tuple[ReportState, int]] = {
+        "spam": ("accepted", 61), "dead": ("rejected", 61), "wrong": ("rejected", 59), "malware": ("in_review", 61),
+    }  # fmt: skip
+    await crawl(store, {HOST: adp_site(HOST, "create_parcel")}, NOW - 500 * DAY)
+    tokens = {code: Token(KIND, f"{number:016x}", "s" * 43) for number, code in enumerate(CODES)}
+    for code, token in tokens.items():
+        await file_report(store, HOST, code, "It is.", client="1", token=token, now=NOW - 400 * DAY)
+        found = await filed(store, token)
+        if found is not None and code in decided:
+            state, days = decided[code]
+            await resolve_report(store, found.report.id, state, "", actor=OPERATOR, now=NOW - days * DAY)
+    assert (await prune(store, KEEP, now=NOW))["reports"] == 2
+    left = {code for code, token in tokens.items() if await filed(store, token) is not None}
+    assert left == set(CODES) - {"spam", "dead"}
+    assert await count(store, "reports") == await count(store, "report_filings") == 4
 
 
 async def test_old_folded_candidates_are_pruned_and_waiting_ones_kept(store: Store) -> None:

@@ -8,9 +8,10 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from registry.actions.frontier.submit import REMEMBERED, erase_clients
+from registry.actions.frontier.submit import MAX_PER_CLIENT, REMEMBERED, erase_clients, submit_all
 from registry.actions.frontier.submit_list import (
     ABANDONED_AFTER,
+    BATCH,
     LISTS_KEPT,
     InFlight,
     KeyReused,
@@ -19,6 +20,7 @@ from registry.actions.frontier.submit_list import (
 )
 from registry.actions.maintenance.forget import forget
 from registry.actions.queries.submission import ListStatus, list_status
+from registry.core.names.domains import canonical_host
 from registry.store.records import OptOutRecord
 from registry.store.submission_lists import SubmissionListRecord
 from registry.store.unit_of_work import Store
@@ -58,6 +60,46 @@ async def test_each_host_is_accepted_or_refused_by_its_place(store: Store) -> No
     found = await status(store, answer.id)
     assert found.counts == {"waiting": 6} and found.is_done
     assert [host.now.index for host in found.hosts] == [0, 4, 5, 6, 7, 8]
+
+
+async def test_a_long_list_keeps_its_order_in_the_queue(store: Store) -> None:
+    names = [f"{letter}{number}.com" for number in range(BATCH) for letter in "zma"]
+    answer = await submitted(store, *names[:70], "10.0.0.1", *names[70:], names[0])
+    assert [(refused["index"], refused["code"]) for refused in answer.refused][1:] == [(3 * BATCH + 1, "repeated")]
+    assert answer.refused[0]["index"] == 70
+    queue = await rows(store, "SELECT domain, next_visit_at FROM domains ORDER BY next_visit_at")
+    assert [domain for domain, _ in queue] == names
+    assert len({due for _, due in queue}) == len(names), "one place each"
+
+
+async def test_bounds_count_what_the_same_list_submitted_before(store: Store) -> None:
+    answer = await submitted(store, *(f"s{number}.good.com" for number in range(MAX_PER_CLIENT + 2)))
+    assert [refused["code"] for refused in answer.refused] == ["client_domain"] * 2
+    refused_only = await submitted(store, "s8.good.com", "s9.good.com", "10.0.0.1")
+    assert len(refused_only.refused) == 3
+    assert await rows(store, "SELECT domain FROM domains") == [("good.com",)]
+
+
+async def test_lists_in_opposite_orders_do_not_wait_for_each_other_for_ever(store: Store) -> None:
+    names = [f"host-{number}.com" for number in range(2 * BATCH)]
+    orders = [names, names[::-1], sorted(names), sorted(names, reverse=True)]
+    answers = await asyncio.gather(
+        *(submitted(store, *order, client=f"198.51.100.{number}") for number, order in enumerate(orders))
+    )
+    assert [answer.refused for answer in answers] == [[]] * 4
+    assert await rows(store, "SELECT count(*), count(DISTINCT domain) FROM hosts") == [(2 * BATCH, 2 * BATCH)]
+
+
+async def test_a_list_whose_process_died_after_a_batch_is_finished(store: Store) -> None:
+    names, digest, late = [f"host-{number}.com" for number in range(2 * BATCH)], bytes(32), NOW + ABANDONED_AFTER
+    async with store.begin() as uow:
+        assert await uow.submission_lists.add(
+            SubmissionListRecord(uuid4(), NOW, None, digest, []), client=CLIENT, key="k"
+        )
+    await submit_all(store, [canonical_host(name) for name in names[:BATCH]], client=CLIENT, now=NOW)
+    answer = await submitted(store, *names, key="k", body_sha256=digest, now=late)
+    assert answer.refused == []
+    assert (await status(store, answer.id, limit=1, now=late)).counts == {"waiting": 2 * BATCH}
 
 
 async def test_the_state_of_each_host_follows_its_visit(store: Store) -> None:

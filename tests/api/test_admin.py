@@ -1,7 +1,9 @@
 """The operations of operators: keys and scopes, blocks and quarantines, the audit log, what waits."""
 
 from datetime import UTC, datetime, timedelta
+from itertools import product
 from typing import Any
+from uuid import UUID, uuid4
 
 import pytest
 
@@ -10,7 +12,7 @@ from registry.core.access.audit import AuditEntry
 from registry.core.access.keys import SCOPES, Scope
 from registry.edge.bearer import unauthorized
 from tests.api.sites import PIGEON, TOOLS
-from tests.support.api import Api
+from tests.support.api import PUBLIC_URL, Api
 from tests.support.database import rows
 
 pytestmark = pytest.mark.slow  # a database and an index for each
@@ -21,6 +23,8 @@ OPERATIONS: dict[tuple[str, str], Scope] = {
     ("DELETE", f"/api/admin/blocks/{PIGEON}"): "blocks",
     ("GET", "/api/admin/audit"): "audit",
     ("GET", "/api/admin/queue"): "queue",
+    ("GET", "/api/admin/reports"): "reports",
+    ("POST", f"/api/admin/reports/{UUID(int=1)}"): "reports",
 }
 
 
@@ -136,13 +140,20 @@ async def test_a_wrong_body_changes_nothing(own_api: Api, body: Any) -> None:
     assert await rows(own_api.store, "SELECT 1 FROM listing_holds") == []
 
 
-async def test_blocks_and_the_audit_log_are_paged_without_gaps(own_api: Api) -> None:
-    headers = await key_for(own_api, "blocks", "audit")
+async def test_blocks_reports_and_the_audit_log_are_paged_without_gaps(own_api: Api) -> None:
+    headers = await key_for(own_api, "blocks", "audit", "reports")
+    for host, code in product((PIGEON, TOOLS), ("spam", "dead")):
+        filed = await own_api.post("/api/reports", json={"domain": host, "reason": "It is gone.", "code": code})
+        assert filed.status_code == 200, filed.text
     for number in range(5):
         body = {"domain": f"host-{number}.example", "reason": f"reason {number}"}
         answer = await ask(own_api, "POST", "/api/admin/blocks", headers, json=body)
         assert answer.status_code == 201, answer.text
-    for path, member, count in (("/api/admin/blocks", "blocks", 5), ("/api/admin/audit", "entries", 6)):
+    for path, member, count in (
+        ("/api/admin/blocks", "blocks", 5),
+        ("/api/admin/audit", "entries", 10),
+        ("/api/admin/reports", "reports", 4),
+    ):
         found, cursor = [], None
         for _ in range(10):
             params: dict[str, Any] = {"limit": 2} | ({"cursor": cursor} if cursor else {})
@@ -152,10 +163,53 @@ async def test_blocks_and_the_audit_log_are_paged_without_gaps(own_api: Api) -> 
             if cursor is None:
                 break
         assert len(found) == len({str(row) for row in found}) == count
-    for path in ("/api/admin/blocks", "/api/admin/audit"):
+    for path in ("/api/admin/blocks", "/api/admin/audit", "/api/admin/reports"):
         for wrong in ("x", "a/b", "\0/b/c", "0" * 31):
             answer = await ask(own_api, "GET", path, headers, params={"cursor": wrong})
             assert answer.status_code == 400, (path, wrong)
+
+
+async def test_a_report_is_read_and_resolved_with_a_key(own_api: Api) -> None:
+    headers = await key_for(own_api, "reports")
+    text = "Every call answers 410."
+    filed = await own_api.post("/api/reports", json={"domain": PIGEON, "reason": text, "code": "dead"})
+    status_url = filed.json()["data"]["status_url"].removeprefix(PUBLIC_URL)
+    (report,) = (await ask(own_api, "GET", "/api/admin/reports", headers)).json()["data"]["reports"]
+    assert (report["domain"], report["code"], report["state"], report["filings"]) == (PIGEON, "dead", "open", 1)
+    assert report["texts"] == [text]
+    path, body = f"/api/admin/reports/{report['id']}", {"state": "rejected", "answer": " It answers. "}
+    for changed in (True, False):
+        resolved = await ask(own_api, "POST", path, headers, json=body)
+        data = resolved.json()["data"]
+        assert (resolved.status_code, data["state"], data["answer"]) == (200, "rejected", "It answers."), resolved.text
+        assert data["changed"] == changed
+    assert (await own_api.json(status_url))["data"]["answer"] == "It answers."
+    assert (await ask(own_api, "GET", "/api/admin/reports", headers)).json()["data"]["reports"] == []
+    decided = await ask(own_api, "GET", "/api/admin/reports", headers, params={"state": "accepted,rejected"})
+    assert [one["id"] for one in decided.json()["data"]["reports"]] == [report["id"]]
+    async with own_api.store.begin() as uow:
+        entries = await uow.audit.latest(limit=10, host=PIGEON)
+    assert [(entry.actor.partition(":")[0], entry.action, entry.reason) for entry in entries] == [
+        ("key", "report.resolved", "It answers."),
+        ("client", "report.filed", ""),
+    ]
+
+
+async def test_wrong_resolutions_change_nothing(own_api: Api) -> None:
+    headers = await key_for(own_api, "reports")
+    await own_api.post("/api/reports", json={"domain": PIGEON, "reason": "It is gone."})
+    (report,) = await own_api.waypost.reports.of_host(PIGEON)
+    path = f"/api/admin/reports/{report.id}"
+    for body in (
+        {}, [], {"state": "closed"}, {"state": []}, {"state": "accepted", "answer": 1},
+        {"state": "accepted", "answer": "x" * 1_001},
+    ):  # fmt: skip
+        answer = await ask(own_api, "POST", path, headers, json=body)
+        assert answer.status_code == 400, (body, answer.text)
+    for unknown in (str(uuid4()), "x", "%00", "1" * 5_000):
+        answer = await ask(own_api, "POST", f"/api/admin/reports/{unknown}", headers, json={"state": "accepted"})
+        assert answer.status_code == 404, (unknown, answer.text)
+    assert await own_api.waypost.reports.of_host(PIGEON) == [report]
 
 
 async def test_everybody_reads_which_decisions_concern_a_host(own_api: Api) -> None:
@@ -174,6 +228,26 @@ async def test_everybody_reads_which_decisions_concern_a_host(own_api: Api) -> N
     other = (await own_api.json(f"/api/services/{TOOLS}/audit"))["data"]["decisions"]
     assert [(one["by"], one["action"], one["reason"]) for one in other] == [("operator", "host.opted_out", "")]
     assert "Mr X" not in str(other)
+
+
+async def test_everybody_reads_the_decisions_about_all_hosts(own_api: Api) -> None:
+    headers = await key_for(own_api, "blocks")
+    await own_api.waypost.opt_outs.forget(TOOLS, opt_out=True, reason="Mr X wrote to us")
+    await own_api.post("/api/reports", json={"domain": PIGEON, "reason": "It is gone."})
+    body = {"domain": PIGEON, "reason": "it copies another site"}
+    await ask(own_api, "POST", "/api/admin/blocks", headers, json=body)
+    found, cursor = [], None
+    for _ in range(5):
+        data = await own_api.json("/api/audit", limit=1, **({"cursor": cursor} if cursor else {}))
+        found += data["data"]["decisions"]
+        if (cursor := data["data"]["cursor"]) is None:
+            break
+    assert [(one["by"], one["action"], one["host"], one["reason"]) for one in found] == [
+        ("key", "host.blocked", PIGEON, "it copies another site"),
+        ("operator", "host.opted_out", TOOLS, ""),
+    ]
+    assert set(found[0]) == {"at", "by", "action", "host", "reason"}
+    assert (await own_api.get("/api/audit", params={"cursor": "x"})).status_code == 400
 
 
 async def test_the_queue_counts_what_waits(own_api: Api) -> None:

@@ -163,6 +163,7 @@ GETS = (
     (f"/api/services/{PIGEON}/uptime", "/api/services/{domain}/uptime"),
     (f"/api/services/{PIGEON}/manifest/awp", "/api/services/{domain}/manifest/{format}"),
     (f"/api/opt-outs/{PIGEON}", "/api/opt-outs/{domain}"),
+    ("/api/audit", "/api/audit"),
     ("/api/feed", "/api/feed"),
     ("/dumps/manifest.json", "/dumps/manifest.json"),
     ("/api/health", "/api/health"),

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from registry.actions.reports.filing import MOST_OF_CLIENT
+from registry.actions.reports.filing import MOST_OF_CLIENT, MOST_OF_REPORT
 from registry.core.access.audit import OPERATOR
 from tests.api.sites import BIKES, NOTHING, PIGEON, SITES
 from tests.support import shapes
@@ -45,6 +45,16 @@ async def test_a_repeated_report_has_no_new_address(own_api: Api) -> None:
     await filed(own_api, code="dead")
     assert (await filed(own_api, code="dead"))["status_url"] is None
     assert (await filed(own_api, code="spam"))["status_url"]
+
+
+async def test_a_report_that_is_only_counted_is_answered_without_an_address(own_api: Api) -> None:
+    for number in range(MOST_OF_REPORT):
+        filing = await own_api.waypost.reports.file(PIGEON, "dead", REASON, client=f"198.51.100.{number}")
+        assert filing.state == "filed"
+    data = await filed(own_api, code="dead")
+    assert data["status_url"] is None and data["message"].startswith("Counted:")
+    (report,) = await own_api.waypost.reports.of_host(PIGEON)
+    assert report.filings == MOST_OF_REPORT + 1
 
 
 async def test_wrong_addresses_show_nothing(own_api: Api) -> None:

@@ -146,7 +146,7 @@ async def test_deleted_rows_are_kept_as_long_as_the_feed(view: View) -> None:
     (deleted_at,) = (await rows(view.store, "SELECT max(updated_at) FROM mcp_servers WHERE status = 'deleted'"))[0]
     retention = Retention(
         visits_days=1, visits_per_host=1, history_days=1, versions=1, bodies_days=1, scores_days=1, changes_days=10,
-        candidates_days=1, job_runs_days=1,
+        candidates_days=1, reports_days=1, job_runs_days=1,
     )  # fmt: skip
     await prune(view.store, retention, now=deleted_at + 9 * DAY)
     assert NAME in await view.names(include_deleted="true")

@@ -34,3 +34,14 @@ async def test_a_decision_is_told(own_api: Api) -> None:
     page = (await own_api.get(f"/s/{PIGEON}/history", headers=ASKING)).text
     assert "<code>host.quarantined</code> by an operator of this registry: <bdi>A &lt;b&gt;copy" in page
     assert "It is none" in page
+
+
+async def test_the_audit_log_is_read_page_by_page(own_api: Api) -> None:
+    for number in range(51):
+        await own_api.waypost.access.hold(f"host-{number}.com", "blocked", actor="key:1", reason=f"<i>{number}</i>")
+    page = (await own_api.get("/audit", headers=ASKING)).text
+    assert "<code>host.blocked</code> by an operator of this registry, for <bdi>host-50.com</bdi>: " in page
+    assert page.count("<code>host.blocked</code>") == 50 and "&lt;i&gt;50&lt;/i&gt;" in page
+    (older,) = re.findall(r'rel="next" href="([^"]+)"', page)
+    last = (await own_api.get(older, headers=ASKING)).text
+    assert last.count("<code>host.blocked</code>") == 1 and "host-0.com" in last and 'rel="next"' not in last

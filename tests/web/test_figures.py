@@ -67,6 +67,34 @@ async def test_the_state_of_the_registry_is_told(api: Api) -> None:
     assert "Status of this registry" in page
 
 
+async def nothing_waits(api: Api) -> None:
+    await api.json("/api/feed")  # gives the events of the crawl their places
+    async with api.store.engine.begin() as connection:
+        await connection.exec_driver_sql("UPDATE domains SET next_visit_at = now() + interval '1 day'")
+
+
+async def test_incidents_are_told_with_their_beginning(own_api: Api) -> None:
+    await nothing_waits(own_api)
+    async with own_api.store.engine.begin() as connection:
+        await connection.exec_driver_sql(
+            "INSERT INTO job_runs (job, started_at, finished_at, outcome, figures) VALUES "
+            "('recrawl', now(), now(), 'done', '{}'), "
+            "('prune', now() - interval '3 hours', now() - interval '2 hours', 'lost', '{}')"
+        )
+    page = (await own_api.get("/status", headers=ASKING)).text
+    assert "The last run of the job prune was lost. It began <time" in page and "2 hours ago" in page
+    for path in ("/api/status", "/api/stats/operation"):
+        (incident,) = (await own_api.json(path))["data"]["incidents"]
+        assert (incident["kind"], incident["says"]) == ("job_failed", "The last run of the job prune was lost.")
+
+
+async def test_no_incident_is_told_as_none(own_api: Api) -> None:
+    await nothing_waits(own_api)
+    page = (await own_api.get("/status", headers=ASKING)).text
+    assert '<h2 id="incidents">Incidents</h2>\n<p>None.</p>' in page
+    assert (await own_api.json("/api/status"))["data"]["incidents"] == []
+
+
 @pytest.mark.asyncio(loop_scope="module")
 async def test_changes_lead_to_services(api: Api) -> None:
     page = (await api.get("/changes?type=service.listed", headers=ASKING)).text

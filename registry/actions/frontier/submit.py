@@ -5,14 +5,15 @@ client can take of that by the client, so that no client keeps others from submi
 take turns: what one of them submitted delays a submission of another by one visit (`store/turns.py`).
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final, Literal
 
 from registry.actions.frontier.seed import SEED_HEAD_START, SUBMISSION_HEAD_START
+from registry.core.access.holds import Limits
 from registry.core.model.documents import Outcome
-from registry.core.names.domains import canonical_host
+from registry.core.names.domains import Host, canonical_host
 from registry.core.scheduling.reasons import DueReason
 from registry.core.visiting.shares import Standing
 from registry.store.records import HostRecord
@@ -71,14 +72,38 @@ class Refusal:
     retry_at: datetime
 
 
+_Result = tuple[State, datetime | None] | Refusal
+
+
 async def submit(
     store: Store, name: str, *, now: datetime, client: str | None = None, exempt: Collection[str] = ()
 ) -> Submission:
     """Queue the host before everything else that is due. `client`: who asks; None: the operator, whom the bounds per
     client do not concern. Raise InvalidName."""
-    host = canonical_host(name, exempt=exempt)
+    (submission,) = await submit_all(store, [canonical_host(name, exempt=exempt)], client=client, now=now)
+    return submission
+
+
+async def submit_all(store: Store, hosts: Sequence[Host], *, client: str | None, now: datetime) -> list[Submission]:
+    """Queue different hosts in this order, each as `submit` does, in one transaction.
+
+    Nothing is locked or written for those that wait at the client's place already, or cannot be queued. The domains of
+    the others are locked together until the end, in the order in which every writer locks.
+    """
     async with store.begin() as uow:
-        result = await _queue(uow, host.domain, host.host, client, now)
+        limits = await uow.holds.limits({host.domain for host in hosts})
+        results = {host: await _unqueued(uow, host, limits[host.domain], client, now) for host in hosts}
+        if queued := [host for host, result in results.items() if result is None]:
+            domains = {host.domain for host in queued}
+            await uow.domains.add(domains, source="submission", now=now, due=None)
+            await uow.domains.lock(domains)
+            for host in queued:
+                results[host] = await _queue(uow, host, client, now)
+            await uow.submissions.erase(before=now - REMEMBERED)  # guard: client-erased
+    return [_submission(host, result, now) for host, result in results.items() if result is not None]
+
+
+def _submission(host: Host, result: _Result, now: datetime) -> Submission:
     if isinstance(result, Refusal):
         return Submission(result.state, host.domain, host.host, None, host.confusable, result.retry_at)
     state, due = result
@@ -99,36 +124,40 @@ async def erase_clients(store: Store, *, now: datetime) -> int:
         return number
 
 
-async def _queue(
-    uow: UnitOfWork, domain: str, host: str, client: str | None, now: datetime
-) -> tuple[State, datetime | None] | Refusal:
-    """Queue the host. Nothing is locked or written when it waits at the client's place already, or cannot be queued."""
-    limits = (await uow.holds.limits([domain]))[domain]
-    if not limits.may_be_visited(host):  # guard: opt-out-submission
-        return "opted_out" if limits.has_opted_out(host) else "blocked", None
-    new = HostRecord(domain, host, "submission", now, now, submitted_at=now, next_visit_why=DueReason.ASKED)
-    turn = 0
-    for is_locked in (False, True):
-        known = await uow.hosts.get(domain, host)
-        waits = known is not None and is_waiting(known, now)
-        if known is not None and waits:
-            if not await comes_sooner(uow, known, client, now):
-                return "queued", known.next_visit_at
-        else:
-            verdict = await turn_of(uow, known or new, client, now)
-            if isinstance(verdict, Refusal):
-                return verdict
-            turn = verdict
-        if not is_locked:
-            await uow.domains.add([domain], source="submission", now=now, due=None)
-            await uow.domains.lock([domain])
-    if known is not None and waits:
-        return "queued", await bring_forward(uow, known, client, now)
+async def _unqueued(uow: UnitOfWork, host: Host, limits: Limits, client: str | None, now: datetime) -> _Result | None:
+    """Return what becomes of a host that cannot be queued, or need not be; None: it has to be."""
+    if not limits.may_be_visited(host.host):  # guard: opt-out-submission
+        return "opted_out" if limits.has_opted_out(host.host) else "blocked", None
+    verdict = await _verdict(uow, host, await uow.hosts.get(host.domain, host.host), client, now)
+    return None if isinstance(verdict, int) else verdict
+
+
+async def _verdict(
+    uow: UnitOfWork, host: Host, known: HostRecord | None, client: str | None, now: datetime
+) -> _Result | int:
+    """Return what becomes of a host that cannot be queued, or need not be; else its turn, as `turn_of` does."""
+    if known is None or not is_waiting(known, now):
+        return await turn_of(uow, known or _new(host, now), client, now)
+    return 0 if await comes_sooner(uow, known, client, now) else ("queued", known.next_visit_at)
+
+
+def _new(host: Host, now: datetime) -> HostRecord:
+    return HostRecord(host.domain, host.host, "submission", now, now, submitted_at=now, next_visit_why=DueReason.ASKED)
+
+
+async def _queue(uow: UnitOfWork, host: Host, client: str | None, now: datetime) -> _Result:
+    """Queue a host of a locked domain, or return why it cannot be or need not be."""
+    known, new = await uow.hosts.get(host.domain, host.host), _new(host, now)
+    verdict = await _verdict(uow, host, known, client, now)
+    if not isinstance(verdict, int):
+        return verdict
     if known is None:
         if new.standing is Standing.SUBMITTED:
-            await uow.hosts.drop_waiting(domain, but=MAX_WAITING - 1)  # guard: waiting-dropped
+            await uow.hosts.drop_waiting(host.domain, but=MAX_WAITING - 1)  # guard: waiting-dropped
         due = await place_of(uow, client, now)
-        await uow.hosts.add([replace(new, turn=turn, next_visit_at=due)])
+        await uow.hosts.add([replace(new, turn=verdict, next_visit_at=due)])
+    elif is_waiting(known, now):
+        return "queued", await bring_forward(uow, known, client, now)
     elif not await _may_repeat(uow, known, now):  # guard: submitted-once
         return "known", known.next_visit_at
     else:
@@ -143,9 +172,8 @@ async def _queue(
         )
         await uow.hosts.put([resubmitted])
     if client is not None and not (known or new).was_reached:
-        await uow.submissions.erase(before=now - REMEMBERED)  # guard: client-erased
-        await uow.submissions.add(client, domain, host, now=now)
-    await uow.domains.due_by([domain], due=due, now=now)
+        await uow.submissions.add(client, host.domain, host.host, now=now)
+    await uow.domains.due_by([host.domain], due=due, now=now)
     return ("new" if known is None else "queued"), due
 
 

@@ -7,15 +7,19 @@ error, and while the first request is being worked on another error.)
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from operator import itemgetter
 from typing import Any, Final
 from uuid import UUID
 
-from registry.actions.frontier.submit import REMEMBERED, submit
-from registry.core.names.domains import InvalidName, canonical_host
+from registry.actions.frontier.submit import REMEMBERED, submit_all
+from registry.core.names.domains import Host, InvalidName, canonical_host
 from registry.store.submission_lists import SubmissionListRecord, SubmittedHostRecord
 from registry.store.unit_of_work import Store
 
 MOST_HOSTS: Final = 1_000
+
+BATCH: Final = 50
+"""Hosts per transaction. Others that write about their domains wait for its end."""
 
 KEYS_KEPT: Final = REMEMBERED
 """How long a key is remembered, with its client."""
@@ -90,26 +94,27 @@ async def submit_list(
 async def _submitted(
     store: Store, names: Sequence[str], list_id: UUID, client: str, now: datetime, exempt: Collection[str]
 ) -> tuple[list[SubmittedHostRecord], list[dict[str, Any]]]:
-    """Submit each host in a transaction of its own, because its domain is locked until the end of that."""
-    accepted: list[SubmittedHostRecord] = []
+    """Submit the hosts, BATCH in a transaction; return the accepted ones and the refusals, in the order of the list."""
+    places: dict[Host, int] = {}
     refused: list[dict[str, Any]] = []
-    seen: set[str] = set()
     for index, name in enumerate(names):
         try:
             host = canonical_host(name, exempt=exempt)
         except InvalidName as error:
             refused.append({"index": index, "code": error.code})
             continue
-        if host.host in seen:
+        if places.setdefault(host, index) != index:
             refused.append({"index": index, "code": "repeated"})
-            continue
-        seen.add(host.host)
-        submission = await submit(store, host.host, client=client, now=now, exempt=exempt)
-        if submission.state in ACCEPTED:
-            accepted.append(SubmittedHostRecord(host.domain, host.host, list_id, index, submission.state))
-            continue
-        refusal: dict[str, Any] = {"index": index, "code": submission.state}
-        if submission.retry_at is not None:
-            refusal["retry_at"] = submission.retry_at.isoformat()
-        refused.append(refusal)
-    return accepted, refused
+    accepted: list[SubmittedHostRecord] = []
+    hosts = list(places)
+    for start in range(0, len(hosts), BATCH):
+        batch = hosts[start : start + BATCH]
+        for host, submission in zip(batch, await submit_all(store, batch, client=client, now=now), strict=True):
+            if submission.state in ACCEPTED:
+                accepted.append(SubmittedHostRecord(host.domain, host.host, list_id, places[host], submission.state))
+                continue
+            refusal: dict[str, Any] = {"index": places[host], "code": submission.state}
+            if submission.retry_at is not None:
+                refusal["retry_at"] = submission.retry_at.isoformat()
+            refused.append(refusal)
+    return accepted, sorted(refused, key=itemgetter("index"))

@@ -2,7 +2,8 @@
 hide or to rank anything.
 
 What several clients file about a host for the same reason is one report while it is not decided. Each of them gets a
-secret address at which it can read the answer.
+secret address at which it can read the answer. Beyond MOST_OF_REPORT they are only counted, so that what is stored is
+bounded, and nobody can use up what others need to report the same host.
 """
 
 from dataclasses import dataclass
@@ -24,16 +25,19 @@ KIND: Final = "report"
 
 WINDOW: Final = timedelta(days=1)
 MOST_OF_CLIENT: Final = 10
-MOST_OF_DOMAIN: Final = 50
-"""Reports that one client files in WINDOW, and that are filed about all hosts of a domain."""
+"""Reports that one client files in WINDOW."""
 
-FilingState = Literal["filed", "repeated", "unknown", "client_budget", "domain_budget"]
+MOST_OF_REPORT: Final = 50
+"""Filings of one report that are stored with their texts and secret addresses; further ones are counted. A host has at
+most one open report for each code."""
+
+FilingState = Literal["filed", "repeated", "counted", "unknown", "client_budget"]
 
 
 @dataclass(frozen=True, slots=True)
 class Filing:
     """`state`: filed (`token` opens its status), repeated (this client filed the same before: it has that token),
-    unknown host, or why it was refused until `retry_at`."""
+    counted (MOST_OF_REPORT clients filed the same before), unknown host, or client_budget: refused until `retry_at`."""
 
     state: FilingState
     token: Token | None = None
@@ -58,9 +62,9 @@ async def file_report(
         report = await uow.reports.open_of(domain, host, code)
         if report is not None and await uow.reports.has_filed(client, report):  # guard: report-once
             return Filing("repeated")
-        of_domain = await uow.reports.of_domain(domain, since=since)
-        if of_domain.since is not None and of_domain.number >= MOST_OF_DOMAIN:  # guard: reports-of-domain
-            return Filing("domain_budget", retry_at=of_domain.since + WINDOW)
+        if report is not None and report.filings >= MOST_OF_REPORT:  # guard: filings-of-report
+            await uow.reports.count_filing(report)
+            return Filing("counted")
         if report is None:
             report = ReportRecord(domain, host, ordered_id(now), code, "open", "", now, now)
             await uow.reports.add(report)

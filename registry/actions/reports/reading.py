@@ -1,10 +1,12 @@
 """Reads reports: for who filed one, for the owner of the host, and for the operator of this registry."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
+from registry.actions.access.paging import BadCursor as BadCursor  # interfaces name it
+from registry.actions.access.paging import before, page_of
 from registry.core.access.tokens import Token
 from registry.core.model.reports import ReportState
 from registry.core.names.domains import registrable_domain
@@ -24,6 +26,16 @@ class Filed:
     filing: FilingRecord
 
 
+@dataclass(frozen=True, slots=True)
+class ReportPage:
+    """Reports, the latest first. `texts`: what was written, the first MOST_TEXTS of each, by the id of the report.
+    `cursor`: of the page after it; None: there is none."""
+
+    reports: Sequence[ReportRecord]
+    texts: Mapping[UUID, Sequence[str]]
+    cursor: str | None
+
+
 async def filed(store: Store, token: Token) -> Filed | None:
     """Return the report that a token opens; None for a token that was never issued, or whose report was deleted."""
     async with store.begin() as uow:
@@ -41,16 +53,12 @@ async def reports_of(store: Store, host: str, *, limit: int = MOST_REPORTS) -> S
         return await uow.reports.of_host(registrable_domain(host), host, limit=limit)
 
 
-async def latest(store: Store, states: Sequence[ReportState], *, limit: int = MOST_REPORTS) -> Sequence[ReportRecord]:
-    """Return reports in one of these states, the latest first."""
+async def page(
+    store: Store, states: Sequence[ReportState], *, limit: int = MOST_REPORTS, cursor: str | None = None
+) -> ReportPage:
+    """Return at most `limit` reports in one of these states, with what was written. Raise BadCursor."""
     async with store.begin() as uow:
-        return await uow.reports.latest(states, limit=limit)
-
-
-async def texts(store: Store, report_id: UUID) -> Sequence[str]:
-    """Return what those who filed a report wrote, the first ones first."""
-    async with store.begin() as uow:
-        report = await uow.reports.get(report_id)
-        if report is None:
-            return []
-        return [filing.reason for filing in await uow.reports.filings(report, limit=MOST_TEXTS)]
+        found = await uow.reports.latest(states, limit=limit + 1, before=before(cursor))
+        reports, following = page_of(found, limit)
+        texts = await uow.reports.texts(reports, most=MOST_TEXTS)
+    return ReportPage(reports, texts, following)

@@ -15,6 +15,7 @@ BlockKind = Annotated[
         examples=["block"],
     ),
 ]
+NextCursor = Annotated[str | None, Field(description="Of the next page; null: this is the last one.", examples=[None])]
 Reason = Annotated[str, Field(description="Shown to everybody.", examples=["It copies another site."])]
 
 
@@ -34,7 +35,7 @@ class Block(Shape):
 
 class BlocksData(Shape):
     blocks: list[Block]
-    cursor: Annotated[str | None, Field(description="Of the next page; null: this is the last one.", examples=[None])]
+    cursor: NextCursor
     untrusted_text: UntrustedText
 
 
@@ -76,7 +77,7 @@ class AuditEntry(Shape):
 
 class AuditData(Shape):
     entries: list[AuditEntry]
-    cursor: Annotated[str | None, Field(description="Of the next page; null: this is the last one.", examples=[None])]
+    cursor: NextCursor
     untrusted_text: UntrustedText
 
 
@@ -108,6 +109,16 @@ class DecisionsData(Shape):
 
 class Decisions(Succeeded):
     data: DecisionsData
+
+
+class PublicAuditData(Shape):
+    decisions: list[Decision]
+    cursor: NextCursor
+    untrusted_text: UntrustedText
+
+
+class PublicAudit(Succeeded):
+    data: PublicAuditData
 
 
 class Workload(Shape):

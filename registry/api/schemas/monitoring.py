@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal, NotRequired
 from pydantic import Field
 
 from registry.api.schemas.base import HostName, Shape, StatusUrl, Succeeded, Timestamp, UntrustedText
+from registry.core.scheduling.incidents import KINDS
 
 CheckStatus = Literal["up", "degraded", "down", "unknown"]
 _Status = Annotated[CheckStatus, Field(examples=["up"])]
@@ -62,6 +63,22 @@ class Alive(Shape):
 class Readiness(Shape):
     status: Literal["ok", "failing"]
     parts: Annotated[dict[str, str], Field(description="`ok`, or what is wrong, by part.")]
+
+
+class IncidentNow(Shape):
+    kind: Annotated[str, Field(json_schema_extra={"enum": list(KINDS)}, examples=["job_failed"])]
+    since: Timestamp
+    says: Annotated[str, Field(examples=["The last run of the job refresh failed."])]
+
+
+Incidents = Annotated[
+    list[IncidentNow],
+    Field(
+        description="What this registry fails to do in time, what began last first: a job whose last run failed, or "
+        "that is late; changes that wait for the search index, or events for their place in the change feed; no visits "
+        "although hosts are due. Looked at no more than once a minute."
+    ),
+]
 
 
 class NextVisit(Shape):

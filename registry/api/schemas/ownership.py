@@ -137,7 +137,7 @@ class ReportAboutHost(Shape):
     code: Annotated[str, Field(description="What is said to be wrong.", examples=["dead"])]
     state: Annotated[str, Field(examples=["open"])]
     answer: Annotated[str | None, Field(description="Of the registry's operator.", examples=[None])]
-    clients: Annotated[int, Field(description="How many clients filed it; it changes nothing.", examples=[1])]
+    clients: Annotated[int, Field(description="How often it was filed; it changes nothing.", examples=[1])]
     filed_at: Timestamp
     updated_at: Timestamp
 

@@ -16,7 +16,7 @@ from registry.api.schemas.base import (
     UntrustedText,
     Verified,
 )
-from registry.api.schemas.monitoring import CheckStatus
+from registry.api.schemas.monitoring import CheckStatus, Incidents
 
 _Status = Annotated[CheckStatus, Field(examples=["up"])]
 _ResponseTime = Annotated[int | None, Field(examples=[184])]
@@ -97,6 +97,7 @@ class RegistryStatusData(Shape):
     down: Annotated[int, Field(examples=[0])]
     services: Annotated[list[StatusLine], Field(description="At most 100, the worst first.")]
     last_updated: Annotated[Timestamp | None, Field(description="When the last of these services was visited.")]
+    incidents: Incidents
     untrusted_text: UntrustedText
 
 

@@ -5,6 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from registry.api.schemas.base import Shape, Succeeded, Timestamp
+from registry.api.schemas.monitoring import Incidents
 
 Counts = dict[str, int]
 
@@ -61,6 +62,7 @@ class OperationData(Shape):
         float, Field(description="How long the oldest event has waited for its place in the feed.", examples=[0.0])
     ]
     jobs: Annotated[list[JobState], Field(description="The latest run of each recurring job.")]
+    incidents: Incidents
 
 
 class Operation(Succeeded):

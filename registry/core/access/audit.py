@@ -32,10 +32,6 @@ PUBLIC_REASONS: Final = frozenset({"host.blocked", "host.unblocked", "host.quara
 """Actions whose reasons are shown to everybody; who gives one is told so. Other reasons may name persons."""
 
 
-def is_public(action: str) -> bool:
-    return action.partition(".")[0] in PUBLIC_SUBJECTS
-
-
 def shown_reason(action: str, reason: str) -> str:
     """Return what everybody may read of a reason: all of it, or nothing."""
     return reason if action in PUBLIC_REASONS else ""  # guard: audit-reasons

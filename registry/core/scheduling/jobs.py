@@ -23,7 +23,7 @@ class RunOutcome(StrEnum):
     LOST = "lost"
 
 
-_BROKEN: Final = frozenset({RunOutcome.FAILED, RunOutcome.LOST})
+BROKEN: Final = frozenset({RunOutcome.FAILED, RunOutcome.LOST})
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ def next_run(interval: timedelta, runs: Sequence[JobRun], now: datetime) -> date
         return now
     newest = runs[0]
     regular_time = newest.started_at + interval
-    if newest.outcome not in _BROKEN:
+    if newest.outcome not in BROKEN:
         return min(regular_time, now + interval)  # a clock that was ahead must not silence a job
     ended_at = newest.finished_at or newest.started_at
     return min(
@@ -57,7 +57,7 @@ def next_run(interval: timedelta, runs: Sequence[JobRun], now: datetime) -> date
 
 def consecutive_failures(runs: Sequence[JobRun]) -> int:
     """Return how many of the newest runs in a row were broken."""
-    return next((count for count, run in enumerate(runs) if run.outcome not in _BROKEN), len(runs))
+    return next((count for count, run in enumerate(runs) if run.outcome not in BROKEN), len(runs))
 
 
 def back_off(failures: int) -> timedelta:

@@ -30,6 +30,7 @@ class Retention:
     scores_days: int
     changes_days: int
     candidates_days: int
+    reports_days: int
     job_runs_days: int
 
     def horizon(self, now: datetime) -> "Horizon":
@@ -45,13 +46,15 @@ class Retention:
             scores=ago(self.scores_days),
             changes=ago(self.changes_days),
             candidates=ago(self.candidates_days),
+            reports=ago(self.reports_days),
             job_runs=ago(self.job_runs_days),
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Horizon:
-    """Rows older than these times may be deleted. `bodies`: of versions that were replaced before."""
+    """Rows older than these times may be deleted. `bodies`: of versions that were replaced before; `reports`: that were
+    decided before."""
 
     visits: datetime
     visits_per_host: int
@@ -61,4 +64,5 @@ class Horizon:
     scores: datetime
     changes: datetime
     candidates: datetime
+    reports: datetime
     job_runs: datetime

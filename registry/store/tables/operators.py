@@ -80,6 +80,7 @@ class ReportRow(Base):
     code: Mapped[str]
     state: Mapped[str]  # open, in_review, accepted, rejected
     answer: Mapped[str]  # of the operator of this registry; empty: none yet
+    further_filings: Mapped[int] = mapped_column(server_default=text("0"))  # counted, and not stored
     filed_at: Mapped[Moment]
     updated_at: Mapped[Moment]
 

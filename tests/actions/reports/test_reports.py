@@ -6,8 +6,8 @@ from datetime import datetime
 
 from registry.actions.frontier.submit import REMEMBERED, erase_clients
 from registry.actions.maintenance.forget import forget
-from registry.actions.reports.filing import KIND, MOST_OF_CLIENT, MOST_OF_DOMAIN, WINDOW, Filing, file_report
-from registry.actions.reports.reading import filed, latest, reports_of, texts
+from registry.actions.reports.filing import KIND, MOST_OF_CLIENT, MOST_OF_REPORT, WINDOW, Filing, file_report
+from registry.actions.reports.reading import filed, page, reports_of
 from registry.actions.reports.resolving import resolve_report
 from registry.core.access.audit import ANONYMOUS, OPERATOR
 from registry.core.access.tokens import Token
@@ -48,10 +48,12 @@ async def test_who_filed_a_report_reads_the_answer(store: Store) -> None:
     assert await opened(store, filing) == (TEXT, "open", "")
     (about,) = await reports_of(store, HOST)
     resolved = await resolve_report(store, about.id, "accepted", "Thank you.", actor=OPERATOR, now=NOW + HOUR)
-    assert resolved is not None and (resolved.state, resolved.updated_at) == ("accepted", NOW + HOUR)
+    assert resolved is not None and resolved.is_changed
+    assert await reports_of(store, HOST) == [resolved.report]
+    assert (resolved.report.state, resolved.report.updated_at) == ("accepted", NOW + HOUR)
     assert await opened(store, filing) == (TEXT, "accepted", "Thank you.")
     assert (await reports_of(store, HOST))[0].answer == "Thank you."
-    assert await latest(store, ["open"]) == [] and len(await latest(store, ["accepted"])) == 1
+    assert (await page(store, ["open"])).reports == [] and len((await page(store, ["accepted"])).reports) == 1
 
 
 async def test_a_report_opens_with_its_secret_only(store: Store) -> None:
@@ -70,7 +72,9 @@ async def test_what_several_clients_report_is_decided_together(store: Store) -> 
     await report(store, code="spam", now=NOW + HOUR)
     reports = await reports_of(store, HOST)
     assert [(one.code, one.filings) for one in reports] == [("spam", 1), ("dead", 5)]
-    assert sorted(await texts(store, reports[1].id)) == [f"{number}: {TEXT}" for number in range(5)]
+    texts = (await page(store, ["open"])).texts
+    assert sorted(texts[reports[1].id]) == [f"{number}: {TEXT}" for number in range(5)]
+    assert texts[reports[0].id] == [TEXT]
     await resolve_report(store, reports[1].id, "rejected", "It answers.", actor=OPERATOR, now=NOW)
     assert [await opened(store, filing) for filing in filings] == [
         (f"{number}: {TEXT}", "rejected", "It answers.") for number in range(5)
@@ -95,12 +99,21 @@ async def test_a_client_files_a_few_reports_in_a_day(store: Store) -> None:
     assert (await report(store, names[-1], now=NOW + WINDOW)).state == "filed"
 
 
-async def test_reports_about_a_domain_are_bounded(store: Store) -> None:
-    await listed(store, HOST, "other.com")
-    clients = [f"198.51.100.{number}" for number in range(MOST_OF_DOMAIN + 1)]
+async def test_texts_of_a_report_are_bounded_and_nobody_is_refused(store: Store) -> None:
+    await listed(store, HOST, f"www.{HOST}")
+    clients = [f"198.51.100.{number}" for number in range(MOST_OF_REPORT + 3)]
     filings = [await report(store, client=client) for client in clients]
-    assert [filing.state for filing in filings] == ["filed"] * MOST_OF_DOMAIN + ["domain_budget"]
-    assert (await report(store, "other.com", client=clients[-1])).state == "filed"
+    assert [filing.state for filing in filings] == ["filed"] * MOST_OF_REPORT + ["counted"] * 3
+    assert (await report(store, client=clients[0])).state == "repeated"
+    assert (await reports_of(store, HOST))[0].filings == MOST_OF_REPORT + 3
+    assert await rows(store, "SELECT count(*) FROM report_filings") == [(MOST_OF_REPORT,)]
+    assert await rows(store, "SELECT count(*) FROM audit WHERE action = 'report.filed'") == [(MOST_OF_REPORT,)]
+
+    assert (await report(store, code="malware", client=OTHER)).state == "filed"
+    assert (await report(store, f"www.{HOST}", client=OTHER)).state == "filed"
+    (about,) = [one for one in await reports_of(store, HOST) if one.code == "dead"]
+    await resolve_report(store, about.id, "rejected", "It answers.", actor=OPERATOR, now=NOW + HOUR)
+    assert (await report(store, client=OTHER, now=NOW + 2 * HOUR)).state == "filed"
 
 
 async def test_no_number_of_reports_changes_what_is_shown(store: Store) -> None:
@@ -108,7 +121,7 @@ async def test_no_number_of_reports_changes_what_is_shown(store: Store) -> None:
     tables = ("services", "hosts", "findings", "scores", "changes", "search_dirty", "domains")
     shown = "SELECT " + ", ".join(f"(SELECT coalesce(jsonb_agg(t), '[]') FROM {table} t)::text" for table in tables)
     before = await rows(store, shown)
-    for number in range(MOST_OF_DOMAIN):
+    for number in range(MOST_OF_REPORT + 1):
         await report(store, code="malware", client=f"198.51.100.{number}")
     (about,) = await reports_of(store, HOST)
     await resolve_report(store, about.id, "accepted", "", actor=OPERATOR, now=NOW)
@@ -137,6 +150,20 @@ async def test_filing_and_deciding_are_in_the_audit_log(store: Store) -> None:
     ]
     assert entries[0].detail == {"report": str(about.id), "code": "dead", "from": "open", "to": "in_review"}
     assert TEXT not in str(entries) and CLIENT not in str(entries)
+
+
+async def test_the_same_decision_again_changes_nothing(store: Store) -> None:
+    await listed(store, HOST)
+    await report(store)
+    (about,) = await reports_of(store, HOST)
+    for hours in (1, 2):
+        now = NOW + hours * HOUR
+        resolved = await resolve_report(store, about.id, "accepted", "Thank you.\0", actor=OPERATOR, now=now)
+        assert resolved is not None and resolved.is_changed == (hours == 1)
+    assert (await reports_of(store, HOST))[0].updated_at == NOW + HOUR
+    async with store.begin() as uow:
+        entries = await uow.audit.latest(limit=10, host=HOST)
+    assert [entry.action for entry in entries] == ["report.resolved", "report.filed"]
 
 
 async def test_who_filed_is_erased_after_a_day_and_everything_with_the_host(store: Store) -> None:

@@ -119,8 +119,11 @@ GUARDS: Final = (
     Guard(
         "audit-public",
         "the public log tells of decisions about hosts only",
-        Edit(r"is_public\(entry\.action\)", "True"),
-        (f"{_API}test_everybody_reads_which_decisions_concern_a_host",),
+        Edit(r", subjects=PUBLIC_SUBJECTS"),
+        (
+            f"{_API}test_everybody_reads_which_decisions_concern_a_host",
+            f"{_API}test_everybody_reads_the_decisions_about_all_hosts",
+        ),
     ),
     Guard(
         "audit-reasons",

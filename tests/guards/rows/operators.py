@@ -101,10 +101,10 @@ GUARDS: Final = (
         (f"{_REPORTS}test_a_client_files_a_few_reports_in_a_day",),
     ),
     Guard(
-        "reports-of-domain",
-        "reports about one domain in a day",
+        "filings-of-report",
+        "texts that are stored of one report",
         NEVER,
-        (f"{_REPORTS}test_reports_about_a_domain_are_bounded",),
+        (f"{_REPORTS}test_texts_of_a_report_are_bounded_and_nobody_is_refused",),
     ),
     Guard(
         "report-once",
@@ -117,6 +117,12 @@ GUARDS: Final = (
         "a report opens with its secret only",
         Edit(r" or not token\.matches\(filing\.digest\)"),
         (f"{_REPORTS}test_a_report_opens_with_its_secret_only",),
+    ),
+    Guard(
+        "report-resolved-once",
+        "the same decision again is no entry of the audit log",
+        NEVER,
+        (f"{_REPORTS}test_the_same_decision_again_changes_nothing",),
     ),
     Guard(
         "client-of-report-erased",
