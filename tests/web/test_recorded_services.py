@@ -7,6 +7,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from registry.demo.tour import QUESTIONS
 from tests.support.demo import served_demo
 from tests.support.hang import HANG_SECONDS
 from tests.support.shared import shared
-from tests.web.looking import THEMES, WIDTHS, Look, chromium, launched, looking
+from tests.web.looking import THEMES, WIDTHS, Look, Theme, chromium, launched, looking
 from tests.web.paths import LINKS
 
 pytestmark = pytest.mark.slow
@@ -34,11 +35,10 @@ class Recorded:
     base: str
     services: list[dict[str, Any]]
 
-    @property
-    def varied(self) -> list[str]:
-        """Hosts that differ most: one of each format, and those with the most capabilities or the longest texts."""
-        first_of_format = {slug: one["domain"] for one in reversed(self.services) for slug in one["formats"]}
-        longest = [
+    def looks(self) -> dict[str, list[tuple[int, Theme]]]:
+        """Return the widths and themes in which a page is judged, by host: all for the services with the most or the
+        longest of something, and for one service of each format one in turn."""
+        extremes = {
             max(self.services, key=size)["domain"]
             for size in (
                 lambda one: len(one["manifest"]["capabilities"]),
@@ -47,8 +47,11 @@ class Recorded:
                 lambda one: len(one["documents"]),
                 lambda one: len(one["domain"]),
             )
-        ]
-        return sorted({*first_of_format.values(), *longest})
+        }
+        one_of_format = {slug: one["domain"] for one in self.services for slug in one["formats"]}
+        others = sorted(set(one_of_format.values()) - extremes)
+        every = list(product(WIDTHS, THEMES))
+        return dict.fromkeys(extremes, every) | {host: [every[i % len(every)]] for i, host in enumerate(others)}
 
 
 def _sampled(folder: Path) -> Path:
@@ -125,11 +128,10 @@ def test_the_pages_over_all_services_are_sound(window: Browser, recorded: Record
 def test_the_pages_of_varied_services_are_accessible(window: Browser, recorded: Recorded) -> None:
     found = {}
     with looking(window, recorded.base) as look:
-        for host in recorded.varied:
+        for host, looks in recorded.looks().items():
             look.open(LINKS.service(host))
             look.page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
-            for width in WIDTHS:
-                for theme in THEMES:
-                    look.appear(theme, width)
-                    found[host, width, theme] = look.violations()
-    assert {look_of: wrong for look_of, wrong in found.items() if wrong} == {}
+            for width, theme in looks:
+                look.appear(theme, width)
+                found[host, width, theme] = look.violations()
+    assert {judged: wrong for judged, wrong in found.items() if wrong} == {}
