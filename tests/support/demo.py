@@ -82,7 +82,7 @@ def run_demo(data: Path, *arguments: str) -> DemoRun:
 
 @contextmanager
 def served_demo(folder: Path, sites: Path) -> Iterator[str]:
-    """Crawl the sites with the demo; yield the address where it then serves. Raise RuntimeError if it ends before."""
+    """Crawl the sites with the demo; yield its address once it serves. Raise RuntimeError if it does not come."""
     data, log = folder / "data", folder / "demo.log"
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
