@@ -81,7 +81,8 @@ class Look:
         """Return what axe finds, as the rule and the elements that break it."""
         self.page.evaluate(AXE)
         found: dict[str, Any] = self.page.evaluate(
-            "tags => axe.run(document, {runOnly: {type: 'tag', values: tags}})", list(RULES)
+            "tags => axe.run(document, {runOnly: {type: 'tag', values: tags}, resultTypes: ['violations']})",
+            list(RULES),
         )
         return [
             f"{violation['id']}: {violation['help']}: {[node['html'][:200] for node in violation['nodes'][:3]]}"
