@@ -40,9 +40,9 @@ To opt out at once and have everything stored about the site deleted, put the wo
   {label}.your.host    (a TXT record)
 
 and announce it: POST {base}/api/opt-outs {{"domain": "your.host"}}. They are checked only on request, so that they cost
-you no requests otherwise, and then within seconds: one request, whatever else is going on. No other proof is needed. At
-the apex or www. the opt-out covers the whole domain, below it that host and the hosts under it. The result is at
-{base}/api/opt-outs/your.host
+you no requests otherwise, and then within seconds: one request, whatever else is going on. No other proof is needed.
+On a registered domain or its www host, this covers the whole domain; on any other host, that host and those below it.
+The result is at {base}/api/opt-outs/your.host
 
 How to return. Remove the opt-out, then POST {base}/api/opt-outs {{"domain": "your.host", "undo": true}}.
 

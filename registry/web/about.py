@@ -37,8 +37,9 @@ async def rubric(request: Request) -> Response:
         for section in answer["about_sections"]
         if (rules := [rule for rule in answer["data"] if rule["section"] == section["section"]])
     ]
-    values = {key: answer[key] for key in ("version", "method", "beside", "trust")}
-    return pages_of(request).respond(request, "rubric.html", {**values, "sections": sections}, cache=HOUR)
+    values = {"rubric_version": answer["version"], "sections": sections}
+    values |= {key: answer[key] for key in ("method", "beside", "trust")}
+    return pages_of(request).respond(request, "rubric.html", values, cache=HOUR)
 
 
 async def formats(request: Request) -> Response:

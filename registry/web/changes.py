@@ -34,7 +34,7 @@ async def changes(request: Request) -> Response:
         "events": [event_row(event) for event in page.events],
         "older": page.older,
         "kind": kind,
-        "kinds": sorted(KINDS),
+        "kinds": SAYS,
         "is_first": cursor is None,
     }
     return pages_of(request).respond(request, "changes.html", values)

@@ -110,8 +110,8 @@ def _environment() -> Environment:
         auto_reload=False,
     )
     environment.filters |= {
-        "short": text.short, "number": text.number, "day": text.day, "relative": text.relative, "words": text.words,
-        "kind": text.kind, "listed": text.listed, "as_json": text.as_json, "as_line": text.as_line,
-        "coded": text.coded,
+        "short": text.short, "number": text.number, "day": text.day, "relative": text.relative,
+        "duration": text.duration, "words": text.words, "kind": text.kind, "listed": text.listed,
+        "as_json": text.as_json, "as_line": text.as_line, "coded": text.coded,
     }  # fmt: skip
     return environment

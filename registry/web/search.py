@@ -13,6 +13,7 @@ from registry.core.wording.text import QUERY_CHARS
 from registry.web.asking import ask
 from registry.web.links import Links
 from registry.web.rendering import pages_of
+from registry.web.text import words
 
 ROWS: Final = 20
 _MAX_CHARS: Final = 400
@@ -41,6 +42,7 @@ _LABELS: Final[Mapping[tuple[str, str], str]] = {
     ("side_effects", "true"): "has some", ("side_effects", "false"): "has none",
     ("side_effects", "unknown"): "not said",
 }  # fmt: skip
+_WORDED: Final = frozenset({"auth_type", "pricing_type", "trust_level"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,14 +179,18 @@ def _value(links: Links, asked: Asked, name: str, value: str, count: int) -> Val
     chosen = asked.values(name)
     is_set = value in chosen
     text = asked.without(name, value) if is_set else ",".join([*chosen, value])
-    return Value(_LABELS.get((name, value), value.replace("_", " ")), count, asked.link(links, **{name: text}), is_set)
+    return Value(_label(name, value), count, asked.link(links, **{name: text}), is_set)
+
+
+def _label(name: str, value: str) -> str:
+    return _LABELS.get((name, value)) or (words(value) if name in _WORDED else value)
 
 
 def _chips(links: Links, asked: Asked) -> Iterator[tuple[str, str, str]]:
     """Yield heading, value and the link without it for each filter that is set."""
     for name, title in {**GROUPS, **OTHERS}.items():
         for value in asked.values(name):
-            yield title, _LABELS.get((name, value), value), asked.link(links, **{name: asked.without(name, value)})
+            yield title, _label(name, value), asked.link(links, **{name: asked.without(name, value)})
 
 
 def _spellings(links: Links, asked: Asked, suggestions: Mapping[str, Any] | None) -> list[tuple[str, list[Any]]]:

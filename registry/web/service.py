@@ -132,13 +132,13 @@ async def weights(request: Request) -> Mapping[str, float]:
 
 
 def flattened(value: Any, name: str = "", most: int = 60) -> list[tuple[str, str]]:
-    """Return the texts in nested objects and lists as pairs of a dotted name and the text."""
+    """Return the texts in nested objects and lists as pairs of a name, `outer: inner`, and the text."""
     if most <= 0:
         return []
     found: list[tuple[str, str]] = []
     if isinstance(value, Mapping):
         for key, inner in value.items():
-            found += flattened(inner, f"{name}.{key}" if name else str(key), most - len(found))
+            found += flattened(inner, f"{name}: {key}" if name else str(key), most - len(found))
     elif isinstance(value, list):
         for inner in value:
             found += flattened(inner, name, most - len(found))

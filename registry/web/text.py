@@ -75,15 +75,21 @@ def day(text: str) -> str:
     return f"{at.day} {at:%b %Y, %H:%M} UTC"
 
 
+def duration(seconds: float) -> str:
+    """Return a length of time, rounded down to one unit."""
+    for length, unit in _UNITS:
+        if seconds >= length:
+            return plural(int(seconds // length), unit)
+    return plural(int(seconds), "second")
+
+
 def relative(text: str, now: datetime) -> str:
     """Return how long ago a time is, or how far ahead, rounded down to one unit."""
     distance = now - datetime.fromisoformat(text)
     ahead, seconds = distance < timedelta(0), abs(distance.total_seconds())
-    for length, unit in _UNITS:
-        if seconds >= length:
-            amount = plural(int(seconds // length), unit)
-            return f"in {amount}" if ahead else f"{amount} ago"
-    return "in a moment" if ahead else "just now"
+    if seconds < 60:
+        return "in a moment" if ahead else "just now"
+    return f"in {duration(seconds)}" if ahead else f"{duration(seconds)} ago"
 
 
 _UNITS: Final = (
@@ -101,8 +107,14 @@ def coded(text: str) -> Markup:
 
 
 def words(name: Any) -> str:
-    """Return an identifier such as `auth_type` or `tls-error` as words."""
-    return str(name).replace("_", " ").replace("-", " ")
+    """Return an identifier such as `auth_type` or `tls-error` as words, abbreviations in their usual spelling."""
+    return " ".join(_ABBREVIATIONS.get(word, word) for word in str(name).replace("_", " ").replace("-", " ").split(" "))
+
+
+_ABBREVIATIONS: Final = {
+    "api": "API", "did": "DID", "dns": "DNS", "http": "HTTP", "https": "HTTPS", "id": "ID", "ip": "IP", "json": "JSON",
+    "mcp": "MCP", "mtls": "mTLS", "oauth2": "OAuth 2", "openid": "OpenID", "tls": "TLS", "url": "URL",
+}  # fmt: skip
 
 
 def kind(name: str) -> str:

@@ -3,11 +3,13 @@
 import json
 import os
 import shutil
+import signal
+import socket
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -76,3 +78,30 @@ def run_demo(data: Path, *arguments: str) -> DemoRun:
     log = data / "worker.log"
     assert process.returncode == 0, f"{process.stderr}\n{log.read_text()[-4000:] if log.exists() else ''}"
     return DemoRun(data, json.loads(process.stdout))
+
+
+@contextmanager
+def served_demo(folder: Path, sites: Path) -> Iterator[str]:
+    """Crawl the sites with the demo; yield its address once it serves. Raise RuntimeError if it does not come."""
+    data, log = folder / "data", folder / "demo.log"
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "registry.cli", "demo", "--sites", sites, "--port", str(port), "--data", data]
+    environment = os.environ | NETWORK_ENVIRONMENT | {"WAYPOST_READ_RATE": "100000"}
+    with log.open("wb") as output:
+        demo = subprocess.Popen(
+            command, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
+        )
+    try:
+        deadline = time.monotonic() + HANG_SECONDS
+        while "/api/discover?q=" not in log.read_text(errors="replace"):
+            if demo.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError(log.read_text(errors="replace"))
+            time.sleep(0.2)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        if demo.poll() is None:
+            os.killpg(demo.pid, signal.SIGINT)
+        demo.wait(HANG_SECONDS)
+        forget_database(data)

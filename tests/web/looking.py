@@ -68,11 +68,21 @@ class Look:
         """True if the page is wider than the window."""
         return bool(self.page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"))
 
+    def compressed_bytes(self) -> int:
+        """Return the size of the page and everything that it loads, as sent."""
+        return int(
+            self.page.evaluate(
+                "[...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]"
+                ".reduce((sum, one) => sum + one.encodedBodySize, 0)"
+            )
+        )
+
     def violations(self) -> list[str]:
         """Return what axe finds, as the rule and the elements that break it."""
         self.page.evaluate(AXE)
         found: dict[str, Any] = self.page.evaluate(
-            "tags => axe.run(document, {runOnly: {type: 'tag', values: tags}})", list(RULES)
+            "tags => axe.run(document, {runOnly: {type: 'tag', values: tags}, resultTypes: ['violations']})",
+            list(RULES),
         )
         return [
             f"{violation['id']}: {violation['help']}: {[node['html'][:200] for node in violation['nodes'][:3]]}"

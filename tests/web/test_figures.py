@@ -99,6 +99,6 @@ async def test_no_incident_is_told_as_none(own_api: Api) -> None:
 async def test_changes_lead_to_services(api: Api) -> None:
     page = (await api.get("/changes?type=service.listed", headers=ASKING)).text
     assert "listed" in page
-    assert "service.hidden</option>" in page
+    assert '<option value="service.hidden">no longer shown</option>' in page
     assert (await api.get("/changes?type=host.exploded", headers=ASKING)).status_code == 400
     assert (await api.get("/changes?cursor=%00", headers=ASKING)).status_code == 400

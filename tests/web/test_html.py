@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+from importlib.metadata import version
 from pathlib import Path
 
 import html5lib
@@ -13,7 +14,7 @@ import pytest
 from html5lib.html5parser import ParseError
 
 from registry.web.rendering import POLICY
-from tests.api.sites import AWKWARD
+from tests.api.sites import AWKWARD, PIGEON, TOOLS
 from tests.support.api import Api
 from tests.web.paths import ERRORS, PAGES
 
@@ -43,6 +44,7 @@ async def test_a_page_is_valid(api: Api, path: str) -> None:
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
     assert answer.status_code == 200 if path in PAGES else answer.status_code >= 400
     assert faults(answer.content) is None
+    assert f"<p>waypost {version('waypost')}: " in answer.text
 
 
 @pytest.mark.skipif(not (VNU and shutil.which("java")), reason="the Nu HTML checker is not installed")
@@ -67,6 +69,25 @@ async def test_markup_of_sites_is_text(api: Api) -> None:
     page = (await api.get(f"/s/{AWKWARD}", headers=ASKING)).text
     assert "Greets &lt;script&gt;alert(1)&lt;/script&gt; visitors politely." in page
     assert "<script>alert" not in page
+
+
+async def test_a_warning_is_given_once(api: Api) -> None:
+    row = (await api.get("/search?domain=" + AWKWARD, headers=ASKING)).text
+    assert row.count("instruction") == 1
+
+
+async def test_a_capability_without_facts_has_no_heading_for_them(api: Api) -> None:
+    pages = [
+        (await api.get(f"/s/{path}", headers=ASKING)).text
+        for path in (f"{TOOLS}/c/get_forecast", f"{PIGEON}/c/create_parcel")
+    ]
+    assert ["<h2>Facts</h2>" in page for page in pages] == [False, True]
+
+
+async def test_a_page_beyond_the_last_says_so(api: Api) -> None:
+    page = (await api.get("/search?page=2", headers=ASKING)).text
+    assert "There are no further services." in page
+    assert "Page 2 of" not in page
 
 
 @pytest.mark.parametrize("path", PAGES)

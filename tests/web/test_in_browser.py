@@ -51,3 +51,13 @@ def test_a_page_needs_one_round_trip_of_blocking_resources(browser: Browser, pag
             "performance.getEntriesByType('resource').filter(one => one.renderBlockingStatus === 'blocking').length"
         )
         assert blocking == 1  # the stylesheet
+
+
+def test_paper_shows_the_rules_and_no_controls(browser: Browser, pages_url: str) -> None:
+    with looking(browser, pages_url) as look:
+        look.open("/rubric")
+        rules = look.page.locator("details .stacked").first
+        assert not rules.is_visible()
+        look.page.emulate_media(media="print")
+        assert rules.is_visible()
+        assert look.page.locator("form:visible, nav:visible, button:visible").count() == 0

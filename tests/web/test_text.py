@@ -86,3 +86,16 @@ def test_any_value_is_shown_as_a_short_text(value: object) -> None:
     assert isinstance(text.listed([value]), str)
     assert isinstance(text.words(value), str)
     assert text.outside(value) is None or isinstance(value, str)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "says"), [(0, "0 seconds"), (59.9, "59 seconds"), (3_599, "59 minutes"), (691_237, "8 days")]
+)
+def test_a_length_of_time_has_one_unit(seconds: float, says: str) -> None:
+    assert text.duration(seconds) == says
+
+
+def test_abbreviations_are_spelt_as_usual() -> None:
+    assert text.words("api_key") == "API key"
+    assert text.words("tls-error") == "TLS error"
+    assert text.words("valid") == "valid"

@@ -82,7 +82,7 @@ CLAIMS_OTHER_SITE: Final = Reason(
 )
 CALLS_OTHER_SITE: Final = Reason("calls_other_site", rules.ENDPOINT_OFF_SITE.says, rules.ENDPOINT_OFF_SITE.fix)
 DOCUMENT_ERROR: Final = Reason(
-    "document_error", "A document has a finding of severity error.",
+    "document_error", "A document has an error under the rules of its format.",
     "Correct what the finding names.",
 )
 INJECTION: Final = Reason(
