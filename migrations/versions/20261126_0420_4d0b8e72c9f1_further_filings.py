@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "4d0b8e72c9f1"
-down_revision = "f2c95d1b7e38"
+down_revision = "2c7e95b0d4a1"
 branch_labels = None
 depends_on = None
 
