@@ -87,6 +87,13 @@ SELECT DISTINCT o.canonical FROM unnest(%(domains)s::text[], %(hosts)s::text[]) 
 JOIN owner_settings o ON o.domain = k.domain AND o.host = k.host WHERE o.canonical IS NOT NULL
 """
 
+_STANDS_FOR: Final = """
+SELECT o.canonical, array_agg(o.host ORDER BY o.host)
+FROM unnest(%(domains)s::text[], %(hosts)s::text[]) AS k(domain, host)
+JOIN owner_settings o ON o.domain = k.domain AND o.canonical = k.host
+JOIN services s ON s.domain = o.domain AND s.host = o.host WHERE NOT s.hidden GROUP BY o.canonical
+"""
+
 
 class Cards:
     """Reads cards without transactions: each query sees what is committed when it runs. Hidden services are left out.
@@ -112,6 +119,10 @@ class Cards:
     async def canonical(self, keys: Sequence[Key]) -> list[str]:
         """Return the hosts that stand for these, by their owners' will."""
         return [host for (host,) in await self._pool.rows(_CANONICAL, bound_keys(keys))]
+
+    async def stands_for(self, keys: Sequence[Key]) -> dict[str, list[str]]:
+        """Return by host the shown hosts that it stands for; hosts that stand for none are left out."""
+        return dict(await self._pool.rows(_STANDS_FOR, bound_keys(keys)))
 
     async def resembling(self, keys: Sequence[Key], names: Collection[str]) -> frozenset[str]:
         """Return the hosts whose services use one of these well-known names without being its owner's."""

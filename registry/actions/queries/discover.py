@@ -73,7 +73,8 @@ class FoundCapability(NamedTuple):
 class Found(NamedTuple):
     """One result. `hit` explains it. No capabilities when only the service's own text matched, and when browsing.
 
-    `alike` are shown hosts without a row of their own: copies, and those of the same owner with nearly the same text.
+    `alike` are shown hosts without a row of their own: those that this one stands for by its owner's will, copies, and
+    those of the same owner with nearly the same text.
     `hit.alike_total` counts all of them that the index holds and that pass the filters. `cursor` continues at this
     result, which then comes first; DiscoverPage.next_cursor continues after the last one.
     """
@@ -285,6 +286,9 @@ async def _results_at(store: Store, ranking: Ranking, positions: range, filters:
         for position, host in zip(positions, hosts, strict=True)
     ]
     cards = await store.cards.of(_keys(hosts), {match.name for hit in hits for match in hit.capabilities})
+    if owned := [host for host, card in cards.items() if card.owned_since is not None]:
+        stands_for = await store.cards.stands_for(_keys(owned))
+        hits = [_standing_for(hit, stands_for.get(hit.host, ())) for hit in hits]
     folded = [host for hit in hits for host in hit.alike[:ALIKE]]
     visible = await store.cards.seen(_keys(folded)) if folded else {}
     levels = filters.shown_levels
@@ -299,6 +303,10 @@ async def _results_at(store: Store, ranking: Ranking, positions: range, filters:
         else None
         for hit in hits
     ]
+
+
+def _standing_for(hit: Hit, others: Sequence[str]) -> Hit:
+    return hit._replace(alike=(*others, *hit.alike), alike_total=hit.alike_total + len(others))
 
 
 async def _allowed(store: Store, hosts: Collection[str], filters: Filters) -> dict[str, frozenset[str]]:

@@ -97,8 +97,8 @@ class DiscoverRow(Shape):
     alike: Annotated[
         Sequence[str],
         Field(
-            description="Hosts that have no row because they offer the same: copies, of any owner, and near-duplicates "
-            "of the same owner. At most five.",
+            description="Hosts that have no row: those that this one stands for by its owner's will, copies, of any "
+            "owner, and near-duplicates of the same owner. At most five.",
             examples=[[]],
         ),
     ]

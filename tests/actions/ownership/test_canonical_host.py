@@ -30,8 +30,14 @@ async def found(store: Store, backend: EmbeddedBackend, text: str = "") -> list[
     return [hit.card.host for hit in (await discover(store, backend, Query(text))).hits]
 
 
+async def alike(store: Store, backend: EmbeddedBackend) -> dict[str, tuple[tuple[str, ...], int]]:
+    await drain(store, backend, now=NOW)
+    return {hit.card.host: (hit.alike, hit.hit.alike_total) for hit in (await discover(store, backend, Query(""))).hits}
+
+
 async def test_the_canonical_host_stands_for_the_other_one(store: Store, backend: EmbeddedBackend) -> None:
     owner, _ = await pinned(store, backend)
+    assert await alike(store, backend) == {HOST: ((API,), 1), OTHER: ((), 0)}
     assert set(await found(store, backend)) == {HOST, OTHER}
     assert await listed(store) == sorted((HOST, API, OTHER)), "it is listed as before"
     await owning.pin(store, owner, API, None, now=NOW)
