@@ -7,7 +7,7 @@ from uuid import UUID
 
 from registry.actions.access.paging import BadCursor as BadCursor  # interfaces name it
 from registry.actions.access.paging import before, page_of
-from registry.core.access.audit import PUBLIC_SUBJECTS, shown_reason
+from registry.core.access.audit import PUBLIC_SUBJECTS, concerns_below, shown_reason
 from registry.core.names.domains import registrable_domain
 from registry.core.names.opt_out import names_above
 from registry.store.audit import AuditRecord as AuditRecord  # interfaces name it
@@ -47,7 +47,7 @@ async def decisions(store: Store, host: str) -> Sequence[AuditRecord]:
     """
     async with store.begin() as uow:
         found = await _public(uow, limit=2 * MOST_PUBLIC, hosts=names_above(host, registrable_domain(host)))
-    concerning = [entry for entry in found if entry.host == host or entry.detail.get("covers_below", True)]
+    concerning = [entry for entry in found if entry.host == host or concerns_below(entry.action, entry.detail)]
     return [_shown(entry) for entry in concerning[:MOST_PUBLIC]]
 
 

@@ -25,11 +25,25 @@ def system_actor(job: str) -> str:
     return f"system:{job}"
 
 
-PUBLIC_SUBJECTS: Final = frozenset({"host", "claim", "owner"})
+PUBLIC_SUBJECTS: Final = frozenset({"host", "ownership"})
 """Subjects of actions that everybody may know of: decisions about a host, and who speaks for it."""
 
 PUBLIC_REASONS: Final = frozenset({"host.blocked", "host.unblocked", "host.quarantined", "host.released"})
 """Actions whose reasons are shown to everybody; who gives one is told so. Other reasons may name persons."""
+
+_OF_ONE_HOST: Final = frozenset(
+    {
+        "host.note_set", "host.canonical_set", "host.webhook_set", "host.webhook_removed", "host.recheck_asked",
+        "ownership.token_issued", "ownership.token_replaced",
+    }
+)  # fmt: skip
+"""Actions of owners that never concern the hosts below."""
+
+
+def concerns_below(action: str, detail: Mapping[str, Any]) -> bool:
+    """Return whether a decision about a host concerns the hosts below it: a hold says so in its detail, an ownership by
+    its scope, and opt-outs always do."""
+    return action not in _OF_ONE_HOST and detail.get("covers_below", detail.get("scope", "domain") == "domain")
 
 
 def shown_reason(action: str, reason: str) -> str:
