@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Final, get_args
 
+from registry.core.access.claims import OwnershipState
 from registry.core.model.listing import AuthKind, PricingKind
 from registry.mcp.schema_parts import TRUST_LEVELS, Schema, anything, closed, flag, listed, number, or_null, text, whole
 
@@ -155,7 +156,7 @@ SERVICE: Final = closed(
         **_SERVICE_FACTS,
         "ownership": closed(
             {
-                "state": text("Whether somebody has proven to own the host.", enum=["proven", "ended", "none"]),
+                "state": text("Whether somebody has proven to own the host.", enum=list(get_args(OwnershipState))),
                 "since": or_null("string", "When it was proven."),
                 "checked_at": or_null("string", "When it was verified last."),
             }

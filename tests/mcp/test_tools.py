@@ -11,6 +11,7 @@ from mcp.client.client import Client
 
 from registry.mcp.server import SERVICE_TEMPLATE, STATUS_RESOURCE
 from registry.mcp.tools import TOOLS
+from registry.store.mirroring import MirrorRecord
 from tests.api.sites import AWKWARD, AWKWARD_NAME, BIKES, CARD, ELSEWHERE, NEW, NOTHING, PIGEON
 from tests.api.sites import TOOLS as TOOL_HOST
 from tests.api.test_ownership import pinned
@@ -128,6 +129,14 @@ async def test_the_ownership_of_a_host_is_shown(own_api: Api) -> None:
     for rows in ([other, shown], compared["services"]):
         assert [(row["owned"], row["canonical_host"]) for row in rows] == [(False, None), (True, NEW)]
     assert {row["domain"] for row in found["services"] if row["owned"]} == {PIGEON}
+
+
+@pytest.mark.asyncio(loop_scope="function")
+async def test_a_mirror_says_that_its_origin_knows_the_owner(own_api: Api) -> None:
+    async with own_api.store.begin() as uow:
+        await uow.mirroring.put(MirrorRecord("https://origin.example", "following"))
+    async with served(own_api.waypost, own_api.waypost.settings) as address, connected(address) as client:
+        assert (await called(client, "get_service", domain=PIGEON))["ownership"]["state"] == "at_origin"
 
 
 async def test_capabilities_and_trust_have_dates(api: Api, url: str) -> None:
