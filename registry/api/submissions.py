@@ -29,6 +29,7 @@ from registry.edge.problems import (
     BODY_TOO_LARGE,
     INVALID_BODY,
     KEY_REUSED,
+    MIRRORED,
     NOT_FOUND,
     REQUEST_IN_PROGRESS,
     UNREADABLE_BODY,
@@ -71,7 +72,7 @@ router = strict_router(tags=["submission"])
             **example(schemas.SubmittedList),
         },
         **errors(
-            BAD_REQUEST, UNREADABLE_BODY, INVALID_BODY, REQUEST_IN_PROGRESS, BODY_TOO_LARGE, KEY_REUSED,
+            BAD_REQUEST, UNREADABLE_BODY, INVALID_BODY, MIRRORED, REQUEST_IN_PROGRESS, BODY_TOO_LARGE, KEY_REUSED,
         ),
     },
     summary="Submit many hosts",

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from registry.actions.mirroring.deciding import DecidedAtOrigin
 from registry.actions.queries.inspect import HostStatus, ServiceView
 from registry.cli.clean import print_json
 from registry.cli.common import DONE, NO, demo_folder, print_error
@@ -114,6 +115,8 @@ async def show_submissions(waypost: Waypost, names: Sequence[str], console: Cons
             answer: dict[str, Any] = asdict(await waypost.frontier.submit(name))
         except InvalidName as error:
             answer, refused = {"state": "refused", "name": name, "code": error.code, "reason": str(error)}, True
+        except DecidedAtOrigin as error:
+            answer, refused = {"state": "refused", "name": name, "code": "mirrored", "reason": str(error)}, True
         if as_json:
             print_json(answer)
         else:

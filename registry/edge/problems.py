@@ -292,7 +292,7 @@ def as_problem(request: Request, error: Exception) -> Problem | None:
         case RequestValidationError():
             return _from_validation(error)
         case DecidedAtOrigin():
-            origin = service_url(error.origin, error.host)
+            origin = error.origin if error.host is None else service_url(error.origin, error.host)
             return Problem(MIRRORED, f"The registry that this one mirrors decides about it: {origin}", origin=origin)
         case StoreUnavailable() | SearchUnavailable():
             _unavailable_log.record(type(error).__name__, time.monotonic())

@@ -32,6 +32,7 @@ async def become_mirror(api: Api) -> None:
 @pytest.mark.parametrize(
     ("method", "path", "body"),
     [
+        ("POST", "/api/services?wait=0", {"domain": PIGEON}),
         ("POST", "/api/claims", {"domain": PIGEON, "method": "dns"}),
         ("POST", f"/api/verify/{PIGEON}?wait=0", None),
         ("POST", f"/api/health/{PIGEON}?wait=0", None),
@@ -52,6 +53,13 @@ async def test_what_the_origin_decides_is_refused(mirror: Api, method: str, path
     refused = await mirror.client.request(method, path, json=body, headers=bearer(OWNER_TOKEN))
     assert (refused.status_code, refused.json()["type"]) == (403, "/api/problems/mirrored"), refused.text
     assert refused.json()["origin"] == f"{ORIGIN}/api/services/{PIGEON}"
+
+
+async def test_a_list_of_hosts_is_refused(mirror: Api) -> None:
+    refused = await mirror.post("/api/submissions", json={"hosts": [PIGEON, "not a name"]})
+    assert (refused.status_code, refused.json()["type"]) == (403, "/api/problems/mirrored"), refused.text
+    assert refused.json()["origin"] == ORIGIN
+    assert ORIGIN in (await send(mirror, "/submit", {"hosts": PIGEON})).text
 
 
 async def test_a_claim_from_before_is_not_checked(own_api: Api) -> None:

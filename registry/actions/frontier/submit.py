@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import Final, Literal
 
 from registry.actions.frontier.seed import SEED_HEAD_START, SUBMISSION_HEAD_START
+from registry.actions.mirroring.deciding import refuse_in_mirror
 from registry.core.access.holds import Limits
 from registry.core.model.documents import Outcome
 from registry.core.names.domains import Host, canonical_host
@@ -79,7 +80,7 @@ async def submit(
     store: Store, name: str, *, now: datetime, client: str | None = None, exempt: Collection[str] = ()
 ) -> Submission:
     """Queue the host before everything else that is due. `client`: who asks; None: the operator, whom the bounds per
-    client do not concern. Raise InvalidName."""
+    client do not concern. Raise InvalidName and DecidedAtOrigin."""
     (submission,) = await submit_all(store, [canonical_host(name, exempt=exempt)], client=client, now=now)
     return submission
 
@@ -88,9 +89,10 @@ async def submit_all(store: Store, hosts: Sequence[Host], *, client: str | None,
     """Queue different hosts in this order, each as `submit` does, in one transaction.
 
     Nothing is locked or written for those that wait at the client's place already, or cannot be queued. The domains of
-    the others are locked together until the end, in the order in which every writer locks.
+    the others are locked together until the end, in the order in which every writer locks. Raise DecidedAtOrigin.
     """
     async with store.begin() as uow:
+        await refuse_in_mirror(uow, hosts[0].host)
         limits = await uow.holds.limits({host.domain for host in hosts})
         results = {host: await _unqueued(uow, host, limits[host.domain], client, now) for host in hosts}
         if queued := [host for host, result in results.items() if result is None]:

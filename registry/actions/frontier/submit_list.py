@@ -12,6 +12,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from registry.actions.frontier.submit import REMEMBERED, submit_all
+from registry.actions.mirroring.deciding import refuse_in_mirror
 from registry.core.names.domains import Host, InvalidName, canonical_host
 from registry.store.submission_lists import SubmissionListRecord, SubmittedHostRecord
 from registry.store.unit_of_work import Store
@@ -63,12 +64,14 @@ async def submit_list(
     now: datetime,
     exempt: Collection[str] = (),
 ) -> SubmittedList:
-    """Queue the hosts, each as `submit` does, and store what became of each. Raise KeyReused and InFlight.
+    """Queue the hosts, each as `submit` does, and store what became of each. Raise KeyReused, InFlight and
+    DecidedAtOrigin.
 
     `list_id`: random bits that nobody can guess, used unless the key names an earlier list.
     """
     record = SubmissionListRecord(list_id, now, None, body_sha256, [])
     async with store.begin() as uow:
+        await refuse_in_mirror(uow)
         before = None if key is None else await uow.submission_lists.of_key(client, key)
         if before is not None and now - before.asked_at < KEYS_KEPT:
             if before.body_sha256 != body_sha256:  # guard: idempotency-body
