@@ -45,9 +45,7 @@ CURSOR_CHARS: Final = 600
 NOT_STORED: Final = "no-store"
 
 Limit = Annotated[int, *parsers.limited(MOST, least=1), Query(description="Rows to return.", examples=[20])]
-Cursor = Annotated[
-    str | None, Query(max_length=CURSOR_CHARS, description="The `cursor` of the page before.", examples=["none"])
-]
+Cursor = Annotated[str | None, Query(max_length=CURSOR_CHARS, description="The `cursor` of the page before.")]
 
 router = strict_router(tags=["operators"])
 

@@ -44,9 +44,7 @@ DocumentId = Annotated[
         examples=["63cf0063410ad408f5ef1b318640b266cd8a2ea6a5b7ea398ac61cc6d503b744"],
     ),
 ]
-Cursor = Annotated[
-    str | None, Query(max_length=100, description="`next_cursor` of the page before.", examples=["AQAGQ2nDc4AA"])
-]
+Cursor = Annotated[str | None, Query(max_length=100, description="`next_cursor` of the page before.")]
 
 _TLS: Final[schemas.Tls] = {"verified": True, "minimum_version": "1.2"}
 _COST: Final = 2
