@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from registry.store.domains import LEASE_LOCKS
 from registry.store.engine import CONNECT_SECONDS, libpq
-from registry.store.errors import StoreUnavailable
+from registry.store.errors import StoreUnavailable, raise_cancellation
 
 TARGET_LOCKS: Final = 0x77617902
 JOB_LOCKS: Final = 0x77617903
@@ -109,6 +109,7 @@ async def _connect(engine: AsyncEngine) -> "psycopg.AsyncConnection[tuple[object
             options="-c tcp_keepalives_idle=20 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3",
         )
     except psycopg.Error as error:
+        raise_cancellation(error)
         raise StoreUnavailable(f"no session for a lock: {type(error).__name__}") from error
 
 
@@ -127,6 +128,7 @@ async def _fetch_value(
     try:
         row = await (await connection.execute(statement, values)).fetchone()
     except psycopg.Error as error:
+        raise_cancellation(error)
         raise StoreUnavailable(f"no lock: {type(error).__name__}") from error
     return row and row[0]
 

@@ -13,7 +13,7 @@ from psycopg.types.json import set_json_loads
 
 from registry.store.driver import Row
 from registry.store.engine import CONNECT_SECONDS
-from registry.store.errors import StoreUnavailable, translated
+from registry.store.errors import StoreUnavailable, raise_cancellation, translated
 
 CONNECTIONS: Final = 4
 """A process answers on one core: with more connections, queries would wait in the server instead of here."""
@@ -51,7 +51,8 @@ class QueryPool:
         while self._idle:
             try:
                 return await self._run(self._idle.pop(), statement, bound)
-            except _CONNECTION_LOST:
+            except _CONNECTION_LOST as error:
+                raise_cancellation(error)
                 continue  # a server restart cuts all idle connections; pinging each time would cost more
         return await self._run(await self._connect(), statement, bound)
 
