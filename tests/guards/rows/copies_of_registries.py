@@ -89,7 +89,7 @@ GUARDS: Final = (
     ),
     Guard(
         "mirror-decides-nothing",
-        "a mirror refuses claims, owners, reports and rechecks",
+        "a mirror refuses submissions, claims, owners, reports and rechecks",
         NEVER,
         (
             "tests/actions/test_owners_and_mirrors.py::test_a_mirror_decides_nothing_about_its_entries",
