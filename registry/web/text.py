@@ -112,7 +112,7 @@ def words(name: Any) -> str:
 
 
 _ABBREVIATIONS: Final = {
-    "api": "API", "did": "DID", "dns": "DNS", "http": "HTTP", "https": "HTTPS", "id": "ID", "ip": "IP", "json": "JSON",
+    "api": "API", "dns": "DNS", "http": "HTTP", "https": "HTTPS", "id": "ID", "ip": "IP", "json": "JSON",
     "mcp": "MCP", "mtls": "mTLS", "oauth2": "OAuth 2", "openid": "OpenID", "tls": "TLS", "url": "URL",
 }  # fmt: skip
 

@@ -3,22 +3,17 @@
 Cards come from the database and not from the index, so that a lagging index cannot show a service that was changed,
 hidden or removed; the next hit takes the place of a removed one.
 
-Pages are slices of one ranked pool. A cursor holds the build of the index, the query and the host shown last, and
-continues after that host wherever it ranks by then. It survives ordinary commits of the index, but not a rebuild, which
-may change the whole order: then StaleCursor tells the client to start again.
+Pages are slices of one ranked pool (discover_cursors.py).
 """
 
-import base64
-import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, Final, NamedTuple
 
-import orjson
-
-from registry.core.model.listing import CapabilityMatch, Filters, Hit, Query, SearchUnavailable, StaleCursor, TrustLevel
+from registry.actions.queries.discover_cursors import cursor_at, digest_of, place_after
+from registry.core.model.listing import CapabilityMatch, Filters, Hit, Query, SearchUnavailable, TrustLevel
 from registry.core.names.domains import registrable_domain
 from registry.core.names.impersonation import asked_for
 from registry.core.ranking import (
@@ -189,10 +184,10 @@ async def discover(
     """
     question = await _with_canonical_hosts(store, parse_query(query.text, embedder))
     answer = await ranked(backend, query, embedder, question)
-    generation, digest = answer.pool.generation, _digest(answer.question, query)
+    generation, digest = answer.pool.generation, digest_of(answer.question, query)
     ranking = await _owners_first(store, await _sorted(store, answer.ranking, query), answer, query.text)
-    offset = query.offset if cursor is None else _offset(cursor, generation, digest, ranking)
-    continued = partial(_cursor_at, generation, digest, ranking)
+    offset = query.offset if cursor is None else place_after(cursor, generation, digest, ranking, most=MAX_DEPTH)
+    continued = partial(cursor_at, generation, digest, ranking)
     hits, end = await _fill(store, ranking, offset, query, continued)
     has_more = query.limit > 0 and end < min(len(ranking), MAX_DEPTH)
     has_text = bool(query.text.strip())
@@ -367,42 +362,3 @@ def _host(ranking: Ranking, position: int) -> str:
 
 def _keys(hosts: Collection[str]) -> list[tuple[str, str]]:
     return [(registrable_domain(host), host) for host in hosts]
-
-
-def _digest(question: ParsedQuery, query: Query) -> str:
-    """Return a digest of the question: its terms, in any case and spelling, its filters and its order."""
-    text = f"({sorted(question.terms)!r}, {_filters_text(query.filters)}, {query.sort!r})"
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-@lru_cache(maxsize=100)
-def _filters_text(filters: Filters) -> str:
-    return repr(filters)
-
-
-def _cursor_at(generation: str, digest: str, ranking: Ranking, position: int) -> str:
-    """Return the cursor whose page begins at a place of the ranking."""
-    last = _host(ranking, position - 1) if position else ""
-    return base64.urlsafe_b64encode(orjson.dumps([_build(generation), digest, position, last])).decode().rstrip("=")
-
-
-def _offset(cursor: str, generation: str, digest: str, ranking: Ranking) -> int:
-    """Return the place after the host shown last; when that host is gone, the place stored in the cursor.
-
-    Cursors are not signed: a forged one can only request another page of the same answer.
-    """
-    try:
-        build, cursor_digest, offset, last = orjson.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
-    except (ValueError, TypeError):
-        raise StaleCursor("this cursor was not made by this registry") from None
-    if build != _build(generation):
-        raise StaleCursor("the index was rebuilt since this cursor was made")
-    if cursor_digest != digest:
-        raise StaleCursor("this cursor belongs to another query")
-    if type(offset) is not int or not 0 <= offset <= MAX_DEPTH or not isinstance(last, str):
-        raise StaleCursor("this cursor was not made by this registry")
-    return next((position + 1 for position, host in enumerate(ranking.hosts) if host == last), offset)
-
-
-def _build(generation: str) -> str:
-    return generation.partition(".")[0]

@@ -6,7 +6,6 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from registry.actions.access.audit import decisions
 from registry.actions.feed.reading import page
 from registry.actions.frontier.submit import REMEMBERED, erase_clients
 from registry.actions.maintenance.forget import forget
@@ -110,21 +109,6 @@ async def test_a_proof_makes_an_owner_whose_token_is_handed_out_once(store: Stor
     assert (service.ownership.state, service.ownership.since) == ("proven", NOW)
     assert sorted(await audit(store)) == ["ownership.proven", "ownership.token_issued"]
     assert owner.secret not in str(await rows(store, "SELECT * FROM claims"))
-
-
-async def test_everybody_reads_who_speaks_for_a_host(store: Store) -> None:
-    await crawl(store, SITES)
-    owner = await owner_of(store, HOST)
-    await owning.set_note(store, owner, HOST, "Closed on Sundays.", now=NOW)
-    await owning.give_up(store, owner, HOST, now=NOW + HOUR)
-    actions = ["ownership.ended", "host.note_set", "ownership.token_issued", "ownership.proven"]
-    decided = await decisions(store, HOST)
-    assert sorted((entry.action, entry.actor, entry.detail) for entry in decided) == [
-        (one, "owner", {}) for one in sorted(actions)
-    ]
-    assert await decisions(store, API) == [], "none of them concerns the hosts below"
-    await owner_of(store, HOST, "domain", now=NOW + 2 * HOUR)
-    assert [entry.action for entry in await decisions(store, API)] == ["ownership.proven"]
 
 
 @pytest.mark.parametrize("answer", ["missing", "unanswered"])
