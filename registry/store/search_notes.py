@@ -165,11 +165,6 @@ class SearchNotes:
         statement = select(SearchDirtyRow.host).where(SearchDirtyRow.target == target)
         return frozenset((await self._connection.execute(statement)).scalars())
 
-    async def waiting_since(self, target: str) -> datetime | None:
-        """Return when the oldest change was noted that the target has not seen; None: it has seen all."""
-        statement = select(func.min(SearchDirtyRow.noted_at)).where(SearchDirtyRow.target == target)
-        return (await self._connection.execute(statement)).scalar_one()
-
     async def count(self, target: str) -> int:
         statement = select(func.count()).where(SearchDirtyRow.target == target)
         return (await self._connection.execute(statement)).scalar_one()

@@ -76,7 +76,7 @@ async def operation(store: Store, target: str, intervals: Mapping[str, timedelta
         work = Work(
             runs=last_runs,
             intervals=intervals,
-            index_waits_since=await uow.search.waiting_since(target),
+            index_waits_since=await uow.search.oldest(target),
             feed_waits_since=waiting_since,
             due_since=now - queue.age if queue.domains["due"] else None,
             last_visit_at=await uow.statistics.last_visit(),
