@@ -1,11 +1,13 @@
 """A busy address does not fill all visits in flight: a few visits wait for it, the others are deferred."""
 
 import asyncio
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 
 import pytest
 
@@ -24,12 +26,17 @@ from tests.support.sites import Exchange, Reply
 SHARED = "198.41.1.1.example"
 
 
+def clock_of(monotonic: Callable[[], float]) -> SimpleNamespace:
+    """Return the module `time` for one module alone: event loops of other threads would sleep by another clock."""
+    return SimpleNamespace(monotonic=monotonic)
+
+
 @pytest.mark.parametrize("magnitude", [1e2, 1e3, 1e4, 1e5, 1e6])
 def test_each_deferral_is_longer_up_to_the_maximum(monkeypatch: pytest.MonkeyPatch, magnitude: float) -> None:
     """The order holds for any clock reading, although adding floats loses their last bits."""
     readings = Random(5)
     for now in [readings.uniform(0, magnitude) for _ in range(100)]:
-        monkeypatch.setattr(deferrals.time, "monotonic", lambda now=now: now)
+        monkeypatch.setattr(deferrals, "time", clock_of(lambda now=now: now))
         address_deferrals = Deferrals(visit_seconds=600)
         waits = [address_deferrals.defer("a", 2).total_seconds() for _ in range(400)]
         assert waits == sorted(waits) and waits[0] == 2 * MIN_DELAY and waits[-1] == MAX_DELAY
@@ -39,7 +46,7 @@ def test_each_deferral_is_longer_up_to_the_maximum(monkeypatch: pytest.MonkeyPat
 
 def test_limiter_keys_are_forgotten_when_their_deferrals_are_over(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [0.0]
-    monkeypatch.setattr(deferrals.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(deferrals, "time", clock_of(lambda: clock[0]))
     monkeypatch.setattr(deferrals, "MAX_TRACKED", 3)
     address_deferrals = Deferrals(visit_seconds=10)
     for limiter_key in "abc":
