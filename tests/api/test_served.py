@@ -103,7 +103,7 @@ def test_generated_requests_match_the_document(served: tuple[str, int], tmp_path
     completed = subprocess.run(
         [
             command, "run", f"http://{host}:{port}/openapi.json", "--url", f"http://{host}:{port}",
-            "--phases", "examples,coverage,fuzzing", "--max-examples", "15", "--seed", "20261121", "--workers", "4",
+            "--phases", "examples,coverage,fuzzing", "--max-examples", "15", "--seed", "20261121",
             "--checks", "all", "--exclude-checks", "positive_data_acceptance,negative_data_rejection,ignored_auth",
             "--suppress-health-check", "all", "--no-color", "--request-timeout", "120",
             "--max-response-time", "100",
