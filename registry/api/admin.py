@@ -29,6 +29,7 @@ from registry.edge.problems import (
     UNKNOWN_SERVICE,
     UNREADABLE_BODY,
     Problem,
+    invalid_cursor,
 )
 from registry.edge.requests import registry_of
 from registry.edge.responses import REVALIDATE, json_response, timestamp
@@ -86,7 +87,7 @@ async def public_audit(request: Request, limit: Limit = 50, cursor: Cursor = Non
     try:
         page = await registry_of(request).access.public_audit(limit=limit, cursor=cursor)
     except BadCursor as error:
-        raise Problem(INVALID_CURSOR, f"cursor: start again without it: {error}.") from None
+        raise invalid_cursor(error) from None
     content: schemas.PublicAudit = {
         "success": True,
         "data": {
@@ -238,7 +239,7 @@ async def audit(
     try:
         page = await registry_of(request).access.audit(limit=limit, cursor=cursor, host=name)
     except BadCursor as error:
-        raise Problem(INVALID_CURSOR, f"cursor: start again without it: {error}.") from None
+        raise invalid_cursor(error) from None
     content: schemas.AuditLog = {
         "success": True,
         "data": {
@@ -284,7 +285,7 @@ async def queue(request: Request) -> Response:
 def _after(cursor: str) -> tuple[str, str, str]:
     parts = cursor.split("/")
     if len(parts) != 3 or "\0" in cursor or not cursor.isprintable():
-        raise Problem(INVALID_CURSOR, "cursor: start again without it: not a cursor of this registry.")
+        raise invalid_cursor("not a cursor of this registry")
     return parts[0], parts[1], parts[2]
 
 

@@ -25,6 +25,7 @@ from registry.edge.problems import (
     UNAUTHORIZED,
     UNREADABLE_BODY,
     Problem,
+    invalid_cursor,
 )
 from registry.edge.requests import registry_of
 from registry.edge.responses import json_response, timestamp
@@ -64,7 +65,7 @@ async def reports(
             cast(tuple[ReportState, ...], states), limit=limit, cursor=cursor
         )
     except BadCursor as error:
-        raise Problem(INVALID_CURSOR, f"cursor: start again without it: {error}.") from None
+        raise invalid_cursor(error) from None
     content: schemas.Reports = {
         "success": True,
         "data": {

@@ -24,7 +24,7 @@ from registry.core.reading.plain_text import line
 from registry.core.wording.text import QUERY_CHARS
 from registry.edge import parsers
 from registry.edge.costs import charge, of_discover
-from registry.edge.problems import INVALID_CURSOR, INVALID_PARAMETER, Problem
+from registry.edge.problems import INVALID_CURSOR, INVALID_PARAMETER, invalid_cursor
 from registry.edge.requests import base_url, registry_of
 from registry.edge.responses import encoded_response, service_url, status_url, timestamp
 from registry.edge.routing import QueryRoute, strict_router
@@ -122,7 +122,7 @@ async def changes(
     try:
         page = await registry.feed.recent(wanted, below=domains, only=answering, cursor=cursor, limit=ENTRIES)
     except InvalidCursor as error:
-        raise Problem(INVALID_CURSOR, f"cursor: start again without it: {error}.") from None
+        raise invalid_cursor(error) from None
     narrowed = {"q": text, "domain": ",".join(domains), "types": ",".join(wanted.patterns)}
     filters = {name: value for name, value in narrowed.items() if value}
     updated = max((event.at for event in page.events), default=_NEVER)

@@ -20,7 +20,7 @@ from registry.core.model.listing import Query as SearchQuery
 from registry.core.ranking.suggest import Suggestions
 from registry.core.reading.plain_text import plain
 from registry.edge.costs import charge, of_discover
-from registry.edge.problems import INVALID_CURSOR, INVALID_PARAMETER, Problem
+from registry.edge.problems import INVALID_CURSOR, INVALID_PARAMETER, invalid_cursor
 from registry.edge.requests import base_url, registry_of
 from registry.edge.responses import capability_url, json_response, rounded
 from registry.edge.routing import QueryRoute, strict_router
@@ -78,7 +78,7 @@ async def discover(
     try:
         page = await registry_of(request).search.discover(query, cursor, facets=[FACETS[name] for name in counted])
     except StaleCursor as error:
-        raise Problem(INVALID_CURSOR, f"cursor: start again without it: {error}.") from None
+        raise invalid_cursor(error) from None
     stems = page.stems if highlights else None
     content = _content(page, text, stems, base_url(request), utc_now())
     if page.facets is not None:

@@ -24,7 +24,14 @@ from registry.core.changes.payloads import payload_of
 from registry.edge import parsers
 from registry.edge.connections import long_poll
 from registry.edge.costs import charge, charge_stored, of_bytes
-from registry.edge.problems import CURSOR_EXPIRED, INVALID_CURSOR, INVALID_PARAMETER, RATE_LIMITED, Problem
+from registry.edge.problems import (
+    CURSOR_EXPIRED,
+    INVALID_CURSOR,
+    INVALID_PARAMETER,
+    RATE_LIMITED,
+    Problem,
+    invalid_cursor,
+)
 from registry.edge.requests import base_url, registry_of
 from registry.edge.responses import REVALIDATE, encoded_response, timestamp
 from registry.edge.routing import strict_router
@@ -153,7 +160,7 @@ async def _page(request: Request, cursor: str | None, types: Types, limit: int) 
     try:
         place = None if cursor is None else actions.place(cursor, types)
     except InvalidCursor as error:
-        raise Problem(INVALID_CURSOR, f"cursor: start again without it: {error}.") from None
+        raise invalid_cursor(error) from None
     try:
         return await actions.page(place, types, limit)
     except CursorExpired:

@@ -26,7 +26,14 @@ from registry.edge import parsers
 from registry.edge.costs import HEALTH, charge, of_discover, of_list
 from registry.edge.interfaces import Interface
 from registry.edge.middleware import Rules
-from registry.edge.problems import INVALID_BODY, INVALID_CURSOR, INVALID_PARAMETER, UNREADABLE_BODY, Problem
+from registry.edge.problems import (
+    INVALID_BODY,
+    INVALID_CURSOR,
+    INVALID_PARAMETER,
+    UNREADABLE_BODY,
+    Problem,
+    invalid_cursor,
+)
 from registry.edge.problems import NOT_FOUND as NO_SUCH_ADDRESS
 from registry.edge.requests import base_url, provide, registry_of
 from registry.edge.responses import json_response
@@ -120,7 +127,7 @@ async def search(request: Request) -> Response:
         try:
             page = await registry_of(request).search.search_entries(text, filters, limit=size, token=body.pageToken)
         except StaleCursor as error:
-            raise Problem(INVALID_CURSOR, f"pageToken: start again without it: {error}.") from None
+            raise invalid_cursor(error, "pageToken") from None
         base, now = base_url(request), utc_now()
         content["results"] = [result(matched, base, now) for matched in page.entries]
         if page.next_token is not None:
@@ -221,7 +228,7 @@ async def list_agents(
                 conditions.filters, conditions.extra, order=order, limit=page_size, token=page_token
             )
         except StaleCursor as error:
-            raise Problem(INVALID_CURSOR, f"pageToken: start again without it: {error}.") from None
+            raise invalid_cursor(error, "pageToken") from None
         base, now = base_url(request), utc_now()
         content = {"items": [full_entry(entry, base, now) for entry in page.entries]}
         if page.total is not None:

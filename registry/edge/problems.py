@@ -243,6 +243,11 @@ class Problem(Exception):
         return partial(type(self), headers=self.headers, **self.members), (self.kind, self.detail)
 
 
+def invalid_cursor(why: object, parameter: str = "cursor") -> Problem:
+    """Return the refusal of a cursor that cannot be continued, and why."""
+    return Problem(INVALID_CURSOR, f"{parameter}: start again without it: {why}.")
+
+
 def body(kind: ProblemType, detail: str, instance: str, members: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Return the problem document. `members` may override `success` and `error` where ADP has another shape."""
     return {
