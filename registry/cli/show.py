@@ -113,10 +113,8 @@ async def show_submissions(waypost: Waypost, names: Sequence[str], console: Cons
     for name in names:
         try:
             answer: dict[str, Any] = asdict(await waypost.frontier.submit(name))
-        except InvalidName as error:
+        except (InvalidName, DecidedAtOrigin) as error:
             answer, refused = {"state": "refused", "name": name, "code": error.code, "reason": str(error)}, True
-        except DecidedAtOrigin as error:
-            answer, refused = {"state": "refused", "name": name, "code": "mirrored", "reason": str(error)}, True
         if as_json:
             print_json(answer)
         else:

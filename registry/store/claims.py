@@ -1,7 +1,7 @@
 """Repositories of claims of ownership, and of what owners have set for their hosts."""
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Final
 
@@ -204,6 +204,13 @@ class OwnerSettings:
         values = asdict(setting) | {"note": clean(setting.note)}
         statement = insert(OwnerSettingRow).values(values)
         await self._connection.execute(statement.on_conflict_do_update(index_elements=["domain", "host"], set_=values))
+
+    async def end_pins(self, domain: str, is_over: Callable[[str], bool], *, now: datetime) -> list[str]:
+        """End the pins of a domain to canonical hosts for which `is_over` is true; return the hosts that had them."""
+        ended = [one for one in await self.of(domain) if one.canonical is not None and is_over(one.canonical)]
+        for setting in ended:
+            await self.put(replace(setting, canonical=None, changed_at=now))
+        return [setting.host for setting in ended]
 
     async def remove_of(self, claim: str, domain: str) -> None:
         """Delete everything that the owner of a claim has set, with the webhooks."""

@@ -6,7 +6,7 @@ visits, submissions, seeds and documents of others do not bring it back. Without
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
@@ -68,10 +68,8 @@ async def forget(
         facts = {"state": limits.state(host) or "gone", "reason": "forgotten"}
         changes = [ChangeRecord(domain, shown_host, "service.delisted", now, facts) for shown_host in services]
         changes += [ownership_events.ended(claim, "forgotten", now) for claim in owners]
-        for setting in await uow.owner_settings.of(domain):
-            if setting.canonical is not None and is_covered(setting.canonical, [host]):
-                await uow.owner_settings.put(replace(setting, canonical=None, changed_at=now))
-                changes.append(ownership_events.changed(domain, setting.host, "canonical_host", now))
+        unpinned = await uow.owner_settings.end_pins(domain, lambda pinned: is_covered(pinned, [host]), now=now)
+        changes += [ownership_events.changed(domain, other, "canonical_host", now) for other in unpinned]
         if opt_out is not None and not was_out:
             kind = "host.blocked" if opt_out == "operator" else "host.opted_out"
             changes.append(ChangeRecord(domain, host, kind, now, {"state": facts["state"], "how": opt_out}))

@@ -28,13 +28,11 @@ async def end(uow: UnitOfWork, claim: ClaimRecord, reason: EndReason, *, actor: 
     await uow.owner_settings.remove_of(claim.id, claim.domain)
     ended = replace(claim, ended_at=now, end_reason=reason, due_at=None, claimed_until=None, owner_digest=None)
     await uow.claims.put(ended)
-    changes = [ownership_events.ended(claim, reason, now)]
     remaining = [known for known in await uow.claims.of(claim.domain) if known.is_owner]
-    for setting in await uow.owner_settings.of(claim.domain):
-        pinned = setting.canonical
-        if pinned is not None and not any(known.covers(pinned) for known in remaining):
-            await uow.owner_settings.put(replace(setting, canonical=None, changed_at=now))
-            changes.append(ownership_events.changed(setting.domain, setting.host, "canonical_host", now))
-    await uow.ledger.add_changes(changes)
+    unpinned = await uow.owner_settings.end_pins(
+        claim.domain, lambda host: not any(known.covers(host) for known in remaining), now=now
+    )
+    changes = [ownership_events.changed(claim.domain, host, "canonical_host", now) for host in unpinned]
+    await uow.ledger.add_changes([ownership_events.ended(claim, reason, now), *changes])
     detail = {"claim": claim.id, "scope": claim.scope, "reason": reason}
     await uow.audit.add(AuditEntry(actor, "ownership.ended", claim.domain, claim.host, "", detail), now=now)
