@@ -66,10 +66,10 @@ class _Owner:
 
     @classmethod
     def of(cls, request: Request, domain: str) -> "_Owner":
-        """Raise Problem for a request without such a token, and for a name that is none."""
+        """Raise Problem for a request without an owner's token, and for an invalid host name."""
         return cls(registry_of(request).ownership, bearer(request, OWNER), host_in(domain))
 
-    async def does(
+    async def run(
         self,
         action: Callable[Concatenate[OwnershipActions, Token, str, P], Awaitable[T]],
         *arguments: P.args,
@@ -79,9 +79,9 @@ class _Owner:
         with _refusals():
             return await action(self.actions, self.token, self.host, *arguments, **options)
 
-    def told(self, changed: bool, says: str, **more: Any) -> Response:
+    def changed(self, is_changed: bool, says: str, **more: Any) -> Response:
         """Return the answer to a change."""
-        data = {"domain": self.host, "changed": changed, "says": says, **more}
+        data = {"domain": self.host, "changed": is_changed, "says": says, **more}
         return secret_response({"success": True, "data": data})
 
 
@@ -96,7 +96,7 @@ class _Owner:
 )
 async def owned(request: Request, domain: DomainPath) -> Response:
     owner = _Owner.of(request, domain)
-    found = await owner.does(OwnershipActions.overview)
+    found = await owner.run(OwnershipActions.overview)
     content: schemas.Owned = {"success": True, "data": _owned(found, base_url(request))}
     return json_response(request, content, cache=NOT_STORED)
 
@@ -111,7 +111,7 @@ async def owned(request: Request, domain: DomainPath) -> Response:
 )
 async def recheck(request: Request, domain: DomainPath) -> Response:
     owner = _Owner.of(request, domain)
-    result = await owner.does(OwnershipActions.recheck)
+    result = await owner.run(OwnershipActions.recheck)
     if result.state in ("opted_out", "blocked"):
         raise Problem(OPTED_OUT, "This host is not visited: it opted out, or is blocked.")
     if result.state == "unknown":
@@ -119,7 +119,7 @@ async def recheck(request: Request, domain: DomainPath) -> Response:
     if result.retry_at is not None:
         seconds = max(1, round((result.retry_at - utc_now()).total_seconds()))
         raise Problem(RATE_LIMITED, "The host asks to be left alone.", headers={"Retry-After": str(seconds)})
-    return owner.told(True, "Queued; a visit takes up to a minute.")
+    return owner.changed(True, "Queued; a visit takes up to a minute.")
 
 
 @router.post(
@@ -129,8 +129,8 @@ async def recheck(request: Request, domain: DomainPath) -> Response:
 )  # fmt: skip
 async def hide(request: Request, domain: DomainPath) -> Response:
     owner = _Owner.of(request, domain)
-    held = await owner.does(OwnershipActions.hide)
-    return owner.told(held.changed, "Hidden: it is visited and not listed.")
+    held = await owner.run(OwnershipActions.hide)
+    return owner.changed(held.changed, "Hidden: it is visited and not listed.")
 
 
 @router.post(
@@ -139,8 +139,8 @@ async def hide(request: Request, domain: DomainPath) -> Response:
 )  # fmt: skip
 async def show(request: Request, domain: DomainPath) -> Response:
     owner = _Owner.of(request, domain)
-    held = await owner.does(OwnershipActions.show)
-    return owner.told(held.changed, "Not hidden.")
+    held = await owner.run(OwnershipActions.show)
+    return owner.changed(held.changed, "Not hidden.")
 
 
 @router.put(
@@ -156,8 +156,8 @@ async def note(request: Request, domain: DomainPath) -> Response:
     text = (await _body(request, {"note"})).get("note")
     if not isinstance(text, str):
         raise Problem(INVALID_BODY, "The body must be an object with `note` (text).")
-    shown = await owner.does(OwnershipActions.set_note, text)
-    return owner.told(True, "Shown with the service." if shown else "There is no note.", note=shown)
+    shown = await owner.run(OwnershipActions.set_note, text)
+    return owner.changed(True, "Shown with the service." if shown else "There is no note.", note=shown)
 
 
 @router.put(
@@ -176,9 +176,9 @@ async def canonical(request: Request, domain: DomainPath) -> Response:
         raise Problem(INVALID_BODY, "The body must be an object with `canonical` (a host name, or null).")
     with _refusals():
         target = None if name is None else host_syntax(name.strip())
-    pinned = await owner.does(OwnershipActions.pin, target)
+    pinned = await owner.run(OwnershipActions.pin, target)
     says = "It stands for itself." if pinned is None else "The canonical host stands for it."
-    return owner.told(True, says, canonical_host=pinned)
+    return owner.changed(True, says, canonical_host=pinned)
 
 
 @router.put(
@@ -200,7 +200,7 @@ async def webhook(request: Request, domain: DomainPath) -> Response:
         raise Problem(INVALID_BODY, "`types` must be a list of kinds of events.")
     with _refusals():
         wanted = Types.of(types)
-    record = await owner.does(OwnershipActions.set_webhook, url, wanted)
+    record = await owner.run(OwnershipActions.set_webhook, url, wanted)
     data = _webhook(record)
     data["secret"] = record.secret
     content: schemas.Webhook = {"success": True, "data": data}
@@ -213,8 +213,8 @@ async def webhook(request: Request, domain: DomainPath) -> Response:
 )  # fmt: skip
 async def no_webhook(request: Request, domain: DomainPath) -> Response:
     owner = _Owner.of(request, domain)
-    existed = await owner.does(OwnershipActions.remove_webhook)
-    return owner.told(existed, "There is no webhook.")
+    existed = await owner.run(OwnershipActions.remove_webhook)
+    return owner.changed(existed, "There is no webhook.")
 
 
 @router.post(
@@ -223,8 +223,8 @@ async def no_webhook(request: Request, domain: DomainPath) -> Response:
 )  # fmt: skip
 async def rotate(request: Request, domain: DomainPath) -> Response:
     owner = _Owner.of(request, domain)
-    new = await owner.does(OwnershipActions.rotate)
-    return owner.told(True, "The old token is no longer valid.", owner_token=new.text)
+    new = await owner.run(OwnershipActions.rotate)
+    return owner.changed(True, "The old token is no longer valid.", owner_token=new.text)
 
 
 @router.delete(
@@ -234,8 +234,8 @@ async def rotate(request: Request, domain: DomainPath) -> Response:
 )  # fmt: skip
 async def give_up(request: Request, domain: DomainPath) -> Response:
     owner = _Owner.of(request, domain)
-    await owner.does(OwnershipActions.give_up)
-    return owner.told(True, "The ownership has ended.")
+    await owner.run(OwnershipActions.give_up)
+    return owner.changed(True, "The ownership has ended.")
 
 
 @router.post(
@@ -253,10 +253,10 @@ async def opt_out(request: Request, domain: DomainPath) -> Response:
     if not isinstance(undo, bool):
         raise Problem(INVALID_BODY, "`undo` must be true or false.")
     if undo:
-        await owner.does(OwnershipActions.come_back)
-        return owner.told(True, "It may be visited again.")
-    await owner.does(OwnershipActions.opt_out)
-    return owner.told(True, "Deleted, and never visited again.")
+        await owner.run(OwnershipActions.come_back)
+        return owner.changed(True, "It may be visited again.")
+    await owner.run(OwnershipActions.opt_out)
+    return owner.changed(True, "Deleted, and never visited again.")
 
 
 async def _body(request: Request, known: set[str]) -> dict[str, Any]:

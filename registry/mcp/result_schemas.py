@@ -43,7 +43,7 @@ _SUMMARY: Final[Mapping[str, Schema]] = {
     "description": text(),
     "score": _SCORE,
     "trust_level": _TRUST,
-    "owned": flag("Somebody has proven to own the host."),
+    "owned": flag("The ownership of the host is proven."),
     "canonical_host": or_null("string", "The host of the domain that its owner lets stand for it."),
     "auth_type": text("`unknown`: no document says.", enum=list(get_args(AuthKind))),
     "pricing_type": text("`unknown`: no document says.", enum=list(get_args(PricingKind))),
@@ -156,7 +156,7 @@ SERVICE: Final = closed(
         **_SERVICE_FACTS,
         "ownership": closed(
             {
-                "state": text("Whether somebody has proven to own the host.", enum=list(get_args(OwnershipState))),
+                "state": text("Whether the ownership of the host is proven.", enum=list(get_args(OwnershipState))),
                 "since": or_null("string", "When it was proven."),
                 "checked_at": or_null("string", "When it was verified last."),
             }

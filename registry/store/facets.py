@@ -81,7 +81,7 @@ def _statement(facets: tuple[str, ...]) -> LiteralString:
 
 
 def _as_text(column: ColumnElement[Any]) -> str:
-    dialect = PGDialect_psycopg()  # type: ignore[no-untyped-call]
+    dialect = PGDialect_psycopg()  # type: ignore[no-untyped-call]  # SQLAlchemy leaves it untyped
     return str(column.compile(dialect=dialect, compile_kwargs={"literal_binds": True}))
 
 

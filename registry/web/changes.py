@@ -21,7 +21,7 @@ _NAMED: Final = 8
 
 
 async def changes(request: Request) -> Response:
-    """Return a page of events, the latest first. Raise Problem for a kind or cursor that is none."""
+    """Return a page of events, the latest first. Raise Problem for an unknown kind and for an invalid cursor."""
     kind, cursor = request.query_params.get("type") or None, request.query_params.get("cursor")
     if kind is not None and kind not in KINDS:
         raise Problem(INVALID_PARAMETER, "There are no events of this kind.")

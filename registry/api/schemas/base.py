@@ -276,7 +276,7 @@ class Summary(Shape):
     ]
     freshness: Freshness
     owned: Annotated[
-        bool, Field(description="Somebody has proven to own the host; `ownership` at `url` has more.", examples=[True])
+        bool, Field(description="The ownership of the host is proven; `ownership` at `url` has more.", examples=[True])
     ]
     canonical_host: CanonicalHost
     url: Annotated[str, Field(description="The service in full.", examples=[EXAMPLE_SERVICE_URL])]

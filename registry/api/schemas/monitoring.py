@@ -74,9 +74,9 @@ class IncidentNow(Shape):
 Incidents = Annotated[
     list[IncidentNow],
     Field(
-        description="What this registry fails to do in time, what began last first: a job whose last run failed, or "
-        "that is late; changes that wait for the search index, or events for their place in the change feed; no visits "
-        "although hosts are due. Looked at no more than once a minute."
+        description="Work of this registry that is late or has failed, the latest first: a job whose last run failed "
+        "or that is late; changes that wait for the search index, or events for their place in the change feed; no "
+        "visits although hosts are due. Looked at no more than once a minute."
     ),
 ]
 

@@ -92,7 +92,7 @@ class Claim(Succeeded):
 
 
 class OwnershipFacts(Shape):
-    """Whether somebody has proven to own the host, as everybody sees it."""
+    """Whether the ownership of the host is proven, as everybody sees it."""
 
     state: Annotated[
         OwnershipState,

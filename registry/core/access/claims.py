@@ -25,7 +25,7 @@ EndReason = Literal["no_longer_published", "unanswered", "transferred", "given_u
 OwnershipState = Literal[
     "proven",
     "ended",
-    "none",  # nobody has proven it
+    "none",  # never proven
     "at_origin",  # this registry is a mirror: the one that it mirrors knows
 ]
 

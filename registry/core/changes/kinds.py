@@ -14,7 +14,7 @@ Kind = Literal[
     "host.blocked",  # an operator of this registry keeps it out; covers all hosts below it
     "host.forgotten",  # everything stored about it, and about all hosts below it, was deleted
     "host.readmitted",  # an opt-out or a block has ended: it may be visited again
-    "ownership.proven",  # somebody has proven to own the host
+    "ownership.proven",  # the ownership of the host was proven
     "ownership.changed",  # what the owner says of the host in public: the note, or the canonical host
     "ownership.ended",  # the ownership is over, and what its owner had set
 ]

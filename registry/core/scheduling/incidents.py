@@ -1,4 +1,4 @@
-"""Incidents: what this registry fails to do in time, as far as it can be told from what is stored. Pure."""
+"""Incidents: which work of this registry is late or has failed, judged from what is stored. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
