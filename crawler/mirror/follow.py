@@ -23,7 +23,10 @@ import structlog
 from crawler.mirror.origin import RANGE_BYTES, WAIT_SECONDS, Origin
 from crawler.seeds.online import NotRead
 from registry.core.names.domains import InvalidName, host_syntax
+from registry.core.reading.foreign_lists import ENVELOPE_BYTES, RECORD_VALUES, ForeignList, count_values, read_entry
+from registry.core.reading.reader import Unreadable
 from registry.wiring.dump_reading import (
+    LINE_BYTES,
     MANIFEST,
     MANIFEST_BYTES,
     BadDump,
@@ -33,17 +36,22 @@ from registry.wiring.dump_reading import (
     read_manifest,
     verify,
 )
-from registry.wiring.mirroring import MirrorRecord, Statement, Superseded
+from registry.wiring.mirroring import ANSWER_BYTES, MirrorRecord, Statement, Superseded
 
 if TYPE_CHECKING:
     from registry.wiring import Waypost
 
 LINES_AT_ONCE: Final = 100
-BYTES_AT_ONCE: Final = 16 * 1024 * 1024
-"""Records of a dump that one transaction applies."""
+BYTES_AT_ONCE: Final = 4 * 1024 * 1024
+VALUES_AT_ONCE: Final = RECORD_VALUES
+"""Records that are parsed at once and that one transaction applies; the last of them may exceed the bounds."""
 
 EVENTS_AT_ONCE: Final = 200
 HOSTS_AT_ONCE: Final = 50
+FEED_BYTES: Final = 8 * 1024 * 1024
+RECORDS_BYTES: Final = ANSWER_BYTES + LINE_BYTES + ENVELOPE_BYTES
+"""Bytes of an answer: an origin ends one after ANSWER_BYTES, with a record that is at most a line of a dump."""
+
 AGAIN_SECONDS: Final = (1.0, 300.0)
 """Seconds before a failed request is made again: the first time and at most; doubled each time."""
 
@@ -75,6 +83,7 @@ class Mirror:
     source: Path | None = None
     _once: bool = False
     _bad_snapshot: str = ""
+    _events_at_once: int = EVENTS_AT_ONCE  # fewer after a page that is too large
     _next_look: float = 0.0  # for a newer dump, in seconds of the event loop
 
     async def run(self, *, once: bool = False) -> None:
@@ -229,88 +238,150 @@ class Mirror:
 
     async def _follow(self, progress: MirrorRecord) -> tuple[MirrorRecord, bool]:
         """Apply one page of the feed; wait for it if it is empty. Raise Expired and NotRead."""
-        question: dict[str, str | int] = {"limit": EVENTS_AT_ONCE}
+        question: dict[str, str | int] = {"limit": self._events_at_once}
         if progress.cursor is not None:
             question["cursor"] = progress.cursor
         if progress.behind_s == 0 and not self._once:
             question["wait"] = WAIT_SECONDS
         try:
-            page = _page(await self.origin.json(f"/api/feed?{urlencode(question)}"))
+            page = await asyncio.to_thread(
+                _page,
+                await self.origin.listed(
+                    f"/api/feed?{urlencode(question)}", "events", cap=FEED_BYTES, max_entries=10 * EVENTS_AT_ONCE
+                ),
+            )
         except NotRead as error:
+            if error.is_too_large and self._events_at_once > 1:
+                self._events_at_once //= 2
+                return progress, False
             if error.status == 410 or (error.status == 400 and progress.cursor is not None):
                 raise Expired from None
             raise
-        hosts = page.hosts
-        while True:
-            asked, hosts = hosts[:HOSTS_AT_ONCE], hosts[HOSTS_AT_ONCE:]
-            statements, left = await self._records(asked) if asked else ([], [])
-            hosts = [*left, *hosts]
-            # The cursor moves with the last of them: until then a restart reads the page again, which changes nothing.
-            cursor = progress.cursor if hosts else page.cursor
-            progress, applied = await self.waypost.mirror.follow(
-                progress, statements, cursor=cursor, behind=page.behind(datetime.now(UTC))
-            )
-            _log_refused(applied.refused)
-            if statements:
-                log.info(
-                    "mirror.applied",
-                    put=applied.put,
-                    removed=applied.removed,
-                    left_out=applied.left_out,
-                    refused=len(applied.refused),
-                    behind_seconds=progress.behind_s,
-                    sequence=progress.sequence,
-                )
-            if not hosts:
-                return progress, not page.has_more
+        self._events_at_once = min(2 * self._events_at_once, EVENTS_AT_ONCE)
+        behind = page.behind(datetime.now(UTC))
+        waiting, size = page.hosts, HOSTS_AT_ONCE
+        while waiting:
+            asked, waiting = waiting[:size], waiting[size:]
+            try:
+                answer = await self._records(asked)
+            except NotRead as error:
+                if not error.is_too_large:
+                    raise
+                if len(asked) > 1:
+                    waiting, size = [*asked, *waiting], len(asked) // 2
+                    continue
+                answer = _Answer(progress.sequence, iter(()), asked, [], "too_large")
+            waiting = [*answer.left, *waiting]
+            progress = await self._apply(progress, answer, behind)
+        # Until here a restart reads the page again, which changes nothing.
+        if page.refused:
+            log.warning("mirror.refused_events", events=page.refused)
+        progress, _ = await self.waypost.mirror.follow(
+            progress, [], cursor=page.cursor, behind=behind, nameless=page.refused
+        )
+        return progress, not page.has_more
 
-    async def _records(self, hosts: Sequence[str]) -> tuple[list[Statement], list[str]]:
-        """Return what the origin says of some hosts, and those that it had no room for. Raise NotRead."""
-        answer = await self.origin.json("/api/records", question=orjson.dumps({"hosts": hosts}))
+    async def _records(self, hosts: Sequence[str]) -> "_Answer":
+        """Ask for the records of some hosts. Raise NotRead."""
+        listed = await self.origin.listed(
+            "/api/records",
+            "records",
+            question=orjson.dumps({"hosts": hosts}),
+            cap=RECORDS_BYTES,
+            max_entries=2 * HOSTS_AT_ONCE,
+        )
+        answer = listed.envelope
         sequence = answer.get("sequence") if isinstance(answer, dict) else None
-        records = answer.get("records") if isinstance(answer, dict) else None
         left = answer.get("left") if isinstance(answer, dict) else None
-        if type(sequence) is not int or not 0 <= sequence < 2**62 or not isinstance(records, list):
+        if type(sequence) is not int or sequence < 0 or not listed.is_list:
             raise NotRead("the answer holds no records")
         missing = [host for host in hosts if isinstance(left, list) and host in left]
         if len(missing) == len(hosts):
             raise NotRead("the answer leaves out every host")
-        by_host: dict[str, Any] = {
-            record["host"]: record
-            for record in records
-            if isinstance(record, dict) and isinstance(record.get("host"), str)
-        }
-        statements = [
-            await self.waypost.mirror.statement(by_host.get(host), host, sequence)
-            for host in hosts
-            if host not in missing
-        ]
-        return statements, missing
+        return _Answer(sequence, iter(listed), [host for host in hosts if host not in missing], missing)
+
+    async def _apply(self, progress: MirrorRecord, answer: "_Answer", behind: timedelta) -> MirrorRecord:
+        """Apply an answer in batches, without moving the cursor. A host of which it says nothing is refused."""
+        told: set[str] = set()
+        done, is_over = 0, False
+        while not is_over:
+            batch, is_over = await asyncio.to_thread(_some, answer.entries)
+            statements = [
+                statement
+                for statement in await self.waypost.mirror.answered(batch, answer.hosts[done:], answer.sequence)
+                if statement.host in answer.hosts
+            ]
+            done += len(batch)
+            told.update(statement.host for statement in statements)
+            if is_over:
+                statements += [
+                    Statement(host, answer.sequence, refused=answer.refused)
+                    for host in answer.hosts
+                    if host not in told
+                ]
+            progress, applied = await self.waypost.mirror.follow(
+                progress, statements, cursor=progress.cursor, behind=behind
+            )
+            _log_refused(applied.refused)
+            log.info(
+                "mirror.applied",
+                put=applied.put,
+                removed=applied.removed,
+                left_out=applied.left_out,
+                refused=len(applied.refused),
+                behind_seconds=progress.behind_s,
+                sequence=progress.sequence,
+            )
+        return progress
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """The records of `hosts` as of a position of the feed. `left`: hosts for which there was no room.
+
+    `refused`: why a host has no record in `entries`.
+    """
+
+    sequence: int
+    entries: Iterator[bytes]
+    hosts: Sequence[str]
+    left: list[str]
+    refused: str = "no_record"
 
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    """A page of the feed: the hosts of its events in order, and when the last of these happened."""
+    """A page of the feed: the hosts of its events in order, and when the last of these happened.
+
+    `refused`: events that cannot be read.
+    """
 
     cursor: str
     has_more: bool
     hosts: list[str]
     latest: datetime | None
+    refused: int
 
     def behind(self, now: datetime) -> timedelta:
         """Return how old the first event is, at most, that comes after this page."""
         return now - self.latest if self.has_more and self.latest is not None else timedelta()
 
 
-def _page(page: Any) -> _Page:
+def _page(listed: ForeignList) -> _Page:
     """Return the page. Events that name no host, and kinds that are not known, are passed over. Raise NotRead."""
-    events = page.get("events") if isinstance(page, dict) else None
+    page = listed.envelope
     cursor = page.get("cursor") if isinstance(page, dict) else None
-    if not isinstance(events, list) or not isinstance(cursor, str) or len(cursor) > CURSOR_CHARS:
+    if not isinstance(page, dict) or not listed.is_list or not isinstance(cursor, str) or len(cursor) > CURSOR_CHARS:
         raise NotRead("the answer is no page of a feed")
     hosts: dict[str, None] = {}
     latest: datetime | None = None
-    for event in events[: 10 * EVENTS_AT_ONCE]:
+    refused = 0
+    for raw in listed:
+        try:
+            event: Any = read_entry(raw)
+        except Unreadable:
+            refused += 1
+            continue
         entity = event.get("entity") if isinstance(event, dict) else None
         name = entity.get("id") if isinstance(entity, dict) else None
         if isinstance(name, str):
@@ -318,17 +389,18 @@ def _page(page: Any) -> _Page:
                 hosts[host_syntax(name)] = None
         with contextlib.suppress(ValueError, TypeError, KeyError, OverflowError):
             latest = datetime.fromisoformat(event["occurred_at"]).astimezone(UTC)
-    return _Page(cursor, page.get("has_more") is True, list(hosts), latest)
+    return _Page(cursor, page.get("has_more") is True, list(hosts), latest, refused)
 
 
 def _some(reading: Iterator[bytes]) -> tuple[list[bytes], bool]:
-    """Return the next lines, bounded in number and bytes, and whether they are the last."""
+    """Return the next records, bounded in number, bytes and values, and whether they are the last."""
     batch: list[bytes] = []
-    size = 0
+    size = values = 0
     for line in reading:
         batch.append(line)
         size += len(line)
-        if len(batch) == LINES_AT_ONCE or size > BYTES_AT_ONCE:
+        values += count_values(line)
+        if len(batch) == LINES_AT_ONCE or size > BYTES_AT_ONCE or values > VALUES_AT_ONCE:  # guard: mirror-batches
             return batch, False
     return batch, True
 

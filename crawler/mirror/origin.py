@@ -8,21 +8,18 @@ import asyncio
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime, timedelta
 from types import TracebackType
-from typing import Any, Final, Self
-
-import jiter
+from typing import Final, Self
 
 from crawler.politeness import BlockBudgets, RequestPacer
 from crawler.resources import CrawlResources
 from crawler.seeds.online import NotRead, readable
 from crawler.sender import VisitInterrupted
 from crawler.session import FetchSession
-from registry.core.model.documents import Fetched, Post, Probe, Purpose
+from registry.core.model.documents import Fetched, Outcome, Post, Probe, Purpose
+from registry.core.reading.foreign_lists import ForeignList, cut_list, reason_of
+from registry.core.reading.reader import Unreadable
 from registry.core.visiting.shares import DomainBudget
 from registry.settings import Settings
-
-JSON_CAP: Final = 48 * 1024 * 1024
-"""Bytes of an answer in JSON: some records of a few megabytes each."""
 
 RANGE_BYTES: Final = 4 * 1024 * 1024
 """Bytes of a part that one request asks for: what is lost when it breaks off, and what is held in memory."""
@@ -62,18 +59,19 @@ class Origin(CrawlResources):
         await super().__aenter__()
         return self
 
-    async def json(self, path: str, *, question: bytes | None = None, cap: int = JSON_CAP) -> Any:
-        """Return the JSON value of a GET, or of a POST of `question`. Raise NotRead."""
+    async def listed(
+        self, path: str, member: str, *, question: bytes | None = None, cap: int, max_entries: int
+    ) -> ForeignList:
+        """Return the answer to a GET, or to a POST of `question`, cut into the entries of its list. Raise NotRead."""
         post = None
         if question is not None:
             post = Post("", question, (("Content-Type", "application/json"),))
-        body = (
-            await self._answer(Probe(self.url + path, Purpose.POINTER, "S5", "application/json", cap, post=post))
-        ).body
+        probe = Probe(self.url + path, Purpose.POINTER, "S5", "application/json", cap, post=post)
+        body = (await self._answer(probe)).body
         try:
-            return await asyncio.to_thread(jiter.from_json, body)
-        except ValueError:
-            raise NotRead("the answer is not JSON") from None
+            return await asyncio.to_thread(cut_list, body, member, max_entries=max_entries)
+        except Unreadable as refusal:
+            raise NotRead(f"the answer cannot be read: {reason_of(refusal)}") from None
 
     async def file(self, path: str, *, cap: int) -> bytes:
         """Return the body of a GET. Raise NotRead."""
@@ -95,7 +93,8 @@ class Origin(CrawlResources):
             raise asyncio.CancelledError from None
         if fetched.failure is not None:
             await self._disconnect()
-            raise NotRead(" ".join(filter(None, (fetched.failure.value.replace("_", " "), fetched.reason))))
+            reason = " ".join(filter(None, (fetched.failure.value.replace("_", " "), fetched.reason)))
+            raise NotRead(reason, is_too_large=fetched.failure is Outcome.TOO_LARGE)
         if fetched.status != status:
             raise NotRead(
                 f"the answer was {fetched.status}", fetched.status, _seconds(fetched.headers.get("retry-after"))

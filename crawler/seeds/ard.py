@@ -6,26 +6,26 @@ malformed entry affects only itself. Catalogues of other sites are not read here
 reads what they serve.
 """
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from typing import Any, Final
 from urllib.parse import quote
 
-import jiter
 import orjson
 
 from crawler.seeds.lines import NO_HOST, NO_HOST_SAYS
 from crawler.seeds.online import NotRead, Reader
-from crawler.seeds.pages import Page, paged
+from crawler.seeds.pages import PAGE_CAP, Page, cut_page, paged, readable_entries
 from crawler.seeds.source import BROKEN_OFF, Source
 from registry.core.format_support.artifact_types import AI_CATALOG, canonical_type
 from registry.core.names.air import publisher_of, repaired
 from registry.core.names.domains import MAX_URL_CHARS, host_of, parse_https, registrable_domain
 from registry.core.names.seeds import Checkpoint, Refusal, Seed
+from registry.core.reading.foreign_lists import ENTRY_BYTES, read_entry, reason_of
+from registry.core.reading.reader import Unreadable
 
 ARD_REGISTRY: Final = Source("ard-registry", "the entries of a registry that speaks ARD", "the entry's identifier")
 ARD_CATALOG: Final = Source("ard-catalog", "the entries of a catalogue (ARD, AI Catalog)", "the entry's identifier")
 
-PAGE_CAP: Final = 8 * 1024 * 1024
 PAGE_SIZE: Final = 100
 PUBLISHERS: Final = 1_000
 MAX_CATALOGUES: Final = 1_000
@@ -82,7 +82,7 @@ async def catalogue_names(url: str, reader: Reader) -> AsyncIterator[Seed | Refu
         target, depth = waiting.pop(0)
         try:
             _, body = await reader.read(target, accept=f"{AI_CATALOG}, {_ACCEPT}", cap=PAGE_CAP)
-            entries = _entries(_parsed(body), "entries")
+            _, entries = _listed(body, "entries", target)
         except NotRead as error:
             if is_site and waiting and error.status in _MISSING:
                 is_site = False  # the older path is left
@@ -94,6 +94,8 @@ async def catalogue_names(url: str, reader: Reader) -> AsyncIterator[Seed | Refu
         for entry in _with_inner(entries, MAX_DEPTH):
             for name in _of_entry(entry):
                 yield name
+            if isinstance(entry, Refusal):
+                continue
             child = _child(entry, target, reader.domain)
             if child is None or child in seen:
                 continue
@@ -115,15 +117,18 @@ async def _list_page(base: str, token: str, reader: Reader) -> Page:
         if token or error.status not in _MISSING:
             raise
         return Page([], f"{_PUBLISHERS}:")  # the list is optional
-    value = _parsed(body)
+    value, entries = _listed(body, "items", base)
     following = _token(value)
-    return Page(_hosts(_entries(value, "items")), f"{_LIST}:{following}" if following else "")
+    return Page(_hosts(entries), f"{_LIST}:{following}" if following else "")
 
 
 async def _publishers(base: str, reader: Reader) -> Page:
     question = {"resultType": {"facets": [{"field": "publisher", "limit": PUBLISHERS}]}}
     try:
-        value = _parsed(await reader.post(f"{base}/explore", orjson.dumps(question), accept=_ACCEPT, cap=PAGE_CAP))
+        body = await reader.post(f"{base}/explore", orjson.dumps(question), accept=_ACCEPT, cap=ENTRY_BYTES)
+        value = read_entry(body)
+    except Unreadable as refusal:
+        raise NotRead(f"this cannot be read: {reason_of(refusal)}") from None
     except NotRead as error:
         if error.status not in _NOT_COUNTED:
             raise
@@ -150,8 +155,9 @@ async def _found_page(base: str, rest: str, reader: Reader) -> Page:
         "pageSize": PAGE_SIZE,
         **({"pageToken": token} if token else {}),
     }
-    value = _parsed(await reader.post(f"{base}/search", orjson.dumps(question), accept=_ACCEPT, cap=PAGE_CAP))
-    names, following = _hosts(_entries(value, "results")), _token(value)
+    body = await reader.post(f"{base}/search", orjson.dumps(question), accept=_ACCEPT, cap=PAGE_CAP)
+    value, entries = _listed(body, "results", base)
+    names, following = _hosts(entries), _token(value)
     page = int(page_number) + 1 if page_number.isascii() and page_number.isdigit() else 1
     if following and page < PAGES_OF_QUESTION:
         return Page(names, f"{_SEARCH}:{number}.{page}:{following}")
@@ -159,19 +165,12 @@ async def _found_page(base: str, rest: str, reader: Reader) -> Page:
     return Page(names, "" if is_last else f"{_SEARCH}:{int(number) + 1}:")
 
 
-def _parsed(body: bytes) -> Any:
-    try:
-        return jiter.from_json(body)
-    except ValueError as error:
-        raise NotRead(f"this is not JSON: {error}") from None
-
-
-def _entries(value: Any, key: str) -> list[Any]:
-    """Return the entries below `key`. Raise NotRead."""
-    entries = value.get(key) if isinstance(value, dict) else None
-    if not isinstance(entries, list):
+def _listed(body: bytes, key: str, referrer: str) -> tuple[Any, Iterator[Any]]:
+    """Return an answer, and the entries of its list `key`, which are read one by one. Raise NotRead."""
+    listed = cut_page(body, key)
+    if not listed.is_list or not isinstance(listed.envelope, dict):
         raise NotRead(f"there is no list of {key} in it")
-    return entries
+    return listed.envelope, readable_entries(listed, referrer)
 
 
 def _token(value: Any) -> str:
@@ -179,7 +178,7 @@ def _token(value: Any) -> str:
     return token if isinstance(token, str) else ""
 
 
-def _with_inner(entries: list[Any], depth: int) -> Iterator[Any]:
+def _with_inner(entries: Iterable[Any], depth: int) -> Iterator[Any]:
     """Yield entries, and those of the catalogues that they contain."""
     for entry in entries:
         yield entry
@@ -189,12 +188,15 @@ def _with_inner(entries: list[Any], depth: int) -> Iterator[Any]:
             yield from _with_inner(inner, depth - 1)
 
 
-def _hosts(entries: list[Any]) -> list[Seed | Refusal]:
+def _hosts(entries: Iterable[Any]) -> list[Seed | Refusal]:
     return [name for entry in entries for name in _of_entry(entry)]
 
 
 def _of_entry(entry: Any) -> Iterator[Seed | Refusal]:
     """Yield the hosts of an entry: that of its document, and the publisher in its identifier, which is a claim."""
+    if isinstance(entry, Refusal):
+        yield entry
+        return
     if not isinstance(entry, dict):
         yield Refusal(str(entry)[:_MAX_NAME], "no_entry", "this member of the list is no entry")
         return

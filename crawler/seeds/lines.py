@@ -6,7 +6,7 @@ from typing import Final
 
 from crawler.seeds.opened import Opened
 from crawler.seeds.source import Source
-from registry.core.names.domains import host_of
+from registry.core.names.domains import MAX_URL_CHARS, host_of
 from registry.core.names.seeds import Refusal, Seed
 
 FILE: Final = Source("file", "a file or standard input with a name on each line", "the name of the file")
@@ -35,7 +35,8 @@ def names(source: Opened, *, urls: bool = False, list_name: str | None = None) -
 
 
 def seed(text: str, referrer: str, line_number: int, *, urls: bool) -> Seed | Refusal:
-    """Return the text as a name or, with `urls`, the host of a URL."""
+    """Return the text as a name or, with `urls`, the host of a URL. Thousands wait together, so long ones are cut."""
+    text = text[:MAX_URL_CHARS]
     if not urls or "://" not in text:
         return Seed(text, referrer, line_number)
     host = host_of(text)

@@ -4,20 +4,22 @@ Reads pages as a registry serves them, or a saved file: one page, a list of page
 line. Only the few members that name hosts are read, so a malformed server affects only itself.
 """
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
+from io import BytesIO
 from typing import Any, Final
 from urllib.parse import quote
-
-import jiter
 
 from crawler.seeds.lines import NO_HOST, NO_HOST_SAYS
 from crawler.seeds.online import NotRead, Reader
 from crawler.seeds.opened import Opened
-from crawler.seeds.pages import Page, Since, paged
+from crawler.seeds.pages import PAGE_CAP, Page, Since, cut_page, paged, readable_entries
 from crawler.seeds.source import BadSource, Source
 from registry.core.names.domains import MAX_URL_CHARS, host_of
 from registry.core.names.seeds import Checkpoint, Refusal, Seed
+from registry.core.reading.foreign_lists import cut_list, reason_of
+from registry.core.reading.reader import Unreadable
 
 MCP_REGISTRY: Final = Source("mcp-registry", "the servers of an MCP registry, or a saved list of them", "the server")
 
@@ -25,8 +27,9 @@ OFFICIAL: Final = "https://registry.modelcontextprotocol.io"
 ROUTE: Final = "/v0.1/servers"
 QUERY: Final = "limit=100&version=latest"
 
-PAGE_CAP: Final = 8 * 1024 * 1024
 FILE_CAP: Final = 64 * 1024 * 1024
+MAX_SAVED: Final = 200_000
+"""Most servers, or pages, of a saved list."""
 
 _MAX_NAME = 200
 
@@ -56,9 +59,9 @@ def names(
         if len(page_url) > MAX_URL_CHARS:
             raise NotRead("the cursor of the next page is too long for a URL")
         _, body = await reader.read(page_url, accept="application/json", cap=PAGE_CAP)
-        value = _parsed(body)
-        cursor = _next(value)
-        return Page(list(_of_page(value)), since.at(cursor) if cursor else "", since.later())
+        listed = cut_page(body, "servers")
+        cursor = _next(listed.envelope)
+        return Page(list(_hosts(listed)), since.at(cursor) if cursor else "", since.later())
 
     return paged(url, reader, read_page, start)
 
@@ -66,23 +69,45 @@ def names(
 def saved(source: Opened) -> Iterator[Seed | Refusal]:
     """Return the hosts of a saved list. Raise BadSource when it is not a list."""
     body = source.all(FILE_CAP)
-    try:
-        values = [_parsed(body)]
-    except NotRead:
-        try:
-            values = [_parsed(line) for line in body.splitlines() if line.strip()]
-        except NotRead as error:
-            raise BadSource(f"{source.name}: {error}") from None
-    if not any(_servers(value) for value in values):
+    if not any(isinstance(entry, bytes) for entry in _saved_entries(body)):
         raise BadSource(f"{source.name}: no servers are listed in it")
-    return (entry for value in values for entry in _of_page(value))
+    return _hosts(_saved_entries(body))
 
 
-def _parsed(body: bytes) -> Any:
-    try:
-        return jiter.from_json(body)
-    except ValueError as error:
-        raise NotRead(f"this is not JSON: {error}") from None
+def _saved_entries(body: bytes) -> Iterator[bytes | Refusal]:
+    """Yield the servers of a saved list; a line that cannot be read is a Refusal."""
+    with suppress(Unreadable):
+        yield from _cut(body)
+        return
+    for number, line in enumerate(BytesIO(body), 1):
+        if not line.strip():
+            continue
+        try:
+            yield from _cut(line)
+        except Unreadable as refusal:
+            code = reason_of(refusal)
+            yield Refusal(line[:_MAX_NAME].decode("utf-8", "replace"), code, f"cannot be read: {code}", None, number)
+
+
+def _cut(raw: bytes) -> Iterable[bytes]:
+    """Return the servers in a value: a page, a list of pages or servers, or one server. Raise Unreadable."""
+    is_list = raw.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"["
+    listed = cut_list(raw, None if is_list else "servers", max_entries=MAX_SAVED)
+    if is_list:
+        return (server for entry in listed for server in _servers(entry))
+    if listed.is_list:
+        return listed
+    value = listed.envelope
+    return [raw] if isinstance(value, dict) and ("server" in value or "remotes" in value) else []
+
+
+def _servers(entry: bytes) -> Iterable[bytes]:
+    """Return the servers of an entry that is a page; any other entry counts as a server."""
+    with suppress(Unreadable):
+        page = cut_list(entry, "servers", max_entries=MAX_SAVED)
+        if page.is_list:
+            return page
+    return [entry]
 
 
 def _next(value: Any) -> str:
@@ -91,28 +116,22 @@ def _next(value: Any) -> str:
     return cursor if isinstance(cursor, str) else ""
 
 
-def _servers(value: Any) -> list[Any]:
-    """Return the entries of a page or of a list of pages or servers; of a single server, the server."""
-    if isinstance(value, list):
-        return [entry for item in value for entry in (_servers(item) if _is_page(item) else [item])]
-    if _is_page(value):
-        return list(value["servers"])
-    return [value] if isinstance(value, dict) and ("server" in value or "remotes" in value) else []
-
-
-def _is_page(value: Any) -> bool:
-    return isinstance(value, dict) and isinstance(value.get("servers"), list)
-
-
-def _of_page(value: Any) -> Iterator[Seed | Refusal]:
-    for entry in _servers(value):
-        yield from _of_server(entry)
+def _hosts(entries: Iterable[bytes | Refusal]) -> Iterator[Seed | Refusal]:
+    for raw in entries:
+        if isinstance(raw, Refusal):
+            yield raw
+            continue
+        for entry in readable_entries([raw], None):
+            yield from _of_server(entry)
 
 
 def _of_server(entry: Any) -> Iterator[Seed | Refusal]:
     """Yield the hosts of an entry. v0.1 wraps the document in `server`, beside the registry's metadata; v0 does not."""
     wrapped = entry.get("server") if isinstance(entry, dict) else None
     server = wrapped if isinstance(wrapped, dict) else entry
+    if isinstance(entry, Refusal):
+        yield entry
+        return
     if not isinstance(server, dict):
         yield Refusal(str(entry)[:_MAX_NAME], "no_server", "this entry of the list is no server")
         return

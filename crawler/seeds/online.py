@@ -33,12 +33,15 @@ LEASE: Final = timedelta(days=1)
 
 class NotRead(Exception):
     """A document could not be read. The message says why, without texts of the other side. `status`: of the answer, if
-    there was one; `after`: seconds that it asks to wait."""
+    there was one; `after`: seconds that it asks to wait; `is_too_large`: a smaller question may be answered."""
 
-    def __init__(self, message: str, status: int | None = None, after: float | None = None) -> None:
+    def __init__(
+        self, message: str, status: int | None = None, after: float | None = None, *, is_too_large: bool = False
+    ) -> None:
         super().__init__(message)
         self.status = status
         self.after = after
+        self.is_too_large = is_too_large
 
 
 class Reader:

@@ -30,6 +30,10 @@ MAX_RATIO: Final = 200
 RATIO_FROM: Final = 16 * 1024**2
 """Unpacked bytes from which MAX_RATIO applies: a few kilobytes of one repeated line are not a bomb."""
 
+_MAX_DIRECTORY = 1024 * 1024
+_METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2})
+"""LZMA is not read: the archive itself says how much memory its reader takes."""
+
 _SHOWN = 200
 _WAIT_SECONDS = 0.5
 _GZIP, _ZIP = b"\x1f\x8b", b"PK"
@@ -193,17 +197,28 @@ def _archive_member(raw: _Raw, name: str) -> IO[bytes]:
     if not raw.seekable():
         raise BadSource("a zip archive cannot be read from standard input; give its name, or unpack it (unzip -p)")
     try:
-        archive = zipfile.ZipFile(raw.reader)
+        archive = zipfile.ZipFile(_DirectoryReader(raw, BLOCK))
         files = [
             entry for entry in archive.infolist() if not entry.is_dir() and not entry.filename.startswith("__MACOSX/")
         ]
         if len(files) != 1:
             raise BadSource(f"{name}: an archive of {len(files)} files; unpack it and give the one that is meant")
+        if files[0].compress_type not in _METHODS:
+            raise BadSource(f"{name}: its compression method is not read; unpack it first")
         return archive.open(files[0])
     except _BREAKS as error:
         if isinstance(error, BadSource):
             raise
         raise BadSource(f"{name}: {_error_text(error)}") from None
+
+
+class _DirectoryReader(io.BufferedReader):
+    """Reads an archive. `zipfile` reads the whole directory at once and keeps an object for each file in it."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        if size is not None and size > _MAX_DIRECTORY:
+            raise ValueError("an archive of too many files")
+        return super().read(_MAX_DIRECTORY if size is None or size < 0 else size)  # without a size: its last record
 
 
 def _is_bomb(unpacked: int, packed: int) -> bool:

@@ -8,7 +8,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -18,8 +18,11 @@ import jiter
 
 from crawler.seeds.online import ALL_SECONDS, READ_SECONDS, NotRead, Reader
 from crawler.seeds.source import BROKEN_OFF
+from registry.core.model.documents import Json
 from registry.core.names.domains import MAX_URL_CHARS
 from registry.core.names.seeds import Checkpoint, Refusal, Seed
+from registry.core.reading.foreign_lists import ForeignList, cut_list, read_entry, reason_of
+from registry.core.reading.reader import Unreadable
 
 FOLDER: Final = "seeds"
 """Folder of kept places below the data folder."""
@@ -29,6 +32,10 @@ _EXPIRED: Final = frozenset({400, 404, 410, 422})
 """Statuses with which registries refuse a cursor that they no longer know."""
 
 _SAVED_CAP: Final = 64 * 1024
+
+PAGE_CAP: Final = 8 * 1024 * 1024
+MAX_ENTRIES: Final = 10_000
+"""Most bytes and entries of one page; a hundred entries are asked for."""
 
 
 OVERLAP: Final = timedelta(hours=1)
@@ -80,6 +87,24 @@ def _is_time(text: str) -> bool:
         return datetime.fromisoformat(text).tzinfo is not None
     except ValueError:
         return False
+
+
+def cut_page(body: bytes, member: str) -> ForeignList:
+    """Return a page cut into the entries of its list. Raise NotRead."""
+    try:
+        return cut_list(body, member, max_entries=MAX_ENTRIES)
+    except Unreadable as refusal:
+        raise NotRead(f"this cannot be read: {reason_of(refusal)}") from None
+
+
+def readable_entries(entries: Iterable[bytes], referrer: str | None) -> "Iterator[Json | Refusal]":
+    """Yield the entries of a list one by one; one that is no JSON or over a cap of documents is a Refusal."""
+    for raw in entries:
+        try:
+            yield read_entry(raw)
+        except Unreadable as refusal:
+            code = reason_of(refusal)
+            yield Refusal(raw[:_SHOWN].decode("utf-8", "replace"), code, f"this entry cannot be read: {code}", referrer)
 
 
 ReadPage = Callable[[str], Awaitable[Page]]

@@ -11,6 +11,7 @@ import io
 import zlib
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import IO, Any, Final, cast
 from xml.parsers import expat
 
@@ -30,6 +31,9 @@ MAX_DEPTH: Final = 3
 """Levels of nested indexes; the protocol allows none, some sites have one."""
 
 MAX_ELEMENTS: Final = 2_000_000
+MAX_URLS: Final = 100_000
+"""Most URLs that are read from one sitemap; the protocol allows 50,000."""
+
 MAX_URL: Final = 8_192
 
 _ACCEPT = "application/xml, text/xml, text/plain, */*;q=0.1"
@@ -38,6 +42,7 @@ _MAX_SILENT_BLOCKS = 4
 """Blocks without a start or end tag after which parsing fails: no tag or text of a sitemap is this long."""
 
 _NESTING = 16
+_SHOWN = 200
 
 
 @dataclass(slots=True)
@@ -96,7 +101,7 @@ def read(body: bytes, url: str) -> Sitemap:
         if first.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"<" or first[:2] in (b"\xff\xfe", b"\xfe\xff"):
             _Reading(sitemap, url).take(first, blocks)
         else:
-            _read_text(first + b"".join(blocks), url, sitemap)
+            _read_text(first, blocks, url, sitemap)
     except _Invalid as error:
         sitemap.refused.append(Refusal(url, BROKEN_OFF + "not_a_sitemap", str(error), url))
     except expat.ExpatError as error:
@@ -120,16 +125,29 @@ def _blocks(stream: IO[bytes]) -> Iterator[bytes]:
         yield block
 
 
-def _read_text(body: bytes, url: str, sitemap: Sitemap) -> None:
-    """Parse a text sitemap with one URL on each line."""
-    for number, line in enumerate(body.decode("utf-8-sig", "surrogateescape").splitlines(), 1):
-        if not (text := line.strip()):
-            continue
-        entry = seed(text[:MAX_URL], url, number, urls=True)
-        if isinstance(entry, Refusal):
-            sitemap.refused.append(entry)
-        else:
-            sitemap.hosts[entry.name] = None
+def _read_text(first: bytes, blocks: Iterator[bytes], url: str, sitemap: Sitemap) -> None:
+    """Parse a text sitemap with one URL on each line, block by block. A line of several blocks is cut short."""
+    number, rest = 0, b""
+    for block in chain([first.removeprefix(b"\xef\xbb\xbf")], blocks, [b"\n"]):
+        *lines, rest = (rest[:_BLOCK] + block).split(b"\n")
+        for line in lines:
+            number += 1
+            if text := line.decode("utf-8", "surrogateescape").strip():
+                _add_line(text, number, url, sitemap)
+
+
+def _add_line(text: str, number: int, url: str, sitemap: Sitemap) -> None:
+    _require_room(sitemap)
+    entry = seed(text, url, number, urls=True)
+    if isinstance(entry, Refusal):
+        sitemap.refused.append(entry)
+    else:
+        sitemap.hosts[entry.name] = None
+
+
+def _require_room(sitemap: Sitemap) -> None:
+    if len(sitemap.hosts) + len(sitemap.sitemaps) + len(sitemap.refused) >= MAX_URLS:
+        raise _Invalid(f"it has more than {MAX_URLS:,} URLs")
 
 
 class _Reading:
@@ -141,7 +159,7 @@ class _Reading:
         self._path: list[str] = []
         self._text: list[str] | None = None
         self._elements = self._last_active_block = 0
-        self._parser = expat.ParserCreate(namespace_separator=" ")
+        self._parser = expat.ParserCreate()  # resolved namespaces would copy a URI of any length for each tag
         self._parser.buffer_text = True
         self._parser.StartDoctypeDeclHandler = self._refuse_doctype
         self._parser.StartElementHandler = self._start_element
@@ -164,7 +182,7 @@ class _Reading:
 
     def _start_element(self, name: str, _: dict[str, str]) -> None:
         self._count_element()
-        name = name.rpartition(" ")[2]
+        name = name.rpartition(":")[2]
         if not self._path and name not in ("urlset", "sitemapindex"):
             raise _Invalid(f"its root is {name[:40]!r}, neither urlset nor sitemapindex")
         if len(self._path) >= _NESTING:
@@ -189,9 +207,10 @@ class _Reading:
             raise _Invalid(f"it has more than {MAX_ELEMENTS} elements")
 
     def _add_location(self, text: str, parent: str) -> None:
+        _require_room(self._sitemap)
         if parent == "sitemap":
             self._sitemap.sitemaps.append(text[:MAX_URL])
         elif host := host_of(text[:MAX_URL]):
             self._sitemap.hosts[host] = None
         else:
-            self._sitemap.refused.append(Refusal(text[:MAX_URL], NO_HOST, NO_HOST_SAYS, self._url))
+            self._sitemap.refused.append(Refusal(text[:_SHOWN], NO_HOST, NO_HOST_SAYS, self._url))

@@ -58,11 +58,11 @@ def _read_column(
         number, text = line
         cells = _cells(text, delimiter)
         if cells is None:
-            yield Refusal(text, "bad_row", "the quotes of this row do not end in it", referrer, number)
+            yield Refusal(text[:MAX_SHOWN], "bad_row", "the quotes of this row do not end in it", referrer, number)
         elif column_index < len(cells):
             yield seed(cells[column_index].strip(), referrer, number, urls=urls)
         else:
-            yield Refusal(text, "short_row", f"the row has no column {column_index + 1}", referrer, number)
+            yield Refusal(text[:MAX_SHOWN], "short_row", f"the row has no column {column_index + 1}", referrer, number)
 
 
 def _cells(text: str, delimiter: str) -> list[str] | None:

@@ -7,10 +7,8 @@ from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
 from typing import Any, Final
 
-import jiter
-
 from crawler.seeds.online import NotRead, Reader
-from crawler.seeds.pages import Page, Since, paged
+from crawler.seeds.pages import PAGE_CAP, Page, Since, cut_page, paged, readable_entries
 from crawler.seeds.source import Source
 from registry.core.names.seeds import Checkpoint, Refusal, Seed
 
@@ -18,7 +16,6 @@ WAYPOST: Final = Source("waypost", "the services of another waypost registry", "
 
 ROUTE: Final = "/api/services"
 PAGE_SIZE: Final = 100
-PAGE_CAP: Final = 8 * 1024 * 1024
 OVERLAP: Final = 10
 """Rows that two pages share: a service that is removed meanwhile moves those behind it forward."""
 
@@ -42,7 +39,7 @@ def names(
         offset = int(since.cursor) if since.cursor.isascii() and since.cursor.isdigit() else 0
         page_url = f"{base}{ROUTE}?sort=newest&limit={PAGE_SIZE}&offset={offset}"
         _, body = await reader.read(page_url, accept="application/json", cap=PAGE_CAP)
-        rows = _rows(body)
+        rows = _rows(body, referrer)
         new = [row for row in rows if not (since.moment and _created(row) and _created(row) < since.moment)]
         entries = [_entry(row, referrer) for row in new]
         is_last = len(rows) < PAGE_SIZE or len(new) < len(rows)
@@ -51,15 +48,23 @@ def names(
     return paged(url, reader, read_page, start)
 
 
-def _rows(body: bytes) -> list[Any]:
-    try:
-        value = jiter.from_json(body)
-    except ValueError as error:
-        raise NotRead(f"this is not JSON: {error}") from None
-    rows = value.get("data") if isinstance(value, dict) else None
-    if not isinstance(rows, list):
+def _rows(body: bytes, referrer: str) -> list[dict[str, Any] | Refusal]:
+    """Return the two members that are read of each row. Raise NotRead."""
+    listed = cut_page(body, "data")
+    if not listed.is_list or not isinstance(listed.envelope, dict):
         raise NotRead("this is no list of services")
-    return rows
+    return [
+        {name: row.get(name) for name in ("domain", "created_at")}
+        if isinstance(row, dict)
+        else row
+        if isinstance(row, Refusal)
+        else _no_service(row, referrer)
+        for row in readable_entries(listed, referrer)
+    ]
+
+
+def _no_service(row: Any, referrer: str) -> Refusal:
+    return Refusal(str(row)[:_MAX_NAME], "no_service", "this row of the list is no service", referrer)
 
 
 def _created(row: Any) -> str:
@@ -68,8 +73,8 @@ def _created(row: Any) -> str:
     return created if isinstance(created, str) else ""
 
 
-def _entry(row: Any, referrer: str) -> Seed | Refusal:
-    host = row.get("domain") if isinstance(row, dict) else None
-    if not isinstance(host, str):
-        return Refusal(str(row)[:_MAX_NAME], "no_service", "this row of the list is no service", referrer)
-    return Seed(host, referrer)
+def _entry(row: dict[str, Any] | Refusal, referrer: str) -> Seed | Refusal:
+    if isinstance(row, Refusal):
+        return row
+    host = row["domain"]
+    return Seed(host, referrer) if isinstance(host, str) else _no_service(row, referrer)

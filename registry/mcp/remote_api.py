@@ -7,6 +7,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 import httpx2
 
+from registry.core.reading.foreign_lists import count_values
 from registry.mcp.source import Answer, Caller, Refused
 
 T = TypeVar("T")
@@ -14,7 +15,8 @@ T = TypeVar("T")
 SECONDS: Final = 40.0
 """For one request to a remote registry, which may wait for 20 s itself when a host is submitted."""
 MOST_BYTES: Final = 16_000_000
-"""Of an answer of a remote registry."""
+MOST_VALUES: Final = 500_000
+"""Of an answer of a remote registry, before it is parsed."""
 
 
 class RemoteApi:
@@ -48,6 +50,8 @@ class RemoteApi:
             raise Refused("unavailable", "The registry does not answer.") from None
         if response.is_redirect:
             raise Refused("unavailable", "The registry is at another address now.")
+        if count_values(received) > MOST_VALUES:
+            raise Refused("unavailable", "The registry's answer has too many values.")
         return Answer(response.status_code, bytes(received))
 
     async def worked(self, caller: Caller, size: int, function: Callable[..., T], *arguments: Any) -> T:

@@ -14,8 +14,10 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-import orjson
 import zstandard
+
+from registry.core.reading.foreign_lists import cut_list, parse_bounded, reason_of
+from registry.core.reading.reader import Unreadable
 
 FORMAT: Final = "waypost-dump"
 VERSION: Final = 1
@@ -35,8 +37,16 @@ MOST_PART_BYTES: Final = PART_BYTES + LINE_BYTES
 MOST_RATIO: Final = 1_000
 """Decompressed bytes for each byte of a part: repeated texts of real dumps are far below."""
 
-MOST_PARTS: Final = 100_000
-MANIFEST_BYTES: Final = 32 * 1024 * 1024
+MOST_PARTS: Final = 4_096
+MANIFEST_BYTES: Final = 4 * 1024 * 1024
+"""Both bound what a mirror stores: it writes the manifest again with every batch of records."""
+
+_ENTRY_BYTES: Final = 8 * 1024
+_ENTRY_VALUES: Final = 100
+_SHORTEST_LINE: Final = len(b'{"kind":"absent","host":"a.b"}\n')
+_WINDOW_BYTES: Final = 8 * 1024 * 1024
+"""What a frame may make its reader keep in memory: the size that RFC 8878 section 3.1.1.1.2 recommends."""
+
 PART_NAME: Final = re.compile(r"[0-9]{8}T[0-9]{6}Z-[0-9]{5,6}-[0-9a-f]{16}\.ndjson\.zst")
 
 KEPT_MANIFEST: Final = re.compile(r"manifest-([0-9]{8}T[0-9]{6}Z)\.json")
@@ -103,18 +113,17 @@ def read_manifest(raw: bytes) -> Manifest:
     if len(raw) > MANIFEST_BYTES:
         raise BadDump("the manifest is too large")
     try:
-        value = orjson.loads(raw)
-    except ValueError:
-        raise BadDump("the manifest is not JSON") from None
+        listed = cut_list(raw, "parts", max_entries=MOST_PARTS)
+    except Unreadable as refusal:
+        raise BadDump(f"the manifest cannot be read: {reason_of(refusal)}") from None
+    value = listed.envelope
     if not isinstance(value, dict) or value.get("format") != FORMAT:
         raise BadDump("this is no manifest of a dump")
     if value.get("version") != VERSION:
         raise BadDump("the dump has a version that this program does not read")
-    feed, parts, counts, terms = (value.get(name) for name in ("feed", "parts", "counts", "terms"))
-    if not isinstance(feed, dict) or not isinstance(parts, list) or not isinstance(counts, dict):
+    feed, counts, terms = (value.get(name) for name in ("feed", "counts", "terms"))
+    if not isinstance(feed, dict) or not listed.is_list or not isinstance(counts, dict):
         raise BadDump("the manifest lacks feed, parts or counts")
-    if len(parts) > MOST_PARTS:
-        raise BadDump("the manifest names too many parts")
     manifest = Manifest(
         snapshot=_text(value, "snapshot", 40),
         created_at=_text(value, "created_at", 40),
@@ -128,7 +137,7 @@ def read_manifest(raw: bytes) -> Manifest:
         counts={
             str(key)[:40]: number for key, number in counts.items() if type(number) is int and 0 <= number <= 2**62
         },
-        parts=tuple(map(_part, parts)),
+        parts=tuple(map(_part, listed)),
     )
     if len({part.name for part in manifest.parts}) < len(manifest.parts):
         raise BadDump("the manifest names a part twice")
@@ -137,7 +146,11 @@ def read_manifest(raw: bytes) -> Manifest:
     return manifest
 
 
-def _part(value: Any) -> Part:
+def _part(raw: bytes) -> Part:
+    try:
+        value = parse_bounded(raw, max_bytes=_ENTRY_BYTES, max_values=_ENTRY_VALUES)
+    except Unreadable as refusal:
+        raise BadDump(f"a part of the manifest cannot be read: {reason_of(refusal)}") from None
     if not isinstance(value, dict):
         raise BadDump("a part of the manifest is no object")
     part = Part(
@@ -152,6 +165,8 @@ def _part(value: Any) -> Part:
     # guard: dump-part-names
     if not PART_NAME.fullmatch(part.name) or not re.fullmatch("[0-9a-f]{64}", part.sha256):
         raise BadDump("a part of the manifest has an invalid name or hash")
+    if part.rows * _SHORTEST_LINE > part.size:
+        raise BadDump("a part of the manifest has more lines than it has room for")
     if part.size > part.bytes * MOST_RATIO:  # guard: dump-ratio
         raise BadDump("a part of the manifest is compressed more than any real one")
     return part
@@ -228,24 +243,34 @@ def verify(path: Path, part: Part) -> None:
 def lines(path: Path, part: Part) -> Iterator[bytes]:
     """Yield the lines of a verified part. At most one line and a block are in memory.
 
-    Raise BadDump when it is not zstd, when it holds more or less than the manifest states, or a line is too long.
+    A line over LINE_BYTES is yielded without its content, so that only this one is refused. Raise BadDump when it is
+    not zstd, or when it holds more or less than the manifest states.
     """
     size = rows = 0
-    rest = b""
-    decompressor = zstandard.ZstdDecompressor(max_window_size=2**27)
+    rest = bytearray()
+    is_too_long = False
+    decompressor = zstandard.ZstdDecompressor(max_window_size=_WINDOW_BYTES)
     try:
         with path.open("rb") as file, decompressor.stream_reader(file, read_across_frames=True) as reader:
             while block := reader.read(_READ):
                 size += len(block)
                 if size > part.size:  # guard: dump-bomb
                     raise BadDump(f"{part.name} holds more than the manifest states")
-                *whole, rest = (rest + block).split(b"\n")
-                if len(rest) > LINE_BYTES:
-                    raise BadDump(f"a line of {part.name} is too long")
-                for line in whole:
+                *ends, beginning = block.split(b"\n")
+                for end in ends:
                     rows += 1
-                    yield line
+                    if rows > part.rows:
+                        raise BadDump(f"{part.name} holds more than the manifest states")
+                    is_too_long = is_too_long or len(rest) + len(end) > LINE_BYTES  # guard: dump-line-bytes
+                    yield b"" if is_too_long else bytes(rest + end)
+                    rest.clear()
+                    is_too_long = False
+                is_too_long = is_too_long or len(rest) + len(beginning) > LINE_BYTES
+                if is_too_long:
+                    rest.clear()
+                else:
+                    rest += beginning
     except zstandard.ZstdError:
         raise BadDump(f"{part.name} is not valid zstd") from None
-    if size != part.size or rows != part.rows or rest:  # guard: dump-rows
+    if size != part.size or rows != part.rows or rest or is_too_long:  # guard: dump-rows
         raise BadDump(f"{part.name} holds less than the manifest states")

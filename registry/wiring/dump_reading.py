@@ -1,5 +1,6 @@
 """Reading the files of a dump, for interfaces, which do not know the store."""
 
+from registry.store.dump_files import LINE_BYTES as LINE_BYTES
 from registry.store.dump_files import MANIFEST as MANIFEST
 from registry.store.dump_files import MANIFEST_BYTES as MANIFEST_BYTES
 from registry.store.dump_files import BadDump as BadDump

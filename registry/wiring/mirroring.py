@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import Collection, Sequence
 from datetime import timedelta
-from typing import Any
 
+from registry.actions.dumps.lookup import ANSWER_BYTES as ANSWER_BYTES  # the interfaces bound an answer by it
 from registry.actions.mirroring import apply, received
 from registry.actions.mirroring.apply import NotAMirror as NotAMirror  # the interfaces catch it
 from registry.actions.mirroring.apply import Statement as Statement  # the interfaces make it
@@ -41,9 +41,17 @@ class MirrorActions:
         return await apply.finish_dump(self._store, before)
 
     async def follow(
-        self, before: MirrorRecord, statements: Sequence[Statement], *, cursor: str | None, behind: timedelta
+        self,
+        before: MirrorRecord,
+        statements: Sequence[Statement],
+        *,
+        cursor: str | None,
+        behind: timedelta,
+        nameless: int = 0,
     ) -> tuple[MirrorRecord, apply.Applied]:
-        return await apply.follow(self._store, before, statements, cursor=cursor, behind=behind, now=utc_now())
+        return await apply.follow(
+            self._store, before, statements, cursor=cursor, behind=behind, nameless=nameless, now=utc_now()
+        )
 
     async def counts(self) -> dict[str, int]:
         async with self._store.begin() as uow:
@@ -57,9 +65,9 @@ class MirrorActions:
         """Return what lines of a dump say, and how many name no host. Every line is checked by itself."""
         return await asyncio.to_thread(self._statements, lines, sequence)
 
-    async def statement(self, value: Any, host: str, sequence: int) -> Statement:
-        """Return what an answer says of `host`."""
-        return await asyncio.to_thread(self._statement, value, host, sequence)
+    async def answered(self, entries: Sequence[bytes], hosts: Sequence[str], sequence: int) -> list[Statement]:
+        """Return what entries of an answer say. `hosts`: those asked for, in the order of unreadable ones."""
+        return await asyncio.to_thread(self._answered, entries, hosts, sequence)
 
     def _statements(self, lines: Sequence[bytes], sequence: int) -> tuple[list[Statement], int]:
         found, nameless = [], 0
@@ -75,11 +83,15 @@ class MirrorActions:
             found.append(Statement(record.host, sequence, record))
         return found, nameless
 
-    def _statement(self, value: Any, host: str, sequence: int) -> Statement:
-        try:
-            record = received.received_value(value, exempt=self._exempt)
-        except received.RefusedRecord as refusal:
-            return Statement(host, sequence, refused=refusal.code)
-        if record.host != host:
-            return Statement(host, sequence, refused="of_another_host")
-        return Statement(host, sequence, record)
+    def _answered(self, entries: Sequence[bytes], hosts: Sequence[str], sequence: int) -> list[Statement]:
+        found: list[Statement] = []
+        for number, entry in enumerate(entries):
+            try:
+                record = received.received(entry, exempt=self._exempt)
+            except received.RefusedRecord as refusal:
+                host = refusal.host or next(iter(hosts[number : number + 1]), None)
+                if host is not None:
+                    found.append(Statement(host, sequence, refused=refusal.code))
+                continue
+            found.append(Statement(record.host, sequence, record))
+        return found

@@ -287,6 +287,104 @@ async def test_answers_that_make_no_sense_change_nothing(
     assert await rows(store, "SELECT cursor FROM mirror") == [("start" if path.startswith("/api/") else None,)]
 
 
+FEED = {
+    "events": [event("a.example"), event("b.example"), event("c.example")], "cursor": "next", "has_more": False,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("record", "reason"),
+    [
+        (b'{"kind":"service","host":"b.example","host":"b.example"}', "duplicate_key"),
+        (b'{"kind":"service","host":"b.example","model":' + b"[" * 100 + b"]" * 100 + b"}", "unstorable"),
+        (b'{"kind":"service","host":"b.example","model":' + b"9" * 5_000 + b"}", "not_json"),
+        (b'{"kind":"service","host":"b.example","model":[' + b"0," * 300_000 + b"0]}", "too_many"),
+        (b'{"kind":"service","host":"b.example","model":[' + b"{}," * 150_000 + b"{}]}", "too_many"),
+        (b'{"kind":"service","host":"b.example"', None),
+        (b"7", "no_host"),
+        (b"", "not_json"),
+    ],
+)
+async def test_one_bad_record_of_an_answer_is_refused_by_itself(
+    store: Store, fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, record: bytes, reason: str | None
+) -> None:
+    fake.dump()
+    fake.feed["start"] = FEED
+    good = [json.dumps(service(host, "Renamed")).encode() for host in ("a.example", "c.example")]
+    answer = b'{"sequence": 10, "records": [%s], "left": []}' % b",".join((good[0], record, good[1]))
+    fake.broken["/api/records"] = lambda _: Reply(answer)
+    async with mirror(store, fake, tmp_path, monkeypatch) as copying:
+        if reason is None:  # the whole answer has no end
+            with pytest.raises(NotRead):
+                await copying.run(once=True)
+            assert await services(store) == ALL
+            return
+        await copying.run(once=True)
+    assert await services(store) == [("a.example", "Renamed"), ("c.example", "Renamed")]
+    refused = await rows(store, "SELECT host, reason FROM mirrored WHERE state = 'refused'")
+    assert refused == [("b.example", reason)]
+    assert await rows(store, "SELECT cursor FROM mirror") == [("next",)]
+
+
+async def test_a_record_that_is_too_large_is_refused_and_smaller_answers_are_asked_for(
+    store: Store, fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(follow, "RECORDS_BYTES", 20_000)
+    fake.dump()
+    fake.feed["start"] = FEED
+    fake.records = {host: service(host, "Renamed") for host in ("a.example", "c.example")}
+    fake.records["b.example"] = service("b.example", odd="x" * 20_000)
+    async with mirror(store, fake, tmp_path, monkeypatch) as copying:
+        await copying.run(once=True)
+    assert await services(store) == [("a.example", "Renamed"), ("c.example", "Renamed")]
+    assert await rows(store, "SELECT host, reason FROM mirrored WHERE state = 'refused'") == [
+        ("b.example", "too_large")
+    ]
+
+
+async def test_a_page_that_is_too_large_is_asked_for_in_smaller_ones(
+    store: Store, fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(follow, "FEED_BYTES", 1_000)
+    fake.dump()
+    asked = []
+
+    def page(exchange: Exchange) -> Reply | None:
+        query = parse_qs(urlsplit(exchange.path).query)
+        asked.append(query["limit"][0])
+        if query["cursor"] == ["start"] and asked[-1] != "50":
+            return Reply(b" " * 1_001)
+        return None
+
+    fake.broken["/api/feed"] = page
+    fake.feed["start"] = {"events": [event("a.example")], "cursor": "next", "has_more": False}
+    async with mirror(store, fake, tmp_path, monkeypatch) as copying:
+        await copying.run(once=True)
+    assert asked == ["200", "100", "50"]
+    assert await rows(store, "SELECT cursor FROM mirror") == [("next",)]
+
+
+async def test_an_event_that_cannot_be_read_is_counted_and_the_others_apply(
+    store: Store, fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake.dump()
+    events = [b"[" * 100 + b"]" * 100, b'{"a":1,"a":2}', json.dumps(event("a.example")).encode()]
+    page = b'{"events": [%s], "cursor": "next", "has_more": false}' % b",".join(events)
+    fake.broken["/api/feed"] = lambda exchange: Reply(page) if "cursor=start" in exchange.path else None
+    async with mirror(store, fake, tmp_path, monkeypatch) as copying:
+        await copying.run(once=True)
+    assert await services(store) == ALL[1:]
+    assert await rows(store, "SELECT cursor, refused FROM mirror") == [("next", 2)]
+
+
+def test_records_are_parsed_a_few_at_a_time() -> None:
+    dense = b"[" + b"0," * (follow.VALUES_AT_ONCE // 2)
+    large = b"x" * (follow.BYTES_AT_ONCE // 2)
+    for lines, count in (([dense] * 4, 2), ([large] * 4, 3), ([b"{}"] * 200, follow.LINES_AT_ONCE)):
+        batch, is_over = follow._some(iter(lines))
+        assert (len(batch), is_over) == (count, False)
+
+
 async def test_an_answer_that_is_too_large_is_not_read_to_its_end(
     store: Store, fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,6 +15,7 @@ from typing import Final
 from registry.actions.dumps.position import Position, position
 from registry.actions.dumps.records import encoded, state_of_opt_out, tombstone, usage_of_record
 from registry.actions.feed.sequencing import sequence
+from registry.core.reading.foreign_lists import RECORD_VALUES, count_values
 from registry.store.dump_files import FRAME_BYTES, LINE_BYTES, PART_BYTES, Manifest
 from registry.store.dump_writer import DumpWriter
 from registry.store.unit_of_work import Store, UnitOfWork
@@ -112,7 +113,7 @@ async def _pages(
                 continue
             bodies = await uow.records.bodies(record.key) if with_documents else None
             line = await asyncio.to_thread(encoded, record, usage, bodies)
-            if len(line) >= LINE_BYTES:  # guard: dump-lines
+            if len(line) >= LINE_BYTES or count_values(line) > RECORD_VALUES:  # guard: dump-lines
                 counts["left_out_too_large"] += 1
                 continue
             counts["services"] += 1

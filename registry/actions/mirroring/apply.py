@@ -162,12 +162,21 @@ async def follow(
     *,
     cursor: str | None,
     behind: timedelta,
+    nameless: int = 0,
     now: datetime,
 ) -> tuple[MirrorRecord, Applied]:
-    """Apply the records of the hosts that a page of the feed names, and move on to `cursor`. Raise Superseded."""
+    """Apply the records of the hosts that a page of the feed names, and move on to `cursor`.
+
+    `nameless`: refused events that name no host. Raise Superseded.
+    """
     sequence = max([before.sequence, *(statement.sequence for statement in statements)])
     after = replace(
-        before, cursor=cursor, sequence=sequence, behind_s=max(0, round(behind.total_seconds())), contact_at=now
+        before,
+        cursor=cursor,
+        sequence=sequence,
+        behind_s=max(0, round(behind.total_seconds())),
+        contact_at=now,
+        refused=before.refused + nameless,
     )
     return after, await _apply(store, before, after, statements, now)
 

@@ -7,9 +7,9 @@ computed again.
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from math import isfinite
 from typing import Annotated, Any, Final, Literal
 
-import orjson
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
 from registry.actions.dumps.records import OptOutState
@@ -20,7 +20,10 @@ from registry.core.model.documents import Outcome
 from registry.core.model.services import from_json, to_json
 from registry.core.names.domains import InvalidName, canonical_host, host_of, registrable_domain, same_site
 from registry.core.names.opt_out import is_covered
+from registry.core.reading.foreign_lists import RECORD_VALUES, parse_bounded, reason_of
+from registry.core.reading.reader import Unreadable
 from registry.core.scheduling.reasons import DueReason
+from registry.store.dump_files import LINE_BYTES
 from registry.store.listings import listing_from_json
 from registry.store.records import (
     CapabilityRecord,
@@ -156,14 +159,9 @@ def received(raw: bytes, *, exempt: Collection[str] = ()) -> Received:
     `exempt`: names of the connect-to table, which may be special-use names.
     """
     try:
-        value = orjson.loads(raw)
-    except ValueError:
-        raise RefusedRecord("not_json") from None
-    return received_value(value, exempt=exempt)
-
-
-def received_value(value: Any, *, exempt: Collection[str] = ()) -> Received:
-    """As `received`, for a parsed value."""
+        value = parse_bounded(raw, max_bytes=LINE_BYTES, max_values=RECORD_VALUES)
+    except Unreadable as refusal:
+        raise RefusedRecord(reason_of(refusal)) from None
     if not isinstance(value, dict) or not isinstance(name := value.get("host"), str):
         raise RefusedRecord("no_host")
     try:
@@ -173,7 +171,7 @@ def received_value(value: Any, *, exempt: Collection[str] = ()) -> Received:
     if host != name:
         raise RefusedRecord("host_not_canonical")
     domain = registrable_domain(host)
-    kind = value.get("kind")
+    kind: Any = value.get("kind")
     if kind not in _KINDS:
         raise RefusedRecord("unknown_kind", host)
     if kind != "service":
@@ -327,4 +325,6 @@ def _is_storable(value: Any, depth: int) -> bool:
         return depth > 0 and all("\0" not in key and _is_storable(item, depth - 1) for key, item in value.items())
     if isinstance(value, list):
         return depth > 0 and all(_is_storable(item, depth - 1) for item in value)
+    if isinstance(value, float):
+        return isfinite(value)  # guard: record-numbers
     return not isinstance(value, int) or -(2**63) <= value < 2**63

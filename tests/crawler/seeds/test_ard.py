@@ -197,9 +197,10 @@ _JSON = st.recursive(
 @settings(max_examples=200)
 def test_any_value_is_read(value: Any) -> None:
     try:
-        entries = ard._entries(value, "items")
+        _, entries = ard._listed(json.dumps(value).encode(), "items", "")
     except NotRead:
         return
-    assert all(isinstance(name, Seed | Refusal) for name in ard._hosts(list(ard._with_inner(entries, 3))))
-    assert all(ard._child(one, BASE, HOST) is None for one in entries if not isinstance(one, dict))
+    found = list(entries)
+    assert all(isinstance(name, Seed | Refusal) for name in ard._hosts(ard._with_inner(found, 3)))
+    assert all(ard._child(one, BASE, HOST) is None for one in found if not isinstance(one, dict))
     assert isinstance(ard._token(value), str)

@@ -7,6 +7,7 @@ from tests.guards.guard import NEVER, SKIP, Edit, Guard
 _FILES = "tests/store/test_dump_files.py::"
 _DUMPS = "tests/actions/test_dumps.py::"
 _RECEIVED = "tests/actions/test_received.py::"
+_LISTS = "tests/core/test_foreign_lists.py::"
 _API = "tests/api/test_dumps.py::"
 
 GUARDS: Final = (
@@ -41,7 +42,34 @@ GUARDS: Final = (
     Guard(
         "dump-rows", "a part holds all that is stated", NEVER, (f"{_FILES}test_a_part_holds_what_the_manifest_states",)
     ),
+    Guard(
+        "dump-line-bytes",
+        "a line that is too long is left out alone",
+        Edit(r" or len\(rest\) \+ len\(end\) > LINE_BYTES"),
+        (f"{_FILES}test_a_line_that_is_too_long_is_left_out_alone",),
+    ),
     # records of another registry
+    Guard("foreign-bytes", "bytes of an entry", NEVER, (f"{_LISTS}test_an_entry_over_a_bound_is_refused",)),
+    Guard("foreign-values", "values of an entry", NEVER, (f"{_LISTS}test_an_entry_over_a_bound_is_refused",)),
+    Guard("foreign-entries", "entries of a list", NEVER, (f"{_LISTS}test_an_answer_over_a_bound_is_refused",)),
+    Guard(
+        "foreign-strict",
+        "repeated keys of an entry",
+        Edit("catch_duplicate_keys=True", "catch_duplicate_keys=False"),
+        (f"{_LISTS}test_an_entry_over_a_bound_is_refused",),
+    ),
+    Guard(
+        "mirror-batches",
+        "records that are parsed at once",
+        NEVER,
+        ("tests/crawler/test_mirror.py::test_records_are_parsed_a_few_at_a_time",),
+    ),
+    Guard(
+        "record-numbers",
+        "numbers that are not finite in records",
+        Edit(r"isfinite\(value\)", "True"),
+        (f"{_RECEIVED}test_a_number_that_no_encoder_writes_is_refused",),
+    ),
     Guard(
         "record-depth",
         "records hold nothing that spoils later answers",
