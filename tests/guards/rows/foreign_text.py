@@ -5,6 +5,7 @@ from typing import Final
 from tests.guards.guard import NEVER, Edit, Guard
 
 _CORE: Final = "tests/core/injection/test_injection.py::"
+_SHELLS: Final = "tests/core/calling/test_shells.py::"
 _MARKED: Final = "tests/api/test_untrusted_text.py::test_every_text_of_a_site_is_marked_in_every_answer"
 
 GUARDS: Final = (
@@ -37,6 +38,18 @@ GUARDS: Final = (
         "a capability has the flags of all its documents",
         Edit(r"flags_of\(.*\)", "first.injection_flags"),
         (f"{_CORE}test_a_poisoned_detail_flags_its_capability_and_the_service",),
+    ),
+    Guard(
+        "shell-words",
+        "a copied line has only words that every shell reads alike",
+        Edit("raise .*", "return f\"'{word}'\""),
+        (f"{_SHELLS}test_hostile_texts_stay_in_their_words", f"{_SHELLS}test_no_line_holds_what_another_shell_acts_on"),
+    ),
+    Guard(
+        "shell-json",
+        "JSON in a copied line has escapes for what a shell acts on",
+        Edit(r"return .*", "return JsonText(text)"),
+        (f"{_SHELLS}test_hostile_texts_stay_in_their_words", f"{_SHELLS}test_no_line_holds_what_another_shell_acts_on"),
     ),
     Guard("untrusted-row", "texts of rows are marked", Edit(r"= \(.*\)", "= ()"), (_MARKED,)),
     Guard(
