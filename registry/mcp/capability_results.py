@@ -5,6 +5,7 @@ from typing import Final
 
 import orjson
 
+from registry.core.reading.plain_text import unbroken
 from registry.mcp.budget import first_within, lines_within, members_within, short, size, split
 from registry.mcp.rendering import LIST_BYTES, NAME_BYTES, ROOM, WARNING, Json, Result, dated, marks, name_of, quoted
 
@@ -76,7 +77,7 @@ def _how(content: Json) -> Iterator[str]:
     if "curl" in call:
         yield str(call["curl"])
     elif "example" in call:
-        yield orjson.dumps(call["example"]).decode()
+        yield unbroken(orjson.dumps(call["example"])).decode()
     elif "open" in call:
         yield quoted(call["open"], 2_000)
     if "not_callable" in content:

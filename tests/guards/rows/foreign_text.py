@@ -51,6 +51,24 @@ GUARDS: Final = (
         Edit(r"return .*", "return JsonText(text)"),
         (f"{_SHELLS}test_no_line_holds_what_another_shell_acts_on",),
     ),
+    Guard(
+        "line-breaks",
+        "line separators of a text become line feeds",
+        Edit(r'_BREAKS\.sub\("\\n", head\)', "head"),
+        ("tests/core/test_plain_text.py::test_every_line_separator_becomes_a_line_feed",),
+    ),
+    Guard(
+        "unbroken-json",
+        "JSON on one line has escapes for line separators",
+        Edit("return .*", "return line"),
+        ("tests/core/test_plain_text.py::test_json_has_no_line_separators",),
+    ),
+    Guard(
+        "mcp-lines",
+        "a text of a site begins no line in a result of MCP",
+        Edit(r"said = .*", "pass"),
+        ("tests/mcp/test_size.py::test_a_line_separator_of_a_text_begins_no_line",),
+    ),
     Guard("untrusted-row", "texts of rows are marked", Edit(r"= \(.*\)", "= ()"), (_MARKED,)),
     Guard(
         "untrusted-entry",
