@@ -21,6 +21,7 @@ from registry.api.params import FeedLimit, FeedWait
 from registry.api.schemas import feed as schemas
 from registry.core.changes.kinds import PATTERNS, Types
 from registry.core.changes.payloads import payload_of
+from registry.core.reading.plain_text import unbroken
 from registry.edge import parsers
 from registry.edge.connections import long_poll
 from registry.edge.costs import charge, charge_stored, of_bytes
@@ -194,7 +195,7 @@ async def _streamed(request: Request, page: FeedPage, types: Types) -> AsyncIter
             except StoreUnavailable:
                 return  # the client connects again
             except Problem as problem:
-                yield b"event: problem\ndata: " + orjson.dumps(problem.members) + b"\n\n"
+                yield b"event: problem\ndata: " + unbroken(orjson.dumps(problem.members)) + b"\n\n"
                 return
         else:
             page = replace(page, events=())
@@ -229,7 +230,9 @@ async def _afford(request: Request, size: int) -> None:
 
 def _message(request: Request, event: str, page: FeedPage) -> bytes:
     """Return a message of an event stream (HTML Standard, section 9.2); JSON has no line breaks of its own."""
-    return f"id: {page.cursor}\nevent: {event}\ndata: ".encode() + orjson.dumps(_shown(request, page)) + b"\n\n"
+    return (
+        f"id: {page.cursor}\nevent: {event}\ndata: ".encode() + unbroken(orjson.dumps(_shown(request, page))) + b"\n\n"
+    )
 
 
 def _shown(request: Request, page: FeedPage) -> schemas.FeedPage:

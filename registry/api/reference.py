@@ -7,7 +7,6 @@ too, so that no text in the page could do it.
 import base64
 import hashlib
 import re
-import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from fastapi import Request, Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from registry.core.wording.command_line import JsonText, command_line, json_text
 from registry.edge.requests import base_url
 from registry.edge.responses import text_response
 from registry.edge.routing import strict_router
@@ -280,7 +280,7 @@ def _bounds(schema: Mapping[str, Any]) -> str:
 
 
 def _curl(
-    method: str, path: str, parameters: Sequence[Mapping[str, Any]], body: str | None, base: str, *, is_keyed: bool
+    method: str, path: str, parameters: Sequence[Mapping[str, Any]], body: JsonText | None, base: str, *, is_keyed: bool
 ) -> str:
     """Return a command with the examples of all path parameters and required parameters; `is_keyed`: and a token."""
     query = {}
@@ -296,14 +296,14 @@ def _curl(
         words += ["-H", "Authorization: Bearer TOKEN"]
     if body is not None:
         words += ["-H", "Content-Type: application/json", "-d", body]
-    return shlex.join(words)
+    return command_line(words)
 
 
-def _compact(media: Mapping[str, Any]) -> str | None:
+def _compact(media: Mapping[str, Any]) -> JsonText | None:
     values = (
         [media["example"]] if "example" in media else [entry["value"] for entry in media.get("examples", {}).values()]
     )
-    return _json(values[0]) if values else None
+    return json_text(values[0]) if values else None
 
 
 def _json(value: Any, *, indented: bool = False) -> str:

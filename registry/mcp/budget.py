@@ -62,6 +62,7 @@ def lines_within(lines: Iterable[str], budget: int) -> str:
     """Return the lines that fit as one text; the last one says when some were left out."""
     kept: list[str] = []
     for said in lines:
+        said = " ".join(said.splitlines())  # guard: mcp-lines
         budget -= len(said.encode()) + 1
         if budget < 20:
             kept.append("(more was left out)")

@@ -5,6 +5,7 @@ from typing import Final
 
 import orjson
 
+from registry.core.reading.plain_text import unbroken
 from registry.mcp.budget import first_within, lines_within, members_within, short, size, split
 from registry.mcp.rendering import LIST_BYTES, NAME_BYTES, ROOM, WARNING, Json, Result, dated, marks, name_of, quoted
 
@@ -12,7 +13,17 @@ _CAPABILITY_UNTRUSTED: Final = (
     "id", "name", "title", "description", "confirmation.message", "call", "auth", "input_schema", "output_schema",
     "rate_limit", "pricing", "invocations", "record_url",
 )  # fmt: skip
-_CALL_ORDER: Final = ("kind", "example", "curl", "open", "credentials", "arguments", "missing", "derived")
+_CALL_ORDER: Final = (
+    "kind",
+    "example",
+    "curl",
+    "curl_omitted",
+    "open",
+    "credentials",
+    "arguments",
+    "missing",
+    "derived",
+)
 
 
 def capability(body: bytes, host: str, url: str, max_bytes: int) -> Result:
@@ -63,10 +74,10 @@ def _how(content: Json) -> Iterator[str]:
     call = content.get("call", {})
     if call:
         yield f"How it is called ({call.get('kind', 'unknown')}), YOUR_ values are yours to fill in:"
-    if "curl" in call and "\n" not in call["curl"]:  # a line of the text must not be a site's
+    if "curl" in call:
         yield str(call["curl"])
     elif "example" in call:
-        yield orjson.dumps(call["example"]).decode()
+        yield unbroken(orjson.dumps(call["example"])).decode()
     elif "open" in call:
         yield quoted(call["open"], 2_000)
     if "not_callable" in content:

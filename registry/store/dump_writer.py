@@ -17,6 +17,7 @@ from typing import BinaryIO, Final, Self
 import orjson
 import zstandard
 
+from registry.core.reading.plain_text import unbroken
 from registry.store.dump_files import (
     FRAME_BYTES,
     KEPT_MANIFEST,
@@ -91,6 +92,7 @@ class DumpWriter:
 
     def add(self, key: str, line: bytes) -> None:
         """Append a line, without its end. `key` says what is in it; keys rise. Raise DumpFailed."""
+        line = unbroken(line)
         if len(line) >= LINE_BYTES:
             raise DumpFailed("a record is larger than a dump can hold")
         with _as_dump_failed():

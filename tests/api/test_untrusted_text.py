@@ -318,3 +318,39 @@ async def test_terminal_and_json_output_show_the_flags(
     assert [row["injection_flags"] for row in rows if POISONED in row.values()] == [[HIDDEN, OVERRIDE]] * 3
     found = next(row for row in rows if "capabilities" in row and "relevance" in row)
     assert {entry["name"]: entry["injection_flags"] for entry in found["capabilities"]}["knit_scarves"] == [OVERRIDE]
+
+
+# --- lines ----------------------------------------------------------------------------------------------------------
+
+BREAKS = "a\u2028b\u2029c\x85d\x0be\x0cf\rg\r\nh\x1ci\x1dj\x1ek"
+"""Whatever some program ends a line at, other than a line feed (`str.splitlines`)."""
+
+
+async def test_no_separator_of_a_site_breaks_a_line_of_an_answer(own_api: Api) -> None:
+    host = "lines.example"
+    manifest = adp_manifest(host, "send_parcel", native=BREAKS, terms_url=f"https://{host}/{BREAKS}")
+    manifest |= {"name": f"Parcels {BREAKS}", "description": f"Sends parcels. {BREAKS}", BREAKS: BREAKS}
+    manifest["capabilities"][0] |= {"description": BREAKS, "title": BREAKS, "tags": [BREAKS]}
+    detail = adp_detail("send_parcel") | {"notes": BREAKS, "request_example": {"body": {"to": BREAKS}}}
+    llms = Page(f"# Parcels {BREAKS}\n\n- [page {BREAKS}](https://{host}/x)\n", media_type="text/plain")
+    site = {"/.well-known/agent": Page(manifest), "/caps/send_parcel": Page(detail), "/llms.txt": llms}
+    await crawl(own_api.store, {host: site}, datetime.now(UTC).replace(microsecond=0))
+    await own_api.waypost.search.reindex()
+    service = f"/api/services/{host}"
+    paths = (
+        service, f"{service}?include_details=true", f"{service}/capabilities/send_parcel", f"{service}/status",
+        "/api/feed", f"{service}/audit", f"{service}/history", "/changes.atom", "/robots.txt", "/llms.txt",
+        "/sitemap.xml", f"/s/{host}", f"/s/{host}/send_parcel", "/api/discover?q=parcels&highlights=true",
+        *(f"{service}/manifest/{target}?raw=true" for target in TARGETS),
+    )  # fmt: skip
+    shown = 0
+    for path in paths:
+        response = await own_api.get(path)
+        assert response.status_code < 500, path
+        for value in (
+            *response.headers.values(),
+            *([] if "json" in response.headers["content-type"] else [response.text]),
+        ):
+            assert not set(BREAKS) & set(value) - set("abcdefghijk\n"), (path, value)
+        shown += "Parcels" in response.text
+    assert shown > 5

@@ -26,7 +26,7 @@ MARK = "\x1b[35;101m"
 
 STEERING = (
     f"{MARK}evil\x1b]0;title\x07\x9b31m\x9d0;t\x9c \u202egnp.exe \u2066x\u2069 \u200bz \u2028l\u2029p "
-    "\x85n \x7f\x08\r [red]m[/]"
+    "\x85n \x7f\x08\r \x0bv\x0cf\x1cs\x1dg\x1er [red]m[/]"
 )
 
 STYLES = re.compile(rb"\x1b\[(?:\d+(?:;\d+)*m|\?25[lh]|\d*[AGK]|2K)|\r")

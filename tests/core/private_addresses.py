@@ -25,6 +25,23 @@ Place = tuple[str | int, ...]
 HOST = "planted.internal"
 URL = f"https://{HOST}/latest"
 
+AMBIGUOUS = (
+    "https://good.test\\@127.0.0.1/x", "https://good.test\\.127.0.0.1/x", "https://127.0.0.1\\@good.test/x",
+    "https://good.test\\:80@127.0.0.1", "https:\\\\good.test\\@127.0.0.1", "https:good.test/@127.0.0.1",
+    "https:/good.test/@127.0.0.1", "https:///good.test/@127.0.0.1", "http:/\\good.test/@127.0.0.1",
+    "https:////good.test/@127.0.0.1", "https://\\good.test/@127.0.0.1", "ht\ttps://good.test/@127.0.0.1",
+    "https:\n//good.test/@127.0.0.1", "https://good.t\nest/@127.0.0.1", "https://good.test\t@127.0.0.1/",
+    "https://a@b@good.test/@127.0.0.1", "https://good.test@127.0.0.1@good.test/", "https://a\\b@good.test/127.0.0.1",
+    "https://%67ood.test/@127.0.0.1", "https://good\u3002test/@127.0.0.1",
+    "https://\uff47ood.test/@127.0.0.1", "https://go\u00adod.test/@127.0.0.1", "https://gro\u00df.test/@127.0.0.1",
+    "https://\u2488good.test/@127.0.0.1", "https://good\u200d.test/@127.0.0.1", "https://0x8.8.8.8/@127.0.0.1",
+    "https://010.8.8.8/@127.0.0.1", "https://8.8.2056/@127.0.0.1", "https://134744072/@127.0.0.1",
+    "https://[2606:4700::1111%25eth0]/@127.0.0.1", "https://good.test:99999/@127.0.0.1", "wss://good.test\\@127.0.0.1/",
+    "//good.test\\@127.0.0.1/", "/\\good.test/@127.0.0.1", "mcp://good.test\\@127.0.0.1/",
+    "did:web:good.test%5C@127.0.0.1", "ftp://good.test\\@127.0.0.1/",
+)  # fmt: skip
+"""Addresses that one parser reads as good.test (or a public address), another not; all name 127.0.0.1 somewhere."""
+
 
 def places(value: Any) -> Iterator[Place]:
     """Yield the keys that lead to each text of a JSON value."""

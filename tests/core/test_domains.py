@@ -16,7 +16,7 @@ from registry.core.names.domains import (
     host_syntax,
     is_confusable,
     parse_https,
-    parse_url,
+    read_url,
     registrable_domain,
     same_site,
 )
@@ -148,8 +148,8 @@ def test_look_ups_need_the_syntax_only() -> None:
     [
         ("https://EXAMPLE.com:443/a/../b?x#f", "https://example.com/b?x", "example.com"),
         ("https://x.com./y", "https://x.com/y", "x.com"),
-        ("https:\\\\x.com\\y", "https://x.com/y", "x.com"),
-        ("https://good.test\\@127.0.0.1/", "https://good.test/@127.0.0.1/", "good.test"),
+        ("https:\\\\x.com\\y", None, None),
+        ("https://good.test\\@127.0.0.1/", None, None),
         ("https://bücher.de/ä", "https://xn--bcher-kva.de/%C3%A4", "xn--bcher-kva.de"),
         ("https://@x.com/", "https://x.com/", "x.com"),
         ("wss://x.com/s", None, "x.com"),
@@ -257,7 +257,7 @@ url_pieces = st.lists(
 @settings(max_examples=400, deadline=None)
 @given(url_pieces | url_pieces.map("https://".__add__), st.sampled_from([None, "https://base.example/a/b?c#d"]))
 def test_the_parts_of_a_url_agree_with_the_parser(text: str, base: str | None) -> None:
-    parsed = parse_url(text, base)
+    parsed = read_url(text, base)
     try:
         reference = ada_url.URL(text, base)
     except ValueError:

@@ -1,3 +1,4 @@
+import json
 import re
 import sys
 import unicodedata
@@ -5,7 +6,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.core.reading.plain_text import line, plain
+from registry.core.reading.plain_text import line, plain, unbroken
 
 
 def test_hidden_characters_are_removed_and_words_stay() -> None:
@@ -29,6 +30,22 @@ def test_a_long_text_is_cut_with_an_ellipsis() -> None:
 def test_line_breaks_survive_in_texts_but_not_in_names() -> None:
     assert plain("one\ntwo\tthree", 100) == "one\ntwo\tthree"
     assert line(" one\n\u2028two\t three ", 100) == "one two three"
+
+
+SEPARATORS = "\r\n \r \x0b \x0c \x1c \x1d \x1e \x85 \u2028 \u2029"
+
+
+def test_every_line_separator_becomes_a_line_feed() -> None:
+    for separator in SEPARATORS.split(" "):
+        assert plain(f"one{separator}two", 100) == "one\ntwo"
+        assert line(f"one{separator}two", 100) == "one two"
+
+
+def test_json_has_no_line_separators() -> None:
+    raw = json.dumps({SEPARATORS: [SEPARATORS, "\\\u2028"]}, ensure_ascii=False).encode()
+    assert len(raw.decode().splitlines()) > 1
+    assert len(unbroken(raw).decode().splitlines()) == 1
+    assert json.loads(unbroken(raw)) == json.loads(raw)
 
 
 @given(st.text(max_size=300), st.integers(min_value=2, max_value=60))

@@ -27,10 +27,12 @@ from registry.core.model.services import (
     from_json,
     to_json,
 )
+from registry.core.names.inside import inside_host
+from registry.core.reading.plain_text import line
 from registry.core.translating import TARGETS, Loss, Source, Translation, translate
 from tests.core.calling.calls import called
 from tests.core.manifests import FOUND, Fixture
-from tests.core.private_addresses import HOST, URL, handed_out, merged, places, planted
+from tests.core.private_addresses import AMBIGUOUS, HOST, URL, handed_out, merged, places, planted
 from tests.core.translations import NOW
 from tests.support.builders import adp_detail, adp_manifest
 from tests.support.holding import findings_of, held
@@ -79,6 +81,28 @@ def test_an_address_planted_anywhere_is_handed_out_nowhere(slug: str) -> None:
         is_read = bool(source.format) and slug != "mcp-tools-list"  # a list that no card names is not merged
         if is_read and not any(HOST in located.finding.evidence for located in result.findings):
             silent.append((fixture.name, place))
+    assert leaks == []
+    assert silent == []
+
+
+@pytest.mark.parametrize("slug", sorted({fixture.slug for fixture in FOUND}))
+def test_an_address_that_parsers_read_differently_is_handed_out_nowhere(slug: str) -> None:
+    """Each place has another spelling, so that a run covers them all."""
+    leaks, silent = [], []
+    for number, (fixture, place) in enumerate(_all_places(slug)):
+        spelling = AMBIGUOUS[number % len(AMBIGUOUS)]
+        result, source = merged(fixture, json.dumps(planted(fixture.value, place, spelling)).encode())
+        own = tuple(target for target in TARGETS if target == source.format)
+        shown = list(handed_out(_host(fixture), result, source, own))
+        leaks += [
+            (fixture.name, place, spelling, text)
+            for _, text in texts_in(shown)
+            if text == spelling or ("127.0.0.1" in text and inside_host(text) is not None)
+        ]
+        is_ambiguous_still = inside_host(line(spelling, 200)) is not None  # without characters that nobody sees
+        is_read = bool(source.format) and slug != "mcp-tools-list"
+        if is_read and is_ambiguous_still and "127.0.0.1" not in str(result.findings):
+            silent.append((fixture.name, place, spelling))
     assert leaks == []
     assert silent == []
 

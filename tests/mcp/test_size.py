@@ -112,3 +112,7 @@ def test_what_does_not_fit_is_left_out_whole() -> None:
 @pytest.mark.parametrize("count", [0, 1])
 def test_a_budget_of_nothing_holds_nothing(count: int) -> None:
     assert first_within(["a"] * count, 0) == []
+
+
+def test_a_line_separator_of_a_text_begins_no_line() -> None:
+    assert lines_within(["a\u2028b\x85c\rd\x0be", "f"], 1_000) == "a b c d e\nf"

@@ -92,11 +92,22 @@ class Call(Shape):
         Annotated[
             str,
             Field(
-                description="The example as a line for a POSIX shell.",
+                description="The example as a line to copy: sh, bash, zsh, ksh, csh, fish and PowerShell 7.3 or newer "
+                "read the same words. cmd.exe and Windows PowerShell drop the double quotes of a JSON body but run "
+                "nothing else.",
                 examples=[
-                    "curl --globoff --request POST --url https://api.pigeonpost.example/v2/parcels --header "
-                    "'X-Key: YOUR_KEY' --header 'Content-Type: application/json' --data-raw '{\"weight_g\": 250}'"
+                    'curl --globoff --request POST --url https://api.pigeonpost.example/v2/parcels --header "X-Key: '
+                    'YOUR_KEY" --header "Content-Type: application/json" --data-raw \'{"weight_g":250}\''
                 ],
+            ),
+        ]
+    ]
+    curl_omitted: NotRequired[
+        Annotated[
+            str,
+            Field(
+                description="Why there is no line: no quoting means the same in every shell, or it would be too long.",
+                examples=["a value has characters that shells read differently; send the example instead"],
             ),
         ]
     ]

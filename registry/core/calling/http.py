@@ -13,6 +13,7 @@ from registry.core.calling.template import DEEP, FORM, JOINED, Address, address_
 from registry.core.format_support.params import MAX_PARAMS, with_path_variables
 from registry.core.model.services import Capability, Invocation, Service
 from registry.core.names.inside import inside_host
+from registry.core.wording.command_line import Unquotable
 
 _NO_STYLES: Final[Mapping[str, Any]] = MappingProxyType({})
 _WITHOUT_BODY: Final = frozenset({"GET", "HEAD", "DELETE"})
@@ -73,10 +74,18 @@ def finished(
         "request": {key: value for key, value in described.items() if value is not None},
         "credentials": credentials.to_json(),
         "example": request.to_json(),
-        "curl": request.curl(),
+        **_line(request),
         "derived": list(derived),
         "missing": [part.to_json() for part in missing],
     }
+
+
+def _line(request: Request) -> dict[str, str]:
+    """Return the request as a line of `curl`, or why there is none."""
+    try:
+        return {"curl": request.curl()}
+    except Unquotable as error:
+        return {"curl_omitted": f"{error}; send the example instead"}
 
 
 def placed(

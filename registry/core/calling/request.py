@@ -1,8 +1,6 @@
-"""A request with example values: as data, and as a `curl` line."""
+"""A request with example values: as data, and as a line of `curl`."""
 
-import json
 import re
-import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -10,13 +8,14 @@ from urllib.parse import urlencode
 
 from registry.core.calling.credentials import Credential, is_header_name
 from registry.core.calling.template import Address, expanded, query_pairs, text_of
+from registry.core.wording.command_line import Unquotable, command_line, json_text
 
 JSON: Final = "application/json"
 FORM: Final = "application/x-www-form-urlencoded"
 MULTIPART: Final = "multipart/form-data"
 
 _NO_BODY: Final = object()
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]+")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 
 @dataclass(slots=True)
@@ -84,22 +83,24 @@ class Request:
         return {**example, "body": self.body} if self.has_body else example
 
     def curl(self) -> str:
-        """Return the request as a line for a POSIX shell; every text of the site is one quoted word."""
+        """Return the request as a line of `curl` for every shell. Raise Unquotable."""
         words = ["curl", "--globoff", "--request", self.method, "--url", self.url]
         is_multipart = self.has_body and self.content_type == MULTIPART
         for name, value in self.all_headers.items():
             if not (is_multipart and name == "Content-Type"):  # curl adds the boundary
-                words += ["--header", f"{name}: {value}"]
+                words += ["--header", f"{name}: {value}" if value else f"{name};"]  # curl sends no header `name: `
         if is_multipart:
             for name, value in (self.body if isinstance(self.body, Mapping) else {}).items():
-                words += ["--form-string", _CONTROL.sub(" ", f"{name}={text_of(value)}")]
+                if not name or "=" in name:
+                    raise Unquotable("curl cannot send a form field with this name")
+                words += ["--form-string", f"{name}={text_of(value)}"]
         elif self.has_body:
-            words += ["--data-raw", self.body_text()]
-        return shlex.join(words)
+            words += ["--data-raw", self._body_text()]
+        return command_line(words)
 
-    def body_text(self) -> str:
-        """Return the body as it is sent; for multipart, which has no single form, as JSON."""
+    def _body_text(self) -> str:
+        """Return the body as it is sent, other than multipart."""
         if self.content_type == FORM and isinstance(self.body, Mapping):
             return urlencode([pair for name, value in self.body.items() for pair in query_pairs(name, value)])
         is_json = self.content_type is None or "json" in self.content_type or not isinstance(self.body, str)
-        return json.dumps(self.body, ensure_ascii=False) if is_json else str(self.body)
+        return json_text(self.body) if is_json else str(self.body)

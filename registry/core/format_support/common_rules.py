@@ -52,7 +52,8 @@ ENDPOINT_NOT_PUBLIC = Rule(
 )
 ADDRESS_NOT_PUBLIC = Rule(
     "address.not_public", WARNING, points=2, section=SAFETY, spec="RFC 6761 section 6; RFC 6890 section 2.2",
-    says="An address leads to a private network or to the caller's own machine; it was left out.",
+    says="An address leads to a private network or to the caller's own machine, or programs read different hosts in "
+    "it; it was left out.",
     fix="Name the public address, or leave out the member.",
 )
 ENDPOINT_INVALID = Rule(

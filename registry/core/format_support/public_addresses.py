@@ -1,9 +1,10 @@
 """The gate for every address that leaves the registry: what documents say, without addresses of private networks.
 
 An answer with such an address would direct clients at their own networks (docs/safety.md, "Threats and where they
-end"). The gate walks whatever dataclasses, mappings and lists the model consists of, so that no reader, no interface
-and no new field has to remember it. It stands in two places: behind each reader, so that a merge can choose the public
-address of another document and the finding names the member; and behind the merge, where nothing gets past it.
+end"). Addresses in which two parsers read different hosts are left out as well. The gate walks whatever dataclasses,
+mappings and lists the model consists of, so that no reader, no interface and no new field has to remember it. It stands
+in two places: behind each reader, so that a merge can choose the public address of another document and the finding
+names the member; and behind the merge, where nothing gets past it.
 
 - A value or a key counts as a whole: a sentence that mentions an address is a text, and stays as it is.
 - The site that served the document counts as public: the crawler's address checks let the request through.
@@ -47,6 +48,9 @@ _NOT_SHOWN: Final = frozenset({(Pointer, "payload"), (Identity, "signed")})
 
 _MAX_NAMED: Final = 1_000  # addresses of one document that are located; a longer list says nothing more
 _AUTHORITY = re.compile(rb"//([^/\s\"'`?#<>()\\|,;]+)")
+_ODD = re.compile(rb"(?:https?|wss?|ftp):(?!//[^/\\])|//[^/\s\"'?#<>]*\\|/\\|did:web:[^\s\"'/]*[@%]")
+"""How addresses begin that parsers read differently; JSON writes a backslash and a tab with backslashes, too."""
+
 _SIGNS: Final = (b"localhost", b".internal", b'"10.', b'"127.', b'"169.254.', b'"192.168.')
 """What most addresses that are no URLs begin or end with."""
 
@@ -110,7 +114,7 @@ def _may_name_private(raw: bytes, gate: "_Gate") -> bool:
     What is written so that a scan does not see it (escapes, hidden characters) is left out of the merged service.
     """
     text = raw.lower().replace(b"\\/", b"/")
-    if any(sign in text for sign in _SIGNS):
+    if any(sign in text for sign in _SIGNS) or _ODD.search(text):
         return True
     hosts = {*_AUTHORITY.findall(text)} - {gate.host.encode()}
     return any(gate.inside(f"https://{host.decode('utf-8', 'replace')}") for host in hosts)

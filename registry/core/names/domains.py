@@ -16,12 +16,15 @@ from typing import Final, NamedTuple
 import ada_url
 import idna
 
+from registry.core.names.ambiguous import is_ambiguous
 from registry.core.names.lookalikes import looks_alike
 from registry.core.names.suffixes import SHIPPED, SuffixList
 
 MAX_HOST_CHARS: Final = 253
 MAX_LABELS: Final = 10
 MAX_URL_CHARS: Final = 2048
+STRIPPED: Final = "".join(map(chr, range(33)))
+"""What the URL standard removes at both ends of a URL (section 4.4)."""
 
 SPECIAL_USE: Final = frozenset(
     ("localhost", "local", "internal", "test", "invalid", "example", "onion", "alt", "arpa", "lan", "corp", "home",
@@ -181,7 +184,17 @@ def same_site(a: str, b: str) -> bool:
 
 
 def parse_url(url: str, base: str | None = None) -> Url | None:
-    """Return the parts of `url`, resolved against the absolute URL `base`; None if it cannot be parsed."""
+    """Return the parts of `url`, resolved against the absolute URL `base`.
+
+    Return None if it cannot be parsed, or if parsers read different hosts in it.
+    """
+    parsed = read_url(url, base)
+    # guard: ambiguous-url
+    return None if parsed is not None and is_ambiguous(url.strip(STRIPPED), base) else parsed
+
+
+def read_url(url: str, base: str | None = None) -> Url | None:
+    """Return the parts of `url` by the URL standard, also where other parsers read something else."""
     if base is not None and url.startswith("https://") and _parsed(base, None):
         base = None  # irrelevant to an absolute URL, which is then parsed once for all pages that name it
     return _parsed(url, base)

@@ -9,17 +9,18 @@ from typing import Final
 from urllib.parse import unquote
 
 from registry.core.names import addresses
-from registry.core.names.domains import MAX_URL_CHARS, SPECIAL_USE, is_public_name, parse_url
+from registry.core.names.ambiguous import is_ambiguous
+from registry.core.names.domains import MAX_HOST_CHARS, MAX_URL_CHARS, SPECIAL_USE, STRIPPED, is_public_name, read_url
 
 HARMLESS: Final = frozenset({"example", "test", "invalid"})
 """Top-level labels of names that never resolve (RFC 6761), so that they lead nowhere."""
 
 _IGNORED = re.compile(r"[\t\n\r]")  # URL Standard, section 4.4: removed wherever they stand
-_STRIPPED: Final = "".join(map(chr, range(33)))  # the same section: removed at both ends
 _START = re.compile(r"[\x00-\x20]*(?:[a-zA-Z][a-zA-Z0-9+.\-\t\n\r]*:|[/\\][\t\n\r]*[/\\]|\[|[^\s:/]*:\d)")
 _PLAIN = re.compile(r"https?://((?:[a-z0-9-]+\.)+[a-z][a-z0-9-]*)(?::\d{1,5})?(?:[/?#]|$)")
 _WEB = re.compile(r"(?:https?|wss?|ftp):", re.IGNORECASE)
 _OTHER = re.compile(r"(?:[a-zA-Z][a-zA-Z0-9+.-]*:)+[/\\]{2}")
+_OUTER = re.compile(r"(?:[a-zA-Z][a-zA-Z0-9+.-]*:)+(?=[a-zA-Z][a-zA-Z0-9+.-]*:[/\\]{2})")
 _DID_WEB = re.compile(r"did:web:([^:/?#;]+)", re.IGNORECASE)
 _HOST_AND_PORT = re.compile(r"[^\s/\\?#@]*[^\s/\\?#@:]:\d{1,5}(?:[/?#]|$)")
 _ZONE = re.compile(r"^(\[?[0-9a-fA-F:.]+)%[^\]/]*")
@@ -30,7 +31,9 @@ _MAX_CHARS: Final = 2 * MAX_URL_CHARS  # of these, the parser reads the host of 
 
 
 def inside_host(text: str, *, is_address: bool = False) -> str | None:
-    """Return the host of the address that `text` is if it is not public; None for a public one and for other texts.
+    """Return the host of the address that `text` is if it is not public, or if parsers read different hosts in it.
+
+    Return None for public addresses and for other texts.
 
     An address is a URL in any spelling that a client would follow (also without slashes or scheme), `host:port`, and a
     `did:web`. `is_address`: the text is the value of a member that holds an address, so that a bare IP address,
@@ -42,17 +45,29 @@ def inside_host(text: str, *, is_address: bool = False) -> str | None:
         return _bare_host(text) if is_address else None
     if (plain := _PLAIN.match(text)) is not None and is_public_name(plain[1]):
         return None
-    target = _IGNORED.sub("", text[:_MAX_CHARS]).strip(_STRIPPED)
-    target = _VARIABLE.sub(_STAND_IN, _PORT_VARIABLE.sub("", target))
+    written = _VARIABLE.sub(_STAND_IN, _PORT_VARIABLE.sub("", text[:_MAX_CHARS].strip(STRIPPED)))
+    target = _IGNORED.sub("", written)
     if _WEB.match(target):
-        return _web_host("http:" + target.partition(":")[2])
+        url = "http:" + target.partition(":")[2]
+        return _web_host(url) or _ambiguous_host(written, url)
     if target[:1] in ("/", "\\"):
-        return _web_host("http:" + target, is_relative=True)
+        url = "http:" + target
+        return _web_host(url, is_relative=True) or _ambiguous_host("http:" + written, url)
     if _OTHER.match(target):
-        return _other_host(_OTHER.sub("http://", target, count=1))
+        url = _OTHER.sub("http://", target, count=1)
+        return _other_host(url) or _ambiguous_host(_OUTER.sub("", written, count=1), url)
     if (did := _DID_WEB.match(target)) is not None:
-        return _web_host("http://" + unquote(did[1]))
+        url = "http://" + unquote(did[1])
+        return _web_host(url) or _ambiguous_host(url, url)
     return _bare_host(target) if is_address or _HOST_AND_PORT.match(target) else None
+
+
+def _ambiguous_host(written: str, url: str) -> str | None:
+    """Return a host of an address that parsers read differently, None for others. `url` is how one of them reads it."""
+    if not is_ambiguous(written):  # guard: ambiguous-address
+        return None
+    parsed = read_url(url)
+    return (parsed.host if parsed is not None else "") or written[:MAX_HOST_CHARS]
 
 
 def _web_host(url: str, *, is_relative: bool = False) -> str | None:
@@ -60,7 +75,7 @@ def _web_host(url: str, *, is_relative: bool = False) -> str | None:
 
     `is_relative`: it was written without a scheme, as other texts are that begin with two slashes.
     """
-    parsed = parse_url(url)
+    parsed = read_url(url)
     if parsed is None:
         authority = url[5:].lstrip("/\\")
         is_text = is_relative or not authority or any(char.isspace() for char in authority)
@@ -75,7 +90,7 @@ def _web_host(url: str, *, is_relative: bool = False) -> str | None:
 
 def _other_host(url: str) -> str | None:
     """Return the host of a URL with another scheme, if that is surely one: names in URIs often are no hosts."""
-    parsed = parse_url(url)
+    parsed = read_url(url)
     if parsed is None or not parsed.host:
         return None
     host = parsed.host.rstrip(".")
@@ -90,11 +105,14 @@ def _bare_host(text: str) -> str | None:
 
     Numbers and words are no addresses here, other than in a URL.
     """
-    target = _ZONE.sub(r"\1", text.strip(_STRIPPED))
+    target = _ZONE.sub(r"\1", text.strip(STRIPPED))
     if any(char.isspace() for char in target) or not target.strip(":[]"):
         return None
     is_ipv6 = target.count(":") > 1 and not target.startswith("[")
-    parsed = parse_url(f"http://[{target}]" if is_ipv6 else f"http://{target}")
+    url = f"http://[{target}]" if is_ipv6 else f"http://{target}"
+    if "\\" in target and "." in (host := _ambiguous_host(url, url) or ""):
+        return host
+    parsed = read_url(url)
     if parsed is None or parsed.has_user:
         return None
     host = parsed.host.rstrip(".")
@@ -124,5 +142,5 @@ def _is_chosen_by_caller(host: str) -> bool:
         return False
     if host == _STAND_IN:
         return True
-    filled = parse_url(f"http://{host.replace(_STAND_IN, '1')}")
+    filled = read_url(f"http://{host.replace(_STAND_IN, '1')}")
     return filled is None or filled.is_name or _refused_address(filled.host) is None

@@ -21,16 +21,19 @@ _EASY = re.compile(
     "\u4e00-\u9ffc\uac00-\ud7a3\U0001f300-\U0001f64f]*"
 )
 _WORD_BOUNDARIES = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[_\-./&:|]+")
+_BREAKS = re.compile("\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")  # what str.splitlines and editors split at, too
+_JSON_BREAKS: Final = re.compile("\x85|\u2028|\u2029".encode())
 _WINDOW = 4  # reads at most this many times the wanted length: hidden characters must not cause unbounded work
 
 
 def plain(text: str, chars: int) -> str:
     """Return `text` without invisible characters and stacked combining marks, at most `chars` characters long.
 
-    Line breaks and tabs stay. Idempotent; a cut text ends in an ellipsis.
+    Tabs and line feeds stay; other line and paragraph separators become line feeds. Idempotent; a cut text ends in an
+    ellipsis.
     """
     head = text[: chars * _WINDOW]
-    clean = (head if _EASY.fullmatch(head) else _visible(head)).strip()
+    clean = (head if _EASY.fullmatch(head) else _visible(_BREAKS.sub("\n", head))).strip()  # guard: line-breaks
     return clean if len(clean) <= chars else clean[: chars - 1].rstrip() + ELLIPSIS
 
 
@@ -56,6 +59,11 @@ def line(text: str, chars: int) -> str:
     if len(text) <= chars and text.isascii() and text.isprintable() and "  " not in text:
         return text.strip(" ")  # fast path for nearly every text
     return " ".join(plain(" ".join(text[: chars * _WINDOW].split()), chars).split())
+
+
+def unbroken(line: bytes) -> bytes:
+    """Return JSON without line breaks of its own as one line for every reader, also those that split at U+2028."""
+    return _JSON_BREAKS.sub(lambda found: b"\\u%04x" % ord(found[0].decode()), line)  # guard: unbroken-json
 
 
 def split_name(name: str) -> str:

@@ -64,7 +64,7 @@ def test_an_http_call_is_a_template_and_a_complete_example() -> None:
     assert (call["derived"], call["missing"]) == (["id", "tags", "seats"], [])
     words = shlex.split(call["curl"])
     assert words[:6] == ["curl", "--globoff", "--request", "PUT", "--url", call["example"]["url"]]
-    assert words[-2:] == ["--data-raw", '{"seats": 1}']
+    assert words[-2:] == ["--data-raw", '{"seats":1}']
     assert [words[at + 1] for at, word in enumerate(words) if word == "--header"] == [
         f"{name}: {value}" for name, value in call["example"]["headers"].items()
     ]
@@ -213,12 +213,12 @@ HOSTILE = "a'; rm -rf / #$(id)`id`\"\n\x1b[31m\\"
 
 def test_texts_of_the_site_stay_single_words_of_the_command() -> None:
     params = {
-        "properties": {name: {"const": HOSTILE} for name in ("p", "q", "h", HOSTILE)},
-        "required": ["p", "q", "h"],
+        "properties": {name: {"const": HOSTILE} for name in ("p", "q", "b", HOSTILE)},
+        "required": ["p", "q", "b"],
     }
-    places = (("p", "path"), ("q", "query"), ("h", "header"), (HOSTILE, "header"))
+    places = (("p", "path"), ("q", "query"), ("b", "body"), (HOSTILE, "header"))
     auth = Auth((AuthScheme("api_key", "header", "@/etc/passwd", note=HOSTILE),), True)
-    headers = (("X-Ok", HOSTILE), ("X\r\nEvil", "1"))
+    headers = (("X-Ok", "it's"), ("X\r\nEvil", "1"))
     invocation = Invocation("http", f"{HOST}/{{p}}", "POST", places=places, auth=auth, headers=headers)
     call = called(invocation, params=params)
     words = shlex.split(call["curl"])
@@ -227,6 +227,11 @@ def test_texts_of_the_site_stay_single_words_of_the_command() -> None:
     assert words[5].startswith(f"{HOST}/a%27%3B%20rm%20-rf%20%2F")
     assert not any("\n" in word or "\x1b" in word or word.startswith("@") for word in words)
     assert "Evil" not in call["curl"]
+    assert json.loads(words[-1]) == {"b": HOSTILE}
+
+    call = called(replace(invocation, headers=(("X-Bad", HOSTILE),)), params=params)
+    assert "X-Bad" in call["example"]["headers"] and "curl" not in call
+    assert call["curl_omitted"] == "a value has characters that shells read differently; send the example instead"
 
 
 def test_a_page_is_opened() -> None:

@@ -21,6 +21,24 @@ GUARDS: Final = (
         (f"{_INSIDE}test_an_address_of_a_private_network_is_known_in_every_spelling",),
     ),
     Guard(
+        "ambiguous-address",
+        "addresses in which parsers read different hosts",
+        Edit("if .*:", "if True:"),
+        ("tests/core/test_ambiguous.py::test_an_address_that_parsers_read_differently_is_left_out",),
+    ),
+    Guard(
+        "ambiguous-url",
+        "endpoints and pointers in which parsers read different hosts",
+        Edit("return None if .* else parsed", "return parsed"),
+        ("tests/core/test_ambiguous.py::test_a_relative_address_that_parsers_read_differently_is_found",),
+    ),
+    Guard(
+        "one-reader",
+        "addresses that only one parser can read",
+        Edit("return .*", "return False"),
+        ("tests/core/test_ambiguous.py::test_an_address_that_parsers_read_differently_is_left_out",),
+    ),
+    Guard(
         "reader-gate",
         "behind each reader, no address of a private network",
         Edit("if [^:]*:", "if True:"),
