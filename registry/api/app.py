@@ -36,7 +36,7 @@ from registry.api import (
     submit,
     validate,
 )
-from registry.api.response_cache import ResponseCache
+from registry.api.response_cache import NAME, ResponseCache
 from registry.edge import problems
 from registry.edge.interfaces import Interface, compose
 from registry.edge.metrics import Figure, gauge, labelled
@@ -74,8 +74,8 @@ def interface(waypost: Waypost, settings: Settings, routes: FastAPI | None = Non
     routes = make_routes() if routes is None else routes
     provide(routes.state, waypost, settings)
     cache = ResponseCache(routes)
-    rules = Rules(open=_OPEN, submissions=_SUBMISSIONS, searches=_SEARCHES)
-    return Interface(cache, rules, name="api", figures=lambda: _figures(cache))
+    rules = Rules(open=_OPEN, submissions=_SUBMISSIONS, searches=_SEARCHES, kept=cache.kept)
+    return Interface(cache, rules, name=NAME, figures=lambda: _figures(cache))
 
 
 def _figures(cache: ResponseCache) -> Iterator[Figure]:

@@ -13,8 +13,8 @@ from typing import Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from registry.edge.compression import ENCODED, Forms
-from registry.edge.metrics import ROUTE
+from registry.edge.compression import ENCODED, Form, Forms
+from registry.edge.metrics import INTERFACE, ROUTE
 from registry.edge.responses import matches_etag
 
 LIFETIME_SECONDS: Final = 1.0
@@ -22,6 +22,9 @@ MAX_ANSWERS: Final = 5_000
 MAX_BYTES: Final = 64_000_000
 _MAX_QUERY_BYTES: Final = 4_000
 _PATH: Final = "/api/discover"
+
+NAME: Final = "api"
+"""Label of this interface in metrics."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +60,9 @@ class ResponseCache:
             await self._app(scope, receive, send)
             return
         query: bytes = scope["query_string"]
-        cached = self._responses.get(query)
+        cached = self._current(query)
         scope[ROUTE] = _PATH
-        if cached is None or cached.expires_at <= self._clock():
+        if cached is None:
             self.served["miss"] += 1
             await self._forward(scope, receive, send, query)
             return
@@ -67,6 +70,19 @@ class ResponseCache:
         conditions = [value.decode("latin-1") for name, value in scope["headers"] if name == b"if-none-match"]
         is_unchanged = bool(conditions) and matches_etag(conditions, cached.etag)
         await (_send_not_modified if is_unchanged else _send)(cached, send)
+
+    def kept(self, scope: Scope, coding: str) -> Form | None:
+        """Return the response that is kept for a GET request, if it was sent in this coding before."""
+        cached = self._current(scope["query_string"]) if scope["path"] == _PATH else None
+        form = None if cached is None else cached.forms.get(coding)
+        if form is not None:
+            self.served["hit"] += 1
+            scope[INTERFACE], scope[ROUTE] = NAME, _PATH
+        return form
+
+    def _current(self, query: bytes) -> _CachedResponse | None:
+        cached = self._responses.get(query)
+        return cached if cached is not None and cached.expires_at > self._clock() else None
 
     async def _forward(self, scope: Scope, receive: Receive, send: Send, query: bytes) -> None:
         """Call the application and store a complete response; its age counts from the arrival of the request."""

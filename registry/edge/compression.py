@@ -35,8 +35,11 @@ _AS_IT_IS: Final = frozenset({b"content-encoding", b"content-range", b"accept-ra
 _NO_BODY: Final = frozenset({204, 205, 206, 304})
 
 Headers = Iterable[tuple[bytes, bytes]]
-Forms = MutableMapping[str, tuple[list[tuple[bytes, bytes]], bytes]]
-"""Headers and body of a response by coding; the empty one is the body as it is."""
+Form = tuple[list[tuple[bytes, bytes]], bytes]
+"""Headers and body of a response."""
+
+Forms = MutableMapping[str, Form]
+"""Forms of a response by coding; the empty one is the body as it is."""
 
 
 def _gzip(body: bytes) -> bytes:
@@ -87,7 +90,7 @@ class Compressing:
             await self._send(start)
         await self._send(message)
 
-    async def _form(self, start: Message, body: bytes) -> tuple[list[tuple[bytes, bytes]], bytes]:
+    async def _form(self, start: Message, body: bytes) -> Form:
         """Return the headers and the body of a whole response for this client."""
         kept: Forms | None = start.get(ENCODED)
         if kept is not None and (form := kept.get(self._coding)) is not None:
@@ -107,7 +110,7 @@ class Compressing:
         return with_vary(entity_tagged, _VARY)
 
 
-async def _encoded(start: Message, body: bytes, coding: str) -> tuple[list[tuple[bytes, bytes]], bytes]:
+async def _encoded(start: Message, body: bytes, coding: str) -> Form:
     """Return the headers and the body of a whole response, compressed if that makes it smaller."""
     if not is_compressible(start["status"], start["headers"]):
         return start["headers"], body

@@ -11,7 +11,7 @@ from typing import Final
 from fastapi import Request
 
 from registry.core.model.listing import Filters
-from registry.edge.limiter import Allowance, RateLimiter, headers
+from registry.edge.limiter import Allowance, RateLimiter, fields
 from registry.edge.problems import RATE_LIMITED, Problem
 
 UNIT_BYTES: Final = 16_384
@@ -101,8 +101,9 @@ class Spending:
                 return allowance.name
         return None
 
-    def headers(self) -> dict[str, str]:
-        return headers(self.met.values()) if self.met else {}
+    def fields(self) -> list[tuple[bytes, bytes]]:
+        """Return the response headers that name the limits this request met."""
+        return fields(self.met.values()) if self.met else []
 
 
 def charge(request: Request, units: int) -> None:

@@ -32,13 +32,12 @@ class Allowance:
     refused: bool = False
 
 
-def headers(allowances: Iterable[Allowance]) -> dict[str, str]:
+def fields(allowances: Iterable[Allowance]) -> list[tuple[bytes, bytes]]:
     """Return the fields of the IETF draft "RateLimit header fields for HTTP", with all limits that the request met."""
     allowances = list(allowances)
-    return {
-        "RateLimit-Policy": ", ".join(f'"{one.name}";q={one.limit};w={one.window}' for one in allowances),
-        "RateLimit": ", ".join(f'"{one.name}";r={one.remaining};t={one.reset}' for one in allowances),
-    }
+    policy = ", ".join([f'"{one.name}";q={one.limit};w={one.window}' for one in allowances])
+    rest = ", ".join([f'"{one.name}";r={one.remaining};t={one.reset}' for one in allowances])
+    return [(b"ratelimit-policy", policy.encode()), (b"ratelimit", rest.encode())]
 
 
 @dataclass(slots=True)

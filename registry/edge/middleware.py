@@ -22,10 +22,11 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from registry.core.reading.reader import MAX_BYTES
-from registry.edge.compression import Compressing
+from registry.edge.compression import Compressing, Form, coding_for
 from registry.edge.costs import Spending, of_bytes
 from registry.edge.error_pages import ErrorPage
 from registry.edge.limiter import ClientIdentifier, RateLimiter
+from registry.edge.limiter import fields as limit_fields
 from registry.edge.metrics import LIMIT, RequestMetrics
 from registry.edge.negotiation import prefers_html
 from registry.edge.problems import BODY_TOO_LARGE, Problem, body, fault, render, too_many_at_once
@@ -63,14 +64,19 @@ _ON_CLOSED = _fields(_SECURITY, {"Cross-Origin-Resource-Policy": "same-origin"})
 _ON_OPEN = _fields(_SECURITY, {"Cross-Origin-Resource-Policy": "cross-origin"}, _CORS, _CORS_ALLOWED)
 _PREFLIGHT = _fields({"Access-Control-Max-Age": "86400"})
 _UNLIMITED = ("/healthz", "/readyz")
+_ORDINARY_WAY = frozenset({b"if-none-match", b"content-length", b"transfer-encoding"})
 
 ProblemMembers = Callable[[Problem], Mapping[str, Any]]
+KeptResponse = Callable[[Scope, str], Form | None]
 
 AT_ONCE_EACH = 2
 """Reads of one client that are worked on at once: an answer to others waits for these at most."""
 _AT_ONCE = 100
 _WAITING_EACH = 100
 _WAITING = 10_000
+
+_FIXED_BITS = 0xF << 76 | 0b11 << 62
+_VERSION_4 = 4 << 76 | 0b10 << 62
 
 log = structlog.get_logger(__name__)
 
@@ -82,14 +88,15 @@ class Rules:
     `open`: beginnings of the paths that browsers may read from anywhere (CORS). `submissions`: paths whose POST takes
     from the limit of submissions. `searches`: paths whose POST reads, so that a client's turns bound it as they do GET.
     `members`: beginning of paths -> what returns further members of a problem there, for clients of a protocol with
-    errors of its own. `error_page` makes the page about a problem for clients that prefer HTML; at most one interface
-    has one.
+    errors of its own. `kept` returns headers and body, in a coding, of the 200 that the interface keeps for a GET
+    request. `error_page` makes the page about a problem for clients that prefer HTML; at most one interface has one.
     """
 
     open: tuple[str, ...] = ()
     submissions: frozenset[str] = frozenset()
     searches: frozenset[str] = frozenset()
     members: Mapping[str, ProblemMembers] = field(default_factory=dict)
+    kept: KeptResponse | None = None
     error_page: ErrorPage | None = None
 
     @classmethod
@@ -100,6 +107,7 @@ class Rules:
             frozenset().union(*(one.submissions for one in every)),
             frozenset().union(*(one.searches for one in every)),
             {path: members for one in every for path, members in one.members.items()},
+            next((one.kept for one in every if one.kept is not None), None),
             next((one.error_page for one in every if one.error_page is not None), None),
         )
 
@@ -140,6 +148,10 @@ class RequestMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        if (kept := self._kept_response(scope)) is not None:
+            await send({"type": "http.response.start", "status": 200, "headers": kept[0]})
+            await send({"type": "http.response.body", "body": kept[1]})
+            return
         headers = Headers(scope=scope)
         request_id = _request_id(headers.get("x-request-id"))
         path: str = scope["path"]
@@ -168,6 +180,36 @@ class RequestMiddleware:
                 self._metrics.in_flight -= 1
                 if not sender.started:
                     counting.record(0, sender.spending)
+
+    def _kept_response(self, scope: Scope) -> Form | None:
+        """Return headers and body of a response that an interface keeps for this request, counted and limited as any.
+
+        None means that the request takes the ordinary way, which costs several times as much: nothing is kept for it,
+        it is conditional, has a body, is traced or must be refused.
+        """
+        if self._rules.kept is None or self._spans is not None or scope["method"] != "GET":
+            return None
+        accepted, forwarded_for, client_id = b"", b"", None
+        for name, value in scope["headers"]:
+            if name in _ORDINARY_WAY:
+                return None
+            if name == b"accept-encoding":
+                accepted = accepted + b"," + value if accepted else value
+            elif name == b"x-forwarded-for":
+                forwarded_for = forwarded_for + b"," + value if forwarded_for else value
+            elif name == b"x-request-id":
+                client_id = value.decode("latin-1")
+        form = self._rules.kept(scope, coding_for(accepted) if accepted else "")
+        if form is None:
+            return None
+        allowance = self._work.take(self._clients.key(_peer(scope), forwarded_for.decode("latin-1")))
+        if allowance.refused:
+            return None
+        if self._metrics is not None:
+            self._metrics.record(scope, "GET", 200, 0.0, None)
+        headers, body = form
+        request_id = (b"x-request-id", _request_id(client_id).encode())
+        return [*headers, request_id, *_ON_OPEN, _POLICY, *limit_fields((allowance,))], body
 
     async def _traced(self, scope: Scope, method: str, headers: Headers, receive: Receive, sender: "_Sender") -> None:
         if self._spans is None:
@@ -290,7 +332,7 @@ class _Sender:
             else:
                 headers.append(_POLICY)  # guard: content-policy
             if self.spending:
-                headers += ((name.lower().encode(), value.encode()) for name, value in self.spending.headers().items())
+                headers += self.spending.fields()
             message = {**message, "headers": headers}
         elif self._is_head and message["type"] == "http.response.body":
             if message.get("more_body"):
@@ -359,7 +401,9 @@ def _request_id(client_id: str | None) -> str:
     """Return the client's own id if it is a UUID, so that logs can be correlated; other text could forge log lines."""
     if client_id is not None and re.fullmatch("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", client_id):
         return str(UUID(client_id))
-    return str(UUID(int=random.getrandbits(128), version=4))  # not a secret, so no system call
+    # Version 4 and the variant of RFC 9562, section 5.4. Not a secret, so no system call.
+    digits = f"{random.getrandbits(128) & ~_FIXED_BITS | _VERSION_4:032x}"
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
 def _peer(scope: Scope) -> str | None:

@@ -53,6 +53,20 @@ async def test_a_repeated_query_costs_no_search(own_api: Api, monkeypatch: pytes
     assert searches.asked == 2
 
 
+async def test_kept_responses_are_limited_and_take_the_ids_of_clients(
+    own_api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(response_cache, "LIFETIME_SECONDS", 600)
+    identity = {"Accept-Encoding": "identity", "X-Request-Id": "6f1c3a52-70cf-4d47-9e39-0f2f4d8f0a51"}
+    answers = [await own_api.get(QUESTION, headers=identity) for _ in range(3)]
+    assert {answer.headers["x-request-id"] for answer in answers} == {identity["X-Request-Id"]}
+    left = [int(answer.headers["ratelimit"].split("r=")[1].split(";")[0]) for answer in answers]
+    assert left == [left[0], left[0] - 1, left[0] - 2]
+    zipped = [await own_api.get(QUESTION, headers={"Accept-Encoding": "gzip"}) for _ in range(2)]
+    assert {answer.headers["content-encoding"] for answer in zipped} == {"gzip"}
+    assert {answer.content for answer in zipped} == {answers[0].content}
+
+
 async def test_hidden_services_are_in_no_cached_response(own_api: Api) -> None:
     """A host is forgotten while the same query is sent all the time and the index still holds it."""
     assert PIGEON in (await own_api.get(QUESTION)).text

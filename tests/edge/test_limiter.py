@@ -46,12 +46,15 @@ def test_units_are_counted_together_and_what_is_refused_is_not_counted() -> None
 def test_headers_follow_the_draft_and_never_go_below_zero() -> None:
     limit = RateLimiter("work", limit=1, window=60, clock=Clock())
     limit.take("a")
-    assert limiter.headers([limit.take("a")]) == {"RateLimit-Policy": '"work";q=1;w=60', "RateLimit": '"work";r=0;t=20'}
-    both = limiter.headers([limit.take("b"), RateLimiter("submissions", 5, 3_600, Clock()).take("b", 2)])
-    assert both == {
-        "RateLimit-Policy": '"work";q=1;w=60, "submissions";q=5;w=3600',
-        "RateLimit": '"work";r=0;t=20, "submissions";r=3;t=2600',
-    }
+    assert limiter.fields([limit.take("a")]) == [
+        (b"ratelimit-policy", b'"work";q=1;w=60'),
+        (b"ratelimit", b'"work";r=0;t=20'),
+    ]
+    both = limiter.fields([limit.take("b"), RateLimiter("submissions", 5, 3_600, Clock()).take("b", 2)])
+    assert both == [
+        (b"ratelimit-policy", b'"work";q=1;w=60, "submissions";q=5;w=3600'),
+        (b"ratelimit", b'"work";r=0;t=20, "submissions";r=3;t=2600'),
+    ]
 
 
 def test_memory_is_bounded_and_further_clients_share_one_count(monkeypatch: pytest.MonkeyPatch) -> None:
