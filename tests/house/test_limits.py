@@ -96,14 +96,36 @@ def test_a_thread_that_hangs_does_not_keep_the_run(tmp_path: Path) -> None:
     assert "1 passed" in output and "Timeout (0:00:01)!" in output
 
 
-def run_pytest(folder: Path, *options: str, environment: dict[str, str] | None = None) -> str:
-    """Run the tests of a folder with the limits of this suite; return the output of a run that failed."""
+SIGNALS = """
+import os, signal, subprocess, sys, time
+
+def test_signals():
+    own = [signal.SIGINT, signal.SIGHUP]
+    for number in own:
+        os.kill(os.getpid(), number)
+    program = "import signal; print(*[signal.getsignal(number) is not signal.SIG_IGN for number in (1, 2)])"
+    assert subprocess.check_output([sys.executable, "-c", program]) == b"True True\\n"
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [[], ["-n", "1"]])
+def test_a_run_in_the_background_ignores_signals_and_its_programs_do_not(tmp_path: Path, options: list[str]) -> None:
+    (tmp_path / "test_signals.py").write_text(SIGNALS)
+    output = run_pytest(tmp_path, *options, shell="trap '' INT HUP;", code=0)
+    assert "1 passed" in output
+
+
+def run_pytest(folder: Path, *options: str, environment: dict[str, str] | None = None, shell: str = "",
+               code: int = 1) -> str:  # fmt: skip
+    """Run the tests of a folder with the limits of this suite; return the output."""
     command = [sys.executable, "-m", "pytest", "-c", str(ROOT / "pyproject.toml"), "--rootdir", str(folder), "-rA"]
     command += ["-p", "tests.support.limits", *options, str(folder)]
+    command = ["sh", "-c", f'{shell} exec "$@"', "sh", *command]
     completed = subprocess.run(
         command, cwd=ROOT, env=os.environ | (environment or {}), capture_output=True, text=True, check=False
     )
-    assert completed.returncode == 1, completed.stdout + completed.stderr
+    assert completed.returncode == code, completed.stdout + completed.stderr
     return completed.stdout + completed.stderr
 
 

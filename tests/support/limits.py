@@ -46,8 +46,16 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[_stderr] = os.dup(2)  # while tests run, their output is captured
     # For .ci/deadline.py: this process writes its stacks when the whole run takes too long.
     faulthandler.register(signal.SIGUSR1, file=config.stash[_stderr], all_threads=True)
-    # A shell starts background jobs with SIGINT ignored, nohup ignores SIGHUP, and programs inherit what is ignored,
-    # but not what is caught. The signals go on to have no effect here, and the programs that tests start get them.
+    if config.getoption("dist", "no") == "no" or hasattr(config, "workerinput"):
+        catch_ignored_signals()
+
+
+def catch_ignored_signals() -> None:
+    """Catch the signals that this process was told to ignore: programs inherit what is ignored, not what is caught.
+
+    A shell starts background jobs with SIGINT ignored, nohup ignores SIGHUP. Both go on to have no effect here, but the
+    programs that tests start have to hear them. xdist's controller starts no programs but workers, which inherit.
+    """
     for number in (signal.SIGINT, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, lambda *_: None)
