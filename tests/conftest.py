@@ -8,7 +8,7 @@ from tests.support.engine import without_engine_settings
 
 __all__ = ["without_engine_settings"]
 
-pytest_plugins = ["tests.support.database", "tests.support.api"]
+pytest_plugins = ["tests.support.limits", "tests.support.database", "tests.support.api"]
 
 # Tests have no deadlines, so that a busy machine causes no failure. Each run tries the same examples, so that a failure
 # has its cause in a change. WAYPOST_TEST_DEPTH searches longer, from another seed in each run (tests/support/depth.py).

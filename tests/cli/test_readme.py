@@ -16,7 +16,7 @@ import pytest
 import typer
 
 from registry.cli import app
-from tests.support.demo import forget_database
+from tests.support.demo import forget_database, forget_remains
 from tests.support.hang import HANG_SECONDS, NETWORK_ENVIRONMENT
 from tests.support.shared import ROOT
 
@@ -91,6 +91,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, d
     environment = {name: value for name, value in os.environ.items() if not name.startswith(prefixes)}
     environment |= {"HOME": str(home), "COLUMNS": "80", **NETWORK_ENVIRONMENT}
     log = folder / "demo.log"
+    forget_remains(home / ".local/share/waypost/demo/postgres")
     with log.open("wb") as output:
         demo = subprocess.Popen(
             ["make", "-o", ".venv/.done", "demo", f"PORT={port}"],  # the environment that runs this test is installed

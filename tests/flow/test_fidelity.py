@@ -12,6 +12,7 @@ FORCED = {"row.pricing_type=free", "row.auth_type=none", "manifest.auth.type=non
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_documents_are_said_whole_and_nothing_else_is_claimed(tmp_path: Path) -> None:
     for part in ("fidelity", "tools"):
         shared(part)

@@ -24,7 +24,7 @@ from tests.support.hang import HANG_SECONDS, pause
 from tests.support.running import DataFolder, new_data_folder, until
 from tests.support.sites import Exchange, Reply, Sites
 
-pytestmark = [pytest.mark.slow]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 HOSTS = [f"site{number:02}.example" for number in range(60)]
 

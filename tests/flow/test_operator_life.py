@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.demo import forget_database
+from tests.support.demo import forget_database, forget_remains
 from tests.support.hang import HANG_SECONDS, NETWORK_ENVIRONMENT
 from tests.support.shared import ROOT
 
@@ -82,6 +82,7 @@ def operator(tmp_path: Path) -> Iterator[Operator]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     data, log = tmp_path / "demo", tmp_path / "demo.log"
+    forget_remains(data / "postgres")
     prefixes = ("WAYPOST_", "DATABASE_", "MEILI_", "XDG_", "SSL_CERT")
     environment = {name: value for name, value in os.environ.items() if not name.startswith(prefixes)}
     arguments = ["demo", "--sites", str(site.parent), "--port", str(port), "--data", str(data)]

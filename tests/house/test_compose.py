@@ -5,16 +5,22 @@ These tests need no container engine. docs/operations.md names what only a conta
 
 import re
 import tomllib
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
 import yaml
 
+from crawler.seeds import pages
 from registry import cli
+from registry.cli import copying
 from registry.search.meilisearch.backend import OLDEST, TESTED
 from registry.search.meilisearch.keys import key_roles
 from registry.settings import Settings, variable
+from registry.wiring import dumps as dumps_wiring
+from registry.wiring.opt_outs import opt_out_path
 from tests.house.test_deploy import options_of
 from tests.support.shared import ROOT
 
@@ -26,6 +32,85 @@ EXAMPLE = (ROOT / ".env.example").read_text()
 
 NOT_OURS = {"PGPASSWORD"}
 """Read by libpq itself."""
+
+
+@dataclass(frozen=True)
+class Access:
+    """Paths that a command uses, by its settings."""
+
+    reads: frozenset[Path] = frozenset()
+    writes: frozenset[Path] = frozenset()
+
+
+def access_of(command: str, settings: Settings) -> Access:
+    """Return what a command reads and writes outside the database. Raise KeyError for a command that is not known."""
+    opt_outs = opt_out_path(settings).parent
+    dumps = settings.dumps or settings.data / dumps_wiring.FOLDER
+    works = Access(writes=frozenset({opt_outs, dumps, settings.data / pages.FOLDER, settings.data / copying.FOLDER}))
+    return {
+        "serve": Access(reads=frozenset({dumps}), writes=frozenset({opt_outs})),
+        "worker": works,  # commands that are typed, such as `seed`, `mirror` and `export`, run in its container
+        "schedule": works,
+        "migrate": Access(),
+        "search-keys": Access(writes=frozenset(Path("/keys", role.file).parent for role in key_roles("").values())),
+    }[command]
+
+
+def storage_problems(services: dict[str, dict[str, Any]], volumes: dict[str, Any]) -> list[str]:
+    """Return what a restart would lose, what a service may not write, and what two services do not share."""
+    problems = []
+    shared: dict[Path, set[tuple[str, Path]]] = {}
+    for name, service in services.items():
+        environment = {key: sample(str(value), key) for key, value in service["environment"].items()}
+        with pytest.MonkeyPatch.context() as patched:
+            for key, value in environment.items():
+                patched.setenv(key, value)
+            access = access_of(service["command"][0], Settings())
+        mounts = {Path(entry.split(":")[1]): entry.split(":") for entry in service.get("volumes", [])}
+        mounts |= {Path(folder): ["", folder] for folder in service.get("tmpfs", [])}
+        for path in sorted(access.reads | access.writes):
+            mount = next((mounts[folder] for folder in [path, *path.parents] if folder in mounts), ["", ""])
+            if mount[0] not in volumes:
+                problems.append(f"{name}: {path} is lost with the container")
+            elif path in access.writes and mount[2:] == ["ro"]:
+                problems.append(f"{name}: {path} cannot be written")
+            shared.setdefault(path, set()).add((mount[0], path.relative_to(mount[1] or "/")))
+    return problems + [f"{path} is not the same in all services" for path, places in shared.items() if len(places) > 1]
+
+
+def test_what_must_outlive_a_container_is_on_a_volume_that_its_users_share() -> None:
+    assert storage_problems(OURS, COMPOSE["volumes"]) == []
+
+
+@pytest.mark.parametrize("name", ["api", "worker", "schedule"])
+@pytest.mark.parametrize("volume", ["opt-outs", "data"])
+def test_a_missing_or_foreign_volume_is_found(name: str, volume: str) -> None:
+    entry = next(entry for entry in OURS[name]["volumes"] if entry.startswith(f"{volume}:"))
+    others = [other for other in OURS[name]["volumes"] if other != entry]
+    for planted in ([], [f"./{entry}"], [entry.replace(volume, "other", 1)]):
+        services = OURS | {name: OURS[name] | {"volumes": others + planted}}
+        assert storage_problems(services, COMPOSE["volumes"] | {"other": {}}), planted
+    if not entry.endswith(":ro"):
+        services = OURS | {name: OURS[name] | {"volumes": [*others, f"{entry}:ro"]}}
+        assert storage_problems(services, COMPOSE["volumes"])
+
+
+def test_files_in_the_memory_of_a_container_are_found() -> None:
+    in_memory = {"WAYPOST_DATA": "/tmp/waypost", "WAYPOST_OPT_OUT_FILE": "/tmp/waypost/opt-outs.log"}
+    services = {name: service | {"environment": service["environment"] | in_memory} for name, service in OURS.items()}
+    found = storage_problems(services, COMPOSE["volumes"])
+    assert {
+        "api: /tmp/waypost is lost with the container",
+        "schedule: /tmp/waypost/dumps is lost with the container",
+    } <= {*found}
+
+
+def test_every_volume_belongs_to_the_account_that_writes_it() -> None:
+    """A new volume takes the owner of its mount point in the image."""
+    (created,) = re.findall(r"install -d -o waypost -g waypost -m 0700 (.+)$", DOCKERFILE, re.MULTILINE)
+    assert {entry.split(":")[1] for service in OURS.values() for entry in service.get("volumes", [])} == {
+        *created.split()
+    }
 
 
 def text_of(value: Any) -> str:
@@ -141,7 +226,6 @@ def test_only_the_services_that_need_a_key_mount_it() -> None:
     assert with_master == {"meilisearch", "search-keys"}
     folders = {mount[0] for mount in mounted["search-keys"].values()}
     assert folders == {f"/keys/{role.file.partition('/')[0]}" for role in key_roles("services").values()}
-    assert all(folder in DOCKERFILE for folder in folders)  # a new volume takes the owner of its mount point
 
 
 def test_own_containers_run_without_privileges() -> None:

@@ -163,3 +163,13 @@ def test_nginx_understands_the_proxy(tmp_path: Path) -> None:
         capture_output=True, text=True, timeout=HANG_SECONDS, check=False,
     )  # fmt: skip
     assert process.returncode == 0, process.stderr
+
+
+def test_every_unit_may_write_the_data_folder_and_keeps_it() -> None:
+    """The file of opt-outs and the dumps lie there."""
+    (data,) = re.findall(r"^WAYPOST_DATA=(.+)$", (DEPLOY / "waypost.env").read_text(), re.MULTILINE)
+    services = [path for path in UNITS.glob("*.service") if f"ExecStart={PROGRAM}" in path.read_text()]
+    assert len(services) == len(list(UNITS.glob("*.service")))
+    for path in services:
+        (folder,) = re.findall(r"^StateDirectory=(.+)$", path.read_text(), re.MULTILINE)
+        assert data == f"/var/lib/{folder}", path.name

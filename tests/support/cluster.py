@@ -14,12 +14,13 @@ from registry.store.embedded_postgres import server as embedded
 from registry.store.embedded_postgres.home import ServerHome, find_home
 from registry.store.embedded_postgres.watchdog import PID_FILE
 from registry.store.migrate import upgrade
-from tests.support.demo import wait_until_stopped
+from tests.support.demo import forget_remains, wait_until_stopped
 from tests.support.hang import HANG_SECONDS
 
 
 def copy_cluster(folder: Path) -> None:
     """Put a copy where the server of `folder` looks for its data."""
+    forget_remains(folder)
     server_home = find_home(folder)
     new_data = server_home.home / "data.copy"
     # cp keeps the owner: for root, the server and its files belong to another account.

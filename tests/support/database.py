@@ -9,6 +9,7 @@ and used again: creating a database takes 40 ms, dropping one takes as long and 
 
 import asyncio
 import os
+import re
 import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
@@ -31,6 +32,9 @@ from tests.support.hang import HANG_SECONDS, pause
 
 SERVER = "WAYPOST_TEST_DATABASE_URL"
 PREFIX = "waypost_test"
+OWNED = re.compile(rf"{PREFIX}_(\d+)_(\d+)_.+")
+"""The name of a database, with the id and the start of its process: containers use the same few ids in each run."""
+
 MAX_BYTES_EMPTIED = 4_000_000
 """Size of all tables above which a database is dropped instead of emptied: deleted rows slow down what comes after."""
 
@@ -89,7 +93,7 @@ def database_server() -> str:
     if url := os.environ.get(SERVER):
         return url
     server = embedded.start(Path(tempfile.gettempdir()) / f"waypost-tests-{os.geteuid()}")
-    _drop_leftovers(server.dsn)
+    drop_leftovers(server.dsn)
     return server.dsn
 
 
@@ -217,8 +221,8 @@ def on(server: str, database: str) -> str:
 
 @contextmanager
 def new_database(server: str, kind: str, template: str = "template0") -> Iterator[str]:
-    """Create a database and drop it afterwards. Its name holds the process id, which `_drop_leftovers` reads."""
-    name = f"{PREFIX}_{os.getpid()}_{kind}_{next(_numbers)}"
+    """Create a database and drop it afterwards. `drop_leftovers` reads its name."""
+    name = f"{PREFIX}_{os.getpid()}_{_start_of(os.getpid())}_{kind}_{next(_numbers)}"
     with _connect(server) as admin:
         admin.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(sql.Identifier(name), sql.Identifier(template)))
         try:
@@ -263,20 +267,19 @@ def _connect(url: str) -> psycopg.Connection[Any]:
     return psycopg.connect(libpq(sqlalchemy_url(url)), autocommit=True)
 
 
-def _drop_leftovers(server: str) -> None:
+def drop_leftovers(server: str) -> None:
     """Drop the databases of runs that were killed."""
     with _connect(server) as admin:
         names = admin.execute("SELECT datname FROM pg_database WHERE datname LIKE %s", (PREFIX + "%",)).fetchall()
         for (name,) in names:
-            if not _is_running(int(name.split("_")[2])):
+            owner = OWNED.fullmatch(name)
+            if owner and _start_of(int(owner[1])) != int(owner[2]):
                 _drop(admin, name)
 
 
-def _is_running(process: int) -> bool:
+def _start_of(process: int) -> int | None:
+    """Return when the process started, in clock ticks since the boot (proc_pid_stat(5)); None if it has ended."""
     try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
+        return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[19])
+    except (FileNotFoundError, ProcessLookupError):
+        return None

@@ -18,6 +18,8 @@ import httpx2
 
 from registry.api.app import create_app
 from registry.demo.tour import demo_settings
+from registry.store.embedded_postgres import watchdog
+from registry.store.embedded_postgres.home import find_home
 from registry.store.embedded_postgres.watchdog import PID_FILE
 from registry.wiring import Waypost, open_waypost
 from tests.support.hang import HANG_SECONDS, NETWORK_ENVIRONMENT
@@ -61,6 +63,20 @@ def forget_database(data: Path) -> None:
     shutil.rmtree(home, ignore_errors=True)
 
 
+def forget_remains(folder: Path) -> None:
+    """Remove the data that a killed run left for a new folder, which had the same name in that run.
+
+    Started by root, a server keeps its data outside the folder (`embedded_postgres.home`), where they outlive it.
+    """
+    if folder.exists():
+        return
+    home = find_home(folder).home
+    watchdog.stop(str(home))
+    for remains in home.glob("data*"):
+        if not remains.is_symlink():
+            shutil.rmtree(remains)
+
+
 def wait_until_stopped(data: Path, seconds: float) -> None:
     """Wait until the database server of a cluster's data directory has stopped, for at most `seconds`."""
     deadline = time.monotonic() + seconds
@@ -72,6 +88,7 @@ def run_demo(data: Path, *arguments: str) -> DemoRun:
     """Run the demo; fail with its error output and the end of the worker's log."""
     command = [sys.executable, "-m", "registry.cli", "demo", "--no-serve", "--json", "--data", str(data), *arguments]
     environment = os.environ | NETWORK_ENVIRONMENT
+    forget_remains(data / "postgres")
     process = subprocess.run(
         command, capture_output=True, text=True, timeout=HANG_SECONDS, stdin=subprocess.DEVNULL, env=environment
     )
@@ -89,6 +106,7 @@ def served_demo(folder: Path, sites: Path) -> Iterator[str]:
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "registry.cli", "demo", "--sites", sites, "--port", str(port), "--data", data]
     environment = os.environ | NETWORK_ENVIRONMENT | {"WAYPOST_READ_RATE": "100000"}
+    forget_remains(data / "postgres")
     with log.open("wb") as output:
         demo = subprocess.Popen(
             command, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
