@@ -61,6 +61,7 @@ TAGS = [
 _OPEN: Final = ("/api/", "/.well-known/", "/dumps/", atom.PATH)
 _SUBMISSIONS: Final = frozenset({"/api/services", "/api/opt-outs", "/api/claims", submissions.PATH, reports.PATH})
 _SEARCHES: Final = frozenset({records.PATH})
+_TOKENS: Final = ("/api/owner/", "/api/claims/", "/api/admin/")
 
 
 def create_app(waypost: Waypost, settings: Settings) -> ASGIApp:
@@ -74,7 +75,7 @@ def interface(waypost: Waypost, settings: Settings, routes: FastAPI | None = Non
     routes = make_routes() if routes is None else routes
     provide(routes.state, waypost, settings)
     cache = ResponseCache(routes)
-    rules = Rules(open=_OPEN, submissions=_SUBMISSIONS, searches=_SEARCHES, kept=cache.kept)
+    rules = Rules(open=_OPEN, submissions=_SUBMISSIONS, searches=_SEARCHES, tokens=_TOKENS, kept=cache.kept)
     return Interface(cache, rules, name=NAME, figures=lambda: _figures(cache))
 
 

@@ -82,8 +82,10 @@ def _build(app: FastAPI) -> dict[str, Any]:
     )
     document["security"] = []  # no operation needs credentials, but those that say so (`keyed`)
     for operations in document["paths"].values():
-        for operation in operations.values():
+        for method, operation in operations.items():
             _without_framework_errors(operation)
+            if method != "get":
+                _with_refusals_of_writes(operation)
             for parameter in operation.get("parameters", ()):
                 if parameter["schema"].get("type") == "array":
                     parameter |= {"style": "form", "explode": False}  # one value, separated by commas
@@ -99,6 +101,20 @@ def _build(app: FastAPI) -> dict[str, Any]:
     schemas.update(SUBMISSION_SCHEMA["$defs"])
     completed: dict[str, Any] = _with_examples(document)
     return completed
+
+
+def _with_refusals_of_writes(operation: dict[str, Any]) -> None:
+    """Add what the middleware refuses of every operation that is not GET."""
+    for kind in (problems.FOREIGN_ORIGIN, problems.UNSUPPORTED_MEDIA_TYPE):
+        status, added = str(kind.status), errors(kind)[kind.status]
+        if (known := operation["responses"].get(status)) is not None:
+            media = known["content"][MEDIA_TYPE]
+            examples = {**media["examples"], **added["content"][MEDIA_TYPE]["examples"]}
+            added = {
+                "description": f"{known['description']} {added['description']}",
+                "content": {MEDIA_TYPE: {**media, "examples": examples}},
+            }
+        operation["responses"][status] = added
 
 
 def _with_examples(value: Any) -> Any:

@@ -11,13 +11,13 @@ from registry.actions.ownership.authorising import NotAnOwner, OtherHost
 from registry.actions.ownership.claiming import TooMany
 from registry.actions.ownership.overview import Overview
 from registry.actions.ownership.owning import BadSetting
-from registry.actions.webhooks.subscribing import BadReceiver, WebhookRecord
+from registry.actions.webhooks.subscribing import BadReceiver, ClosedReceiver, ForeignReceiver, WebhookRecord
 from registry.api.claims import MAX_NAME_CHARS, NOT_STORED, body_of, too_many
 from registry.api.documents import errors, example, keyed
 from registry.api.params import DomainPath, host_in
 from registry.api.schemas import ownership as schemas
 from registry.core.access.claims import OWNER
-from registry.core.access.tokens import Token
+from registry.core.access.tokens import Token, parse_token
 from registry.core.changes.kinds import Types, UnknownKind
 from registry.core.names.domains import InvalidName, host_syntax
 from registry.edge.bearer import bearer, unauthorized
@@ -184,23 +184,31 @@ async def canonical(request: Request, domain: DomainPath) -> Response:
 @router.put(
     "/api/owner/{domain}/webhook",
     response_model=schemas.Webhook,
-    responses={200: example(schemas.Webhook), **errors(*_REFUSED, *_BAD_BODY)},
+    responses={200: example(schemas.Webhook), **errors(*_REFUSED, OPTED_OUT, *_BAD_BODY)},
     summary="Have changes sent to a webhook",
-    description="Events of this host and those below it. The receiver has to answer a challenge first. It replaces an "
-    "earlier one; the secret is shown once.",
+    description="Events of this host and those below it. The receiver is on this host or below it; elsewhere only with "
+    "the owner's token of its host as `receiver_token`. It has to answer a challenge first. It replaces an earlier "
+    "one; the secret is shown once. The same `url` again sends no challenge, unless the webhook was disabled; it makes "
+    "a new secret; for 24 hours the earlier one signs too.",
     openapi_extra=keyed({**_WRITE, **body_of(schemas.WEBHOOK_SCHEMA, schemas.WebhookSubmission)}),
 )
 async def webhook(request: Request, domain: DomainPath) -> Response:
     owner = _Owner.of(request, domain)
-    body = await _body(request, {"url", "types"})
+    body = await _body(request, {"url", "types", "receiver_token"})
     url, types = body.get("url"), body.get("types", [])
     if not isinstance(url, str) or len(url) > MAX_URL_CHARS:
         raise Problem(INVALID_BODY, "The body must be an object with `url` (text).")
     if not isinstance(types, list) or len(types) > MAX_TYPES or not all(isinstance(kind, str) for kind in types):
         raise Problem(INVALID_BODY, "`types` must be a list of kinds of events.")
+    receiver_token = None
+    if "receiver_token" in body:
+        text = body["receiver_token"]
+        receiver_token = parse_token(text, OWNER) if isinstance(text, str) else None
+        if receiver_token is None:
+            raise Problem(INVALID_BODY, "`receiver_token` must be the owner's token of the receiver's host.")
     with _refusals():
         wanted = Types.of(types)
-    record = await owner.run(OwnershipActions.set_webhook, url, wanted)
+    record = await owner.run(OwnershipActions.set_webhook, url, wanted, receiver_token)
     data = _webhook(record)
     data["secret"] = record.secret
     content: schemas.Webhook = {"success": True, "data": data}
@@ -277,6 +285,15 @@ def _refusals() -> Iterator[None]:
         raise Problem(FORBIDDEN, "The token is that of another host.") from None
     except TooMany as refusal:
         raise too_many(refusal) from None
+    except ForeignReceiver as refusal:
+        raise Problem(
+            FORBIDDEN,
+            f"Not possible: {refusal}. Use an address on the owned host, or claim the receiver's host too.",
+            code="foreign_receiver",
+            remedy="Prove the receiver's host by POST /api/claims, and send its owner's token as `receiver_token`.",
+        ) from None
+    except ClosedReceiver as refusal:
+        raise Problem(OPTED_OUT, f"Not possible: {refusal}.", code="closed_receiver") from None
     except (BadSetting, BadReceiver, UnknownKind) as refusal:
         raise Problem(INVALID_BODY, f"Not possible: {refusal}.") from None
     except InvalidName as refusal:

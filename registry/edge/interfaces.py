@@ -64,6 +64,7 @@ def compose(
     return RequestMiddleware(
         _Dispatcher(interfaces, rules),
         rules,
+        public_url=settings.public_url,
         read_rate=settings.read_rate,
         submit_rate=settings.submit_rate,
         trusted_proxies=settings.trusted_proxies,

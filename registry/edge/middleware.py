@@ -1,8 +1,9 @@
 """The outermost ASGI middleware, applied to every request.
 
 It handles request ids, `//api` as `/api`, HEAD as GET without a body, CORS on the paths that browsers may read from
-anywhere, security headers, compression, the body limit (declared and counted), the limits of a client (requests, work,
-requests at once), metrics, traces, and unhandled errors: a 500 that reveals only its id.
+anywhere, writes of pages of other sites, security headers, compression, the body limit (declared and counted), the
+limits of a client (requests, work, requests at once), metrics, traces, and unhandled errors: a 500 that reveals only
+its id.
 """
 
 import contextlib
@@ -24,6 +25,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from registry.core.reading.reader import MAX_BYTES
 from registry.edge.compression import Compressing, Form, coding_for
 from registry.edge.costs import Spending, of_bytes
+from registry.edge.cross_site import has_bearer, refuse_other_media_types, refuse_other_sites
 from registry.edge.error_pages import ErrorPage
 from registry.edge.limiter import ClientIdentifier, RateLimiter
 from registry.edge.limiter import fields as limit_fields
@@ -86,7 +88,8 @@ class Rules:
     """What the middleware has to know about paths.
 
     `open`: beginnings of the paths that browsers may read from anywhere (CORS). `submissions`: paths whose POST takes
-    from the limit of submissions. `searches`: paths whose POST reads, so that a client's turns bound it as they do GET.
+    from the limit of submissions. `searches`: paths whose POST reads, so that a client's turns bound it as they do GET,
+    and pages of other sites may send it. `tokens`: beginnings of the paths where nothing happens without a token.
     `members`: beginning of paths -> what returns further members of a problem there, for clients of a protocol with
     errors of its own. `kept` returns headers and body, in a coding, of the 200 that the interface keeps for a GET
     request. `error_page` makes the page about a problem for clients that prefer HTML; at most one interface has one.
@@ -95,6 +98,7 @@ class Rules:
     open: tuple[str, ...] = ()
     submissions: frozenset[str] = frozenset()
     searches: frozenset[str] = frozenset()
+    tokens: tuple[str, ...] = ()
     members: Mapping[str, ProblemMembers] = field(default_factory=dict)
     kept: KeptResponse | None = None
     error_page: ErrorPage | None = None
@@ -106,6 +110,7 @@ class Rules:
             tuple(path for one in every for path in one.open),
             frozenset().union(*(one.submissions for one in every)),
             frozenset().union(*(one.searches for one in every)),
+            tuple(path for one in every for path in one.tokens),
             {path: members for one in every for path, members in one.members.items()},
             next((one.kept for one in every if one.kept is not None), None),
             next((one.error_page for one in every if one.error_page is not None), None),
@@ -129,6 +134,7 @@ class RequestMiddleware:
         app: ASGIApp,
         rules: Rules,
         *,
+        public_url: str,
         read_rate: int,
         submit_rate: int,
         trusted_proxies: Iterable[str],
@@ -137,6 +143,7 @@ class RequestMiddleware:
     ) -> None:
         self._app = app
         self._rules = rules
+        self._public_url = public_url
         self._work = RateLimiter("work", read_rate, 60, time.monotonic)
         self._submissions = RateLimiter("submissions", submit_rate, 3_600, time.monotonic)
         self._reads = Turns(_AT_ONCE, AT_ONCE_EACH, _WAITING, _WAITING_EACH)
@@ -248,6 +255,8 @@ class RequestMiddleware:
             await self._app(scope, _limit_body(receive, spending, 0, sender), send)
             return
         sender.spending = spending
+        with _closing_connection():
+            self._refuse_cross_site(scope, headers)
         is_post = scope["method"] == "POST"
         is_submission = is_post and scope["path"] in self._rules.submissions
         spending.take(self._submissions if is_submission else self._work)
@@ -262,6 +271,17 @@ class RequestMiddleware:
         with contextlib.closing(await self._turn(client)) as turn:
             sender.turn = scope["waypost.turn"] = turn
             await self._app(scope, receive, send)
+
+    def _refuse_cross_site(self, scope: Scope, headers: Headers) -> None:
+        """Raise Problem for a write that a page of another site sends, and for a body of the API that is not JSON,
+        before it costs the client anything."""
+        path = scope["path"]
+        if scope["method"] in ("GET", "OPTIONS"):
+            return
+        if path not in self._rules.searches and not has_bearer(headers, path, self._rules.tokens):
+            refuse_other_sites(headers, self._public_url)
+        if scope["waypost.open"]:  # the others are pages, whose forms have a media type of their own
+            refuse_other_media_types(headers)
 
     async def _turn(self, client: str) -> Turn:
         """Return when fewer than AT_ONCE_EACH reads of the client are worked on. Raise Problem when many wait."""

@@ -1,4 +1,4 @@
-"""Repository of webhooks: subscriptions, their pending messages, and the latest attempts to deliver."""
+"""Repository of webhooks: subscriptions, their pending messages, the latest attempts to deliver, and challenges."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -9,7 +9,7 @@ from sqlalchemy import delete, or_, select, text
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registry.store.tables import WebhookDeliveryRow, WebhookRow
+from registry.store.tables import OwnerSettingRow, WebhookChallengeRow, WebhookDeliveryRow, WebhookRow
 from registry.store.values import REASON_CHARS, clean, ordered_id
 
 MOST_DELIVERIES: Final = 100
@@ -70,6 +70,7 @@ class WebhookRecord:
     message_id: str | None = None
     message_body: str | None = None
     message_seq: int | None = None
+    claim: str | None = None
 
     @property
     def message(self) -> PendingMessage | None:
@@ -173,6 +174,23 @@ class Webhooks:
         """Delete a webhook and its attempts; return whether it existed."""
         await self._connection.execute(delete(WebhookDeliveryRow).where(WebhookDeliveryRow.webhook == webhook))
         return (await self._connection.execute(delete(WebhookRow).where(WebhookRow.id == webhook))).rowcount > 0
+
+    async def owner(self, webhook: str) -> str | None:
+        """Return the ownership that set a webhook; None for an operator's. It finds those that an old program added."""
+        row = OwnerSettingRow
+        return (await self._connection.execute(select(row.claim).where(row.webhook == webhook).limit(1))).scalar()
+
+    async def challenges(self, domain: str, *, since: datetime) -> list[tuple[str, datetime]]:
+        """Return host and time of the challenges to hosts of a registrable domain since then, the oldest first."""
+        row = WebhookChallengeRow
+        statement = select(row.host, row.at).where(row.domain == domain, row.at > since).order_by(row.at)
+        return [(host, at) for host, at in await self._connection.execute(statement)]
+
+    async def add_challenge(self, domain: str, host: str, *, now: datetime, before: datetime) -> None:
+        """Store a challenge; delete those of all domains that were sent before then."""
+        await self._connection.execute(delete(WebhookChallengeRow).where(WebhookChallengeRow.at <= before))
+        values = {"domain": domain, "host": host, "id": ordered_id(now), "at": now}
+        await self._connection.execute(insert(WebhookChallengeRow).values(values))
 
     async def add_delivery(self, delivery: DeliveryRecord) -> None:
         """Store an attempt; delete those of the webhook that are older than its MOST_DELIVERIES latest ones."""

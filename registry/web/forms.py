@@ -1,14 +1,14 @@
 """What forms send, read within bounds and only from pages of this registry, and passed on to the API.
 
-The registry sets no cookies and knows no sessions: these forms change nothing that a stranger may not change. A page of
-another site that made a browser send one could still spend its visitor's limits, so that is refused.
+The registry sets no cookies and knows no sessions: these forms change nothing that a stranger may not change. Those of
+pages of other sites are refused before (`registry.edge.cross_site`).
 """
 
 import math
 import re
 from collections.abc import Collection, Mapping
 from typing import Any, Final
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl
 
 import orjson
 from markupsafe import Markup, escape
@@ -19,11 +19,9 @@ from registry.edge.computing import JUDGED_HERE, computed
 from registry.edge.problems import (
     BAD_REQUEST,
     BODY_TOO_LARGE,
-    FOREIGN_ORIGIN,
     UNSUPPORTED_MEDIA_TYPE,
     Problem,
 )
-from registry.edge.requests import base_url
 from registry.web.asking import as_problem
 
 FORM: Final = "application/x-www-form-urlencoded"
@@ -31,15 +29,12 @@ MOST_FIELDS: Final = 8
 _CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f]")
 """No HTML may hold them. JSON that does is refused, so nothing is lost."""
 
-_SAME_SITE: Final = frozenset({"same-origin", "none"})
-
 
 async def sent(request: Request, names: Collection[str], most_bytes: float = math.inf) -> dict[str, str]:
     """Return the fields of a form by name, with "" for those of `names` that are missing.
 
     The server bounds every body; `most_bytes` is for forms that need less. Raise Problem.
     """
-    refuse_other_sites(request)
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != FORM:
         raise Problem(UNSUPPORTED_MEDIA_TYPE, f"A form has to be sent as {FORM}.")
     raw = await request.body()
@@ -61,20 +56,6 @@ def _parsed(raw: bytes) -> dict[str, str]:
     if len(fields) != len(pairs):
         raise Problem(BAD_REQUEST, "The form gives a field twice.")
     return {name: value.replace("\r\n", "\n") for name, value in fields.items()}  # browsers send CRLF for each line end
-
-
-def refuse_other_sites(request: Request) -> None:
-    """Raise Problem for a form that a page of another site sends. Clients that are no browsers say nothing about it."""
-    site = request.headers.get("sec-fetch-site")
-    if site is not None:
-        is_foreign = site not in _SAME_SITE
-    else:
-        # Browsers leave that field out on connections that they do not trust, such as plain HTTP in a local network.
-        origin = request.headers.get("origin")
-        own = {urlsplit(base_url(request)).netloc, request.headers.get("host", "")}
-        is_foreign = origin is not None and origin.partition("://")[2] not in own
-    if is_foreign:  # guard: forms-of-other-sites
-        raise Problem(FOREIGN_ORIGIN, "A page of another site may not send this form. Open the page here and send it.")
 
 
 async def pass_on(

@@ -81,8 +81,12 @@ class OwnershipActions:
     async def recheck(self, token: Token, host: str) -> Recheck:
         return await rechecking.recheck(self._store, token, host, now=utc_now())
 
-    async def set_webhook(self, token: Token, host: str, url: str, types: Types) -> WebhookRecord:
-        return await notifying.set_webhook(self._store, token, host, url, types, now=utc_now(), exempt=self._exempt)
+    async def set_webhook(
+        self, token: Token, host: str, url: str, types: Types, receiver_token: Token | None = None
+    ) -> WebhookRecord:
+        return await notifying.set_webhook(
+            self._store, token, host, url, types, receiver_token=receiver_token, now=utc_now(), exempt=self._exempt
+        )
 
     async def remove_webhook(self, token: Token, host: str) -> bool:
         return await notifying.remove_webhook(self._store, token, host, now=utc_now())

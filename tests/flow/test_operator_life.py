@@ -149,5 +149,5 @@ def test_the_whole_life_of_an_entry(operator: Operator) -> None:
     assert operator.run(page["7"][0])["data"]["changed"]
     assert operator.run('curl -s "$R/api/services/$H"')["status"] == 404
     assert operator.run('curl -s "$R/api/opt-outs/$H"')["data"]["opted_out"]
-    again = operator.run('curl -s "$R/api/services" -d "{\\"domain\\": \\"$H\\"}"')
+    again = operator.run('curl -s "$R/api/services" --json "{\\"domain\\": \\"$H\\"}"')
     assert (again["status"], again["type"].rpartition("/")[2]) == (403, "opted-out")

@@ -13,13 +13,14 @@ from registry.core.access.claims import FILE_PATH
 from tests.support.builders import adp_manifest
 from tests.support.database import until_true
 from tests.support.hang import HANG_SECONDS
-from tests.support.receivers import HOST, URL, Receiver
+from tests.support.receivers import Receiver
 from tests.support.running import new_data_folder
 from tests.support.sites import Answer, Reply, Sites
 
 pytestmark = pytest.mark.slow  # processes and a database
 
-SHOP = "shop.example"
+SHOP, HOST = "shop.example", "hooks.shop.example"
+URL = f"https://{HOST}/hook"
 OWNER = f"/api/owner/{SHOP}"
 
 

@@ -13,6 +13,13 @@ from typing import Final
 
 from registry.actions.feed import reading
 from registry.actions.feed.cursors import encode
+from registry.actions.webhooks.subscribing import (
+    BadReceiver,
+    ForeignReceiver,
+    count_challenge,
+    next_challenge_at,
+    refuse_receiver,
+)
 from registry.core.changes.kinds import Types
 from registry.core.webhooks.messages import TOKEN_BYTES, Message, challenge_body, events_body, test_body
 from registry.core.webhooks.schedule import Attempt, Delivered, Disable, Retry, Verdict, judge
@@ -38,6 +45,7 @@ class Outgoing:
 async def due(store: Store, base: str, *, limit: int, busy: Collection[str], now: datetime) -> list[Outgoing]:
     """Return at most `limit` messages to send now, at most one for each webhook: a challenge to one that is not
     verified, else its pending message, else a new one if there are new events for it, which then is the pending one.
+    Disable webhooks whose receiver may get no message any more: it opted out, say.
 
     `base`: URL of this registry. `busy`: webhooks to leave out, because something is being sent to them. Only for the
     process that holds the right to deliver. Raise StoreUnavailable.
@@ -46,6 +54,11 @@ async def due(store: Store, base: str, *, limit: int, busy: Collection[str], now
     outgoing = []
     async with store.begin() as uow:
         for row in await uow.webhooks.due(latest, limit=limit, busy=busy, now=now):
+            try:
+                await _refuse_receiver(uow, row)
+            except BadReceiver as refusal:
+                await uow.webhooks.put(replace(row, disabled_at=now, disabled_reason=str(refusal)))
+                continue
             message = await _next_message(uow, row, base, now)
             if message is not None:
                 outgoing.append(Outgoing(row.id, row.url, message, row.secrets(now)))
@@ -53,24 +66,30 @@ async def due(store: Store, base: str, *, limit: int, busy: Collection[str], now
 
 
 async def challenge(store: Store, webhook: str, *, now: datetime) -> Outgoing | None:
-    """Return a challenge to a webhook; None if it does not exist. Raise StoreUnavailable."""
+    """Return a challenge to a webhook; None if it does not exist. An operator asks for it, so that no bound refuses it;
+    it counts all the same. Raise BadReceiver and StoreUnavailable."""
     async with store.begin() as uow:
-        row = await uow.webhooks.locked(webhook)
-    return None if row is None else Outgoing(row.id, row.url, _challenge(now), row.secrets(now))
+        row = await _receiving(uow, webhook)
+        if row is None:
+            return None
+        await count_challenge(uow, row.url, now)
+    return Outgoing(row.id, row.url, _challenge(now), row.secrets(now))
 
 
 async def trial(store: Store, webhook: str, base: str, *, now: datetime) -> Outgoing | None:
-    """Return a message that tells of nothing; None if the webhook does not exist. Raise StoreUnavailable."""
+    """Return a message that tells of nothing; None if the webhook does not exist. Raise BadReceiver and
+    StoreUnavailable."""
     async with store.begin() as uow:
-        row = await uow.webhooks.locked(webhook)
+        row = await _receiving(uow, webhook)
     message = Message(_message_id(now), "test", test_body(base, now))
     return None if row is None else Outgoing(row.id, row.url, message, row.secrets(now))
 
 
 async def again(store: Store, webhook: str, message_id: str, *, now: datetime) -> Outgoing | None:
-    """Return an earlier message about events, as it was; None if it is not kept. Raise StoreUnavailable."""
+    """Return an earlier message about events, as it was; None if it is not kept. Raise BadReceiver and
+    StoreUnavailable."""
     async with store.begin() as uow:
-        row = await uow.webhooks.locked(webhook)
+        row = await _receiving(uow, webhook)
         attempts = await uow.webhooks.deliveries(webhook, limit=1, message_id=message_id)
     if row is None or not attempts or attempts[0].purpose != "events":
         return None
@@ -116,8 +135,29 @@ async def deliveries(store: Store, webhook: str, *, limit: int) -> Sequence[Deli
         return await uow.webhooks.deliveries(webhook, limit=limit)
 
 
+async def _receiving(uow: UnitOfWork, webhook: str) -> WebhookRecord | None:
+    """Return and lock a webhook; None if it does not exist. Raise BadReceiver if its receiver may get no message."""
+    row = await uow.webhooks.locked(webhook)
+    if row is not None:
+        await _refuse_receiver(uow, row)
+    return row
+
+
+async def _refuse_receiver(uow: UnitOfWork, row: WebhookRecord) -> None:
+    owner = row.claim or await uow.webhooks.owner(row.id)
+    claim = None if owner is None else await uow.claims.get(owner)
+    if owner is not None and claim is None:
+        raise ForeignReceiver
+    await refuse_receiver(uow, row.url, claim)
+
+
 async def _next_message(uow: UnitOfWork, row: WebhookRecord, base: str, now: datetime) -> Message | None:
     if row.verified_at is None:  # guard: webhook-challenge
+        at = await next_challenge_at(uow, row.url, now)
+        if at > now:  # guard: webhook-challenges
+            await uow.webhooks.put(replace(row, due_at=at))
+            return None
+        await count_challenge(uow, row.url, now)
         return _challenge(now)
     pending = row.message
     if pending is None:

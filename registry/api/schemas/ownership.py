@@ -39,6 +39,9 @@ class WebhookSubmission(Shape):
     types: NotRequired[
         Annotated[list[str], Field(max_length=30, description="As of the feed.", examples=[["service.*"]])]
     ]
+    receiver_token: NotRequired[
+        Annotated[str, Field(description="The owner's token of the receiver's host, where that is another one.")]
+    ]
 
 
 class OptOutByOwner(Shape):

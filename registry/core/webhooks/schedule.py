@@ -1,5 +1,6 @@
 """When a message is sent again, and when a receiver is given up (Standard Webhooks, "Deliverability")."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias
@@ -21,6 +22,13 @@ GATHER: Final = timedelta(seconds=10)
 """Minimum time between two messages to one receiver. Events in between are told by one message."""
 
 GONE: Final = 410
+
+DAY: Final = timedelta(hours=24)
+
+MAX_CHALLENGES_OF_HOST: Final = 5
+MAX_CHALLENGES_OF_DOMAIN: Final = 10
+"""Challenges that a host, and a registrable domain, get in DAY, from all webhooks of all owners and operators. An owner
+of one host of a shared domain cannot spend all of the domain's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +68,18 @@ def reason_of(status: int) -> str:
     if 200 <= status < 300:
         return ""
     return "redirect" if 300 <= status < 400 else f"http_{status}"
+
+
+def challenge_at(host: str, sent: Sequence[tuple[str, datetime]], now: datetime) -> datetime:
+    """Return when a host may get a challenge; `now` if at once. `sent`: host and time of the challenges to all hosts of
+    its registrable domain in the last DAY, the oldest first."""
+    to_host, to_domain = [at for name, at in sent if name == host], [at for _, at in sent]
+    waits = [
+        times[-most] + DAY
+        for times, most in ((to_host, MAX_CHALLENGES_OF_HOST), (to_domain, MAX_CHALLENGES_OF_DOMAIN))
+        if len(times) >= most
+    ]
+    return max([now, *waits])
 
 
 def judge(

@@ -34,7 +34,7 @@ from registry.store.tables.operators import (
 from registry.store.tables.search import SearchDirtyRow, SearchTargetRow
 from registry.store.tables.services import CapabilityRow, FindingRow, ScoreRow, ServiceRow
 from registry.store.tables.upkeep import JobRunRow, ReferenceRow
-from registry.store.tables.webhooks import WebhookDeliveryRow, WebhookRow
+from registry.store.tables.webhooks import WebhookChallengeRow, WebhookDeliveryRow, WebhookRow
 
 __all__ = [
     "ApiKeyRow",
@@ -74,6 +74,7 @@ __all__ = [
     "SubmittedHostRow",
     "TurnRow",
     "VisitRow",
+    "WebhookChallengeRow",
     "WebhookDeliveryRow",
     "WebhookRow",
 ]

@@ -7,7 +7,7 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.dialects.postgresql import UUID as PgUUID
 from sqlalchemy.orm import Mapped, mapped_column
 
-from registry.store.tables.base import Base, Moment, Small
+from registry.store.tables.base import Base, DomainKey, HostKey, Moment, Small
 
 
 class WebhookRow(Base):
@@ -36,6 +36,18 @@ class WebhookRow(Base):
     message_id: Mapped[str | None]  # the pending message; NULL: none
     message_body: Mapped[str | None]
     message_seq: Mapped[int | None] = mapped_column(BigInteger)  # place up to which it tells events
+    claim: Mapped[str | None]  # the ownership that covers the receiver; NULL: an operator named it, or an old program
+
+
+class WebhookChallengeRow(Base):
+    """A challenge that was sent in the last day. It outlives its webhook, which owners may replace at any time."""
+
+    __tablename__ = "webhook_challenges"
+
+    domain: Mapped[DomainKey]  # of the receiver
+    host: Mapped[HostKey]
+    id: Mapped[UUID] = mapped_column(PgUUID(as_uuid=True), primary_key=True)  # RFC 9562, version 7
+    at: Mapped[Moment]
 
 
 class WebhookDeliveryRow(Base):

@@ -74,14 +74,14 @@ async def run(folder: Path, database: str) -> dict[str, Any]:
 
 
 async def webhook(waypost: Waypost, label: str) -> str:
-    """Have a host of its own proven by DNS; return the id of the webhook that its owner sets."""
-    host = f"owner-{label}.com"
+    """Have the receiver's host proven by DNS; return the id of the webhook that its owner sets."""
+    host = f"receiver-{label}.com"
     _, token = await waypost.ownership.claim(host, "dns", "host", client="203.0.113.7")
     await waypost.ownership.check_claim(token, seconds=0)
     await waypost.ownership.settle(token.id, "published")
     _, owner = await waypost.ownership.check_claim(token, seconds=0)
     assert owner is not None
-    return (await waypost.ownership.set_webhook(owner, host, f"https://receiver-{label}.com/hook", ALL)).id
+    return (await waypost.ownership.set_webhook(owner, host, f"https://{host}/hook", ALL)).id
 
 
 async def answer(waypost: Waypost, token: Token) -> str | None:

@@ -1,20 +1,34 @@
-"""The forms of the web pages: whose forms are taken, and how much of a client."""
+"""Writes: whose forms and requests are taken, and how much of a client."""
 
 from typing import Final
 
 from tests.guards.guard import NEVER, Edit, Guard
 
 _FORMS = "tests/web/test_forms.py::"
+_WRITES = "tests/edge/test_cross_site.py::"
 
 GUARDS: Final = (
     Guard(
-        "forms-of-other-sites",
-        "forms that pages of other sites send",
+        "pages-of-other-sites",
+        "writes and forms that pages of other sites send",
         NEVER,
         (
+            f"{_WRITES}test_json_of_pages_of_other_sites_is_refused_where_it_writes",
             f"{_FORMS}test_forms_of_pages_of_other_sites_are_refused",
             f"{_FORMS}test_forms_of_other_origins_are_refused_where_the_browser_does_not_name_the_site",
         ),
+    ),
+    Guard(
+        "json-only",
+        "bodies that browsers send to other sites without asking",
+        NEVER,
+        (f"{_WRITES}test_other_media_types_are_refused_by_the_whole_api",),
+    ),
+    Guard(
+        "token-where-needed",
+        "an invented token lets no page of another site write",
+        Edit(r"path\.startswith\(.*\) and "),
+        (f"{_WRITES}test_a_token_lets_a_page_write_only_where_one_is_needed",),
     ),
     Guard("form-bytes", "bytes of a form with names", NEVER, (f"{_FORMS}test_small_forms_take_little",)),
     Guard(

@@ -6,6 +6,7 @@ from tests.guards.guard import NEVER, SKIP, Edit, Guard
 
 _SENDS: Final = "tests/crawler/test_webhooks.py::"
 _DELIVERS: Final = "tests/actions/webhooks/test_delivering.py::"
+_RECEIVES: Final = "tests/actions/webhooks/test_receivers.py::"
 
 GUARDS: Final = (
     Guard(
@@ -13,6 +14,40 @@ GUARDS: Final = (
         "webhooks: nothing is told to a receiver before it answered a challenge",
         NEVER,
         (f"{_DELIVERS}test_a_receiver_is_told_nothing_before_it_answered_a_challenge",),
+    ),
+    Guard(
+        "webhook-foreign-receiver",
+        "webhooks: an owner names only receivers that the ownership covers, or that are proven",
+        SKIP,
+        (
+            f"{_RECEIVES}test_a_receiver_on_another_host_is_refused",
+            f"{_RECEIVES}test_webhooks_that_an_earlier_version_added_are_looked_at_too",
+        ),
+    ),
+    Guard(
+        "webhook-closed-receiver",
+        "webhooks: hosts that opted out or are blocked get nothing",
+        SKIP,
+        (
+            f"{_RECEIVES}test_hosts_that_left_are_no_receivers",
+            f"{_RECEIVES}test_an_opt_out_ends_deliveries_that_an_operator_set_up",
+            f"{_RECEIVES}test_a_block_ends_deliveries_to_an_owner",
+        ),
+    ),
+    Guard(
+        "webhook-challenges",
+        "webhooks: challenges to a host and to a registrable domain in a day",
+        NEVER,
+        (
+            f"{_RECEIVES}test_challenges_to_a_domain_are_bounded_over_all_owners_and_operators",
+            f"{_RECEIVES}test_failing_receivers_get_no_more_challenges_than_the_bound",
+        ),
+    ),
+    Guard(
+        "webhook-set-again",
+        "webhooks: an owner is told that the challenges of a day are spent",
+        SKIP,
+        (f"{_RECEIVES}test_challenges_to_a_host_are_bounded_over_all_addresses",),
     ),
     Guard(
         "webhook-token",
