@@ -15,7 +15,7 @@ from registry.actions.maintenance.prune import prune
 from registry.actions.ownership import checking, claiming, leaving, notifying, owning, rechecking
 from registry.actions.ownership.authorising import MOST_CHANGES, NotAnOwner, OtherHost
 from registry.actions.ownership.claiming import (
-    CHECKS_OF_CLIENT,
+    CHECKS_OF_NETWORK,
     MOST_OPEN,
     BadClaim,
     NotTheClaimant,
@@ -27,7 +27,7 @@ from registry.actions.ownership.overview import overview
 from registry.actions.queries import inspect
 from registry.actions.recording.rescore import rescore
 from registry.actions.webhooks.subscribing import BadReceiver
-from registry.core.access.claims import OPEN_FOR, Answer, Method, Scope
+from registry.core.access.claims import MOST_FAILURES, OPEN_FOR, Answer, Method, Scope
 from registry.core.access.tokens import Token
 from registry.core.changes.kinds import ALL
 from registry.core.changes.payloads import payload_of
@@ -162,7 +162,7 @@ async def test_open_claims_of_a_client_are_bounded(store: Store) -> None:
 
 async def test_checks_by_file_are_bounded(store: Store) -> None:
     _, token = await claimed(store, HOST, "file")
-    for number in range(CHECKS_OF_CLIENT):
+    for number in range(CHECKS_OF_NETWORK):
         await checked(store, token, "missing", NOW + number * timedelta(minutes=1))
     with pytest.raises(TooMany):
         await claiming.ask(store, token, now=NOW + timedelta(minutes=30))
@@ -253,9 +253,7 @@ async def test_a_canonical_host_is_proven_too(store: Store) -> None:
     with pytest.raises(owning.BadSetting):
         await owning.pin(store, owner, API, HOST, now=NOW)
     apex = await owner_of(store, HOST)
-    assert await owning.pin(store, owner, API, HOST, now=NOW) == HOST
-    with pytest.raises(owning.BadSetting):
-        await owning.pin(store, apex, HOST, API, now=NOW)
+    assert await owning.pin(store, owner, API, HOST, apex, now=NOW) == owning.Pinned(HOST, HOST)
     with pytest.raises(owning.BadSetting):
         await owning.pin(store, owner, API, OTHER, now=NOW)
     await owning.give_up(store, apex, HOST, now=NOW)
@@ -265,9 +263,9 @@ async def test_a_canonical_host_is_proven_too(store: Store) -> None:
 async def test_a_host_that_opted_out_stands_for_no_other(store: Store) -> None:
     other = "www.pigeons.com"
     owner = await owner_of(store, other)
-    await owner_of(store, API)
+    api = await owner_of(store, API)
     await owning.set_note(store, owner, other, "Closed.", now=NOW)
-    await owning.pin(store, owner, other, API, now=NOW)
+    await owning.pin(store, owner, other, API, api, now=NOW)
     await forget(store, API, now=NOW, opt_out="dns")
     setting = (await overview(store, owner, other)).setting
     assert setting is not None and (setting.note, setting.canonical) == ("Closed.", None)
@@ -284,13 +282,74 @@ async def test_a_note_is_cleaned_and_bounded(store: Store) -> None:
     assert (await overview(store, owner, HOST)).setting is None
 
 
-async def test_changes_are_bounded_per_domain(store: Store) -> None:
-    owner = await owner_of(store)
+async def test_changes_are_bounded_per_owner(store: Store) -> None:
+    owner, other = await owner_of(store), await owner_of(store, API)
     for _ in range(MOST_CHANGES):
         await owning.show(store, owner, HOST, now=NOW)
     with pytest.raises(TooMany):
         await owning.show(store, owner, HOST, now=NOW)
+    await owning.show(store, other, API, now=NOW)
     await owning.show(store, owner, HOST, now=NOW + HOUR)
+
+
+async def test_what_protects_an_owner_is_never_refused_for_a_limit(store: Store) -> None:
+    await crawl(store, SITES)
+    owner = await owner_of(store)
+    for _ in range(MOST_CHANGES):
+        await owning.show(store, owner, HOST, now=NOW)
+    assert (await owning.hide(store, owner, HOST, now=NOW)).changed
+    entries = len(await audit(store))
+    assert not (await owning.hide(store, owner, HOST, now=NOW)).changed
+    assert len(await audit(store)) == entries, "repeating it costs nothing"
+    new = owner_token(owner.id, secret())
+    await owning.rotate(store, owner, HOST, new, now=NOW)
+    await leaving.opt_out(store, new, HOST, now=NOW)
+    assert HOST not in await listed(store)
+    other = await owner_of(store, OTHER)
+    for _ in range(MOST_CHANGES):
+        await owning.show(store, other, OTHER, now=NOW)
+    await owning.give_up(store, other, OTHER, now=NOW)
+
+
+async def test_an_opt_out_spares_no_host_but_those_of_other_owners(store: Store) -> None:
+    await crawl(store, SITES)
+    apex, api = await owner_of(store), await owner_of(store, API)
+    with pytest.raises(owning.BadSetting, match=API):
+        await leaving.opt_out(store, apex, HOST, now=NOW)
+    assert await listed(store) == sorted(SITES)
+    await owning.give_up(store, api, API, now=NOW)
+    await leaving.opt_out(store, apex, HOST, now=NOW)
+    assert await listed(store) == [OTHER]
+
+
+async def test_the_owner_of_a_domain_opts_out_for_all_its_hosts(store: Store) -> None:
+    await crawl(store, SITES)
+    domain = await owner_of(store, HOST, "domain")
+    await owner_of(store, API)
+    await leaving.opt_out(store, domain, HOST, now=NOW)
+    assert await listed(store) == [OTHER]
+
+
+async def test_owners_of_a_domain_and_of_its_hosts_do_not_displace_each_other(store: Store) -> None:
+    domain, apex, api = [
+        await owner_of(store, host, scope) for host, scope in ((HOST, "domain"), (HOST, "host"), (API, "host"))
+    ]
+    for token, host in ((domain, API), (apex, HOST), (api, API)):
+        await overview(store, token, host)
+    await owner_of(store, HOST, "domain", now=NOW + HOUR)
+    await overview(store, apex, HOST)
+    await overview(store, api, API)
+    with pytest.raises(NotAnOwner):
+        await overview(store, domain, HOST)
+
+
+async def test_repeated_proofs_of_a_domain_do_not_add_up_to_failures(store: Store) -> None:
+    api = await owner_of(store, API)
+    for minute in range(MOST_FAILURES):
+        now = NOW + HOUR + timedelta(minutes=minute)
+        await owner_of(store, HOST, "domain", now=now)
+        await verified(store, "missing", now)
+    assert (await overview(store, api, API)).claim.failures == 1
 
 
 async def test_a_replaced_token_is_no_longer_valid(store: Store) -> None:
@@ -322,7 +381,7 @@ async def test_the_change_feed_tells_the_life_of_an_ownership(store: Store) -> N
     for note in ("Closed.", "Closed.", ""):
         await owning.set_note(store, owner, API, note, now=NOW)
     for target in (HOST, HOST, None, HOST):
-        await owning.pin(store, owner, API, target, now=NOW)
+        await owning.pin(store, owner, API, target, apex, now=NOW)
     await owning.give_up(store, apex, HOST, now=NOW)
     await owner_of(store, API, client="203.0.113.8", now=NOW + HOUR)
     for day in range(1, 4):
