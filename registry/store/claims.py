@@ -247,7 +247,7 @@ class OwnerSettings:
         owners, known = await Claims(self._connection).owners(domain), await self.of(domain)
 
         def is_over(host: str) -> bool:
-            return gone is not None and is_covered(host, [gone]) or not any(owner.covers(host) for owner in owners)
+            return (gone is not None and is_covered(host, [gone])) or not any(owner.covers(host) for owner in owners)
 
         def has_consent(one: OwnerSettingRecord, host: str) -> bool:
             return any(owner.id == one.consent and owner.covers(host) for owner in owners)
