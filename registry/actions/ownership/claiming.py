@@ -108,7 +108,7 @@ async def claim(
         open_claims = await uow.claims.open_of(network, now=now)
         own = sum(known.client == client for known in open_claims)
         if own >= MOST_OPEN or len(open_claims) >= NETWORK_FACTOR * MOST_OPEN:  # guard: claim-open
-            raise TooMany("You have too many open claims.", timedelta(days=1))
+            raise TooMany("You, or others in your network, have too many open claims.", timedelta(days=1))
         await _make_room(uow, record, open_claims, now)
         await uow.claims.put(record)
     return _claimed(record, now)
@@ -196,12 +196,13 @@ async def _make_room(uow: UnitOfWork, new: ClaimRecord, open_claims: Sequence[Cl
         replaced = of_host[-1]  # guard: claim-first-kept
     elif len(of_domain) >= MOST_OPEN_OF_DOMAIN:
         replaced = max(reversed(of_domain), key=lambda known: clients[known.client])  # guard: claim-replaces-own
-    if replaced is None:
+    current = None if replaced is None else await uow.claims.get(replaced.id, lock=True)
+    if current is None or current.proven_at is not None:  # guard: claim-proof-kept
         return
-    if used(replaced, now):  # guard: claim-checks-kept
-        await uow.claims.put(replace(replaced, expires_at=now, due_at=None))
+    if used(current, now):  # guard: claim-checks-kept
+        await uow.claims.put(replace(current, expires_at=now, due_at=None))
     else:
-        await uow.claims.remove(replaced)
+        await uow.claims.remove(current)
 
 
 def _refuse_too_many_checks(record: ClaimRecord, checks: Mapping[str, int]) -> None:

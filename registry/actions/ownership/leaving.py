@@ -48,6 +48,6 @@ def _refuse_for_others(owner: Owner) -> None:
     if others:  # guard: owner-opt-out-below
         named = ", ".join(sorted(others)[:_NAMED]) + (" and others" if len(others) > _NAMED else "")
         raise BadSetting(
-            f"{named} below this host has an owner of its own. Hide this host, or opt out with a proof of the whole "
+            f"hosts below this one have other owners ({named}). Hide this host, or opt out with a proof of the whole "
             "domain by DNS, or with a TXT record, a file or robots.txt of the site itself"
         )

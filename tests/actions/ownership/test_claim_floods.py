@@ -59,6 +59,16 @@ async def test_further_claims_of_a_client_for_a_host_replace_its_newest(store: S
     assert kept == [*made[: MOST_OPEN_OF_HOST - 1], made[-1]]
 
 
+async def test_a_claim_that_is_proven_meanwhile_is_not_replaced(store: Store) -> None:
+    made = [await claimed(store, now=NOW + number * MINUTE) for number in range(MOST_OPEN_OF_HOST)]
+    stale = [claim.record for claim, _ in made]
+    newest = made[-1][1]
+    await checked(store, newest, "published", NOW + HOUR)
+    async with store.begin() as uow:
+        await claiming._make_room(uow, stale[0], stale, NOW + HOUR)
+    assert (await claiming.status(store, newest, now=NOW + HOUR)).state == "proven"
+
+
 async def test_claims_of_a_client_at_once_are_bounded_too(store: Store) -> None:
     await asyncio.gather(*(claimed(store) for _ in range(12)))
     assert await rows(store, "SELECT count(*) FROM claims") == [(MOST_OPEN_OF_HOST,)]

@@ -72,6 +72,12 @@ GUARDS: Final = (
         (f"{_FLOODS}test_further_claims_of_a_client_for_a_host_replace_its_newest",),
     ),
     Guard(
+        "claim-proof-kept",
+        "claims: a proof in progress is not undone by a further claim",
+        Edit(r"current is None or current\.proven_at is not None", "current is None"),
+        (f"{_FLOODS}test_a_claim_that_is_proven_meanwhile_is_not_replaced",),
+    ),
+    Guard(
         "claim-at-once",
         "claims: bounds hold for claims made at the same time",
         SKIP,
