@@ -80,6 +80,7 @@ async def changing(
         await lock(uow, domain)
         claims = await uow.claims.owners(domain, lock=True)
         claim = await reader(uow, token, host)
+        # guard: owner-protection-unbounded
         if is_bounded and used(claim, now) >= MOST_CHANGES:  # guard: owner-changes
             raise TooMany("Too many changes by this owner within an hour.", HOUR)
         claim = counted(claim, now)
