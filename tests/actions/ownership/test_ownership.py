@@ -27,7 +27,7 @@ from registry.actions.ownership.overview import overview
 from registry.actions.queries import inspect
 from registry.actions.recording.rescore import rescore
 from registry.actions.webhooks.subscribing import BadReceiver
-from registry.core.access.claims import MOST_FAILURES, OPEN_FOR, Answer, Method, Scope
+from registry.core.access.claims import OPEN_FOR, Answer, Method, Scope
 from registry.core.access.tokens import Token
 from registry.core.changes.kinds import ALL
 from registry.core.changes.payloads import payload_of
@@ -290,66 +290,6 @@ async def test_changes_are_bounded_per_owner(store: Store) -> None:
         await owning.show(store, owner, HOST, now=NOW)
     await owning.show(store, other, API, now=NOW)
     await owning.show(store, owner, HOST, now=NOW + HOUR)
-
-
-async def test_what_protects_an_owner_is_never_refused_for_a_limit(store: Store) -> None:
-    await crawl(store, SITES)
-    owner = await owner_of(store)
-    for _ in range(MOST_CHANGES):
-        await owning.show(store, owner, HOST, now=NOW)
-    assert (await owning.hide(store, owner, HOST, now=NOW)).changed
-    entries = len(await audit(store))
-    assert not (await owning.hide(store, owner, HOST, now=NOW)).changed
-    assert len(await audit(store)) == entries, "repeating it costs nothing"
-    new = owner_token(owner.id, secret())
-    await owning.rotate(store, owner, HOST, new, now=NOW)
-    await leaving.opt_out(store, new, HOST, now=NOW)
-    assert HOST not in await listed(store)
-    other = await owner_of(store, OTHER)
-    for _ in range(MOST_CHANGES):
-        await owning.show(store, other, OTHER, now=NOW)
-    await owning.give_up(store, other, OTHER, now=NOW)
-
-
-async def test_an_opt_out_spares_no_host_but_those_of_other_owners(store: Store) -> None:
-    await crawl(store, SITES)
-    apex, api = await owner_of(store), await owner_of(store, API)
-    with pytest.raises(owning.BadSetting, match=API):
-        await leaving.opt_out(store, apex, HOST, now=NOW)
-    assert await listed(store) == sorted(SITES)
-    await owning.give_up(store, api, API, now=NOW)
-    await leaving.opt_out(store, apex, HOST, now=NOW)
-    assert await listed(store) == [OTHER]
-
-
-async def test_the_owner_of_a_domain_opts_out_for_all_its_hosts(store: Store) -> None:
-    await crawl(store, SITES)
-    domain = await owner_of(store, HOST, "domain")
-    await owner_of(store, API)
-    await leaving.opt_out(store, domain, HOST, now=NOW)
-    assert await listed(store) == [OTHER]
-
-
-async def test_owners_of_a_domain_and_of_its_hosts_do_not_displace_each_other(store: Store) -> None:
-    domain, apex, api = [
-        await owner_of(store, host, scope) for host, scope in ((HOST, "domain"), (HOST, "host"), (API, "host"))
-    ]
-    for token, host in ((domain, API), (apex, HOST), (api, API)):
-        await overview(store, token, host)
-    await owner_of(store, HOST, "domain", now=NOW + HOUR)
-    await overview(store, apex, HOST)
-    await overview(store, api, API)
-    with pytest.raises(NotAnOwner):
-        await overview(store, domain, HOST)
-
-
-async def test_repeated_proofs_of_a_domain_do_not_add_up_to_failures(store: Store) -> None:
-    api = await owner_of(store, API)
-    for minute in range(MOST_FAILURES):
-        now = NOW + HOUR + timedelta(minutes=minute)
-        await owner_of(store, HOST, "domain", now=now)
-        await verified(store, "missing", now)
-    assert (await overview(store, api, API)).claim.failures == 1
 
 
 async def test_a_replaced_token_is_no_longer_valid(store: Store) -> None:
