@@ -256,7 +256,8 @@ async def give_up(request: Request, domain: DomainPath) -> Response:
     responses=_CHANGE_WITH_BODY,
     summary="Opt out, or end an owner's opt-out",
     description="Deletes everything stored about the host and those below it, the ownership included; they are not "
-    "visited again. To return, prove the ownership anew by DNS, then send `undo`.",
+    "visited again. Refused while a host below has an owner that the token does not cover. To return, prove the "
+    "ownership anew by DNS, then send `undo`.",
     openapi_extra=keyed({**_WRITE, **body_of(schemas.OPT_OUT_SCHEMA, schemas.OptOutByOwner, required=False)}),
 )
 async def opt_out(request: Request, domain: DomainPath) -> Response:
