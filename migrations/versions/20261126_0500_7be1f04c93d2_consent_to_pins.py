@@ -25,11 +25,11 @@ WHERE canonical IS NOT NULL AND consent IS NULL
 
 
 def upgrade() -> None:
-    op.add_column("claims", sa.Column("network", sa.String(), nullable=True))
+    op.add_column("claims", sa.Column("network", sa.Text(), nullable=True))
     op.create_index("ix_claims_network", "claims", ["network"], postgresql_where=sa.text("network IS NOT NULL"))
     op.create_index("ix_claims_proven", "claims", ["domain"], postgresql_where=sa.text("proven_at IS NOT NULL"))
-    op.add_column("owner_settings", sa.Column("pinned", sa.String(), nullable=True))
-    op.add_column("owner_settings", sa.Column("consent", sa.String(), nullable=True))
+    op.add_column("owner_settings", sa.Column("pinned", sa.Text(), nullable=True))
+    op.add_column("owner_settings", sa.Column("consent", sa.Text(), nullable=True))
     op.execute(_PINS)
     op.execute(_WITHOUT_CONSENT)
 
