@@ -165,20 +165,32 @@ async def note(request: Request, domain: DomainPath) -> Response:
     response_model=schemas.Changed,
     responses=_CHANGE_WITH_BODY,
     summary="Pin the canonical host",
-    description="Another host of the registrable domain, proven too, that stands for this one; null ends that.",
+    description="Another host of the registrable domain, proven too, that stands for this one; null ends that. It "
+    "takes effect once the owner of the other host agrees: with an ownership of both hosts, or with its token as "
+    "`consent`.",
     openapi_extra=keyed({**_WRITE, **body_of(schemas.CANONICAL_SCHEMA, schemas.CanonicalSubmission)}),
 )
 async def canonical(request: Request, domain: DomainPath) -> Response:
     owner = _Owner.of(request, domain)
-    body = await _body(request, {"canonical"})
-    name = body.get("canonical")
+    body = await _body(request, {"canonical", "consent"})
+    name, agreed = body.get("canonical"), body.get("consent")
     if "canonical" not in body or not (name is None or (isinstance(name, str) and len(name) <= MAX_NAME_CHARS)):
         raise Problem(INVALID_BODY, "The body must be an object with `canonical` (a host name, or null).")
+    consent = parse_token(agreed, OWNER) if isinstance(agreed, str) else None
+    if agreed is not None and consent is None:
+        raise Problem(INVALID_BODY, "`consent` must be the owner's token of the canonical host.")
     with _refusals():
         target = None if name is None else host_syntax(name.strip())
-    pinned = await owner.run(OwnershipActions.pin, target)
-    says = "It stands for itself." if pinned is None else "The canonical host stands for it."
-    return owner.changed(True, says, canonical_host=pinned)
+    pinned = await owner.run(OwnershipActions.pin, target, consent)
+    if pinned.wanted is None:
+        says = "It stands for itself."
+    elif pinned.canonical is None:
+        says = (
+            "Stored, and without effect until the owner of the canonical host agrees and that host points to no other."
+        )
+    else:
+        says = "The canonical host stands for it."
+    return owner.changed(True, says, canonical_host=pinned.canonical, pinned_host=pinned.wanted)
 
 
 @router.put(
@@ -252,7 +264,8 @@ async def give_up(request: Request, domain: DomainPath) -> Response:
     responses=_CHANGE_WITH_BODY,
     summary="Opt out, or end an owner's opt-out",
     description="Deletes everything stored about the host and those below it, the ownership included; they are not "
-    "visited again. To return, prove the ownership anew by DNS, then send `undo`.",
+    "visited again. Refused while a host below has an owner that the token does not cover. To return, prove the "
+    "ownership anew by DNS, then send `undo`.",
     openapi_extra=keyed({**_WRITE, **body_of(schemas.OPT_OUT_SCHEMA, schemas.OptOutByOwner, required=False)}),
 )
 async def opt_out(request: Request, domain: DomainPath) -> Response:
@@ -315,6 +328,7 @@ def _owned(found: Overview, base: str) -> schemas.OwnedData:
         "holds": sorted(found.holds),
         "note": setting.note if setting else "",
         "canonical_host": setting.canonical if setting else None,
+        "pinned_host": setting.pinned if setting else None,
         "webhook": _webhook(found.webhook) if found.webhook else None,
         "decisions": [
             {"at": timestamp(entry.at), "actor": entry.actor, "action": entry.action, "reason": entry.reason}

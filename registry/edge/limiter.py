@@ -11,12 +11,10 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
+from registry.core.access.clients import NETWORK_FACTOR, network_of
+
 MAX_CLIENTS = 100_000  # per window; further clients share one count, which bounds the memory
 _OVERFLOW = "*"
-
-NETWORK_BITS = 48
-NETWORK_FACTOR = 16
-"""Allowances of all clients of one IPv6 network together. Several customers may share one, so that it is not one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +57,10 @@ class RateLimiter:
             self._number, self._counts = window_number, {}
         if client not in self._counts and len(self._counts) >= MAX_CLIENTS:
             client = _OVERFLOW
-        network = _network_of(client)
-        left_of_network = NETWORK_FACTOR * self.limit - self._counts.get(network or "", 0)
+        network = network_of(client)
+        left_of_network = NETWORK_FACTOR * self.limit - self._counts.get(network, 0)
         remaining = self.limit - self._counts.get(client, 0)
-        if network is not None:
+        if network != client:
             remaining = min(remaining, left_of_network)  # guard: ipv6-network
         if or_rest:
             units = min(units, remaining)
@@ -70,7 +68,7 @@ class RateLimiter:
         if not refused:
             remaining -= units
             self._counts[client] = self._counts.get(client, 0) + units
-            if network is not None:
+            if network != client:
                 self._counts[network] = self._counts.get(network, 0) + units
         reset = max(1, math.ceil((window_number + 1) * self.window - now))
         return Allowance(self.name, self.limit, self.window, remaining, reset, refused)
@@ -114,11 +112,3 @@ def _group(address: str) -> str:
     if isinstance(parsed, IPv6Address):
         return str(parsed.ipv4_mapped or IPv6Network((int(parsed) >> 64 << 64, 64)))
     return str(parsed)
-
-
-@lru_cache(10_000)
-def _network_of(client: str) -> str | None:
-    """Return the IPv6 network that a client belongs to; None for all others."""
-    if ":" not in client:
-        return None
-    return str(IPv6Network(client).supernet(new_prefix=NETWORK_BITS))

@@ -1,6 +1,6 @@
 """Repositories of claims of ownership, and of what owners have set for their hosts."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Final
@@ -9,26 +9,32 @@ from sqlalchemy import delete, func, or_, select, text, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from registry.core.access.canonical_hosts import CanonicalWish, in_effect
 from registry.core.access.claims import Answer, EndReason, Method, Ownership, Scope, Standing, covers
+from registry.core.names.opt_out import is_covered
 from registry.store.tables import ClaimRow, MirrorRow, OwnerSettingRow, WebhookDeliveryRow, WebhookRow
 from registry.store.values import clean
 
-# Clients take turns: the first due claim of each goes before the second of any. Ownerships have no client, and each
-# counts as one of its own. The conditions are checked again when a row is locked: another worker may have taken it.
+# Networks of clients take turns: the first due claim of each goes before the second of any. Ownerships have no client,
+# and each counts as one of its own. The conditions are checked again when a row is locked: another worker may have
+# taken it.
+# guard: claim-turns
 _TAKE = text("""
 WITH queued AS (
     SELECT domain, host, id, due_at, row_number() OVER (
-        PARTITION BY coalesce(client, id) ORDER BY coalesce(claimed_until > :now, false) DESC, due_at) AS place
+        PARTITION BY coalesce(network, client, id) ORDER BY coalesce(claimed_until > :now, false) DESC, due_at) AS place
     FROM claims
     WHERE due_at <= :now AND ended_at IS NULL AND (proven_at IS NOT NULL OR expires_at > :now)),
 picked AS (
     SELECT c.domain, c.host, c.id FROM claims c JOIN queued q ON (c.domain, c.host, c.id) = (q.domain, q.host, q.id)
-    WHERE q.place <= :per_client AND c.due_at <= :now AND coalesce(c.claimed_until, '-infinity') <= :now
+    WHERE q.place <= :per_network AND c.due_at <= :now AND coalesce(c.claimed_until, '-infinity') <= :now
     ORDER BY q.place, q.due_at LIMIT :limit
     FOR UPDATE OF c SKIP LOCKED)
 UPDATE claims c SET claimed_until = :until FROM picked p
 WHERE (c.domain, c.host, c.id) = (p.domain, p.host, p.id) RETURNING c.id
 """)
+
+_SERIALIZE = text("SELECT pg_advisory_xact_lock(hashtextextended(:name, 0))")
 
 OWNED_SINCE: Final = """(
     SELECT c.proven_at FROM claims c
@@ -46,7 +52,7 @@ CANONICAL: Final = """(
 
 @dataclass(frozen=True, slots=True)
 class ClaimRecord:
-    """A row of `claims`. `client` is personal data: it is erased with the proof, or after a day."""
+    """A row of `claims`. `client` and `network` are personal data: they are erased with the proof, or after a day."""
 
     domain: str
     host: str
@@ -57,6 +63,7 @@ class ClaimRecord:
     client: str | None
     created_at: datetime
     expires_at: datetime
+    network: str | None = None
     due_at: datetime | None = None
     claimed_until: datetime | None = None
     checked_at: datetime | None = None
@@ -95,28 +102,36 @@ class OwnerSettingRecord:
     note: str = ""
     canonical: str | None = None
     webhook: str | None = None
+    pinned: str | None = None
+    consent: str | None = None
 
     @property
     def is_empty(self) -> bool:
-        return not self.note and self.canonical is None and self.webhook is None
+        return not self.note and self.canonical is None and self.pinned is None and self.webhook is None
 
 
 class Claims:
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection
 
-    async def get(self, claim: str) -> ClaimRecord | None:
-        """Return a claim by the id that its tokens carry."""
-        found = (await self._connection.execute(select(*_COLUMNS).where(ClaimRow.id == claim).limit(1))).first()
+    async def get(self, claim: str, *, lock: bool = False) -> ClaimRecord | None:
+        """Return a claim by the id that its tokens carry. `lock`: until the transaction ends."""
+        statement = select(*_COLUMNS).where(ClaimRow.id == claim).limit(1)
+        found = (await self._connection.execute(statement.with_for_update() if lock else statement)).first()
         return None if found is None else ClaimRecord(*found)
 
-    async def of(self, domain: str, *, lock: bool = False) -> list[ClaimRecord]:
-        """Return the claims of a domain that have not ended, the oldest first. `lock`: until the transaction ends."""
+    async def owners(self, domain: str, *, lock: bool = False) -> list[ClaimRecord]:
+        """Return the ownerships of a domain that have not ended, the oldest first. `lock`: until the transaction
+        ends."""
         row = ClaimRow
-        statement = select(*_COLUMNS).where(row.domain == domain, row.ended_at.is_(None))
+        statement = select(*_COLUMNS).where(row.domain == domain, row.proven_at.is_not(None), row.ended_at.is_(None))
         statement = statement.order_by(row.host, row.id)
         rows = await self._connection.execute(statement.with_for_update() if lock else statement)
         return sorted((ClaimRecord(*found) for found in rows), key=lambda claim: claim.created_at)
+
+    async def serialize(self, name: str) -> None:
+        """Wait until no other transaction has called this with the name: a domain, or a network of clients."""
+        await self._connection.execute(_SERIALIZE, {"name": f"claims {name}"})
 
     async def put(self, claim: ClaimRecord) -> None:
         """Insert a claim, or replace the one with its key, which the caller has locked."""
@@ -131,16 +146,33 @@ class Claims:
         key = (row.domain == claim.domain, row.host == claim.host, row.id == claim.id)
         await self._connection.execute(delete(row).where(*key))
 
-    async def open_of(self, client: str, *, now: datetime) -> int:
-        """Return how many claims a client has that can still be proven."""
+    async def open_of(self, network: str, *, now: datetime) -> list[ClaimRecord]:
+        """Return the claims of a network's clients that can still be proven, the oldest first."""
         row = ClaimRow
-        is_open = (row.client == client, row.proven_at.is_(None), row.expires_at > now)
-        return (await self._connection.execute(select(func.count()).where(*is_open))).scalar_one()
+        is_open = (row.network == network, row.proven_at.is_(None), row.expires_at > now)
+        rows = await self._connection.execute(select(*_COLUMNS).where(*is_open).order_by(row.created_at, row.id))
+        return [ClaimRecord(*found) for found in rows]
 
-    async def take(self, *, limit: int, per_client: int, now: datetime, until: datetime) -> list[ClaimRecord]:
+    async def checks_by_file(self, domain: str, *, since: datetime) -> dict[str, int]:
+        """Return by network how many checks by file were asked for open claims of a domain, in hours that began after
+        `since`. A claim whose client was erased counts as a network of its own."""
+        row = ClaimRow
+        network = func.coalesce(row.network, row.client, row.id)
+        is_counted = (row.domain == domain, row.method == "file", row.proven_at.is_(None), row.hour_at > since)
+        statement = select(network, func.sum(row.used)).where(*is_counted).group_by(network)
+        return {name: int(used) for name, used in await self._connection.execute(statement)}
+
+    async def remove_expired(self, network: str, *, now: datetime, since: datetime) -> None:
+        """Delete the claims of a network that expired, except those whose checks still count."""
+        row = ClaimRow
+        is_over = (row.network == network, row.proven_at.is_(None), row.expires_at <= now)
+        counts_no_more = or_(row.hour_at.is_(None), row.hour_at <= since)
+        await self._connection.execute(delete(row).where(*is_over, counts_no_more))
+
+    async def take(self, *, limit: int, per_network: int, now: datetime, until: datetime) -> list[ClaimRecord]:
         """Take at most `limit` due claims for the caller until then and return them, in no particular order. Of one
-        client, at most `per_client` are taken at once, over all workers."""
-        bound = {"limit": limit, "per_client": per_client, "now": now, "until": until}
+        network, at most `per_network` are taken at once, over all workers."""
+        bound = {"limit": limit, "per_network": per_network, "now": now, "until": until}
         ids = list((await self._connection.execute(_TAKE, bound)).scalars())
         if not ids:
             return []
@@ -168,7 +200,8 @@ class Claims:
     async def erase_clients(self, *, before: datetime) -> int:
         """Erase who made the claims from before then; return the number of claims."""
         old = (ClaimRow.client.is_not(None), ClaimRow.created_at < before)
-        return (await self._connection.execute(update(ClaimRow).where(*old).values(client=None))).rowcount
+        statement = update(ClaimRow).where(*old).values(client=None, network=None)
+        return (await self._connection.execute(statement)).rowcount
 
     async def prune(self, *, expired: datetime, ended: datetime, most: int) -> int:
         """Delete claims that expired unproven before `expired`, and ownerships that ended before `ended`."""
@@ -205,12 +238,39 @@ class OwnerSettings:
         statement = insert(OwnerSettingRow).values(values)
         await self._connection.execute(statement.on_conflict_do_update(index_elements=["domain", "host"], set_=values))
 
-    async def end_pins(self, domain: str, is_over: Callable[[str], bool], *, now: datetime) -> list[str]:
-        """End the pins of a domain to canonical hosts for which `is_over` is true; return the hosts that had them."""
-        ended = [one for one in await self.of(domain) if one.canonical is not None and is_over(one.canonical)]
-        for setting in ended:
-            await self.put(replace(setting, canonical=None, changed_at=now))
-        return [setting.host for setting in ended]
+    async def settle_pins(self, domain: str, *, now: datetime, gone: str | None = None) -> list[str]:
+        """Put the pins of a domain into effect, or out of it, by its ownerships; return the hosts that changed.
+
+        A pin to a host that nobody owns, or that is `gone` or below it, is deleted; one that lacks consent waits. The
+        caller has locked the domain.
+        """
+        owners, known = await Claims(self._connection).owners(domain), await self.of(domain)
+
+        def is_over(host: str) -> bool:
+            return (gone is not None and is_covered(host, [gone])) or not any(owner.covers(host) for owner in owners)
+
+        def has_consent(one: OwnerSettingRecord, host: str) -> bool:
+            return any(owner.id == one.consent and owner.covers(host) for owner in owners)
+
+        wanted = {one.host: one.pinned for one in known if one.pinned is not None and not is_over(one.pinned)}
+        wishes = [
+            CanonicalWish(one.host, host, has_consent(one, host)) for one in known if (host := wanted.get(one.host))
+        ]
+        effective = in_effect(wishes)
+        changed = []
+        for one in known:
+            pinned, canonical = wanted.get(one.host), effective.get(one.host)
+            if (one.pinned, one.canonical) != (pinned, canonical):
+                await self.put(replace(one, pinned=pinned, canonical=canonical, changed_at=now))
+            if one.canonical != canonical:
+                changed.append(one.host)
+        return changed
+
+    async def end_consents(self, claim: ClaimRecord) -> None:
+        """End the consents to pins of other owners that were given with the token of an ownership."""
+        row = OwnerSettingRow
+        given = (row.domain == claim.domain, row.consent == claim.id, row.claim != claim.id)
+        await self._connection.execute(update(row).where(*given).values(consent=None))
 
     async def remove_of(self, claim: str, domain: str) -> None:
         """Delete everything that the owner of a claim has set, with the webhooks."""

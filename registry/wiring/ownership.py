@@ -75,8 +75,8 @@ class OwnershipActions:
     async def set_note(self, token: Token, host: str, note: str) -> str:
         return await owning.set_note(self._store, token, host, note, now=utc_now())
 
-    async def pin(self, token: Token, host: str, canonical: str | None) -> str | None:
-        return await owning.pin(self._store, token, host, canonical, now=utc_now())
+    async def pin(self, token: Token, host: str, canonical: str | None, consent: Token | None) -> owning.Pinned:
+        return await owning.pin(self._store, token, host, canonical, consent, now=utc_now())
 
     async def recheck(self, token: Token, host: str) -> Recheck:
         return await rechecking.recheck(self._store, token, host, now=utc_now())

@@ -42,11 +42,24 @@ async def proven(api: Api, **body: str) -> str:
 
 async def pinned(api: Api) -> dict[str, str]:
     """Prove two hosts, and let the one that is not listed stand for the other; return the headers of its owner."""
-    await proven(api, domain=NEW)
+    consent = await proven(api, domain=NEW)
     headers = bearer(await proven(api))
-    changed = await api.client.put(f"{OWNER}/canonical", headers=headers, json={"canonical": NEW})
-    assert changed.status_code == 200, changed.text
+    waiting = await api.client.put(f"{OWNER}/canonical", headers=headers, json={"canonical": NEW})
+    assert waiting.status_code == 200, waiting.text
+    said = waiting.json()["data"]
+    assert (said["canonical_host"], said["pinned_host"]) == (None, NEW)
+    changed = await api.client.put(f"{OWNER}/canonical", headers=headers, json={"canonical": NEW, "consent": consent})
+    assert changed.json()["data"]["canonical_host"] == NEW
     return headers
+
+
+async def test_consent_to_a_pin_is_a_token_of_the_other_host(own_api: Api) -> None:
+    await proven(own_api, domain=NEW)
+    token = await proven(own_api)
+    for consent in (5, "nonsense", token):
+        body = {"canonical": NEW, "consent": consent}
+        refused = await own_api.client.put(f"{OWNER}/canonical", headers=bearer(token), json=body)
+        assert (refused.status_code, refused.json()["type"].rpartition("/")[2]) == (400, "invalid-body"), refused.text
 
 
 async def test_the_life_of_an_ownership(own_api: Api) -> None:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from registry.core.access.clients import NETWORK_FACTOR
 from registry.edge import limiter
 from registry.edge.limiter import ClientIdentifier, RateLimiter
 
@@ -91,6 +92,6 @@ def test_the_clients_of_one_ipv6_network_share_sixteen_allowances() -> None:
     limit = RateLimiter("units", limit=2, window=60, clock=Clock())
     keys = [clients.key(f"2001:db8:1:{number:x}::1", "") for number in range(200)]
     assert len(set(keys)) == 200
-    assert [limit.take(key).refused for key in keys].count(False) == 2 * limiter.NETWORK_FACTOR
+    assert [limit.take(key).refused for key in keys].count(False) == 2 * NETWORK_FACTOR
     assert not limit.take(clients.key("2001:db8:2::1", "")).refused, "another network"
     assert not limit.take("203.0.113.7").refused

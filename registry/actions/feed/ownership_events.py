@@ -1,5 +1,6 @@
 """Makes the events of ownerships. They name what an owner sets without its value: a note that is deleted is gone."""
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Literal
 
@@ -16,6 +17,11 @@ def proven(claim: ClaimRecord, now: datetime) -> ChangeRecord:
 def changed(domain: str, host: str, member: Literal["owner_note", "canonical_host"], now: datetime) -> ChangeRecord:
     """Return the event of a setting of the host. `member`: its name in the answer about the service."""
     return ChangeRecord(domain, host, "ownership.changed", now, {"state": "proven", "changed": [member]})
+
+
+def repinned(domain: str, hosts: Iterable[str], now: datetime) -> list[ChangeRecord]:
+    """Return the events of hosts that another canonical host stands for now, or none."""
+    return [changed(domain, host, "canonical_host", now) for host in hosts]
 
 
 def ended(claim: ClaimRecord, reason: EndReason, now: datetime) -> ChangeRecord:

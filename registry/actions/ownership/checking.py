@@ -19,8 +19,12 @@ from registry.store.unit_of_work import Store, UnitOfWork
 TAKEN_FOR: Final = timedelta(seconds=20)
 """Time after which another worker may check a claim, because the first may have died: longer than a check takes."""
 
-MOST_OF_CLIENT: Final = 3
-"""Claims of one client that are checked at once, over all workers."""
+MOST_OF_NETWORK: Final = 3
+"""Claims of the clients of one network that are checked at once, over all workers."""
+
+REVERIFIED_AFTER: Final = timedelta(hours=1)
+"""Least time between the last verification of a host and one because its domain was proven: repeated proofs of a
+domain must not add up to the failures that end the ownerships of its hosts."""
 
 CHECKER: Final = system_actor("claim-check")
 
@@ -39,7 +43,7 @@ class Check:
 async def take(store: Store, *, limit: int, now: datetime) -> Sequence[Check]:
     """Return at most `limit` due checks for the caller to make; no other worker gets them for TAKEN_FOR."""
     async with store.begin() as uow:
-        claims = await uow.claims.take(limit=limit, per_client=MOST_OF_CLIENT, now=now, until=now + TAKEN_FOR)
+        claims = await uow.claims.take(limit=limit, per_network=MOST_OF_NETWORK, now=now, until=now + TAKEN_FOR)
         limits = await uow.holds.limits({claim.domain for claim in claims}) if claims else {}
     return [
         Check(
@@ -60,8 +64,8 @@ async def settle(store: Store, claim_id: str, answer: Answer, *, every: timedelt
         if found is None:
             return
         await lock(uow, found.domain)
-        claims = await uow.claims.of(found.domain, lock=True)
-        claim = next((known for known in claims if known.id == claim_id), None)
+        claims = await uow.claims.owners(found.domain, lock=True)
+        claim = await uow.claims.get(claim_id, lock=True)
         if claim is None or claim.due_at is None or claim.due_at > now:
             return  # it has ended, or another worker was faster
         checked = replace(claim, checked_at=now, answer=answer, due_at=None, claimed_until=None)
@@ -74,15 +78,18 @@ async def settle(store: Store, claim_id: str, answer: Answer, *, every: timedelt
 
 
 async def _proven(
-    uow: UnitOfWork, claim: ClaimRecord, claims: Sequence[ClaimRecord], every: timedelta, now: datetime
+    uow: UnitOfWork, claim: ClaimRecord, owners: Sequence[ClaimRecord], every: timedelta, now: datetime
 ) -> None:
-    for older in claims:
-        if older.is_owner and (older.host, older.scope) == (claim.host, claim.scope):  # guard: claim-transfer
-            await end(uow, older, "transferred", actor=owner_actor(claim.id), now=now)
-        elif older.is_owner and older.host != claim.host and claim.covers(older.host):
-            await uow.claims.put(replace(older, due_at=now))  # the domain may have changed hands
-    owned = replace(claim, proven_at=now, verified_at=now, due_at=now + every, client=None, used=0, hour_at=None)
+    owned = replace(
+        claim, proven_at=now, verified_at=now, due_at=now + every, client=None, network=None, used=0, hour_at=None
+    )
     await uow.claims.put(owned)
+    for older in owners:
+        if (older.host, older.scope) == (claim.host, claim.scope):  # guard: claim-transfer
+            await end(uow, older, "transferred", actor=owner_actor(claim.id), now=now)
+        # guard: claim-verified-again
+        elif claim.covers(older.host) and older.checked_at is not None and now - older.checked_at >= REVERIFIED_AFTER:
+            await uow.claims.put(replace(older, due_at=now))  # the domain may have changed hands
     await uow.ledger.add_changes([ownership_events.proven(owned, now)])
     detail = {"claim": claim.id, "method": claim.method, "scope": claim.scope}
     entry = AuditEntry(owner_actor(claim.id), "ownership.proven", claim.domain, claim.host, "", detail)

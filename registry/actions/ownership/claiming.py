@@ -2,40 +2,47 @@
 
 The claimant gets two things, both once: the value to publish, which is no secret, and the claim token, which is. Only
 the bearer of that token can have the value checked and get the owner's token. A check costs the site one request or
-none, so checks by file are bounded by the hour, per client and per domain; the DNS costs the site nothing.
+none, so checks by file are bounded by the hour; the DNS costs the site nothing.
+
+Nobody's claims push out or refuse those of another network (an address, or an IPv6 /48): a network only replaces
+its own claims, and its first checks in an hour are its own (decision 47).
 """
 
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final, Literal
 
 from registry.actions.mirroring.deciding import refuse_in_mirror
-from registry.actions.ownership.ending import lock
 from registry.core.access.audit import AuditEntry, owner_actor
 from registry.core.access.claims import CLAIM, OPEN_FOR, OWNER, Method, Scope, challenge, place
+from registry.core.access.clients import NETWORK_FACTOR, network_of
 from registry.core.access.tokens import Token
 from registry.core.names.domains import canonical_host
 from registry.store.claims import ClaimRecord
 from registry.store.unit_of_work import Store, UnitOfWork
 
 MOST_OPEN: Final = 20
-"""Open claims of one client."""
+"""Open claims of one client. All clients of an IPv6 /48 together may have NETWORK_FACTOR times as many."""
 
 MOST_OPEN_OF_HOST: Final = 3
-"""Open claims of one client for one host; a further one replaces the oldest."""
+"""Open claims of one client for one host. A further one replaces the newest, so the first keeps its place."""
 
-MOST_OPEN_OF_DOMAIN: Final = 100
-"""Open claims of all clients for a domain. A further one replaces the oldest one of the client that has most, so that
-nobody can keep others from claiming."""
+MOST_OPEN_OF_DOMAIN: Final = 20
+"""Open claims of one network for a domain. A further one replaces the newest one of its client that has most. Other
+networks do not count: a bound over all of them would either refuse the real owner or push out the first claimant."""
 
 HOUR: Final = timedelta(hours=1)
 
-CHECKS_OF_CLIENT: Final = 10
-"""Checks by file in an hour that one client can ask of a domain."""
+OWN_CHECKS: Final = 3
+"""Checks by file in an hour of a domain that a network has to itself."""
+
+CHECKS_OF_NETWORK: Final = 10
+"""Checks by file in an hour that one network can ask of a domain."""
 
 CHECKS_OF_DOMAIN: Final = 60
-"""Those of all clients together."""
+"""Checks by file in an hour of all networks together, beyond the OWN_CHECKS of each."""
 
 AGAIN_AFTER: Final = timedelta(seconds=5)
 """Least time between two checks of a claim."""
@@ -89,15 +96,20 @@ async def claim(
     host = canonical_host(name, exempt=exempt)
     if scope == "domain" and (host.host != host.domain or method != "dns"):  # guard: claim-domain
         raise BadClaim("a whole domain is claimed by DNS, at the registrable domain itself")
+    network = network_of(client)
     record = ClaimRecord(
-        host.domain, host.host, token.id, method, scope, token.digest, client, created_at=now, expires_at=now + OPEN_FOR
+        host.domain, host.host, token.id, method, scope, token.digest, client, now, now + OPEN_FOR, network
     )
     async with store.begin() as uow:
         await refuse_in_mirror(uow, record.host)
         await _refuse_files_of_closed(uow, record)
-        if await uow.claims.open_of(client, now=now) >= MOST_OPEN:  # guard: claim-open
-            raise TooMany("You have too many open claims.", timedelta(days=1))
-        await _make_room(uow, record, now)
+        await uow.claims.serialize(network)  # guard: claim-at-once
+        await uow.claims.remove_expired(network, now=now, since=now - HOUR)
+        open_claims = await uow.claims.open_of(network, now=now)
+        own = sum(known.client == client for known in open_claims)
+        if own >= MOST_OPEN or len(open_claims) >= NETWORK_FACTOR * MOST_OPEN:  # guard: claim-open
+            raise TooMany("You, or others in your network, have too many open claims.", timedelta(days=1))
+        await _make_room(uow, record, open_claims, now)
         await uow.claims.put(record)
     return _claimed(record, now)
 
@@ -114,15 +126,15 @@ async def ask(store: Store, token: Token, *, now: datetime) -> Claimed:
     async with store.begin() as uow:
         found = await _of(uow, token)
         await refuse_in_mirror(uow, found.host)
-        claims = {known.id: known for known in await uow.claims.of(found.domain, lock=True)}
-        record = claims.get(found.id, found)
+        await uow.claims.serialize(found.domain)
+        record = await uow.claims.get(found.id, lock=True) or found
         if _state(record, now) != "open" or record.due_at is not None:
             return _claimed(record, now)
         await _refuse_files_of_closed(uow, record)
         if record.checked_at is not None and now - record.checked_at < AGAIN_AFTER:
             raise TooMany("The claim was checked just now.", AGAIN_AFTER)
         if record.method == "file":
-            _refuse_too_many_checks(record, claims.values(), now)
+            _refuse_too_many_checks(record, await uow.claims.checks_by_file(record.domain, since=now - HOUR))
         record = replace(counted(record, now), due_at=now)
         await uow.claims.put(record)
     return _claimed(record, now)
@@ -132,14 +144,13 @@ async def hand_out(store: Store, token: Token, owner: Token, *, now: datetime) -
     """Store `owner` as the token of the proven claim of a claim token; return False if it has one already, or is not
     proven. `owner` has the id of the claim. Raise NotTheClaimant."""
     async with store.begin() as uow:
-        found = await _of(uow, token)
-        for record in await uow.claims.of(found.domain, lock=True):
-            if record.id == found.id and record.is_owner and record.owner_digest is None:  # guard: owner-token-once
-                await uow.claims.put(replace(record, owner_digest=owner.digest))
-                entry = AuditEntry(owner_actor(record.id), "ownership.token_issued", record.domain, record.host)
-                await uow.audit.add(entry, now=now)
-                return True
-    return False
+        record = await _of(uow, token, lock=True)
+        if not (record.is_owner and record.owner_digest is None):  # guard: owner-token-once
+            return False
+        await uow.claims.put(replace(record, owner_digest=owner.digest))
+        entry = AuditEntry(owner_actor(record.id), "ownership.token_issued", record.domain, record.host)
+        await uow.audit.add(entry, now=now)
+        return True
 
 
 def owner_token(claim_id: str, secret: str) -> Token:
@@ -161,8 +172,8 @@ def counted(record: ClaimRecord, now: datetime) -> ClaimRecord:
     return replace(record, used=number + 1, hour_at=record.hour_at if number else now)
 
 
-async def _of(uow: UnitOfWork, token: Token) -> ClaimRecord:
-    record = await uow.claims.get(token.id)
+async def _of(uow: UnitOfWork, token: Token, *, lock: bool = False) -> ClaimRecord:
+    record = await uow.claims.get(token.id, lock=lock)
     is_right = token.matches(_NO_DIGEST if record is None else record.digest)  # guard: claim-token
     if record is None or not is_right:
         raise NotTheClaimant
@@ -175,25 +186,33 @@ async def _refuse_files_of_closed(uow: UnitOfWork, record: ClaimRecord) -> None:
         raise BadClaim("this host is never visited, so it can be claimed by DNS only")
 
 
-async def _make_room(uow: UnitOfWork, new: ClaimRecord, now: datetime) -> None:
-    await lock(uow, new.domain)
-    is_open = [known for known in await uow.claims.of(new.domain, lock=True) if known.proven_at is None]
-    for known in [known for known in is_open if known.expires_at <= now]:
-        await uow.claims.remove(known)
-        is_open.remove(known)
-    own = [known for known in is_open if known.client == new.client and known.host == new.host]
-    if len(own) >= MOST_OPEN_OF_HOST:
-        await uow.claims.remove(own[0])
-    elif len(is_open) >= MOST_OPEN_OF_DOMAIN:
-        clients = [known.client for known in is_open]
-        most = max(clients, key=clients.count)
-        await uow.claims.remove(next(known for known in is_open if known.client == most))
+async def _make_room(uow: UnitOfWork, new: ClaimRecord, open_claims: Sequence[ClaimRecord], now: datetime) -> None:
+    """Remove the claim that `new` replaces, if any. `open_claims`: those of its network, the oldest first."""
+    of_domain = [known for known in open_claims if known.domain == new.domain]
+    of_host = [known for known in of_domain if (known.client, known.host) == (new.client, new.host)]
+    clients = Counter(known.client for known in of_domain)
+    replaced = None
+    if len(of_host) >= MOST_OPEN_OF_HOST:
+        replaced = of_host[-1]  # guard: claim-first-kept
+    elif len(of_domain) >= MOST_OPEN_OF_DOMAIN:
+        replaced = max(reversed(of_domain), key=lambda known: clients[known.client])  # guard: claim-replaces-own
+    current = None if replaced is None else await uow.claims.get(replaced.id, lock=True)
+    if current is None or current.proven_at is not None:  # guard: claim-proof-kept
+        return
+    if used(current, now):  # guard: claim-checks-kept
+        await uow.claims.put(replace(current, expires_at=now, due_at=None))
+    else:
+        await uow.claims.remove(current)
 
 
-def _refuse_too_many_checks(record: ClaimRecord, claims: Collection[ClaimRecord], now: datetime) -> None:
-    by_file = [known for known in claims if known.method == "file" and known.proven_at is None]
-    own = sum(used(known, now) for known in by_file if known.client == record.client)
-    if own >= CHECKS_OF_CLIENT or sum(used(known, now) for known in by_file) >= CHECKS_OF_DOMAIN:  # guard: claim-checks
+def _refuse_too_many_checks(record: ClaimRecord, checks: Mapping[str, int]) -> None:
+    """Raise TooMany. `checks`: those of the domain in the hour, by network. What others asked for never refuses the
+    first ones of a network."""
+    own = checks.get(record.network or record.client or record.id, 0)
+    beyond = sum(max(0, number - OWN_CHECKS) for number in checks.values())
+    # guard: claim-first-checks
+    is_refused = own >= CHECKS_OF_NETWORK or (own >= OWN_CHECKS and beyond >= CHECKS_OF_DOMAIN)
+    if is_refused:  # guard: claim-checks
         raise TooMany("Too many checks of this domain within an hour; checks by DNS are not counted.", HOUR)
 
 

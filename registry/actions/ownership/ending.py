@@ -12,10 +12,12 @@ from registry.store.unit_of_work import UnitOfWork
 
 
 async def lock(uow: UnitOfWork, domain: str) -> None:
-    """Keep all other writers of the domain out, in the order in which holds lock."""
+    """Keep all other writers of the domain out, in the order in which holds lock. A domain may be claimed before it
+    has a row to lock."""
     if await uow.mirroring.get() is not None:
         await uow.mirroring.lock()
     await uow.domains.lock([domain])
+    await uow.claims.serialize(domain)
 
 
 async def end(uow: UnitOfWork, claim: ClaimRecord, reason: EndReason, *, actor: str, now: datetime) -> None:
@@ -28,11 +30,7 @@ async def end(uow: UnitOfWork, claim: ClaimRecord, reason: EndReason, *, actor: 
     await uow.owner_settings.remove_of(claim.id, claim.domain)
     ended = replace(claim, ended_at=now, end_reason=reason, due_at=None, claimed_until=None, owner_digest=None)
     await uow.claims.put(ended)
-    remaining = [known for known in await uow.claims.of(claim.domain) if known.is_owner]
-    unpinned = await uow.owner_settings.end_pins(
-        claim.domain, lambda host: not any(known.covers(host) for known in remaining), now=now
-    )
-    changes = [ownership_events.changed(claim.domain, host, "canonical_host", now) for host in unpinned]
+    changes = ownership_events.repinned(claim.domain, await uow.owner_settings.settle_pins(claim.domain, now=now), now)
     await uow.ledger.add_changes([ownership_events.ended(claim, reason, now), *changes])
     detail = {"claim": claim.id, "scope": claim.scope, "reason": reason}
     await uow.audit.add(AuditEntry(actor, "ownership.ended", claim.domain, claim.host, "", detail), now=now)

@@ -32,6 +32,9 @@ class CanonicalSubmission(Shape):
         str | None,
         Field(max_length=2_048, description="A host of the same domain that is proven too.", examples=[EXAMPLE_HOST]),
     ]
+    consent: NotRequired[
+        Annotated[str, Field(max_length=120, description="The owner's token of that host, if another one covers it.")]
+    ]
 
 
 class WebhookSubmission(Shape):
@@ -157,7 +160,10 @@ class OwnedData(Shape):
     hidden: Annotated[bool, Field(examples=[False])]
     holds: Annotated[list[str], Field(description="What keeps it from being listed.", examples=[[]])]
     note: Annotated[str, Field(examples=["Closed on Sundays."])]
-    canonical_host: Annotated[str | None, Field(examples=[None])]
+    canonical_host: Annotated[str | None, Field(description="In effect.", examples=[None])]
+    pinned_host: Annotated[
+        str | None, Field(description="Wanted; without effect until its owner agrees.", examples=[None])
+    ]
     webhook: WebhookState | None
     decisions: list[Decision]
     reports: Annotated[list[ReportAboutHost], Field(description="About the host, the latest first.")]
@@ -175,6 +181,7 @@ class OwnerChange(Shape):
     says: Annotated[str, Field(examples=["Hidden: it is visited and not listed."])]
     note: NotRequired[str]
     canonical_host: NotRequired[str | None]
+    pinned_host: NotRequired[str | None]
     owner_token: NotRequired[_Token]
 
 

@@ -21,6 +21,7 @@ class ClaimRow(Base):
     scope: Mapped[str]  # "host", "domain"
     digest: Mapped[Bytes]  # of the claim token
     client: Mapped[str | None]  # who made it: personal data, erased with the proof or after a day
+    network: Mapped[str | None]  # that of the client (core/access/clients.py), erased with it
     created_at: Mapped[Moment]
     expires_at: Mapped[Moment]  # an open claim can be proven until then
     due_at: Mapped[Moment | None]  # when a worker checks it next; NULL: nobody asked
@@ -41,6 +42,9 @@ class ClaimRow(Base):
         Index(None, "id"),
         Index("ix_claims_due", "due_at", postgresql_where=text("due_at IS NOT NULL")),
         Index("ix_claims_client", "client", postgresql_where=text("client IS NOT NULL")),
+        Index("ix_claims_network", "network", postgresql_where=text("network IS NOT NULL")),
+        # Strangers may have many open claims of a domain; reads of a host must not pass them.
+        Index("ix_claims_proven", "domain", postgresql_where=text("proven_at IS NOT NULL")),
     )
 
 
@@ -53,6 +57,8 @@ class OwnerSettingRow(Base):
     host: Mapped[HostKey]
     claim: Mapped[str]  # whose owner has set it last
     note: Mapped[str] = mapped_column(server_default="")
-    canonical: Mapped[str | None]  # another host of the domain, which stands for this one
+    canonical: Mapped[str | None]  # another host of the domain, which stands for this one: the pin in effect
+    pinned: Mapped[str | None]  # the host that the owner wants to stand for this one
+    consent: Mapped[str | None]  # id of the claim of `pinned` whose owner agreed
     webhook: Mapped[str | None]  # id of the subscription
     changed_at: Mapped[Moment]

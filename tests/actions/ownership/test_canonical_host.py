@@ -19,7 +19,7 @@ async def pinned(store: Store, backend: EmbeddedBackend) -> tuple[Token, Token]:
     await crawl(store, SITES)
     await drain(store, backend, now=NOW)
     apex, owner = await owner_of(store, HOST), await owner_of(store, API)
-    await owning.pin(store, owner, API, HOST, now=NOW)
+    await owning.pin(store, owner, API, HOST, apex, now=NOW)
     return owner, apex
 
 

@@ -15,7 +15,7 @@ from registry.actions.maintenance.prune import prune
 from registry.actions.ownership import checking, claiming, leaving, notifying, owning, rechecking
 from registry.actions.ownership.authorising import MOST_CHANGES, NotAnOwner, OtherHost
 from registry.actions.ownership.claiming import (
-    CHECKS_OF_CLIENT,
+    CHECKS_OF_NETWORK,
     MOST_OPEN,
     BadClaim,
     NotTheClaimant,
@@ -162,7 +162,7 @@ async def test_open_claims_of_a_client_are_bounded(store: Store) -> None:
 
 async def test_checks_by_file_are_bounded(store: Store) -> None:
     _, token = await claimed(store, HOST, "file")
-    for number in range(CHECKS_OF_CLIENT):
+    for number in range(CHECKS_OF_NETWORK):
         await checked(store, token, "missing", NOW + number * timedelta(minutes=1))
     with pytest.raises(TooMany):
         await claiming.ask(store, token, now=NOW + timedelta(minutes=30))
@@ -253,9 +253,7 @@ async def test_a_canonical_host_is_proven_too(store: Store) -> None:
     with pytest.raises(owning.BadSetting):
         await owning.pin(store, owner, API, HOST, now=NOW)
     apex = await owner_of(store, HOST)
-    assert await owning.pin(store, owner, API, HOST, now=NOW) == HOST
-    with pytest.raises(owning.BadSetting):
-        await owning.pin(store, apex, HOST, API, now=NOW)
+    assert await owning.pin(store, owner, API, HOST, apex, now=NOW) == owning.Pinned(HOST, HOST)
     with pytest.raises(owning.BadSetting):
         await owning.pin(store, owner, API, OTHER, now=NOW)
     await owning.give_up(store, apex, HOST, now=NOW)
@@ -265,9 +263,9 @@ async def test_a_canonical_host_is_proven_too(store: Store) -> None:
 async def test_a_host_that_opted_out_stands_for_no_other(store: Store) -> None:
     other = "www.pigeons.com"
     owner = await owner_of(store, other)
-    await owner_of(store, API)
+    api = await owner_of(store, API)
     await owning.set_note(store, owner, other, "Closed.", now=NOW)
-    await owning.pin(store, owner, other, API, now=NOW)
+    await owning.pin(store, owner, other, API, api, now=NOW)
     await forget(store, API, now=NOW, opt_out="dns")
     setting = (await overview(store, owner, other)).setting
     assert setting is not None and (setting.note, setting.canonical) == ("Closed.", None)
@@ -284,12 +282,13 @@ async def test_a_note_is_cleaned_and_bounded(store: Store) -> None:
     assert (await overview(store, owner, HOST)).setting is None
 
 
-async def test_changes_are_bounded_per_domain(store: Store) -> None:
-    owner = await owner_of(store)
+async def test_changes_are_bounded_per_owner(store: Store) -> None:
+    owner, other = await owner_of(store), await owner_of(store, API)
     for _ in range(MOST_CHANGES):
         await owning.show(store, owner, HOST, now=NOW)
     with pytest.raises(TooMany):
         await owning.show(store, owner, HOST, now=NOW)
+    await owning.show(store, other, API, now=NOW)
     await owning.show(store, owner, HOST, now=NOW + HOUR)
 
 
@@ -322,7 +321,7 @@ async def test_the_change_feed_tells_the_life_of_an_ownership(store: Store) -> N
     for note in ("Closed.", "Closed.", ""):
         await owning.set_note(store, owner, API, note, now=NOW)
     for target in (HOST, HOST, None, HOST):
-        await owning.pin(store, owner, API, target, now=NOW)
+        await owning.pin(store, owner, API, target, apex, now=NOW)
     await owning.give_up(store, apex, HOST, now=NOW)
     await owner_of(store, API, client="203.0.113.8", now=NOW + HOUR)
     for day in range(1, 4):

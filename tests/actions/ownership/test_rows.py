@@ -50,7 +50,7 @@ async def test_a_proof_of_a_domain_concerns_all_its_hosts(store: Store) -> None:
     await crawl(store, SITES)
     owner = await owner_of(store, HOST, "domain")
     assert await owned(store) == {HOST, API}
-    assert await owning.pin(store, owner, HOST, API, now=NOW) == API
+    assert (await owning.pin(store, owner, HOST, API, now=NOW)).canonical == API
     assert await owned(store) == {HOST, API}
 
 

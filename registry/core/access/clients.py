@@ -1,0 +1,17 @@
+"""Networks of clients, as bounds count them. An IPv6 customer of a provider may have a whole /48."""
+
+from functools import lru_cache
+from ipaddress import IPv6Network
+from typing import Final
+
+NETWORK_BITS: Final = 48
+NETWORK_FACTOR: Final = 16
+"""Allowances of all clients of one IPv6 network together. Several customers may share it, so one would be too few."""
+
+
+@lru_cache(10_000)
+def network_of(client: str) -> str:
+    """Return the IPv6 /48 of a client, which is a /64; any other client is a network of its own."""
+    if ":" not in client:
+        return client
+    return str(IPv6Network(client).supernet(new_prefix=NETWORK_BITS))

@@ -1,0 +1,76 @@
+"""Several owners of one domain: none displaces another, deletes its hosts, or is refused what protects it."""
+
+from datetime import timedelta
+
+import pytest
+
+from registry.actions.ownership import leaving, owning
+from registry.actions.ownership.authorising import MOST_CHANGES, NotAnOwner
+from registry.actions.ownership.claiming import owner_token
+from registry.actions.ownership.overview import overview
+from registry.core.access.claims import MOST_FAILURES
+from registry.store.unit_of_work import Store
+from tests.actions.ownership.test_ownership import API, HOST, OTHER, SITES, audit, listed, owner_of, secret, verified
+from tests.support.builders import HOUR, NOW, crawl
+
+pytestmark = pytest.mark.slow  # seconds of PostgreSQL
+
+
+async def test_what_protects_an_owner_is_never_refused_for_a_limit(store: Store) -> None:
+    await crawl(store, SITES)
+    owner = await owner_of(store)
+    for _ in range(MOST_CHANGES):
+        await owning.show(store, owner, HOST, now=NOW)
+    assert (await owning.hide(store, owner, HOST, now=NOW)).changed
+    entries = len(await audit(store))
+    assert not (await owning.hide(store, owner, HOST, now=NOW)).changed
+    assert len(await audit(store)) == entries, "repeating it costs nothing"
+    new = owner_token(owner.id, secret())
+    await owning.rotate(store, owner, HOST, new, now=NOW)
+    await leaving.opt_out(store, new, HOST, now=NOW)
+    assert HOST not in await listed(store)
+    other = await owner_of(store, OTHER)
+    for _ in range(MOST_CHANGES):
+        await owning.show(store, other, OTHER, now=NOW)
+    await owning.give_up(store, other, OTHER, now=NOW)
+
+
+async def test_an_opt_out_spares_no_host_but_those_of_other_owners(store: Store) -> None:
+    await crawl(store, SITES)
+    apex, api = await owner_of(store), await owner_of(store, API)
+    with pytest.raises(owning.BadSetting, match=API):
+        await leaving.opt_out(store, apex, HOST, now=NOW)
+    assert await listed(store) == sorted(SITES)
+    await owning.give_up(store, api, API, now=NOW)
+    await leaving.opt_out(store, apex, HOST, now=NOW)
+    assert await listed(store) == [OTHER]
+
+
+async def test_the_owner_of_a_domain_opts_out_for_all_its_hosts(store: Store) -> None:
+    await crawl(store, SITES)
+    domain = await owner_of(store, HOST, "domain")
+    await owner_of(store, API)
+    await leaving.opt_out(store, domain, HOST, now=NOW)
+    assert await listed(store) == [OTHER]
+
+
+async def test_owners_of_a_domain_and_of_its_hosts_do_not_displace_each_other(store: Store) -> None:
+    domain, apex, api = [
+        await owner_of(store, host, scope) for host, scope in ((HOST, "domain"), (HOST, "host"), (API, "host"))
+    ]
+    for token, host in ((domain, API), (apex, HOST), (api, API)):
+        await overview(store, token, host)
+    await owner_of(store, HOST, "domain", now=NOW + HOUR)
+    await overview(store, apex, HOST)
+    await overview(store, api, API)
+    with pytest.raises(NotAnOwner):
+        await overview(store, domain, HOST)
+
+
+async def test_repeated_proofs_of_a_domain_do_not_add_up_to_failures(store: Store) -> None:
+    api = await owner_of(store, API)
+    for minute in range(MOST_FAILURES):
+        now = NOW + HOUR + timedelta(minutes=minute)
+        await owner_of(store, HOST, "domain", now=now)
+        await verified(store, "missing", now)
+    assert (await overview(store, api, API)).claim.failures == 1
