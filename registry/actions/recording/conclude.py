@@ -30,6 +30,7 @@ from registry.core.scoring.rubric import VERSION
 from registry.core.visiting import rotation
 from registry.core.visiting.limits import SLOW_DELAY
 from registry.core.visiting.robots import PRODUCT, Robots
+from registry.core.visiting.robots_record import rules_of
 from registry.core.visiting.visits import FinishedDomain, Visit
 from registry.store.records import (
     CandidateRecord,
@@ -261,7 +262,7 @@ def _after_visit(host: HostRecord, visit: Visit, documents: Documents, now: date
         response_ms=host.response_ms if (response_ms := _response_ms(visit)) is None else response_ms,
         robots_status=robots.status if robots else host.robots_status,
         robots_body=robots.body if robots else host.robots_body,
-        robots_at=robots.fetched_at if robots else host.robots_at,
+        robots_at=host.robots_at if robots is None else robots.fetched_at if robots.is_own else None,
         pending=[probe_to_json(probe) for probe in visit.pending],
         asked=rotation.after_visit(host.asked, visit, short=host.source == SUB_HOST),
     )
@@ -370,7 +371,7 @@ def _robots(visit: Visit) -> Robots:
     """Return the rules of robots.txt. It is parsed only when it names our product or a crawl delay: most do neither."""
     if visit.robots is None or not _NEEDS_PARSING.search(visit.robots.body):
         return Robots()
-    return Robots.from_answer(visit.robots.status, visit.robots.body)
+    return rules_of(visit.robots)
 
 
 def _opt_out(domain: str, host: str, robots: Robots, now: datetime) -> OptOutRecord | None:
