@@ -23,7 +23,7 @@ async def rejudge(store: Store, *, now: datetime) -> int:
     judged, after = 0, ("", "")
     while True:
         async with store.begin() as uow:
-            keys = await uow.trust.dependents(names, after, limit=BATCH)
+            keys = await uow.trust.dependents(names, after, limit=BATCH)  # guard: rejudge
             await uow.domains.lock({domain for domain, _ in keys})
             await rescore_hosts(uow, keys, now)
             if not keys:

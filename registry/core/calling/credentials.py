@@ -92,6 +92,7 @@ def credentials_of(service: Service, call: Invocation) -> Credentials:
     schemes = auth.schemes
     sets = [tuple(schemes[index] for index in indexes if 0 <= index < len(schemes)) for indexes in auth.combinations]
     alternatives = [one for one in sets if one] or [(scheme,) for scheme in schemes]
+    # guard: credential-issuers
     credentials = tuple(
         tuple(
             replace(_placed(scheme), issuers=issuers_of((scheme,), service.pointers))
