@@ -1,7 +1,7 @@
 """Check claims of ownership: the file or the TXT record, at addresses and through a resolver that a visit may use.
 
 A check is made when a claimant asks for it, and of a proven claim on a schedule. It takes one request or one DNS query.
-A file counts only when the host itself serves it: a redirect to another host proves nothing about this one.
+A file counts only when the host itself, or its `www.`, serves it: a redirect to another host proves nothing about it.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from crawler.opt_out import POLL_SECONDS, OptOutChecks
 from registry.actions.ownership.checking import Check
 from registry.core.access.claims import Answer, is_published, lines_of, place
 from registry.core.model.documents import Probe, Purpose
-from registry.core.names.domains import host_of
+from registry.core.names.authority import is_own_answer
 from registry.settings import Settings
 from registry.tasks import running_beside
 
@@ -60,7 +60,7 @@ async def _read_file(checks: OptOutChecks, check: Check) -> Answer:
         answer = await session.fetch(probe)
     if answer.status is None or answer.status >= 500 or answer.status == 429:
         return "unanswered"
-    if host_of(answer.final_url) != check.host:  # guard: claim-redirect
+    if not is_own_answer(check.host, (*answer.hops, answer.final_url)):  # guard: claim-redirect
         return "missing"
     return "published" if answer.status == 200 and is_published(check.value, lines_of(answer.body)) else "missing"
 

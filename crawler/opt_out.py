@@ -1,7 +1,9 @@
 """Check on request whether a site opts out, many sites at once: by the well-known file, a TXT record, or robots.txt.
 
 A check takes one request and one DNS query, or two requests where an opt-out is to end, so ordinary visits do not
-include it. The file is read even if robots.txt disallows it, because a site publishes it for this crawler.
+include it. The file is read even if robots.txt disallows it, because a site publishes it for this crawler. A file
+counts only when the host itself serves it: otherwise one host of a platform could delete all others. A CNAME of the TXT
+record's name is the domain owner's own doing.
 
 Checks share no limit with visits, so that neither can delay the other: they wait for no lease, have a connection each,
 and are not counted by budgets. What bounds them are their deadline, MOST_AT_ONCE, and the limits of
@@ -22,6 +24,7 @@ from crawler.resources import CrawlResources
 from crawler.session import FetchSession
 from registry.actions.maintenance.opt_out import Declaration, OptOutRequestRecord, Proof
 from registry.core.model.documents import Fetched, Probe, Purpose
+from registry.core.names.authority import is_own_answer
 from registry.core.names.opt_out import FILE_PATH, TXT_LABEL, file_opts_out, record_opts_out
 from registry.core.visiting.probes import robots_probe
 from registry.core.visiting.robots import CAP as ROBOTS_CAP
@@ -96,6 +99,13 @@ async def read_proof(checks: OptOutChecks, host: str, wish: str) -> Proof:
     record = Declaration("dns", f"{TXT_LABEL}.{host}")
     sources = (robots, file, record) if wish == "in" else (file, record)
     opts_out: dict[Declaration, bool] = {}  # by the sources that answered
+    elsewhere: list[str] = []
+
+    def is_own(answer: Fetched) -> bool:
+        if not is_own_answer(host, (*answer.hops, answer.final_url)):  # guard: opt-out-redirect
+            elsewhere.append(answer.final_url)
+            return False
+        return True
 
     async def read_pages() -> None:
         async with checks.session() as session:
@@ -103,10 +113,10 @@ async def read_proof(checks: OptOutChecks, host: str, wish: str) -> Proof:
                 answer = await session.fetch(robots_probe(host))
                 if _is_conclusive(answer):
                     rules = await asyncio.to_thread(Robots.from_answer, answer.status, answer.body)
-                    opts_out[robots] = rules.opted_out
+                    opts_out[robots] = is_own(answer) and rules.opted_out
             answer = await session.fetch(Probe(file.evidence, Purpose.POINTER, "S0", "text/plain, */*;q=0.1", _CAP))
             if _is_conclusive(answer):
-                opts_out[file] = answer.status == 200 and file_opts_out(answer.body)
+                opts_out[file] = is_own(answer) and answer.status == 200 and file_opts_out(answer.body)
 
     async def read_record() -> None:
         with contextlib.suppress(Unresolved):
@@ -119,6 +129,7 @@ async def read_proof(checks: OptOutChecks, host: str, wish: str) -> Proof:
     return Proof(
         tuple(source for source in sources if opts_out.get(source)),
         tuple(source.evidence for source in sources if source not in opts_out),
+        tuple(elsewhere),
     )
 
 
@@ -165,7 +176,7 @@ async def _check(
     try:
         async with settling:
             verdict = await waypost.opt_outs.settle(request, proof)
-        log.info("optout.checked", host=request.host, wish=request.wish, verdict=verdict)
+        log.info("optout.checked", host=request.host, wish=request.wish, verdict=verdict, elsewhere=proof.elsewhere)
     except Exception as error:
         log.warning("optout.failed", error=type(error).__name__)
 

@@ -18,7 +18,7 @@ from registry.core.names.domains import InvalidName, canonical_host, host_of, pa
 from registry.core.visiting.probes import robots_probe
 from registry.core.visiting.redirects import Follow, Stop, redirect
 from registry.core.visiting.robots import Robots
-from registry.core.visiting.robots_record import keep
+from registry.core.visiting.robots_record import keep, rules_of
 from registry.settings import Settings
 
 if TYPE_CHECKING:
@@ -101,8 +101,7 @@ class Reader:
         host = host_of(url) or ""
         if host not in self._robots:
             fetched = await self._session.fetch(robots_probe(host))
-            record = keep(fetched)
-            self._robots[host] = Robots.from_answer(record.status, record.body, f"robots.txt: {fetched.reason}")
+            self._robots[host] = rules_of(keep(fetched, host), f"robots.txt: {fetched.reason}")
             self._pacer.set_crawl_delay(self._robots[host].crawl_delay)
         robots = self._robots[host]
         if not robots.allowed(url):

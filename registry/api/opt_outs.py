@@ -30,6 +30,8 @@ _MESSAGES: Final = {
     None: "Queued; a worker checks the site within seconds.",
     "opted_out": "The site confirms it: everything stored about it is deleted, and it is not visited again.",
     "no_proof": "Neither its well-known file nor its TXT record confirms it. Nothing changed.",
+    "served_elsewhere": "Its well-known file leads to another host, which cannot speak for it, and no TXT record "
+    "confirms it. Nothing changed. Serve the file on the host itself.",
     "unanswered": "The well-known file and the TXT record could not be read. Nothing changed.",
     "readmitted": "The site no longer opts out; it may be visited again.",
     "still_says_so": "The site, or a host above it, still opts out. Nothing changed.",

@@ -17,6 +17,7 @@ from registry.wiring import Waypost
 _MESSAGES: dict[Verdict, str] = {
     "opted_out": "opted out: everything stored about it is deleted, and it will not be visited again",
     "no_proof": "neither its opt-out file nor its TXT record declares it: nothing changed",
+    "served_elsewhere": "its opt-out file leads to another host, and no TXT record declares it: nothing changed",
     "unanswered": "the opt-out file and TXT record could not be read: nothing changed, try again later",
     "readmitted": "readmitted and queued for a visit",
     "still_says_so": "the site still declares its opt-out: nothing changed",

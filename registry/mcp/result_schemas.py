@@ -183,7 +183,8 @@ CAPABILITY: Final = closed(
         "confirmation": anything("Whether a person must agree to the call, and the question for them."),
         "call": anything(
             "How it is called, ready to be sent: `kind`, an `example` (of HTTP, MCP or A2A), `curl`, `credentials`, "
-            "the `request` as a template. Values that only the caller has are placeholders that begin with YOUR_."
+            "the `request` as a template. `issuers` are the hosts where a token comes from. Values that only the "
+            "caller has are placeholders that begin with YOUR_."
         ),
         "not_callable": text("Why there is no ready call."),
         "auth": anything("The credentials of this call."),

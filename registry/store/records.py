@@ -148,6 +148,8 @@ class ServiceRecord(ServiceColumns):
     updated_at: datetime
     seen_at: datetime
     trust_since: dict[str, str] = field(default_factory=dict)  # see core/merging/trust_dates.py
+    trust_depends_on: tuple[str, ...] = ()  # see core/merging/speaking.py
+    named_hosts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -220,7 +220,8 @@ def service_record(row: Mapping[str, Any] | RowMapping) -> ServiceRecord:
     listing: Listing = listing_from_json(decode(row["listing"]))
     values |= {"model": decode(row["model"]), "listing": listing, "trust_level": listing.trust_level}
     values["trust_since"] = decode(row["trust_since"]) or {}
-    values |= {name: tuple(row[name]) for name in ("formats", "protocols", "injection_flags")}
+    arrays = ("formats", "protocols", "injection_flags", "trust_depends_on", "named_hosts")
+    values |= {name: tuple(row[name]) for name in arrays}
     return ServiceRecord(**values)
 
 
@@ -234,6 +235,8 @@ def _row(service: ServiceRecord) -> dict[str, Any]:
         "formats": list(service.formats),
         "injection_flags": list(service.injection_flags),
         "protocols": [clean(protocol, 100) for protocol in service.protocols],
+        "trust_depends_on": list(service.trust_depends_on),
+        "named_hosts": list(service.named_hosts),
         "trust": trust_to_json(service.listing),
         "listing": listing_to_json(service.listing),
         "listing_hash": service.listing.content_hash(),

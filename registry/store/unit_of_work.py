@@ -45,6 +45,7 @@ from registry.store.services import Services
 from registry.store.statistics import Statistics
 from registry.store.submission_lists import SubmissionLists
 from registry.store.submissions import Submissions
+from registry.store.trust import Trust
 from registry.store.turns import Turns
 from registry.store.webhooks import Webhooks
 from registry.store.workload import WorkloadCounts
@@ -118,6 +119,10 @@ class UnitOfWork:
     @cached_property
     def services(self) -> Services:
         return Services(self._connection)
+
+    @cached_property
+    def trust(self) -> Trust:
+        return Trust(self._connection)
 
     @cached_property
     def claims(self) -> Claims:

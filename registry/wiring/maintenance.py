@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from registry.actions.maintenance import prune as pruning
 from registry.actions.maintenance import refresh as refreshing
 from registry.actions.maintenance import rehome as rehoming
+from registry.actions.recording import rejudge as rejudging
 from registry.actions.recording import rescore as rescoring
 from registry.actions.recording import staleness
 from registry.core.scheduling.retention import Retention
@@ -23,6 +24,10 @@ class MaintenanceActions:
         self, progress: Callable[[int, int], None] | None = None, *, only_outdated: bool = False
     ) -> rescoring.Rescored:
         return await rescoring.rescore(self._store, now=utc_now(), progress=progress, only_outdated=only_outdated)
+
+    async def rejudge(self) -> int:
+        """Judge again the services whose trust depends on something that changed; return their number."""
+        return await rejudging.rejudge(self._store, now=utc_now())
 
     async def tell_stale(self) -> int:
         """Add an event for each service that became stale; return their number."""

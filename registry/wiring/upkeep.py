@@ -1,5 +1,5 @@
-"""What a worker does beside crawling: feed the index, order the change feed, turn candidates into hosts, free leases of
-dead workers, erase which client submitted what."""
+"""What a worker does beside crawling: feed the index, order the change feed, judge services again when another host
+changed, turn candidates into hosts, free leases of dead workers, erase which client submitted what."""
 
 import asyncio
 import contextlib
@@ -12,6 +12,7 @@ from registry.wiring import NOT_READY, Waypost
 
 DRAIN_SECONDS = 0.5
 SEQUENCE_SECONDS = 0.5
+REJUDGE_SECONDS = 1.0
 FOLD_SECONDS = 2.0
 RECOVER_SECONDS = 10.0
 ERASE_SECONDS = 60.0
@@ -25,7 +26,7 @@ log = structlog.get_logger(__name__)
 
 @contextlib.asynccontextmanager
 async def upkeep(waypost: Waypost, *, crawls: bool = True) -> AsyncIterator[None]:
-    """Run the chores while the block runs. With `crawls` False, only feed the index and the change feed."""
+    """Run the chores while the block runs. With `crawls` False, only those of a process that does not crawl."""
 
     async def drain() -> None:
         await waypost.search.drain()  # opens the search engine, which may fail and is retried
@@ -33,6 +34,7 @@ async def upkeep(waypost: Waypost, *, crawls: bool = True) -> AsyncIterator[None
     chores: list[tuple[Callable[[], Awaitable[object]], float]] = [
         (drain, DRAIN_SECONDS),
         (waypost.feed.sequence, SEQUENCE_SECONDS),
+        (waypost.maintenance.rejudge, REJUDGE_SECONDS),
     ]
     if crawls:
         chores += [

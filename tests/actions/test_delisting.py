@@ -27,6 +27,7 @@ from tests.support.builders import (
     take,
 )  # fmt: skip
 from tests.support.database import rows
+from tests.support.web import Web, moved, page, visit
 
 pytestmark = pytest.mark.slow  # seconds of PostgreSQL
 
@@ -179,6 +180,23 @@ async def test_an_opt_out_hides_at_once_and_lasts(store: Store) -> None:
     assert (await inspect.list_services(store, Filters(include_unverified=True))).total == 0
     assert await take(store, now=NOW + 400 * DAY) is None
     assert "service.hidden" in await changes_of(store, HOST)
+
+
+async def test_the_robots_txt_of_another_host_opts_nobody_out(store: Store) -> None:
+    """It is obeyed in this visit, and read again in the next."""
+    other, robots = "u1." + HOST, "User-agent: WaypostBot\nDisallow: /\n"
+    await crawl(store, {HOST: adp_site(HOST), "u2." + HOST: adp_site("u2." + HOST)})
+    led_away = {"/robots.txt": moved(f"https://{other}/robots.txt")}
+    web = Web({HOST: led_away, other: {"/robots.txt": page(robots, "text/plain")}})
+    lease = await take(store, now=NOW + 2 * DAY)
+    assert lease is not None
+    [job] = [job for job in lease.domains[0].hosts if job.host == HOST]
+    done = visit(web, job=job)
+    assert done.reason == "robots", "it is obeyed"
+    await record(store, lease.token, [FinishedDomain(HOST, (done,))], now=NOW + 2 * DAY)
+    for host in (HOST, "u2." + HOST):
+        assert (await status_of(store, host, NOW + 2 * DAY)).state == "listed"
+    assert await rows(store, f"SELECT robots_at FROM hosts WHERE host = '{HOST}'") == [(None,)]
 
 
 async def test_an_opt_out_of_a_sub_host_does_not_affect_the_domain(store: Store) -> None:

@@ -91,7 +91,7 @@ def test_payment_as_the_only_credential_means_paid_unless_the_price_is_stated() 
 
 
 def test_the_trust_level_depends_on_the_serving_host() -> None:
-    at_home = Service(base_url=f"https://{HOST}", capabilities=(calling("https://pay.pigeonpost.dev/x"),))
+    at_home = Service(base_url=f"https://{HOST}", capabilities=(calling(f"https://pay.{HOST}/x"),))
     away = Service(capabilities=(calling("https://other.dev/x"),))
     assert trust_of(HOST, at_home) == (TrustLevel.VERIFIED, ())
     error = LocatedFinding(Finding(adp_rules.REQUIRED, "/name"))

@@ -24,7 +24,8 @@ from tests.support.sites import Answer, Exchange, Reply, Site, Sites, moved
 
 pytestmark = pytest.mark.slow
 
-HOST, OTHER = "shop.example", "www.shop.example"
+HOST = "shop.example"
+OTHER, BOUNCE, WWW = f"u1.{HOST}", f"bounce.{HOST}", f"www.{HOST}"
 VALUE = challenge("0123456789abcdef", HOST, "host", bytes(32))
 CHECK = Check("0123456789abcdef", HOST, "file", VALUE, may_fetch=True)
 
@@ -47,7 +48,9 @@ async def answer_of(
     monkeypatch: pytest.MonkeyPatch, folder: Path, site: Site, check: Check, records: tuple[bytes, ...] | None = ()
 ) -> tuple[str, list[str]]:
     monkeypatch.setattr(opt_out, "CHECK_SECONDS", HANG_SECONDS)
-    sites = {HOST: site, OTHER: {FILE_PATH: Reply(VALUE, type="text/plain")}}
+    published = {FILE_PATH: Reply(VALUE, type="text/plain")}
+    bounce = {FILE_PATH: moved(f"https://{HOST}/users/claim")}
+    sites: dict[str, Site] = {HOST: site, OTHER: published, WWW: published, BOUNCE: bounce}
     async with Sites(sites) as served:
         trust(monkeypatch, folder, served)
         async with OptOutChecks(settings(*served.connect_to())) as checks:
@@ -66,6 +69,8 @@ async def answer_of(
         ({FILE_PATH: Reply(VALUE[:-1], type="text/plain")}, "missing"),
         ({FILE_PATH: Reply(VALUE, 404)}, "missing"),
         ({FILE_PATH: moved(f"https://{OTHER}{FILE_PATH}")}, "missing"),
+        ({FILE_PATH: moved(f"https://{BOUNCE}{FILE_PATH}"), "/users/claim": Reply(VALUE)}, "missing"),
+        ({FILE_PATH: moved(f"https://{WWW}{FILE_PATH}")}, "published"),
         ({}, "missing"),
         (Reply("oops", 503), "unanswered"),
         (Reply("slow down", 429), "unanswered"),
@@ -75,7 +80,7 @@ async def answer_of(
 async def test_a_file_proves_the_host_that_serves_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, site: Site, answer: str
 ) -> None:
-    assert await answer_of(monkeypatch, tmp_path, site, CHECK) == (answer, [FILE_PATH])
+    assert (await answer_of(monkeypatch, tmp_path, site, CHECK))[0] == answer
 
 
 @pytest.mark.parametrize(

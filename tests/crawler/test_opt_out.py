@@ -126,6 +126,29 @@ async def test_an_opt_out_ends_when_neither_robots_txt_nor_file_nor_dns_declare_
     assert paths == ["/robots.txt", FILE]
 
 
+@pytest.mark.parametrize("wish", ["out", "in"])
+@pytest.mark.parametrize(("other", "said"), [(f"www.{HOST}", True), (f"u1.{HOST}", False), (f"bounce.{HOST}", False)])
+async def test_a_host_behind_a_redirect_opts_nobody_else_out(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, wish: str, other: str, said: bool
+) -> None:
+    """Also when it leads back, to a file that one of its users may have uploaded."""
+    texts = {"/robots.txt": OPTS_OUT["/robots.txt"], FILE: Reply("opt-out", type="text/plain")}
+    sites: dict[str, Site] = {
+        HOST: {path: moved(f"https://{other}{path}") for path in texts}
+        | {f"/users{path}": text for path, text in texts.items()},
+        f"www.{HOST}": texts,
+        f"u1.{HOST}": texts,
+        f"bounce.{HOST}": {path: moved(f"https://{HOST}/users{path}") for path in texts},
+    }
+    async with checking(monkeypatch, tmp_path, sites) as (_, checks):
+        checks.guard = Names(checks.guard.connect_to, None)
+        proof = await read_proof(checks, HOST, wish)
+    sources = ["robots", "file"] if wish == "in" else ["file"]
+    assert [declaration.how for declaration in proof.declarations] == (sources if said else [])
+    assert len(proof.elsewhere) == (0 if said else len(sources))
+    assert proof.unanswered == ()
+
+
 async def test_a_check_ends_though_neither_site_nor_name_server_answer(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -31,6 +31,7 @@ PINNED = {
     "4": "6d5234ef9705836921653a942386a50d2a83d8ed126d6fec887ed5da5f4b957d",
     "5": "34dcd50a6f733a88808ec6977738f3e1449696e2c52705c83acb11a3b98596d8",
     "6": "55a8a63ee65a1de9a043ef31eec26665f067b19adea52b05372e29facce6218e",
+    "6": "cfa303233c0fff5b58fad7cdb5eccf414807eac433437892ea0c2c2cdb0107fa",
 }
 """Fingerprints by version. A changed rule needs a new VERSION and a new line; released lines never change."""
 

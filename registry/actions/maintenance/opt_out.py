@@ -27,6 +27,7 @@ Wish = Literal["out", "in"]
 Verdict = Literal[
     "opted_out",  # declared by the site, now in effect
     "no_proof",  # declared neither by file nor by TXT record: nothing changed
+    "served_elsewhere",  # the file was read from another host after a redirect: nothing changed
     "unanswered",  # a file or record that decides could not be read: nothing changed
     "readmitted",  # no longer declared: the site may be visited again
     "still_says_so",  # undo was requested, but the site still declares its opt-out
@@ -75,10 +76,12 @@ class Declaration:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """The result of a check. `unanswered`: URLs and records that could not be read."""
+    """The result of a check. `unanswered`: URLs and records that could not be read. `elsewhere`: URLs of other hosts to
+    which redirects led; what they declare does not count."""
 
     declarations: tuple[Declaration, ...] = ()
     unanswered: tuple[str, ...] = ()
+    elsewhere: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +170,7 @@ async def readmit(store: Store, host: str, *, now: datetime) -> Verdict:
 async def _opt_out(store: Store, host: str, proof: Proof, now: datetime) -> Verdict:
     declaration = next((declared for declared in proof.declarations if declared.how != "robots"), None)
     if declaration is None or declaration.how == "robots":
-        return "unanswered" if proof.unanswered else "no_proof"
+        return "unanswered" if proof.unanswered else "served_elsewhere" if proof.elsewhere else "no_proof"
     covered = covered_host(host, registrable_domain(host))
     await forget(
         store,

@@ -19,6 +19,7 @@ from registry.actions.recording.reconcile import SECOND_LOOK, Documents, is_deta
 from registry.core.access.holds import UNLIMITED, Limits
 from registry.core.calling.server_records.record import NO_SERVERS, ServerRecords
 from registry.core.changes.states import State
+from registry.core.merging.speaking import NOTHING_KNOWN, Known
 from registry.core.model.documents import ABSENCE, Outcome
 from registry.core.model.listing import TrustLevel
 from registry.core.names.domains import registrable_domain, same_site
@@ -30,6 +31,7 @@ from registry.core.scoring.rubric import VERSION
 from registry.core.visiting import rotation
 from registry.core.visiting.limits import SLOW_DELAY
 from registry.core.visiting.robots import PRODUCT, Robots
+from registry.core.visiting.robots_record import rules_of
 from registry.core.visiting.visits import FinishedDomain, Visit
 from registry.store.records import (
     CandidateRecord,
@@ -147,9 +149,14 @@ def compare(finished: Sequence[FinishedDomain], before: Stored, now: datetime) -
 
 
 def conclude(
-    comparisons: Sequence[Compared], before: Stored, bodies: Mapping[tuple[str, bytes], bytes], now: datetime
+    comparisons: Sequence[Compared],
+    before: Stored,
+    bodies: Mapping[tuple[str, bytes], bytes],
+    now: datetime,
+    known: Known = NOTHING_KNOWN,
 ) -> Writes:
-    """Return everything to write. `bodies`: stored bodies of documents that the visits did not fetch or replaced."""
+    """Return everything to write. `bodies`: stored bodies of documents that the visits did not fetch or replaced;
+    `known`: of the hosts on which the trust of the services depends. It can be repeated."""
     writes = Writes()
     for compared in comparisons:
         domain, host = compared.host.domain, compared.host.host
@@ -170,7 +177,7 @@ def conclude(
             writes.new_hosts.append(_alias_target(compared, compared.visit.alias_of, now))
         previous = before.services.get(host)
         if compared.is_merged_again:
-            _add_shown(writes, compared, before, bodies, now)
+            _add_shown(writes, compared, before, bodies, now, known)
         elif previous is not None:
             seen = _seen_again(compared, previous)
             writes.seen.append(seen)
@@ -261,7 +268,7 @@ def _after_visit(host: HostRecord, visit: Visit, documents: Documents, now: date
         response_ms=host.response_ms if (response_ms := _response_ms(visit)) is None else response_ms,
         robots_status=robots.status if robots else host.robots_status,
         robots_body=robots.body if robots else host.robots_body,
-        robots_at=robots.fetched_at if robots else host.robots_at,
+        robots_at=host.robots_at if robots is None else robots.fetched_at if robots.is_own else None,
         pending=[probe_to_json(probe) for probe in visit.pending],
         asked=rotation.after_visit(host.asked, visit, short=host.source == SUB_HOST),
     )
@@ -326,13 +333,14 @@ def _add_shown(
     before: Stored,
     bodies: Mapping[tuple[str, bytes], bytes],
     now: datetime,
+    known: Known,
 ) -> None:
     domain, host = key = (compared.host.domain, compared.host.host)
     previous = before.services.get(host)
     seen_at = (
         compared.visit.finished_at if compared.visit.outcome is Outcome.FOUND or previous is None else previous.seen_at
     )
-    standing = Standing(seen_at, compared.host.soft_failures, compared.is_failing, compared.is_hidden)
+    standing = Standing(seen_at, compared.host.soft_failures, compared.is_failing, compared.is_hidden, known)
     documents = held_documents(compared.documents.current.values(), bodies)
     shown = present(domain, host, documents, previous, standing, now)
     writes.findings[key] = shown.findings
@@ -370,7 +378,7 @@ def _robots(visit: Visit) -> Robots:
     """Return the rules of robots.txt. It is parsed only when it names our product or a crawl delay: most do neither."""
     if visit.robots is None or not _NEEDS_PARSING.search(visit.robots.body):
         return Robots()
-    return Robots.from_answer(visit.robots.status, visit.robots.body)
+    return rules_of(visit.robots)
 
 
 def _opt_out(domain: str, host: str, robots: Robots, now: datetime) -> OptOutRecord | None:

@@ -13,6 +13,7 @@ from registry.core.changes.versions import capability_fingerprint
 from registry.core.formats.adp.manifest_view import adp_base_url
 from registry.core.merging.listing import make_listing
 from registry.core.merging.merge import Held, LocatedFinding, Merged, merge
+from registry.core.merging.speaking import NOTHING_KNOWN, Known, depends_on, named_hosts, spoken_of
 from registry.core.merging.trust import trust_of
 from registry.core.merging.trust_dates import Facts, trust_since
 from registry.core.model.documents import Outcome
@@ -44,12 +45,13 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """The facts about a host, other than its documents, that decide how it is shown."""
+    """The facts about a host, other than its documents, that decide how it is shown. `known`: of other hosts."""
 
     seen_at: datetime
     crawl_failures: int
     is_failing: bool
     is_hidden: bool
+    known: Known = NOTHING_KNOWN
 
 
 def present(
@@ -136,6 +138,8 @@ def same_but_for_dates(service: ServiceRecord, other: ServiceRecord) -> bool:
             updated_at=service.updated_at,
             seen_at=service.seen_at,
             trust_since=service.trust_since,
+            trust_depends_on=service.trust_depends_on,
+            named_hosts=service.named_hosts,
         )
         == service
     )
@@ -144,7 +148,7 @@ def same_but_for_dates(service: ServiceRecord, other: ServiceRecord) -> bool:
 def _service(
     domain: str, host: str, merged: Merged, service: Service, graded: Score, standing: Standing, now: datetime
 ) -> ServiceRecord:
-    trust = trust_of(host, service, merged.findings, is_failing=standing.is_failing)
+    trust = trust_of(host, service, merged.findings, is_failing=standing.is_failing, known=standing.known)
     listing = make_listing(
         domain, host, service, graded.value, trust.level, merged.formats, standing.seen_at.date(), trust.reasons
     )
@@ -173,6 +177,8 @@ def _service(
         created_at=now,
         updated_at=now,
         seen_at=standing.seen_at,
+        trust_depends_on=depends_on(host, spoken_of(host, service, merged.findings)),
+        named_hosts=named_hosts(host, service),
     )
 
 

@@ -16,11 +16,13 @@ from registry.core.assessing.assess import Assessment, keeps_body
 from registry.core.formats import FORMAT_BY_SLUG
 from registry.core.model.documents import ABSENCE, Fetched, Outcome, Probe, Purpose, Via
 from registry.core.model.observations import STORED_AS, from_text, to_text
-from registry.core.names.domains import host_of, same_site
+from registry.core.names.authority import is_own_answer
+from registry.core.names.domains import host_of
 from registry.core.scoring.rubric import VERSION
 from registry.core.visiting.following import DETAIL_REL
 from registry.core.visiting.observing import observed
 from registry.core.visiting.results import SHOWN_CHARS, SHOWN_HEADERS
+from registry.core.visiting.summary import served_here
 from registry.core.visiting.visits import ProbeResult, Visit
 from registry.store.records import DocumentRecord, VisitRecord
 from registry.store.values import clean_json
@@ -326,9 +328,13 @@ def _preference(current: Current) -> tuple[int, int, str]:
 
 
 def _belongs_to(answer: ProbeResult, host: str) -> bool:
-    """Return whether the host itself answered; details and lists of tools may come from any host of the same site."""
-    server = host_of(answer.fetched.final_url) or ""
-    return server == host or (answer.probe.purpose in _OF_THE_SITE and same_site(server, host))
+    """Return whether the host itself answered. Details and lists of tools may come from another host of the site, if
+    the documents name it: not from one to which a redirect leads."""
+    fetched = answer.fetched
+    if answer.probe.purpose not in _OF_THE_SITE:
+        return served_here(answer, host)
+    # guard: detail-redirect
+    return is_own_answer(host_of(answer.probe.url) or "", (*fetched.hops, fetched.final_url))
 
 
 def _is_worth_keeping(answer: ProbeResult) -> bool:

@@ -15,6 +15,7 @@ from uuid import UUID
 from registry.actions.frontier.apply_opt_out import apply_opt_out
 from registry.actions.recording.compatibility import has_versions
 from registry.actions.recording.conclude import Compared, Stored, Writes, compare, conclude
+from registry.actions.recording.known import known_of, names_of
 from registry.actions.recording.mcp_servers import write_mcp_servers
 from registry.actions.recording.present import needs_body
 from registry.core.access.audit import AuditEntry, system_actor
@@ -86,7 +87,10 @@ async def _record_together(store: Store, finished: Sequence[Leased], now: dateti
         comparisons = await asyncio.to_thread(compare, still_leased, before, now)
         bodies = await uow.documents.bodies(_bodies_needed(comparisons))
         before.capabilities = await uow.services.capabilities(_compared_with(comparisons, before))
-        writes = await asyncio.to_thread(conclude, comparisons, before, bodies, now)
+        names = names_of(before.services.values())
+        writes = await asyncio.to_thread(conclude, comparisons, before, bodies, now, await known_of(uow, names))
+        if not (needed := names_of(writes.services)) <= names:  # what the documents say of others is new
+            writes = await asyncio.to_thread(conclude, comparisons, before, bodies, now, await known_of(uow, needed))
         await _write(uow, writes, now)
         await uow.domains.end_lease(leases)
         await uow.ledger.announce(writes.awaited)

@@ -13,11 +13,13 @@ from typing import Final
 
 from registry.actions.recording.conclude import may_be_mcp_server
 from registry.actions.recording.events import Capabilities, change_of
+from registry.actions.recording.known import known_of, names_of
 from registry.actions.recording.mcp_servers import write_mcp_servers
 from registry.actions.recording.present import Shown, Standing, assessment_of, held_documents, needs_body, present
 from registry.actions.recording.reconcile import Current, findings_json
 from registry.core.access.holds import Limits
 from registry.core.changes.states import State
+from registry.core.merging.speaking import Known
 from registry.core.model.listing import TrustLevel
 from registry.core.scheduling.bisection import Bisection
 from registry.core.scoring.rubric import VERSION
@@ -112,7 +114,12 @@ async def rescore_hosts(uow: UnitOfWork, keys: Sequence[Key], now: datetime) -> 
             if needs_body(document)
         }
     )
-    computed = await asyncio.to_thread(_compute, selected, bodies, services, limits, now)
+    names = names_of(services.values())
+    computed = await asyncio.to_thread(_compute, selected, bodies, services, limits, now, await known_of(uow, names))
+    needed = names_of(shown.service for _, shown in computed.values() if shown.service is not None)
+    if not needed <= names:
+        known = await known_of(uow, needed)
+        computed = await asyncio.to_thread(_compute, selected, bodies, services, limits, now, known)
     capabilities = await uow.services.capabilities([key for key in selected if key[1] in services])
     changed = 0
     for key, (rejudged, shown) in computed.items():
@@ -128,6 +135,7 @@ def _compute(
     services: Mapping[str, ServiceRecord],
     limits: Mapping[str, Limits],
     now: datetime,
+    known: Known,
 ) -> dict[Key, tuple[list[DocumentRecord], Shown]]:
     computed = {}
     for (domain, host), current in selected.items():
@@ -139,6 +147,7 @@ def _compute(
             previous.crawl_failures if previous else 0,
             previous is not None and previous.trust_level is TrustLevel.UNVERIFIED,
             not limits[domain].may_be_listed(host),
+            known,
         )
         shown = present(domain, host, held_documents(assessed, bodies), previous, standing, now)
         computed[domain, host] = (

@@ -51,7 +51,8 @@ class Call(Shape):
             dict[str, Any],
             Field(
                 description="Any one of `alternatives` suffices, and all credentials of it are needed. `required` is "
-                "null where no document says it.",
+                "null where no document says it. `issuers` of a credential are the hosts where clients get it: a token "
+                "of a host of somebody else may be worth more there than here.",
                 examples=[
                     {
                         "required": True,

@@ -168,8 +168,8 @@ class OptOutRequest(Shape):
     verdict: Annotated[
         str | None,
         Field(
-            description="opted_out, no_proof, unanswered, readmitted, still_says_so, by_operator, by_owner or "
-            "not_opted_out.",
+            description="opted_out, no_proof, served_elsewhere, unanswered, readmitted, still_says_so, by_operator, "
+            "by_owner or not_opted_out.",
             examples=[None],
         ),
     ]

@@ -227,9 +227,10 @@ def _found(document: Document, form: Format, dialect: str) -> Assessment:
 
 
 def _claims_elsewhere(document: Document, found: Sequence[Finding]) -> tuple[Finding, ...]:
-    """Return a finding for each identity on another site that the format's own rules did not report already."""
+    """Return a finding for each identity of another host that the format's own rules did not report already."""
     notes = Notes()
-    known = {finding.pointer for finding in found if finding.rule is common_rules.CLAIM_ELSEWHERE}
+    rules_of_claims = (common_rules.CLAIM_ELSEWHERE, common_rules.CLAIM_OF_SITE)
+    known = {finding.pointer for finding in found if finding.rule in rules_of_claims}
     value = document.value if isinstance(document.value, dict) else {}
     for place, holder in (("", value), *((at("", name), map_of(value, name)) for name in _HOLDERS)):
         for name, claimed in holder.items():

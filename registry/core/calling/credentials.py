@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Final
 
+from registry.core.format_support.oauth import issuers_of
 from registry.core.model.services import Auth, AuthScheme, AuthType, Input, Invocation, Service
 from registry.core.reading.plain_text import line
 
@@ -35,7 +36,10 @@ _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,200}")
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """A credential in a request. `place` None: it is not carried as a value, or no document says where; see `note`."""
+    """A credential in a request. `place` None: it is not carried as a value, or no document says where; see `note`.
+
+    `issuers`: the hosts that issue it, so that nobody takes a token of one site for a credential of another.
+    """
 
     type: AuthType
     place: str | None = None
@@ -43,6 +47,7 @@ class Credential:
     prefix: str | None = None
     placeholder: str | None = None
     note: str | None = None
+    issuers: tuple[str, ...] = ()
 
     @property
     def is_outside(self) -> bool:
@@ -55,8 +60,9 @@ class Credential:
         return " ".join(part for part in (self.prefix, self.placeholder) if part)
 
     def to_json(self) -> dict[str, Any]:
-        members = {"type": self.type, "in": self.place, "name": self.name, "prefix": self.prefix}
+        members: dict[str, Any] = {"type": self.type, "in": self.place, "name": self.name, "prefix": self.prefix}
         members |= {"placeholder": self.placeholder, "value": self.value or None, "note": self.note}
+        members["issuers"] = list(self.issuers) or None
         return {key: value for key, value in members.items() if value is not None}
 
 
@@ -86,7 +92,15 @@ def credentials_of(service: Service, call: Invocation) -> Credentials:
     schemes = auth.schemes
     sets = [tuple(schemes[index] for index in indexes if 0 <= index < len(schemes)) for indexes in auth.combinations]
     alternatives = [one for one in sets if one] or [(scheme,) for scheme in schemes]
-    credentials = tuple(tuple(_placed(scheme) for scheme in one if scheme.type != "none") for one in alternatives)
+    # guard: credential-issuers
+    credentials = tuple(
+        tuple(
+            replace(_placed(scheme), issuers=issuers_of((scheme,), service.pointers))
+            for scheme in one
+            if scheme.type != "none"
+        )
+        for one in alternatives
+    )
     kept = tuple(one for one in credentials if one)[:MAX_ALTERNATIVES]
     required = False if schemes and all(scheme.type == "none" for scheme in schemes) else auth.required
     return Credentials(required, kept)

@@ -35,6 +35,11 @@ CLAIM_ELSEWHERE = Rule(
     says="The document says that it is about another site than the one that serves it.",
     fix="Serve the document from the host that it names, or correct the name.",
 )
+CLAIM_OF_SITE = Rule(
+    "manifest.claim_of_site", INFO, points=0, section=IDENTITY, spec="RFC 8615 section 4",
+    says="The document says that it is about another host of its site than the one that serves it.",
+    fix="Serve the document from the host that it names, or correct the name.",
+)
 PROVIDER_ELSEWHERE = Rule(
     "manifest.provider_elsewhere", INFO, points=0, section=IDENTITY, spec="RFC 8615 section 4",
     says="The document names a provider or publisher on another site; nobody checked that they belong together.",

@@ -13,6 +13,7 @@ from registry.core.format_support.manifest import NAME_CHARS, Notes, unrendered_
 from registry.core.model.documents import Document, Json
 from registry.core.model.findings import Rule
 from registry.core.names import addresses
+from registry.core.names.authority import Relation, relation
 from registry.core.names.domains import InvalidName, Url, canonical_host, host_of, parse_https, parse_url, same_site
 from registry.core.names.mentions import claimed_hosts
 from registry.core.reading.plain_text import line
@@ -104,14 +105,17 @@ def claim(
 ) -> str | None:
     """Return the host, URL or DID that the document claims for itself, cleaned; add a finding if it is on another site.
 
-    `rule` is found then: CLAIM_ELSEWHERE for what the document says it is, PROVIDER_ELSEWHERE for who runs it.
+    `rule` is found then: CLAIM_ELSEWHERE for what the document says it is, PROVIDER_ELSEWHERE for who runs it. A
+    document that says it is the parent or a sibling of the serving host has the finding CLAIM_OF_SITE.
     """
     if not isinstance(value, str) or not (claimed := line(value, NAME_CHARS)):
         return None
     serving_host = host_of(document.url)
-    # guard: claim-elsewhere
-    if serving_host is not None and not all(same_site(host, serving_host) for host in claimed_hosts(claimed)):
+    relations = [relation(serving_host, host) for host in claimed_hosts(claimed)] if serving_host else []
+    if Relation.FOREIGN in relations:  # guard: claim-elsewhere
         notes.add(rule, pointer, claimed)
+    elif Relation.SITE in relations and rule is common_rules.CLAIM_ELSEWHERE:  # guard: claim-of-site
+        notes.add(common_rules.CLAIM_OF_SITE, pointer, claimed)
     return claimed
 
 

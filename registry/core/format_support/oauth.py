@@ -1,14 +1,32 @@
 """Checks that the two OAuth metadata documents share (RFC 8414, RFC 9728)."""
 
+from collections.abc import Iterable
 from typing import Final
 
 from registry.core.format_support import oauth_rules
 from registry.core.format_support.endpoints import link
 from registry.core.format_support.manifest import Notes, Object
 from registry.core.model.documents import Document, Json
+from registry.core.model.services import AuthScheme, Pointer
+from registry.core.names.domains import host_of
 
 AUTHORIZATION_SERVER: Final = "oauth-authorization-server"
 """Slug of the format that a protected resource points to."""
+
+TOKEN_TYPES: Final = ("oauth2", "openid")
+"""Types of schemes whose tokens an authorization server issues."""
+
+
+def issuers_of(schemes: Iterable[AuthScheme], pointers: Iterable[Pointer]) -> tuple[str, ...]:
+    """Return the hosts that issue the access tokens of the schemes. `pointers`: of the service, which may name
+    authorization servers (RFC 9728 section 2)."""
+    urls: list[str | None] = []
+    for scheme in schemes:
+        if scheme.type in TOKEN_TYPES:
+            urls += (scheme.token_url, scheme.authorization_url, scheme.setup_url if scheme.type == "openid" else None)
+    if urls:
+        urls += (pointer.url for pointer in pointers if pointer.rel == "authorization_server")
+    return tuple(dict.fromkeys(host for url in urls if url and (host := host_of(url)) is not None))
 
 
 def https_member(value: Object, key: str, document: Document, notes: Notes) -> str | None:

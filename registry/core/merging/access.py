@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from registry.core.format_support.oauth import TOKEN_TYPES
 from registry.core.formats import oauth_authorization_server, oauth_protected_resource
 from registry.core.merging.held import Held, origin_of
 from registry.core.model.services import Auth, AuthScheme, Capability, Invocation, Origin, Service
@@ -15,7 +16,6 @@ from registry.core.names.domains import host_of
 
 _RESOURCE: Final = oauth_protected_resource.FORMAT.slug
 _SERVER: Final = oauth_authorization_server.FORMAT.slug
-_TOKENS: Final = ("oauth2", "openid")
 _FILLED: Final = ("authorization_url", "token_url", "setup_url", "scopes")
 
 
@@ -80,13 +80,13 @@ class Metadata:
         """Add addresses and scopes from the metadata to the schemes, and mark the calls of a protected resource."""
         provenance = dict(service.provenance)
         schemes = list(service.auth.schemes)
-        if self._resources and not any(scheme.type in _TOKENS for scheme in schemes):
+        if self._resources and not any(scheme.type in TOKEN_TYPES for scheme in schemes):
             schemes = [scheme for scheme in schemes if scheme.type != "none"] + [AuthScheme("oauth2")]
             source = self._resources[0].origin
             if provenance.setdefault("auth", source) != source:
                 provenance[f"auth/schemes/{len(schemes) - 1}"] = source
         for index, scheme in enumerate(schemes):
-            for metadata in (*self._resources, *self._servers) if scheme.type in _TOKENS else ():
+            for metadata in (*self._resources, *self._servers) if scheme.type in TOKEN_TYPES else ():
                 added = {
                     name: value
                     for name in _FILLED

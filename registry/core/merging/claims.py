@@ -5,30 +5,34 @@ host, and the claim is a finding; the claims in other members are findings of th
 """
 
 from collections.abc import Iterator
+from typing import Final
 
 from registry.core.format_support import common_rules
 from registry.core.format_support.format import Role
 from registry.core.formats import FORMAT_BY_SLUG
 from registry.core.merging import rules
-from registry.core.merging.fields import Parts, place, sites_elsewhere
+from registry.core.merging.fields import Parts, place, relation_in
 from registry.core.merging.held import LocatedFinding, finding
 from registry.core.model.listing import Resemblance
 from registry.core.model.services import Provider, Service
+from registry.core.names.authority import Relation
 from registry.core.names.domains import host_of, is_confusable, parse_url, same_site
 from registry.core.names.impersonation import known_name_in, known_name_in_host, owned_name
 from registry.core.names.known_names import KnownName
 from registry.core.names.mentions import hosts_in
 
+_RULES: Final = {Relation.FOREIGN: common_rules.CLAIM_ELSEWHERE, Relation.SITE: common_rules.CLAIM_OF_SITE}
+
 
 def claims(parts: Parts) -> Iterator[LocatedFinding]:
-    """Yield a finding for each name, not of a text, that speaks of another site than the one that serves it."""
+    """Yield a finding for each name, not of a text, that speaks of another site, or of a parent or sibling, of the host
+    that serves it."""
     for origin, service in parts:
         form = FORMAT_BY_SLUG.get(origin.format)
-        if form is not None and form.role is not Role.TEXT and sites_elsewhere(origin, service.name):
+        rule = _RULES.get(relation_in(origin, service.name))
+        if form is not None and form.role is not Role.TEXT and rule is not None:
             source = place(origin, service, "name")
-            yield LocatedFinding(
-                finding(common_rules.CLAIM_ELSEWHERE, source.pointer, service.name or ""), source.document
-            )
+            yield LocatedFinding(finding(rule, source.pointer, service.name or ""), source.document)
 
 
 def look_alikes(host: str, service: Service) -> Iterator[LocatedFinding]:

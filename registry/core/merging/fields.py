@@ -24,7 +24,8 @@ from registry.core.model.services import (
     Relations,
     Service,
 )
-from registry.core.names.domains import host_of, is_confusable, registrable_domain, same_site
+from registry.core.names.authority import Relation, relation
+from registry.core.names.domains import host_of, is_confusable, registrable_domain
 from registry.core.names.mentions import hosts_in
 
 Parts = Sequence[tuple[Origin, Service]]
@@ -109,16 +110,17 @@ def _real_names_first(parts: Parts) -> list[tuple[Origin, Service]]:
     )
 
 
-def sites_elsewhere(origin: Origin, name: str | None) -> tuple[str, ...]:
-    """Return the hosts in a name that are on another site than its document."""
+def relation_in(origin: Origin, name: str | None) -> Relation:
+    """Return the relation of the serving host to the remotest host in a name; SAME if there is none."""
     serving_host = host_of(origin.document)
-    return tuple(host for host in hosts_in(name or "") if serving_host and not same_site(host, serving_host))
+    relations = (relation(serving_host, host) for host in hosts_in(name or "")) if serving_host else ()
+    return min(relations, default=Relation.SAME)
 
 
 def _own_name(origin: Origin, name: str | None) -> str | None:
-    """Return the name, or the serving host instead of a name that speaks of another site, or shows a look-alike."""
+    """Return the name, or the serving host instead of a name that speaks of another host, or shows a look-alike."""
     # guard: name-elsewhere
-    if sites_elsewhere(origin, name) or any(map(is_confusable, hosts_in(name or ""))):
+    if relation_in(origin, name) < Relation.BELOW or any(map(is_confusable, hosts_in(name or ""))):
         return host_of(origin.document)
     return name
 

@@ -13,11 +13,12 @@ from typing import Any, Final, Literal, NamedTuple
 from registry.core.format_support import common_rules
 from registry.core.merging import rules
 from registry.core.merging.held import LocatedFinding
+from registry.core.merging.speaking import NOTHING_KNOWN, Known, speaks_for_site, spoken_of, takes_tokens
 from registry.core.merging.trust_dates import LEVEL
 from registry.core.model.findings import Severity
 from registry.core.model.listing import Listing, Resemblance, TrustLevel
 from registry.core.model.services import Service
-from registry.core.names.domains import host_of, same_site
+from registry.core.names.domains import same_site
 from registry.core.reading import injection_rules
 
 Checked = Literal["host", "part", "none"]
@@ -85,6 +86,17 @@ DOCUMENT_ERROR: Final = Reason(
     "document_error", "A document has an error under the rules of its format.",
     "Correct what the finding names.",
 )
+ISSUER_ELSEWHERE: Final = Reason(
+    "issuer_elsewhere",
+    "Access tokens come from another listed site or host that does not name this one; it could use them there.",
+    "Name this host among the protected_resources of the authorization server, or in another document of its host.",
+)
+SPEAKS_FOR_SITE: Final = Reason(
+    "speaks_for_site",
+    "Its documents say that they are about another host of its site, or call one, and nothing shows that one owner "
+    "runs both.",
+    "Serve them from that host, name this host in a document of that host, or prove the ownership of the whole domain.",
+)
 INJECTION: Final = Reason(
     "injection", "A text looks like an instruction to the model that reads it, or hides characters.",
     "Remove the text that the finding names; say what the service does, not what a model shall do.",
@@ -100,8 +112,8 @@ REASONS: Final = MappingProxyType(
     {
         reason.code: reason
         for reason in (
-            FAILING, NOT_FETCHED, LOOK_ALIKE_HOST, KNOWN_NAME, CLAIMS_OTHER_SITE, INJECTION, CALLS_OTHER_SITE,
-            DOCUMENT_ERROR, GENERATED,
+            FAILING, NOT_FETCHED, LOOK_ALIKE_HOST, KNOWN_NAME, CLAIMS_OTHER_SITE, ISSUER_ELSEWHERE, INJECTION,
+            CALLS_OTHER_SITE, SPEAKS_FOR_SITE, DOCUMENT_ERROR, GENERATED,
         )
     }
 )  # fmt: skip
@@ -123,18 +135,28 @@ _BY_RULE: Final = MappingProxyType(
 
 
 def trust_of(
-    host: str, service: Service, findings: Sequence[LocatedFinding] = (), *, is_failing: bool = False
+    host: str,
+    service: Service,
+    findings: Sequence[LocatedFinding] = (),
+    *,
+    is_failing: bool = False,
+    known: Known = NOTHING_KNOWN,
 ) -> Trust:
     """Return what is known of a host that served its documents over valid TLS.
 
     `findings`: all of the merged service. `is_failing`: its last visits failed so often and for so long that it may be
-    gone (decided by the store; age alone is no reason).
+    gone (decided by the store; age alone is no reason). `known`: of the hosts in `speaking.depends_on`.
     """
     found = {_BY_RULE.get(located.finding.rule) for located in findings}  # guard: trust-findings
     if any(located.finding.rule.severity is Severity.ERROR for located in findings):
         found.add(DOCUMENT_ERROR)
-    if any(not same_site(host, other) for other in _called_hosts(service)):
+    spoken = spoken_of(host, service, findings)
+    if any(not same_site(host, other) for other in spoken.called):
         found.add(CALLS_OTHER_SITE)
+    if speaks_for_site(host, spoken, known):  # guard: speaks-for-site
+        found.add(SPEAKS_FOR_SITE)
+    if takes_tokens(host, spoken, known):  # guard: issuer-elsewhere
+        found.add(ISSUER_ELSEWHERE)
     if service.synthetic:
         found.add(GENERATED)
     if is_failing:
@@ -143,13 +165,6 @@ def trust_of(
     if is_failing:
         return Trust(TrustLevel.UNVERIFIED, reasons)
     return Trust(TrustLevel.COMMUNITY if reasons else TrustLevel.VERIFIED, reasons)
-
-
-def _called_hosts(service: Service) -> set[str]:
-    """Return every host that a client of the service would call."""
-    urls = [service.base_url, *(protocol.endpoint for protocol in service.protocols)]
-    urls += (call.endpoint for capability in service.capabilities for call in capability.invocations)
-    return {host for url in urls if url and (host := host_of(url)) is not None}
 
 
 def shown(

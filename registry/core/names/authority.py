@@ -1,12 +1,14 @@
 """Who may speak for whom. Claims, opt-outs, names, endpoints, issuers, pins and webhooks all ask `relation`.
 
 A host proves nothing about its parent or its siblings: `u1.platform.example` may belong to a customer of a platform
-that the Public Suffix List does not know. A parent controls the DNS of the hosts below it.
+that the Public Suffix List does not know. A parent controls the DNS of the hosts below it. The `www.` of a name counts
+as the name itself (docs/adr/0046-who-speaks-for-whom.md).
 """
 
+from collections.abc import Iterable
 from enum import IntEnum
 
-from registry.core.names.domains import same_site
+from registry.core.names.domains import host_of, same_site
 
 
 class Relation(IntEnum):
@@ -28,4 +30,12 @@ def relation(speaker: str, subject: str) -> Relation:
         return Relation.SAME if same_site(speaker, subject) else Relation.FOREIGN
     if not same_site(speaker, subject):
         return Relation.FOREIGN
-    return Relation.BELOW if subject.endswith(f".{speaker}") else Relation.SITE
+    return Relation.BELOW if subject.endswith(f".{speaker.removeprefix('www.')}") else Relation.SITE
+
+
+def is_own_answer(host: str, urls: Iterable[str]) -> bool:
+    """Return whether the host itself answered: a request for it went through these URLs, redirects included.
+
+    A redirect to another host leaves the answer to that host, even if it leads back.
+    """
+    return all(relation(host_of(url) or "", host) is Relation.SAME for url in urls)

@@ -26,7 +26,7 @@ class RobotsCache:
         """Use the file of an earlier visit. Return False if there is none for `host`, or it is too old."""
         if host != self._host or self.record is None or not robots_record.fresh(self.record, now):
             return False
-        self._by_host[host] = Robots.from_answer(self.record.status, self.record.body)
+        self._by_host[host] = robots_record.rules_of(self.record)
         return True
 
     def add(self, host: str, final_host: str, fetched: Fetched) -> None:
@@ -34,9 +34,9 @@ class RobotsCache:
 
         It counts for both hosts: apex and `www.` usually share one file.
         """
-        record = robots_record.keep(fetched)
+        record = robots_record.keep(fetched, host)
+        robots = robots_record.rules_of(record, f"robots_{fetched.reason}")
         for covered_host in {host, final_host}:
-            if covered_host not in self._by_host:
-                self._by_host[covered_host] = Robots.from_answer(record.status, record.body, f"robots_{fetched.reason}")
+            self._by_host.setdefault(covered_host, robots)
         if host == self._host:
             self.record = record

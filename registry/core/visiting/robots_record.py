@@ -1,26 +1,36 @@
 """robots.txt between visits: what is stored of an answer, how long it is fresh, and what it means for the visit."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
 from registry.core.model.documents import Fetched, Outcome
+from registry.core.names.authority import is_own_answer
 from registry.core.visiting.robots import Robots, is_page
 from registry.core.visiting.visits import RobotsRecord
 
 FRESH: Final = timedelta(hours=24)  # RFC 9309 section 2.4
 
 
-def keep(fetched: Fetched) -> RobotsRecord:
-    """Return the record of an answer. Status None: not reachable.
+def keep(fetched: Fetched, host: str) -> RobotsRecord:
+    """Return the record of an answer to a request for the file of `host`. Status None: not reachable.
 
     A redirect that leads nowhere is a missing file (RFC 9309, 2.3.1.2). The body of a web page in the file's place is
     dropped: catch-alls serve large ones, and they contain no rules.
     """
+    is_own = is_own_answer(host, (*fetched.hops, fetched.final_url))
     if fetched.failure is None:
         is_file = fetched.status is not None and 200 <= fetched.status < 300 and not is_page(fetched.body)
-        return RobotsRecord(fetched.status, fetched.body if is_file else b"", fetched.at)
+        return RobotsRecord(fetched.status, fetched.body if is_file else b"", fetched.at, is_own)
     leads_nowhere = fetched.failure is Outcome.REDIRECTED_AWAY or fetched.reason.startswith("redirect")
-    return RobotsRecord(302 if leads_nowhere else None, b"", fetched.at)
+    return RobotsRecord(302 if leads_nowhere else None, b"", fetched.at, is_own)
+
+
+def rules_of(record: RobotsRecord, reason: str = "") -> Robots:
+    """Return the rules of a record. The file of another host is obeyed (RFC 9309 section 2.3.1.2), but opts nobody out:
+    otherwise a host could delete its platform."""
+    robots = Robots.from_answer(record.status, record.body, reason)
+    return robots if record.is_own else replace(robots, opted_out=False)  # guard: robots-elsewhere
 
 
 def fresh(record: RobotsRecord | None, now: datetime) -> bool:

@@ -11,6 +11,7 @@ from registry.core.format_support.format import Role
 from registry.core.format_support.probing import HostFacts
 from registry.core.formats import FORMAT_BY_SLUG
 from registry.core.model.documents import ABSENCE, Outcome, Purpose
+from registry.core.names.authority import is_own_answer
 from registry.core.names.domains import host_of
 from registry.core.visiting.probes import words_in
 from registry.core.visiting.visits import ProbeResult
@@ -22,7 +23,10 @@ _REFUSALS: Final = frozenset({403, 429})
 
 
 def served_here(answer: ProbeResult, host: str) -> bool:
-    return answer.fetched.final_url.startswith(f"https://{host}/")
+    """Return whether this host itself answered: not another one, to which it or its platform redirects."""
+    fetched = answer.fetched
+    # guard: document-redirect
+    return fetched.final_url.startswith(f"https://{host}/") and is_own_answer(host, fetched.hops)
 
 
 def found(answers: Sequence[ProbeResult], host: str) -> list[ProbeResult]:

@@ -32,11 +32,16 @@ class KnownDocument:
 
 @dataclass(frozen=True, slots=True)
 class RobotsRecord:
-    """robots.txt as last fetched; `status` is None if it could not be fetched. Cached in the database for 24 h."""
+    """robots.txt as last fetched; `status` is None if it could not be fetched. Cached in the database for 24 h.
+
+    `is_own`: the host itself served it. The file of another host, after a redirect, is obeyed in this visit, and opts
+    nobody out; it is read again in the next one.
+    """
 
     status: int | None
     body: bytes
     fetched_at: datetime
+    is_own: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 Exceptions: the change feed and its head (in one order), search targets and their dirty rows (by target), address
 blocks (by day), job runs, reference data, webhooks, API keys, the state of a mirror, the audit log, places in the queue
-(by client), and lists of submitted hosts (by their id).
+(by client), lists of submitted hosts (by their id), and causes of other trust (by a number).
 """
 
 from registry.store.tables.api_keys import ApiKeyRow
@@ -32,7 +32,7 @@ from registry.store.tables.operators import (
     TurnRow,
 )
 from registry.store.tables.search import SearchDirtyRow, SearchTargetRow
-from registry.store.tables.services import CapabilityRow, FindingRow, ScoreRow, ServiceRow
+from registry.store.tables.services import CapabilityRow, FindingRow, ScoreRow, ServiceRow, TrustCauseRow
 from registry.store.tables.upkeep import JobRunRow, ReferenceRow
 from registry.store.tables.webhooks import WebhookChallengeRow, WebhookDeliveryRow, WebhookRow
 
@@ -72,6 +72,7 @@ __all__ = [
     "SubmissionListRow",
     "SubmissionRow",
     "SubmittedHostRow",
+    "TrustCauseRow",
     "TurnRow",
     "VisitRow",
     "WebhookChallengeRow",

@@ -1,6 +1,6 @@
 """Services as merged from the current documents of their hosts, with capabilities, findings and scores."""
 
-from sqlalchemy import Index, Text, text
+from sqlalchemy import BigInteger, Identity, Index, Text, text
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -38,11 +38,24 @@ class ServiceRow(Base):
     created_at: Mapped[Moment]
     updated_at: Mapped[Moment]  # last change of anything shown, dates excepted
     seen_at: Mapped[Moment]
+    # see core/merging/speaking.py
+    trust_depends_on: Mapped[list[str]] = mapped_column(ARRAY(Text), server_default="{}")
+    named_hosts: Mapped[list[str]] = mapped_column(ARRAY(Text), server_default="{}")
 
     __table_args__ = (
+        Index("ix_services_trust_depends_on", "trust_depends_on", postgresql_using="gin"),
         Index("ix_services_best", text("score DESC"), "host", postgresql_where=text("NOT hidden")),
         Index("ix_services_newest", text("created_at DESC"), "host", postgresql_where=text("NOT hidden")),
     )
+
+
+class TrustCauseRow(Base):
+    """A change on which the trust of services may depend: of a listing, or of an ownership. Triggers write it."""
+
+    __tablename__ = "trust_causes"
+
+    id: Mapped[int] = mapped_column(BigInteger, Identity(), primary_key=True)
+    names: Mapped[list[str]] = mapped_column(ARRAY(Text))
 
 
 class CapabilityRow(Base):

@@ -10,6 +10,7 @@ from registry.core.model.services import (
     Confirmation,
     Invocation,
     Origin,
+    Pointer,
     RateLimit,
     Service,
 )
@@ -79,6 +80,20 @@ def test_the_credentials_of_a_call_are_completed_by_those_of_the_service() -> No
     ]  # fmt: skip
     inherited = capability_record(service, TRIP)["auth"]
     assert [scheme["name"] for scheme in inherited["schemes"]] == ["key", "X-Key"]
+
+
+def test_the_credentials_of_a_call_name_who_issues_them() -> None:
+    token = AuthScheme("oauth2", token_url="https://login.bank.example/t", authorization_url="https://bank.example/a")
+    server = Pointer("https://id.example/.well-known/oauth-authorization-server", "authorization_server", "", None)
+    key = AuthScheme("api_key", "header", "X-Key", setup_url="https://ferry.example/keys")
+    service = Service(auth=Auth((token, key), True), pointers=(server,))
+    by_service = capability_record(service, TRIP)["call"]["credentials"]["alternatives"]
+    assert [credential.get("issuers") for [credential] in by_service] == [
+        ["login.bank.example", "bank.example", "id.example"], None,
+    ]  # fmt: skip
+    short = replace(GET, auth=Auth((AuthScheme("oauth2"),), True))
+    by_call = capability_record(service, replace(TRIP, invocations=(short,)))["call"]["credentials"]["alternatives"]
+    assert by_call[0][0]["issuers"] == ["login.bank.example", "bank.example", "id.example"]
 
 
 def test_every_way_to_call_names_its_source() -> None:

@@ -7,7 +7,7 @@ import pytest
 from registry.core.model.documents import Outcome, Purpose
 from registry.core.visiting.visits import RobotsRecord
 from tests.core.plan.sites import AWP, HOME, HOST, adp, answer, details_site, paths, verdict
-from tests.support.web import NOW, Broken, Page, Web, page, visit
+from tests.support.web import NOW, Broken, Page, Web, moved, page, visit
 
 # --- what a visit keeps
 
@@ -67,6 +67,18 @@ def test_a_general_disallow_gives_every_path_a_verdict_without_a_request() -> No
     assert (done.outcome, done.reason) == (Outcome.DISALLOWED, "robots")
     assert verdict(done, "/agent.json") == (Outcome.DISALLOWED, "robots")
     assert done.robots is not None and done.robots.status == 200
+
+
+@pytest.mark.parametrize(
+    ("other", "reason", "is_own"), [(f"www.{HOST}", "opt_out", True), (f"u1.{HOST}", "robots", False)]
+)
+def test_robots_of_another_host_are_obeyed_and_opt_nobody_out(other: str, reason: str, is_own: bool) -> None:
+    text = page("User-agent: WaypostBot\nDisallow: /", "text/plain")
+    web = Web({HOST: {"/robots.txt": moved(f"https://{other}/robots.txt")}, other: {"/robots.txt": text}})
+    done = visit(web)
+    assert (done.outcome, done.reason) == (Outcome.DISALLOWED, reason)
+    assert web.asked == [f"https://{HOST}/robots.txt", f"https://{other}/robots.txt"]
+    assert done.robots is not None and done.robots.is_own is is_own
 
 
 def test_robots_may_forbid_some_paths_only() -> None:

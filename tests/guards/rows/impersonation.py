@@ -5,6 +5,8 @@ from typing import Final
 from tests.guards.guard import NEVER, SKIP, Edit, Guard
 
 _CLAIMS = "tests/core/merging/test_claims.py::"
+_SPEAKING = "tests/core/merging/test_speaking.py::"
+_REJUDGE = "tests/actions/test_rejudge.py::"
 
 GUARDS: Final = (
     Guard(
@@ -58,5 +60,65 @@ GUARDS: Final = (
         "a stranger with a well-known name comes after its owner",
         Edit(r"order=\(.*\)\)", "order=ranking.order)"),
         ("tests/actions/test_owners_first.py::test_a_user_of_a_known_name_comes_after_its_owner",),
+    ),
+    Guard(
+        "claim-of-site",
+        "claims about a parent or sibling are found",
+        NEVER,
+        (f"{_SPEAKING}test_identities_of_the_site_count_in_every_format",),
+    ),
+    Guard(
+        "name-elsewhere",
+        "no service has the name of its parent or sibling",
+        Edit(r"relation_in\(.*?\) < Relation\.BELOW", "relation_in(origin, name) < Relation.SITE"),
+        (
+            f"{_SPEAKING}test_a_claimed_parent_or_sibling_is_never_the_name",
+            f"{_SPEAKING}test_a_name_that_speaks_of_a_parent_or_sibling_gives_way_to_the_host",
+        ),
+    ),
+    Guard(
+        "speaks-for-site",
+        "a host that speaks for its parent or sibling is not verified",
+        NEVER,
+        (
+            f"{_SPEAKING}test_calls_to_the_site_need_a_confirmation",
+            f"{_REJUDGE}test_a_sub_host_is_its_platform_only_while_one_owner_has_proven_both",
+        ),
+    ),
+    Guard(
+        "issuer-elsewhere",
+        "tokens of a listed site need its word",
+        NEVER,
+        (
+            f"{_SPEAKING}test_tokens_of_a_listed_site_need_its_word",
+            f"{_REJUDGE}test_tokens_of_a_site_count_from_when_it_is_listed_until_it_is_not",
+        ),
+    ),
+    Guard(
+        "credential-issuers",
+        "calls name who issues their tokens",
+        Edit(r"issuers=issuers_of\(.*?pointers\)", "issuers=()"),
+        ("tests/core/calling/test_record.py::test_the_credentials_of_a_call_name_who_issues_them",),
+    ),
+    Guard(
+        "document-redirect",
+        "a document behind a redirect to another host is not the host's",
+        Edit(r" and is_own_answer\(.*\)"),
+        (f"{_REJUDGE}test_a_document_of_another_host_behind_a_redirect_is_not_the_hosts",),
+    ),
+    Guard(
+        "detail-redirect",
+        "a detail behind a redirect to another host is not the host's",
+        Edit(r"return .*", "return True\n"),
+        (f"{_REJUDGE}test_a_document_of_another_host_behind_a_redirect_is_not_the_hosts",),
+    ),
+    Guard(
+        "rejudge",
+        "services follow what is listed and owned elsewhere",
+        Edit(r"= await .*", "= []\n"),
+        (
+            f"{_REJUDGE}test_calls_to_the_platform_are_confirmed_while_it_names_the_host",
+            f"{_REJUDGE}test_tokens_of_a_site_count_from_when_it_is_listed_until_it_is_not",
+        ),
     ),
 )

@@ -134,4 +134,19 @@ GUARDS: Final = (
         Edit(r"return self\.limiter\.slot\(key\)", "return await super().acquire_slot(key)"),
         (f"{_CHECK}test_silent_neighbours_at_its_address_do_not_delay_a_site",),
     ),
+    Guard(
+        "opt-out-redirect",
+        "opt-outs: a file of another host opts nobody out",
+        NEVER,
+        (f"{_CHECK}test_a_host_behind_a_redirect_opts_nobody_else_out",),
+    ),
+    Guard(
+        "robots-elsewhere",
+        "opt-outs: robots.txt of another host opts nobody out",
+        Edit(r"record\.is_own", "True"),
+        (
+            "tests/core/plan/test_endings.py::test_robots_of_another_host_are_obeyed_and_opt_nobody_out",
+            "tests/actions/test_delisting.py::test_the_robots_txt_of_another_host_opts_nobody_out",
+        ),
+    ),
 )

@@ -28,5 +28,10 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         setup_url=https_member(value, "registration_endpoint", document, notes),
     )
     issuer = claim(issuer_url, document, "/issuer", notes)
-    service = Service(auth=Auth((scheme,)), claims={"issuer": issuer} if issuer else {})
+    resources = list(texts_of(value, "protected_resources"))  # RFC 9728 section 4
+    service = Service(
+        auth=Auth((scheme,)),
+        claims={"issuer": issuer} if issuer else {},
+        native={AUTHORIZATION_SERVER: {"protected_resources": resources}} if resources else {},
+    )
     return with_provenance(service, document, AUTHORIZATION_SERVER, {"auth": "", "claims": "/issuer"})

@@ -1,0 +1,39 @@
+"""Reads what the trust of services depends on beyond their own documents (`speaking.depends_on`)."""
+
+from collections.abc import Collection, Iterable
+
+from registry.core.merging.speaking import NOTHING_KNOWN, OWNER_MARK, SITE_MARK, Known
+from registry.core.names.domains import registrable_domain
+from registry.store.claims import ClaimRecord
+from registry.store.records import ServiceRecord
+from registry.store.unit_of_work import UnitOfWork
+
+
+def names_of(services: Iterable[ServiceRecord]) -> frozenset[str]:
+    return frozenset(name for service in services for name in service.trust_depends_on)
+
+
+async def known_of(uow: UnitOfWork, names: Collection[str]) -> Known:
+    """Return what is stored about the names now."""
+    if not names:
+        return NOTHING_KNOWN
+    sites = {name.removeprefix(SITE_MARK) for name in names if name.startswith(SITE_MARK)}
+    owned = {name.removeprefix(OWNER_MARK) for name in names if name.startswith(OWNER_MARK)}
+    hosts = [name for name in names if not name.startswith((SITE_MARK, OWNER_MARK))]
+    owners: dict[str, str] = {}
+    for domain in owned:
+        claims = [claim for claim in await uow.claims.of(domain) if claim.is_owner]
+        for host in hosts if claims else ():
+            if registrable_domain(host) == domain and (owner := _owner(claims, host)) is not None:
+                owners[host] = owner
+    return Known(
+        await uow.trust.listed({registrable_domain(host) for host in hosts}, hosts),
+        await uow.trust.listed_sites(sites),
+        owners,
+    )
+
+
+def _owner(claims: Iterable[ClaimRecord], host: str) -> str | None:
+    """Return the proven claim of a host: its own before that of the whole domain, the latest of several."""
+    covering = [(claim.host == host, claim.proven_at, claim.id) for claim in claims if claim.covers(host)]
+    return max(covering)[-1] if covering else None

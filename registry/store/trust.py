@@ -1,0 +1,69 @@
+"""What the trust of a service depends on beyond its own documents: what is listed, named and owned elsewhere.
+
+Triggers note every change of that in `trust_causes`, by the names that `speaking.depends_on` uses. A cause is a row of
+its own and nothing is looked up when it is written, so that writers never wait for each other.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
+
+from sqlalchemy import delete, or_, select, text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from registry.store.tables import ServiceRow, TrustCauseRow
+
+Key = tuple[str, str]
+
+
+class Cause(NamedTuple):
+    """A change: its number, and the names that it is about."""
+
+    id: int
+    names: Sequence[str]
+
+
+_LISTED_SITES = text("""
+SELECT d FROM unnest(CAST(:domains AS text[])) d
+WHERE EXISTS (SELECT FROM services s WHERE s.domain = d AND NOT s.hidden)
+""")
+
+
+class Trust:
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def listed(self, domains: Collection[str], hosts: Collection[str]) -> Mapping[str, Sequence[str]]:
+        """Return the listed ones of the hosts, which are of these domains, with the hosts that they name."""
+        row = ServiceRow
+        statement = select(row.host, row.named_hosts).where(
+            row.domain.in_(list(domains)), row.host.in_(list(hosts)), ~row.hidden
+        )
+        return {host: tuple(named) for host, named in await self._connection.execute(statement)}
+
+    async def listed_sites(self, domains: Collection[str]) -> frozenset[str]:
+        """Return the domains with a listed host."""
+        found = await self._connection.execute(_LISTED_SITES, {"domains": list(domains)})
+        return frozenset(found.scalars())
+
+    async def causes(self, *, limit: int) -> list[Cause]:
+        row = TrustCauseRow
+        statement = select(row.id, row.names).order_by(row.id).limit(limit)
+        return [Cause(number, names) for number, names in await self._connection.execute(statement)]
+
+    async def dependents(self, names: Collection[str], after: Key, *, limit: int) -> list[Key]:
+        """Return services that depend on one of the names, or are one, after `after`; by (domain, host)."""
+        row = ServiceRow
+        statement = (
+            select(row.domain, row.host)
+            .where(
+                row.trust_depends_on.overlap(list(names)),
+                or_(row.domain > after[0], (row.domain == after[0]) & (row.host > after[1])),
+            )
+            .order_by(row.domain, row.host)
+            .limit(limit)
+        )
+        return [(domain, host) for domain, host in await self._connection.execute(statement)]
+
+    async def settle(self, causes: Collection[Cause]) -> None:
+        """Delete causes whose dependents were judged again."""
+        await self._connection.execute(delete(TrustCauseRow).where(TrustCauseRow.id.in_([one.id for one in causes])))
