@@ -23,9 +23,7 @@ from registry.api.rows import auth, freshness, pricing, summary, trust
 from registry.api.schemas import discovery, submission
 from registry.api.schemas import service as schemas
 from registry.api.schemas.ownership import OwnershipFacts
-from registry.core.calling.call import SERVICE_EFFORT
 from registry.core.calling.record import capability_record
-from registry.core.calling.schemas import Effort
 from registry.core.changes.states import state_of
 from registry.core.formats.adp.detail_view import adp_detail, why_no_detail
 from registry.core.formats.adp.manifest_view import adp_manifest
@@ -148,7 +146,7 @@ async def capability(request: Request, domain: DomainPath, name: CapabilityPath)
 
 def _capability(host: str, stored: StoredService) -> bytes:
     view = capability_view(stored)
-    record = capability_record(view.service, view.capability)
+    record = capability_record(view.service, view.capability, view.example)
     detail = adp_detail(host, view.service, view.capability, record.get("call", {}).get("example"))
     dates = _dated(next(iter(stored.dates), None))
     if detail is None:
@@ -385,7 +383,6 @@ def _dated(dates: CapabilityDates | None) -> dict[str, str | None]:
 def _add_to_entries(manifest: dict[str, Any], host: str, view: ServiceView, include_details: bool) -> None:
     """Add id and title to each entry; with details `detail`, or `record` where no HTTP call is known."""
     capability_by_name = {item.name: item for item in view.service.capabilities}
-    effort = Effort(SERVICE_EFFORT)
     for entry in manifest["capabilities"]:
         capability = capability_by_name[entry["name"]]
         entry["id"] = capability.id
@@ -393,6 +390,6 @@ def _add_to_entries(manifest: dict[str, Any], host: str, view: ServiceView, incl
         if capability.title:
             entry["title"] = capability.title
         if include_details:
-            record = capability_record(view.service, capability, effort)
+            record = capability_record(view.service, capability, view.example_of(capability.name))
             detail = adp_detail(host, view.service, capability, record.get("call", {}).get("example"))
             entry["record" if detail is None else "detail"] = record | (detail or {})

@@ -30,6 +30,7 @@ PINNED = {
     "3": "051025606656e738a8a984cf79d4e85f6ca893b4d878abd52c28d8c4c90ff6c8",
     "4": "6d5234ef9705836921653a942386a50d2a83d8ed126d6fec887ed5da5f4b957d",
     "5": "34dcd50a6f733a88808ec6977738f3e1449696e2c52705c83acb11a3b98596d8",
+    "6": "34dcd50a6f733a88808ec6977738f3e1449696e2c52705c83acb11a3b98596d8",
 }
 """Fingerprints by version. A changed rule needs a new VERSION and a new line; released lines never change."""
 

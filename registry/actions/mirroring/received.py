@@ -13,6 +13,7 @@ import orjson
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
 from registry.actions.dumps.records import OptOutState
+from registry.actions.recording.present import capability_records
 from registry.core.format_support.public_addresses import public_merged
 from registry.core.formats.adp.manifest_view import adp_base_url
 from registry.core.merging.usage import Usage, usage_of
@@ -227,10 +228,8 @@ def _service(domain: str, host: str, shape: _Service) -> Received:
     ]
     service, _ = public_merged(from_json({**shape.model, "capabilities": stated}), host)  # guard: record-addresses
     model = to_json(service)
-    capabilities = tuple(
-        CapabilityRecord(data["name"], {key: item for key, item in data.items() if key != "detail"}, data.get("detail"))
-        for data in model.pop("capabilities", ())
-    )
+    model.pop("capabilities", None)
+    capabilities = capability_records(service)  # guard: mirror-examples
     record = ServiceRecord(
         domain=domain,
         host=host,

@@ -14,7 +14,7 @@ from registry.core.reading import injection_rules
 from registry.core.reading import rules as reading_rules
 from registry.core.scoring import rules as scoring_rules
 
-VERSION = "5"
+VERSION = "6"
 """Changes with every change of a rule; stored beside each score."""
 
 SECTION_POINTS: Mapping[Section, int] = MappingProxyType(
