@@ -33,7 +33,7 @@ from registry.core.names.domains import is_confusable
 from registry.core.scoring.rubric import VERSION as RUBRIC_VERSION
 from registry.core.wording.text import QUERY_CHARS
 from registry.edge import parsers
-from registry.edge.computing import JUDGED_HERE, SHOWN_HERE, computed
+from registry.edge.computing import JUDGED_HERE, NEVER_HERE, SHOWN_HERE, computed
 from registry.edge.costs import charge, charge_stored, of_list
 from registry.edge.problems import (
     BUSY,
@@ -141,7 +141,9 @@ async def capability(request: Request, domain: DomainPath, name: CapabilityPath)
     if stored is None:
         raise Problem(UNKNOWN_CAPABILITY, "No listed service of this host has a capability of this name or id.")
     charge_stored(request, stored.size)
-    return encoded_response(request, await computed(request, stored.size, SHOWN_HERE, _capability, host, stored))
+    return encoded_response(
+        request, await computed(request, stored.size, SHOWN_HERE, _capability, host, stored, host=host)
+    )
 
 
 def _capability(host: str, stored: StoredService) -> bytes:
@@ -233,7 +235,7 @@ async def service(
     charge_stored(request, stored.size)
     here = JUDGED_HERE if include_details else SHOWN_HERE  # thousands of example calls take seconds
     shown = (stored, base_url(request), utc_now(), include_details)
-    body = await computed(request, stored.size, here, _one_service, *shown)
+    body = await computed(request, stored.size, here, _one_service, *shown, host=host)
     return encoded_response(request, body, headers=link_to_changes(base_url(request), domain=host))
 
 
@@ -249,7 +251,8 @@ async def _as_of(request: Request, host: str, at: datetime, include_details: boo
     if then is None:
         raise Problem(UNKNOWN_SERVICE, "Nothing is known of this host.")
     charge_stored(request, then.size)
-    body = await computed(request, then.size, JUDGED_HERE, _service_then, then, base_url(request), include_details)
+    shown = (then, base_url(request), include_details)
+    body = await computed(request, then.size, NEVER_HERE, _service_then, *shown, host=host)
     return encoded_response(request, body)
 
 
