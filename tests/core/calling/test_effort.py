@@ -123,3 +123,15 @@ def test_expensive_patterns_are_not_compiled(pattern: str, works: bool) -> None:
 def test_any_pattern_has_an_estimate(pattern: str) -> None:
     work = pattern_work(pattern)
     assert work is None or 0 < work <= MAX_PATTERN_WORK
+
+
+def test_lists_that_are_merged_cost_their_comparisons() -> None:
+    effort = Effort()
+    arguments_of({"properties": {"a": {"allOf": [{"enum": list(range(300))}] * 2}}, "required": ["a"]}, effort)
+    assert Effort().left - effort.left > 300 * 300 // 2
+
+
+def test_long_references_cost_their_length() -> None:
+    effort = Effort()
+    arguments_of({"properties": {"a": {"$ref": "#" + "/a" * 10_000}}, "required": ["a"]}, effort)
+    assert Effort().left - effort.left > 20_000
