@@ -13,7 +13,7 @@ import orjson
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
 from registry.actions.dumps.records import OptOutState
-from registry.actions.recording.present import capability_records
+from registry.core.calling.call import examples_of
 from registry.core.format_support.public_addresses import public_merged
 from registry.core.formats.adp.manifest_view import adp_base_url
 from registry.core.merging.usage import Usage, usage_of
@@ -228,8 +228,16 @@ def _service(domain: str, host: str, shape: _Service) -> Received:
     ]
     service, _ = public_merged(from_json({**shape.model, "capabilities": stated}), host)  # guard: record-addresses
     model = to_json(service)
-    model.pop("capabilities", None)
-    capabilities = capability_records(service)  # guard: mirror-examples
+    examples = examples_of(service)  # guard: mirror-examples
+    capabilities = tuple(
+        CapabilityRecord(
+            data["name"],
+            {key: item for key, item in data.items() if key != "detail"},
+            data.get("detail"),
+            example=example,
+        )
+        for data, example in zip(model.pop("capabilities", ()), examples, strict=True)
+    )
     record = ServiceRecord(
         domain=domain,
         host=host,

@@ -8,8 +8,7 @@ from typing import Final
 
 from registry.actions.recording.reconcile import Current
 from registry.core.assessing.assess import Assessment, assess_body
-from registry.core.calling.call import example_of
-from registry.core.calling.effort import SERVICE_EFFORT, Effort
+from registry.core.calling.call import examples_of
 from registry.core.calling.server_records.record import NO_SERVERS, ServerRecords, server_records
 from registry.core.changes.versions import capability_fingerprint
 from registry.core.formats.adp.manifest_view import adp_base_url
@@ -71,7 +70,7 @@ def present(
     record = _service(domain, host, merged, merged.service, graded, standing, now)
     return Shown(
         _with_dates(record, previous, now),
-        capability_records(merged.service),
+        _capability_records(merged.service),
         findings,
         ScoreRecord(domain, host, now, graded.value, VERSION, graded.to_json()),
         NO_SERVERS if standing.is_hidden else server_records(host, merged.service),
@@ -203,26 +202,14 @@ def _offered_since(listing: Listing, previous: ServiceRecord | None, now: dateti
     return previous.listing.offered_since or previous.created_at
 
 
-def capability_records(service: Service) -> tuple[CapabilityRecord, ...]:
-    """Return the capabilities as they are stored, with the arguments of their example calls.
-
-    The arguments are made here and nowhere else: no request computes anything from a site's schema.
-    """
-    effort = Effort(SERVICE_EFFORT)
+def _capability_records(service: Service) -> tuple[CapabilityRecord, ...]:
+    """Return the capabilities as they are stored, with the arguments of their example calls."""
     records = []
     stored = to_json(service).get("capabilities", ())
-    for capability, value in zip(service.capabilities, stored, strict=True):
+    for value, example in zip(stored, examples_of(service), strict=True):
         data = {key: item for key, item in value.items() if key != "detail"}
-        example = example_of(service, capability, Effort(whole=effort))
-        records.append(
-            CapabilityRecord(
-                capability.name,
-                data,
-                value.get("detail"),
-                capability_fingerprint(data),
-                None if example is None else example.to_json(),
-            )
-        )
+        digest = capability_fingerprint(data)
+        records.append(CapabilityRecord(value["name"], data, value.get("detail"), digest, example))
     return tuple(records)
 
 

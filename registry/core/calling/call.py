@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from registry.core.calling.a2a import message_call
 from registry.core.calling.arguments import NOT_MADE, Arguments, Source, arguments_of, no_arguments
-from registry.core.calling.effort import Effort
+from registry.core.calling.effort import SERVICE_EFFORT, Effort
 from registry.core.calling.http import http_call
 from registry.core.calling.mcp import server_call, tool_call
 from registry.core.calling.template import address_of, template
@@ -30,6 +30,16 @@ def example_of(service: Service, capability: Capability, effort: Effort) -> Argu
 
     _call_with(service, capability, make)
     return made[-1] if made else None
+
+
+def examples_of(service: Service) -> list[dict[str, Any] | None]:
+    """Return the arguments of the call of each capability, JSON-ready, within the budget of the service.
+
+    They are made when a service is recorded and nowhere else: no request computes anything from a site's schema.
+    """
+    whole = Effort(SERVICE_EFFORT)
+    examples = (example_of(service, capability, Effort(whole=whole)) for capability in service.capabilities)
+    return [None if example is None else example.to_json() for example in examples]
 
 
 def call_of(service: Service, capability: Capability, example: Arguments | None) -> dict[str, Any] | None:

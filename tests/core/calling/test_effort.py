@@ -9,11 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from registry.actions.recording.present import capability_records
 from registry.core.calling import pattern_work as patterns_of
 from registry.core.calling import patterns, schemas
 from registry.core.calling.arguments import TOO_LONG, arguments_of
-from registry.core.calling.call import call_of
+from registry.core.calling.call import call_of, examples_of
 from registry.core.calling.effort import MAX_VALUE_WEIGHT, Effort, weight_of
 from registry.core.calling.pattern_work import MAX_PATTERN_WORK, pattern_work
 from registry.core.model.services import Capability, Invocation, Service
@@ -49,7 +48,7 @@ def test_no_service_is_much_work() -> None:
     service = Service(
         capabilities=tuple(Capability(str(n), str(n), params=p, invocations=(POST,)) for n, p in enumerate(worst))
     )
-    assert best_of_three(lambda: capability_records(service)) < SERVICE_CPU_SECONDS
+    assert best_of_three(lambda: examples_of(service)) < SERVICE_CPU_SECONDS
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
@@ -83,7 +82,7 @@ def test_an_ordinary_capability_is_not_hindered_by_a_hostile_one() -> None:
     service = Service(
         capabilities=tuple(Capability(str(n), str(n), params=p, invocations=(POST,)) for n, p in enumerate(params))
     )
-    examples = [record.example for record in capability_records(service)]
+    examples = examples_of(service)
     assert [bool(example and example["missing"]) for example in examples] == [True, True, False]
     assert examples[2] is not None and examples[2]["values"] == {"id": 1}
 
@@ -92,7 +91,7 @@ def test_the_budget_of_the_service_ends_too() -> None:
     """Each capability by itself is affordable."""
     params = {"type": "object", "example": {"a": ["x"] * 3_000}}
     capabilities = tuple(Capability(str(n), str(n), params=params, invocations=(POST,)) for n in range(300))
-    examples = [record.example for record in capability_records(Service(capabilities=capabilities))]
+    examples = examples_of(Service(capabilities=capabilities))
     assert [bool(example and example["missing"]) for example in (examples[0], examples[-1])] == [False, True]
     last = examples[-1]
     assert last is not None and last["missing"][0]["why"] == "the examples of this service would take too much work"

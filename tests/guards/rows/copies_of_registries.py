@@ -13,7 +13,7 @@ GUARDS: Final = (
     Guard(
         "mirror-examples",
         "a mirror makes the examples of calls itself",
-        Edit(r"capability_records\(service\)", "()"),
+        Edit(r"examples_of\(service\)", "[None] * len(service.capabilities)"),
         (f"{_RECEIVED}test_examples_of_calls_are_made_here",),
     ),
     # files of a dump
