@@ -115,7 +115,7 @@ def test_a_call_without_an_example_costs_nothing(name: str) -> None:
 )  # fmt: skip
 def test_expensive_patterns_are_not_compiled(pattern: str, works: bool) -> None:
     work = pattern_work(pattern)
-    assert (work is not None and work <= MAX_PATTERN_WORK) == works
+    assert (work is not None) == works
 
 
 @given(st.text(max_size=200) | st.from_regex(r"[\[\]()^$|*+?{}0-9a-c\\,pL-]{0,60}"))
