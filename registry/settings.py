@@ -291,11 +291,12 @@ class Settings(BaseSettings):
         description="Connections of one client (an address, or an IPv6 /64); trusted proxies have no limit.",
     )
     compute_processes: int = Field(
-        default=1,
+        default=2,
         ge=1,
         le=64,
         description="Processes of `waypost serve` that work on large documents (validation, translation, large "
-        "services), each started by the first job that needs it, with some 130 MB.",
+        "services), each started by the first job that needs it, with some 130 MB. With two or more, one is left to "
+        "what clients send.",
     )
     trusted_proxies: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(), description="Addresses or networks whose X-Forwarded-For is believed, comma separated."

@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "7f3a9c15e0d2"
-down_revision = "4d0b8e72c9f1"
+down_revision = "7be1f04c93d2"
 branch_labels = None
 depends_on = None
 

@@ -9,7 +9,7 @@ from alembic import op
 from sqlalchemy.dialects import postgresql
 
 revision = "6d1f9a3c5b82"
-down_revision = "4d0b8e72c9f1"
+down_revision = "7f3a9c15e0d2"
 branch_labels = None
 depends_on = None
 

@@ -177,7 +177,7 @@ async def history(request: Request, domain: DomainPath, cursor: Cursor = None, l
     if page is None:
         raise Problem(UNKNOWN_SERVICE, "Nothing is known of this host.")
     charge_stored(request, page.size)
-    body = await computed(request, page.size, JUDGED_HERE, _history, host, page)
+    body = await computed(request, page.size, JUDGED_HERE, _history, host, page, host=host)
     return encoded_response(request, body, cache=REVALIDATE)
 
 

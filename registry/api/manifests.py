@@ -79,7 +79,7 @@ async def manifest(
     size = stored.size + sum(len(source.raw) for source in sources)
     charge_stored(request, size)
     wanted = (stored, sources, format, base_url(request), version, raw)
-    body, media_type = await computed(request, size, JUDGED_HERE, _encoded_translation, *wanted)
+    body, media_type = await computed(request, size, JUDGED_HERE, _encoded_translation, *wanted, host=host)
     return encoded_response(request, body, media_type=media_type)
 
 

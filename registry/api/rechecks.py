@@ -192,7 +192,7 @@ async def _verified(request: Request, host: str) -> Response:
             response_time_ms=status.response_ms if status else None,
             crawl_failures=status.crawl_failures if status else 0, untrusted_text=["errors"],
         )  # fmt: skip
-    view = await computed(request, stored.size, SHOWN_HERE, stored.view)
+    view = await computed(request, stored.size, SHOWN_HERE, stored.view, host=host)
     level = view.record.trust_level
     data: schemas.VerifiedData = {
         "domain": host,

@@ -23,9 +23,7 @@ from registry.api.rows import auth, freshness, pricing, summary, trust
 from registry.api.schemas import discovery, submission
 from registry.api.schemas import service as schemas
 from registry.api.schemas.ownership import OwnershipFacts
-from registry.core.calling.call import SERVICE_EFFORT
 from registry.core.calling.record import capability_record
-from registry.core.calling.schemas import Effort
 from registry.core.changes.states import state_of
 from registry.core.formats.adp.detail_view import adp_detail, why_no_detail
 from registry.core.formats.adp.manifest_view import adp_manifest
@@ -35,7 +33,7 @@ from registry.core.names.domains import is_confusable
 from registry.core.scoring.rubric import VERSION as RUBRIC_VERSION
 from registry.core.wording.text import QUERY_CHARS
 from registry.edge import parsers
-from registry.edge.computing import JUDGED_HERE, SHOWN_HERE, computed
+from registry.edge.computing import JUDGED_HERE, NEVER_HERE, SHOWN_HERE, computed
 from registry.edge.costs import charge, charge_stored, of_list
 from registry.edge.problems import (
     BUSY,
@@ -143,12 +141,14 @@ async def capability(request: Request, domain: DomainPath, name: CapabilityPath)
     if stored is None:
         raise Problem(UNKNOWN_CAPABILITY, "No listed service of this host has a capability of this name or id.")
     charge_stored(request, stored.size)
-    return encoded_response(request, await computed(request, stored.size, SHOWN_HERE, _capability, host, stored))
+    return encoded_response(
+        request, await computed(request, stored.size, SHOWN_HERE, _capability, host, stored, host=host)
+    )
 
 
 def _capability(host: str, stored: StoredService) -> bytes:
     view = capability_view(stored)
-    record = capability_record(view.service, view.capability)
+    record = capability_record(view.service, view.capability, view.example)
     detail = adp_detail(host, view.service, view.capability, record.get("call", {}).get("example"))
     dates = _dated(next(iter(stored.dates), None))
     if detail is None:
@@ -235,7 +235,7 @@ async def service(
     charge_stored(request, stored.size)
     here = JUDGED_HERE if include_details else SHOWN_HERE  # thousands of example calls take seconds
     shown = (stored, base_url(request), utc_now(), include_details)
-    body = await computed(request, stored.size, here, _one_service, *shown)
+    body = await computed(request, stored.size, here, _one_service, *shown, host=host)
     return encoded_response(request, body, headers=link_to_changes(base_url(request), domain=host))
 
 
@@ -251,7 +251,8 @@ async def _as_of(request: Request, host: str, at: datetime, include_details: boo
     if then is None:
         raise Problem(UNKNOWN_SERVICE, "Nothing is known of this host.")
     charge_stored(request, then.size)
-    body = await computed(request, then.size, JUDGED_HERE, _service_then, then, base_url(request), include_details)
+    shown = (then, base_url(request), include_details)
+    body = await computed(request, then.size, NEVER_HERE, _service_then, *shown, host=host)
     return encoded_response(request, body)
 
 
@@ -385,7 +386,6 @@ def _dated(dates: CapabilityDates | None) -> dict[str, str | None]:
 def _add_to_entries(manifest: dict[str, Any], host: str, view: ServiceView, include_details: bool) -> None:
     """Add id and title to each entry; with details `detail`, or `record` where no HTTP call is known."""
     capability_by_name = {item.name: item for item in view.service.capabilities}
-    effort = Effort(SERVICE_EFFORT)
     for entry in manifest["capabilities"]:
         capability = capability_by_name[entry["name"]]
         entry["id"] = capability.id
@@ -393,6 +393,6 @@ def _add_to_entries(manifest: dict[str, Any], host: str, view: ServiceView, incl
         if capability.title:
             entry["title"] = capability.title
         if include_details:
-            record = capability_record(view.service, capability, effort)
+            record = capability_record(view.service, capability, view.example_of(capability.name))
             detail = adp_detail(host, view.service, capability, record.get("call", {}).get("example"))
             entry["record" if detail is None else "detail"] = record | (detail or {})

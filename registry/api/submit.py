@@ -184,7 +184,7 @@ async def _visited_response(request: Request, waypost: Waypost, host: str, url: 
     stored = await waypost.queries.stored_service(host, include_details=True)
     if stored is None:
         raise _not_listed(host, status, url)
-    data = await computed(request, stored.size, SHOWN_HERE, _visited, host, stored, url)
+    data = await computed(request, stored.size, SHOWN_HERE, _visited, host, stored, url, host=host)
     content: schemas.Submitted = {"success": True, "data": data}
     return json_response(request, content, status=201, headers={"Location": url})
 

@@ -14,6 +14,7 @@ from sqlalchemy.dialects.postgresql import array
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registry.core.access.claims import UNKNOWN_OWNER, Ownership
+from registry.core.calling.arguments import Arguments
 from registry.core.evidence.uptime import SLOW_MS as SLOW_MS  # interfaces name it
 from registry.core.model.listing import Filters, TrustLevel
 from registry.core.model.services import Service, from_json
@@ -53,6 +54,11 @@ class ServiceView:
     last_visit_at: datetime | None
     documents: tuple[DocumentRecord, ...] = ()
     dates: Mapping[str, CapabilityDates] = field(default_factory=dict)  # by key of the capability
+    examples: Mapping[str, Arguments] = field(default_factory=dict)  # by key of the capability, where there are any
+
+    def example_of(self, name: str) -> Arguments | None:
+        """Return the arguments of a capability's example call; None: there are none, or they are not made yet."""
+        return self.examples.get(key_name(name))
 
     def dates_of(self, name: str) -> CapabilityDates | None:
         """Return the dates of a capability by its name; None: they are not known."""
@@ -72,6 +78,7 @@ class StoredService:
     row: dict[str, Any]
     capabilities: tuple[tuple[bytes, bytes | None], ...]  # data and detail
     dates: tuple[CapabilityDates, ...] = ()  # of the capabilities, in their order
+    examples: tuple[bytes | None, ...] = ()  # likewise
     findings: tuple[FindingRecord, ...] = ()
     breakdown: dict[str, Any] = field(default_factory=dict)
     response_ms: int | None = None
@@ -84,7 +91,8 @@ class StoredService:
     def size(self) -> int:
         """Bytes of JSON."""
         details = sum(len(data) + len(detail or b"") for data, detail in self.capabilities)
-        return len(self.row["model"]) + len(self.row["listing"]) + details
+        examples = sum(len(example or b"") for example in self.examples)
+        return len(self.row["model"]) + len(self.row["listing"]) + details + examples
 
     def view(self) -> ServiceView:
         """Raises like `service_record` for a bad row; a bad capability is left out."""
@@ -98,6 +106,11 @@ class StoredService:
             last_visit_at=self.last_visit_at,
             documents=self.documents,
             dates={dates.name: dates for dates in self.dates},
+            examples={
+                dates.name: Arguments.from_json(decode(example))
+                for dates, example in zip(self.dates, self.examples, strict=False)
+                if example is not None
+            },
             ownership=self.ownership,
             setting=self.setting,
         )
@@ -144,11 +157,12 @@ class Catalogue:
         score = await Services(self._connection).last_score(domain, host)
         last_visit = select(HostRow.response_ms, HostRow.last_visit_at).where(*_of_host(HostRow, domain, host))
         response_ms, last_visit_at = (await self._connection.execute(last_visit)).first() or (None, None)
-        capabilities, dates = await self._capabilities(domain, host, include_details)
+        capabilities, dates, examples = await self._capabilities(domain, host, include_details)
         return StoredService(
             row,
             capabilities,
             dates,
+            examples,
             findings=await self.findings(domain, host),
             breakdown=score.breakdown if score else {},
             response_ms=response_ms,
@@ -172,13 +186,13 @@ class Catalogue:
             return None
         by_id = CapabilityRow.data["id"].as_string() == clean(name)
         for condition in (CapabilityRow.name == key_name(name), by_id):
-            statement = select(CapabilityRow.data, CapabilityRow.detail, *_DATES).where(
+            statement = select(CapabilityRow.data, CapabilityRow.detail, CapabilityRow.example, *_DATES).where(
                 *_of_host(CapabilityRow, domain, host), condition
             )
             found = (await self._connection.execute(statement.order_by(CapabilityRow.position).limit(1))).first()
             if found is not None:
-                data, detail, *dates = found
-                return StoredService(row, ((data, detail),), (_dates(*dates),))
+                data, detail, example, *dates = found
+                return StoredService(row, ((data, detail),), (_dates(*dates),), (example,))
         return None
 
     async def findings(self, domain: str, host: str) -> tuple[FindingRecord, ...]:
@@ -244,12 +258,17 @@ class Catalogue:
 
     async def _capabilities(
         self, domain: str, host: str, include_details: bool
-    ) -> tuple[tuple[tuple[bytes, bytes | None], ...], tuple[CapabilityDates, ...]]:
+    ) -> tuple[tuple[tuple[bytes, bytes | None], ...], tuple[CapabilityDates, ...], tuple[bytes | None, ...]]:
+        """Return for each capability data and detail, its dates, and its example; detail and example only if wanted."""
         row = CapabilityRow
-        columns = (row.data, row.detail if include_details else null(), *_DATES)
+        columns = (row.data, *((row.detail, row.example) if include_details else (null(), null())), *_DATES)
         statement = select(*columns).where(*_of_host(row, domain, host)).order_by(row.position)
         found = (await self._connection.execute(statement)).all()
-        return tuple((data, detail) for data, detail, *_ in found), tuple(_dates(*dates) for _, _, *dates in found)
+        return (
+            tuple((data, detail) for data, detail, *_ in found),
+            tuple(_dates(*dates) for _, _, _, *dates in found),
+            tuple(example for _, _, example, *_ in found),
+        )
 
 
 def _dates(

@@ -158,6 +158,7 @@ class CapabilityRecord:
     data: dict[str, Any]  # services.Capability as JSON, without "detail"
     detail: dict[str, Any] | None = None
     fingerprint: str | None = None  # versions.capability_fingerprint of `data`; None: to be computed
+    example: dict[str, Any] | None = None  # calling.arguments.Arguments as JSON
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,7 +124,7 @@ class Services:
         dates = await self._taken_out(capabilities)
         rows = [
             {"domain": domain, "host": host, "name": (name := key_name(capability.name)), "position": position}
-            | {"data": capability.data, "detail": capability.detail}
+            | {"data": capability.data, "detail": capability.detail, "example": capability.example}
             | _dated(capability, dates.get((domain, host, name)), now)
             for (domain, host), host_capabilities in capabilities.items()
             for position, capability in enumerate(host_capabilities)

@@ -18,6 +18,8 @@ from registry.wiring.turns import Turns
 
 JOB_SECONDS: Final = 30
 """The largest document takes three seconds on a machine that is otherwise idle, ten on one with other work."""
+TOO_LONG_SECONDS: Final = 600
+"""For so long nothing more is computed from the documents of a host for which a job took too long."""
 MAX_WAITING: Final = 32
 MAX_WAITING_EACH: Final = 2
 _PROGRAM: Final = f"from registry.wiring.compute_process import main; main({JOB_SECONDS + 5})"
@@ -26,7 +28,8 @@ log = structlog.get_logger(__name__)
 
 
 class NotComputed(Exception):
-    """A job was given up: it took too long (`too_long`), or its process ended."""
+    """A job was given up: it took too long (`too_long`), or its process ended. Or it was not begun, because another one
+    about the same host took too long a short time ago."""
 
     def __init__(self, *, too_long: bool = False) -> None:
         super().__init__("the job took too long" if too_long else "the job ended without a result")
@@ -40,6 +43,8 @@ class JobFailed(Exception):
 class ComputePool:
     """At most `processes` jobs at once, each in a process of its own, and one of each client. A process is started by
     the first job that needs it and used again; one whose job was given up is replaced.
+
+    A job about the stored documents of a host shares the processes as `Turns` says.
     """
 
     def __init__(self, processes: int, deadline: Callable[[], asyncio.Timeout] | None = None) -> None:
@@ -49,6 +54,7 @@ class ComputePool:
         self._idle: list[_Process] = []
         self._running: set[_Process] = set()
         self._closed = False
+        self._too_long: dict[str, float] = {}  # hosts, with the time until when nothing is computed for them
         self.ended: Counter[str] = Counter({"answered": 0, "too_long": 0, "interrupted": 0, "refused": 0})
 
     @property
@@ -66,19 +72,41 @@ class ComputePool:
         """Process ids of the processes that live."""
         return [process.pid for process in (*self._running, *self._idle) if process.lives]
 
-    async def run(self, client: str, function: Callable[..., Any], *arguments: Any, raises: type[Exception]) -> Any:
+    async def run(
+        self,
+        client: str,
+        function: Callable[..., Any],
+        *arguments: Any,
+        raises: type[Exception],
+        host: str | None = None,
+    ) -> Any:
         """Return `function(*arguments)`, all of which pickle can carry; the function is found by its name.
 
         Raise Crowded when too many jobs wait, NotComputed when this one is given up, what the function raises if it is
-        of the class `raises`, and JobFailed if it is of another one.
+        of the class `raises`, and JobFailed if it is of another one. `host`: whose stored documents it works on.
         """
+        self._refuse(host)
         try:
-            turn = await self._turns.take(client)
+            turn = await self._turns.take(client, host)
         except Crowded:
             self.ended["refused"] += 1
             raise
         with contextlib.closing(turn):
-            return await self._in_process(packed((function, arguments, raises)), function.__qualname__)
+            self._refuse(host)
+            try:
+                return await self._in_process(packed((function, arguments, raises)), function.__qualname__)
+            except NotComputed as failure:
+                if host is not None and failure.too_long:
+                    self._too_long[host] = asyncio.get_running_loop().time() + TOO_LONG_SECONDS
+                raise
+
+    def _refuse(self, host: str | None) -> None:
+        """Raise NotComputed for a host for which a job took too long a short time ago."""
+        now = asyncio.get_running_loop().time()
+        self._too_long = {name: until for name, until in self._too_long.items() if until > now}
+        if host in self._too_long:  # guard: compute-remembered
+            self.ended["refused"] += 1
+            raise NotComputed(too_long=True)
 
     async def close(self) -> None:
         """End all processes. Jobs that run or wait are given up."""

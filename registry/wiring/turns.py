@@ -7,6 +7,7 @@ the others by one. For one event loop.
 import asyncio
 from collections import Counter, OrderedDict, deque
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 
 class Crowded(Exception):
@@ -23,25 +24,36 @@ class Turn:
 
     _turns: "Turns"
     _client: str
+    _host: str | None = None
     _closed: bool = False
 
     def close(self) -> None:
         """Let the next one begin. Further calls do nothing."""
         if not self._closed:
             self._closed = True
-            self._turns._leave(self._client)
+            self._turns._leave(self._client, self._host)
+
+
+class _Waiting(NamedTuple):
+    called: "asyncio.Future[None]"
+    host: str | None
 
 
 @dataclass(slots=True, eq=False)
 class Turns:
-    """`at_once` turns in all and `at_once_each` of one client; `waiting` and `waiting_each` may wait for one."""
+    """`at_once` turns in all and `at_once_each` of one client; `waiting` and `waiting_each` may wait for one.
+
+    A turn may be about a host, whose documents decide how long it takes. One at a time is about one host, and such
+    turns leave one turn to others, where there are two or more.
+    """
 
     at_once: int
     at_once_each: int
     waiting: int
     waiting_each: int
     _running: Counter[str] = field(default_factory=Counter)
-    _queues: "OrderedDict[str, deque[asyncio.Future[None]]]" = field(default_factory=OrderedDict)
+    _hosts: Counter[str] = field(default_factory=Counter)
+    _queues: "OrderedDict[str, deque[_Waiting]]" = field(default_factory=OrderedDict)
 
     @property
     def taken(self) -> int:
@@ -53,52 +65,63 @@ class Turns:
         """How many wait for a turn now."""
         return sum(map(len, self._queues.values()))
 
-    async def take(self, client: str) -> Turn:
-        """Return when it is the client's turn. Raise Crowded."""
-        if client not in self._queues and self._admits(client):
-            self._running[client] += 1
-            return Turn(self, client)
+    async def take(self, client: str, host: str | None = None) -> Turn:
+        """Return when it is the client's turn, for work about `host` if it is about one. Raise Crowded."""
+        if client not in self._queues and self._admits(client, host):
+            self._enter(client, host)
+            return Turn(self, client, host)
         if len(self._queues.get(client, ())) >= self.waiting_each:  # guard: waiting-each
             raise Crowded(by_client=True)
         if self.waits >= self.waiting:  # guard: waiting-all
             raise Crowded(by_client=False)
-        await self._wait(client)
-        return Turn(self, client)
+        await self._wait(client, host)
+        return Turn(self, client, host)
 
-    def _admits(self, client: str) -> bool:
+    def _admits(self, client: str, host: str | None) -> bool:
         # guard: at-once-each
-        return self._running.total() < self.at_once and self._running[client] < self.at_once_each
+        if self._running.total() >= self.at_once or self._running[client] >= self.at_once_each:
+            return False
+        # guard: at-once-of-hosts
+        return host is None or (not self._hosts[host] and self._hosts.total() < max(1, self.at_once - 1))
 
-    async def _wait(self, client: str) -> None:
+    def _enter(self, client: str, host: str | None) -> None:
+        self._running[client] += 1
+        if host is not None:
+            self._hosts[host] += 1
+
+    async def _wait(self, client: str, host: str | None) -> None:
         called = asyncio.get_running_loop().create_future()
-        self._queues.setdefault(client, deque()).append(called)
+        self._queues.setdefault(client, deque()).append(_Waiting(called, host))
         try:
             await called
         except asyncio.CancelledError:
             if called.cancelled():
                 self._forget(client, called)
             else:  # called and cancelled at the same time
-                self._leave(client)
+                self._leave(client, host)
             raise
 
-    def _leave(self, client: str) -> None:
+    def _leave(self, client: str, host: str | None) -> None:
         self._running[client] -= 1
-        if not self._running[client]:
-            del self._running[client]
+        self._running += Counter()  # drops zeros
+        if host is not None:
+            self._hosts[host] -= 1
+            self._hosts += Counter()
         self._call_next()
 
     def _call_next(self) -> None:
         """Give every free turn to the client that has waited longest since its last one."""
         for client in list(self._queues):
-            if self._admits(client):
-                called = self._queues[client].popleft()
-                self._running[client] += 1
+            first = self._queues[client][0]
+            if self._admits(client, first.host):
+                self._queues[client].popleft()
+                self._enter(client, first.host)
                 self._queues.move_to_end(client)  # guard: clients-take-turns
                 self._drop_if_empty(client)
-                called.set_result(None)
+                first.called.set_result(None)
 
     def _forget(self, client: str, called: "asyncio.Future[None]") -> None:
-        self._queues[client].remove(called)
+        self._queues[client] = deque(item for item in self._queues[client] if item.called is not called)
         self._drop_if_empty(client)
 
     def _drop_if_empty(self, client: str) -> None:

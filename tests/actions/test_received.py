@@ -116,3 +116,13 @@ def test_addresses_of_private_networks_do_not_pass() -> None:
     found = received(raw, exempt=EXEMPT)
     assert "169.254" not in str(found.capabilities)
     assert [one.name for one in found.capabilities] == ["b"]
+
+
+def test_examples_of_calls_are_made_here() -> None:
+    """What the origin says an example is would be a way past the budget of work."""
+    call = {"kind": "http", "endpoint": f"https://{POST}/x", "method": "POST"}
+    params = {"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]}
+    data = {"id": "send", "name": "send", "params": params, "invocations": [call]}
+    stated = {"name": "send", "data": data, "example": {"values": {"id": "x" * 1_000}, "derived": [], "missing": []}}
+    (capability,) = received(record_of(capabilities=[stated]), exempt=EXEMPT).capabilities
+    assert capability.example == {"values": {"id": 1}, "derived": ["id"], "missing": []}

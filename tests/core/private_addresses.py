@@ -7,7 +7,6 @@ from copy import deepcopy
 from typing import Any
 
 from registry.core.assessing.assess import assess_body
-from registry.core.calling.record import capability_record
 from registry.core.formats.adp.detail_view import adp_detail
 from registry.core.formats.adp.manifest_view import adp_manifest
 from registry.core.merging.listing import make_listing
@@ -17,6 +16,7 @@ from registry.core.model.listing import TrustLevel
 from registry.core.model.services import to_json
 from registry.core.names.domains import host_of
 from registry.core.translating import TARGETS, Source, Translation, translate
+from tests.core.calling.calls import made_record
 from tests.core.manifests import Fixture
 from tests.core.translations import NOW
 
@@ -101,7 +101,7 @@ def handed_out(host: str, result: Merged, source: Source, targets: tuple[str, ..
     yield adp_manifest(host, service, lambda name: f"https://registry.example/{name}")
     yield make_listing(host, host, service, 50, TrustLevel.COMMUNITY, result.formats, None)
     for capability in service.capabilities:
-        record = capability_record(service, capability)
+        record = made_record(service, capability)
         yield record
         yield adp_detail(host, service, capability, record.get("call", {}).get("example"))
     for target in targets:

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.core.calling.call import call_of
 from registry.core.formats.adp.detail_view import adp_detail, why_no_detail
 from registry.core.model.services import Capability, Confirmation, Invocation, Origin, RateLimit, Service
+from tests.core.calling.calls import made_call
 
 HOST = "api.pigeonpost.dev"
 BASE = Service(base_url=f"https://{HOST}/v2")
@@ -16,7 +16,7 @@ WEIGHT = {"name": "weight_g", "type": "number", "description": "Grams.", "requir
 
 
 def detail_of(capability: Capability, service: Service = BASE) -> dict[str, Any]:
-    call = call_of(service, capability)
+    call = made_call(service, capability)
     detail = adp_detail(HOST, service, capability, call.get("example") if call else None)
     assert detail is not None
     return detail

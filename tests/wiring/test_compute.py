@@ -207,3 +207,25 @@ def test_a_process_ends_itself_at_its_deadline_even_outside_of_python() -> None:
             assert child.wait(HANG_SECONDS) == -signal.SIGALRM
         finally:
             child.kill()
+
+
+async def test_a_host_whose_job_took_too_long_is_not_tried_again_for_a_while(fifo: Path) -> None:
+    deadlines: list[asyncio.Timeout] = []
+
+    def deadline() -> asyncio.Timeout:
+        deadlines.append(asyncio.timeout(None))
+        return deadlines[-1]
+
+    pool = ComputePool(1, deadline)
+    slow = asyncio.create_task(pool.run("a", jobs.wait_for, fifo, raises=jobs.Expected, host="slow.example"))
+    descriptor = await started(fifo)
+    deadlines[-1].reschedule(0)
+    with pytest.raises(NotComputed):
+        await slow
+    os.close(descriptor)
+    with pytest.raises(NotComputed) as refused:
+        await pool.run("b", jobs.add, 1, 2, raises=jobs.Expected, host="slow.example")
+    assert refused.value.too_long
+    assert await pool.run("b", jobs.add, 1, 2, raises=jobs.Expected, host="other.example") == 3
+    assert await run(pool, jobs.add, 1, 1, client="b") == 2
+    await pool.close()

@@ -106,3 +106,28 @@ async def test_a_turn_ends_once() -> None:
     await turns.take("a")
     with pytest.raises(Crowded):
         await turns.take("a")
+
+
+async def test_one_turn_at_a_time_is_about_a_host_and_one_is_left_to_others() -> None:
+    turns = Turns(at_once=3, at_once_each=1, waiting=9, waiting_each=9)
+    first = await turns.take("a", "slow.example")
+    same = asyncio.create_task(turns.take("b", "slow.example"))
+    await asyncio.sleep(0)
+    assert not same.done()
+    other = await turns.take("c", "other.example")
+    third = asyncio.create_task(turns.take("d", "third.example"))
+    honest = await turns.take("e")
+    await asyncio.sleep(0)
+    assert not third.done()
+    first.close()
+    (await same).close()
+    (await third).close()
+    other.close()
+    honest.close()
+    assert (turns.taken, turns.waits, +turns._hosts) == (0, 0, {})
+
+
+async def test_the_only_turn_may_be_about_a_host() -> None:
+    turns = Turns(at_once=1, at_once_each=1, waiting=9, waiting_each=9)
+    (await turns.take("a", "slow.example")).close()
+    (await turns.take("a")).close()

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
 from registry.actions.dumps.records import OptOutState
+from registry.core.calling.call import examples_of
 from registry.core.format_support.public_addresses import public_merged
 from registry.core.formats.adp.manifest_view import adp_base_url
 from registry.core.merging.usage import Usage, usage_of
@@ -225,9 +226,15 @@ def _service(domain: str, host: str, shape: _Service) -> Received:
     ]
     service, _ = public_merged(from_json({**shape.model, "capabilities": stated}), host)  # guard: record-addresses
     model = to_json(service)
+    examples = examples_of(service)  # guard: mirror-examples
     capabilities = tuple(
-        CapabilityRecord(data["name"], {key: item for key, item in data.items() if key != "detail"}, data.get("detail"))
-        for data in model.pop("capabilities", ())
+        CapabilityRecord(
+            data["name"],
+            {key: item for key, item in data.items() if key != "detail"},
+            data.get("detail"),
+            example=example,
+        )
+        for data, example in zip(model.pop("capabilities", ()), examples, strict=True)
     )
     record = ServiceRecord(
         domain=domain,

@@ -5,7 +5,7 @@ the bearer of that token can have the value checked and get the owner's token. A
 none, so checks by file are bounded by the hour; the DNS costs the site nothing.
 
 Nobody's claims push out or refuse those of another network (an address, or an IPv6 /48): a network only replaces
-its own claims, and its first checks in an hour are its own (decision 47).
+its own claims, and its first checks in an hour are its own (decision 46).
 """
 
 from collections import Counter

@@ -12,6 +12,7 @@ from typing import Final
 from registry.actions.queries.evidence import visible
 from registry.actions.recording.present import Standing, held_documents, present
 from registry.actions.recording.reconcile import Current
+from registry.core.calling.arguments import Arguments
 from registry.core.evidence.versions import has_bytes
 from registry.core.evidence.wishes import forbids_copies
 from registry.core.model.services import from_json
@@ -20,6 +21,7 @@ from registry.store.catalogue import ServiceView
 from registry.store.history import VersionRecord
 from registry.store.records import DocumentRecord, ScoreRecord
 from registry.store.unit_of_work import Store
+from registry.store.values import key_name
 
 MAX_BYTES: Final = 16 << 20
 """Bytes of documents that are read again for one answer; the smallest first."""
@@ -64,7 +66,14 @@ class Then:
             item.data | ({} if item.detail is None else {"detail": item.detail}) for item in shown.capabilities
         ]
         service = from_json({**record.model, "capabilities": capabilities})
-        return ServiceView(record, service, shown.findings, grade.breakdown, None, None, self.documents)
+        examples = {
+            key_name(item.name): Arguments.from_json(item.example)
+            for item in shown.capabilities
+            if item.example is not None
+        }
+        return ServiceView(
+            record, service, shown.findings, grade.breakdown, None, None, self.documents, examples=examples
+        )
 
 
 async def stored_then(store: Store, host: str, at: datetime) -> Then | None:

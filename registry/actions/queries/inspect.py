@@ -14,6 +14,7 @@ from registry.actions.frontier.seed import SEED_HEAD_START, SUBMISSION_HEAD_STAR
 from registry.actions.frontier.submit import is_waiting
 from registry.actions.queries.unasked import LOG_READ, Unasked, unasked
 from registry.core.access.holds import HOLD_KINDS, HoldKind
+from registry.core.calling.arguments import Arguments
 from registry.core.changes.states import State, state_of_host
 from registry.core.merging.rules import NOT_LISTED
 from registry.core.model.documents import Outcome
@@ -53,6 +54,7 @@ class CapabilityView:
     record: ServiceRecord
     service: Service
     capability: Capability
+    example: Arguments | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +155,7 @@ def capability_view(stored: StoredService) -> CapabilityView:
     """Raise ValueError for a capability that cannot be decoded."""
     view = stored.view()
     (found,) = view.service.capabilities
-    return CapabilityView(view.record, view.service, found)
+    return CapabilityView(view.record, view.service, found, view.example_of(found.name))
 
 
 async def service_name(store: Store, host: str) -> str | None:

@@ -22,7 +22,7 @@ async def known_of(uow: UnitOfWork, names: Collection[str]) -> Known:
     hosts = [name for name in names if not name.startswith((SITE_MARK, OWNER_MARK))]
     owners: dict[str, str] = {}
     for domain in owned:
-        claims = [claim for claim in await uow.claims.of(domain) if claim.is_owner]
+        claims = await uow.claims.owners(domain)
         for host in hosts if claims else ():
             if registrable_domain(host) == domain and (owner := _owner(claims, host)) is not None:
                 owners[host] = owner

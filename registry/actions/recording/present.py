@@ -4,10 +4,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 from registry.actions.recording.reconcile import Current
 from registry.core.assessing.assess import Assessment, assess_body
+from registry.core.calling.call import examples_of
 from registry.core.calling.server_records.record import NO_SERVERS, ServerRecords, server_records
 from registry.core.changes.versions import capability_fingerprint
 from registry.core.formats.adp.manifest_view import adp_base_url
@@ -69,10 +70,9 @@ def present(
         return Shown(None, (), findings, None)
     graded = score(merged.service, merged.findings)
     record = _service(domain, host, merged, merged.service, graded, standing, now)
-    capabilities = tuple(_capability(capability) for capability in to_json(merged.service).get("capabilities", ()))
     return Shown(
         _with_dates(record, previous, now),
-        capabilities,
+        _capability_records(merged.service),
         findings,
         ScoreRecord(domain, host, now, graded.value, VERSION, graded.to_json()),
         NO_SERVERS if standing.is_hidden else server_records(host, merged.service),
@@ -208,9 +208,15 @@ def _offered_since(listing: Listing, previous: ServiceRecord | None, now: dateti
     return previous.listing.offered_since or previous.created_at
 
 
-def _capability(value: Mapping[str, Any]) -> CapabilityRecord:
-    data = {key: item for key, item in value.items() if key != "detail"}
-    return CapabilityRecord(value["name"], data, value.get("detail"), capability_fingerprint(data))
+def _capability_records(service: Service) -> tuple[CapabilityRecord, ...]:
+    """Return the capabilities as they are stored, with the arguments of their example calls."""
+    records = []
+    stored = to_json(service).get("capabilities", ())
+    for value, example in zip(stored, examples_of(service), strict=True):
+        data = {key: item for key, item in value.items() if key != "detail"}
+        digest = capability_fingerprint(data)
+        records.append(CapabilityRecord(value["name"], data, value.get("detail"), digest, example))
+    return tuple(records)
 
 
 def _finding(located: LocatedFinding) -> FindingRecord:

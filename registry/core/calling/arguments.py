@@ -1,14 +1,20 @@
-"""The arguments of an example call: a valid value for each required parameter, and the document's own for others."""
+"""The arguments of an example call: a valid value for each required parameter, and the document's own for others.
 
-from collections.abc import Mapping
+They are made once, when a service is recorded, and stored beside the capability (`example_of` in `call`).
+"""
+
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from registry.core.calling.effort import MAX_VALUE_WEIGHT, Effort, OutOfEffort, weight_of
 from registry.core.calling.examples import Filler, Unfillable, is_plain
-from registry.core.calling.schemas import Effort, Root, fault, keywords
+from registry.core.calling.schemas import Root, fault
 from registry.core.format_support.params import MAX_PARAMS
 
 NOT_DESCRIBED: Final = "no document describes the parameters"
+NOT_MADE: Final = "the example is made when this registry reads the documents again"
+TOO_LONG: Final = "the example would be longer than 64 KB"
 
 _NO_EXAMPLES: Final = (
     "default",
@@ -36,32 +42,60 @@ class Arguments:
     derived: tuple[str, ...] = ()
     missing: tuple[Missing, ...] = ()
 
+    def to_json(self) -> dict[str, Any]:
+        missing = [part.to_json() for part in self.missing]
+        return {"values": self.values, "derived": list(self.derived), "missing": missing}
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> "Arguments":
+        missing = tuple(Missing(part["what"], part["why"]) for part in stored["missing"])
+        return cls(stored["values"], tuple(stored["derived"]), missing)
+
+
+Source = Callable[[Mapping[str, Any] | None, Mapping[str, Any]], Arguments]
+"""Returns the arguments for a schema and for the values that an example of the document gives."""
+
+
+def no_arguments(why: str) -> Arguments:
+    return Arguments({}, missing=(Missing("parameters", why),))
+
 
 def arguments_of(params: Mapping[str, Any] | None, effort: Effort, given: Mapping[str, Any] | None = None) -> Arguments:
     """Return the arguments of an example call under `params`, a JSON Schema of an object.
 
-    `given` are values by name from an example request of the document: used where they are valid.
+    `given` are values by name from an example request of the document: used where they are valid. Without enough
+    effort there are none, and `missing` says so.
     """
     if params is None:
-        return Arguments({}, missing=(Missing("parameters", NOT_DESCRIBED),))
+        return no_arguments(NOT_DESCRIBED)
+    try:
+        found = _arguments_of(params, effort, given)
+        weight = weight_of(found.values, MAX_VALUE_WEIGHT)
+        effort.spend(10 * weight)  # of storing and sending it
+    except OutOfEffort as spent:
+        return no_arguments(str(spent))
+    return no_arguments(TOO_LONG) if weight > MAX_VALUE_WEIGHT else found  # guard: example-size
+
+
+def _arguments_of(params: Mapping[str, Any], effort: Effort, given: Mapping[str, Any] | None) -> Arguments:
     root = Root(params, effort)
     filler = Filler(root)
     described = {key: value for key, value in params.items() if key not in _NO_EXAMPLES}
     whole = filler.documented(described) if {"examples", "example"} & params.keys() else []
     if whole and isinstance(whole[0], dict):
         return Arguments(whole[0])
-    rules = keywords(params)
+    rules = root.keywords(params)
     required = _required(rules, filler, given or {})
     complete = _with_documented(root, rules, required)
     if is_plain(rules):
         return complete
     settled = root.settled(params)
-    if fault(settled, complete.values) is None:
+    if fault(settled, complete.values, effort) is None:
         return complete
-    problem = fault(settled, required.values)
+    problem = fault(settled, required.values, effort)
     if problem is None or required.missing:
         return required
-    return _as_a_whole(root, params, settled, Arguments({}, missing=(Missing("parameters", problem),)))
+    return _as_a_whole(root, params, settled, no_arguments(problem))
 
 
 def _required(rules: Mapping[str, Any], filler: Filler, given: Mapping[str, Any]) -> Arguments:
@@ -88,8 +122,10 @@ def _with_documented(root: Root, rules: Mapping[str, Any], required: Arguments) 
     values = dict(required.values)
     for name, schema in list(properties.items())[:MAX_PARAMS]:
         resolved = root.resolved(schema)
+        root.effort.spend(10)
         if name in values or isinstance(resolved, bool) or not {"examples", "example", "default"} & resolved.keys():
             continue
+        root.effort.spend(len(resolved))
         given = {key: value for key, value in resolved.items() if key not in ("enum", "const")}
         own = Filler(root).documented(given)
         values |= {name: own[0]} if own else {}
@@ -104,7 +140,7 @@ def _as_a_whole(root: Root, params: Mapping[str, Any], settled: Any, otherwise: 
     try:
         values = filler.value({key: value for key, value in params.items() if key not in _NO_EXAMPLES})
     except Unfillable as error:
-        return Arguments({}, missing=(Missing("parameters", str(error)),))
-    if not isinstance(values, dict) or fault(settled, values) is not None:
+        return no_arguments(str(error))
+    if not isinstance(values, dict) or fault(settled, values, root.effort) is not None:
         return otherwise
     return Arguments(values, tuple(values))

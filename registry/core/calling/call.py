@@ -1,33 +1,61 @@
 """How one capability is called, ready to be sent: from this answer alone, in the capability's own protocol."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from registry.core.calling.a2a import message_call
+from registry.core.calling.arguments import NOT_MADE, Arguments, Source, arguments_of, no_arguments
+from registry.core.calling.effort import SERVICE_EFFORT, Effort
 from registry.core.calling.http import http_call
 from registry.core.calling.mcp import server_call, tool_call
-from registry.core.calling.schemas import Effort
 from registry.core.calling.template import address_of, template
 from registry.core.calling.woa import envelope_call
 from registry.core.format_support.writing.calls import agent_and_operation
 from registry.core.formats.adp.detail_view import method_of, preferred_call
 from registry.core.model.services import Capability, Invocation, Origin, Service
 
-SERVICE_EFFORT: Final = 150_000
-"""How many parts of schemas may be looked at for all capabilities of one answer."""
-
 _MCP_SERVER: Final = "mcp:"
 
 
-def call_of(service: Service, capability: Capability, effort: Effort | None = None) -> dict[str, Any] | None:
+def example_of(service: Service, capability: Capability, effort: Effort) -> Arguments | None:
+    """Return the arguments of the capability's call, made from its schema; None where its call has none.
+
+    This is the expensive part of a call: it is done once, when a service is recorded.
+    """
+    made: list[Arguments] = []
+
+    def make(params: Mapping[str, Any] | None, given: Mapping[str, Any]) -> Arguments:
+        made.append(arguments_of(params, effort, given))
+        return made[-1]
+
+    _call_with(service, capability, make)
+    return made[-1] if made else None
+
+
+def examples_of(service: Service) -> list[dict[str, Any] | None]:
+    """Return the arguments of the call of each capability, JSON-ready, within the budget of the service.
+
+    They are made when a service is recorded and nowhere else: no request computes anything from a site's schema.
+    """
+    whole = Effort(SERVICE_EFFORT)
+    examples = (example_of(service, capability, Effort(whole=whole)) for capability in service.capabilities)
+    return [None if example is None else example.to_json() for example in examples]
+
+
+def call_of(service: Service, capability: Capability, example: Arguments | None) -> dict[str, Any] | None:
     """Return how the capability is called; None where it cannot be called from what its documents say.
 
-    `service` may be without its other capabilities. `effort` is shared by the capabilities of one answer.
+    `service` may be without its other capabilities. `example`: what `example_of` returned; nothing is computed from a
+    schema here.
     """
-    effort = effort or Effort()
+    return _call_with(service, capability, lambda params, given: example or no_arguments(NOT_MADE))
+
+
+def _call_with(service: Service, capability: Capability, source: Source) -> dict[str, Any] | None:
     preferred = preferred_call(capability)
     for call in (*((preferred,) if preferred else ()), *capability.invocations):
         is_sent = (call.endpoint or "").startswith("https://") and method_of(call) is not None
-        found = (_by_kind if is_sent else _elsewhere)(service, capability, call, effort)
+        found = (_by_kind if is_sent else _elsewhere)(service, capability, call, source)
         if found is not None:
             return found if call.origin is None else {**found, "source": source_of(call.origin)}
     return None
@@ -38,11 +66,11 @@ def source_of(origin: Origin) -> dict[str, str]:
     return {"document": origin.document, "pointer": origin.pointer, "format": origin.format}
 
 
-def _by_kind(service: Service, capability: Capability, call: Invocation, effort: Effort) -> dict[str, Any] | None:
+def _by_kind(service: Service, capability: Capability, call: Invocation, source: Source) -> dict[str, Any] | None:
     if call.kind == "http":
-        return http_call(service, capability, call, method_of(call) or "", effort)
+        return http_call(service, capability, call, method_of(call) or "", source)
     if call.kind == "mcp_tool":
-        return tool_call(service, capability, call, effort)
+        return tool_call(service, capability, call, source)
     if call.kind == "a2a_skill":
         return message_call(service, capability, call)
     if call.kind == "navigation":
@@ -51,7 +79,7 @@ def _by_kind(service: Service, capability: Capability, call: Invocation, effort:
         return None
     ids = agent_and_operation(capability, call)
     if ids is not None:
-        return envelope_call(service, capability, call, *ids, effort)
+        return envelope_call(service, capability, call, *ids, source)
     return _by_protocol(service, capability, call)
 
 
@@ -65,14 +93,14 @@ def _by_protocol(service: Service, capability: Capability, call: Invocation) -> 
     return server_call(service, call) if spoken == {"mcp"} else None
 
 
-def _elsewhere(service: Service, capability: Capability, call: Invocation, effort: Effort) -> dict[str, Any] | None:
+def _elsewhere(service: Service, capability: Capability, call: Invocation, source: Source) -> dict[str, Any] | None:
     """Return a call without an address: of a server that is started on the caller's machine, or of a URI to open."""
     if call.kind == "navigation" and call.name:
         return {"kind": "navigation", "open": call.name}
     if call.endpoint is not None or not service.packages:
         return None
     if call.kind == "mcp_tool":
-        return tool_call(service, capability, call, effort)
+        return tool_call(service, capability, call, source)
     return server_call(service, call) if capability.id.startswith(_MCP_SERVER) else None
 
 

@@ -4,10 +4,12 @@ Deterministic and bounded. A value that was made is checked against the schema w
 """
 
 import math
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 from registry.core.calling import patterns
+from registry.core.calling.effort import compared
 from registry.core.calling.schemas import Root, Schema, is_checkable, is_number, is_valid, keywords
 
 MAX_DEPTH: Final = 12
@@ -32,6 +34,8 @@ _FORMATS: Final = {
 _COMBINED: Final = ("allOf", "anyOf", "oneOf", "if", "then", "else", "not", "dependentSchemas", "contains")
 _CHECKED: Final = (*_COMBINED, "patternProperties", "propertyNames", "maxProperties", "maxContains", "minContains")
 """Keywords that the made values do not follow by construction: these are checked."""
+_OF_TEXTS: Final = ("pattern", "format", "minLength", "maxLength")
+_OF_NUMBERS: Final = ("type", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
 _BY_KEYWORD: Final = (
     ("object", ("properties", "required", "additionalProperties", "minProperties", "patternProperties")),
     ("array", ("items", "prefixItems", "minItems", "maxItems", "uniqueItems")),
@@ -48,7 +52,10 @@ class Unfillable(Exception):
 
 
 class Filler:
-    """Makes values for the parts of one schema. `made` becomes true when a value is not the document's own."""
+    """Makes values for the parts of one schema. `made` becomes true when a value is not the document's own.
+
+    The methods spend the effort of `root` and raise OutOfEffort.
+    """
 
     def __init__(self, root: Root) -> None:
         self.root, self.made = root, False
@@ -60,12 +67,12 @@ class Filler:
             raise Unfillable("no value is allowed")
         if resolved is True or isinstance(resolved, bool):
             return self._new(TEXT)
-        if depth > MAX_DEPTH or not self.root.effort.spend():
-            raise Unfillable("the schema is nested too deep or too large")
+        if depth > MAX_DEPTH:
+            raise Unfillable("the schema is nested too deep")
         own = self.documented(resolved)
         if own:
             return own[0]
-        rules = keywords(resolved)
+        rules = self.root.keywords(resolved)
         if "const" in rules or "enum" in rules:
             raise Unfillable("none of the listed values is valid")
         return self._from(rules, resolved, depth)
@@ -84,7 +91,10 @@ class Filler:
         return []
 
     def fits(self, schema: object, value: Any) -> bool:
-        return is_valid(self.root.settled(schema), value)
+        return self._is_valid(self.root.settled(schema), value)
+
+    def _is_valid(self, settled: Any, value: Any) -> bool:
+        return is_valid(settled, value, self.root.effort)
 
     def _from(self, rules: dict[str, Any], schema: Schema, depth: int) -> Any:
         reason = "no value could be made"
@@ -119,15 +129,17 @@ class Filler:
 
     def _object(self, rules: dict[str, Any], depth: int) -> dict[str, Any]:
         properties = rules.get("properties", {})
-        names = [name for name in properties if name in rules.get("required", ())]
-        names += [name for name in rules.get("required", ()) if name not in properties]
-        least = rules.get("minProperties", 0)
-        names += [name for name in properties if name not in names][: max(0, least - len(names))]
-        names += [f"key{number}" for number in range(1, least - len(names) + 1) if number <= MAX_ITEMS]
+        required = dict.fromkeys(rules.get("required", ()))
+        names = [name for name in properties if name in required]
+        names += [name for name in required if name not in properties]
+        least = int(rules.get("minProperties", 0))
+        names += [name for name in properties if name not in required][: max(0, least - len(names))]
+        names += [f"key{number}" for number in range(1, min(least - len(names), MAX_ITEMS) + 1)]
         filled: dict[str, Any] = {}
-        waiting = list(names)
+        waiting = deque(names)
         while waiting:
-            name = waiting.pop(0)
+            self.root.effort.spend(20)
+            name = waiting.popleft()
             if name in filled:
                 continue
             try:
@@ -157,6 +169,8 @@ class Filler:
                 if index >= least:
                     break
                 raise
+            if rules.get("uniqueItems"):
+                self.root.effort.spend(compared([value], items))
             if rules.get("uniqueItems") and value in items:
                 value = self._another(schema, value, items)
             items.append(value)
@@ -171,30 +185,34 @@ class Filler:
             candidates += [f"{value}{len(items)}", f"{len(items)}"]
         elif is_number(value):
             candidates += [value + len(items), value - len(items)]
+        self.root.effort.spend(compared(candidates, items))
         for candidate in candidates:
             if candidate not in items and self.fits(schema, candidate):
                 return candidate
         raise Unfillable("not enough different items could be made")
 
     def _text(self, rules: dict[str, Any]) -> str:
+        rules = {key: rules[key] for key in _OF_TEXTS if key in rules}
         least, most = rules.get("minLength", 0), rules.get("maxLength", MAX_TEXT)
         if least > MAX_TEXT or least > most:
             raise Unfillable(f"needs a text of {least} characters")
         known = _FORMATS.get(rules.get("format", ""), TEXT)
         if "pattern" not in rules:
             text: str = (known + "x" * max(0, int(least) - len(known)))[: int(most)]
-            if rules.get("format") in _FORMATS and not is_valid(rules, text):
+            if rules.get("format") in _FORMATS and not self._is_valid(rules, text):
                 raise Unfillable(f"no text of the format {rules['format']} with this length could be made")
             return text
+        self.root.effort.spend_texts(rules["pattern"])
         guesses = (known, TEXT, "1") if is_checkable(rules["pattern"]) else ()
         for text in (*guesses, *patterns.texts(rules["pattern"])):
-            if least <= len(text) <= most and is_valid(rules, text):
+            if least <= len(text) <= most and self._is_valid(rules, text):
                 return text
         raise Unfillable(f"no text that matches {rules['pattern'][:200]} could be made")
 
     def _number(self, rules: dict[str, Any], kind: str) -> int | float:
+        rules = {key: rules[key] for key in _OF_NUMBERS if key in rules}
         for value in _numbers(rules, kind):
-            if is_valid(rules, value):
+            if self._is_valid(rules, value):
                 return value
         raise Unfillable("no number within the limits could be made")
 
@@ -241,18 +259,30 @@ def _variants(rules: dict[str, Any], root: Root) -> Iterator[dict[str, Any]]:
     """Yield schemas without combinators, each a way to satisfy the schema; some may turn out not to."""
     base = {key: value for key, value in rules.items() if key not in _COMBINED}
     for part in rules.get("allOf", ())[:MAX_VARIANTS]:
-        base = _merged(base, root.resolved(part))
+        base = _merged_with(base, part, root)
     variants = [base]
     for key in ("anyOf", "oneOf"):
         branches = [root.resolved(branch) for branch in rules.get(key, ())[:MAX_VARIANTS]]
         if branches:
             branches.sort(key=_is_null)
-            variants = [_merged(variant, branch) for variant in variants for branch in branches][:MAX_VARIANTS]
+            pairs = [(variant, branch) for variant in variants for branch in branches][:MAX_VARIANTS]
+            variants = [_merged_with(variant, branch, root) for variant, branch in pairs]
     yield from variants
     for variant in variants:
         for key in ("then", "else"):
             if key in rules:
-                yield _merged(variant, root.resolved(rules[key]))
+                yield _merged_with(variant, rules[key], root)
+
+
+def _merged_with(first: dict[str, Any], part: object, root: Root) -> dict[str, Any]:
+    """Return rules under which a value satisfies both, see `_merged`."""
+    second = root.resolved(part)
+    parts = (first, second) if isinstance(second, Mapping) else (first,)
+    sizes = (len(value) for rules in parts for value in rules.values() if isinstance(value, list | tuple | Mapping))
+    root.effort.spend(100 + 4 * sum(sizes))
+    if isinstance(second, Mapping) and isinstance(listed := second.get("enum"), list | tuple) and "enum" in first:
+        root.effort.spend(compared(first["enum"], listed))  # guard: merging-effort
+    return _merged(first, second)
 
 
 def _is_null(branch: Schema | bool) -> bool:

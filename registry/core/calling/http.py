@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
-from registry.core.calling.arguments import Arguments, Missing, arguments_of
+from registry.core.calling.arguments import Arguments, Missing, Source
 from registry.core.calling.credentials import Credentials, credentials_of, placeholder, with_parameters
+from registry.core.calling.effort import Effort, OutOfEffort
 from registry.core.calling.request import JSON, Request
-from registry.core.calling.schemas import Effort, Root, keywords
+from registry.core.calling.schemas import Root, keywords
 from registry.core.calling.template import DEEP, FORM, JOINED, Address, address_of, template, varname
 from registry.core.format_support.params import MAX_PARAMS, with_path_variables
 from registry.core.model.services import Capability, Invocation, Service
@@ -16,6 +17,8 @@ from registry.core.names.inside import inside_host
 from registry.core.wording.command_line import Unquotable
 
 _NO_STYLES: Final[Mapping[str, Any]] = MappingProxyType({})
+_STYLES_EFFORT: Final = 20_000
+"""Work of following the references of all parameters of one request, see `effort`: done at each request."""
 _WITHOUT_BODY: Final = frozenset({"GET", "HEAD", "DELETE"})
 
 
@@ -32,7 +35,7 @@ class Placed:
 
 
 def http_call(
-    service: Service, capability: Capability, call: Invocation, method: str, effort: Effort
+    service: Service, capability: Capability, call: Invocation, method: str, source: Source
 ) -> dict[str, Any]:
     """Return how the capability is called by HTTP. `method` is in capitals; the call has an https endpoint."""
     address = address_of(call.endpoint or "")
@@ -40,7 +43,7 @@ def http_call(
     parameters = placed(params, call, address, method, _styles(capability))
     places = ((parameter.name, parameter.place) for parameter in parameters)
     credentials = with_parameters(credentials_of(service, call), places)
-    arguments = arguments_of(params, effort, _given(capability))
+    arguments = source(params, _given(capability))
     request = filled(parameters, arguments, call, address, method)
     missing = [*arguments.missing, *add_credentials(request, credentials)]
     add_variables(request, arguments.derived)
@@ -98,8 +101,8 @@ def placed(
     """Return the parameters in the order of the document. Where it does not say their places, path variables are in the
     path, others in the query of GET, HEAD and DELETE, and in the body of other methods."""
     rules = keywords(params or {})
-    properties, required = rules.get("properties", {}), rules.get("required", ())
-    known, root = dict(call.places), Root(params or {})
+    properties, required = rules.get("properties", {}), dict.fromkeys(rules.get("required", ()))
+    known, root = dict(call.places), Root(params or {}, Effort(_STYLES_EFFORT))
     usual = "query" if method in _WITHOUT_BODY else "body"
     parameters = []
     for name in list(dict.fromkeys((*properties, *required)))[:MAX_PARAMS]:
@@ -108,7 +111,7 @@ def placed(
         place = "path" if in_path else known.get(name) or ("query" if name in address.query else usual)
         if place == "path" and not in_path:
             place = usual
-        style = _style(styles.get(name)) if place == "query" and _is_list(root.resolved(schema)) else None
+        style = _style(styles.get(name)) if place == "query" and _is_list(schema, root) else None
         parameters.append(Placed(name, place, in_path or name in required, schema, style))
     return parameters
 
@@ -231,7 +234,12 @@ def _style(said: object) -> str:
     return JOINED if rules.get("explode") is False or collection == "csv" else FORM
 
 
-def _is_list(schema: Any) -> bool:
+def _is_list(schema: Any, root: Root) -> bool:
+    """Return whether a parameter is a list or an object; what is reached by too long references is neither."""
+    try:
+        schema = root.resolved(schema)
+    except OutOfEffort:
+        return False
     declared = schema.get("type") if isinstance(schema, Mapping) else None
     kinds = declared if isinstance(declared, list | tuple) else [declared]
     return any(kind in ("array", "object") for kind in kinds)

@@ -2,12 +2,11 @@
 
 from typing import Any, Final
 
-from registry.core.calling.arguments import Missing, arguments_of
+from registry.core.calling.arguments import Missing, Source
 from registry.core.calling.credentials import Credentials, credentials_of, input_value
 from registry.core.calling.http import add_credentials, add_variables, finished
 from registry.core.calling.packages import client_configuration, installations
 from registry.core.calling.request import JSON, Request
-from registry.core.calling.schemas import Effort
 from registry.core.calling.template import address_of, template
 from registry.core.model.services import Capability, Input, Invocation, Protocol, Service
 from registry.core.reading.plain_text import line
@@ -22,9 +21,9 @@ _ACCEPT: Final = f"{JSON}, text/event-stream"
 _META: Final = "io.modelcontextprotocol"
 
 
-def tool_call(service: Service, capability: Capability, call: Invocation, effort: Effort) -> dict[str, Any]:
+def tool_call(service: Service, capability: Capability, call: Invocation, source: Source) -> dict[str, Any]:
     """Return the `tools/call` request of a tool, over streamable HTTP or, without an address, over standard input."""
-    arguments = arguments_of(capability.params, effort)
+    arguments = source(capability.params, {})
     name = call.name or capability.id
     parameters = {"name": name, "arguments": arguments.values}
     return _call("mcp_tool", service, call, ("tools/call", parameters), arguments.derived, list(arguments.missing))

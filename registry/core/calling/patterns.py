@@ -11,6 +11,8 @@ from typing import Final
 
 MAX_PARTS: Final = 1_000
 MAX_DEPTH: Final = 20
+MAX_RANGES: Final = 100
+"""Ranges of one class: choosing a character of it looks at each of them, for up to 200 characters."""
 
 _EXTRA: Final = (0, 1, 3, 7, 15, 31, 63)  # repetitions above the least, where a quantifier allows them
 _LIKED: Final = "aA1e0x-_. "
@@ -41,6 +43,8 @@ class _Chars:
 
     def choice(self) -> str:
         """Return a printable character of the set, a letter or digit where there is one."""
+        if len(self.ranges) > MAX_RANGES:
+            raise _Unsupported
         candidates: list[str] = [*_LIKED, *(low for low, _ in self.ranges), *map(chr, range(33, 127))]
         char = next((char for char in candidates if char in self and char.isprintable()), None)
         if char is None:
@@ -74,28 +78,32 @@ def texts(pattern: str) -> tuple[str, ...]:
     except (_Unsupported, RecursionError):
         return ()
     found: list[str] = []
+    chosen: dict[int, str] = {}
     for extra in _EXTRA:
         try:
-            found.append("".join(_written(part, extra, [MAX_PARTS])))
+            found.append("".join(_written(part, extra, [MAX_PARTS], chosen)))
         except _Unsupported:
             break
     return tuple(dict.fromkeys(found))
 
 
-def _written(part: _Part, extra: int, left: list[int]) -> Iterator[str]:
-    """Yield the characters of a text; `left` holds how many parts may still be written."""
+def _written(part: _Part, extra: int, left: list[int], chosen: dict[int, str]) -> Iterator[str]:
+    """Yield the characters of a text; `left` holds how many parts may still be written, `chosen` the
+    character of each class that was written before."""
     left[0] -= 1
     if left[0] < 0:
         raise _Unsupported
     if isinstance(part, _Chars):
-        yield part.choice()
+        if id(part) not in chosen:
+            chosen[id(part)] = part.choice()
+        yield chosen[id(part)]
     elif isinstance(part, _Sequence):
         for inner in part.parts:
-            yield from _written(inner, extra, left)
+            yield from _written(inner, extra, left, chosen)
     else:
         count = part.least + extra if part.most is None else min(part.most, part.least + extra)
         for _ in range(count):
-            yield from _written(part.part, extra, left)
+            yield from _written(part.part, extra, left, chosen)
 
 
 class _Reader:

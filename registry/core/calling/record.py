@@ -5,9 +5,9 @@ from typing import Any, Final
 
 from pydantic import TypeAdapter
 
+from registry.core.calling.arguments import Arguments
 from registry.core.calling.call import call_of, source_of
 from registry.core.calling.credentials import completed
-from registry.core.calling.schemas import Effort
 from registry.core.format_support.vocabulary import SAFE_METHODS
 from registry.core.formats.adp.detail_view import preferred_call
 from registry.core.formats.adp.manifest_view import CAPABILITY_DESCRIPTION_CHARS
@@ -26,12 +26,12 @@ _CAPABILITY: Final[TypeAdapter[Capability]] = TypeAdapter(Capability)
 _AUTH: Final[TypeAdapter[Auth]] = TypeAdapter(Auth)
 
 
-def capability_record(service: Service, capability: Capability, effort: Effort | None = None) -> dict[str, Any]:
+def capability_record(service: Service, capability: Capability, example: Arguments | None) -> dict[str, Any]:
     """Return what is known of a capability, JSON-ready.
 
     `service` may be without its other capabilities. A key is absent where the documents say nothing, except
     `side_effects`: null there means unknown. `input_schema` and `output_schema` are JSON Schemas as data. `call` is
-    absent where the documents do not suffice for a call. `effort` is shared by the capabilities of one answer.
+    absent where the documents do not suffice for a call. `example`: see `call_of`.
     """
     said = _CAPABILITY.dump_python(capability, mode="json", exclude_defaults=True)
     chosen = preferred_call(capability) or next(iter(capability.invocations), None)
@@ -54,7 +54,7 @@ def capability_record(service: Service, capability: Capability, effort: Effort |
     record = {key: value for key, value in record.items() if value is not None}
     record |= {"side_effects": capability.side_effects, "invocations": ways(capability)}
     record |= {"injection_flags": list(capability.injection_flags)}
-    call = call_of(service, capability, effort)
+    call = call_of(service, capability, example)
     return record if call is None else {**record, "call": call}
 
 

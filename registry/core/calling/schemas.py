@@ -12,16 +12,19 @@ from typing import Any, Final
 
 import jsonschema_rs
 
+from registry.core.calling.effort import Effort, has_unchecked_pattern, weight_of
+from registry.core.calling.pattern_work import pattern_work
 from registry.core.reading.plain_text import line
 
 MAX_DEPTH: Final = 16
-MAX_NODES: Final = 1_500
 MAX_PATTERN_CHARS: Final = 1_000
 FAULT_CHARS: Final = 300
 
 _MAX_REFERENCES: Final = 8  # a longer chain of references is not followed
 _REGEX_BYTES: Final = 300_000
 _CACHED_CHARS: Final = 500
+_MAX_NUMBER: Final = 1e300
+_MESSAGE_TIMES: Final = 10  # a message of nested alternatives takes so many times the check
 _TYPES: Final = ("string", "integer", "number", "boolean", "object", "array", "null")
 _COUNTS: Final = frozenset({
     "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "minContains", "maxContains",
@@ -36,20 +39,9 @@ Schema = Mapping[str, Any]
 
 
 @dataclass(slots=True)
-class Effort:
-    """How many parts of schemas may still be looked at: shared by the capabilities of one answer."""
-
-    left: int = MAX_NODES
-
-    def spend(self) -> bool:
-        """Return whether one more part may be looked at."""
-        self.left -= 1
-        return self.left >= 0
-
-
-@dataclass(slots=True)
 class Root:
-    """A whole schema, into which references point. `cut` is set once a part was not followed."""
+    """A whole schema, into which references point. `cut` is set once a part was not followed. The methods spend
+    `effort` and raise OutOfEffort."""
 
     schema: Schema
     effort: Effort = field(default_factory=Effort)
@@ -65,24 +57,33 @@ class Root:
             reference = schema.get("$ref")
             if not isinstance(reference, str):
                 return schema
+            self.effort.spend(5 + len(schema) + len(reference))  # guard: reference-effort
             siblings = {key: value for key, value in schema.items() if key != "$ref"}
             target = self._target(reference)
             if isinstance(target, bool) or target is None:
                 self.cut = self.cut or target is None
                 return target if target is False else siblings or True
-            schema = {**target, **siblings}
+            self.effort.spend(len(target))
+            schema = {**target, **siblings} if siblings else target
         self.cut = True
         return True
 
+    def keywords(self, schema: Schema) -> dict[str, Any]:
+        """Return the keywords of one level, see `keywords`."""
+        sizes = (len(value) for value in schema.values() if isinstance(value, list | tuple | Mapping))
+        self.effort.spend(50 + 3 * len(schema) + sum(sizes))
+        return keywords(schema)
+
     def settled(self, schema: object, depth: int = 0) -> Any:
-        """Return a finite schema without references: True (anything) below MAX_DEPTH, and once the effort is spent."""
+        """Return a finite schema without references: True (anything) below MAX_DEPTH."""
+        self.effort.spend(5)
         resolved = self.resolved(schema)
         if isinstance(resolved, bool):
             return resolved
-        if depth >= MAX_DEPTH or not self.effort.spend():
+        if depth >= MAX_DEPTH:
             self.cut = True
             return True
-        kept = keywords(resolved)
+        kept = self.keywords(resolved)
         for key in _ONE:
             if key in kept:
                 kept[key] = self.settled(kept[key], depth + 1)
@@ -132,21 +133,31 @@ def _rewrite(schema: Schema, kept: dict[str, Any]) -> None:
         kept["enum"] = [*kept["enum"], None]
 
 
-def is_valid(settled: Any, value: Any) -> bool:
-    """Return whether `value` is valid under a settled schema, formats included."""
-    return fault(settled, value) is None
+def is_valid(settled: Any, value: Any, effort: Effort) -> bool:
+    """Return whether `value` is valid under a settled schema, formats included, or nothing can be said. Raise
+    OutOfEffort.
 
-
-def fault(settled: Any, value: Any) -> str | None:
-    """Return where and why `value` is not valid under a settled schema; None if it is, or if nothing can be said.
-
-    Patterns that cannot be matched in linear time (lookaround, back references) are not checked.
+    Patterns that cannot be matched in linear time (lookaround, back references) or compiled cheaply are not checked.
     """
+    effort.spend_check(settled, value)  # guard: checking-effort
     try:
-        error = next(iter(_validator(settled).iter_errors(value)), None)
+        return _validator(settled).is_valid(value)
     except (ValueError, OverflowError, RecursionError):
+        return True
+
+
+def fault(settled: Any, value: Any, effort: Effort) -> str | None:
+    """Return where and why `value` is not valid under a settled schema; None if `is_valid` is true. Raise
+    OutOfEffort."""
+    before = effort.left
+    if is_valid(settled, value, effort):
         return None
-    if error is None:
+    effort.spend(_MESSAGE_TIMES * (before - effort.left))  # an error holds the errors of all parts below it
+    try:
+        _validator(settled).validate(value)
+    except jsonschema_rs.ValidationError as found:
+        error = found
+    else:
         return None
     place = "/".join(str(part) for part in error.instance_path)
     message = line(str(error.message), FAULT_CHARS)
@@ -155,7 +166,9 @@ def fault(settled: Any, value: Any) -> str | None:
 
 @lru_cache(maxsize=1_000)
 def is_checkable(pattern: str) -> bool:
-    """Return whether a pattern can be matched in linear time."""
+    """Return whether a pattern can be matched in linear time, and compiled cheaply."""
+    if pattern_work(pattern) is None:
+        return False
     try:
         _compiled({"pattern": pattern})
     except ValueError:
@@ -168,6 +181,8 @@ def is_number(value: object) -> bool:
 
 
 def _validator(settled: Any) -> jsonschema_rs.Draft202012Validator:
+    if weight_of(settled, _CACHED_CHARS) > _CACHED_CHARS:
+        return _tolerant(settled)
     text = json.dumps(settled, ensure_ascii=True)
     return _cached(text) if len(text) <= _CACHED_CHARS else _tolerant(settled)
 
@@ -179,6 +194,8 @@ def _cached(text: str) -> jsonschema_rs.Draft202012Validator:
 
 
 def _tolerant(settled: Any) -> jsonschema_rs.Draft202012Validator:
+    if has_unchecked_pattern(settled):
+        settled = _without_patterns(settled)
     try:
         return _compiled(settled)
     except jsonschema_rs.ValidationError:
@@ -232,8 +249,13 @@ def _is_count(value: object) -> bool:
     return is_number(value) and isinstance(value, int) and 0 <= value < 2**53
 
 
+def _is_bound(value: object) -> bool:
+    """Return whether a number is one that every calculation with it can represent."""
+    return is_number(value) and isinstance(value, int | float) and abs(value) <= _MAX_NUMBER
+
+
 def _is_step(value: object) -> bool:
-    return is_number(value) and isinstance(value, int | float) and value > 0
+    return _is_bound(value) and isinstance(value, int | float) and value > 0
 
 
 def _is_list(value: object) -> bool:
@@ -254,7 +276,7 @@ def _is_schema(value: object) -> bool:
 
 _MEANT: Final[Mapping[str, Callable[[object], bool]]] = {
     **dict.fromkeys(_COUNTS, _is_count),
-    **dict.fromkeys(("minimum", "maximum", *_BOUNDS), is_number),
+    **dict.fromkeys(("minimum", "maximum", *_BOUNDS), _is_bound),
     "multipleOf": _is_step,
     "const": lambda value: True,
     "uniqueItems": lambda value: isinstance(value, bool),

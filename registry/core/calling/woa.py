@@ -2,20 +2,19 @@
 
 from typing import Any
 
-from registry.core.calling.arguments import arguments_of
+from registry.core.calling.arguments import Source
 from registry.core.calling.credentials import credentials_of
 from registry.core.calling.http import add_credentials, add_variables, finished
 from registry.core.calling.request import JSON, Request
-from registry.core.calling.schemas import Effort
 from registry.core.calling.template import address_of, template
 from registry.core.model.services import Capability, Invocation, Service
 
 
 def envelope_call(
-    service: Service, capability: Capability, call: Invocation, agent: str, operation: str | None, effort: Effort
+    service: Service, capability: Capability, call: Invocation, agent: str, operation: str | None, source: Source
 ) -> dict[str, Any]:
     """Return the request with its whole invocation envelope: agent, operation where there are any, and input."""
-    arguments = arguments_of(capability.params, effort)
+    arguments = source(capability.params, {})
     named = {"agent": agent} if operation is None else {"agent": agent, "operation": operation}
     request = Request("POST", address_of(call.endpoint or ""), content_type=JSON)
     request.body = {**named, "input": arguments.values}

@@ -2,7 +2,7 @@
 
 A host proves nothing about its parent or its siblings: `u1.platform.example` may belong to a customer of a platform
 that the Public Suffix List does not know. A parent controls the DNS of the hosts below it. The `www.` of a name counts
-as the name itself (docs/adr/0046-who-speaks-for-whom.md).
+as the name itself (docs/adr/0045-who-speaks-for-whom.md).
 """
 
 from collections.abc import Iterable

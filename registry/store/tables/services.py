@@ -69,6 +69,9 @@ class CapabilityRow(Base):
     position: Mapped[Small]
     data: Mapped[JsonB]
     detail: Mapped[JsonB | None]  # ADP: the detail document as served
+    # Arguments of the example call, made from the schema in `data` when it was recorded; NULL: there are none, or the
+    # program that wrote the row did not make them.
+    example: Mapped[JsonB | None]
     fingerprint: Mapped[Bytes | None]  # as in the change feed; NULL: written before it was stored
     # NULL in rows of programs that did not write them. `changed_at`: when the fingerprint became what it is.
     first_seen_at: Mapped[Moment | None]

@@ -24,11 +24,11 @@ from typing import Any
 import yaml
 
 from registry.core.assessing.assess import assess_body
-from registry.core.calling.record import capability_record
 from registry.core.formats import FORMAT_BY_SLUG
 from registry.core.merging.held import Held
 from registry.core.merging.merge import merge
 from registry.core.model.documents import Via
+from tests.core.calling.calls import made_record
 from tests.core.calling.judges import Insufficient, by_template, judge_of
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -125,7 +125,7 @@ def _is_detail(one: Held) -> bool:
 def _count(counts: Counts, host: str, held: list[Held], bodies: dict[str, bytes]) -> None:
     service = merge(host, held).service
     for capability in service.capabilities if service is not None else ():
-        record = json.loads(json.dumps(capability_record(service, capability)))
+        record = json.loads(json.dumps(made_record(service, capability)))
         call = record.get("call")
         ways = record["invocations"]
         source = (call or {}).get("source") or next((way["source"] for way in ways if "source" in way), {})

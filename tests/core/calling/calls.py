@@ -3,7 +3,9 @@
 import json
 from typing import Any
 
-from registry.core.calling.call import call_of
+from registry.core.calling.call import call_of, example_of
+from registry.core.calling.effort import Effort
+from registry.core.calling.record import capability_record
 from registry.core.model.services import AuthScheme, Capability, Invocation, Service
 
 HOST = "https://api.ferry.example"
@@ -24,9 +26,17 @@ TOOL = Invocation("mcp_tool", f"{HOST}/mcp", "POST", "get_trip")
 ARGUMENTS = {"type": "object", "properties": {"id": {"const": 7}}, "required": ["id"]}
 
 
+def made_call(service: Service, capability: Capability) -> dict[str, Any] | None:
+    return call_of(service, capability, example_of(service, capability, Effort()))
+
+
+def made_record(service: Service, capability: Capability) -> dict[str, Any]:
+    return capability_record(service, capability, example_of(service, capability, Effort()))
+
+
 def called(*calls: Invocation, service: Service | None = None, **members: Any) -> dict[str, Any]:
     capability = Capability("trip", "trip", **{"params": PARAMS, **members}, invocations=calls)
-    call = call_of(service or Service(), capability)
+    call = made_call(service or Service(), capability)
     assert call is not None
     parsed: dict[str, Any] = json.loads(json.dumps(call))
     return parsed

@@ -11,9 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from registry.core.assessing.assess import assess_body
-from registry.core.calling.call import call_of
-from registry.core.calling.record import capability_record
-from registry.core.calling.schemas import Effort
+from registry.core.calling.call import example_of
+from registry.core.calling.effort import Effort
 from registry.core.calling.template import address_of, template, varname
 from registry.core.model.services import (
     Auth,
@@ -22,7 +21,7 @@ from registry.core.model.services import (
     Invocation,
     Service,
 )
-from tests.core.calling.calls import HOST, KEY, PARAMS, TOOL, called
+from tests.core.calling.calls import HOST, KEY, PARAMS, TOOL, called, made_call, made_record
 from tests.core.manifests import JSON_FIXTURES, Fixture, altered
 
 PLACES = (("id", "path"), ("lang", "query"), ("tags", "query"), ("X-Trace", "header"), ("tenant", "cookie"),
@@ -254,16 +253,20 @@ def test_a_page_is_opened() -> None:
 )
 def test_what_the_documents_do_not_suffice_for_is_not_called(call: Invocation) -> None:
     capability = Capability("x", "x", invocations=(call,))
-    assert call_of(Service(), capability) is None
-    assert "call" not in capability_record(Service(), capability)
+    assert made_call(Service(), capability) is None
+    assert "call" not in made_record(Service(), capability)
 
 
 def test_the_capabilities_of_one_answer_share_their_effort() -> None:
-    effort = Effort(1)
     params = {"properties": {"id": {"type": "integer"}}, "required": ["id"]}
-    first, second = (call_of(Service(), Capability("x", "x", params=params, invocations=(TOOL,)), effort) for _ in "ab")
+    capability, alone = Capability("x", "x", params=params, invocations=(TOOL,)), Effort(10_000)
+    example_of(Service(), capability, alone)
+    whole = Effort(2 * (10_000 - alone.left) - 1)
+    first, second = (example_of(Service(), capability, Effort(whole=whole)) for _ in "ab")
     assert first is not None and second is not None
-    assert (first["missing"], bool(second["missing"])) == ([], True)
+    assert (first.missing, [part.why for part in second.missing]) == (
+        (), ["the examples of this service would take too much work"],
+    )  # fmt: skip
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], deadline=None)
@@ -274,7 +277,7 @@ def test_any_document_gives_calls_of_json(drawn: tuple[Fixture, Any]) -> None:
         json.dumps(value).encode(), fixture.url, fixture.media_type, {}, expected=fixture.expected
     ).service
     for capability in service.capabilities[:20] if service else ():
-        call = call_of(service or Service(), capability)
+        call = made_call(service or Service(), capability)
         if call is not None and "curl" in call:
             json.dumps(call)
             assert shlex.split(call["curl"])[0] == "curl"

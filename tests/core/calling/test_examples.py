@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from registry.core.calling import patterns
 from registry.core.calling.arguments import NOT_DESCRIBED, arguments_of
-from registry.core.calling.schemas import Effort, Root, fault, is_checkable, keywords
+from registry.core.calling.effort import Effort
+from registry.core.calling.schemas import Root, fault, is_checkable, keywords
 from tests.core.manifests import json_values
 
 
@@ -182,7 +183,7 @@ def test_any_schema_gives_valid_arguments_or_a_reason(schema: Any) -> None:
     for params in ({"properties": schema, "required": schema}, {"properties": {"x": schema}, "required": ["x"]}):
         found = arguments_of(params, Effort())
         if not found.missing:
-            assert fault(Root(params).settled(params), found.values) is None
+            assert fault(Root(params).settled(params), found.values, Effort()) is None
 
 
 KEYWORDS = st.fixed_dictionaries(
@@ -233,7 +234,7 @@ def test_texts_for_any_pattern_are_bounded(pattern: str) -> None:
 def test_texts_match_their_pattern(pattern: str) -> None:
     found = list(patterns.texts(pattern))
     assert found
-    assert not is_checkable(pattern) or all(fault({"pattern": pattern}, text) is None for text in found)
+    assert not is_checkable(pattern) or all(fault({"pattern": pattern}, text, Effort()) is None for text in found)
 
 
 @pytest.mark.parametrize("pattern", ["((a{9}){9}){99999}", "(((((){500}){500}){500}){500})", "(" * 500, "a{999999999}"])

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from registry.core.calling.call import call_of
 from registry.core.model.services import (
     Auth,
     Capability,
@@ -16,7 +15,7 @@ from registry.core.model.services import (
     Protocol,
     Service,
 )
-from tests.core.calling.calls import ARGUMENTS, HOST, KEY, TOOL, called
+from tests.core.calling.calls import ARGUMENTS, HOST, KEY, TOOL, called, made_call
 
 # --- MCP ------------------------------------------------------------------------------------------------------------
 
@@ -90,7 +89,7 @@ def test_headers_of_a_remote_are_sent_with_placeholders() -> None:
 def test_a_package_is_started(package: Package, start: dict[str, Any]) -> None:
     service = Service(name="Ferry", packages=(package,))
     capability = Capability("mcp:ferry", "ferry", invocations=(Invocation("instructions"),))
-    call = call_of(service, capability)
+    call = made_call(service, capability)
     assert call is not None
     assert call["client_configuration"] == {"mcpServers": {"Ferry": start}}
     assert call["packages"][0]["start"] == start
@@ -101,7 +100,7 @@ def test_a_file_is_downloaded_and_an_unknown_registry_is_shown() -> None:
     bundle = Package("mcpb", f"{HOST}/ferry.mcpb", sha256="0a", environment=(Input("A", "What for.", required=False),))
     service = Service(packages=(bundle, Package("cargo", "ferry", "1")))
     capability = Capability("mcp:ferry", "ferry", invocations=(Invocation("instructions"),))
-    call = call_of(service, capability)
+    call = made_call(service, capability)
     assert call is not None and "client_configuration" not in call
     assert call["packages"] == [
         {"registry": "mcpb", "identifier": f"{HOST}/ferry.mcpb", "download": f"{HOST}/ferry.mcpb", "sha256": "0a",
@@ -149,14 +148,14 @@ def test_another_interface_is_taken_where_the_first_is_not_http() -> None:
     grpc = Protocol("a2a", "1.0", f"{HOST}/a2a", "GRPC")
     service = Service(protocols=(grpc, Protocol("a2a", "0.3", f"{HOST}/rpc", "JSONRPC")))
     assert called(SKILL, service=service)["example"]["url"] == f"{HOST}/rpc"
-    assert call_of(Service(protocols=(grpc,)), Capability("t", "t", invocations=(SKILL,))) is None
+    assert made_call(Service(protocols=(grpc,)), Capability("t", "t", invocations=(SKILL,))) is None
 
 
 def test_a_woa_operation_is_called_with_the_whole_envelope() -> None:
     origin = Origin(f"{HOST}/.well-known/woa.json", "/agents/0/operations/0", "woa")
     capability = Capability("ferry.trip", "Ferry: trip", params=ARGUMENTS, invocations=(
         Invocation("rpc", f"{HOST}/invoke", "POST", "trip", origin=origin),))  # fmt: skip
-    call = call_of(Service(), capability)
+    call = made_call(Service(), capability)
     assert call is not None
     assert call["example"]["body"] == {"agent": "ferry", "operation": "trip", "input": {"id": 7}}
     assert call["request"]["body_schema"]["properties"]["input"] == ARGUMENTS

@@ -8,6 +8,7 @@ _PARAMETERS = "tests/api/test_parameter_combinations.py::"
 _WORK = "tests/edge/test_work.py::"
 _TURNS = "tests/wiring/test_turns.py::"
 _COMPUTE = "tests/wiring/test_compute.py::"
+_EFFORT = "tests/core/calling/test_effort.py::"
 
 GUARDS: Final = (
     Guard(
@@ -50,7 +51,7 @@ GUARDS: Final = (
     Guard(
         "at-once-each",
         "requests of one client that are worked on at once",
-        Edit(r" and [^\n]*", ""),
+        Edit(r" or [^\n:]*", ""),
         (
             f"{_TURNS}test_one_client_has_so_many_at_once_and_others_begin_at_once",
             f"{_WORK}test_few_reads_of_one_client_are_worked_on_at_once",
@@ -84,6 +85,60 @@ GUARDS: Final = (
         "large documents are worked on in another process",
         Edit(r"if \w+ <= \w+:", "if True:"),
         (f"{_WORK}test_discover_answers_while_a_large_document_is_validated",),
+    ),
+    Guard(
+        "capability-effort",
+        "the work of one capability's example is bounded",
+        NEVER,
+        (f"{_EFFORT}test_a_spent_budget_is_the_reason",),
+    ),
+    Guard(
+        "service-effort",
+        "the work of all examples of a service is bounded",
+        NEVER,
+        (f"{_EFFORT}test_the_budget_of_the_service_ends_too",),
+    ),
+    Guard(
+        "checking-effort",
+        "comparisons of examples with lists are counted",
+        SKIP,
+        (f"{_EFFORT}test_a_spent_budget_is_the_reason",),
+    ),
+    Guard(
+        "merging-effort",
+        "comparisons of lists with lists are counted",
+        SKIP,
+        (f"{_EFFORT}test_lists_that_are_merged_cost_their_comparisons",),
+    ),
+    Guard(
+        "reference-effort",
+        "references that are followed are counted",
+        SKIP,
+        (f"{_EFFORT}test_long_references_cost_their_length",),
+    ),
+    Guard(
+        "pattern-work",
+        "expensive patterns are not compiled",
+        NEVER,
+        (f"{_EFFORT}test_expensive_patterns_are_not_compiled",),
+    ),
+    Guard(
+        "example-size",
+        "the size of a stored example is bounded",
+        Edit(r" if weight[^\n]*? else found", " if False else found"),
+        (f"{_EFFORT}test_a_long_example_is_left_out",),
+    ),
+    Guard(
+        "at-once-of-hosts",
+        "jobs about one host, and about hosts at all, leave processes to others",
+        Edit(r"host is None or .*", "True\n"),
+        (f"{_TURNS}test_one_turn_at_a_time_is_about_a_host_and_one_is_left_to_others",),
+    ),
+    Guard(
+        "compute-remembered",
+        "a host whose job took too long is not tried again for a while",
+        NEVER,
+        (f"{_COMPUTE}test_a_host_whose_job_took_too_long_is_not_tried_again_for_a_while",),
     ),
     Guard(
         "compute-priority",
