@@ -19,6 +19,7 @@ class ResponseHit(BaseModel):
     h: str = ""
     g: str = ""
     model: str = ""
+    copied: bytes = b""
     r: bytes = b""
 
 
