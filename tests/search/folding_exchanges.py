@@ -36,7 +36,7 @@ QUESTIONS: Final[Mapping[str, tuple[str, Filters]]] = {
     "named": ("copy002.example", Filters()),
     "all copies": ("parcel", Filters(unique=False, domains=("copy002.example", "copy001.example"))),
 }
-_KEPT: Final = ("hits", "estimatedTotalHits", "semanticHitCount")
+_KEPT: Final = ("hits", "estimatedTotalHits", "semanticHitCount", "facetDistribution")
 
 
 async def main(url: str, master: str) -> None:

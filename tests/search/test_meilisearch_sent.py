@@ -96,7 +96,7 @@ def test_words_that_copies_make_frequent_are_counted_and_queried_alone() -> None
     assert queries.seemingly_common(question, corpus_stats, 700) == [copied, common]
 
     def asked_anew(**counted: int) -> list[str]:
-        found = {rare: 9, f"{rare} {copied} {common}": 30}
+        found: dict[str | None, int] = {None: 100, rare: 9, f"{rare} {copied} {common}": 30}
         numbers = {copied: counted["copied"], common: counted["common"]}
         sent = queries.rarer_queries("services", question, Filters(), corpus_stats, found, numbers)
         return [leg["q"] for leg in sent]

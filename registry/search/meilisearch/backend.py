@@ -100,7 +100,7 @@ class MeiliBackend:
             if filters.unique and known.copied:
                 words = queries.seemingly_common(question, known.stats, known.redundant)
                 counting = [queries.counting_query(self._index, word, filters) for word in words]
-                parts[1:3] = [queries.without_copies(parts[1]), queries.without_copies(counting)]
+                parts[1:3] = [queries.without_copies(parts[1]), counting]
             try:
                 results = await self._ask(parts, until)
             except EmbedderMissing:
@@ -114,8 +114,9 @@ class MeiliBackend:
             raise SearchUnavailable("the index was changed again and again")
         _, found, counted, named = results
         if counted:
-            sizes = [hits.sizes(*pair) for pair in zip(asked[1:3], results[1:3], strict=True)]
-            rarer = queries.rarer_queries(self._index, question, filters, known.stats, *sizes)
+            by_words = {query.get("q"): len(result.hits) for query, result in zip(asked[1], found, strict=True)}
+            distinct = {query["q"]: hits.distinct(result) for query, result in zip(asked[2], counted, strict=True)}
+            rarer = queries.rarer_queries(self._index, question, filters, known.stats, by_words, distinct)
             found += await self._query_client.multi_search(queries.without_copies(rarer), until) if rarer else []
         offers = sorted(hits.offers_in(found) & known.copied.keys()) if filters.unique else []
         answers = hits.Answers(found, named)

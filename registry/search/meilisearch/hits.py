@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import accumulate
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,9 +34,10 @@ class Answers(NamedTuple):
     copies: Mapping[int, QueryResult] = {}
 
 
-def sizes(asked: Iterable[Mapping[str, Any]], results: Iterable[QueryResult]) -> dict[str, int]:
-    """Return the number of hits of each query by words."""
-    return {query["q"]: len(result.hits) for query, result in zip(asked, results, strict=True) if "q" in query}
+def distinct(counted: QueryResult) -> int:
+    """Return how many services without copies a counting query found; if more than MAX_FACET_VALUES, only that."""
+    services_by_copy = counted.facets.get("copy", {})
+    return counted.total - sum(services_by_copy.values()) + len(services_by_copy)
 
 
 def offers_in(results: Iterable[QueryResult]) -> set[int]:

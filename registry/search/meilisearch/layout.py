@@ -40,6 +40,9 @@ _PLAIN_HOST = re.compile(r"[a-z0-9.-]{1,253}")
 CUTOFF_MS: Final = 300
 """Time limit of one query; the engine returns what it has found by then, without marking it as incomplete."""
 
+MAX_FACET_VALUES: Final = 200
+"""Different values of `copy` that a counting query tells apart."""
+
 Json = dict[str, Any]
 
 
@@ -69,6 +72,7 @@ def index_settings(model: str, dims: int) -> Json:
         "prefixSearch": "disabled",
         "proximityPrecision": "byAttribute",
         "facetSearch": False,
+        "faceting": {"maxValuesPerFacet": MAX_FACET_VALUES},
         "pagination": {"maxTotalHits": 1_000},
         "searchCutoffMs": CUTOFF_MS,
         "embedders": {model: {"source": "userProvided", "dimensions": dims}} if model else {},

@@ -131,12 +131,13 @@ def seemingly_common(question: ParsedQuery, stats: CorpusStats, redundant: int) 
 
 def rarer_queries(
     index: str, question: ParsedQuery, filters: Filters, stats: CorpusStats,
-    found: Mapping[str, int], counted: Mapping[str, int],
+    by_words: Mapping[str | None, int], distinct: Mapping[str, int],
 ) -> list[Json]:  # fmt: skip
-    """Return the queries for words that are rare by their hits without copies, but not by the statistics. `found` and
-    `counted`: number of hits of the queries by words, and of the counting ones."""
+    """Return the queries for words that are rare without copies, but not by the statistics. `by_words`: number of hits
+    of the rare words; `distinct`: number of services without copies, for words that seem common."""
     rare = _rare(_rarest_first(question, stats))
-    services_by_word = {word: found[word] for word in rare} | {word: hits for word, hits in counted.items() if hits}
+    services_by_word = {word: by_words.get(word, 0) for word in rare}
+    services_by_word |= {word: services for word, services in distinct.items() if services}
     return [query for query in rare_queries(index, services_by_word, filters) if query["q"] not in rare]
 
 
@@ -147,8 +148,8 @@ def _rare(services_by_word: Mapping[str, int]) -> list[str]:
 
 
 def counting_query(index: str, word: str, filters: Filters) -> Json:
-    """Return the query for empty hits, one for each service that holds the word, up to one too many to be rare."""
-    return _words(index, [word], RARE_LIMIT + 1, filters) | {"attributesToRetrieve": []}
+    """Return the query for the number of services that hold the word, and for how many of these share a `copy`."""
+    return _words(index, [word], 0, filters) | {"facets": ["copy"]}
 
 
 def _rarest_first(question: ParsedQuery, stats: CorpusStats) -> dict[str, int]:
@@ -190,9 +191,10 @@ def without_copies(asked: Iterable[Json]) -> list[Json]:
     """Return the queries with one hit for equally proven copies, so that they take no place of others. Which one does
     not matter: `oldest_queries` find the oldest.
 
-    The engine looks for copies among all equal hits before it counts them. Sorting by age leaves few equal ones.
+    Of equal hits the engine compares all, however few are wanted. Sorting those by words leaves few equal ones.
     """
-    return [{"sort": ["offered:asc"]} | query | {"distinct": "copy"} for query in asked]
+    by_age = {"sort": ["offered:asc"]}
+    return [(by_age if "q" in query else {}) | query | {"distinct": "copy"} for query in asked]
 
 
 def copy_keys(offers: Iterable[int]) -> list[str]:
