@@ -97,7 +97,7 @@ class MeiliBackend:
                 [],
                 queries.named_queries(self._index, question, filters, known.stats),
             ]
-            if filters.unique and known.copied:
+            if filters.unique and known.copied:  # guard: copies-do-not-fill-meilisearch
                 words = queries.seemingly_common(question, known.stats, known.redundant)
                 counting = [queries.counting_query(self._index, word, filters) for word in words]
                 parts[1:3] = [queries.without_copies(parts[1]), counting]
